@@ -106,10 +106,6 @@ describe('pages of second factors', function () {
     await page.getByRole('link', { name: 'I have saved the codes' }).click();
     await page.getByRole('link', { name: 'Work laptop' }).waitFor();
     await look('second-factor-passkey');
-    // The browser keeps neither the page nor its codes: going back shows its own error.
-    await page.goBack().catch(() => null);
-    expect(await page.content()).to.not.match(/(?:[0-9a-z]{6}-){3}[0-9a-z]{6}/);
-    await page.goto(FACTORS);
     await signOut(page);
 
     await sendPassword(page, email);

@@ -6,6 +6,7 @@ import {
   actions,
   breadcrumb,
   button,
+  card,
   confirmedForm,
   definitions,
   errorSummary,
@@ -58,7 +59,7 @@ export function overviewPage(options: Overview): Html {
           ? html`<p class="lead">
                 ${factors.any ? 'Signing in needs your password and one of these, or a passkey alone.' : 'Signing in needs your password only. With a second factor, a stolen password is not enough.'}
               </p>
-              ${passkeyPart(options)} ${appPart(request, factors)} ${factors.any && codesPart(request, factors)}
+              <div class="factors">${passkeyPart(options)} ${appPart(request, factors)} ${factors.any && codesPart(request, factors)}</div>
               <p>If someone else may be signed in as you, ${link('sign out everywhere', '/dashboard/account')}.</p>`
           : html`<p class="lead">You sign in at your organisation's identity provider, which decides about a second factor.</p>`
       }
@@ -87,8 +88,9 @@ const afterRecovery = ({ recovery }: Factors): Html =>
 
 function passkeyPart({ factors, passkeys }: Overview): Html {
   const usable = new Set(passkeys.usable(factors.passkeys).map(({ id }) => id));
-  return html`<h2>Passkeys</h2>
-    ${
+  return card({
+    title: 'Passkeys',
+    body: html`${
       factors.passkeys.length > 0 &&
       table({
         id: 'passkeys',
@@ -106,15 +108,17 @@ function passkeyPart({ factors, passkeys }: Overview): Html {
       passkeys.available
         ? html`<p>${linkButton({ text: 'Add a passkey', href: NEW_PASSKEY_PATH, kind: factors.any ? 'secondary' : 'primary' })}</p>`
         : html`<p>Browsers have no passkeys for the address of this service: they need HTTPS and a host name. Use an authenticator app.</p>`
-    }`;
+    }`,
+  });
 }
 
 function appPart(request: FastifyRequest, { totp }: Factors): Html {
   const begin = html`<form method="post" action="${APP_PATH}/begin">
     ${csrfField(request)} ${button({ text: totp === null ? 'Set up an authenticator app' : 'Replace the authenticator app' })}
   </form>`;
-  return html`<h2>Authenticator app</h2>
-    ${
+  return card({
+    title: 'Authenticator app',
+    body: html`${
       totp === null
         ? html`<p>An app on your phone or in your password manager shows a code that changes every 30 seconds.</p>
             ${begin}`
@@ -123,13 +127,15 @@ function appPart(request: FastifyRequest, { totp }: Factors): Html {
             ['Last used', time(totp.lastUsedAt)],
           ])}
           ${actions(begin, linkButton({ text: 'Remove the authenticator app', href: `${APP_PATH}/removal`, kind: 'quiet' }))}`
-    }`;
+    }`,
+  });
 }
 
 function codesPart(request: FastifyRequest, { recovery }: Factors): Html {
   const left = recovery?.left ?? 0;
-  return html`<h2>Recovery codes</h2>
-    ${left < FEW_CODES && notice({ kind: 'warn', body: 'Few codes are left. Make new ones.' })}
+  return card({
+    title: 'Recovery codes',
+    body: html`${left < FEW_CODES && notice({ kind: 'warn', body: 'Few codes are left. Make new ones.' })}
     ${definitions([
       ['Left', `${left} of ${RECOVERY_CODES}`],
       ['Made', recovery === null ? 'Never' : time(recovery.createdAt)],
@@ -145,5 +151,6 @@ function codesPart(request: FastifyRequest, { recovery }: Factors): Html {
       confirm: 'Make new codes',
       cancel: 'Cancel',
       kind: 'primary',
-    })}`;
+    })}`,
+  });
 }

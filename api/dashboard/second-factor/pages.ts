@@ -203,7 +203,7 @@ export function codesPage({ request, codes, added }: { request: FastifyRequest; 
         body: html`They are shown on this page only, and never again.${added === null && ' The earlier codes do not work any more.'} Keep them where you
         have them if you lose your device: each code replaces it once.`,
       })}
-      <div data-secret data-forgotten="The codes are not shown any more.">
+      <div class="recovery-codes" data-secret data-forgotten="The codes are not shown any more.">
         ${code({ id: 'recovery-codes', text: codes.join('\n'), label: 'Recovery codes' })}
       </div>
       <p>${linkButton({ text: 'I have saved the codes', href: FACTORS_PATH, kind: 'primary' })}</p>`,
