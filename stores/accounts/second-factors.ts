@@ -86,9 +86,19 @@ function toFactors(document: FactorsDocument | null): Factors {
   };
 }
 
+const collectionOf = (db: Db) => db.collection<FactorsDocument>('secondFactors');
+
+/**
+ * Removes all factors of an address. Whoever changes who owns an account calls it: the factors of an earlier owner must neither
+ * open the account nor lock its owner out.
+ * @returns what there was
+ */
+export const removeFactors = (db: Db, email: string): Promise<FactorsDocument | null> =>
+  collectionOf(db).findOneAndDelete({ _id: userIdOf(email) });
+
 /** Second factors in MongoDB. */
 export function createSecondFactors(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): SecondFactors {
-  const accounts = db.collection<FactorsDocument>('secondFactors');
+  const accounts = collectionOf(db);
 
   const read = (email: string): Promise<FactorsDocument | null> => accounts.findOne({ _id: userIdOf(email) });
 
@@ -186,7 +196,7 @@ export function createSecondFactors(db: Db, { now = () => new Date() }: { now?: 
     useRecovery: async (email, code) => outcome(await change(email, (document) => useRecovery(document, recoveryHash(code), now()))),
 
     async reset(email) {
-      const before = await accounts.findOneAndDelete({ _id: userIdOf(email) });
+      const before = await removeFactors(db, email);
       return before !== null && hasFactor(before);
     },
   };

@@ -5,6 +5,7 @@ import { DEFAULT_ROLE, type Role } from '../../core/accounts.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { createMemberships, type MembershipChange } from './memberships.ts';
 import { hashPassword, matchesPassword, UNMATCHABLE } from './passwords.ts';
+import { removeFactors } from './second-factors.ts';
 import { identityKey, toUser, userIdOf, type Identity, type User, type UserDocument } from './user-document.ts';
 
 export type { Identity, User } from './user-document.ts';
@@ -96,6 +97,7 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       // Roles of users who are older than roles must be stored before there is a user with another role.
       await memberships.rolesOf(organisation);
       if (!(await insert(document))) return { ok: false, reason: 'already_exists', email: document._id };
+      await removeFactors(db, document._id);
       await memberships.add(organisation, document._id, role);
       return { ok: true, user: toUser(document, role) };
     },
@@ -153,6 +155,7 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       if (document === null || user === null) return { ok: false, reason: 'not_found' };
       const removed = await memberships.remove(document.organisation, document._id, { lastOwner });
       if (!removed.ok) return removed;
+      await removeFactors(db, document._id);
       // Guarded, because the address may have been added again since.
       await users.deleteOne({ _id: document._id, createdAt: document.createdAt });
       return { ok: true, user };

@@ -25,8 +25,14 @@ describe('second factors', () => {
 
   const factors = () => createSecondFactors(database.db, { now });
   const replicas = () => [factors(), createSecondFactors(database.another(), { now })] as const;
-  const passkey = (id: string = randomUUID(), counter = 0) =>
-    ({ id, name: 'Laptop', rpId: 'curbcut.example', publicKey: 'a2V5', counter, transports: ['internal'] });
+  const passkey = (id: string = randomUUID(), counter = 0) => ({
+    id,
+    name: 'Laptop',
+    rpId: 'curbcut.example',
+    publicKey: 'a2V5',
+    counter,
+    transports: ['internal'],
+  });
   const stored = () => database.db.collection('secondFactors').find().toArray();
 
   /** An account with a confirmed secret. @returns its codes, by distance from the current step */
@@ -247,6 +253,31 @@ describe('second factors', () => {
       expect((await factors().find(email)).any).to.equal(false);
       expect(await factors().handleOf(email)).to.not.equal(handle);
     });
+  });
+
+  it('end with the account: who gets the address later has none', async () => {
+    const users = createUsers(database.db);
+    const email = address();
+    for (const interrupted of [false, true]) {
+      await users.add({ email, organisation: 'acme', password: null });
+      await withTotp(email);
+      await users.remove(email, { lastOwner: true });
+      if (!interrupted) expect((await factors().find(email)).any).to.equal(false);
+      // As if the removal had been interrupted.
+      else await withTotp(email);
+    }
+    await users.add({ email, organisation: 'acme', password: null });
+    expect((await factors().find(email)).any).to.equal(false);
+    expect((await users.add({ email, organisation: 'acme', password: null })).ok, 'again').to.equal(false);
+  });
+
+  it('stay if the address is only tried to be added again', async () => {
+    const users = createUsers(database.db);
+    const email = address();
+    await users.add({ email, organisation: 'acme', password: null });
+    await withTotp(email);
+    expect((await users.add({ email, organisation: 'other', password: null })).ok).to.equal(false);
+    expect((await factors().find(email)).any).to.equal(true);
   });
 
   describe('challenges', () => {

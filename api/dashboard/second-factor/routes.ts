@@ -148,8 +148,8 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
     const removed = await secondFactors.removePasskey(emailOf(request), id, { keepOne: keepOne(request) });
     if (!removed.ok && removed.reason === 'last_factor')
       return showPasskey(request as FastifyRequest<ById>, reply, [{ field: null, text: KEEP_ONE }], undefined, 409);
-    // One that was removed meanwhile is in the state that the person wants.
-    if (removed.ok) await record(request, 'user.factor-remove', `passkey: ${name}`);
+    if (!removed.ok) throw new ApiError('not_found');
+    await record(request, 'user.factor-remove', `passkey: ${name}`);
     return reply.redirect(`${FACTORS_PATH}?done=removed`, 303);
   });
 
