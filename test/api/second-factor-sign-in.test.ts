@@ -93,8 +93,8 @@ describe('sign-in with a second factor', () => {
     for (let network = 1; network <= 21; network += 1) {
       const client = createClient(replica.url);
       const from = { 'X-Forwarded-For': `192.0.2.${network}` };
-      const form = await client.get('/dashboard/sign-in');
-      await client.post('/dashboard/sign-in', { _csrf: tokenIn(form.text), email: who.email, password: PASSWORD }, from);
+      // Without 21 password hashes.
+      client.cookies.set(PENDING, await context.stores.pendingSignIns.start({ email: who.email, next: '/dashboard' }));
       const page = await client.get(ASK, from);
       const fields = { _csrf: tokenIn(page.text), way: 'totp', 'one-time-password': network === 21 ? code() : 'abcdef' };
       statuses.push((await client.post(ASK, fields, from)).status);
