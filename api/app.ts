@@ -9,6 +9,13 @@ import Fastify, {
   type FastifyRequest,
   type RawServerDefault,
 } from 'fastify';
+import { isWellFormed } from '../stores/accounts/key-format.ts';
+import type { KeyHolder } from '../stores/accounts/keys.ts';
+import { isSessionSecret } from '../stores/accounts/sessions.ts';
+import { createCredentials, type Credentials } from './networks/credentials.ts';
+import { createNetworkLimits } from './networks/network-limits.ts';
+import { createTrust } from './networks/networks.ts';
+import networks from './networks/plugin.ts';
 import { ruleText } from '../core/report/rule-texts/rule-texts.ts';
 import type { Logger } from '../platform/logger.ts';
 import { NO_TRACER } from '../platform/tracing.ts';
@@ -91,7 +98,9 @@ const COMPONENTS = [
 export async function buildApp(deps: AppDeps, options: AppOptions): Promise<FastifyInstance> {
   const { clock, logger, metrics, tracer = NO_TRACER } = deps;
   const timeoutMs = options.dependencyTimeoutMs ?? DEPENDENCY_TIMEOUT_MS;
-  const stores = detectStoreOutages(deps.stores, { timeoutMs, onDown: metrics.dependencyDown });
+  const outages = { timeoutMs, onDown: metrics.dependencyDown };
+  const stores = detectStoreOutages(deps.stores, outages);
+  const anonymous = deps.anonymousStores === undefined ? stores : detectStoreOutages(deps.anonymousStores, outages);
   const app = Fastify(serverOptions(logger, options));
   await app.register(requestLog, { logger });
   await app.register(requestMetrics, { metrics });
@@ -100,23 +109,28 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(web, { publicBaseUrl: options.publicBaseUrl, dashboard: options.dashboard ?? true });
   app.decorate('allStores', stores);
   app.decorate('protectedRoutes', []);
-  await app.register(sessions, { sessions: stores.sessions, publicBaseUrl: options.publicBaseUrl });
+  const limits = createNetworkLimits({ sizes: options.networkLimits, onDenied: metrics.networkLimited });
+  const people = createCredentials({ store: stores.sessions, wellFormed: isSessionSecret, limits });
+  await app.register(sessions, { credentials: people, publicBaseUrl: options.publicBaseUrl });
   await app.register(errors);
+  await app.register(networks, { limits, trusted: createTrust(options.trustedProxies ?? []), logger });
   await app.register(gracefulClose);
   await app.register(methodNotAllowed);
   await app.register(openApi, { publicBaseUrl: options.publicBaseUrl, version: options.version, components: COMPONENTS });
 
-  const requestPublicScan = requestPublicScanOver(stores, deps, options);
+  const requestPublicScan = requestPublicScanOver(anonymous, limits, deps, options);
 
   await app.register(serviceRoutes);
   const views = createPageReports(stores.reports, clock);
-  await app.register(publicRoutes, { requestPublicScan, stores, reports: views, metrics, logger });
+  await app.register(publicRoutes, { requestPublicScan, stores: anonymous, reports: views, metrics, logger });
   const services = scanServices(app, stores, deps, options);
-  await app.register((scope) => authenticatedRoutes(scope, stores, deps, options, services));
+  const keys = createCredentials({ store: stores.keys, wellFormed: isWellFormed, limits });
+  await app.register((scope) => authenticatedRoutes(scope, stores, deps, options, { ...services, keys }));
   if (options.dashboard ?? true)
     await app.register((scope) =>
       dashboardRoutes(scope, {
         stores,
+        anonymous,
         clock,
         logger,
         scans: scanPageDeps(stores, deps, options, { ...services, pictures: views }),
@@ -125,7 +139,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
       }),
     );
   await app.register(publicPages, {
-    ...stores,
+    ...anonymous,
     reports: views,
     requestPublicScan,
     turnstile: widgetOf(options.publicScans?.turnstile),
@@ -133,10 +147,12 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
     ruleTexts: ruleText,
     logger,
   });
-  await app.register(unsubscribeRoutes, stores);
+  await app.register(unsubscribeRoutes, anonymous);
   await app.register(referenceRoutes);
   await app.register(designPage);
   app.refuseOtherMethods();
+  // What requests left to be written outside them.
+  app.addHook('onClose', async () => void (await Promise.all([stores.keys.flush(), stores.signInFailures.flush()])));
   return app;
 }
 
@@ -156,14 +172,14 @@ async function authenticatedRoutes(
   stores: ApiStores,
   deps: AppDeps,
   options: AppOptions,
-  { submissions, positions, streams }: ScanServices,
+  { submissions, positions, streams, keys }: ScanServices & { keys: Credentials<KeyHolder> },
 ): Promise<void> {
   const { clock, logger, metrics } = deps;
   scope.addHook('onRequest', async (_request, reply) => {
     reply.header('Cache-Control', 'no-store');
   });
   await scope.register(denials);
-  await scope.register(auth, { keys: stores.keys, sessions: options.dashboard ?? true });
+  await scope.register(auth, { credentials: keys, keys: stores.keys, sessions: options.dashboard ?? true });
   await scope.register(rateLimits, { rateLimits: stores.rateLimits, sizes: { ...LIMITS, ...options.limits } });
   await scope.register(permissions);
 
@@ -250,7 +266,7 @@ function serverOptions(logger: Logger, options: AppOptions): FastifyHttpOptions<
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     // Only these may state another client address than their own.
-    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
+    trustProxy: trustedProxies.length > 0 ? createTrust(trustedProxies) : false,
     genReqId: requestIdOf,
     // Requests on open connections are answered normally during shutdown, because Fastify's own 503 has a different body.
     return503OnClosing: false,

@@ -38,6 +38,9 @@ describe('readApiConfiguration', () => {
       PUBLIC_SCANS_PER_ADDRESS_AND_HOUR: 5,
       PUBLIC_SCANS_PER_ADDRESS_AND_DAY: 20,
       PUBLIC_SCANS_PER_EMAIL_AND_HOUR: 3,
+      PUBLIC_SCANS_PER_DOMAIN_AND_HOUR: 100,
+      PUBLIC_SCANS_PER_HOUR: 500,
+      PUBLIC_SCANS: false,
       PUBLIC_SCAN_RETENTION_DAYS: 30,
       TURNSTILE_VERIFY_URL: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
       TRUSTED_PROXIES: '',
@@ -75,6 +78,8 @@ describe('readApiConfiguration', () => {
     ['PUBLIC_SCANS_PER_ADDRESS_AND_HOUR', '1', (c) => c.PUBLIC_SCANS_PER_ADDRESS_AND_HOUR, 1],
     ['PUBLIC_SCANS_PER_ADDRESS_AND_DAY', '2', (c) => c.PUBLIC_SCANS_PER_ADDRESS_AND_DAY, 2],
     ['PUBLIC_SCANS_PER_EMAIL_AND_HOUR', '4', (c) => c.PUBLIC_SCANS_PER_EMAIL_AND_HOUR, 4],
+    ['PUBLIC_SCANS_PER_DOMAIN_AND_HOUR', '5', (c) => c.PUBLIC_SCANS_PER_DOMAIN_AND_HOUR, 5],
+    ['PUBLIC_SCANS_PER_HOUR', '6', (c) => c.PUBLIC_SCANS_PER_HOUR, 6],
     ['PUBLIC_SCAN_RETENTION_DAYS', '1', (c) => c.PUBLIC_SCAN_RETENTION_DAYS, 1],
     ['TURNSTILE_VERIFY_URL', 'http://verifier/', (c) => c.TURNSTILE_VERIFY_URL, 'http://verifier/'],
     ['ALLOW_PREPARE_STEPS', 'false', (c) => c.ALLOW_PREPARE_STEPS, false],
@@ -110,25 +115,27 @@ describe('readApiConfiguration', () => {
   for (const [name, value, read, expected] of valid)
     it(`accepts ${name}=${value}`, () => expect(read(readApiConfiguration({ ...REQUIRED, [name]: value }))).to.deep.equal(expected));
 
-  it('offers public scans if there is a mail server, unless PUBLIC_SCANS is false', () => {
+  it('offers public scans only if PUBLIC_SCANS is true, and needs a mail server for them', () => {
     const offered = (more: object) => readApiConfiguration({ ...REQUIRED, ...more }).publicScans;
-    expect(offered({ SMTP_URL: 'smtp://mail' })).to.deep.equal({
+    expect(offered({ SMTP_URL: 'smtp://mail', PUBLIC_SCANS: 'true' })).to.deep.equal({
       maxLive: 50,
       maxRunning: 2,
       perAddressAndHour: 5,
       perAddressAndDay: 20,
       perEmailAndHour: 3,
+      perDomainAndHour: 100,
+      perHour: 500,
       retentionDays: 30,
       turnstile: null,
     });
-    expect(offered({ SMTP_URL: 'smtp://mail', PUBLIC_SCANS: 'false' })).to.equal(null);
+    expect(offered({ SMTP_URL: 'smtp://mail' }), 'a mail server opens nothing').to.equal(null);
     expect(problemsOf({ ...REQUIRED, PUBLIC_SCANS: 'true' })).to.deep.equal([
       'PUBLIC_SCANS is true, but SMTP_URL is not set; their results are sent by mail.',
     ]);
   });
 
   it('needs both keys of Turnstile, or neither', () => {
-    const mail = { ...REQUIRED, SMTP_URL: 'smtp://mail' };
+    const mail = { ...REQUIRED, SMTP_URL: 'smtp://mail', PUBLIC_SCANS: 'true' };
     expect(readApiConfiguration({ ...mail, ...TURNSTILE }).publicScans!.turnstile).to.deep.equal({
       siteKey: 'site',
       secretKey: 'hush',

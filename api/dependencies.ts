@@ -15,7 +15,9 @@ import type { PasswordResets } from '../stores/accounts/password-resets.ts';
 import type { PasskeyChallenges } from '../stores/accounts/passkey-challenges.ts';
 import type { PendingSignIns } from '../stores/accounts/pending-sign-ins.ts';
 import type { SecondFactors } from '../stores/accounts/second-factors.ts';
+import type { SignInFailures } from '../stores/accounts/sign-in-failures.ts';
 import type { Sessions } from '../stores/accounts/sessions.ts';
+import type { Members } from '../stores/accounts/members.ts';
 import type { Users } from '../stores/accounts/users.ts';
 import type { Organisations } from '../stores/accounts/organisations.ts';
 import type { QueueStates } from '../stores/submissions/queue-state.ts';
@@ -27,6 +29,7 @@ import type { Schedules } from '../stores/schedules/schedules.ts';
 import type { Scans } from '../stores/scans/scans.ts';
 import type { IdentityProviderSettings } from './identity-settings.ts';
 import type { StreamTimings } from './scan-stream.ts';
+import type { NetworkPolicy } from './networks/network-limits.ts';
 import type { LimitName, LimitSize } from './rate-limits.ts';
 import type { PublicScanOptions } from './public/settings.ts';
 import type { Metrics } from './metrics.ts';
@@ -41,16 +44,17 @@ export interface ApiStores {
     | 'resetPassword'
     | 'rename'
     | 'endSessions'
-    | 'knowsNetwork'
+    | 'networksOf'
     | 'recordSignIn'
-    | 'setRole'
-    | 'remove'
-    | 'list'
     | 'add'
     | 'findByIdentity'
     | 'link'
+    | 'reclaim'
+    | 'verifyAddress'
   >;
+  members: Members;
   sessions: Sessions;
+  signInFailures: SignInFailures;
   invitations: Invitations;
   passwordResets: PasswordResets;
   oidcFlows: OidcFlows;
@@ -58,7 +62,10 @@ export interface ApiStores {
   passkeyChallenges: PasskeyChallenges;
   pendingSignIns: PendingSignIns;
   outbox: Pick<Outbox, 'enqueue'>;
-  keys: Pick<Keys, 'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'touch'>;
+  keys: Pick<
+    Keys,
+    'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'createdBy' | 'revokeCreatedBy' | 'touch' | 'flush'
+  >;
   credits: Pick<Credits, 'accounts' | 'balance' | 'reserve' | 'settle' | 'ledger'>;
   scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'list' | 'search' | 'trend' | 'previousDone' | 'countLive'>;
   idempotency: Idempotency;
@@ -66,7 +73,7 @@ export interface ApiStores {
   queueStates: Pick<QueueStates, 'read' | 'readLine'>;
   reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readPicture' | 'writeFormat' | 'remove'>;
   comparisonCache: Pick<ComparisonCache, 'find' | 'store'>;
-  publicScans: Pick<PublicScans, 'claim' | 'findClaim' | 'releaseClaim' | 'remove' | 'findByToken'>;
+  publicScans: Pick<PublicScans, 'claim' | 'releaseClaim' | 'remove' | 'findByToken'>;
   schedules: Pick<Schedules, 'list'>;
   suppressions: Pick<Suppressions, 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
@@ -74,6 +81,8 @@ export interface ApiStores {
 
 export interface AppDeps {
   stores: ApiStores;
+  /** The same stores over a few connections of their own, for requests without a valid key or session. Default: `stores`. */
+  anonymousStores?: ApiStores;
   bus: Pick<MessageBus, 'connected' | 'followStatus'>;
   resolver: Resolver;
   clock: () => Date;
@@ -117,6 +126,8 @@ export interface AppOptions {
   version: string;
   /** Default: the contract's four limits. */
   limits?: Partial<Record<LimitName, LimitSize>>;
+  /** Default: `NETWORK_LIMITS`. */
+  networkLimits?: Partial<Record<NetworkPolicy, LimitSize>>;
   /** Default: `STREAM_TIMINGS`. */
   streams?: Partial<StreamTimings>;
   /** The time limit of one call to a dependency, in milliseconds. Default 6,000: longer than the stores' own limits. */

@@ -1,7 +1,8 @@
 /** Detects that a dependency is down, in one place for all routes. */
 import { errorMessage } from '../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../platform/time-limits.ts';
-import { dependencyIsDown } from '../stores/availability.ts';
+import { TooBusy } from '../stores/accounts/gate.ts';
+import { dependencyIsDown, poolIsExhausted } from '../stores/availability.ts';
 import type { ApiStores } from './dependencies.ts';
 import type { CalledDependency } from './metrics.ts';
 
@@ -31,7 +32,7 @@ interface OutageOptions {
 
 /**
  * Wraps a store so that a call rejects with `DependencyDown` if the store is unavailable or does not answer within
- * `timeoutMs` milliseconds. Other errors are rethrown unchanged.
+ * `timeoutMs` milliseconds, and with `TooBusy` if no connection becomes free. Other errors are rethrown unchanged.
  */
 export function detectOutages<T extends object>(dependency: CalledDependency, store: T, options: OutageOptions): T {
   const watch = async (method: string, answer: Promise<unknown>): Promise<unknown> => {
@@ -39,6 +40,8 @@ export function detectOutages<T extends object>(dependency: CalledDependency, st
       if (options.timeoutMs === null) return await answer;
       return await withTimeLimit(answer, options.timeoutMs, `${dependency}: ${method}`);
     } catch (error) {
+      // The database may be well: all connections of this process are in use.
+      if (poolIsExhausted(error)) throw new TooBusy({ cause: error });
       if (!(error instanceof TimeLimitExceeded || dependencyIsDown(error))) throw error;
       options.onDown(dependency);
       throw new DependencyDown(dependency, error);
@@ -60,7 +63,9 @@ export function detectOutages<T extends object>(dependency: CalledDependency, st
 const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, CalledDependency>> = {
   organisations: 'mongodb',
   users: 'mongodb',
+  members: 'mongodb',
   sessions: 'mongodb',
+  signInFailures: 'mongodb',
   schedules: 'mongodb',
   invitations: 'mongodb',
   passwordResets: 'mongodb',

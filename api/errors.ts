@@ -27,6 +27,10 @@ export const ERRORS = {
     status: 403,
     message: 'Send the token of the current session in the X-CSRF-Token header; load the page again to get it.',
   },
+  cross_site_request: {
+    status: 403,
+    message: 'Another site sent this request; open the page of this service and send its form, or send the request from a program.',
+  },
   insufficient_credits: {
     status: 402,
     message: 'There are not enough credits for the requested pages; request fewer pages, add credits, or set fail_on_truncation to false.',
@@ -159,6 +163,7 @@ export const VALIDATION_TYPES = [
   'string.date_time',
   'enum',
   'date.past',
+  'date.after_creator',
   'cursor.invalid',
   'url.private_address',
   'url.scheme',

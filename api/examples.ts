@@ -45,6 +45,7 @@ const key = {
   last4: 'XXXX',
   scopes: ['scans:read', 'scans:write'],
   created_at: '2026-03-02T10:00:00.000Z',
+  created_by: 'ann@example.com',
   expires_at: null,
 };
 

@@ -15,6 +15,8 @@ import { addProcessMetrics, createMetrics } from './metrics.ts';
 
 /** Requests that are unfinished after this time are aborted. It is shorter than the pod's grace period. */
 const CLOSE_WITHIN_MS = 8_000;
+/** Connections to MongoDB for requests without a valid key or session. They can wait only for each other. */
+const ANONYMOUS_CONNECTIONS = 4;
 
 function configuration(): Configuration {
   try {
@@ -44,11 +46,14 @@ const connections = await openConnections(config, {
   fieldManager: 'curbcut-api',
   // Polling needs nothing else: without the others, the endpoints that need them answer 503.
   required: ['mongodb'],
+  anonymousConnections: ANONYMOUS_CONNECTIONS,
 }).catch(exitOnMistake);
 
+const { reports, scanResources } = connections;
 const app = await buildApp(
   {
-    stores: { ...connections.stores, reports: connections.reports, scanResources: connections.scanResources },
+    stores: { ...connections.stores, reports, scanResources },
+    anonymousStores: { ...connections.anonymousStores, reports, scanResources },
     bus: connections.bus,
     resolver: createResolver(),
     clock: () => new Date(),

@@ -2,6 +2,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { DependencyName } from '../stores/connections.ts';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
+import { NETWORK_LIMITS, type NetworkPolicy } from './networks/network-limits.ts';
 import type { PublicScanRefusal } from './public/public-scan.ts';
 import type { SubmissionRefusal } from './submission/refusals.ts';
 
@@ -57,6 +58,8 @@ export interface Metrics extends StoreMetrics {
   registry: Registry;
   /** A dependency failed or did not answer in time. */
   dependencyDown(dependency: CalledDependency): void;
+  /** A request without a valid key or session was denied because of its network. */
+  networkLimited(policy: NetworkPolicy): void;
   /** A request was admitted or denied without the shared limits. */
   limitsFallback(): void;
   submission(outcome: SubmissionOutcome): void;
@@ -91,6 +94,12 @@ export function createMetrics(): Metrics {
     help: 'Requests that were counted by this replica alone because the shared rate limits were unavailable.',
     registers,
   });
+  const networks = new Counter({
+    name: `${PREFIX}network_limited_total`,
+    help: 'Requests without a valid key or session that a limit of their network denied.',
+    labelNames: ['policy'],
+    registers,
+  });
   const submissions = new Counter({
     name: `${PREFIX}submissions_total`,
     help: 'Submissions by outcome.',
@@ -120,6 +129,7 @@ export function createMetrics(): Metrics {
   });
   // A series that appears with its first event has no increase: rules such as `increase(…) > 0` would miss that event.
   for (const dependency of CALLED) dependencies.inc({ dependency }, 0);
+  for (const policy of Object.keys(NETWORK_LIMITS)) networks.inc({ policy }, 0);
   for (const outcome of Object.keys(SUBMISSION_OUTCOMES)) submissions.inc({ outcome }, 0);
   for (const outcome of Object.keys(PUBLIC_SCAN_RESULTS)) publicScans.inc({ outcome }, 0);
   for (const outcome of CANCELLATION_OUTCOMES) cancellations.inc({ outcome }, 0);
@@ -127,6 +137,7 @@ export function createMetrics(): Metrics {
     registry,
     ...createStoreMetrics(registry, PREFIX),
     dependencyDown: (dependency) => dependencies.inc({ dependency }),
+    networkLimited: (policy) => networks.inc({ policy }),
     limitsFallback: () => fallback.inc(),
     submission: (outcome) => submissions.inc({ outcome }),
     publicScan: (outcome) => publicScans.inc({ outcome }),

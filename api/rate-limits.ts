@@ -13,6 +13,4 @@ export const LIMITS = {
   'key-creations': { limit: 20, windowSeconds: 60 },
 } as const satisfies Record<string, LimitSize>;
 
-/** Unknown keys of one client address. More get 429 instead of 401; valid keys from the address are accepted all the same. */
-export const INVALID_KEYS: LimitSize = { limit: 60, windowSeconds: 60 };
 export type LimitName = keyof typeof LIMITS;

@@ -141,7 +141,9 @@ function wait(codes: readonly ErrorCode[]): boolean {
  * limit headers.
  */
 export function refusals(codes: readonly ErrorCode[], options: { limited?: boolean; validated?: boolean } = {}): Record<number, object> {
-  const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status as number);
+  // A route that waits for a store may also find every connection in use.
+  const all = new Set([...codes, ...(codes.includes('service_unavailable') ? (['replica_busy'] as const) : [])]);
+  const byStatus = Map.groupBy(all, (code) => ERRORS[code].status as number);
   const responses: Record<number, object> = {};
   for (const [status, ofStatus] of byStatus) {
     const headers: HeaderName[] = [];
@@ -188,6 +190,19 @@ export const KEYED: readonly ErrorCode[] = [
 
 /** Errors of every route that also accepts the session of a user. */
 export const WITH_SESSION: readonly ErrorCode[] = [...KEYED, 'second_factor_required'];
+/** The header of a POST that can be repeated. @param meaning what a repeated request gets */
+export const idempotencyKeyHeader = (meaning: string) =>
+  Type.Object({
+    'Idempotency-Key': Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description:
+          `${meaning} Bodies are compared as they were sent: an explicit default differs from an absent field, null equals absent, and the ` +
+          'order of the fields does not matter.',
+      }),
+    ),
+  });
 
 /** The `security` of a route that also accepts the session of a user. */
 export const keyOrSession = (scope: KeyScope) => [...keyWith(scope), { session: [] }];

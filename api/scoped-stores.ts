@@ -3,12 +3,14 @@
  * the caller. Routes get these stores by `storesOf`, and no others.
  */
 import type { FastifyRequest } from 'fastify';
-import { auditName, type Actor, type Caller, type Role } from '../core/accounts.ts';
+import { auditName, keyCreator, type Caller, type Role } from '../core/accounts.ts';
 import type { AuditPage } from '../stores/accounts/audit.ts';
-import type { Keys } from '../stores/accounts/keys.ts';
+import { keyEntries } from '../stores/accounts/key-entries.ts';
+import type { ApiKey, Keys } from '../stores/accounts/keys.ts';
 import type { ScanRow } from '../stores/scans/scan-row.ts';
 import type { ApiStores } from './dependencies.ts';
 import { callerOf } from './plugins/auth.ts';
+import { signedInOf } from './sessions/plugin.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -21,7 +23,7 @@ export type ScopedStores = ReturnType<typeof scopedTo>;
 
 /** Binds the stores to the organisation of a caller. */
 export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiStores) {
-  const { scans, keys, credits, organisations, schedules, users, invitations } = stores;
+  const { scans, keys, credits, organisations, schedules, members, invitations, sessions, idempotency } = stores;
   return {
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
@@ -31,10 +33,19 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       previousDone: async (row: ScanRow) => (row.organisation === id ? scans.previousDone(row) : null),
     },
     keys: {
-      issue: (key: Omit<Parameters<Keys['issue']>[0], 'organisation'>) => keys.issue({ ...key, organisation: id }),
+      issue: (key: Omit<Parameters<Keys['issue']>[0], 'organisation' | 'creator'>) =>
+        keys.issue({ ...key, organisation: id, creator: keyCreator(actor) }),
       find: (keyId: string) => keys.find(id, keyId),
       list: (page: Parameters<Keys['list']>[1]) => keys.list(id, page),
-      revoke: (keyId: string) => keys.revoke(id, keyId),
+      revoke: (keyId: string) => keys.revoke(id, keyId, auditName(actor)),
+      createdBy: (person: string) => keys.createdBy(id, person),
+      revokeCreatedBy: (person: string) => keys.revokeCreatedBy(id, person, auditName(actor)),
+    },
+    idempotency: {
+      claim: (request: Omit<Parameters<typeof idempotency.claim>[0], 'organisation'>) =>
+        idempotency.claim({ ...request, organisation: id }),
+      release: idempotency.release,
+      remove: idempotency.remove,
     },
     credits: {
       balance: () => credits.balance(id),
@@ -45,40 +56,52 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     schedules: {
       list: (page: Parameters<typeof schedules.list>[1]) => schedules.list(id, page),
     },
-    users: {
-      list: () => users.list(id),
-      setRole: (email: string, role: Parameters<typeof users.setRole>[2]) => users.setRole(id, email, role),
-      remove: (email: string) => users.remove(email, { organisation: id }),
+    members: {
+      list: () => members.list(id),
+      setRole: (email: string, role: Role) => members.setRole(id, email, role),
+      remove: (email: string) => members.remove(id, email),
     },
     invitations: {
       list: () => invitations.list(id),
-      create: (invitation: { email: string; role: Role }) =>
+      create: (invitation: { email: string; role: Role; mailed: boolean }) =>
         invitations.create({ ...invitation, organisation: id, createdBy: auditName(actor) }),
       cancel: (invitationId: string) => invitations.cancel(id, invitationId),
     },
-    own: ownStores(actor, stores),
+    /** Whether the key or the session of the caller can still be used: it was when the request began. */
+    callerIsUsable: async () =>
+      actor.kind === 'key'
+        ? (await keys.usable([actor.keyId])).has(actor.keyId)
+        : (await sessions.usable([actor.sessionId])).has(actor.sessionId),
     audit: {
       page: (page: AuditPage) => organisations.auditPage(id, page),
-      /** Records what the caller changed. */
-      record: (entry: { action: string; subject: string | null }) =>
-        organisations.record({ ...entry, organisation: id, actor: auditName(actor) }),
+      /** Records what happened to keys of the organisation. An entry that is stored already changes nothing. */
+      recordKey: async (key: ApiKey) => {
+        for (const entry of keyEntries(key)) await organisations.record({ ...entry, organisation: id });
+      },
     },
   };
 }
 
-/** What users may read and change of themselves. */
-function ownStores(actor: Actor, { users, sessions }: ApiStores) {
-  const email = (): string => {
-    if (actor.kind !== 'user') throw new TypeError('an API key has no account');
-    return actor.email;
-  };
+/** What the signed-in user may read and change, whichever organisation the session acts for. @throws TypeError before sign-in */
+export function ownStoresOf(request: FastifyRequest) {
+  const { users, members, invitations, sessions } = request.server.allStores;
+  const { user } = signedInOf(request);
+  const { email } = user;
   return {
-    find: () => users.find(email()),
-    verify: (password: string) => users.verify(email(), password),
-    setPassword: (password: string) => users.resetPassword(email(), password),
-    rename: (name: string | null) => users.rename(email(), name),
-    sessions: () => sessions.list(email()),
-    endSessions: () => users.endSessions(email()),
+    verify: (password: string) => users.verify(email, password),
+    setPassword: (password: string) => users.resetPassword(email, password),
+    rename: (name: string | null) => users.rename(email, name),
+    sessions: () => sessions.list(email),
+    endSessions: () => users.endSessions(email),
+    organisations: () => members.of(email),
+    /** An address that is not verified may be someone else's, so its user does not learn who invited it. */
+    invitations: async () => (user.verified ? invitations.findByEmail(email) : []),
+    /** Accepts one of `invitations`. */
+    accept: (id: string) => members.accept(id, async () => (user.verified ? user : null)),
+    decline: async (id: string) => (user.verified ? invitations.decline(email, id) : null),
+    confirm: (organisation: string) => members.confirm(organisation, email),
+    leave: (organisation: string, options?: { lastOwner?: boolean }) => members.remove(organisation, email, options),
+    deleteAccount: () => members.deleteAccount(email),
   };
 }
 

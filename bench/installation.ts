@@ -124,7 +124,12 @@ export async function startInstallation(options: InstallationOptions): Promise<I
       });
       await credits.open(id);
       await credits.grant(id, 'bench', 1_000_000);
-      const issued = await keys.issue({ organisation: id, name: 'bench', expiresAt: null });
+      const issued = await keys.issue({
+        organisation: id,
+        name: 'bench',
+        expiresAt: null,
+        creator: { createdBy: 'bench', rootCreator: 'bench' },
+      });
       if (!issued.ok) throw new Error(issued.reason);
       secrets.push(issued.secret);
     }

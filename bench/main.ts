@@ -15,6 +15,7 @@ import { measureNamespaces, type NamespacesCost } from './namespaces.ts';
 import { measureOwnChecks } from './own-checks.ts';
 import { measurePolls } from './polls.ts';
 import { measureScale } from './scale.ts';
+import { measureStrangers } from './strangers.ts';
 import { measureSubmissions } from './submissions.ts';
 import { installPeers } from './tools.ts';
 import { measureReport } from './report.ts';
@@ -32,6 +33,7 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --only deletions           seconds until live scans are settled and gone after kubectl delete
   --only scale               operator beside thousands of resources, on the API server of the cluster of KUBECONFIG
   --only namespaces          submission to Job, sockets and memory with 1, 50 and 200 watched namespaces (--namespaces N,N)
+  --only strangers           polls with a key at rest and while strangers from 10,000 networks attack (--rate N requests per second)
   --only verdicts            time from submission to verdict on the cluster of KUBECONFIG
   --bare                     pages beside the bare loop only, without the other scanners
   --rounds N                 rounds of pages, own checks or verdicts (default 3; the median is shown)
@@ -56,6 +58,7 @@ const { values } = parseArgs({
     stored: { type: 'string', default: '10000' },
     namespaces: { type: 'string', default: '1,50,200' },
     requests: { type: 'string', default: '200' },
+    rate: { type: 'string', default: '200' },
     pages: { type: 'string', default: '500' },
     bare: { type: 'boolean', default: false },
     help: { type: 'boolean' },
@@ -278,6 +281,22 @@ async function counts(): Promise<void> {
   results.counts = rows;
 }
 
+async function strangers(): Promise<void> {
+  const cost = await measureStrangers(Number(values.rounds), Number(values.rate));
+  console.log(
+    `\nPolls with a key, ${values.rounds} rounds at rest and under attack in turn, ${values.rate} requests of strangers per second\n`,
+  );
+  const row = (name: string, { p50, p95 }: { p50: number; p95: number }): void =>
+    console.log(`| ${name} | ${p50.toFixed(1)} ms | ${p95.toFixed(1)} ms |`);
+  console.log('| | p50 | p95 |\n|---|---|---|');
+  row('at rest', cost.rest);
+  row('under attack', cost.attacked);
+  console.log(
+    `\np95 under attack ÷ at rest: ${(cost.attacked.p95 / cost.rest.p95).toFixed(2)}; answers to strangers: ${JSON.stringify(cost.strangers)}`,
+  );
+  results.strangers = cost;
+}
+
 async function verdicts(): Promise<void> {
   const waits = await measureVerdicts(Number(values.rounds));
   const row = (name: string, all: readonly number[]): void =>
@@ -302,6 +321,7 @@ if (values.only === 'counts') await counts();
 if (values.only === 'deletions') await deletions();
 if (values.only === 'scale') await scale();
 if (values.only === 'namespaces') await namespaces();
+if (values.only === 'strangers') await strangers();
 if (values.only === 'verdicts') await verdicts();
 const folder = join(import.meta.dirname, 'results');
 await mkdir(folder, { recursive: true });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { auditName, KEY_SCOPES, mayCall, PERMISSIONS, permissionsOf, ROLES, type Actor } from './accounts.ts';
+import { auditName, keyCreator, KEY_SCOPES, mayCall, PERMISSIONS, permissionsOf, ROLES, type Actor } from './accounts.ts';
 
 describe('permissions', () => {
   it('of a role include those of the roles after it', () => {
@@ -13,7 +13,13 @@ describe('permissions', () => {
   });
 
   it('of a key are its scopes, which never include people and the audit log', () => {
-    const key = (scopes: typeof KEY_SCOPES | readonly []): Actor => ({ kind: 'key', keyId: 'k1', scopes });
+    const key = (scopes: typeof KEY_SCOPES | readonly []): Actor => ({
+      kind: 'key',
+      keyId: 'k1',
+      scopes,
+      expiresAt: null,
+      rootCreator: null,
+    });
     for (const permission of PERMISSIONS) {
       expect(mayCall({ actor: key([]) }, permission)).to.equal(false);
       expect(mayCall({ actor: key(KEY_SCOPES) }, permission)).to.equal(!['members:write', 'audit:read'].includes(permission));
@@ -29,6 +35,19 @@ describe('permissions', () => {
 describe('auditName', () => {
   it('is the address of a user, and the id of a key', () => {
     expect(auditName({ kind: 'user', email: 'ann@example.com', role: 'viewer', sessionId: 's1' })).to.equal('ann@example.com');
-    expect(auditName({ kind: 'key', keyId: 'k1', scopes: [] })).to.equal('key:k1');
+    expect(auditName({ kind: 'key', keyId: 'k1', scopes: [], expiresAt: null, rootCreator: null })).to.equal('key:k1');
   });
+});
+
+describe('keyCreator', () => {
+  const key = (rootCreator: string | null): Actor => ({ kind: 'key', keyId: 'k1', scopes: [], expiresAt: null, rootCreator });
+  for (const [what, actor, createdBy, rootCreator] of [
+    ['a user', { kind: 'user', email: 'ann@example.com', role: 'member', sessionId: 's1' }, 'ann@example.com', 'ann@example.com'],
+    ['a key that a user created', key('ann@example.com'), 'key:k1', 'ann@example.com'],
+    ['a key whose chain curbcut-admin began', key('curbcut-admin'), 'key:k1', 'curbcut-admin'],
+    ['a key whose creator is not known', key(null), 'key:k1', 'key:k1'],
+  ] as const)
+    it(`names ${what}, and the first of the chain`, () => {
+      expect(keyCreator(actor as Actor)).to.deep.equal({ createdBy, rootCreator });
+    });
 });

@@ -14,6 +14,9 @@ export type Permission = (typeof PERMISSIONS)[number];
 export const KEY_SCOPES = ['scans:read', 'scans:write', 'credits:read', 'keys:write'] as const satisfies readonly Permission[];
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
+/** The scopes that a pipeline needs. */
+export const PIPELINE_SCOPES: readonly KeyScope[] = ['scans:read', 'scans:write'];
+
 /** The longest name of an API key, in characters. */
 export const KEY_NAME_MAX = 100;
 
@@ -37,8 +40,17 @@ export function permissionsOf(role: Role): readonly Permission[] {
 }
 
 /** Who acts for an organisation: a live API key, or a user who is signed in. */
-export type Actor =
-  { kind: 'key'; keyId: string; scopes: readonly KeyScope[] } | { kind: 'user'; email: string; role: Role; sessionId: string };
+export type Actor = KeyActor | { kind: 'user'; email: string; role: Role; sessionId: string };
+
+export interface KeyActor {
+  kind: 'key';
+  keyId: string;
+  scopes: readonly KeyScope[];
+  /** Null: the key does not expire. */
+  expiresAt: Date | null;
+  /** See `KeyCreator`. Null: not known. */
+  rootCreator: string | null;
+}
 
 /** The sender of a request. */
 export interface Caller {
@@ -55,4 +67,20 @@ export function mayCall({ actor }: Pick<Caller, 'actor'>, permission: Permission
 /** The actor as the audit log names it: `key:<id>`, or the e-mail address. */
 export function auditName(actor: Actor): string {
   return actor.kind === 'key' ? `key:${actor.keyId}` : actor.email;
+}
+
+/** Who created an API key, as the audit log names actors. */
+export interface KeyCreator {
+  createdBy: string;
+  /**
+   * The first creator of a chain of keys that created each other, which is `createdBy` if that is no key. The keys of a person
+   * who leaves are those with the person as the root creator: no key of the chain remains.
+   */
+  rootCreator: string;
+}
+
+/** The creator of a key that the actor creates. A key whose own creator is not known is the root of its chain. */
+export function keyCreator(actor: Actor): KeyCreator {
+  const createdBy = auditName(actor);
+  return { createdBy, rootCreator: (actor.kind === 'key' ? actor.rootCreator : null) ?? createdBy };
 }

@@ -15,8 +15,15 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'user.invite': 'Member invited',
   'user.invite-cancel': 'Invitation canceled',
   'user.join': 'Invitation accepted',
+  'user.decline': 'Invitation declined',
+  'user.confirm': 'Membership confirmed',
+  'user.sign-in': 'Signed in',
+  'user.sign-in-failed': 'Sign-in failed',
+  'user.new-network': 'Signed in from a new network',
   'user.role': 'Role changed',
   'user.remove': 'Member removed',
+  'user.leave': 'Member left',
+  'user.delete': 'Account deleted',
   'user.rename': 'Name changed',
   'user.password': 'Password changed',
   'user.reset-password': 'Password reset',
@@ -31,7 +38,40 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'user.reset-second-factor': 'Second factors reset',
   'key.issue': 'API key created',
   'key.revoke': 'API key revoked',
+  'key.new-network': 'API key used from a new network',
   'mail.lift': 'Bounce of a mail lifted',
   'scan.submit': 'Scan started',
   'scan.cancel': 'Scan canceled',
 };
+
+/** Actions about the security of accounts and keys. Their entries name the client's network, and are not kept for ever. */
+const SECURITY_ACTIONS: ReadonlySet<string> = new Set([
+  'user.sign-in',
+  'user.sign-in-failed',
+  'user.new-network',
+  'user.password',
+  'user.reset-password',
+  'user.sign-out-everywhere',
+  'user.second-factor',
+  'user.second-factor-failed',
+  'user.factor-add',
+  'user.factor-rename',
+  'user.factor-remove',
+  'user.recovery-codes',
+  'user.reset-second-factor',
+  'key.new-network',
+]);
+
+export const isSecurityAction = (action: string): boolean => SECURITY_ACTIONS.has(action);
+
+/** Changes after which the owner of the account gets a mail, and what the mail is about. */
+export const NOTICE_OF_ACTION: Readonly<Record<string, AccountNotice>> = {
+  'user.password': 'password',
+  'user.reset-password': 'password',
+  'user.factor-add': 'factors',
+  'user.factor-remove': 'factors',
+  'user.recovery-codes': 'factors',
+};
+
+export const ACCOUNT_NOTICES = ['sign_in', 'password', 'factors'] as const;
+export type AccountNotice = (typeof ACCOUNT_NOTICES)[number];

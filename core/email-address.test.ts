@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isEmailAddress } from './email-address.ts';
+import { domainOf, isEmailAddress, mailboxOf } from './email-address.ts';
 
 describe('isEmailAddress', () => {
   const local64 = 'a'.repeat(64);
@@ -38,4 +38,21 @@ describe('isEmailAddress', () => {
     `a@${'a.'.repeat(126)}com`,
   ];
   for (const address of invalid) it(`rejects ${JSON.stringify(address)}`, () => expect(isEmailAddress(address)).to.equal(false));
+});
+
+describe('mailboxOf', () => {
+  for (const [address, mailbox] of [
+    ['Ada@Example.com', 'ada@example.com'],
+    ['ada+tag@example.com', 'ada@example.com'],
+    ['ada+a+b@example.com', 'ada@example.com'],
+    ['ada+@example.com', 'ada@example.com'],
+    ['+ada@example.com', '+ada@example.com'],
+    ['+ada+tag@example.com', '+ada@example.com'],
+    ['ada@example+x.com', 'ada@example+x.com'],
+  ] as const)
+    it(`of ${address} is ${mailbox}`, () => expect(mailboxOf(address)).to.equal(mailbox));
+});
+
+describe('domainOf', () => {
+  it('is in lower case', () => expect(domainOf('Ada@Mail.Example.com')).to.equal('mail.example.com'));
 });

@@ -8,6 +8,19 @@ const LOCAL_PART_MAX_LENGTH = 64;
 const LOCAL_PART = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(?:\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
 const LABEL = /^[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u;
 
+/**
+ * The mailbox of an address, for limits: in lower case and without the tag after `+`, because `name+1@example.com` and
+ * `name+2@example.com` usually reach the same person.
+ */
+export function mailboxOf(address: string): string {
+  const [local, domain] = [address.slice(0, address.lastIndexOf('@')), domainOf(address)];
+  const tag = local.indexOf('+', 1);
+  return `${(tag === -1 ? local : local.slice(0, tag)).toLowerCase()}@${domain}`;
+}
+
+/** The domain of an address in lower case. */
+export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+
 /** Returns whether a text is an address of a domain with at least two labels, such as `name@example.com`. */
 export function isEmailAddress(text: string): boolean {
   const at = text.lastIndexOf('@');

@@ -128,6 +128,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         const mail = await startMail({ httpPort: options.inboxPort });
         closers.push(() => mail.close());
         environment.SMTP_URL = mail.smtpUrl;
+        // Their results go to the inbox of this machine only.
+        environment.PUBLIC_SCANS = given.PUBLIC_SCANS ?? 'true';
         inboxUrl = mail.inboxUrl;
       });
     }

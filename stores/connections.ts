@@ -3,13 +3,12 @@ import type { Static, TObject } from 'typebox';
 import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import { createDefinitionCheck } from '../platform/kubernetes/definitions.ts';
 import type { KubernetesConnection, SocketUse } from '../platform/kubernetes/kubernetes.ts';
-import type { Logger } from '../platform/logger.ts';
 import type { Probe } from '../platform/readiness.ts';
 import type { DatabaseSettings, KubernetesSettings, NatsSettings, S3Settings } from '../platform/settings.ts';
-import { openDatabase } from './database.ts';
+import { openDatabase, type DatabaseOptions } from './database.ts';
 import { createMessageBus, noMessageBus, type MessageBus } from './nats.ts';
 import { createReports, type Reports } from './reports.ts';
-import type { AllStores, StoreObservers } from './stores.ts';
+import type { AllStores } from './stores.ts';
 import { createScanResources, type ScanResources } from './submissions/scan-resources.ts';
 
 type SharedSettings = typeof DatabaseSettings & typeof KubernetesSettings & typeof NatsSettings & typeof S3Settings;
@@ -25,18 +24,19 @@ export type ConnectionConfiguration = Readonly<Static<TObject<SharedSettings>>> 
 /** `definitions`: the custom resource definitions of the cluster. */
 export type DependencyName = 'mongodb' | 'kubernetes' | 'definitions' | 'objects' | 'nats';
 
-export interface ConnectionOptions extends StoreObservers {
+export interface ConnectionOptions extends DatabaseOptions {
   /** The dependencies without which a new replica of the process is of no use. */
   required: readonly DependencyName[];
   /** The name of the process in the `managedFields` of Kubernetes objects. */
   fieldManager: string;
   /** Called with the number of open sockets to the Kubernetes API whenever it changes. */
   onSockets?: (use: SocketUse, open: number) => void;
-  logger: Logger;
 }
 
 export interface Connections {
   stores: AllStores;
+  /** The same stores over connections of their own, if `anonymousConnections` is set. */
+  anonymousStores: AllStores;
   bus: MessageBus;
   reports: Reports;
   kubernetes: KubernetesConnection;
@@ -75,6 +75,7 @@ export async function openConnections(config: ConnectionConfiguration, options: 
 
   return {
     stores: database.stores,
+    anonymousStores: database.anonymousStores,
     bus,
     reports,
     kubernetes,

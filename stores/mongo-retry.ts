@@ -1,4 +1,5 @@
-/** Retries single-document operations that lost a race. */
+/** Retries single-document operations that lost a race, and splits those that the driver cannot retry. */
+import type { Collection, Document, Filter } from 'mongodb';
 
 /** Returns whether a unique key already has the value. Checks only the code, because not every engine sets `keyPattern`. */
 export function isDuplicate(error: unknown): boolean {
@@ -23,4 +24,11 @@ export async function retryRace<T>(operation: () => Promise<T>, tries = 8): Prom
       if (attempt >= tries || !(isDuplicate(error) || isWriteConflict(error))) throw error;
     }
   }
+}
+
+/** Deletes the documents that match now, one by one: the driver repeats no deletion of several documents after a failover. */
+export async function deleteEach<T extends Document>(collection: Collection<T>, filter: Filter<T>): Promise<void> {
+  const found = await collection.find(filter, { projection: { _id: 1 } }).toArray();
+  const each = found.map(({ _id }) => ({ deleteOne: { filter: { _id } as Filter<T> } }));
+  if (each.length > 0) await collection.bulkWrite(each, { ordered: false });
 }

@@ -59,12 +59,14 @@ export interface MongoConnection {
 /**
  * Connects in the background. Operations wait for the connection, at most for the server-selection time-out. While the
  * database is down or does not respond, each operation fails within 2 to 5 seconds. The driver reconnects automatically.
- * @param url `mongodb://…` or `mongodb+srv://…`; the default database is `curbcut`
+ * @param options.url `mongodb://…` or `mongodb+srv://…`; the default database is `curbcut`
+ * @param options.logger of outages; none logs nothing
+ * @param options.poolSize the maximum number of connections. Default: that of the connection string, or 50
  * @throws ConfigurationError if the URL is malformed or asks for weaker guarantees
  */
-export function connectMongo({ url, logger }: { url: string; logger: Logger }): MongoConnection {
-  const client = createClient(url);
-  logConnection(client, logger);
+export function connectMongo({ url, logger, poolSize }: { url: string; logger?: Logger; poolSize?: number }): MongoConnection {
+  const client = createClient(url, poolSize);
+  if (logger !== undefined) logConnection(client, logger);
   const db = client.db(/^mongodb(?:\+srv)?:\/\/[^/]+\/[^?]/.test(url) ? undefined : DEFAULT_DATABASE);
   return {
     db,
@@ -80,13 +82,13 @@ export function connectMongo({ url, logger }: { url: string; logger: Logger }): 
   };
 }
 
-function createClient(url: string): MongoClient {
+function createClient(url: string, poolSize: number | undefined): MongoClient {
   const problems = mongodbUrlProblems(url);
   if (problems.length > 0) throw new ConfigurationError(problems);
   const given = mongodbUrlOptions(url);
   const defaults = Object.fromEntries(Object.entries(DEFAULTS).filter(([name]) => !given.has(name.toLowerCase())));
   try {
-    return new MongoClient(url, { ...defaults, ...GUARANTEES });
+    return new MongoClient(url, { ...defaults, ...GUARANTEES, ...(poolSize !== undefined && { maxPoolSize: poolSize, minPoolSize: 0 }) });
   } catch (error) {
     // The driver's messages about options do not contain the rest of the string. Those about hosts may contain a misplaced password.
     const reason = error instanceof MongoRuntimeError ? 'a host is malformed' : errorMessage(error);
@@ -136,13 +138,21 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['ledger', { organisation: 1, sequence: -1 }, {}],
   ['keys', { hash: 1 }, { unique: true }],
   ['keys', { organisation: 1, createdAt: -1, _id: -1 }, {}],
+  // For the live keys of a person: of many keys, most are revoked.
+  ['keys', { organisation: 1, rootCreator: 1, revokedAt: 1, createdAt: -1, _id: -1 }, {}],
   // Sparse, because revoked keys do not have the field.
   ['keys', { slot: 1 }, { unique: true, sparse: true }],
   // Sparse, because organisations without namespaces do not have the field.
   ['organisations', { namespaces: 1 }, { unique: true, sparse: true }],
   ['audit', { organisation: 1, at: -1, _id: -1 }, {}],
   ['audit', { organisation: 1, action: 1, at: -1, _id: -1 }, {}],
-  ['users', { organisation: 1, _id: 1 }, {}],
+  ['audit', { organisation: 1, kind: 1, at: -1, _id: -1 }, {}],
+  // Sparse, because changes are kept.
+  ['audit', { expiresAt: 1 }, { expireAfterSeconds: 0, sparse: true }],
+  // For the organisations of a user.
+  ['memberships', { owner: 1 }, {}],
+  ['memberships', { member: 1 }, {}],
+  ['memberships', { viewer: 1 }, {}],
   // Sparse, because users who never signed in at an identity provider do not have the field.
   ['users', { identity: 1 }, { unique: true, sparse: true }],
   ['invitations', { hash: 1 }, { unique: true }],
@@ -154,7 +164,7 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['secondFactors', { 'passkeys.id': 1 }, { unique: true, sparse: true }],
   ['pendingSignIns', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['passkeyChallenges', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
-  ['passwordResets', { email: 1 }, {}],
+  ['passwordResets', { hash: 1 }, {}],
   ['passwordResets', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['sessions', { email: 1, lastSeenAt: -1, _id: 1 }, {}],
   ['sessions', { expiresAt: 1 }, { expireAfterSeconds: 0 }],

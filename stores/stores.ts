@@ -15,11 +15,13 @@ import { createQueueStates, type QueueStates } from './submissions/queue-state.t
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { createScans, type Scans } from './scans/scans.ts';
 import { createInvitations, type Invitations } from './accounts/invitations.ts';
+import { createMembers, type Members } from './accounts/members.ts';
 import { createOidcFlows, type OidcFlows } from './accounts/oidc-flows.ts';
 import { createPasswordResets, type PasswordResets } from './accounts/password-resets.ts';
 import { createPasskeyChallenges, type PasskeyChallenges } from './accounts/passkey-challenges.ts';
 import { createPendingSignIns, type PendingSignIns } from './accounts/pending-sign-ins.ts';
 import { createSecondFactors, type SecondFactors } from './accounts/second-factors.ts';
+import { createSignInFailures, type SignInFailures } from './accounts/sign-in-failures.ts';
 import { createSessions, type Sessions } from './accounts/sessions.ts';
 import { createUsers, type Users } from './accounts/users.ts';
 
@@ -32,7 +34,9 @@ export interface AllStores {
   keys: Keys;
   organisations: Organisations;
   users: Users;
+  members: Members;
   sessions: Sessions;
+  signInFailures: SignInFailures;
   invitations: Invitations;
   passwordResets: PasswordResets;
   oidcFlows: OidcFlows;
@@ -65,7 +69,9 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     keys: createKeys(db),
     organisations: createOrganisations(db),
     users: createUsers(db),
+    members: createMembers(db),
     sessions: createSessions(db),
+    signInFailures: createSignInFailures(db),
     invitations: createInvitations(db),
     passwordResets: createPasswordResets(db),
     oidcFlows: createOidcFlows(db),

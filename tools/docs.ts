@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { argocdConfigMap } from './argocd.ts';
 import { referencePage, withOptionTables } from './reference.ts';
 import { withOptions, withScanTemplate } from './manifest-options.ts';
-import { ERRORS, VALIDATION_TYPES } from '../api/errors.ts';
+import { ERRORS, QUEUE_LIMITS, STREAM_LIMITS, VALIDATION_TYPES } from '../api/errors.ts';
 import { Environment as ApiEnvironment } from '../api/config.ts';
 import { createMetrics } from '../api/metrics.ts';
 import { Environment as OperatorEnvironment } from '../operator/config.ts';
@@ -146,6 +146,10 @@ ${Object.entries(ERRORS)
   .sort(([, one], [, other]) => one.status - other.status)
   .map(([code, { status, message }]) => `| ${status} | \`${code}\` | ${cell(message)} |`)
   .join('\n')}
+
+These codes have more fields: \`permission_denied\` the missing \`permission\`; \`insufficient_credits\` \`balance\` and
+\`pages_requested\`; \`queue_full\` \`limit\`, whose share of the live scans is used up (${QUEUE_LIMITS.join(', ')});
+\`too_many_streams\` and \`streams_full\` \`limit\`, whose event streams are too many (${STREAM_LIMITS.join(', ')}).
 
 The \`type\` of a validation error is one of ${VALIDATION_TYPES.map((type) => `\`${type}\``).join(', ')}.
 

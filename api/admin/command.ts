@@ -1,6 +1,8 @@
 /** Types and helpers of the commands of `curbcut-admin`. */
 import { errorMessage } from '../../platform/errors.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
+import type { NewAuditEntry } from '../../stores/accounts/audit.ts';
+import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, KeyRequest } from '../../stores/accounts/keys.ts';
 import type { AddedOrganisation, ChangedNamespaces } from '../../stores/accounts/organisations.ts';
 import type { AllStores } from '../../stores/stores.ts';
@@ -19,7 +21,7 @@ export class CommandRefused extends Error {
 }
 
 export interface AdminContext {
-  stores: Pick<AllStores, 'organisations' | 'users' | 'keys' | 'credits' | 'suppressions' | 'secondFactors'>;
+  stores: Pick<AllStores, 'organisations' | 'users' | 'members' | 'keys' | 'credits' | 'suppressions' | 'secondFactors'>;
   /** Reads standard input to its end. */
   readInput(): Promise<string>;
   /** Returns an unguessable string for passwords and grant IDs. */
@@ -55,12 +57,22 @@ export const ACTOR = 'curbcut-admin';
  * Writes an entry of the audit log about a change that was made. A failure is only reported: the result of the command may be
  * a secret that is never shown again, and repeating the command would repeat the change.
  */
-export async function record(context: AdminContext, organisation: string, action: string, subject: string): Promise<void> {
+export function record(context: AdminContext, organisation: string, action: string, subject: string): Promise<void> {
+  return recordEntry(context, { organisation, actor: ACTOR, action, subject });
+}
+
+async function recordEntry({ stores, warn }: AdminContext, entry: NewAuditEntry): Promise<void> {
   try {
-    await context.stores.organisations.record({ organisation, actor: ACTOR, action, subject });
+    await stores.organisations.record(entry);
   } catch (error) {
-    context.warn(`warning: the change was made, but its entry in the audit log (${action} ${subject}) was lost: ${errorMessage(error)}`);
+    const { action, subject } = entry;
+    warn(`warning: the change was made, but its entry in the audit log (${action} ${subject}) was lost: ${errorMessage(error)}`);
   }
+}
+
+/** Writes the entries of the audit log about a key, if they are missing. A failure is only reported. */
+export async function recordKey(context: AdminContext, key: ApiKey): Promise<void> {
+  for (const entry of keyEntries(key)) await recordEntry(context, entry);
 }
 
 /** Returns a positional argument. @throws CommandRefused if it is missing */
@@ -95,13 +107,21 @@ export async function findOrganisation(context: AdminContext, id: string) {
   return organisation;
 }
 
+/** The organisations of a user, whose audit logs record what concerns the account. */
+export async function organisationsOf({ stores }: AdminContext, email: string): Promise<string[]> {
+  return (await stores.members.of(email)).map(({ organisation }) => organisation.id);
+}
+
 /** Issues a key and records it. @throws CommandRefused if the organisation has too many live keys */
-export async function issueKey(context: AdminContext, request: Omit<KeyRequest, 'id'>): Promise<{ key: ApiKey; secret: string }> {
+export async function issueKey(
+  context: AdminContext,
+  request: Omit<KeyRequest, 'id' | 'creator'>,
+): Promise<{ key: ApiKey; secret: string }> {
   const { organisation } = request;
-  const issued = await context.stores.keys.issue(request);
+  const issued = await context.stores.keys.issue({ ...request, creator: { createdBy: ACTOR, rootCreator: ACTOR } });
   if (!issued.ok)
     throw new CommandRefused(`organisation ${organisation} has ${LIVE_KEYS_MAX} live keys, which is the limit; revoke one first`);
-  await record(context, organisation, 'key.issue', issued.key.id);
+  await recordKey(context, issued.key);
   return issued;
 }
 

@@ -2,6 +2,7 @@
 import { isEmailAddress } from '../../core/email-address.ts';
 import { DEFAULT_PLAN, type Organisation } from '../../core/organisation.ts';
 import {
+  ACTOR,
   argument,
   CommandRefused,
   findOrganisation,
@@ -44,12 +45,14 @@ async function ensureKey(context: AdminContext, organisation: string, name: stri
 async function ensureOwner(context: AdminContext, organisation: string, email: string, password: string): Promise<boolean> {
   if (!isEmailAddress(email)) throw new CommandRefused(`${email} is not an email address.`);
   if (password === '') throw new CommandRefused('Standard input contains no password.');
-  const { users } = context.stores;
+  const { users, members } = context.stores;
   const user = await users.find(email);
-  if (user !== null && user.organisation !== organisation)
-    throw new CommandRefused(`user ${user.email} belongs to organisation ${user.organisation}`);
+  if (user !== null && (await members.find(organisation, email)) === null)
+    throw new CommandRefused(
+      `user ${user.email} exists and does not belong to organisation ${organisation}; run "curbcut-admin user add" first`,
+    );
   if (user !== null) return (await users.verify(email, password)) !== null;
-  const added = await users.add({ email, organisation, password: acceptedPassword(password, [email, organisation]) });
+  const added = await users.add({ email, organisation, password: acceptedPassword(password, [email, organisation]), createdBy: ACTOR });
   if (!added.ok) throw new CommandRefused(`user ${added.email} already exists`);
   await record(context, organisation, 'user.add', added.user.email);
   return true;

@@ -2,6 +2,7 @@
 import { KEY_NAME_MAX, KEY_SCOPES, type KeyScope } from '../../core/accounts.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import {
+  ACTOR,
   CommandRefused,
   argument,
   columns,
@@ -9,7 +10,7 @@ import {
   issueKey,
   liveKeys,
   option,
-  record,
+  recordKey,
   rejectExtra,
   requiredOption,
   type Command,
@@ -83,6 +84,7 @@ export const KEY: Record<string, Command> = {
         `…${key.last4}`,
         key.scopes.length === KEY_SCOPES.length ? 'all' : key.scopes.join(','),
         key.createdAt.toISOString(),
+        key.createdBy ?? 'not known',
         key.expiresAt?.toISOString() ?? 'never',
         key.lastUsedAt?.toISOString() ?? 'never',
       ]);
@@ -91,7 +93,7 @@ export const KEY: Record<string, Command> = {
         lines:
           keys.length === 0
             ? [`${id} has no live keys.`]
-            : columns([['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]),
+            : columns([['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'CREATED BY', 'EXPIRES', 'LAST USED'], ...rows]),
       };
     },
   },
@@ -104,9 +106,11 @@ export const KEY: Record<string, Command> = {
       const keyId = argument(given, 0, 'The KEY_ID');
       rejectExtra(given, 1);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
-      if (!(await context.stores.keys.revoke(id, keyId)))
-        throw new CommandRefused(`${id} has no live key ${keyId}; run "curbcut-admin key list --organisation ${id}".`);
-      await record(context, id, 'key.revoke', keyId);
+      const revoked = await context.stores.keys.revoke(id, keyId, ACTOR);
+      // Also if it was revoked before: the entry of that command may have been lost.
+      const key = revoked ?? (await context.stores.keys.find(id, keyId));
+      if (key !== null) await recordKey(context, key);
+      if (revoked === null) throw new CommandRefused(`${id} has no live key ${keyId}; run "curbcut-admin key list --organisation ${id}".`);
       return { data: { id: keyId, revoked: true }, lines: [`Revoked key ${keyId}.`] };
     },
   },

@@ -2,7 +2,16 @@
 import { isEmailAddress } from '../../core/email-address.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { addressHash } from '../../stores/mail/suppressions.ts';
-import { argument, CommandRefused, record, rejectExtra, type AdminContext, type Arguments, type Command } from './command.ts';
+import {
+  argument,
+  CommandRefused,
+  organisationsOf,
+  record,
+  rejectExtra,
+  type AdminContext,
+  type Arguments,
+  type Command,
+} from './command.ts';
 
 /** @throws CommandRefused if it is not an e-mail address */
 function addressOf(given: Arguments): string {
@@ -12,11 +21,14 @@ function addressOf(given: Arguments): string {
   return address;
 }
 
-/** Recorded for the user's organisation. Of other people the audit log, which is kept for ever, gets only the hash of the address. */
+/**
+ * Recorded for the organisations of the account. Of other people the audit log, which is kept for ever, gets only the hash of the
+ * address.
+ */
 async function recordLift(context: AdminContext, address: string): Promise<void> {
   const user = await context.stores.users.find(address);
-  const [organisation, subject] = user === null ? [ANONYMOUS, `sha256:${addressHash(address)}`] : [user.organisation, user.email];
-  await record(context, organisation, 'mail.lift', subject);
+  if (user === null) return record(context, ANONYMOUS, 'mail.lift', `sha256:${addressHash(address)}`);
+  for (const id of await organisationsOf(context, user.email)) await record(context, id, 'mail.lift', user.email);
 }
 
 export const MAIL: Record<string, Command> = {

@@ -90,7 +90,7 @@ export const ORGANISATION: Record<string, Command> = {
       const [balance, keys, users, audit] = await Promise.all([
         stores.credits.balance(id),
         liveKeys(context, id),
-        stores.users.list(id),
+        stores.members.list(id),
         stores.organisations.audit(id, AUDIT_SHOWN),
       ]);
       return {

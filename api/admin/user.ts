@@ -2,6 +2,7 @@
 import { DEFAULT_ROLE, ROLES, type Role } from '../../core/accounts.ts';
 import { isEmailAddress } from '../../core/email-address.ts';
 import { PASSWORD_PROBLEMS, passwordProblem } from '../../core/passwords.ts';
+import type { User } from '../../stores/accounts/users.ts';
 import {
   ACTOR,
   CommandRefused,
@@ -9,12 +10,14 @@ import {
   columns,
   findOrganisation,
   option,
+  organisationsOf,
   record,
   requiredOption,
   rejectExtra,
   type Arguments,
-  type Command,
   type AdminContext,
+  type Command,
+  type CommandResult,
 } from './command.ts';
 
 /**
@@ -46,6 +49,31 @@ function roleOf(text: string): Role {
   return role;
 }
 
+const notMember = (email: string, organisation: string): CommandRefused =>
+  new CommandRefused(`${email} does not belong to ${organisation}; run "curbcut-admin user list --organisation ID".`);
+
+const onlyOwner = (email: string, organisations: readonly string[]): CommandRefused =>
+  new CommandRefused(
+    `${email} is the only owner of ${organisations.join(', ')}; add another owner first, or repeat the command with --last-owner.`,
+  );
+
+/** Adds a user who has an account, and leaves the password as it is. @throws CommandRefused */
+async function addExisting(given: Arguments, context: AdminContext, user: User, id: string, role: Role): Promise<CommandResult> {
+  const { members } = context.stores;
+  const { email } = user;
+  if (given.values['password-stdin'] === true)
+    throw new CommandRefused(`user ${email} already exists; leave --password-stdin away, or run "curbcut-admin user reset-password".`);
+  if ((await members.find(id, email)) !== null) throw new CommandRefused(`user ${email} already belongs to ${id}`);
+  if (!user.verified && given.values['unverified'] !== true)
+    throw new CommandRefused(
+      `user ${email} already exists, and the address is not verified: anyone who knows its password would get access to ${id}. If you know who uses the account, repeat the command with --unverified.`,
+    );
+  await members.add(id, email, role);
+  await record(context, id, 'user.add', email);
+  const member = await members.find(id, email);
+  return { data: member, lines: [`Added ${email} to ${id} as ${role}. The account keeps its password.`] };
+}
+
 const noUser = (email: string): CommandRefused => new CommandRefused(`No user has the address ${email}.`);
 
 const passwordLines = ({ password, generated }: { password: string; generated: boolean }): string[] =>
@@ -53,22 +81,31 @@ const passwordLines = ({ password, generated }: { password: string; generated: b
 
 export const USER: Record<string, Command> = {
   add: {
-    usage: `EMAIL --organisation ID [--role ${ROLES.join('|')}] [--password-stdin]`,
-    summary: `adds a user, by default with the role ${DEFAULT_ROLE}; without --password-stdin, generates a password and shows it once`,
-    options: { organisation: { type: 'string' }, role: { type: 'string' }, 'password-stdin': { type: 'boolean' } },
+    usage: `EMAIL --organisation ID [--role ${ROLES.join('|')}] [--password-stdin] [--unverified]`,
+    summary: `adds a user to an organisation, by default with the role ${DEFAULT_ROLE}. A new user gets a generated password, which is shown once, or with --password-stdin one from standard input. An existing user keeps the password; --unverified permits that for one whose address is not verified`,
+    options: {
+      organisation: { type: 'string' },
+      role: { type: 'string' },
+      'password-stdin': { type: 'boolean' },
+      unverified: { type: 'boolean' },
+    },
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
       rejectExtra(given, 1);
       if (!isEmailAddress(email)) throw new CommandRefused(`${email} is not an email address.`);
       const role = roleOf(option(given, 'role') ?? DEFAULT_ROLE);
       const { id, displayName } = await findOrganisation(context, requiredOption(given, 'organisation'));
+      const existing = await context.stores.users.find(email);
+      // An account that is not verified and belongs to no organisation holds no address.
+      if (existing !== null && (existing.verified || (await organisationsOf(context, existing.email)).length > 0))
+        return addExisting(given, context, existing, id, role);
       const secret = await passwordFor(given, context, [email, id, displayName]);
       const added = await context.stores.users.add({ email, organisation: id, password: secret.password, role, createdBy: ACTOR });
       if (!added.ok) throw new CommandRefused(`user ${added.email} already exists`);
       const { user } = added;
       await record(context, id, 'user.add', user.email);
       return {
-        data: { ...user, ...(secret.generated && { password: secret.password }) },
+        data: { ...user, organisation: id, role, ...(secret.generated && { password: secret.password }) },
         lines: [`Added ${user.email} to ${id} as ${role}.`, ...passwordLines(secret)],
       };
     },
@@ -83,9 +120,10 @@ export const USER: Record<string, Command> = {
       rejectExtra(given, 1);
       const user = await context.stores.users.find(email);
       if (user === null) throw noUser(email);
-      const secret = await passwordFor(given, context, [user.email, user.organisation]);
+      const organisations = await organisationsOf(context, user.email);
+      const secret = await passwordFor(given, context, [user.email, ...organisations]);
       await context.stores.users.resetPassword(user.email, secret.password);
-      await record(context, user.organisation, 'user.reset-password', user.email);
+      for (const id of organisations) await record(context, id, 'user.reset-password', user.email);
       return {
         data: { email: user.email, ...(secret.generated && { password: secret.password }) },
         lines: [`${user.email} has a new password.`, ...passwordLines(secret)],
@@ -105,44 +143,63 @@ export const USER: Record<string, Command> = {
       if (user === null) throw noUser(email);
       const removed = await secondFactors.reset(user.email);
       await users.endSessions(user.email);
-      if (removed) await record(context, user.organisation, 'user.reset-second-factor', user.email);
+      if (removed)
+        for (const id of await organisationsOf(context, user.email)) await record(context, id, 'user.reset-second-factor', user.email);
       const line = removed ? `${user.email} has no second factor any more.` : `${user.email} had no second factor.`;
       return { data: { email: user.email, removed }, lines: [line] };
     },
   },
 
   remove: {
-    usage: 'EMAIL [--last-owner]',
-    summary: 'removes a user and ends all sessions of the user; --last-owner permits to remove the only owner of an organisation',
-    options: { 'last-owner': { type: 'boolean' } },
+    usage: 'EMAIL [--organisation ID] [--last-owner]',
+    summary:
+      'removes a user from an organisation, or without --organisation from every one, together with the account; --last-owner permits to remove the only owner of an organisation',
+    options: { organisation: { type: 'string' }, 'last-owner': { type: 'boolean' } },
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
       rejectExtra(given, 1);
-      const removed = await context.stores.users.remove(email, { lastOwner: given.values['last-owner'] === true });
-      if (!removed.ok && removed.reason === 'not_found') throw noUser(email);
-      if (!removed.ok)
-        throw new CommandRefused(`${email} is the only owner; add another owner first, or repeat the command with --last-owner.`);
-      const { user } = removed;
-      await record(context, user.organisation, 'user.remove', user.email);
-      return { data: user, lines: [`Removed ${user.email} from ${user.organisation}.`] };
+      const { members, users } = context.stores;
+      const organisation = option(given, 'organisation');
+      const options = { lastOwner: given.values['last-owner'] === true };
+      const user = await users.find(email);
+      if (user === null) throw noUser(email);
+      if (organisation === undefined) {
+        const deleted = await members.deleteAccount(user.email, options);
+        if (!deleted.ok && deleted.reason === 'not_found') throw noUser(email);
+        if (!deleted.ok) throw onlyOwner(user.email, deleted.organisations);
+        for (const id of deleted.organisations) await record(context, id, 'user.remove', user.email);
+        const from = deleted.organisations.length === 0 ? '' : ` from ${deleted.organisations.join(', ')}`;
+        return { data: { ...user, organisations: deleted.organisations }, lines: [`Removed ${user.email}${from}, and the account.`] };
+      }
+      const { id } = await findOrganisation(context, organisation);
+      const removed = await members.remove(id, user.email, options);
+      if (!removed.ok && removed.reason === 'not_found') throw notMember(user.email, id);
+      if (!removed.ok) throw onlyOwner(user.email, [id]);
+      await record(context, id, 'user.remove', user.email);
+      return { data: removed.member, lines: [`Removed ${user.email} from ${id}. The account still exists.`] };
     },
   },
 
   role: {
-    usage: `EMAIL --role ${ROLES.join('|')}`,
-    summary: 'changes the role of a user',
-    options: { role: { type: 'string' } },
+    usage: `EMAIL --role ${ROLES.join('|')} [--organisation ID]`,
+    summary: 'changes the role of a user; --organisation is needed if the user belongs to several',
+    options: { role: { type: 'string' }, organisation: { type: 'string' } },
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
       rejectExtra(given, 1);
       const role = roleOf(requiredOption(given, 'role'));
       const user = await context.stores.users.find(email);
       if (user === null) throw noUser(email);
-      const changed = await context.stores.users.setRole(user.organisation, user.email, role);
-      if (!changed.ok && changed.reason === 'not_found') throw noUser(email);
+      const organisations = await organisationsOf(context, user.email);
+      const id = option(given, 'organisation') ?? organisations[0] ?? '';
+      if (!organisations.includes(id)) throw notMember(user.email, id === '' ? 'any organisation' : id);
+      if (organisations.length > 1 && option(given, 'organisation') === undefined)
+        throw new CommandRefused(`${user.email} belongs to ${organisations.join(', ')}; name one with --organisation.`);
+      const changed = await context.stores.members.setRole(id, user.email, role);
+      if (!changed.ok && changed.reason === 'not_found') throw notMember(user.email, id);
       if (!changed.ok) throw new CommandRefused(`${user.email} is the only owner; make another user an owner first.`);
-      await record(context, user.organisation, 'user.role', `${user.email}: ${role}`);
-      return { data: changed.user, lines: [`${user.email} is now ${role} of ${user.organisation}.`] };
+      await record(context, id, 'user.role', `${user.email}: ${role}`);
+      return { data: changed.member, lines: [`${user.email} is now ${role} of ${id}.`] };
     },
   },
 
@@ -153,7 +210,7 @@ export const USER: Record<string, Command> = {
     async run(given, context) {
       rejectExtra(given, 0);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
-      const users = await context.stores.users.list(id);
+      const users = await context.stores.members.list(id);
       const rows = users.map((user) => [user.email, user.role, user.createdAt.toISOString(), user.lastSignInAt?.toISOString() ?? 'never']);
       return {
         data: users,

@@ -5,11 +5,15 @@ import type { ApiStores } from '../dependencies.ts';
 import permissions from '../plugins/permissions.ts';
 import requireSession from '../sessions/require-session.ts';
 import htmlScope from '../web/html-scope.ts';
-import { accountPages } from './account.ts';
+import { accountPages } from './account/account.ts';
+import { deletionPages } from './account/delete.ts';
+import { organisationPages } from './account/organisations.ts';
+import { createAccountMails } from './account-mails.ts';
 import { keyPages } from './api-keys/routes.ts';
 import { creditPages } from './credits/routes.ts';
 import { schedulePages } from './schedules/routes.ts';
 import { createRecorder } from './record.ts';
+import { createTrail } from './trail.ts';
 import { auditPages } from './settings/audit-log.ts';
 import { confirmPages } from './second-factor/confirm.ts';
 import { createPasskeys, relyingPartyOf } from './second-factor/passkeys.ts';
@@ -17,6 +21,7 @@ import { passkeySignIn } from './second-factor/passkey-sign-in.ts';
 import type { FactorDeps } from './second-factor/proof.ts';
 import { factorPages } from './second-factor/routes.ts';
 import { secondFactorSignIn } from './second-factor/sign-in.ts';
+import { memberKeyPages } from './settings/member-keys.ts';
 import { memberPages } from './settings/members.ts';
 import { securityPages } from './settings/security.ts';
 import { invitationRoutes } from './sign-in/invitation.ts';
@@ -31,6 +36,8 @@ import { signInRoutes, type SignInDeps } from './sign-in/routes.ts';
 
 export interface DashboardDeps {
   stores: ApiStores;
+  /** For the pages before sign-in. */
+  anonymous: ApiStores;
   clock: () => Date;
   logger: Logger;
   scans: ScanPageDeps;
@@ -44,36 +51,49 @@ export interface DashboardDeps {
 /** Registers every page of the dashboard. */
 export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
   await app.register(htmlScope);
-  const { stores, logger, mail } = deps;
-  const passkeys = createPasskeys(relyingPartyOf(app.web.publicBaseUrl), stores.passkeyChallenges);
-  const factors: FactorDeps = { stores, passkeys, logger };
-  const passkeySignInOffered = deps.signIn.local && passkeys.available;
-  await app.register(signInRoutes, { stores, passkeys: passkeySignInOffered, ...deps.signIn });
+  const { anonymous: stores, clock, logger, mail } = deps;
+  const mails = mail ? createAccountMails({ outbox: deps.stores.outbox, clock, logger }) : null;
+  const { organisations } = deps.stores;
+  app.decorate('trail', createTrail({ organisations, failures: stores.signInFailures, mails, logger }));
+  const factors = factorDeps(app, stores, logger);
+  const passkeySignInOffered = deps.signIn.local && factors.passkeys.available;
+  await app.register(signInRoutes, { stores: deps.stores, anonymous: stores, passkeys: passkeySignInOffered, ...deps.signIn });
   if (deps.signIn.local) await app.register(secondFactorSignIn, factors);
   if (passkeySignInOffered) await app.register(passkeySignIn, factors);
   if (deps.identityProvider !== null) await app.register(oidcRoutes, { stores, logger, identityProvider: deps.identityProvider });
   await app.register(invitationRoutes, { stores, logger, ...deps.signIn });
   if (deps.signIn.local) await app.register(resetRoutes, { stores, logger, mail });
-  await app.register((scope) => signedInPages(scope, deps, factors));
+  await app.register((scope) => ownPages(scope, deps));
+  await app.register((scope) => signedInPages(scope, deps));
+}
+
+function factorDeps({ web }: FastifyInstance, stores: ApiStores, logger: Logger): FactorDeps {
+  return { stores, passkeys: createPasskeys(relyingPartyOf(web.publicBaseUrl), stores.passkeyChallenges), logger };
+}
+
+/** The pages of a user's own account, which need no organisation. They use only the stores of `ownStoresOf`. */
+async function ownPages(scope: FastifyInstance, { stores, clock, logger, mail, signIn }: DashboardDeps): Promise<void> {
+  await scope.register(requireSession, { organisation: false });
+  await scope.register(permissions);
+  await scope.register(accountPages, { stores, local: signIn.local, mail, logger });
+  await scope.register(organisationPages, { stores, logger });
+  await scope.register(deletionPages, { stores, logger });
+  const factors = factorDeps(scope, stores, logger);
+  await scope.register(factorPages, { ...factors, local: signIn.local, clock });
+  await scope.register(confirmPages, { ...factors, provider: signIn.provider });
 }
 
 /**
- * The pages of signed-in users. Each route says in `config.permission` what it requires, reads the caller with `callerOf`, and
+ * The pages of an organisation. Each route says in `config.permission` what it requires, reads the caller with `callerOf`, and
  * uses only the stores of `storesOf`. Forms contain `csrfField(request)`.
  */
-async function signedInPages(
-  scope: FastifyInstance,
-  { stores, clock, logger, scans, mail, signIn }: DashboardDeps,
-  factors: FactorDeps,
-): Promise<void> {
+async function signedInPages(scope: FastifyInstance, { stores, clock, logger, scans, mail }: DashboardDeps): Promise<void> {
   await scope.register(requireSession);
   await scope.register(permissions);
   const record = createRecorder({ organisations: stores.organisations, logger });
-  await scope.register(accountPages, { stores, local: signIn.local, record });
-  await scope.register(factorPages, { ...factors, local: signIn.local, clock, record });
-  await scope.register(confirmPages, { ...factors, provider: signIn.provider });
   await scope.register(securityPages, { stores, clock, record });
   await scope.register(memberPages, { outbox: mail ? stores.outbox : null, rateLimits: stores.rateLimits, record, logger });
+  await scope.register(memberKeyPages, { record });
   await scope.register(auditPages);
   await scope.register(keyPages, { rateLimits: stores.rateLimits, clock, logger });
   await scope.register(creditPages);

@@ -1,28 +1,60 @@
-/** Records changes that are made in the dashboard. */
+/** Records in the audit log what people do in the dashboard. */
 import type { FastifyRequest } from 'fastify';
+import { auditName } from '../../core/accounts.ts';
+import { NOTICE_OF_ACTION } from '../../core/audit-actions.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { AuditEntry } from '../../stores/accounts/audit.ts';
+import type { NewAuditEntry } from '../../stores/accounts/audit.ts';
+import { auditNetwork } from '../audit-network.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { callerOf } from '../plugins/auth.ts';
-import { auditName } from '../../core/accounts.ts';
 
-export type Recorder = (request: FastifyRequest, action: string, subject: string | null) => Promise<void>;
+export interface RecordDeps {
+  organisations: Pick<ApiStores['organisations'], 'record'>;
+  logger: Logger;
+}
+
+/** @param once see `NewAuditEntry` */
+export type Recorder = (request: FastifyRequest, action: string, subject: string | null, once?: string) => Promise<void>;
 
 /** Returns a function that writes the audit log with the signed-in user as the actor. A failure is only logged: the change was made. */
-export function createRecorder(deps: { organisations: Pick<ApiStores['organisations'], 'record'>; logger: Logger }): Recorder {
-  return async (request, action, subject) => {
+export function createRecorder(deps: RecordDeps): Recorder {
+  return async (request, action, subject, once) => {
     const { organisation, actor } = callerOf(request);
-    await recordEntry(deps, request, { organisation: organisation.id, actor: auditName(actor), action, subject });
+    await recordEntry(deps, request, { organisation: organisation.id, actor: auditName(actor), action, subject, once });
   };
 }
 
-/** Writes an entry of the audit log. A failure is only logged: the change was made. */
-export async function recordEntry(
-  { organisations, logger }: { organisations: Pick<ApiStores['organisations'], 'record'>; logger: Logger },
-  request: Pick<FastifyRequest, 'id'>,
-  entry: Omit<AuditEntry, 'at'>,
+/** Records a change of an account in every organisation that it belongs to. A failure is only logged: the change was made. */
+export async function recordForUser(
+  { stores, logger }: { stores: Pick<ApiStores, 'organisations' | 'members'>; logger: Logger },
+  request: FastifyRequest,
+  email: string,
+  entry: Pick<NewAuditEntry, 'action' | 'subject'>,
 ): Promise<void> {
-  await organisations
-    .record(entry)
-    .catch((error: unknown) => logger.error({ request: request.id, ...entry, err: error }, 'audit entry lost'));
+  try {
+    const { organisations, members } = stores;
+    for (const { organisation, confirmed } of await members.of(email))
+      if (confirmed) await recordEntry({ organisations, logger }, request, { ...entry, organisation: organisation.id, actor: email });
+  } catch (error) {
+    logger.error({ request: request.id, actor: email, ...entry, err: error }, 'audit entry lost');
+  }
+}
+
+/**
+ * Writes an entry of the audit log, with the client's network if it is about security, and mails the actor if the change
+ * concerns the actor's account. A failure is only logged: the change was made.
+ * @returns whether the entry is new; null if it is lost
+ */
+export async function recordEntry(
+  { organisations, logger }: RecordDeps,
+  request: FastifyRequest,
+  entry: Omit<NewAuditEntry, 'network' | 'at'>,
+): Promise<boolean | null> {
+  const stored = await organisations.record({ ...entry, network: auditNetwork(request.ip) }).catch((error: unknown) => {
+    logger.error({ request: request.id, ...entry, err: error }, 'audit entry lost');
+    return null;
+  });
+  const event = NOTICE_OF_ACTION[entry.action];
+  if (event !== undefined && stored !== false) await request.server.trail.mails?.send(request, { event, to: entry.actor });
+  return stored;
 }

@@ -5,10 +5,12 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Caller } from '../../core/accounts.ts';
+import type { KeyHolder } from '../../stores/accounts/keys.ts';
 import { lacksFactor } from '../../stores/accounts/sessions.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
-import { createKeyCheck } from '../key-check.ts';
+import { auditNetwork } from '../audit-network.ts';
+import type { Credentials } from '../networks/credentials.ts';
 import { checkCsrf } from '../sessions/plugin.ts';
 import { actAs } from '../sessions/require-session.ts';
 import { rateLimited } from './denials.ts';
@@ -33,29 +35,36 @@ export function keyIdOf({ actor }: Caller): string {
   return actor.keyId;
 }
 
-const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'> & { sessions: boolean }> = async (scope, { keys, sessions }) => {
-  const { check } = createKeyCheck({ keys });
+interface AuthDeps {
+  credentials: Credentials<KeyHolder>;
+  keys: Pick<ApiStores['keys'], 'touch'>;
+  /** Whether there is a dashboard. */
+  sessions: boolean;
+}
+
+const auth: FastifyPluginAsync<AuthDeps> = async (scope, { credentials, keys, sessions }) => {
   // Looked up on every request, so that a revocation takes effect immediately.
   scope.addHook('onRequest', async (request, reply) => {
     const secret = request.headers['x-api-key'];
     // A wrong key is refused also if there is a session: the sender wanted to use the key.
     if (secret === undefined && sessions && request.routeOptions.config.session === true) {
       const signedIn = await scope.readSession(request);
-      if (signedIn !== null) {
-        actAs(request, reply, signedIn);
-        if (signedIn.organisation.blocked) throw new ApiError('account_blocked');
+      if (signedIn?.membership) {
+        actAs(request, signedIn, signedIn.membership);
+        if (signedIn.membership.organisation.blocked) throw new ApiError('account_blocked');
         if (lacksFactor(signedIn)) throw new ApiError('second_factor_required');
         return checkCsrf(request);
       }
     }
     if (typeof secret !== 'string') throw new ApiError('invalid_api_key');
-    const checked = await check(secret, request.ip);
+    const checked = await credentials.check(secret, request.ip);
     if (!checked.ok) throw checked.reason === 'invalid' ? new ApiError('invalid_api_key') : rateLimited(reply, checked);
     const { key, organisation } = checked.holder;
-    request.caller = { organisation, actor: { kind: 'key', keyId: key.id, scopes: key.scopes } };
+    const { id: keyId, scopes, expiresAt, rootCreator } = key;
+    request.caller = { organisation, actor: { kind: 'key', keyId, scopes, expiresAt, rootCreator } };
     annotate(request, { organisation: organisation.id, key: key.id });
     if (organisation.blocked) throw new ApiError('account_blocked');
-    keys.touch(key.id);
+    keys.touch({ id: key.id, organisation: organisation.id, network: auditNetwork(request.ip) });
   });
 };
 

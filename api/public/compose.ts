@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { PUBLIC_QUEUE } from '../../core/protocol/custom-resources.ts';
 import { NO_TRACER } from '../../platform/tracing.ts';
 import type { ApiStores, AppDeps, AppOptions } from '../dependencies.ts';
+import type { NetworkLimits } from '../networks/network-limits.ts';
 import { createQueueGate } from '../submission/queue-gate.ts';
 import { createSubmissions } from '../submission/submit.ts';
 import { createEstimator } from './estimate.ts';
@@ -13,7 +14,7 @@ import { createTurnstile } from './turnstile.ts';
 const QUEUE_CACHE_MS = 1_000;
 
 /** @returns null if the installation offers no public scans */
-export function requestPublicScanOver(stores: ApiStores, deps: AppDeps, app: AppOptions): RequestPublicScan | null {
+export function requestPublicScanOver(stores: ApiStores, limits: NetworkLimits, deps: AppDeps, app: AppOptions): RequestPublicScan | null {
   const { clock, resolver, metrics, tracer = NO_TRACER } = deps;
   const { namespace, targets, publicScans: options = null, queueCacheMs = QUEUE_CACHE_MS } = app;
   if (options === null) return null;
@@ -33,6 +34,7 @@ export function requestPublicScanOver(stores: ApiStores, deps: AppDeps, app: App
   });
   return createRequestPublicScan({
     stores,
+    limits,
     submissions,
     turnstile: options.turnstile && createTurnstile(options.turnstile, deps.request ?? fetch),
     estimate: createEstimator({ ...stores, clock, maxRunning: options.maxRunning }),

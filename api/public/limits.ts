@@ -1,28 +1,30 @@
-/** The rate limits of public scans. */
+/** The rate limits of public scans, which hold across replicas. `networks/network-limits.ts` has those of all requests. */
 import { createHash } from 'node:crypto';
+import { domainOf, mailboxOf } from '../../core/email-address.ts';
 import type { RateLimitRule } from '../../stores/rate-limits/sliding-window.ts';
-import { networkOf } from '../key-check.ts';
+import { networkOf } from '../networks/networks.ts';
 import type { PublicScanOptions } from './settings.ts';
 
 const HOUR_SECONDS = 3_600;
 
-/** Requests of one client address, whatever their outcome, so that name servers and Turnstile are not asked without bound. */
-export function attemptRules(address: string): RateLimitRule[] {
-  return [{ policy: 'public-requests', subject: networkOf(address), limit: 60, windowSeconds: 60 }];
-}
-
-/** Polls of one client address: one per second for each of several visitors behind it. */
-export function pollRules(address: string): RateLimitRule[] {
-  return [{ policy: 'public-status', subject: networkOf(address), limit: 300, windowSeconds: 60 }];
-}
-
-/** Accepted scans of one client address and for one e-mail address, which is stored as a hash. */
+/**
+ * Accepted scans of one client address, for one mailbox, which is stored as a hash, for all mailboxes of a domain, and of the
+ * installation: each sends a mail.
+ */
 export function scanRules({ address, email }: { address: string; email: string }, options: PublicScanOptions): RateLimitRule[] {
   const network = networkOf(address);
-  const recipient = createHash('sha256').update(email.toLowerCase()).digest('hex');
+  const recipient = createHash('sha256').update(mailboxOf(email)).digest('hex');
+  const hourly = (policy: string, subject: string, limit: number): RateLimitRule => ({
+    policy,
+    subject,
+    limit,
+    windowSeconds: HOUR_SECONDS,
+  });
   return [
-    { policy: 'public-hour', subject: network, limit: options.perAddressAndHour, windowSeconds: HOUR_SECONDS },
+    hourly('public-hour', network, options.perAddressAndHour),
     { policy: 'public-day', subject: network, limit: options.perAddressAndDay, windowSeconds: 24 * HOUR_SECONDS },
-    { policy: 'public-email', subject: recipient, limit: options.perEmailAndHour, windowSeconds: HOUR_SECONDS },
+    hourly('public-email', recipient, options.perEmailAndHour),
+    hourly('public-domain', domainOf(email), options.perDomainAndHour),
+    hourly('public-all', 'installation', options.perHour),
   ];
 }

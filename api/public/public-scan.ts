@@ -34,7 +34,7 @@ export type PublicScanRefusal =
     >;
 
 export type PublicScanOutcome =
-  /** `repeated`: the token is that of a scan of the same URL for the same e-mail address, which is under way. */
+  /** `repeated`: the token is that of a scan of the same URL for the same e-mail address and network, which is under way. */
   { ok: true; token: string; estimatedSeconds: number; repeated: boolean; limits: RateLimitState[] } | PublicScanRefusal;
 
 /**

@@ -16,13 +16,16 @@ import type { Metrics } from '../metrics.ts';
 import { bestEffort } from '../submission/best-effort.ts';
 import type { Submissions } from '../submission/submission.ts';
 import { UNKNOWN_SECONDS } from './estimate.ts';
-import { attemptRules, scanRules } from './limits.ts';
+import type { NetworkLimits } from '../networks/network-limits.ts';
+import { addressOf, networkOf } from '../networks/networks.ts';
+import { scanRules } from './limits.ts';
 import type { PublicScanOutcome, PublicScanRefusal, PublicScanRequest, RequestPublicScan } from './public-scan.ts';
 import type { PublicScanOptions } from './settings.ts';
 import type { VerifyTurnstile } from './turnstile.ts';
 
 export interface RequestPublicScanDeps {
   stores: Pick<ApiStores, 'publicScans' | 'rateLimits' | 'scans'>;
+  limits: NetworkLimits;
   /** Submits to the public queue. */
   submissions: Submissions;
   /** Null: visitors are not checked. */
@@ -33,7 +36,7 @@ export interface RequestPublicScanDeps {
   options: PublicScanOptions;
 }
 
-/** The same URL for the same e-mail address is not scanned again within this time while its scan is live. */
+/** The same URL for the same e-mail address and network is not scanned again within this time while its scan is live. */
 const REPEAT_WITHIN_MS = 10 * 60_000;
 /** A submission takes less. If its scan has no row after this time, its process has died. */
 const SUBMITTED_WITHIN_MS = 60_000;
@@ -47,10 +50,10 @@ const newToken = (): string => randomBytes(32).toString('base64url');
 
 export function createRequestPublicScan(deps: RequestPublicScanDeps): RequestPublicScan {
   async function answer(request: PublicScanRequest, logger: Logger): Promise<PublicScanOutcome> {
-    const attempt = await deps.stores.rateLimits.admit(attemptRules(request.address));
+    const attempt = deps.limits.admit('public-requests', request.address);
     if (!attempt.ok) return attempt;
     const scan = newPublicScan(deps, request);
-    const claim = await claimOrFind(deps, scan);
+    const claim = await claimOrFind(deps, scan, networkOf(request.address));
     if (!claim.ok) return claim;
     if (claim.token !== scan.token) return accepted(deps, { token: claim.token, repeated: true, limits: attempt.states }, logger);
     const forget = () =>
@@ -91,15 +94,19 @@ async function accepted(
 }
 
 /**
- * Claims the URL and e-mail address. Before the limits and Turnstile, so that equal requests at the same time are one scan and
- * count once.
+ * Claims the URL and e-mail address for a network. Before the limits and Turnstile, so that equal requests at the same time are
+ * one scan and count once. Another network never gets the token: who guesses both must not read the result.
  * @returns the token of the scan, or of the one that is under way
  */
-async function claimOrFind(deps: RequestPublicScanDeps, scan: PublicScan): Promise<{ ok: true; token: string } | PublicScanRefusal> {
+async function claimOrFind(
+  deps: RequestPublicScanDeps,
+  scan: PublicScan,
+  network: string,
+): Promise<{ ok: true; token: string } | PublicScanRefusal> {
   const { publicScans } = deps.stores;
   const until = performance.now() + WAIT_MS;
   for (;;) {
-    const claimed = await publicScans.claim(scan);
+    const claimed = await publicScans.claim(scan, network);
     if (claimed.ok) return { ok: true, token: scan.token };
     const standing = await standingOf(deps, claimed.by);
     if (standing === 'live') return { ok: true, token: claimed.by.token };
@@ -143,7 +150,7 @@ async function verifyAndSubmit(
   logger: Logger,
 ): Promise<PublicScanRefusal | null> {
   if (deps.turnstile !== null) {
-    const verdict = await deps.turnstile({ token: turnstileToken, address, request: `${url}\n${email}` }, logger);
+    const verdict = await deps.turnstile({ token: turnstileToken, address: addressOf(address), request: `${url}\n${email}` }, logger);
     if (!verdict.ok) return verdict;
   }
   const outcome = await deps.submissions.submit(

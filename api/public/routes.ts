@@ -1,6 +1,5 @@
 /** Routes of public scans. They require no API key. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { EMAIL_MAX_LENGTH } from '../../core/email-address.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
@@ -12,11 +11,11 @@ import type { ApiStores } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { EXAMPLES } from '../examples.ts';
 import type { Metrics } from '../metrics.ts';
-import { rateLimited, rateLimitHeaders } from '../plugins/denials.ts';
+import { refuseCrossSite } from '../plugins/cross-site.ts';
+import { rateLimitHeaders } from '../plugins/denials.ts';
 import { annotate } from '../plugins/request-log.ts';
 import { answer, LIMITED, reference, refusals } from '../responses.ts';
 import type { PageReports } from '../views.ts';
-import { pollRules } from './limits.ts';
 import type { RequestPublicScan } from './public-scan.ts';
 import { publicErrorOf } from './refusals.ts';
 import { PublicScanStatus, statusOf } from './status.ts';
@@ -25,7 +24,7 @@ import { TURNSTILE_TOKEN_MAX_LENGTH } from './turnstile.ts';
 export interface PublicRouteDeps {
   /** Null: the installation offers no public scans. */
   requestPublicScan: RequestPublicScan | null;
-  stores: Pick<ApiStores, 'publicScans' | 'rateLimits' | 'scans'>;
+  stores: Pick<ApiStores, 'publicScans' | 'scans'>;
   reports: Pick<PageReports, 'readView'>;
   metrics: Pick<Metrics, 'publicScan'>;
   logger: Logger;
@@ -63,14 +62,15 @@ const REQUEST_SCAN = {
   operationId: 'requestPublicScan',
   summary: 'Scan one page for free',
   description:
-    'The result is sent by mail. A request for the URL and e-mail address of a scan that is under way answers with the token of that ' +
-    'scan. Results are those of automated tests: they are not evidence of conformance and no legal certificate.',
+    'The result is sent by mail. A request from the same network for the URL and e-mail address of a scan that is under way answers ' +
+    'with the token of that scan. Results are those of automated tests: they are not evidence of conformance and no legal certificate.',
   tags: ['Public scans'],
   body: PublicScanSubmission,
   response: {
     ...refusals(
       [
         'public_scans_disabled',
+        'cross_site_request',
         'payload_too_large',
         'unsupported_media_type',
         'rate_limit_exceeded',
@@ -118,7 +118,8 @@ export const publicRoutes: FastifyPluginAsyncTypebox<PublicRouteDeps> = async (
     '/v1/public/scan-request',
     {
       schema: REQUEST_SCAN,
-      onRequest: async () => {
+      onRequest: async (request) => {
+        await refuseCrossSite(request);
         if (requestPublicScan !== null) return;
         metrics.publicScan('public_scans_disabled');
         throw new ApiError('public_scans_disabled');
@@ -134,13 +135,7 @@ export const publicRoutes: FastifyPluginAsyncTypebox<PublicRouteDeps> = async (
     },
   );
 
-  async function limitPolls(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const polls = await stores.rateLimits.admit(pollRules(request.ip));
-    if (!polls.ok) throw rateLimited(reply, polls);
-    reply.headers(rateLimitHeaders(polls.states));
-  }
-
-  scope.get('/v1/public/scan-status/:token', { schema: GET_STATUS, onRequest: limitPolls }, async (request) => {
+  scope.get('/v1/public/scan-status/:token', { schema: GET_STATUS, config: { network: 'public-status' } }, async (request) => {
     const scan = await stores.publicScans.findByToken(request.params.token);
     const row = scan && (await stores.scans.find(scan.scanId, ANONYMOUS));
     if (scan === null || row === null) throw new ApiError('scan_not_found');

@@ -8,14 +8,17 @@ import { httpUrl, text } from '../../platform/settings.ts';
 const limit = (fallback: number, what: string) => Type.Integer({ minimum: 1, default: fallback, description: `${what}, from 1` });
 
 export const PublicScanSettings = {
-  PUBLIC_SCANS: Type.Optional(
-    Type.Boolean({ description: 'true or false: whether anyone may scan a page without an account; if not set, true if SMTP_URL is set' }),
-  ),
+  PUBLIC_SCANS: Type.Boolean({
+    default: false,
+    description: 'false, or true to let anyone scan a page without an account; the results are sent by mail, so SMTP_URL must be set',
+  }),
   ...PublicQueueSettings,
   MAX_LIVE_PUBLIC_SCANS: limit(50, 'the maximum number of live public scans, which are not counted in MAX_LIVE_SCANS'),
   PUBLIC_SCANS_PER_ADDRESS_AND_HOUR: limit(5, 'the maximum number of public scans per hour from one client address'),
   PUBLIC_SCANS_PER_ADDRESS_AND_DAY: limit(20, 'the maximum number of public scans per day from one client address'),
-  PUBLIC_SCANS_PER_EMAIL_AND_HOUR: limit(3, 'the maximum number of public scans per hour for one e-mail address'),
+  PUBLIC_SCANS_PER_EMAIL_AND_HOUR: limit(3, 'the maximum number of public scans per hour for one e-mail address, whatever its tag after +'),
+  PUBLIC_SCANS_PER_DOMAIN_AND_HOUR: limit(100, 'the maximum number of public scans per hour for all e-mail addresses of one domain'),
+  PUBLIC_SCANS_PER_HOUR: limit(500, 'the maximum number of public scans per hour of the whole installation'),
   PUBLIC_SCAN_RETENTION_DAYS: Type.Integer({
     minimum: 1,
     maximum: 3650,
@@ -45,12 +48,14 @@ export interface PublicScanOptions {
   perAddressAndHour: number;
   perAddressAndDay: number;
   perEmailAndHour: number;
+  perDomainAndHour: number;
+  perHour: number;
   retentionDays: number;
   /** Null: visitors are not checked. */
   turnstile: { siteKey: string; secretKey: string; verifyUrl: string } | null;
 }
 
-type Environment = Static<TObject<typeof PublicScanSettings>> & { SMTP_URL?: string };
+type Environment = Static<TObject<typeof PublicScanSettings>>;
 
 /** The mistakes in these settings that their schema cannot express. */
 export function publicScanProblems(environment: Record<string, string | undefined>): string[] {
@@ -69,13 +74,15 @@ export function publicScanProblems(environment: Record<string, string | undefine
 /** Converts the environment. @returns null if public scans are off */
 export function publicScanOptionsOf(config: Environment): PublicScanOptions | null {
   const { TURNSTILE_SITE_KEY: siteKey, TURNSTILE_SECRET_KEY: secretKey, TURNSTILE_VERIFY_URL: verifyUrl } = config;
-  if (!(config.PUBLIC_SCANS ?? config.SMTP_URL !== undefined)) return null;
+  if (!config.PUBLIC_SCANS) return null;
   return {
     maxLive: config.MAX_LIVE_PUBLIC_SCANS,
     maxRunning: config.MAX_RUNNING_PUBLIC_SCANS,
     perAddressAndHour: config.PUBLIC_SCANS_PER_ADDRESS_AND_HOUR,
     perAddressAndDay: config.PUBLIC_SCANS_PER_ADDRESS_AND_DAY,
     perEmailAndHour: config.PUBLIC_SCANS_PER_EMAIL_AND_HOUR,
+    perDomainAndHour: config.PUBLIC_SCANS_PER_DOMAIN_AND_HOUR,
+    perHour: config.PUBLIC_SCANS_PER_HOUR,
     retentionDays: config.PUBLIC_SCAN_RETENTION_DAYS,
     turnstile: siteKey !== undefined && secretKey !== undefined ? { siteKey, secretKey, verifyUrl } : null,
   };

@@ -31,12 +31,14 @@ export const unsubscribeRoutes: FastifyPluginAsync<UnsubscribeDeps> = async (app
     done(null, body.includes(ONE_CLICK) ? { [ONE_CLICK]: 'One-Click' } : {});
   });
 
-  app.get<Route>('/unsubscribe/:token', async (request, reply) => {
+  const limited = { network: 'links' } as const;
+  app.get<Route>('/unsubscribe/:token', { config: limited }, async (request, reply) => {
     const recipient = await suppressions.recipient(request.params.token);
     return recipient === null ? unknown(request, reply) : reply.page(page(request, recipient));
   });
 
-  app.post<Route>('/unsubscribe/:token', async (request, reply) => {
+  // The token is the permission. The page of a mail program may send the one-click form from another site.
+  app.post<Route>('/unsubscribe/:token', { config: { ...limited, crossSite: true } }, async (request, reply) => {
     const { token } = request.params;
     const form = formOf(request.body);
     const again = form.text('action') === 'subscribe';

@@ -1,4 +1,5 @@
 /** Routes that issue, list and revoke API keys. */
+import { randomUUID } from 'node:crypto';
 import { Type, type Static } from 'typebox';
 import { KEY_NAME_MAX, KEY_SCOPES } from '../../core/accounts.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
@@ -6,22 +7,42 @@ import { KEY_STATUSES, statusOf, type ApiKey } from '../../stores/accounts/keys.
 import { storesOf } from '../scoped-stores.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError } from '../errors.ts';
+import { idempotencyOf, issueOnce } from '../idempotent-keys.ts';
 import { askedBy, createKeyManagement, type KeyManagementDeps } from '../key-management.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../pagination.ts';
 import { EXAMPLES } from '../examples.ts';
-import { answer, emptyAnswer, growing, keyOrSession, LIMITED, reference, refusals, WITH_SESSION } from '../responses.ts';
+import {
+  answer,
+  emptyAnswer,
+  growing,
+  idempotencyKeyHeader,
+  keyOrSession,
+  LIMITED,
+  reference,
+  refusals,
+  WITH_SESSION,
+} from '../responses.ts';
 
 export const NewKey = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: KEY_NAME_MAX, pattern: '\\S', description: 'The purpose of the key.' }),
-    expires_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'When the key expires. Null or absent: never.' }))),
+    expires_at: Type.Optional(
+      nullable(
+        Type.String({
+          format: 'date-time',
+          description:
+            'When the key expires. Null or absent: never, or when the API key of the request expires. A key cannot create a key that expires later than itself.',
+        }),
+      ),
+    ),
     scopes: Type.Optional(
       Type.Array(oneOf(KEY_SCOPES), {
         minItems: 1,
         uniqueItems: true,
-        description: 'What requests with the key may do. Absent: all. A key cannot create a key with a scope that it lacks.',
+        description:
+          'What requests with the key may do. Absent: all that the sender of the request has. A key cannot create a key with a scope that it lacks.',
       }),
     ),
   },
@@ -38,6 +59,11 @@ const shared = {
   last4: Type.String({ description: 'The last four characters of the key.' }),
   scopes: Type.Array(growing(KEY_SCOPES), { description: 'What requests with the key may do.' }),
   created_at: Type.String({ format: 'date-time' }),
+  created_by: nullable(
+    Type.String({
+      description: 'An e-mail address, `key:` and the ID of the API key that created it, or `curbcut-admin`. Null: not known.',
+    }),
+  ),
   expires_at: nullable(Type.String({ format: 'date-time' })),
 };
 
@@ -65,16 +91,28 @@ const ISSUE_KEY = {
   tags: ['Account'],
   summary: 'Create an API key',
   description:
-    'The key is shown once. To rotate a key: create a new one, deploy it, test it, then revoke the old one. ' +
+    'The key is shown once: only its SHA-256 is stored. To rotate a key: create a new one, deploy it, test it, then revoke the old one. ' +
     `An organisation can have ${LIVE_KEYS_MAX} live keys.`,
   security: keyOrSession('keys:write'),
+  headers: idempotencyKeyHeader(
+    'For 24 hours, a request with the same Idempotency-Key, body and sender (API key or session) creates no second key and returns the ' +
+      'first response, with the key.',
+  ),
   body: NewKey,
   response: {
-    201: answer('The new key.', reference(IssuedKey), LIMITED, { issued: EXAMPLES.issuedKey }),
-    ...refusals([...WITH_SESSION, 'invalid_csrf_token', 'too_many_keys', 'bad_request', 'payload_too_large', 'unsupported_media_type'], {
-      limited: true,
-      validated: true,
-    }),
+    201: answer('The new key.', reference(IssuedKey), [...LIMITED, 'Idempotent-Replayed'], { issued: EXAMPLES.issuedKey }),
+    ...refusals(
+      [
+        ...WITH_SESSION,
+        'invalid_csrf_token',
+        'too_many_keys',
+        'idempotency_conflict',
+        'bad_request',
+        'payload_too_large',
+        'unsupported_media_type',
+      ],
+      { limited: true, validated: true },
+    ),
   },
 };
 
@@ -104,7 +142,7 @@ const REVOKE_KEY = {
 };
 
 export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (scope, deps) => {
-  const { clock } = deps;
+  const { clock, logger } = deps;
   const management = createKeyManagement(deps);
 
   scope.post(
@@ -114,10 +152,17 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (sc
       schema: ISSUE_KEY,
     },
     async (request, reply) => {
-      const { name, expires_at: expires, scopes = KEY_SCOPES } = request.body;
+      const { name, expires_at: expires, scopes } = request.body;
       const expiresAt = expires == null ? null : readDateTime(expires);
-      const issued = await management.issue(askedBy(request), { name, expiresAt, scopes });
+      const asked = askedBy(request);
+      const idempotency = idempotencyOf(request, asked);
+      const wanted = { name, expiresAt, scopes };
+      const { issued, replayed } =
+        idempotency === null
+          ? { issued: await management.issue(asked, wanted), replayed: false }
+          : await issueOnce({ management, logger, newId: randomUUID }, asked, wanted, idempotency);
       if (!issued.ok) throw issued.reason === 'already_issued' ? new TypeError('a random ID exists') : new ApiError(issued.reason);
+      if (replayed) reply.header('Idempotent-Replayed', 'true');
       return reply.code(201).send({ ...toShared(issued.key), key: issued.secret });
     },
   );
@@ -155,6 +200,7 @@ const toShared = (key: ApiKey) => ({
   last4: key.last4,
   scopes: [...key.scopes],
   created_at: key.createdAt.toISOString(),
+  created_by: key.createdBy,
   expires_at: key.expiresAt?.toISOString() ?? null,
 });
 

@@ -14,7 +14,7 @@ import { findings } from '../scan-stream.ts';
 import type { Metrics } from '../metrics.ts';
 import { EXAMPLES } from '../examples.ts';
 import type { QueuePosition, QueuePositions } from '../queue-positions.ts';
-import { answer, growing, KEYED, keyWith, LIMITED, reference, refusals, ValidationError } from '../responses.ts';
+import { answer, growing, idempotencyKeyHeader, KEYED, keyWith, LIMITED, reference, refusals, ValidationError } from '../responses.ts';
 import { errorOf } from '../submission/refusals.ts';
 import { fingerprintOf } from '../submission/fingerprint.ts';
 import type { AcceptedAnswer, Submissions } from '../submission/submission.ts';
@@ -161,17 +161,7 @@ const submitScanSchema = (maxPagesLimit: number) => ({
   summary: 'Submit a scan',
   description: 'Reserves one credit per page and queues the scan. Poll `status_url`, or follow the events.',
   security: keyWith('scans:write'),
-  headers: Type.Object({
-    'Idempotency-Key': Type.Optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 255,
-        description:
-          'For 24 hours, a request with the same key and body returns the first response and charges nothing. Bodies are compared as they ' +
-          'were sent: an explicit default differs from an absent field, null equals absent, and the order of the fields does not matter.',
-      }),
-    ),
-  }),
+  headers: idempotencyKeyHeader('For 24 hours, a request with the same key and body returns the first response and charges nothing.'),
   body: scanSubmission(maxPagesLimit),
   response: {
     202: answer('The scan is queued.', reference(ScanAccepted), [...LIMITED, 'Location', 'Retry-After', 'Idempotent-Replayed'], {

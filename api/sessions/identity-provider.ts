@@ -1,6 +1,6 @@
 /** An OpenID Connect provider: authorization code with PKCE. It is discovered when it is first needed. */
 import * as oidc from 'openid-client';
-import type { OidcFlow } from '../../stores/accounts/oidc-flows.ts';
+import type { OidcChecks } from '../../stores/accounts/oidc-flows.ts';
 import type { Identity } from '../../stores/accounts/users.ts';
 
 export interface IdentityProviderOptions {
@@ -25,9 +25,9 @@ export type Exchange = { ok: true; claims: Claims } | { ok: false; reason: 'refu
 
 export interface IdentityProvider {
   /** Returns the address that starts a sign-in, and what to keep for its end. @throws if the provider is down */
-  start(): Promise<{ url: URL; flow: Omit<OidcFlow, 'next'> }>;
+  start(): Promise<{ url: URL; flow: OidcChecks }>;
   /** Exchanges the response for the claims. @param url the address with the response @throws if the provider is down */
-  finish(url: URL, flow: OidcFlow): Promise<Exchange>;
+  finish(url: URL, flow: OidcChecks): Promise<Exchange>;
 }
 
 export function createIdentityProvider(options: IdentityProviderOptions): IdentityProvider {

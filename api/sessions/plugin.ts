@@ -8,8 +8,9 @@ import csrf from '@fastify/csrf-protection';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Caller } from '../../core/accounts.ts';
-import type { Sessions, SignedIn } from '../../stores/accounts/sessions.ts';
+import type { SignedIn } from '../../stores/accounts/sessions.ts';
 import { ApiError } from '../errors.ts';
+import type { Credentials } from '../networks/credentials.ts';
 import { cookieRules, type CookieRules } from './cookies.ts';
 
 /** What is known about the browser of a request. */
@@ -34,12 +35,19 @@ declare module 'fastify' {
   }
 }
 
+/** Returns the session of a signed-in user. @throws TypeError in scopes that do not require one */
+export function signedInOf({ session }: Pick<FastifyRequest, 'session'>): SignedIn {
+  const signedIn = session?.signedIn ?? null;
+  if (signedIn === null) throw new TypeError('signedInOf was called before sign-in');
+  return signedIn;
+}
+
 const FORM_SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 /** The secret of a session's CSRF tokens. It cannot be turned back into that of the session. */
 const csrfSecretOf = (sessionSecret: string): string => createHmac('sha256', sessionSecret).update('csrf').digest('base64url');
 
-const sessionsPlugin: FastifyPluginAsync<{ sessions: Pick<Sessions, 'recognise'>; publicBaseUrl: string }> = async (app, deps) => {
+const sessionsPlugin: FastifyPluginAsync<{ credentials: Credentials<SignedIn>; publicBaseUrl: string }> = async (app, deps) => {
   const cookies = cookieRules(deps.publicBaseUrl);
   await app.register(cookie);
   await app.register(csrf, {
@@ -53,7 +61,8 @@ const sessionsPlugin: FastifyPluginAsync<{ sessions: Pick<Sessions, 'recognise'>
   app.decorate('readSession', async (request) => {
     if (request.session !== null) return request.session.signedIn;
     const secret = request.cookies[cookies.session];
-    const signedIn = secret === undefined ? null : await deps.sessions.recognise(secret);
+    const checked = secret === undefined ? null : await deps.credentials.check(secret, request.ip);
+    const signedIn = checked?.ok ? checked.holder : null;
     const form = request.cookies[cookies.form];
     const formSecret = form !== undefined && FORM_SECRET.test(form) ? form : undefined;
     request.session = { signedIn, _csrf: signedIn === null ? formSecret : csrfSecretOf(secret!) };

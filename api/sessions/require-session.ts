@@ -1,7 +1,8 @@
-/** Requires a signed-in user of an organisation that is not blocked, for every page of the scope that registers it. */
+/** Requires a signed-in user for every page of the scope that registers it. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { permissionsOf } from '../../core/accounts.ts';
+import { permissionsOf, type Role } from '../../core/accounts.ts';
+import type { Organisation } from '../../core/organisation.ts';
 import { lacksFactor, type SignedIn } from '../../stores/accounts/sessions.ts';
 import { ApiError } from '../errors.ts';
 import { annotate } from '../plugins/request-log.ts';
@@ -10,17 +11,20 @@ import { formExpiredPage } from '../web/form-expired-page.ts';
 import { checkCsrf, csrfToken, isSafe } from './plugin.ts';
 import { ownPath, signInPath } from './own-path.ts';
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** A page for sessions without the second factor that their organisation requires. */
-    withoutFactor?: boolean;
-  }
+export interface RequireSessionOptions {
+  /**
+   * Whether the session must act for an organisation that is not blocked, with the second factor that it requires. Default: true.
+   * The pages of the account need none.
+   */
+  organisation?: boolean;
 }
 
+/** The page on which users choose an organisation. */
+export const ORGANISATIONS_PATH = '/dashboard/organisations';
 /** The page on which a person sets up a second factor. */
 export const FACTORS_PATH = '/dashboard/account/second-factor';
 
-const requireSession: FastifyPluginAsync = async (scope) => {
+const requireSession: FastifyPluginAsync<RequireSessionOptions> = async (scope, { organisation = true }) => {
   scope.addHook('onRequest', async (request, reply) => {
     const signedIn = await scope.readSession(request);
     if (signedIn === null) {
@@ -28,9 +32,16 @@ const requireSession: FastifyPluginAsync = async (scope) => {
       if (!isNavigation(request)) throw new ApiError('session_required');
       return reply.redirect(signInPath(returnAddress(request), { unsaved: !isSafe(request) }), 303);
     }
-    actAs(request, reply, signedIn);
-    if (signedIn.organisation.blocked) throw new ApiError('account_blocked');
-    if (!lacksFactor(signedIn) || request.routeOptions.config.withoutFactor === true) return;
+    const { membership } = signedIn;
+    view(request, reply, signedIn);
+    if (!organisation) return;
+    if (membership === null) {
+      if (!isNavigation(request)) throw new ApiError('session_required');
+      return reply.redirect(ORGANISATIONS_PATH, 303);
+    }
+    actAs(request, signedIn, membership);
+    if (membership.organisation.blocked) throw new ApiError('account_blocked');
+    if (!lacksFactor(signedIn)) return;
     if (!isNavigation(request)) throw new ApiError('second_factor_required');
     return reply.redirect(`${FACTORS_PATH}?required`, 303);
   });
@@ -46,18 +57,28 @@ const requireSession: FastifyPluginAsync = async (scope) => {
   });
 };
 
-/** Sets the caller of a request, and what pages show of the user. */
-export function actAs(request: FastifyRequest, reply: FastifyReply, signedIn: SignedIn): void {
-  const { session, user, organisation } = signedIn;
-  request.caller = { organisation, actor: { kind: 'user', email: user.email, role: user.role, sessionId: session.id } };
+/** Sets what pages show of the user. */
+function view(request: FastifyRequest, reply: FastifyReply, signedIn: SignedIn): void {
+  const { user, membership } = signedIn;
+  // The navigation shows only pages that can be opened.
+  const closed = membership === null || membership.organisation.blocked || lacksFactor(signedIn);
   request.viewer = {
     email: user.email,
-    organisation: organisation.id,
-    organisationName: organisation.displayName,
-    // The navigation shows only pages that can be opened.
-    permissions: lacksFactor(signedIn) ? [] : permissionsOf(user.role),
+    organisation: membership?.organisation.id ?? null,
+    organisationName: membership?.organisation.displayName ?? null,
+    permissions: closed ? [] : permissionsOf(membership.role),
     csrfToken: csrfToken(request, reply),
   };
+  annotate(request, { user: user.email });
+}
+
+/** Sets the caller of a request. */
+export function actAs(
+  request: FastifyRequest,
+  { session, user }: SignedIn,
+  { organisation, role }: { organisation: Organisation; role: Role },
+): void {
+  request.caller = { organisation, actor: { kind: 'user', email: user.email, role, sessionId: session.id } };
   annotate(request, { organisation: organisation.id, user: user.email });
 }
 

@@ -67,7 +67,7 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
       return new ValidationFailure([
         {
           loc: ['header', 'idempotency-key'],
-          msg: 'This Idempotency-Key was used with a different body; use a new key for a new request.',
+          msg: 'This Idempotency-Key was used for a different request; use a new key for a new request.',
           type: 'idempotency_key.reused',
         },
       ]);

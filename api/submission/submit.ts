@@ -30,7 +30,7 @@ export function createSubmissions(deps: SubmissionDeps): Submissions {
       const claimed = await claimKey(deps, request, request.idempotency);
       if ('ok' in claimed) return claimed;
       const { claim, resumed, row } = claimed;
-      return submitClaimed(deps, charge, attemptOf(claim.scanId, resumed, row), claim);
+      return submitClaimed(deps, charge, attemptOf(claim.resourceId, resumed, row), claim);
     },
   };
 }
@@ -47,11 +47,11 @@ async function claimKey(
   const { idempotency: keys, scans } = deps.stores;
   const { organisation } = request;
   const claimed = await step(deps, 'claim idempotency key', request, () =>
-    keys.claim({ organisation, ...idempotency, scanId: deps.newId(), leaseSeconds: LEASE_SECONDS }),
+    keys.claim({ organisation, ...idempotency, resourceId: deps.newId(), leaseSeconds: LEASE_SECONDS }),
   );
   if (claimed.ok && !claimed.claim.takenOver) return { claim: claimed.claim, resumed: false, row: null };
   if (!claimed.ok && claimed.reason === 'reused') return { ok: false, reason: 'idempotency_reused' };
-  const row = await scans.find(claimed.ok ? claimed.claim.scanId : claimed.scanId);
+  const row = await scans.find(claimed.ok ? claimed.claim.resourceId : claimed.resourceId);
   if (row?.submission === 'accepted') return { ok: true, answer: deps.answerFor(row), replayed: true };
   if (!claimed.ok) return conflict(claimed.leaseMs);
   if (row?.submission !== 'abandoned') return { claim: claimed.claim, resumed: true, row };

@@ -19,6 +19,7 @@ const BY_STATUS: Readonly<Record<number, PageError>> = {
 
 const BY_CODE: Partial<Record<ErrorCode, PageError>> = {
   account_blocked: 'blocked',
+  cross_site_request: 'crossSite',
   queue_full: 'busy',
   queue_paused: 'busy',
   replica_busy: 'busy',

@@ -1,8 +1,12 @@
-/** Makes a scope one of pages: form bodies, cookies, pages for errors, and 405 for other methods. Register it in the scope. */
+/**
+ * Makes a scope one of pages: form bodies, cookies, pages for errors, 405 for other methods, and no forms of other sites. Register
+ * it in the scope.
+ */
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
+import { refuseCrossSite } from '../plugins/cross-site.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -18,6 +22,7 @@ const htmlScope: FastifyPluginAsync = async (app) => {
   app.removeAllContentTypeParsers();
   await app.register(formbody, { bodyLimit: FORM_LIMIT_BYTES });
   if (!app.hasRequestDecorator('cookies')) await app.register(cookie);
+  app.addHook('onRequest', refuseCrossSite);
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, page: true };
     route.schema = { ...route.schema, hide: true };

@@ -5,15 +5,15 @@ import { attributes, html, type Html, type HtmlValue } from './html.ts';
 import { webI18n } from './i18n.ts';
 import { DEFAULT_LOCALE, inLanguage, LANGUAGE_NAMES, splitLanguage } from './languages.ts';
 import { logo } from './logo.ts';
-import { button } from './components/buttons.ts';
+import { button, visuallyHidden } from './components/buttons.ts';
 import { hiddenField } from './components/fields.ts';
 
 /** The person who is signed in, as layouts need it. The session plugin sets `request.viewer`. */
 export interface Viewer {
   email: string;
-  organisation: string;
-  /** The display name of the organisation. */
-  organisationName: string;
+  /** The organisation that the session acts for, and its display name. Null: none. */
+  organisation: string | null;
+  organisationName: string | null;
   permissions: readonly string[];
   /** The token of the sign-out form. */
   csrfToken: string;
@@ -111,7 +111,7 @@ const DASHBOARD_PARTS = [
   { id: 'audit-log', text: 'Audit log', href: '/dashboard/settings/audit-log', permission: 'audit:read' },
 ] as const;
 
-export type DashboardPart = (typeof DASHBOARD_PARTS)[number]['id'] | 'account';
+export type DashboardPart = (typeof DASHBOARD_PARTS)[number]['id'] | 'account' | 'organisations';
 
 export interface DashboardPageOptions extends PageOptions {
   /** The part of the dashboard that the page belongs to. Null for pages before sign-in. */
@@ -135,7 +135,7 @@ export function dashboardPage({ request, title, active, body, scripts }: Dashboa
           <a class="brand" href="${viewer === null ? '/' : '/dashboard'}" aria-label="${viewer === null ? texts.home : 'Curbcut dashboard'}"
             >${logo}<span>Curbcut</span></a
           >
-          ${viewer && accountMenu(viewer, current('account'))}
+          ${viewer && accountMenu(viewer, current)}
         </div>
         ${
           parts.length > 0 &&
@@ -153,10 +153,12 @@ export function dashboardPage({ request, title, active, body, scripts }: Dashboa
   });
 }
 
-const accountMenu = (viewer: Viewer, current: string | undefined): Html =>
+const accountMenu = (viewer: Viewer, current: (id: DashboardPart) => string | undefined): Html =>
   html`<div class="account">
-    <span class="account-organisation">${viewer.organisationName}</span>
-    <a${attributes({ href: '/dashboard/account', 'aria-current': current })}>${viewer.email}</a>
+    <a${attributes({ class: 'account-organisation', href: '/dashboard/organisations', 'aria-current': current('organisations') })}
+      >${viewer.organisationName ?? 'Organisations'}${viewer.organisationName !== null && visuallyHidden(' (switch organisation)')}</a
+    >
+    <a${attributes({ href: '/dashboard/account', 'aria-current': current('account') })}>${viewer.email}</a>
     <form method="post" action="/dashboard/sign-out">${hiddenField('_csrf', viewer.csrfToken)}${button({ text: 'Sign out', kind: 'quiet' })}</form>
   </div>`;
 

@@ -224,6 +224,8 @@ priorityClassName: {{ . }}
 {{- if not (or (and .Values.s3.accessKeyId .Values.s3.secretAccessKey) .Values.s3.existingSecret.name) }}{{ fail "\n\ns3.accessKeyId and s3.secretAccessKey (or s3.existingSecret.name) are not set" }}{{ end }}
 {{- end }}
 {{- if and .Values.api.ingress.enabled (not .Values.api.ingress.host) }}{{ fail "\n\napi.ingress.host is not set" }}{{ end }}
+{{- if and .Values.api.ingress.enabled (not .Values.api.trustedProxies) }}{{ fail "\n\napi.trustedProxies is not set: without it every client behind the ingress has the address of the ingress controller, and one client's failed sign-ins count for all. List the addresses of the controller's pods, for example the pod network: --set 'api.trustedProxies={10.244.0.0/16}' (docs/install.md)" }}{{ end }}
+{{- if and .Values.publicScans.enabled (not .Values.evaluation.enabled) (not (or .Values.smtp.url .Values.smtp.existingSecret.name)) }}{{ fail "\n\npublicScans.enabled needs a mail server, because results are sent by mail: set smtp.url or smtp.existingSecret.name" }}{{ end }}
 {{- if and .Values.evaluation.enabled (or .Values.mongodb.url .Values.mongodb.existingSecret.name .Values.s3.endpoint .Values.nats.url .Values.smtp.url .Values.smtp.existingSecret.name) }}{{ fail "\n\nevaluation.enabled brings its own MongoDB, NATS, S3 and mail server: leave theirs unset, or the evaluation off" }}{{ end }}
 {{- with .Values.oidc }}
 {{- $set := compact (list .issuer .clientId .existingSecret.name) }}

@@ -8,6 +8,7 @@ import type { Reports } from '../../stores/reports.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import type { Compose } from './sender.ts';
 import {
+  renderAccountNotice,
   renderInvitation,
   renderPasswordReset,
   renderScanResult,
@@ -63,6 +64,8 @@ async function contentOf(deps: ComposeDeps, mail: NewMail): Promise<Content | nu
       return { rendered: renderInvitation(mail.data, context), headers: {} };
     case 'password_reset':
       return { rendered: renderPasswordReset(mail.data, context), headers: {} };
+    case 'account_notice':
+      return { rendered: renderAccountNotice(mail.data, context), headers: {} };
     case 'scan_result': {
       const { publicScans, scans, suppressions, publicBaseUrl, ruleTexts } = deps;
       const { scanId } = mail.data;

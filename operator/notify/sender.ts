@@ -3,8 +3,9 @@
  * sends nothing twice. The exception: if this process dies after the server accepted a mail and before that is recorded, the
  * mail is sent again with the same Message-ID.
  */
+import { domainOf } from '../../core/email-address.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { domainOf, LANE_OF, type ClaimedMail, type Outbox } from '../../stores/mail/outbox.ts';
+import { LANE_OF, type ClaimedMail, type Outbox } from '../../stores/mail/outbox.ts';
 import type { BounceKind, Suppression, Suppressions } from '../../stores/mail/suppressions.ts';
 import { sleep, type Clock } from '../runtime/clock.ts';
 import type { PeriodicTask } from '../runtime/manager.ts';
@@ -125,7 +126,8 @@ async function handle(term: Term, claim: ClaimedMail): Promise<void> {
 async function hold(term: Term, claim: ClaimedMail, { reason, until }: Suppression): Promise<void> {
   const { outbox, logger, metrics } = term.deps;
   const { data, id, kind } = claim.mail;
-  const inTime = until !== null && 'expiresAt' in data && Date.parse(data.expiresAt) > until.getTime();
+  const end = 'expiresAt' in data ? Date.parse(data.expiresAt) : Infinity;
+  const inTime = until !== null && end > until.getTime();
   if (LANE_OF[kind] !== 'public' && inTime) {
     logger.info({ mail: id, until: until.toISOString() }, 'mail waits, because its address bounced');
     return void (await outbox.retry(claim, until, reason));

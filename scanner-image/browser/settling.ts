@@ -40,6 +40,12 @@ export interface Arrival {
   caveats: PageCaveat[];
 }
 
+/** A document that was waited for. */
+export interface SettledArrival extends Arrival {
+  /** URLs of scripts and data that were on their way when the time for becoming quiet was over. */
+  cutOff: string[];
+}
+
 export const isOver = ({ frame, traffic }: Pick<ArrivalDeps, 'frame' | 'traffic'>): boolean =>
   frame.lost() !== null || traffic.stopped() !== null;
 
@@ -85,6 +91,8 @@ interface Waiting extends ArrivalDeps, Learning {
   end: number;
   /** The time that is not moved. */
   latest: number;
+  /** See `SettledArrival`. A later wait may make up for it. */
+  cutOff: string[];
 }
 
 /** Records whether a wait has led to something. */
@@ -99,14 +107,14 @@ export function learnWork(lesson: Lesson, { worked, working }: Settled): void {
 }
 
 /** Waits until the document does not change and its scripts wait for no data. */
-export async function settle(deps: ArrivalDeps & Learning, clock: VisitClock): Promise<Arrival> {
+export async function settle(deps: ArrivalDeps & Learning, clock: VisitClock): Promise<SettledArrival> {
   const { cdp, frame, rules, plan } = deps;
   const place = await frame.whileAlive(placeOf(cdp, frame.id), clock.left(), 'creating the isolated world');
   const latest = Date.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
-  const waiting: Waiting = { ...deps, clock, place, end: Math.min(latest, Date.now() + SETTLE_MS), latest };
+  const waiting: Waiting = { ...deps, clock, place, end: Math.min(latest, Date.now() + SETTLE_MS), latest, cutOff: [] };
   const first = await waitForElement(waiting);
   let settled = await becomeQuiet(waiting, first);
-  if (settled === null) return { place, caveats: [] };
+  if (settled === null) return { place, caveats: [], cutOff: [] };
   settled = (await hearMessages(waiting)) ?? settled;
   const scrolled = await scrollThrough(waiting, settled);
   const last = scrolled.settled ?? settled;
@@ -118,7 +126,7 @@ export async function settle(deps: ArrivalDeps & Learning, clock: VisitClock): P
   if (!scrolled.complete) caveats.push(notScrolled(SCREENS_MAX));
   if (scrolled.viewOnly > 0) caveats.push(viewOnly(scrolled.viewOnly));
   if (rules.waitFor !== '' && first?.matched !== true) caveats.push(waitForMissing(rules.waitFor, first?.matched ?? false));
-  return { place, caveats };
+  return { place, caveats, cutOff: waiting.cutOff };
 }
 
 const isLeaving = ({ frame, traffic }: Waiting): boolean => frame.lost() !== null || traffic.leaving();
@@ -169,6 +177,7 @@ async function becomeQuiet(waiting: Waiting, first: Settled | null = null): Prom
       return null;
     }
     if (isLeaving(waiting)) return null;
+    waiting.cutOff = isPending() ? traffic.requests.openData(0).map(({ url }) => url) : [];
     if (!isPending() || Date.now() >= waiting.end) return settled;
     const began = Date.now();
     await changes.waitFor(() => isLeaving(waiting) || !isPending(), Math.min(waiting.latest - began, REQUEST_MS));

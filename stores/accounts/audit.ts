@@ -1,18 +1,61 @@
-/** The audit log: every change to an organisation, its users and its keys. */
+/**
+ * The audit log: every change to an organisation, its users and its keys, which is kept; and what concerns the security of its
+ * accounts and keys, with the client's network, which is removed after `SECURITY_KEPT_DAYS`.
+ */
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ObjectId, type Db, type Filter } from 'mongodb';
+import { isSecurityAction } from '../../core/audit-actions.ts';
+import { isDuplicate, retryRace } from '../mongo-retry.ts';
 
-export interface AuditEntry {
+/** How long entries about security are kept. */
+export const SECURITY_KEPT_DAYS = 90;
+/** Networks that an entry of several events names, before it leaves out further ones. */
+const NETWORKS_PER_ENTRY = 10;
+/** Waits before an entry is written again, in milliseconds. Its caller has made a change that must not go unrecorded. */
+const RETRY_AFTER_MS = [50, 250];
+
+export const AUDIT_KINDS = ['changes', 'security'] as const;
+export type AuditKind = (typeof AUDIT_KINDS)[number];
+
+export interface NewAuditEntry {
   organisation: string;
-  /** `curbcut-admin`, an e-mail address, or `key:<id>`. */
+  /** `curbcut-admin`, `manifest`, an e-mail address, or `key:<id>`. */
   actor: string;
   /** `organisation.add`, `key.issue`, … */
   action: string;
   subject: string | null;
-  at: Date;
+  /** The client's network (`auditNetwork`). Stored only with actions about security. */
+  network?: string | null;
+  /** Default: now. */
+  at?: Date;
+  /**
+   * What happened, unique within the organisation and the action, such as the ID of a new key. An entry of it is stored once,
+   * so that a repeated request, or one whose first answer was lost, can record it again.
+   */
+  once?: string;
+}
+
+/** Events of the same kind that share one entry. */
+export interface Tally extends Pick<NewAuditEntry, 'organisation' | 'actor' | 'action' | 'subject'> {
+  network: string;
+  /** The time for which the events share an entry. */
+  per: 'hour' | 'day';
+  /** Default: 1. */
+  count?: number;
+}
+
+export interface AuditEntry extends Required<Pick<NewAuditEntry, 'organisation' | 'actor' | 'action' | 'subject' | 'at'>> {
+  networks: readonly string[];
+  /** The number of events, from `at` to `until`. */
+  count: number;
+  until: Date;
 }
 
 /** A part of the audit log, newest first. */
 export interface AuditPage {
+  /** Only entries of this kind. */
+  kind?: AuditKind;
   /** Only entries of this action. */
   action?: string;
   /** Only entries after this one in the list. */
@@ -21,37 +64,105 @@ export interface AuditPage {
 }
 
 export interface AuditLog {
-  record(entry: Omit<AuditEntry, 'at'>): Promise<void>;
+  /**
+   * Writes an entry. Tries again for a moment if the database does not answer.
+   * @returns false if there was an entry of `once` already; one about security is then kept longer, as if it were new
+   */
+  record(entry: NewAuditEntry): Promise<boolean>;
+  /** Adds to the entry of an hour or a day. However many events there are, there is one entry for each actor and action. */
+  tally(events: Tally): Promise<void>;
   /** Returns the newest entries of an organisation, newest first. */
   audit(organisation: string, limit: number): Promise<AuditEntry[]>;
   /** Returns entries of an organisation with their ids, newest first. */
   auditPage(organisation: string, page: AuditPage): Promise<(AuditEntry & { id: string })[]>;
 }
 
+/** `kind` is absent in changes. The fields after it are absent in entries without them. */
+type AuditDocument = Pick<AuditEntry, 'organisation' | 'actor' | 'action' | 'subject' | 'at'> & {
+  _id: ObjectId;
+  kind?: 'security';
+  networks?: string[];
+  count?: number;
+  until?: Date;
+  /** When the server removes the entry. */
+  expiresAt?: Date;
+};
+
+const DAY_MS = 86_400_000;
+const WINDOW_MS = { hour: 3_600_000, day: DAY_MS } as const;
+
+/** The ID of an entry that is stored once. All IDs are of one type, because MongoDB compares only values of the same type. */
+const idOf = (...parts: readonly string[]): ObjectId =>
+  new ObjectId(createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 24));
+
+function retention(action: string, at: Date): Pick<AuditDocument, 'kind' | 'expiresAt'> {
+  return isSecurityAction(action) ? { kind: 'security', expiresAt: new Date(at.getTime() + SECURITY_KEPT_DAYS * DAY_MS) } : {};
+}
+
 /** The audit log in MongoDB. */
 export function createAuditLog(db: Db, now: () => Date): AuditLog {
-  const entries = db.collection<AuditEntry>('audit');
+  const entries = db.collection<AuditDocument>('audit');
+
+  /** @returns whether the document was stored now */
+  async function insert(document: AuditDocument): Promise<boolean> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        await entries.insertOne(document);
+        return true;
+      } catch (error) {
+        // After an attempt that failed, the answer to an insert that succeeded was probably lost.
+        if (isDuplicate(error)) return attempt > 0;
+        const wait = RETRY_AFTER_MS[attempt];
+        if (wait === undefined) throw error;
+        await sleep(wait);
+      }
+    }
+  }
+
   return {
-    async record(entry) {
-      await entries.insertOne({ ...entry, at: now() });
+    async record({ organisation, actor, action, subject, network = null, at = now(), once }) {
+      const kept = retention(action, at);
+      const networks = kept.kind === 'security' && network !== null ? { networks: [network] } : {};
+      const _id = once === undefined ? new ObjectId() : idOf(organisation, action, once);
+      const stored = await insert({ _id, organisation, actor, action, subject, at, ...kept, ...networks });
+      if (!stored && kept.expiresAt !== undefined) await entries.updateOne({ _id }, { $max: { until: at, expiresAt: kept.expiresAt } });
+      return stored;
+    },
+
+    async tally({ organisation, actor, action, subject, network, per, count = 1 }) {
+      const at = now();
+      const window = Math.floor(at.getTime() / WINDOW_MS[per]);
+      const _id = idOf(organisation, action, actor, subject ?? '', per, String(window));
+      const first = { organisation, actor, action, subject, at, ...retention(action, at) };
+      await retryRace(() => entries.updateOne({ _id }, { $setOnInsert: first, $inc: { count }, $max: { until: at } }, { upsert: true }));
+      await entries.updateOne({ _id, [`networks.${NETWORKS_PER_ENTRY - 1}`]: { $exists: false } }, { $addToSet: { networks: network } });
     },
 
     async audit(organisation, limit) {
-      const newest = entries.find({ organisation }, { projection: { _id: 0 } }).sort({ at: -1, _id: -1 });
-      return newest.limit(limit).toArray();
+      const newest = entries.find({ organisation }).sort({ at: -1, _id: -1 });
+      return (await newest.limit(limit).toArray()).map(toEntry);
     },
 
-    async auditPage(organisation, { action, after, limit }) {
-      const filter: Filter<AuditEntry> = {
-        $and: [{ organisation }, action === undefined ? {} : { action }, after ? afterEntry(after) : {}],
+    async auditPage(organisation, { kind, action, after, limit }) {
+      const filter: Filter<AuditDocument> = {
+        $and: [
+          { organisation },
+          kind === undefined ? {} : { kind: kind === 'security' ? kind : (null as never) },
+          action === undefined ? {} : { action },
+          after ? afterEntry(after) : {},
+        ],
       };
       const found = await entries.find(filter).sort({ at: -1, _id: -1 }).limit(limit).toArray();
-      return found.map(({ _id, ...entry }) => ({ ...entry, id: _id.toHexString() }));
+      return found.map((document) => ({ ...toEntry(document), id: document._id.toHexString() }));
     },
   };
 }
 
-function afterEntry({ at, id }: { at: Date; id: string }): Filter<AuditEntry> {
+function toEntry({ organisation, actor, action, subject, at, networks = [], count = 1, until = at }: AuditDocument): AuditEntry {
+  return { organisation, actor, action, subject, at, networks, count, until };
+}
+
+function afterEntry({ at, id }: { at: Date; id: string }): Filter<AuditDocument> {
   // An id of another form is of no entry.
   const sameMoment = ObjectId.isValid(id) ? [{ at, _id: { $lt: new ObjectId(id) } }] : [];
   return { $or: [{ at: { $lt: at } }, ...sameMoment] };

@@ -1,13 +1,16 @@
 /** Invitations to join an organisation: a link that works once. */
 import { randomUUID } from 'node:crypto';
-import type { Db } from 'mongodb';
+import type { Db, Filter } from 'mongodb';
 import type { Role } from '../../core/accounts.ts';
-import { newToken, tokenHash } from './one-time-token.ts';
+import { deleteEach } from '../mongo-retry.ts';
+import { newToken, replaceLink, tokenHash } from './one-time-links.ts';
 import { userIdOf } from './user-document.ts';
 
 export const INVITATION_HOURS = 72;
 /** Pending invitations of one organisation. */
 export const INVITATIONS_MAX = 100;
+/** How long an invitation is reserved for a request that accepts it. Longer than a request may take. */
+const CLAIM_MS = 60_000;
 
 export interface Invitation {
   id: string;
@@ -15,70 +18,100 @@ export interface Invitation {
   /** In its stored form. */
   email: string;
   role: Role;
-  /** The e-mail address of the user who sent it. */
+  /** The e-mail address of the owner who sent it. It ends when this user is no longer an owner. */
   createdBy: string;
   createdAt: Date;
   expiresAt: Date;
+  /** Whether the link was sent by mail and shown to nobody: opening it proves that the address belongs to the person. */
+  mailed: boolean;
 }
 
-export type NewInvitation = { ok: true; invitation: Invitation; token: string } | { ok: false; reason: 'too_many' };
+export type NewInvitation =
+  /** `linkId` is unique to the link. */
+  | { ok: true; invitation: Invitation; token: string; linkId: string }
+  /** `just_invited`: a simultaneous request invited the address, and its link is the one that works. */
+  | { ok: false; reason: 'too_many' | 'just_invited' };
+
+/** An invitation that one request may accept. */
+export interface ClaimedInvitation {
+  invitation: Invitation;
+  holder: string;
+}
 
 export interface Invitations {
   /** Creates an invitation in place of an earlier one of the same address, whose link stops working. */
-  create(request: Pick<Invitation, 'organisation' | 'email' | 'role' | 'createdBy'>): Promise<NewInvitation>;
+  create(request: Pick<Invitation, 'organisation' | 'email' | 'role' | 'createdBy' | 'mailed'>): Promise<NewInvitation>;
   /** Returns the pending invitations of an organisation, the newest first. */
   list(organisation: string): Promise<Invitation[]>;
   cancel(organisation: string, id: string): Promise<Invitation | null>;
+  /** Cancels what a user invited to an organisation. */
+  cancelBy(organisation: string, createdBy: string): Promise<void>;
+  /** Cancels what an address was invited to in an organisation. */
+  cancelFor(organisation: string, email: string): Promise<void>;
+  /** Cancels the invitation of an address. @returns null if there is none */
+  decline(email: string, id: string): Promise<Invitation | null>;
   /** Returns the pending invitation of a link. */
   find(token: string): Promise<Invitation | null>;
   /** Returns the pending invitations of an address, the newest first. Several organisations may have invited it. */
   findByEmail(email: string): Promise<Invitation[]>;
-  /** Takes an invitation, so that nobody else can use it. @returns null if it was used or canceled, or has expired */
-  take(id: string): Promise<Invitation | null>;
-  /** Gives back an invitation that was taken but not used. */
-  restore(id: string): Promise<void>;
+  /** Reserves an invitation for this request. @returns null if it was used or canceled, has expired, or another request has it */
+  claim(id: string): Promise<ClaimedInvitation | null>;
+  /** Gives back an invitation that was claimed but not used. */
+  release(claim: ClaimedInvitation): Promise<void>;
+  /** Removes an invitation that was used. */
+  finish(claim: ClaimedInvitation): Promise<void>;
 }
 
-/** `takenAt` is present once the invitation is used. */
-type InvitationDocument = Omit<Invitation, 'id'> & { _id: string; hash: string; takenAt?: Date };
+/**
+ * The ID names organisation and address; before, it was a UUID. `takenAt` is present in an invitation that an earlier version
+ * used, and `mailed` absent in one that it created: it showed the link.
+ */
+type InvitationDocument = Omit<Invitation, 'id' | 'mailed'> & {
+  _id: string;
+  hash: string;
+  mailed?: boolean;
+  takenAt?: Date;
+  holder?: string;
+  claimedUntil?: Date;
+};
 
-const toInvitation = ({ _id, organisation, email, role, createdBy, createdAt, expiresAt }: InvitationDocument): Invitation => ({
-  id: _id,
-  organisation,
-  email,
-  role,
-  createdBy,
-  createdAt,
-  expiresAt,
-});
+const toInvitation = (document: InvitationDocument): Invitation => {
+  const { _id: id, organisation, email, role, createdBy, createdAt, expiresAt, mailed = false } = document;
+  return { id, organisation, email, role, createdBy, createdAt, expiresAt, mailed };
+};
 
 /** Invitations in MongoDB. */
 export function createInvitations(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Invitations {
   const invitations = db.collection<InvitationDocument>('invitations');
-  const pending = () => ({ expiresAt: { $gt: now() }, takenAt: { $exists: false } });
+  const unclaimed = (): Filter<InvitationDocument> => ({
+    $or: [{ claimedUntil: { $exists: false } }, { claimedUntil: { $lte: now() } }],
+  });
+  const pending = (): Filter<InvitationDocument> => ({ expiresAt: { $gt: now() }, takenAt: { $exists: false }, ...unclaimed() });
   const newestFirst = { createdAt: -1, _id: -1 } as const;
 
   return {
-    async create({ organisation, email, role, createdBy }) {
+    async create({ organisation, email, role, createdBy, mailed }) {
       const address = userIdOf(email);
       const others = { organisation, email: { $ne: address }, ...pending() };
       if ((await invitations.countDocuments(others, { limit: INVITATIONS_MAX })) >= INVITATIONS_MAX)
         return { ok: false, reason: 'too_many' };
       const token = newToken();
+      const hash = tokenHash(token)!;
       const createdAt = now();
       const document: InvitationDocument = {
-        _id: randomUUID(),
+        _id: `${organisation}/${address}`,
         organisation,
         email: address,
         role,
         createdBy,
         createdAt,
         expiresAt: new Date(createdAt.getTime() + INVITATION_HOURS * 3_600_000),
-        hash: tokenHash(token)!,
+        mailed,
+        hash,
       };
-      await invitations.insertOne(document);
-      await invitations.deleteMany({ organisation, email: address, _id: { $ne: document._id } });
-      return { ok: true, invitation: toInvitation(document), token };
+      const earlier = await invitations.findOne({ _id: document._id });
+      if (!(await replaceLink(invitations, document, earlier, unclaimed()))) return { ok: false, reason: 'just_invited' };
+      return { ok: true, invitation: toInvitation(document), token, linkId: hash };
     },
 
     async list(organisation) {
@@ -91,6 +124,15 @@ export function createInvitations(db: Db, { now = () => new Date() }: { now?: ()
 
     async cancel(organisation, id) {
       const document = await invitations.findOneAndDelete({ _id: id, organisation, ...pending() });
+      return document && toInvitation(document);
+    },
+
+    cancelBy: (organisation, createdBy) => deleteEach(invitations, { organisation, createdBy }),
+
+    cancelFor: (organisation, email) => deleteEach(invitations, { organisation, email }),
+
+    async decline(email, id) {
+      const document = await invitations.findOneAndDelete({ _id: id, email, ...pending() });
       return document && toInvitation(document);
     },
 
@@ -108,13 +150,19 @@ export function createInvitations(db: Db, { now = () => new Date() }: { now?: ()
       return (await found.toArray()).map(toInvitation);
     },
 
-    async take(id) {
-      const document = await invitations.findOneAndUpdate({ _id: id, ...pending() }, { $set: { takenAt: now() } });
-      return document && toInvitation(document);
+    async claim(id) {
+      const holder = randomUUID();
+      const claimedUntil = new Date(now().getTime() + CLAIM_MS);
+      const document = await invitations.findOneAndUpdate({ _id: id, ...pending() }, { $set: { holder, claimedUntil } });
+      return document && { invitation: toInvitation(document), holder };
     },
 
-    async restore(id) {
-      await invitations.updateOne({ _id: id }, { $unset: { takenAt: '' } });
+    async release({ invitation: { id }, holder }) {
+      await invitations.updateOne({ _id: id, holder }, { $unset: { holder: '', claimedUntil: '' } });
+    },
+
+    async finish({ invitation: { id }, holder }) {
+      await invitations.deleteOne({ _id: id, holder });
     },
   };
 }

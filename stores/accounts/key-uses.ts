@@ -1,56 +1,89 @@
-/** Records when keys were last used, outside the requests that use them. */
+/** Records when and from which networks keys were used, outside the requests that use them. */
 import type { Collection } from 'mongodb';
+import type { AuditLog } from './audit.ts';
+import { createCollector, type CollectedEvent } from './collector.ts';
 
 /** The minimum interval between two writes of `lastUsedAt` of one key, in milliseconds. */
 const RECORD_EVERY_MS = 60_000;
-/** How long uses are collected before one command writes them, in milliseconds. */
-const COLLECT_MS = 1_000;
+/** Networks that are remembered per key. A use from another one is recorded as new again. */
+export const NETWORKS_PER_KEY = 50;
+/** Keys and networks of one write, and pairs that this process remembers. */
+const USES_MAX = 1_000;
+const SEEN_MAX = 20_000;
+
+export interface KeyUse {
+  id: string;
+  organisation: string;
+  /** The client's network as the audit log names it. */
+  network: string;
+}
 
 export interface KeyUses {
-  /** Records that a key was used: at most once per minute, in one command with other keys, within about a second. Never throws. */
-  touch(id: string): void;
+  /**
+   * Records that a key was used: at most once per minute and network, together with other keys, within about a second. The
+   * first use from a network gets an entry in the audit log, one for all networks of a key on a day. Never throws.
+   */
+  touch(use: KeyUse): void;
   /** Writes the collected uses now. Never rejects. Call it before the connection is closed. */
   flush(): Promise<void>;
 }
 
-export function createKeyUses(keys: Collection<{ _id: string; lastUsedAt: Date | null }>, now: () => Date): KeyUses {
+type UsedKey = { _id: string; lastUsedAt: Date | null; networks?: string[] };
+
+export function createKeyUses(keys: Collection<UsedKey>, { tally }: Pick<AuditLog, 'tally'>, now: () => Date): KeyUses {
   /** When this process last recorded the use of each key. */
   const recorded = new Map<string, number>();
-  const waiting = new Set<string>();
-  let timer: NodeJS.Timeout | undefined;
+  /** Pairs of key and network that are known to be stored, the oldest first. */
+  const seen = new Set<string>();
+  const pairOf = ({ id, network }: KeyUse): string => `${id} ${network}`;
 
-  async function flush(): Promise<void> {
-    clearTimeout(timer);
-    timer = undefined;
-    const ids = [...waiting];
-    waiting.clear();
-    if (ids.length === 0) return;
+  async function recordTimes(uses: readonly KeyUse[]): Promise<void> {
     const at = now();
     // Other replicas have their own maps. The filter limits the writes of all replicas together.
     const due = { $or: [{ lastUsedAt: null }, { lastUsedAt: { $lt: new Date(at.getTime() - RECORD_EVERY_MS) } }] };
+    const ids = [...new Set(uses.map(({ id }) => id))];
+    await keys.updateMany({ _id: { $in: ids }, ...due }, { $set: { lastUsedAt: at } });
+  }
+
+  /** The entry is written before the key remembers the network, so that an interruption between the two repeats it. */
+  async function recordNetwork(use: KeyUse): Promise<void> {
+    const { id, organisation, network } = use;
+    if ((await keys.countDocuments({ _id: id, networks: network }, { limit: 1 })) === 0) {
+      await tally({ organisation, actor: `key:${id}`, action: 'key.new-network', subject: id, network, per: 'day' });
+      const networks = { $each: [network], $position: 0, $slice: NETWORKS_PER_KEY };
+      await keys.updateOne({ _id: id, networks: { $ne: network } }, { $push: { networks } });
+    }
+    seen.add(pairOf(use));
+    if (seen.size > SEEN_MAX) seen.delete(seen.values().next().value!);
+  }
+
+  async function write(events: CollectedEvent<KeyUse>[]): Promise<void> {
+    const uses = events.map(({ event }) => event);
     try {
-      await keys.updateMany({ _id: { $in: ids }, ...due }, { $set: { lastUsedAt: at } });
+      await recordTimes(uses);
+      for (const use of uses) if (!seen.has(pairOf(use))) await recordNetwork(use);
     } catch {
       // The next use of each key is recorded again.
-      for (const id of ids) recorded.delete(id);
+      for (const { id } of uses) recorded.delete(id);
     }
   }
 
+  const collector = createCollector<KeyUse>({ max: USES_MAX, write });
+
   return {
-    touch(id) {
+    touch(use) {
       const at = now().getTime();
-      const last = recorded.get(id);
-      if (last !== undefined && at - last < RECORD_EVERY_MS) return;
+      const last = recorded.get(use.id);
+      if (last !== undefined && at - last < RECORD_EVERY_MS && seen.has(pairOf(use))) return;
       // Deleted and inserted again, so that the map is ordered by use and outdated entries come first.
-      recorded.delete(id);
-      recorded.set(id, at);
+      recorded.delete(use.id);
+      recorded.set(use.id, at);
       for (const [key, time] of recorded) {
         if (at - time < RECORD_EVERY_MS) break;
         recorded.delete(key);
       }
-      waiting.add(id);
-      timer ??= setTimeout(() => void flush(), COLLECT_MS).unref();
+      collector.add(pairOf(use), use);
     },
-    flush,
+    flush: collector.flush,
   };
 }

@@ -1,11 +1,12 @@
 /** API keys. The secret is returned only when a key is issued; the store keeps its SHA-256. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Collection, Db, Filter } from 'mongodb';
-import { KEY_SCOPES, type KeyScope } from '../../core/accounts.ts';
+import { KEY_SCOPES, type KeyCreator, type KeyScope } from '../../core/accounts.ts';
 import { ANONYMOUS, type Organisation } from '../../core/organisation.ts';
 import { hashOf, isWellFormed, makeKey } from './key-format.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { chooseSlot, LIVE_KEYS_MAX, type SlotHolder } from './key-slots.ts';
+import { createAuditLog } from './audit.ts';
 import { createKeyUses, type KeyUses } from './key-uses.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
 
@@ -17,8 +18,14 @@ export interface ApiKey {
   scopes: readonly KeyScope[];
   last4: string;
   createdAt: Date;
+  /** As the audit log names actors. Null in a key that is older than the field. */
+  createdBy: string | null;
+  /** The first creator of the chain of keys (`KeyCreator`). Null in a key that is older than the field. */
+  rootCreator: string | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
+  /** As `createdBy`. Null also in a live key. */
+  revokedBy: string | null;
   lastUsedAt: Date | null;
 }
 
@@ -46,6 +53,9 @@ export interface KeyRequest {
   scopes?: readonly KeyScope[];
   /** A UUID, so that a repeated request does not issue a second key. Default: a random one. */
   id?: string;
+  creator: KeyCreator;
+  /** The source of the secret's random bytes. A repeated request with the same ID and source gets the same key again. */
+  bytes?: (count: number) => Uint8Array;
 }
 
 /** A part of the keys of an organisation, newest first. */
@@ -79,25 +89,39 @@ export interface Keys extends KeyUses {
   find(organisation: string, id: string): Promise<ApiKey | null>;
   /** Returns keys of an organisation, newest first. */
   list(organisation: string, page: KeyPage): Promise<ApiKey[]>;
-  /** Revokes a key. @returns false if the organisation has no such live key */
-  revoke(organisation: string, id: string): Promise<boolean>;
+  /** Revokes a key. @param by who revokes it, as the audit log names actors @returns null if the organisation has no such live key */
+  revoke(organisation: string, id: string, by?: string): Promise<ApiKey | null>;
+  /** Returns the live keys that a person created, or that such keys created, newest first. */
+  createdBy(organisation: string, person: string): Promise<ApiKey[]>;
+  /** Revokes all of them. It does not end before there is none. @returns the revoked keys */
+  revokeCreatedBy(organisation: string, person: string, by?: string): Promise<ApiKey[]>;
 }
 
 /**
- * `slot` is absent in a revoked key, and in an expired one that had to give it up. `scopes` is absent in a key that is older
- * than scopes.
+ * `slot` is absent in a revoked key, and in an expired one that had to give it up. `scopes` and the creators are absent in a
+ * key that is older than these fields.
  */
-type KeyDocument = Omit<ApiKey, 'id' | 'scopes'> & { _id: string; hash: string; scopes?: readonly KeyScope[]; slot?: string };
+type KeyDocument = Omit<ApiKey, 'id' | 'scopes' | 'createdBy' | 'rootCreator' | 'revokedBy'> & {
+  _id: string;
+  hash: string;
+  scopes?: readonly KeyScope[];
+  createdBy?: string;
+  rootCreator?: string;
+  revokedBy?: string;
+  slot?: string;
+};
 type HeldKeyDocument = KeyDocument & { holders: OrganisationDocument[] };
 
-function toKey({ _id, organisation, name, scopes = KEY_SCOPES, last4, createdAt, expiresAt, revokedAt, lastUsedAt }: KeyDocument): ApiKey {
-  return { id: _id, organisation, name, scopes, last4, createdAt, expiresAt, revokedAt, lastUsedAt };
+function toKey(document: KeyDocument): ApiKey {
+  const { _id, organisation, name, scopes = KEY_SCOPES, last4, createdAt, createdBy = null, rootCreator = null } = document;
+  const { expiresAt, revokedAt, revokedBy = null, lastUsedAt } = document;
+  return { id: _id, organisation, name, scopes, last4, createdAt, createdBy, rootCreator, expiresAt, revokedAt, revokedBy, lastUsedAt };
 }
 
 /** API keys in MongoDB. Nothing is cached, so every replica rejects a revoked key immediately. */
 export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Keys {
   const keys = db.collection<KeyDocument>('keys');
-  const uses = createKeyUses(db.collection('keys'), now);
+  const uses = createKeyUses(db.collection('keys'), createAuditLog(db, now), now);
 
   async function recogniseAll(secrets: readonly string[]): Promise<Map<string, KeyHolder>> {
     const byHash = new Map(secrets.filter(isWellFormed).map((secret) => [hashOf(secret), secret]));
@@ -121,12 +145,18 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
     });
   }
 
+  async function createdBy(organisation: string, person: string): Promise<ApiKey[]> {
+    const at = now();
+    const found = await keys.find({ organisation, rootCreator: person, revokedAt: null }).sort({ createdAt: -1, _id: -1 }).toArray();
+    return found.map(toKey).filter((key) => statusOf(key, at) === 'live');
+  }
+
   return {
     ...uses,
 
-    async issue({ organisation, name, expiresAt, scopes = KEY_SCOPES, id = randomUUID() }) {
+    async issue({ organisation, name, expiresAt, scopes = KEY_SCOPES, id = randomUUID(), creator, bytes = randomBytes }) {
       if (organisation === ANONYMOUS) throw new RangeError('the organisation of public scans cannot hold keys');
-      const secret = makeKey(randomBytes);
+      const secret = makeKey(bytes);
       const document: KeyDocument = {
         _id: id,
         organisation,
@@ -135,12 +165,14 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
         last4: secret.slice(-4),
         hash: hashOf(secret),
         createdAt: now(),
+        createdBy: creator.createdBy,
+        rootCreator: creator.rootCreator,
         expiresAt,
         revokedAt: null,
         lastUsedAt: null,
       };
-      const refusal = await insertIntoSlot(keys, document);
-      return refusal === null ? { ok: true, key: toKey(document), secret } : { ok: false, reason: refusal };
+      const stored = await insertIntoSlot(keys, document);
+      return typeof stored === 'string' ? { ok: false, reason: stored } : { ok: true, key: toKey(stored), secret };
     },
 
     recogniseAll,
@@ -170,13 +202,36 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
       return (await keys.find(filter).sort({ createdAt: -1, _id: -1 }).limit(limit).toArray()).map(toKey);
     },
 
-    async revoke(organisation, id) {
+    async revoke(organisation, id, by) {
       const live = { _id: id, organisation, revokedAt: null };
-      const { matchedCount } = await keys.updateOne(live, { $set: { revokedAt: now() }, $unset: { slot: '' } });
-      return matchedCount === 1;
+      const document = await keys.findOneAndUpdate(live, revocation(now(), by), { returnDocument: 'after' });
+      return document && toKey(document);
+    },
+
+    createdBy,
+
+    async revokeCreatedBy(organisation, person, by) {
+      const revoked: ApiKey[] = [];
+      // Repeated until none is found: while one key of the chain is being revoked, it may still create another one.
+      for (;;) {
+        const live = await createdBy(organisation, person);
+        if (live.length === 0) return revoked;
+        // One update per key, because the driver repeats no update of several documents after a failover.
+        const update = revocation(now(), by);
+        await keys.bulkWrite(
+          live.map(({ id }) => ({ updateOne: { filter: { _id: id, revokedAt: null }, update } })),
+          { ordered: false },
+        );
+        revoked.push(...live.map((key) => ({ ...key, ...update.$set, revokedBy: by ?? null })));
+      }
     },
   };
 }
+
+const revocation = (at: Date, by: string | undefined) => ({
+  $set: { revokedAt: at, ...(by !== undefined && { revokedBy: by }) },
+  $unset: { slot: '' as const },
+});
 
 function withStatus(status: KeyStatus, now: Date): Filter<KeyDocument> {
   if (status === 'revoked') return { revokedAt: { $ne: null } };
@@ -184,11 +239,11 @@ function withStatus(status: KeyStatus, now: Date): Filter<KeyDocument> {
   return { revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
 }
 
-/** Stores a new key in a free slot of its organisation. @returns why it is not stored, or null */
+/** Stores a new key in a free slot of its organisation. @returns the stored key, or why it is not stored */
 async function insertIntoSlot(
   keys: Collection<KeyDocument>,
   document: KeyDocument,
-): Promise<Extract<IssuedKey, { ok: false }>['reason'] | null> {
+): Promise<KeyDocument | Extract<IssuedKey, { ok: false }>['reason']> {
   const { organisation, createdAt } = document;
   // Each conflict means that one slot fewer is free.
   for (let attempt = 0; attempt <= LIVE_KEYS_MAX; attempt += 1) {
@@ -202,12 +257,12 @@ async function insertIntoSlot(
     if (freed.length > 0) await keys.bulkWrite(freed, { ordered: false });
     try {
       await keys.insertOne({ ...document, slot: choice.slot });
-      return null;
+      return document;
     } catch (error) {
       if (!isDuplicate(error)) throw error;
-      // The slot was taken, or the ID exists. With the same hash, the answer to an insert that succeeded was lost, and the driver repeated it.
-      const existing = await keys.findOne({ _id: document._id }, { projection: { hash: 1 } });
-      if (existing !== null) return existing.hash === document.hash ? null : 'already_issued';
+      // The slot was taken, or the ID exists. With the same hash, the answer to an insert that succeeded was lost, and the driver or the caller repeated it.
+      const existing = await keys.findOne({ _id: document._id });
+      if (existing !== null) return existing.hash === document.hash ? existing : 'already_issued';
     }
   }
   return 'too_many_keys';

@@ -16,8 +16,17 @@ export type MembershipChange = { ok: true } | { ok: false; reason: 'not_found' |
 export interface Memberships {
   /** The role of each address of an organisation. */
   rolesOf(organisation: string): Promise<Map<string, Role>>;
+  /** The role of an address in each organisation that it belongs to. @param earlier the organisation of a user who is older than memberships */
+  organisationsOf(email: string, earlier?: string): Promise<Map<string, Role>>;
+  /** The organisations that have no other owner. */
+  onlyOwnedBy(email: string): Promise<string[]>;
   /** Gives an address a role in an organisation that it may not belong to yet. */
   add(organisation: string, email: string, role: Role): Promise<void>;
+  /**
+   * As `add`, if the address that invited it is still an owner: an invitation ends with the right to invite.
+   * @returns whether the address belongs to the organisation now
+   */
+  join(organisation: string, email: string, role: Role, invitedBy: string): Promise<boolean>;
   change(organisation: string, email: string, role: Role): Promise<MembershipChange>;
   /** @param lastOwner whether the last owner may be removed too */
   remove(organisation: string, email: string, options: { lastOwner: boolean }): Promise<MembershipChange>;
@@ -31,7 +40,7 @@ export function roleIn(document: Partial<Record<Role, string[]>> | null | undefi
 export function createMemberships(db: Db): Memberships {
   const memberships = db.collection<MembershipDocument>(MEMBERSHIPS);
 
-  /** Creates the document of an organisation whose users are older than roles. */
+  /** Creates the document of an organisation whose users are older than memberships. */
   async function prepare(organisation: string): Promise<void> {
     if ((await memberships.countDocuments({ _id: organisation }, { limit: 1 })) > 0) return;
     const users = db.collection<{ _id: string; organisation: string }>('users');
@@ -59,6 +68,24 @@ export function createMemberships(db: Db): Memberships {
       await prepare(organisation);
       const document = await memberships.findOne({ _id: organisation });
       return new Map(ROLES.flatMap((role) => (document?.[role] ?? []).map((email) => [email, role] as const)));
+    },
+
+    async organisationsOf(email, earlier) {
+      if (earlier !== undefined) await prepare(earlier);
+      const found = await memberships.find(anyRole(email)).toArray();
+      return new Map(found.map((document) => [document._id, roleIn(document, email)!]));
+    },
+
+    async onlyOwnedBy(email) {
+      return (await memberships.find({ owner: [email] as never }).toArray()).map(({ _id }) => _id);
+    },
+
+    async join(organisation, email, role, invitedBy) {
+      await prepare(organisation);
+      const none = ROLES.map((one) => ({ [one]: { $ne: email } }));
+      const free = { _id: organisation, owner: invitedBy, $and: none } as never;
+      const { matchedCount } = await memberships.updateOne(free, { $addToSet: { [role]: email } } as never);
+      return matchedCount === 1 || roleIn(await memberships.findOne({ _id: organisation }), email) !== null;
     },
 
     async add(organisation, email, role) {

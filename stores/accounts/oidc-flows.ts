@@ -1,15 +1,21 @@
 /** Sign-ins that are in progress at the identity provider. Each can be completed once, by the browser that started it. */
 import type { Db } from 'mongodb';
-import { newToken, tokenHash } from './one-time-token.ts';
+import { newToken, tokenHash } from './one-time-links.ts';
 
 const VALID_MS = 600_000;
 
-export interface OidcFlow {
+/** What the answer of the provider is checked with. */
+export interface OidcChecks {
   state: string;
   nonce: string;
   verifier: string;
+}
+
+export interface OidcFlow extends OidcChecks {
   /** Where to go afterwards. */
   next: string;
+  /** The ID of the invitation that was opened before. Null: none. */
+  invitation: string | null;
 }
 
 export interface OidcFlows {
@@ -33,8 +39,8 @@ export function createOidcFlows(db: Db, { now = () => new Date() }: { now?: () =
       const hash = tokenHash(token);
       const found = hash === null ? null : await flows.findOneAndDelete({ _id: hash });
       if (found === null || found.expiresAt <= now()) return null;
-      const { state, nonce, verifier, next } = found;
-      return { state, nonce, verifier, next };
+      const { state, nonce, verifier, next, invitation = null } = found;
+      return { state, nonce, verifier, next, invitation };
     },
   };
 }

@@ -1,7 +1,11 @@
 /** Requests for a new password: a link that works once, for one hour, and only while the password is the same. */
-import type { Db } from 'mongodb';
-import { newToken, tokenHash } from './one-time-token.ts';
-import type { UserDocument } from './user-document.ts';
+import { randomUUID } from 'node:crypto';
+import type { Db, Filter, UpdateFilter } from 'mongodb';
+import { giveAccount } from './give-account.ts';
+import { newToken, replaceLink, tokenHash } from './one-time-links.ts';
+import { hashPassword } from './passwords.ts';
+import { hasFactors } from './second-factors.ts';
+import { toUser, UNVERIFIED, type User, type UserDocument } from './user-document.ts';
 
 const VALID_MS = 3_600_000;
 
@@ -11,53 +15,89 @@ export interface PasswordReset {
 }
 
 export interface PasswordResets {
-  /** Creates the link of a user. Earlier links stop working. @returns null if there is no user who signs in with a password */
+  /**
+   * Creates the link of a user in place of an earlier one.
+   * @returns null if there is no user who signs in with a password, or if a simultaneous request created the link
+   */
   create(email: string): Promise<(PasswordReset & { id: string; token: string }) | null>;
   /** Returns the request of a link that still works. */
   find(token: string): Promise<PasswordReset | null>;
-  /** As `find`, and the link stops working. Of several simultaneous calls, one gets it. */
-  take(token: string): Promise<PasswordReset | null>;
+  /**
+   * Sets a new password, which ends the link and all sessions of the user in the same step. It also verifies the address,
+   * because the link came by mail, unless it was not verified and the account has second factors:
+   * then a proof of a factor verifies it (`Users.verifyAddress`). Of several simultaneous calls, one succeeds; if one fails, the link still works.
+   * @returns null if the link does not work
+   */
+  use(token: string, password: string): Promise<User | null>;
 }
 
-interface ResetDocument extends PasswordReset {
-  /** SHA-256 of the token. */
+interface ResetDocument {
+  /** The address. */
   _id: string;
+  /** SHA-256 of the token. */
+  hash: string;
+  /** The link ends when the user has another generation. */
   generation: string;
+  expiresAt: Date;
 }
+
+/** Matches the user of a generation. Users who are older than generations have none. */
+const ofGeneration = (_id: string, generation: string): Filter<UserDocument> & { _id: string } => ({
+  _id,
+  generation: generation === '' ? { $exists: false } : generation,
+  password: { $exists: true },
+});
 
 /** Requests in MongoDB. */
 export function createPasswordResets(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): PasswordResets {
   const resets = db.collection<ResetDocument>('passwordResets');
   const users = db.collection<UserDocument>('users');
 
-  async function current(document: ResetDocument | null): Promise<PasswordReset | null> {
-    if (document === null || document.expiresAt <= now()) return null;
-    const user = await users.findOne({ _id: document.email });
-    // A new password, or the end of all sessions, also ends the links that were sent before.
-    if (user?.password === undefined || (user.generation ?? '') !== document.generation) return null;
-    return { email: document.email, expiresAt: document.expiresAt };
+  async function live(token: string): Promise<ResetDocument | null> {
+    const hash = tokenHash(token);
+    const document = hash === null ? null : await resets.findOne({ hash });
+    return document === null || document.expiresAt <= now() ? null : document;
   }
 
   return {
     async create(email) {
-      const user = await users.findOne({ _id: email });
+      const [user, earlier] = await Promise.all([users.findOne({ _id: email }), resets.findOne({ _id: email })]);
       if (user?.password === undefined) return null;
       const token = newToken();
+      const hash = tokenHash(token)!;
       const expiresAt = new Date(now().getTime() + VALID_MS);
-      const id = tokenHash(token)!;
-      await resets.insertOne({ _id: id, email, generation: user.generation ?? '', expiresAt });
-      await resets.deleteMany({ email, _id: { $ne: id } });
-      return { id, email, expiresAt, token };
+      const document: ResetDocument = { _id: email, hash, generation: user.generation ?? '', expiresAt };
+      return (await replaceLink(resets, document, earlier)) ? { id: hash, email, expiresAt, token } : null;
     },
 
     async find(token) {
-      const hash = tokenHash(token);
-      return hash === null ? null : current(await resets.findOne({ _id: hash }));
+      const document = await live(token);
+      if (document === null) return null;
+      const { _id: email, generation, expiresAt } = document;
+      return (await users.findOne(ofGeneration(email, generation))) === null ? null : { email, expiresAt };
     },
 
-    async take(token) {
-      const hash = tokenHash(token);
-      return hash === null ? null : current(await resets.findOneAndDelete({ _id: hash }));
+    async use(token, password) {
+      // First, because it may fail: then nothing was changed.
+      const hashed = await hashPassword(password);
+      const document = await live(token);
+      if (document === null) return null;
+      const { _id: email, generation, hash } = document;
+      const verifiedAt = now();
+      const same = ofGeneration(email, generation);
+      const mine = { password: hashed, generation: randomUUID() };
+      const verified = { $set: { ...mine, verifiedAt }, $unset: { networks: '' as const } };
+      const unverified = { ...same, ...UNVERIFIED };
+      const change = (account: Filter<UserDocument>, to: UpdateFilter<UserDocument>) =>
+        users.findOneAndUpdate(account, to, { returnDocument: 'after' });
+      // Nobody knows whose the factors of an address are that was never verified. To remove them would let the mailbox replace them.
+      const first = (await hasFactors(db, email))
+        ? await change(unverified, { $set: mine, $unset: { networks: '' } })
+        : await giveAccount(db, unverified, verified);
+      const changed = first ?? (await change(same, verified));
+      // The new generation has ended the link already; a failure here changes nothing for the user.
+      if (changed !== null) await resets.deleteOne({ _id: email, hash }).catch(() => undefined);
+      return changed && toUser(changed);
     },
   };
 }

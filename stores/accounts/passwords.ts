@@ -10,8 +10,11 @@ const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 const COST = { N: 2 ** 15, r: 8, p: 3 };
 const HASH_BYTES = 32;
 
-/** As many at once as Node has threads for them, which is 128 MB; the others wait, but not longer than a request may take. */
-const gate = createGate({ atOnce: 4, waiting: 64 });
+/**
+ * Few at once, because each takes a processor for about a quarter of a second, and 32 MB: requests with a key need the
+ * processors too. The others wait, but not longer than a request may take.
+ */
+const gate = createGate({ atOnce: 2, waiting: 24 });
 
 const stretch = (password: string, salt: Buffer, bytes: number, { N, r, p }: { N: number; r: number; p: number }): Promise<Buffer> =>
   // Normalised, because keyboards produce composed or decomposed characters. scrypt needs a little more than 128·N·r bytes.

@@ -3,7 +3,7 @@
  * with a new password, and when the user ends all sessions.
  */
 import type { Db } from 'mongodb';
-import { newToken, tokenHash } from './one-time-token.ts';
+import { newToken, tokenHash } from './one-time-links.ts';
 import type { UserDocument } from './user-document.ts';
 
 const VALID_MS = 600_000;
@@ -16,11 +16,21 @@ export interface PendingSignIn {
   email: string;
   /** Where to go afterwards. */
   next: string;
+  /** The organisation that the session will act for. Null: the one that the user chose last. */
+  organisation: string | null;
+  /** The generation of the user when the password was checked. A session of another one must not start. */
+  generation: string;
+  /** Whether the user came by a mail to an address that is not verified. The second factor completes the proof. */
+  mailed: boolean;
 }
 
 export interface PendingSignIns {
-  /** Starts a sign-in. @returns the token for the browser */
-  start(request: { email: string; next: string }): Promise<string>;
+  /**
+   * Starts a sign-in.
+   * @param request.generation that of the user when the password was checked. Default: the current one
+   * @returns the token for the browser
+   */
+  start(request: { email: string; next: string; organisation?: string; generation?: string; mailed?: boolean }): Promise<string>;
   /** Returns the sign-in of a token, or null if it is unknown or has ended. */
   find(token: string): Promise<PendingSignIn | null>;
   /** As `find`, and counts an attempt. */
@@ -31,7 +41,6 @@ export interface PendingSignIns {
 
 interface PendingDocument extends Omit<PendingSignIn, 'id'> {
   _id: string;
-  generation: string;
   attempts: number;
   expiresAt: Date;
 }
@@ -48,16 +57,16 @@ export function createPendingSignIns(db: Db, { now = () => new Date() }: { now?:
 
   async function current(document: PendingDocument | null): Promise<PendingSignIn | null> {
     if (document === null || document.expiresAt <= now() || (await generationOf(document.email)) !== document.generation) return null;
-    const { _id, email, next } = document;
-    return { id: _id, email, next };
+    const { _id, email, next, organisation, generation, mailed } = document;
+    return { id: _id, email, next, organisation, generation, mailed };
   }
 
   return {
-    async start({ email, next }) {
+    async start({ email, next, organisation = null, generation: checked, mailed = false }) {
       const token = newToken();
-      const generation = (await generationOf(email)) ?? '';
+      const generation = checked ?? (await generationOf(email)) ?? '';
       const expiresAt = new Date(now().getTime() + VALID_MS);
-      await pending.insertOne({ _id: tokenHash(token)!, email, next, generation, attempts: 0, expiresAt });
+      await pending.insertOne({ _id: tokenHash(token)!, email, next, organisation, generation, mailed, attempts: 0, expiresAt });
       return token;
     },
 

@@ -96,6 +96,12 @@ const collectionOf = (db: Db) => db.collection<FactorsDocument>('secondFactors')
 export const removeFactors = (db: Db, email: string): Promise<FactorsDocument | null> =>
   collectionOf(db).findOneAndDelete({ _id: userIdOf(email) });
 
+/** Whether an account has a factor. */
+export async function hasFactors(db: Db, email: string): Promise<boolean> {
+  const document = await collectionOf(db).findOne({ _id: userIdOf(email) });
+  return document !== null && hasFactor(document);
+}
+
 /** Second factors in MongoDB. */
 export function createSecondFactors(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): SecondFactors {
   const accounts = collectionOf(db);

@@ -1,22 +1,27 @@
 /**
  * Sessions of users who are signed in. The browser holds a random secret; the store keeps its SHA-256. A session ends 12 hours
- * after its last use and 30 days after sign-in, and at once when the user is removed or ends all sessions.
+ * after its last use and 30 days after sign-in, and at once when the user is deleted or ends all sessions, or is removed from the
+ * organisation of the session. A session acts for one organisation and never changes it: to switch is to start another session.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { Organisation } from '../../core/organisation.ts';
-import { MEMBERSHIPS, roleIn, type MembershipDocument } from './memberships.ts';
+import type { Role } from '../../core/accounts.ts';
+import { createMemberships, MEMBERSHIPS, roleIn, type MembershipDocument } from './memberships.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
 import type { SecondFactor } from './second-factor-steps.ts';
-import { toUser, type User, type UserDocument } from './user-document.ts';
+import { isConfirmed, toUser, type User, type UserDocument } from './user-document.ts';
 
 export const SESSION_IDLE_MS = 12 * 3_600_000;
 export const SESSION_MAX_MS = 30 * 24 * 3_600_000;
 /** The minimum interval between two writes of `lastSeenAt` of one session. */
 const RECORD_EVERY_MS = 60_000;
 const SECRET_BYTES = 32;
-/** The number of characters of a secret. */
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
+
+/** Checks the form of a secret. It may still be unknown. */
+export const isSessionSecret = (secret: string): boolean => SECRET.test(secret);
+
 /** A new sign-in ends the oldest sessions of a user beyond this number. */
 export const SESSIONS_PER_USER = 20;
 const BROWSER_MAX = 200;
@@ -30,6 +35,8 @@ export interface Session {
   method: SignInMethod;
   /** What the user proved besides a password; null: nothing. */
   secondFactor: SecondFactor | null;
+  /** When the user last proved who they are. A session that only continues an earlier one keeps the time. */
+  provedAt: Date;
   createdAt: Date;
   /** Accurate to the minute. */
   lastSeenAt: Date;
@@ -37,32 +44,47 @@ export interface Session {
   browser: string;
 }
 
-/** A session with its user and organisation, which may be blocked. */
+/** A session with its user. */
 export interface SignedIn {
   session: Session;
   user: User;
-  organisation: Organisation;
+  /** The organisation of the session, which may be blocked. Null: the user belonged to none at its start. */
+  membership: { organisation: Organisation; role: Role } | null;
+}
+
+export interface SessionRequest {
+  email: string;
+  method: SignInMethod;
+  browser: string;
+  /** The organisation to act for. Default: the one that the user chose last, else the first one. */
+  organisation?: string;
+  /** The generation of the user when the password was checked. Default: the current one. */
+  generation?: string;
+  /** What the user proved besides the password. Default: null. */
+  secondFactor?: SecondFactor | null;
+  /** When the user proved who they are. Default: now. */
+  provedAt?: Date;
 }
 
 /**
- * Whether the organisation requires a second factor that the session lacks. A sign-in by OpenID Connect has it: the provider
- * decides what it asks for.
+ * Whether the organisation of the session requires a second factor that the session lacks. A sign-in by OpenID Connect has it:
+ * the provider decides what it asks for.
  */
-export const lacksFactor = ({ session, organisation }: Pick<SignedIn, 'session' | 'organisation'>): boolean =>
-  organisation.requireSecondFactor && session.method !== 'oidc' && session.secondFactor === null;
+export const lacksFactor = ({ session, membership }: Pick<SignedIn, 'session' | 'membership'>): boolean =>
+  membership !== null && membership.organisation.requireSecondFactor && session.method !== 'oidc' && session.secondFactor === null;
 
 export interface Sessions {
-  /** Starts a session of a user. @returns the secret for the browser; null if the user was removed meanwhile */
-  start(request: {
-    email: string;
-    method: SignInMethod;
-    /** Default: null. */
-    secondFactor?: SecondFactor | null;
-    browser: string;
-  }): Promise<{ secret: string; session: Session } | null>;
-  /** Returns the session of a secret, or null if it is unknown or has ended. */
+  /**
+   * Starts a session of a user, and remembers an organisation that was asked for.
+   * @returns the secret for the browser; null if the user was deleted or has another generation, or does not belong to the
+   * organisation
+   */
+  start(request: SessionRequest): Promise<(SignedIn & { secret: string }) | null>;
+  /** Returns the session of a secret, or null if it is malformed (checked without a command), unknown or has ended. */
   recognise(secret: string): Promise<SignedIn | null>;
-  /** Returns those of the sessions that have not ended, whose organisation is not blocked, and that have the second factor that it requires. It does not extend them. */
+  /** The same for several secrets, in one command. Returns those of sessions that have not ended, by secret. */
+  recogniseAll(secrets: readonly string[]): Promise<Map<string, SignedIn>>;
+  /** Returns those of the sessions that have not ended, act for an organisation that is not blocked, and have the second factor that it requires. It does not extend them. */
   usable(ids: readonly string[]): Promise<Set<string>>;
   /** Returns the sessions of a user, the last used first. */
   list(email: string): Promise<Session[]>;
@@ -70,12 +92,15 @@ export interface Sessions {
   end(email: string, id: string): Promise<boolean>;
 }
 
-interface SessionDocument extends Omit<Session, 'id' | 'secondFactor'> {
+interface SessionDocument extends Omit<Session, 'id' | 'secondFactor' | 'provedAt'> {
   /** SHA-256 of the secret. */
   _id: string;
   /** Absent: none. */
   secondFactor?: SecondFactor;
-  organisation: string;
+  /** Absent in sessions that are older than the field. */
+  provedAt?: Date;
+  /** Null: none. */
+  organisation: string | null;
   generation: string;
   /** When the session ends unless it is used. */
   expiresAt: Date;
@@ -85,11 +110,12 @@ type FoundSession = SessionDocument & { users: UserDocument[]; organisations: Or
 
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
-const toSession = ({ _id, email, method, secondFactor, createdAt, lastSeenAt, browser }: SessionDocument): Session => ({
+const toSession = ({ _id, email, method, secondFactor, provedAt, createdAt, lastSeenAt, browser }: SessionDocument): Session => ({
   id: _id,
   email,
   method,
   secondFactor: secondFactor ?? null,
+  provedAt: provedAt ?? createdAt,
   createdAt,
   lastSeenAt,
   browser,
@@ -106,6 +132,7 @@ const lookup = (from: string, localField: string, as: string) => ({ $lookup: { f
 export function createSessions(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Sessions {
   const sessions = db.collection<SessionDocument>('sessions');
   const users = db.collection<UserDocument>('users');
+  const memberships = createMemberships(db);
 
   /** Extends a session that is in use. */
   async function touch({ _id, createdAt, lastSeenAt }: SessionDocument, at: Date): Promise<void> {
@@ -113,9 +140,8 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
     await sessions.updateOne({ _id, lastSeenAt }, { $set: { lastSeenAt: at, expiresAt: expiryOf(createdAt, at) } });
   }
 
-  /** Removes ended sessions of a user, and the oldest beyond the limit. */
-  async function prune(email: string, generation: string): Promise<void> {
-    await sessions.deleteMany({ email, $or: [{ generation: { $ne: generation } }, { expiresAt: { $lte: now() } }] });
+  /** Removes the oldest sessions of a user beyond the limit. Those of earlier generations are older than the others. */
+  async function prune(email: string): Promise<void> {
     const extra = await sessions.find({ email }).sort({ lastSeenAt: -1, _id: 1 }).skip(SESSIONS_PER_USER).toArray();
     if (extra.length > 0) await sessions.deleteMany({ _id: { $in: extra.map(({ _id }) => _id) } });
   }
@@ -131,42 +157,71 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
       ])
       .toArray();
 
+  /** Chooses the organisation of a new session. @returns undefined if the user does not belong to the one that is wanted */
+  async function choose(user: UserDocument, wanted: string | undefined): Promise<string | null | undefined> {
+    const roles = await memberships.organisationsOf(user._id, user.organisation);
+    const open = [...roles.keys()].filter((organisation) => isConfirmed(user, organisation)).sort();
+    if (wanted !== undefined) return open.find((organisation) => organisation === wanted);
+    return open.find((organisation) => organisation === user.lastOrganisation) ?? open[0] ?? null;
+  }
+
+  async function recogniseAll(secrets: readonly string[]): Promise<Map<string, SignedIn>> {
+    const byHash = new Map(secrets.filter(isSessionSecret).map((secret) => [hashOf(secret), secret]));
+    const recognised = new Map<string, SignedIn>();
+    if (byHash.size === 0) return recognised;
+    const at = now();
+    for (const found of await find([...byHash.keys()])) {
+      const signedIn = signedInOf(found, at);
+      if (signedIn === null) continue;
+      await touch(found, at);
+      recognised.set(byHash.get(found._id)!, signedIn);
+    }
+    return recognised;
+  }
+
   return {
-    async start({ email, method, secondFactor, browser }) {
+    async start({ email, method, browser, organisation: wanted, generation, secondFactor, provedAt }) {
       const user = await users.findOne({ _id: email });
-      if (user === null) return null;
+      if (generation !== undefined && (user?.generation ?? '') !== generation) return null;
+      const organisation = user === null ? undefined : await choose(user, wanted);
+      if (user === null || organisation === undefined) return null;
       const secret = randomBytes(SECRET_BYTES).toString('base64url');
       const at = now();
       const document: SessionDocument = {
         _id: hashOf(secret),
         email,
-        organisation: user.organisation,
+        organisation,
         generation: user.generation ?? '',
         method,
         ...(secondFactor != null && { secondFactor }),
+        provedAt: provedAt ?? at,
         createdAt: at,
         lastSeenAt: at,
         expiresAt: expiryOf(at, at),
         browser: browser.slice(0, BROWSER_MAX),
       };
       await sessions.insertOne(document);
-      await prune(email, document.generation);
-      return { secret, session: toSession(document) };
+      // A removal or a new password at the same time may have missed the session.
+      const [found] = await find([document._id]);
+      const signedIn = found === undefined ? null : signedInOf(found, at);
+      if (signedIn === null) {
+        await sessions.deleteOne({ _id: document._id });
+        return null;
+      }
+      if (wanted !== undefined) await users.updateOne({ _id: email }, { $set: { lastOrganisation: wanted } });
+      await prune(email);
+      return { secret, ...signedIn };
     },
 
-    async recognise(secret) {
-      if (!SECRET.test(secret)) return null;
-      const at = now();
-      const [found] = await find([hashOf(secret)]);
-      const signedIn = found === undefined ? null : signedInOf(found, at);
-      if (signedIn !== null) await touch(found!, at);
-      return signedIn;
-    },
+    recognise: async (secret) => (await recogniseAll([secret])).get(secret) ?? null,
+
+    recogniseAll,
 
     async usable(ids) {
       const at = now();
       const signedIn = (await find(ids)).map((found) => signedInOf(found, at)).filter((one) => one !== null);
-      return new Set(signedIn.filter((one) => !one.organisation.blocked && !lacksFactor(one)).map(({ session }) => session.id));
+      const may = (one: SignedIn): boolean => one.membership?.organisation.blocked === false && !lacksFactor(one);
+      return new Set(signedIn.filter(may).map(({ session }) => session.id));
     },
 
     async list(email) {
@@ -183,9 +238,11 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
 
 /** Null if the session has ended. */
 function signedInOf(found: FoundSession, at: Date): SignedIn | null {
-  const [user, organisation] = [found.users[0], found.organisations[0]];
-  if (user === undefined || organisation === undefined || found.expiresAt <= at) return null;
-  const role = roleIn(found.memberships[0], found.email);
-  if (role === null || user.organisation !== found.organisation || (user.generation ?? '') !== found.generation) return null;
-  return { session: toSession(found), user: toUser(user, role), organisation: toOrganisation(organisation) };
+  const user = found.users[0];
+  if (user === undefined || found.expiresAt <= at || (user.generation ?? '') !== found.generation) return null;
+  const signedIn = { session: toSession(found), user: toUser(user) };
+  if (found.organisation === null) return { ...signedIn, membership: null };
+  const [organisation, role] = [found.organisations[0], roleIn(found.memberships[0], found.email)];
+  if (organisation === undefined || role === null || !isConfirmed(user, found.organisation)) return null;
+  return { ...signedIn, membership: { organisation: toOrganisation(organisation), role } };
 }

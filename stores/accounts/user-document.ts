@@ -1,10 +1,10 @@
 /** Users as MongoDB holds them. */
+import type { Filter } from 'mongodb';
 import type { Role } from '../../core/accounts.ts';
 
+/** The account of a person. Which organisations it belongs to is in their memberships. */
 export interface User {
   email: string;
-  organisation: string;
-  role: Role;
   name: string | null;
   createdAt: Date;
   /** The e-mail address of the user who invited this one, or `curbcut-admin`. Null: not known. */
@@ -12,6 +12,16 @@ export interface User {
   lastSignInAt: Date | null;
   /** Whether the user can sign in with a password. Others sign in at the identity provider only. */
   hasPassword: boolean;
+  /** Whether a mail to the address, or a verified sign-in at the identity provider, has proved that the user owns it. */
+  verified: boolean;
+}
+
+/** A user as a member of one organisation. */
+export interface Member extends User {
+  organisation: string;
+  role: Role;
+  /** False: someone joined before the address was verified, and its owner has not confirmed it. Such a member has no access. */
+  confirmed: boolean;
 }
 
 /** An account at an OpenID Connect provider. */
@@ -20,8 +30,8 @@ export interface Identity {
   subject: string;
 }
 
-/** Fields other than those of the first version may be absent. The role is in the document of the organisation's memberships. */
-export type UserDocument = Pick<User, 'organisation' | 'createdAt'> & {
+/** Fields other than those of the first version may be absent. */
+export type UserDocument = Pick<User, 'createdAt'> & {
   _id: string;
   name?: string;
   createdBy?: string;
@@ -34,7 +44,24 @@ export type UserDocument = Pick<User, 'organisation' | 'createdAt'> & {
   networks?: string[];
   /** The issuer and the subject of the linked account. */
   identity?: string;
+  /** When the address was first verified. Absent in an account that was linked before the field existed. */
+  verifiedAt?: Date;
+  /** Organisations that were joined while the address was not verified. Once it is, each needs a confirmation. */
+  unconfirmed?: string[];
+  /** The organisation that was chosen last. */
+  lastOrganisation?: string;
+  /** The only organisation of a user who is older than memberships. */
+  organisation?: string;
 };
+
+/** Matches accounts whose address is not verified. */
+export const UNVERIFIED = { verifiedAt: { $exists: false }, identity: { $exists: false } } as const satisfies Filter<UserDocument>;
+
+export const isVerified = ({ verifiedAt, identity }: UserDocument): boolean => verifiedAt !== undefined || identity !== undefined;
+
+/** Whether the owner of a verified address has accepted the membership, or the address is not verified. */
+export const isConfirmed = (document: UserDocument, organisation: string): boolean =>
+  !isVerified(document) || document.unconfirmed?.includes(organisation) !== true;
 
 /** Addresses are compared case-insensitively. */
 export const userIdOf = (email: string): string => email.trim().toLowerCase();
@@ -42,7 +69,11 @@ export const userIdOf = (email: string): string => email.trim().toLowerCase();
 /** The stored form of an identity: unique, because neither part contains a space. */
 export const identityKey = ({ issuer, subject }: Identity): string => `${encodeURI(issuer)} ${encodeURIComponent(subject)}`;
 
-export function toUser(document: UserDocument, role: Role): User {
-  const { _id, organisation, createdAt, name = null, createdBy = null, lastSignInAt = null, password } = document;
-  return { email: _id, organisation, role, name, createdAt, createdBy, lastSignInAt, hasPassword: password !== undefined };
+export function toUser(document: UserDocument): User {
+  const { _id, createdAt, name = null, createdBy = null, lastSignInAt = null, password } = document;
+  return { email: _id, name, createdAt, createdBy, lastSignInAt, hasPassword: password !== undefined, verified: isVerified(document) };
+}
+
+export function toMember(document: UserDocument, organisation: string, role: Role): Member {
+  return { ...toUser(document), organisation, role, confirmed: isConfirmed(document, organisation) };
 }

@@ -1,53 +1,67 @@
-/** User accounts of organisations: e-mail address, role, and how the user signs in. */
+/** Accounts of people: e-mail address, how they sign in, and what proves that the address is theirs. */
 import { randomUUID } from 'node:crypto';
-import type { Db } from 'mongodb';
+import type { Db, UpdateFilter } from 'mongodb';
 import { DEFAULT_ROLE, type Role } from '../../core/accounts.ts';
 import { isDuplicate } from '../mongo-retry.ts';
-import { createMemberships, type MembershipChange } from './memberships.ts';
+import { createMemberships } from './memberships.ts';
 import { hashPassword, matchesPassword, UNMATCHABLE } from './passwords.ts';
 import { removeFactors } from './second-factors.ts';
-import { identityKey, toUser, userIdOf, type Identity, type User, type UserDocument } from './user-document.ts';
+import { giveAccount } from './give-account.ts';
+import { identityKey, isVerified, toUser, UNVERIFIED, userIdOf, type Identity, type User, type UserDocument } from './user-document.ts';
 
-export type { Identity, User } from './user-document.ts';
+export type { Identity, Member, User } from './user-document.ts';
 
 /** `email` is the address in its stored form. */
 export type AddedUser = { ok: true; user: User } | { ok: false; reason: 'already_exists'; email: string };
-export type ChangedUser = { ok: true; user: User } | Extract<MembershipChange, { ok: false }>;
-export type LinkedUser = { ok: true } | { ok: false; reason: 'other_identity' };
+export type LinkedUser = { ok: true; first: boolean; user: User } | { ok: false; reason: 'other_identity' | 'not_found' };
+
+/** A user whose password was correct. A session of another generation must not start: the password may have changed since. */
+export type VerifiedUser = User & { generation: string };
 
 export interface NewUser {
   email: string;
-  organisation: string;
+  /** The organisation that the user belongs to from the start. Default: none. */
+  organisation?: string;
   /** Null: the user signs in at the identity provider. */
   password: string | null;
-  /** Default: `DEFAULT_ROLE`. */
+  /** The role in `organisation`. Default: `DEFAULT_ROLE`. */
   role?: Role;
   name?: string | null;
   createdBy?: string | null;
+  /** Whether a mail to the address has proved that it is the user's. Default: false. */
+  verified?: boolean;
+  /** The account at the identity provider, which has verified the address. */
+  identity?: Identity;
 }
 
 export interface Users {
+  /** Adds an account. It takes the place of one that is not verified and belongs to no organisation. */
   add(user: NewUser): Promise<AddedUser>;
   /** Returns the user if the password is correct, else null. An unknown address, and one without a password, take the same time. */
-  verify(email: string, password: string): Promise<User | null>;
+  verify(email: string, password: string): Promise<VerifiedUser | null>;
   find(email: string): Promise<User | null>;
   findByIdentity(identity: Identity): Promise<User | null>;
-  /** Links a user to an account at the identity provider, unless the user is linked to another one. */
+  /**
+   * Links a user to an account at the identity provider that has verified the address, unless the user is linked to another
+   * one. The first time it also verifies the address, removes the password and ends all sessions, in the same step.
+   */
   link(email: string, identity: Identity): Promise<LinkedUser>;
+  /**
+   * Gives an account whose address is not verified to the person who has proved to own the address by a mail: with a new
+   * password, and without the sessions of others. @returns null if the address was verified meanwhile
+   */
+  reclaim(email: string, replacement: { password: string; name: string | null }): Promise<User | null>;
+  /** Verifies the address of a user who has proved it by a mail, unless the user has another generation since. */
+  verifyAddress(email: string, generation: string): Promise<void>;
   /** Sets a new password, and ends the user's sessions. */
   resetPassword(email: string, password: string): Promise<boolean>;
   rename(email: string, name: string | null): Promise<boolean>;
   /** Ends all sessions of a user at once. */
   endSessions(email: string): Promise<boolean>;
-  /** Returns whether the user signed in from a network lately. An unknown address takes the same time. */
-  knowsNetwork(email: string, network: string): Promise<boolean>;
+  /** Returns the networks from which users signed in lately, in one command. Unknown addresses, and users without any, are not in it. */
+  networksOf(emails: readonly string[]): Promise<Map<string, readonly string[]>>;
   /** Records a sign-in and its network. */
   recordSignIn(email: string, network: string): Promise<void>;
-  setRole(organisation: string, email: string, role: Role): Promise<ChangedUser>;
-  /** Removes a user and ends the sessions. @param options.lastOwner whether the last owner may be removed too */
-  remove(email: string, options?: { organisation?: string; lastOwner?: boolean }): Promise<ChangedUser>;
-  /** Returns the users of an organisation by e-mail address. */
-  list(organisation: string): Promise<User[]>;
 }
 
 /** Networks that are remembered per user. */
@@ -57,19 +71,13 @@ const NETWORKS_MAX = 5;
 export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Users {
   const users = db.collection<UserDocument>('users');
   const memberships = createMemberships(db);
-
-  /** Users without a role are being added or removed. */
-  async function withRole(document: UserDocument | null): Promise<User | null> {
-    if (document === null) return null;
-    const role = (await memberships.rolesOf(document.organisation)).get(document._id);
-    return role === undefined ? null : toUser(document, role);
-  }
+  const asUser = (document: UserDocument | null): User | null => document && toUser(document);
 
   async function update(email: string, change: Parameters<typeof users.updateOne>[1]): Promise<boolean> {
     return (await users.updateOne({ _id: userIdOf(email) }, change)).matchedCount === 1;
   }
 
-  /** Stores a new user, also in place of one whose addition or removal was interrupted. @returns false if the address is taken */
+  /** @returns false if the address is taken */
   async function insert(document: UserDocument): Promise<boolean> {
     try {
       await users.insertOne(document);
@@ -78,51 +86,73 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       if (!isDuplicate(error)) throw error;
     }
     const existing = await users.findOne({ _id: document._id });
-    if (existing === null || (await withRole(existing)) !== null) return false;
-    const { createdAt, organisation } = existing;
-    return (await users.replaceOne({ _id: document._id, createdAt, organisation }, document)).matchedCount === 1;
+    if (existing === null || isVerified(existing)) return false;
+    if ((await memberships.organisationsOf(existing._id, existing.organisation)).size > 0) return false;
+    const same = { _id: existing._id, createdAt: existing.createdAt, ...UNVERIFIED };
+    // Also before: if the process dies after the replacement, the factors of the earlier account must not open the new one.
+    await removeFactors(db, existing._id);
+    return (await users.replaceOne(same, document)).matchedCount === 1;
   }
 
   return {
-    async add({ email, organisation, password, role = DEFAULT_ROLE, name, createdBy }) {
+    async add({ email, organisation, password, role = DEFAULT_ROLE, name, createdBy, verified = false, identity }) {
+      const createdAt = now();
       const document: UserDocument = {
         _id: userIdOf(email),
-        organisation,
-        createdAt: now(),
+        createdAt,
         generation: randomUUID(),
         ...(password !== null && { password: await hashPassword(password) }),
         ...(name && { name }),
         ...(createdBy && { createdBy }),
+        ...((verified || identity !== undefined) && { verifiedAt: createdAt }),
+        ...(identity !== undefined && { identity: identityKey(identity) }),
       };
-      // Roles of users who are older than roles must be stored before there is a user with another role.
-      await memberships.rolesOf(organisation);
       if (!(await insert(document))) return { ok: false, reason: 'already_exists', email: document._id };
       await removeFactors(db, document._id);
-      await memberships.add(organisation, document._id, role);
-      return { ok: true, user: toUser(document, role) };
+      if (organisation !== undefined) await memberships.add(organisation, document._id, role);
+      return { ok: true, user: toUser(document) };
     },
 
     async verify(email, password) {
       const document = await users.findOne({ _id: userIdOf(email) });
       const right = await matchesPassword(password, document?.password ?? UNMATCHABLE);
-      return right && document?.password !== undefined ? withRole(document) : null;
+      return right && document?.password !== undefined ? { ...toUser(document), generation: document.generation ?? '' } : null;
     },
 
-    find: async (email) => withRole(await users.findOne({ _id: userIdOf(email) })),
+    find: async (email) => asUser(await users.findOne({ _id: userIdOf(email) })),
 
-    findByIdentity: async (identity) => withRole(await users.findOne({ identity: identityKey(identity) })),
+    findByIdentity: async (identity) => asUser(await users.findOne({ identity: identityKey(identity) })),
 
     async link(email, identity) {
       const key = identityKey(identity);
-      const free = { _id: userIdOf(email), $or: [{ identity: { $exists: false } }, { identity: key }] };
+      const _id = userIdOf(email);
+      // An account that was linked before `verifiedAt` existed may still have the password of someone else.
+      const first = { _id, $or: [{ identity: { $exists: false } }, { identity: key, verifiedAt: { $exists: false } }] };
       try {
-        const { matchedCount } = await users.updateOne(free, { $set: { identity: key } });
-        return matchedCount === 1 ? { ok: true } : { ok: false, reason: 'other_identity' };
+        const linked = await giveAccount(db, first, {
+          $set: { identity: key, verifiedAt: now(), generation: randomUUID() },
+          $unset: { password: '', networks: '' },
+        });
+        if (linked !== null) return { ok: true, first: true, user: toUser(linked) };
       } catch (error) {
         // Another user has this identity.
         if (isDuplicate(error)) return { ok: false, reason: 'other_identity' };
         throw error;
       }
+      const user = await users.findOne({ _id });
+      if (user === null) return { ok: false, reason: 'not_found' };
+      return user.identity === key ? { ok: true, first: false, user: toUser(user) } : { ok: false, reason: 'other_identity' };
+    },
+
+    async reclaim(email, { password, name }) {
+      const mine = { password: await hashPassword(password), verifiedAt: now(), generation: randomUUID() };
+      const change: UpdateFilter<UserDocument> =
+        name === null ? { $set: mine, $unset: { networks: '', name: '' } } : { $set: { ...mine, name }, $unset: { networks: '' } };
+      return asUser(await giveAccount(db, { _id: userIdOf(email), ...UNVERIFIED }, change));
+    },
+
+    async verifyAddress(email, generation) {
+      await users.updateOne({ _id: userIdOf(email), generation, ...UNVERIFIED }, { $set: { verifiedAt: now() } });
     },
 
     resetPassword: async (email, password) => update(email, { $set: { password: await hashPassword(password), generation: randomUUID() } }),
@@ -131,43 +161,16 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
 
     endSessions: (email) => update(email, { $set: { generation: randomUUID() } }),
 
-    async knowsNetwork(email, network) {
-      const document = await users.findOne({ _id: userIdOf(email) }, { projection: { networks: 1 } });
-      return document?.networks?.includes(network) ?? false;
+    async networksOf(emails) {
+      const byId = new Map(emails.map((email) => [userIdOf(email), email]));
+      const found = await users.find({ _id: { $in: [...byId.keys()] } }, { projection: { networks: 1 } }).toArray();
+      return new Map(found.flatMap(({ _id, networks }) => (networks === undefined ? [] : [[byId.get(_id)!, networks]])));
     },
 
     async recordSignIn(email, network) {
       const document = await users.findOne({ _id: userIdOf(email) });
       const networks = [network, ...(document?.networks ?? []).filter((one) => one !== network)].slice(0, NETWORKS_MAX);
       await update(email, { $set: { lastSignInAt: now(), networks } });
-    },
-
-    async setRole(organisation, email, role) {
-      const changed = await memberships.change(organisation, userIdOf(email), role);
-      if (!changed.ok) return changed;
-      const document = await users.findOne({ _id: userIdOf(email) });
-      return document === null ? { ok: false, reason: 'not_found' } : { ok: true, user: toUser(document, role) };
-    },
-
-    async remove(email, { organisation, lastOwner = false } = {}) {
-      const document = await users.findOne({ _id: userIdOf(email), ...(organisation !== undefined && { organisation }) });
-      const user = await withRole(document);
-      if (document === null || user === null) return { ok: false, reason: 'not_found' };
-      const removed = await memberships.remove(document.organisation, document._id, { lastOwner });
-      if (!removed.ok) return removed;
-      await removeFactors(db, document._id);
-      // Guarded, because the address may have been added again since.
-      await users.deleteOne({ _id: document._id, createdAt: document.createdAt });
-      return { ok: true, user };
-    },
-
-    async list(organisation) {
-      const roles = await memberships.rolesOf(organisation);
-      const documents = await users.find({ organisation }).sort({ _id: 1 }).toArray();
-      return documents.flatMap((document) => {
-        const role = roles.get(document._id);
-        return role === undefined ? [] : [toUser(document, role)];
-      });
     },
   };
 }

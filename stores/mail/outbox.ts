@@ -4,6 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Db, Filter, UpdateFilter } from 'mongodb';
+import type { AccountNotice } from '../../core/audit-actions.ts';
+import { domainOf } from '../../core/email-address.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 
@@ -15,18 +17,21 @@ export interface MailData {
   invitation: { organisation: string; invitedBy: string; url: string; expiresAt: string };
   /** Someone asked for a link to set a new password. */
   password_reset: { url: string; expiresAt: string };
+  /** Something happened to the security of the recipient's account. `url` is the page of the account. */
+  account_notice: { event: AccountNotice; at: string; network: string; browser: string; url: string };
 }
 export type MailKind = keyof MailData;
-export const MAIL_KINDS = ['scan_result', 'invitation', 'password_reset'] as const satisfies readonly MailKind[];
+export const MAIL_KINDS = ['scan_result', 'invitation', 'password_reset', 'account_notice'] as const satisfies readonly MailKind[];
 
 /**
- * Which mails are sent first: `account` mails let people sign in; `organisation` mails are sent on behalf of an organisation,
+ * Which mails are sent first: `account` mails let people sign in, or warn them; `organisation` mails are sent on behalf of an organisation,
  * which has a share of the deliveries; `public` mails are the results of public scans.
  */
 export const MAIL_LANES = ['account', 'organisation', 'public'] as const;
 export type MailLane = (typeof MAIL_LANES)[number];
 export const LANE_OF: Readonly<Record<MailKind, MailLane>> = {
   password_reset: 'account',
+  account_notice: 'account',
   invitation: 'organisation',
   scan_result: 'public',
 };
@@ -35,7 +40,7 @@ const kindsOf = (lane: MailLane): MailKind[] => MAIL_KINDS.filter((kind) => LANE
 /** A mail of any kind, with the data of its kind. */
 export type NewMail = {
   [K in MailKind]: {
-    /** The mail's cause: `result:<scan id>`, `invitation:<id>` or `password-reset:<id>`. */
+    /** The mail's cause: `result:<scan id>`, `invitation:<id>`, `password-reset:<id>` or `account-notice:<id>`. */
     id: string;
     kind: K;
     /** One e-mail address. */
@@ -148,9 +153,6 @@ interface MailDocument {
   /** When the server removes the document. */
   expiresAt: Date;
 }
-
-/** The domain of an e-mail address in lower case. */
-export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 
 /** The outbox in MongoDB. */
 export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Outbox {

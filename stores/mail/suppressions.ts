@@ -2,9 +2,10 @@
  * Addresses that mails were sent to, each with the token of its unsubscribe link, and whether mails to it are suppressed.
  * Only a hash of the address is stored.
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { Locale } from '../../core/scan/locales.ts';
+import { isToken, newToken } from '../accounts/one-time-links.ts';
 import { retryRace } from '../mongo-retry.ts';
 import type { MailLane } from './outbox.ts';
 
@@ -44,7 +45,7 @@ export interface Suppressions {
   lift(address: string): Promise<boolean>;
   /** Returns the token of the address' unsubscribe link, the same for each mail. The link works for `LINK_KEPT_DAYS` from now. */
   tokenFor(address: string, locale: Locale): Promise<string>;
-  /** Returns the recipient of an unsubscribe link, or null if the link is unknown or expired. */
+  /** Returns the recipient of an unsubscribe link, or null if the link is malformed (checked without a command), unknown or expired. */
   recipient(token: string): Promise<Recipient | null>;
   /** Unsubscribes the recipient of a link. Idempotent. @returns null if the link is unknown or expired */
   unsubscribe(token: string): Promise<Recipient | null>;
@@ -127,20 +128,20 @@ export function createSuppressions(db: Db, { now = () => new Date() }: { now?: (
       return found.token;
     },
 
-    recipient: async (token) => toRecipient(await addresses.findOne({ token })),
+    recipient: async (token) => (isToken(token) ? toRecipient(await addresses.findOne({ token })) : null),
 
     async unsubscribe(token) {
+      if (!isToken(token)) return null;
       const change = { $set: { unsubscribedAt: now() }, $unset: { expiresAt: true as const } };
       await addresses.updateOne({ token, unsubscribedAt: { $exists: false } }, change);
       return toRecipient(await addresses.findOne({ token }));
     },
 
     async resubscribe(token) {
+      if (!isToken(token)) return null;
       const change = { $set: { expiresAt: later(LINK_KEPT_DAYS) }, $unset: { unsubscribedAt: true as const } };
       await addresses.updateOne({ token, unsubscribedAt: { $exists: true } }, change);
       return toRecipient(await addresses.findOne({ token }));
     },
   };
 }
-
-const newToken = (): string => randomBytes(32).toString('base64url');

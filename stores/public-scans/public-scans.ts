@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { Locale } from '../../core/scan/locales.ts';
+import { isToken } from '../accounts/one-time-links.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 
 export interface PublicScan {
@@ -24,22 +25,20 @@ export interface PublicScan {
 
 export type PublicScanClaim =
   | { ok: true }
-  /** Another request for the same URL and e-mail address has the claim. */
+  /** Another request of the network for the same URL and e-mail address has the claim. */
   | { ok: false; reason: 'claimed'; by: PublicScan };
 
 export interface PublicScans {
   /**
-   * Stores a public scan and claims its URL and e-mail address, which at most one public scan has at any time. Addresses are
-   * compared without regard to case.
+   * Stores a public scan and claims its URL and e-mail address for the network of its visitor. At most one public scan has the
+   * three at any time. Addresses are compared without regard to case.
    */
-  claim(scan: PublicScan): Promise<PublicScanClaim>;
-  /** Returns the public scan that has the claim of a URL and an e-mail address; null if they are free. */
-  findClaim(url: string, email: string): Promise<PublicScan | null>;
+  claim(scan: PublicScan, network: string): Promise<PublicScanClaim>;
   /** Ends the claim of a public scan, so that the URL can be scanned again for the same e-mail address. Keeps the token. */
   releaseClaim(token: string): Promise<void>;
   /** Removes a public scan whose scan never runs. */
   remove(token: string): Promise<void>;
-  /** Returns null if the token is unknown or has expired. */
+  /** Returns null if the token is malformed (checked without a command), is unknown or has expired. */
   findByToken(token: string): Promise<PublicScan | null>;
   /** Returns the public scan of a scan; null if it has none, or its token has expired. */
   findByScan(scanId: string): Promise<PublicScan | null>;
@@ -53,7 +52,7 @@ export interface PublicScans {
 
 type PublicScanDocument = Omit<PublicScan, 'token'> & {
   _id: string;
-  /** Of its URL and e-mail address. Absent after the claim has ended. */
+  /** Of its URL, its e-mail address and the visitor's network. Absent after the claim has ended. */
   claim?: string;
   /** When it was stored. Absent after its mail was queued. */
   unmailedSince?: Date;
@@ -73,9 +72,9 @@ export function createPublicScans(db: Db, now: () => Date = () => new Date()): P
   }
 
   return {
-    async claim(scan) {
+    async claim(scan, network) {
       const { token, ...rest } = scan;
-      const claim = claimOf(scan.url, scan.email);
+      const claim = claimOf(scan, network);
       for (let attempt = 1; ; attempt += 1) {
         try {
           await documents.insertOne({ _id: token, ...rest, claim, unmailedSince: scan.createdAt });
@@ -89,8 +88,6 @@ export function createPublicScans(db: Db, now: () => Date = () => new Date()): P
       }
     },
 
-    findClaim: (url, email) => findClaim(claimOf(url, email)),
-
     async releaseClaim(token) {
       await documents.updateOne({ _id: token }, { $unset: { claim: '' } });
     },
@@ -100,6 +97,7 @@ export function createPublicScans(db: Db, now: () => Date = () => new Date()): P
     },
 
     async findByToken(token) {
+      if (!isToken(token)) return null;
       const found = await documents.findOne({ _id: token, ...current() });
       return found && toPublicScan(found);
     },
@@ -128,7 +126,7 @@ function toPublicScan({ _id, claim: _claim, unmailedSince: _since, ...rest }: Pu
   return { token: _id, ...rest };
 }
 
-/** A hash, because a URL may be longer than an index entry. */
-function claimOf(url: string, email: string): string {
-  return createHash('sha256').update(`${url}\n${email.toLowerCase()}`).digest('hex');
+/** A hash, because a URL may be longer than an index entry, and so that the network is not stored. */
+function claimOf({ url, email }: PublicScan, network: string): string {
+  return createHash('sha256').update(`${url}\n${email.toLowerCase()}\n${network}`).digest('hex');
 }

@@ -1,8 +1,9 @@
 /**
- * Idempotency keys of submissions, kept for 24 hours per organisation (decisions, "Idempotency"). A record names the scan from
- * the first moment. It does not hold the response: the row of that scan says whether it was accepted, and with which pages.
+ * Idempotency keys, kept for 24 hours per organisation (decisions, "Idempotency"). A record names the scan or the API key that
+ * the request creates from the first moment. It does not hold the response: the row of the scan says whether it was accepted,
+ * and with which pages; an API key exists or not.
  */
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import type { Db, Document } from 'mongodb';
 import { retryRace } from '../mongo-retry.ts';
 
@@ -12,35 +13,39 @@ export interface OwnedClaim {
   key: string;
   /** The id of this claim, so that a late request does not change a claim that another one has taken over. */
   holder: string;
-  scanId: string;
-  /** An earlier request claimed the key. It may have submitted the scan, and it may still be running. */
+  resourceId: string;
+  /** Random, kept as long as the key, and in no response. For a secret that the caller and the database can derive only together. */
+  salt: string;
+  /** An earlier request claimed the key. It may have created the resource, and it may still be running. */
   takenOver: boolean;
 }
 
 export type Claim =
   | { ok: true; claim: OwnedClaim }
-  /** Another request has the lease for the given time. It may have submitted the scan already. */
-  | { ok: false; reason: 'held'; scanId: string; leaseMs: number }
+  /** Another request has the lease for the given time. It may have created the resource already. */
+  | { ok: false; reason: 'held'; resourceId: string; salt: string; leaseMs: number }
   /** The same key was sent with another body. */
   | { ok: false; reason: 'reused' };
 
 export interface Idempotency {
   /**
    * Claims a key for one request. After `leaseSeconds`, or after `release`, another request with the same body takes the claim over.
-   * @param fingerprint a hash of the request's body
-   * @param scanId the id of the scan that the request would create; a claim that is taken over keeps its scan id
+   * @param fingerprint a hash of the request
+   * @param resourceId the id of what the request would create; a claim that is taken over keeps its id
    */
-  claim(request: { organisation: string; key: string; fingerprint: string; scanId: string; leaseSeconds: number }): Promise<Claim>;
+  claim(request: { organisation: string; key: string; fingerprint: string; resourceId: string; leaseSeconds: number }): Promise<Claim>;
   /**
    * Gives a claim whose scan was abandoned another scan id.
    * @returns the changed claim; null if another request has taken it over
    */
-  restart(claim: OwnedClaim, scanId: string): Promise<OwnedClaim | null>;
-  /** Ends the lease of a claim. The record keeps its scan id, because the scan may run. */
+  restart(claim: OwnedClaim, resourceId: string): Promise<OwnedClaim | null>;
+  /** Ends the lease of a claim. The record keeps its id, because the resource may exist. */
   release(claim: OwnedClaim): Promise<void>;
-  /** Removes a claim whose scan will certainly never run, so that the key can be used with another body. Releases it if it was taken over. */
+  /** Removes a claim whose resource will certainly never exist, so that the key can be used with another body. Releases it if it was taken over. */
   remove(claim: OwnedClaim): Promise<void>;
 }
+
+const newSalt = (): string => randomBytes(32).toString('base64url');
 
 /** How long a key is kept, in milliseconds. */
 export const KEY_KEPT_MS = 24 * 3600 * 1000;
@@ -48,7 +53,9 @@ export const KEY_KEPT_MS = 24 * 3600 * 1000;
 interface ClaimDocument {
   _id: string;
   fingerprint: string;
+  /** The ID of the scan or of the API key. */
   scanId: string;
+  salt: string;
   /** The id of the last successful claim. Each call of `claim` has a new id. */
   holder: string;
   leaseUntil: Date;
@@ -56,7 +63,11 @@ interface ClaimDocument {
 }
 
 /** Claims a key that is new or expired, or whose lease ended with the same body. One atomic step, by the server's clock. */
-function claimStep(fingerprint: string, scanId: string, holder: string, leaseMs: number): Document[] {
+function claimStep(
+  fingerprint: string,
+  { resourceId, salt, holder }: Record<'resourceId' | 'salt' | 'holder', string>,
+  leaseMs: number,
+): Document[] {
   const expired = { $lte: [{ $ifNull: ['$expiresAt', new Date(0)] }, '$$NOW'] };
   const free = {
     $and: [{ $eq: ['$fingerprint', { $literal: fingerprint }] }, { $lte: [{ $ifNull: ['$leaseUntil', new Date(0)] }, '$$NOW'] }],
@@ -67,7 +78,8 @@ function claimStep(fingerprint: string, scanId: string, holder: string, leaseMs:
     {
       $set: {
         fingerprint: anew({ $literal: fingerprint }, '$fingerprint'),
-        scanId: anew({ $literal: scanId }, '$scanId'),
+        scanId: anew({ $literal: resourceId }, '$scanId'),
+        salt: anew({ $literal: salt }, '$salt'),
         expiresAt: anew({ $add: ['$$NOW', KEY_KEPT_MS] }, '$expiresAt'),
         holder: { $cond: [{ $or: ['$fresh', '$takenOver'] }, { $literal: holder }, '$holder'] },
         leaseUntil: { $cond: [{ $or: ['$fresh', '$takenOver'] }, { $add: ['$$NOW', leaseMs] }, '$leaseUntil'] },
@@ -90,27 +102,34 @@ export function createIdempotency(db: Db): Idempotency {
   return {
     release,
 
-    async claim({ organisation, key, fingerprint, scanId, leaseSeconds }) {
+    async claim({ organisation, key, fingerprint, resourceId, leaseSeconds }) {
       const holder = randomUUID();
       const leaseMs = leaseSeconds * 1000;
       const stored = await retryRace(() =>
-        claims.findOneAndUpdate({ _id: idOf({ organisation, key }) }, claimStep(fingerprint, scanId, holder, leaseMs), {
-          upsert: true,
-          returnDocument: 'after',
-        }),
+        claims.findOneAndUpdate(
+          { _id: idOf({ organisation, key }) },
+          claimStep(fingerprint, { resourceId, salt: newSalt(), holder }, leaseMs),
+          {
+            upsert: true,
+            returnDocument: 'after',
+          },
+        ),
       );
       const claim = stored!;
       if (claim.holder === holder)
-        return { ok: true, claim: { organisation, key, holder, scanId: claim.scanId, takenOver: claim.scanId !== scanId } };
+        return {
+          ok: true,
+          claim: { organisation, key, holder, resourceId: claim.scanId, salt: claim.salt, takenOver: claim.scanId !== resourceId },
+        };
       if (claim.fingerprint !== fingerprint) return { ok: false, reason: 'reused' };
       // The clocks of this process and the server may differ.
       const left = Math.min(leaseMs, Math.max(0, claim.leaseUntil.getTime() - Date.now()));
-      return { ok: false, reason: 'held', scanId: claim.scanId, leaseMs: left };
+      return { ok: false, reason: 'held', resourceId: claim.scanId, salt: claim.salt, leaseMs: left };
     },
 
-    async restart(claim, scanId) {
-      const { matchedCount } = await claims.updateOne({ ...own(claim), scanId: claim.scanId }, { $set: { scanId } });
-      return matchedCount === 1 ? { ...claim, scanId } : null;
+    async restart(claim, resourceId) {
+      const { matchedCount } = await claims.updateOne({ ...own(claim), scanId: claim.resourceId }, { $set: { scanId: resourceId } });
+      return matchedCount === 1 ? { ...claim, resourceId } : null;
     },
 
     async remove(claim) {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { issueKey } from '../support/issue-key.ts';
 import { run } from '../../api/admin/run.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
@@ -230,7 +231,8 @@ describe('curbcut-admin', () => {
       input = 'a password of the owner\n';
       const { key, owner } = (await json(...ensure('ensured'))) as { key: string; owner: object };
       expect(owner).to.deep.equal({ email: EMAIL, hasPassword: true });
-      expect(await stores.users.verify(EMAIL, 'a password of the owner')).to.include({ organisation: 'ensured' });
+      expect(await stores.users.verify(EMAIL, 'a password of the owner')).to.include({ createdBy: 'curbcut-admin', verified: false });
+      expect((await stores.members.find('ensured', EMAIL))?.role).to.equal('owner');
       input = `${key}\na password of the owner\n`;
       expect(await json(...ensure('ensured', '--key-stdin'))).to.deep.equal({ organisation: 'ensured', key, owner });
       expect((await actions('ensured')).filter((action) => action.startsWith('user.'))).to.deep.equal([`user.add ${EMAIL}`]);
@@ -246,7 +248,7 @@ describe('curbcut-admin', () => {
 
     it('rejects a user of another organisation, a missing password and a wrong address', async () => {
       input = 'a password of the owner\n';
-      expect((await admin(...ensure('elsewhere'))).err).to.contain(`user ${EMAIL} belongs to organisation ensured`);
+      expect((await admin(...ensure('elsewhere'))).err).to.contain(`user ${EMAIL} exists and does not belong to organisation elsewhere`);
       input = '\n';
       expect((await admin(...ensure('ensured', '--key-stdin'))).err).to.contain('Standard input contains no password');
       input = 'a password of the owner\n';
@@ -278,7 +280,7 @@ describe('curbcut-admin', () => {
       const password = /Password: (\S+)\nSave the password now: it is not shown again\./.exec(
         (await admin('user', 'add', 'Ada@People.example', '--organisation', 'people')).out,
       )![1]!;
-      expect(await stores.users.verify('ada@people.example', password)).to.include({ organisation: 'people' });
+      expect((await stores.users.verify('ada@people.example', password))?.email).to.equal('ada@people.example');
       input = 'a password of my own\n';
       const reset = await admin('user', 'reset-password', 'ada@people.example', '--password-stdin');
       expect(reset.out).to.equal('ada@people.example has a new password.\n');
@@ -300,10 +302,10 @@ describe('curbcut-admin', () => {
       const refused = await admin('user', 'remove', 'one@owned.example');
       expect([refused.code, refused.out]).to.deep.equal([1, '']);
       expect(refused.err).to.include(
-        'one@owned.example is the only owner; add another owner first, or repeat the command with --last-owner',
+        'one@owned.example is the only owner of owned; add another owner first, or repeat the command with --last-owner',
       );
       expect(await listed()).to.include('one@owned.example');
-      expect((await admin('user', 'remove', 'two@owned.example')).out).to.equal('Removed two@owned.example from owned.\n');
+      expect((await admin('user', 'remove', 'two@owned.example')).out).to.equal('Removed two@owned.example from owned, and the account.\n');
       expect((await admin('user', 'remove', 'one@owned.example', '--last-owner')).code).to.equal(0);
       expect(await listed()).to.equal('owned has no users.\n');
       expect(await actions('owned')).to.deep.equal([
@@ -329,7 +331,7 @@ describe('curbcut-admin', () => {
       await admin('user', 'add', 'two@roles.example', '--organisation', 'roles');
       const changed = await admin('user', 'role', 'one@roles.example', '--role', 'viewer');
       expect(changed.out).to.equal('one@roles.example is now viewer of roles.\n');
-      expect((await stores.users.find('one@roles.example'))?.role).to.equal('viewer');
+      expect((await stores.members.find('roles', 'one@roles.example'))?.role).to.equal('viewer');
       expect((await actions('roles')).at(-1)).to.equal('user.role one@roles.example: viewer');
     });
 
@@ -468,7 +470,7 @@ describe('curbcut-admin', () => {
 
   it('issues at most 100 live keys to an organisation', async () => {
     await admin('organisation', 'add', 'full');
-    for (let count = 0; count < 100; count += 1) await stores.keys.issue({ organisation: 'full', name: 'x', expiresAt: null });
+    for (let count = 0; count < 100; count += 1) await issueKey(stores.keys, 'full');
     const refused = await admin('key', 'issue', '--organisation', 'full', '--name', 'one more');
     expect([refused.code, refused.out]).to.deep.equal([1, '']);
     expect(refused.err).to.include('organisation full has 100 live keys, which is the limit');

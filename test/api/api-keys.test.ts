@@ -99,15 +99,60 @@ describe('/v1/api-keys', () => {
     const { secret } = await issueKey(context.stores.keys, id, { scopes: ['keys:write', 'scans:read'] });
     const create = (scopes?: string[]) => context.request('POST', '/v1/api-keys', { key: secret, body: { name: 'x', scopes } });
     expect((await create(['scans:read'])).status).to.equal(201);
-    for (const [scopes, missing] of [
-      [undefined, 'scans:write'],
-      [['scans:read', 'credits:read'], 'credits:read'],
-    ] as const) {
-      const { status, body } = await create(scopes && [...scopes]);
-      expect([status, body.detail, body.permission]).to.deep.equal([403, 'permission_denied', missing]);
-      expect(body.message).to.include(missing);
-    }
-    expect(await context.stores.keys.list(id, { limit: 10 })).to.have.lengthOf(3);
+    expect((await create()).body.scopes, 'what it has').to.deep.equal(['scans:read', 'keys:write']);
+    const { status, body } = await create(['scans:read', 'credits:read']);
+    expect([status, body.detail, body.permission]).to.deep.equal([403, 'permission_denied', 'credits:read']);
+    expect(body.message).to.include('credits:read');
+    expect(await context.stores.keys.list(id, { limit: 10 })).to.have.lengthOf(4);
+  });
+
+  it('does not let a key create one that expires later', async () => {
+    const { id } = await context.organisation();
+    const end = new Date(Date.now() + 60_000);
+    const { secret } = await issueKey(context.stores.keys, id, { expiresAt: end });
+    const create = (expires_at?: string | null) =>
+      context.request('POST', '/v1/api-keys', { key: secret, body: { name: 'x', expires_at } });
+    for (const expires of [undefined, null, end.toISOString()]) expect((await create(expires)).body.expires_at).to.equal(end.toISOString());
+    const { status, body } = await create(new Date(end.getTime() + 1).toISOString());
+    expect(status).to.equal(422);
+    expect(body.detail).to.have.lengthOf(1);
+    expect(body.detail[0]).to.deep.include({ loc: ['body', 'expires_at'], type: 'date.after_creator' });
+    expect(body.detail[0].msg).to.include(end.toISOString());
+  });
+
+  it('names who created each key, and the first of a chain of keys', async () => {
+    const { id } = await context.organisation();
+    const ann = { createdBy: 'ann@example.com', rootCreator: 'ann@example.com' };
+    const own = await issueKey(context.stores.keys, id, { creator: ann });
+    const child = await context.request('POST', '/v1/api-keys', { key: own.secret, body: { name: 'x' } });
+    expect(child.body.created_by).to.equal(`key:${own.key.id}`);
+    const { data } = (await context.request('GET', '/v1/api-keys', { key: own.secret })).body;
+    expect(data.map((one: { created_by: string }) => one.created_by)).to.have.members([
+      `key:${own.key.id}`,
+      'ann@example.com',
+      'curbcut-admin',
+    ]);
+    expect(await context.stores.keys.createdBy(id, 'ann@example.com')).to.have.lengthOf(2);
+  });
+
+  it('lists a key that was stored before there were creators', async () => {
+    const { key, keyId } = await context.organisation();
+    await context.db.collection<{ _id: string }>('keys').updateOne({ _id: keyId }, { $unset: { createdBy: '', rootCreator: '' } });
+    expect((await context.request('GET', '/v1/api-keys', { key })).body.data[0].created_by).to.equal(null);
+  });
+
+  // ASVS 7.4.2: access ends when an account is disabled or deleted.
+  it('leaves no key to a person whose keys are revoked while one of them creates another', async () => {
+    const { id } = await context.organisation();
+    const own = await issueKey(context.stores.keys, id, { creator: { createdBy: 'ann@example.com', rootCreator: 'ann@example.com' } });
+    context.faults.set('keys.issue', async (real, ...parameters) => {
+      await context.stores.keys.revokeCreatedBy(id, 'ann@example.com');
+      return real(...parameters);
+    });
+    const answer = await context.request('POST', '/v1/api-keys', { key: own.secret, body: { name: 'x' } });
+    expect([answer.status, answer.body.detail]).to.deep.equal([401, 'invalid_api_key']);
+    expect(answer.text).to.not.include('svc_live_');
+    expect(await context.stores.keys.createdBy(id, 'ann@example.com')).to.deep.equal([]);
   });
 
   it('lists keys of every status in pages, newest first', async () => {

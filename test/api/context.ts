@@ -19,6 +19,8 @@ import { messagesOf, NAMESPACE, sharedStack, type Stack } from './stack.ts';
 /** A replica with the commands that it sent to MongoDB, as `find scans`. Set `length` to 0 to count from then on. */
 export interface MonitoredReplica extends Replica {
   commands: string[];
+  /** Over the connections of anonymous requests. */
+  anonymousDb: Db;
 }
 
 export interface ApiContext extends MonitoredReplica {
@@ -60,7 +62,12 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
     const scanResources = createScanResources(kubernetes, { namespace: NAMESPACE });
     const commands = recordCommands(mongo.db);
     const stores = openStores(mongo.db);
-    const one = { ...(await startReplica({ ...stores, reports, scanResources }, bus, settings)), commands };
+    const { anonymousConnections: poolSize } = settings;
+    const apart = poolSize === undefined ? undefined : connectMongo({ url: monitored(database), poolSize });
+    if (apart !== undefined) opened.push(apart);
+    const anonymous = apart && { ...openStores(apart.db), reports, scanResources };
+    const replica = await startReplica({ ...stores, reports, scanResources }, bus, settings, anonymous);
+    const one = { ...replica, commands, anonymousDb: apart?.db ?? mongo.db };
     allStores.push(stores);
     replicas.push(one);
     return one;

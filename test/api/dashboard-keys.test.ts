@@ -41,6 +41,16 @@ describe('the pages of API keys', () => {
     expect(entry).to.include({ actor: person.email, action: 'key.issue', subject: key!.id });
   });
 
+  // ASVS 8.2.1: a right is granted by choice, not by default.
+  it('offer the scopes of a pipeline, and no others until they are chosen', async () => {
+    const person = await signedIn(context);
+    const { text } = await person.client.get(`${PATH}/new`);
+    const boxes = [...text.matchAll(/<input[^>]*name="scopes"[^>]*>/g)].map(([box]) => box);
+    expect(boxes).to.have.lengthOf(4);
+    const checked = boxes.filter((box) => / checked/.test(box)).map((box) => /value="([^"]*)"/.exec(box)![1]);
+    expect(checked).to.deep.equal(['scans:read', 'scans:write']);
+  });
+
   it('create one key if the form is sent again, and do not show it again', async () => {
     const person = await signedIn(context);
     const fields = { ...(await form(person)), name: 'once', expires_at: '', scopes: 'scans:read' };

@@ -200,7 +200,7 @@ describe('the event stream of a session', () => {
   for (const [what, end, status] of [
     ['the person signs out', ({ client }) => client.submit('/dashboard/sign-out', {}, '/dashboard'), 303],
     ['every session of the person ends', ({ email }) => context.stores.users.endSessions(email), 303],
-    ['the person is removed', ({ email, organisation }) => context.stores.users.remove(email, { organisation, lastOwner: true }), 303],
+    ['the person is removed', ({ email, organisation }) => context.stores.members.remove(organisation, email, { lastOwner: true }), 303],
     ['the organisation is blocked', ({ organisation }) => context.stores.organisations.setBlocked(organisation, true), 403],
   ] as [string, (person: Person) => Promise<unknown>, number][])
     it(`ends when ${what}, and a reconnect is refused`, async () => {

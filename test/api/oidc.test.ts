@@ -46,7 +46,8 @@ describe('sign-in at the identity provider', () => {
     expect((await client.get('/dashboard/sign-in')).text).to.include('Sign in with Acme');
     expect(await signIn(client, '?next=/dashboard/account')).to.equal('/dashboard/account');
     expect((await client.get('/dashboard/account')).text).to.include(email);
-    expect((await context.stores.organisations.audit(id, 1))[0]).to.include({ actor: email, action: 'user.link' });
+    const [linked] = await context.stores.organisations.auditPage(id, { kind: 'changes', limit: 1 });
+    expect(linked).to.include({ actor: email, action: 'user.link' });
   });
 
   it('lifts a bounce of the verified address, so that its owner gets mails again', async () => {
@@ -80,19 +81,81 @@ describe('sign-in at the identity provider', () => {
     expect(await signIn(createClient(replica.url))).to.equal('/dashboard/sign-in?problem=other_identity');
   });
 
-  it('accepts an invitation of the verified address', async () => {
+  /** Invites an address to a new organisation. @returns the token of the link */
+  const invited = async (email: string) => {
     const { id } = await context.organisation();
+    const { email: createdBy } = await addPerson(context, id);
+    const created = await context.stores.invitations.create({ organisation: id, email, role: 'viewer', createdBy, mailed: true });
+    if (!created.ok) throw new Error(created.reason);
+    return { id, createdBy, token: created.token, invitation: created.invitation };
+  };
+
+  // ASVS 6.8: what the provider asserts signs in; it does not consent for the person.
+  it('offers the invitations of a verified address, the opened one first, and joins the chosen one', async () => {
     const email = address();
-    await context.stores.invitations.create({ organisation: id, email, role: 'viewer', createdBy: 'ann@people.example' });
+    const [opened, other] = [await invited(email), await invited(email)];
     is(email, { name: 'Ada Example' });
-    expect(await signIn(createClient(replica.url))).to.equal('/dashboard');
+    const client = createClient(replica.url);
+    const link = `/dashboard/invitation/${opened.token}`;
+    const page = (await client.get(link)).text;
+    expect(page).to.include(`href="${START}?next=${encodeURIComponent(link)}"`);
+    const location = (await signIn(client, `?next=${link}`))!;
+    expect(location).to.equal(`/dashboard/organisations?invitation=${encodeURIComponent(opened.invitation.id)}`);
+    expect(JSON.stringify(await context.db.collection('oidcFlows').find().toArray())).to.not.include(opened.token);
+    const { text } = await client.get(location);
+    expect(text.indexOf(`Join ${opened.id}?`)).to.be.within(1, text.indexOf(`Join ${other.id}?`));
+    expect(await context.stores.members.of(email), 'nothing was joined without a choice').to.deep.equal([]);
+    expect((await client.get('/dashboard')).headers.get('location')).to.equal('/dashboard/organisations');
+
+    const joined = await client.submit('/dashboard/organisations/join', { id: opened.invitation.id }, '/dashboard/organisations');
+    expect([joined.status, joined.headers.get('location')]).to.deep.equal([303, '/dashboard']);
+    expect((await client.get('/dashboard')).status).to.equal(200);
     expect(await context.stores.users.find(email)).to.include({
-      role: 'viewer',
-      organisation: id,
+      verified: true,
       hasPassword: false,
       name: 'Ada Example',
+      createdBy: opened.createdBy,
     });
-    expect(await context.stores.invitations.list(id)).to.deep.equal([]);
+    expect((await context.stores.members.of(email)).map(({ organisation, role }) => [organisation.id, role])).to.deep.equal([
+      [opened.id, 'viewer'],
+    ]);
+    expect(await context.stores.invitations.list(opened.id)).to.deep.equal([]);
+    expect((await context.stores.invitations.list(other.id)).map((one) => one.email)).to.deep.equal([email]);
+
+    const declined = await client.submit('/dashboard/organisations/decline', { id: other.invitation.id }, '/dashboard/organisations');
+    expect(declined.headers.get('location')).to.equal('/dashboard/organisations?done=declined');
+    expect(await context.stores.invitations.list(other.id)).to.deep.equal([]);
+    expect((await context.stores.organisations.audit(other.id, 1))[0]).to.include({ actor: email, action: 'user.decline' });
+  });
+
+  it('says so if the opened invitation is for another address', async () => {
+    const opened = await invited(address());
+    const { email } = await user();
+    is(email);
+    const client = createClient(replica.url);
+    const location = (await signIn(client, `?next=/dashboard/invitation/${opened.token}`))!;
+    expect((await client.get(location)).text)
+      .to.include('The invitation that you opened is not here')
+      .and.not.include(`Join ${opened.id}?`);
+    const wrong = await client.submit('/dashboard/organisations/join', { id: opened.invitation.id }, '/dashboard/organisations');
+    expect(wrong.status).to.equal(404);
+  });
+
+  // ASVS 6.3: an account that someone made for an address gives no access to the person who owns the address, and takes none.
+  it('removes the password and the sessions of an account whose address was never verified, the first time', async () => {
+    const { id } = await context.organisation();
+    const { email } = await addPerson(context, id, 'member');
+    const earlier = createClient(replica.url);
+    await earlier.signIn(email, PASSWORD);
+    is(email);
+    const client = createClient(replica.url);
+    expect(await signIn(client)).to.equal('/dashboard');
+    expect((await earlier.get('/dashboard/account')).status).to.equal(303);
+    expect(await context.stores.users.verify(email, PASSWORD)).to.equal(null);
+    expect(await context.stores.users.find(email)).to.include({ verified: true, hasPassword: false });
+    // A later sign-in ends nothing.
+    await signIn(createClient(replica.url));
+    expect((await client.get('/dashboard/account')).status).to.equal(200);
   });
 
   it('refuses unknown users and unverified addresses, and creates no account', async () => {
@@ -132,8 +195,8 @@ describe('sign-in at the identity provider', () => {
     await context.stores.organisations.setBlocked(id, true);
     is(email);
     const client = createClient(replica.url);
-    expect(await signIn(client, '?next=/dashboard/account')).to.equal('/dashboard/account');
-    expect((await client.get('/dashboard/account')).status).to.equal(403);
+    expect(await signIn(client)).to.equal('/dashboard');
+    expect((await client.get('/dashboard')).status).to.equal(403);
   });
 
   it('says that the provider is down, while passwords keep working', async () => {

@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
 import { reportKeys } from '../../stores/reports.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
+import { issueKey } from '../support/issue-key.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
 import { storeView } from '../web/scan-views.ts';
 import { tokenIn } from './client.ts';
@@ -28,6 +29,7 @@ async function storePictures(context: ApiContext, scanId: string): Promise<void>
 
 /** What an organisation has. */
 interface Belongings {
+  organisation: string;
   scan: string;
   liveScan: string;
   key: string;
@@ -81,8 +83,22 @@ const CASES: Readonly<Record<string, Case>> = {
   })),
   'POST /dashboard/settings/members/role': withForm('/dashboard/settings/members/role', ({ email }) => ({ email, role: 'viewer' })),
   'POST /dashboard/settings/members/remove': withForm('/dashboard/settings/members/remove', ({ email }) => ({ email })),
+  'GET /dashboard/settings/members/keys': on(({ email }) => `/dashboard/settings/members/keys?of=${email}`),
+  'POST /dashboard/settings/members/keys': withForm('/dashboard/settings/members/keys', ({ email }) => ({ email })),
   'GET /dashboard/settings/audit-log': OWN,
   'GET /dashboard/account': OWN,
+  'GET /dashboard/account/delete': OWN,
+  'POST /dashboard/account/delete': { expect: 'own', status: 422 },
+  'GET /dashboard/organisations': OWN,
+  'POST /dashboard/organisations/switch': withForm('/dashboard/organisations/switch', ({ organisation }) => ({
+    organisation: organisation,
+  })),
+  'POST /dashboard/organisations/join': withForm('/dashboard/organisations/join', ({ invitation }) => ({ id: invitation })),
+  'POST /dashboard/organisations/decline': withForm('/dashboard/organisations/decline', ({ invitation }) => ({ id: invitation })),
+  'POST /dashboard/organisations/confirm': withForm('/dashboard/organisations/confirm', ({ organisation }) => ({
+    organisation: organisation,
+  })),
+  'POST /dashboard/organisations/leave': withForm('/dashboard/organisations/leave', ({ organisation }) => ({ organisation: organisation })),
   'POST /dashboard/account/name': { expect: 'own', status: 303 },
   'POST /dashboard/account/password': { expect: 'own', status: 422 },
   'GET /dashboard/account/confirm': OWN,
@@ -172,9 +188,11 @@ describe("another organisation's things", () => {
       email: `${SECRET}@people.example`,
       role: 'owner',
       createdBy: their.email,
+      mailed: true,
     });
     if (!invited.ok) throw new Error(invited.reason);
     const { id: invitation } = invited.invitation;
+    await issueKey(stores.keys, other.id, { creator: { createdBy: their.email, rootCreator: their.email } });
     await stores.credits.grant(other.id, SECRET, 7);
     // Into the ledger: otherwise the replica does it at some time during the tests, which changes what is stored.
     await stores.credits.relay();
@@ -189,7 +207,7 @@ describe("another organisation's things", () => {
       counter: 0,
       transports: [],
     });
-    theirs = { scan: scan.id, liveScan: liveScan.id, key: other.keyId, email: their.email, invitation, passkey };
+    theirs = { organisation: other.id, scan: scan.id, liveScan: liveScan.id, key: other.keyId, email: their.email, invitation, passkey };
     marks = [SECRET, other.id, ...Object.values(theirs)];
     const mine = await context.organisation({ credits: 50 });
     myKey = mine.key;
@@ -223,6 +241,7 @@ describe("another organisation's things", () => {
   }
 
   const nobodys = (): Belongings => ({
+    organisation: `org-${randomUUID()}`,
     scan: randomUUID(),
     liveScan: randomUUID(),
     key: randomUUID(),

@@ -19,6 +19,13 @@ export async function addPerson(context: ApiContext, organisation: string, role:
   return { email, organisation, client: createClient(context.url) };
 }
 
+/** The path of the link in the newest mail to an address. @throws if there is none */
+export async function mailedLink(context: Pick<ApiContext, 'db'>, to: string): Promise<string> {
+  const [mail] = await context.db.collection('outbox').find({ to }).sort({ createdAt: -1, _id: -1 }).limit(1).toArray();
+  if (mail === undefined) throw new Error(`no mail to ${to}`);
+  return new URL(mail.data.url as string).pathname;
+}
+
 /** Adds a user and signs in. @param organisation default: a new one */
 export async function signedIn(context: ApiContext, options: { organisation?: string; role?: Role } = {}): Promise<Person> {
   const organisation = options.organisation ?? (await context.organisation()).id;

@@ -12,6 +12,8 @@ export const PUBLIC_SCANS: PublicScanOptions = {
   perAddressAndHour: 5,
   perAddressAndDay: 20,
   perEmailAndHour: 3,
+  perDomainAndHour: 100_000,
+  perHour: 100_000,
   retentionDays: 30,
   turnstile: null,
 };

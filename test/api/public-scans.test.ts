@@ -68,17 +68,28 @@ describe('public scans', () => {
     const token = tokenOf(await visitor.ask({ email }));
     for (const again of [{ email: email.toUpperCase() }, { email, url: 'https://EXAMPLE.com:443' }, { email }, { email }])
       expect(tokenOf(await visitor.ask(again))).to.equal(token);
-    expect(tokenOf(await client(context).ask({ email }))).to.equal(token);
     expect(tokenOf(await visitor.ask({ email, url: 'https://example.com/other' }))).to.not.equal(token);
     expect((await visitor.ask()).headers.get('ratelimit')).to.match(/"public-hour";r=2;/);
+  });
+
+  // ASVS 8.2.2: access to an object needs more than knowing what it was made from.
+  it('give the token to the network of the first request only: who guesses URL and e-mail address gets a scan of their own', async () => {
+    const email = newEmail();
+    const token = tokenOf(await client(context, '198.51.100.7').ask({ email }));
+    const other = tokenOf(await client(context, '198.51.100.8').ask({ email }));
+    expect(other).to.not.equal(token);
+    expect((await rowOf(context, other)).id).to.not.equal((await rowOf(context, token)).id);
+    for (const same of ['198.51.100.7:4711', '::ffff:198.51.100.7', '"198.51.100.7"'])
+      expect(tokenOf(await client(context, same).ask({ email })), same).to.equal(token);
   });
 
   for (const phase of ['failed', 'done', 'canceled'] as const)
     it(`are submitted again after the scan is ${phase}`, async () => {
       const email = newEmail();
-      const token = tokenOf(await client(context).ask({ email }));
+      const visitor = client(context);
+      const token = tokenOf(await visitor.ask({ email }));
       await context.stores.scans.mirror((await rowOf(context, token)).id, { phase });
-      const second = tokenOf(await client(context).ask({ email }));
+      const second = tokenOf(await visitor.ask({ email }));
       expect(second).to.not.equal(token);
       expect((await client(context).status(token)).status).to.equal(200);
     });
@@ -87,11 +98,12 @@ describe('public scans', () => {
     let now = new Date();
     const later = await context.replica({ clock: () => now });
     const email = newEmail();
-    const token = tokenOf(await client(later).ask({ email }));
+    const visitor = client(later);
+    const token = tokenOf(await visitor.ask({ email }));
     now = new Date(now.getTime() + 599_000);
-    expect(tokenOf(await client(later).ask({ email }))).to.equal(token);
+    expect(tokenOf(await visitor.ask({ email }))).to.equal(token);
     now = new Date(now.getTime() + 1_000);
-    expect(tokenOf(await client(later).ask({ email }))).to.not.equal(token);
+    expect(tokenOf(await visitor.ask({ email }))).to.not.equal(token);
   });
 
   it('are submitted once by simultaneous requests to two replicas', async () => {
@@ -104,25 +116,17 @@ describe('public scans', () => {
   });
 
   it('follow a request that died before its scan had a row, and wait no longer than some seconds for one that may live', async () => {
+    const visitor = client(context, '192.0.2.1');
     const at = (ageMs: number, email: string) => {
-      const createdAt = new Date(Date.now() - ageMs);
-      const expiresAt = new Date(Date.now() + 60_000);
-      const token = `dead-${email}`;
-      return context.stores.publicScans.claim({
-        token,
-        scanId: crypto.randomUUID(),
-        url: SUBMISSION.url,
-        email,
-        locale: 'en',
-        createdAt,
-        expiresAt,
-      });
+      const times = { createdAt: new Date(Date.now() - ageMs), expiresAt: new Date(Date.now() + 60_000) };
+      const about = { token: `dead-${email}`, scanId: crypto.randomUUID(), url: SUBMISSION.url, email, locale: 'en' as const };
+      return context.stores.publicScans.claim({ ...about, ...times }, visitor.address);
     };
     const [dead, slow] = [newEmail(), newEmail()];
     await at(61_000, dead);
     await at(0, slow);
-    expect(tokenOf(await client(context).ask({ email: dead }))).to.have.length(43);
-    const waited = await client(context).ask({ email: slow });
+    expect(tokenOf(await visitor.ask({ email: dead }))).to.have.length(43);
+    const waited = await visitor.ask({ email: slow });
     expect([waited.status, waited.body.detail]).to.deep.equal([503, 'service_unavailable']);
     expect(waited.body.message).to.include('another request');
   });

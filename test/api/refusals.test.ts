@@ -107,14 +107,14 @@ describe('an unknown key', () => {
 });
 
 describe('without a free connection to the database, the API', () => {
-  it('answers 503 instead of counting limits on its own', async () => {
+  it('says that it is busy, instead of counting limits on its own', async () => {
     const context = await startContext();
     try {
       const { key } = await context.organisation();
       const exhausted = Object.assign(new Error('timed out'), { name: 'MongoWaitQueueTimeoutError' });
       context.faults.set('rateLimits.admit', () => Promise.reject(exhausted));
       const { status, body, headers } = await context.request('GET', '/v1/billing/credits', { key });
-      expect([status, body.detail, headers.get('retry-after')]).to.deep.equal([503, 'service_unavailable', '5']);
+      expect([status, body.detail, headers.get('retry-after')]).to.deep.equal([503, 'replica_busy', '5']);
     } finally {
       await context.close();
     }

@@ -92,6 +92,8 @@ export type ReplicaOptions = Partial<AppOptions> & {
   clock?: () => Date;
   /** Default: resolves only a few names. */
   resolver?: Resolver;
+  /** Connections of anonymous requests. Default: they share the others. */
+  anonymousConnections?: number;
 };
 
 const OPTIONS: AppOptions = {
@@ -107,7 +109,7 @@ const OPTIONS: AppOptions = {
   version: '0.0.0-test',
 };
 
-export async function startReplica(real: ApiStores, bus: MessageBus, settings: ReplicaOptions): Promise<Replica> {
+export async function startReplica(real: ApiStores, bus: MessageBus, settings: ReplicaOptions, anonymous?: ApiStores): Promise<Replica> {
   const faults: Faults = new Map();
   const calls: string[] = [];
   const log: Replica['log'] = [];
@@ -116,7 +118,9 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
   const names = [
     'organisations',
     'users',
+    'members',
     'sessions',
+    'signInFailures',
     'invitations',
     'passwordResets',
     'oidcFlows',
@@ -137,10 +141,12 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
     'reports',
     'scanResources',
   ] as const;
-  const stores = Object.fromEntries(names.map((name) => [name, interceptable(name, real[name], faults, calls)])) as unknown as ApiStores;
+  const intercepted = (all: ApiStores) =>
+    Object.fromEntries(names.map((name) => [name, interceptable(name, all[name], faults, calls)])) as unknown as ApiStores;
   const app = await buildApp(
     {
-      stores,
+      stores: intercepted(real),
+      ...(anonymous !== undefined && { anonymousStores: intercepted(anonymous) }),
       bus,
       resolver: settings.resolver ?? KNOWN_NAMES,
       clock: settings.clock ?? (() => new Date()),

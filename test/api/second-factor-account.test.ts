@@ -294,15 +294,16 @@ describe('an organisation that requires a second factor', () => {
     ]);
   });
 
-  it('shows a session without one only the pages to set one up, and to sign out (ASVS 6.3.3)', async () => {
+  it('shows a session without one only the pages of the account, of which one sets it up (ASVS 6.3.3)', async () => {
     const who = await signedIn(context);
     const { session } = (await context.stores.sessions.recognise(who.client.cookies.get(SESSION)!))!;
     expect((await send(who, '/v1/api-keys')).status).to.equal(200);
     await context.stores.organisations.setRequireSecondFactor(who.organisation, true);
-    for (const path of ['/dashboard', '/dashboard/account', '/dashboard/credits', SECURITY, '/dashboard/scans/new']) {
+    for (const path of ['/dashboard', '/dashboard/credits', SECURITY, '/dashboard/scans/new']) {
       const { status, headers } = await who.client.get(path);
       expect([status, headers.get('location')], path).to.deep.equal([303, `${FACTORS}?required`]);
     }
+    for (const path of ['/dashboard/account', '/dashboard/organisations']) expect((await who.client.get(path)).status, path).to.equal(200);
     const { status, body } = await send(who, '/v1/api-keys');
     expect([status, body.detail]).to.deep.equal([403, 'second_factor_required']);
     const script = await who.client.get('/dashboard', { Accept: 'application/json', 'Sec-Fetch-Mode': 'cors' });

@@ -62,7 +62,7 @@ export async function addPasskey(
 
 /** Makes the sessions of a person older, so that changes ask for a confirmation. */
 export async function ageSessions({ db }: ApiContext, email: string, minutes = 11): Promise<void> {
-  await db.collection('sessions').updateMany({ email }, { $set: { createdAt: new Date(Date.now() - minutes * 60_000) } });
+  await db.collection('sessions').updateMany({ email }, { $set: { provedAt: new Date(Date.now() - minutes * 60_000) } });
 }
 
 /** The actions of the audit log, oldest first. */

@@ -317,7 +317,8 @@ describe('chart', function () {
   });
 
   it('creates an Ingress if enabled', () => {
-    const objects = render({ ...PLAIN, 'api.ingress': { enabled: true, className: 'nginx', host: 'scan.example.com', tlsSecret: 'tls' } });
+    const ingress = { enabled: true, className: 'nginx', host: 'scan.example.com', tlsSecret: 'tls' };
+    const objects = render({ ...PLAIN, 'api.ingress': ingress, 'api.trustedProxies': ['10.244.0.0/16'] });
     expect(one(objects, 'Ingress', 'curbcut').spec).to.deep.include({
       ingressClassName: 'nginx',
       tls: [{ secretName: 'tls', hosts: ['scan.example.com'] }],

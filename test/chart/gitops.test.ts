@@ -24,6 +24,7 @@ const EVERYTHING = {
   'metrics.rules.enabled': true,
   'metrics.dashboard.enabled': true,
   'api.ingress': { enabled: true, host: 'scan.example.com' },
+  'api.trustedProxies': ['10.244.0.0/16'],
 };
 
 describe('chart rendered without a cluster', function () {

@@ -2,7 +2,19 @@
 import { expect } from 'chai';
 import { Environment as ApiEnvironment, readApiConfiguration } from '../../api/config.ts';
 import { Environment as OperatorEnvironment, readOperatorConfiguration } from '../../operator/config.ts';
-import { containerOf, environmentOf, EVALUATION, FROM_SECRETS, hasHelm, one, PLAIN, refusalOf, render, type Rendered } from './rendered.ts';
+import {
+  containerOf,
+  environmentOf,
+  EVALUATION,
+  FROM_SECRETS,
+  hasHelm,
+  notes,
+  one,
+  PLAIN,
+  refusalOf,
+  render,
+  type Rendered,
+} from './rendered.ts';
 
 const ANY = [{ ipBlock: { cidr: '0.0.0.0/0' } }];
 const MAIL = { 'smtp.url': 'smtps://user:mail-password@mail.example.com', 'networkPolicy.smtp.to': ANY };
@@ -14,7 +26,8 @@ const SIGN_IN = {
   'networkPolicy.oidc.to': ANY,
 };
 const TURNSTILE = { 'turnstile.siteKey': '0x4AAA', 'turnstile.existingSecret.name': 'turnstile', 'networkPolicy.turnstile.to': ANY };
-const EVERYTHING = { ...PLAIN, ...MAIL, ...SIGN_IN, ...TURNSTILE };
+const PUBLIC = { 'publicScans.enabled': true };
+const EVERYTHING = { ...PLAIN, ...MAIL, ...SIGN_IN, ...TURNSTILE, ...PUBLIC };
 const SECRET_VALUES = {
   ...FROM_SECRETS,
   SMTP_URL: MAIL['smtp.url'],
@@ -66,8 +79,7 @@ describe('mail, sign-in and public pages in the chart', function () {
   it('are off without their values', () => {
     const names = ['SMTP_URL', 'MAIL_FROM', 'OIDC_ISSUER', 'OIDC_CLIENT_SECRET', 'TURNSTILE_SITE_KEY', 'TURNSTILE_SECRET_KEY', 'TRUSTED_PROXIES']; // prettier-ignore
     expect(apiOf(render(PLAIN))).to.not.have.any.keys(...names);
-    const off = apiOf(render({ ...PLAIN, 'publicScans.enabled': false, 'dashboard.enabled': false }));
-    expect(off).to.include({ PUBLIC_SCANS: 'false', DASHBOARD: 'false' });
+    expect(apiOf(render({ ...PLAIN, 'dashboard.enabled': false }))).to.include({ DASHBOARD: 'false' });
     expect(operatorOf(render({ ...PLAIN, 'publicScans.maxRunning': 5 }))).to.include({ MAX_RUNNING_PUBLIC_SCANS: '5' });
   });
 
@@ -77,12 +89,38 @@ describe('mail, sign-in and public pages in the chart', function () {
     expect(readApiConfiguration(api).LOCAL_PASSWORDS).to.equal(false);
   });
 
+  // ASVS 13.4: the default configuration exposes nothing that was not asked for.
+  it('open public scans to the world only by name: a mail server and Turnstile alone do not', () => {
+    expect(apiOf(render(PLAIN))).to.include({ PUBLIC_SCANS: 'false' });
+    const off = apiOf(render({ ...EVERYTHING, 'publicScans.enabled': false }));
+    expect(off).to.include({ PUBLIC_SCANS: 'false', SMTP_URL: MAIL['smtp.url'] });
+    expect(readApiConfiguration(off).publicScans).to.equal(null);
+    expect(apiOf(render({ ...PLAIN, ...MAIL, ...PUBLIC }))).to.include({ PUBLIC_SCANS: 'true' });
+    expect(apiOf(render(EVALUATION))).to.include({ PUBLIC_SCANS: 'true' });
+    expect(refusalOf({ ...PLAIN, ...PUBLIC })).to.match(/publicScans\.enabled needs a mail server.*smtp\.url/s);
+  });
+
+  it('warn of public scans without Turnstile', () => {
+    const warning = 'publicScans.enabled is true without turnstile.siteKey';
+    expect(notes({ ...PLAIN, ...MAIL, ...PUBLIC })).to.include(warning);
+    for (const values of [EVERYTHING, { ...PLAIN, ...MAIL }, EVALUATION]) expect(notes(values)).to.not.include(warning);
+  });
+
   it('have the same limits of public scans as the processes, and set others', () => {
     const limits = (values: Record<string, unknown>) => readApiConfiguration(apiOf(render({ ...EVERYTHING, ...values }))).publicScans;
     const { MAX_RUNNING_PUBLIC_SCANS: _running, ...rest } = apiOf(render(EVERYTHING));
     const withoutLimits = Object.fromEntries(Object.entries(rest).filter(([name]) => !/^PUBLIC_SCANS?_|^MAX_LIVE_PUBLIC/.test(name)));
     expect(limits({})).to.deep.equal(readApiConfiguration(withoutLimits).publicScans);
-    const changed = { maxRunning: 4, maxLive: 60, perAddressAndHour: 6, perAddressAndDay: 30, perEmailAndHour: 7, retentionDays: 9 };
+    const changed = {
+      maxRunning: 4,
+      maxLive: 60,
+      perAddressAndHour: 6,
+      perAddressAndDay: 30,
+      perEmailAndHour: 7,
+      perDomainAndHour: 50,
+      perHour: 90,
+      retentionDays: 9,
+    };
     expect(limits(Object.fromEntries(Object.entries(changed).map(([name, value]) => [`publicScans.${name}`, value])))).to.include(changed);
     expect(limits({ 'publicScans.enabled': false })).to.equal(null);
   });
@@ -106,6 +144,9 @@ describe('mail, sign-in and public pages in the chart', function () {
     expect(refusalOf({ ...PLAIN, ...TURNSTILE, 'turnstile.existingSecret.name': '' })).to.match(/turnstile\.existingSecret\.name belong/);
     expect(refusalOf({ ...PLAIN, 'oidc.clientSecret': 'a' })).to.match(/clientSecret/);
     expect(refusalOf({ ...PLAIN, 'api.trustedProxies': ['ingress'] })).to.match(/trustedProxies/);
+    const ingress = { enabled: true, host: 'scan.example.com' };
+    expect(refusalOf({ ...PLAIN, 'api.ingress': ingress })).to.match(/api\.trustedProxies is not set: .* --set 'api\.trustedProxies=/);
+    expect(() => render({ ...PLAIN, 'api.ingress': ingress, 'api.trustedProxies': ['10.244.0.0/16'] })).to.not.throw();
     expect(refusalOf({ ...EVALUATION, ...MAIL })).to.match(/brings its own .* mail server/);
   });
 

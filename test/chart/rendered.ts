@@ -72,6 +72,11 @@ export function render(values: Readonly<Record<string, unknown>>, ...args: strin
   });
 }
 
+/** What helm prints after an installation. */
+export function notes(values: Readonly<Record<string, unknown>>): string {
+  return helm('install', 'curbcut', CHART, '--namespace', 'prod', '--dry-run=client', ...settings(values)).split('\nNOTES:\n')[1]!;
+}
+
 export function refusalOf(values: Readonly<Record<string, unknown>>): string {
   return refusal('template', 'curbcut', CHART, ...settings(values));
 }

@@ -43,7 +43,8 @@ describe('operator: the mail about a public scan', function () {
     const scan = await context.submit({ queue: 'public', maxPages: 1 }, 1, ANONYMOUS);
     const [createdAt, expiresAt] = [new Date(), new Date(Date.now() + 86_400_000)];
     const person = { url: 'https://example.com/', email: `${scan.id}@example.com`, locale: 'en' } as const;
-    await context.stores.publicScans.claim({ token: `token-${scan.id}`, scanId: scan.id, ...person, createdAt, expiresAt });
+    const token = `token-${scan.id}`;
+    await context.stores.publicScans.claim({ token, scanId: scan.id, ...person, createdAt, expiresAt }, '192.0.2.1');
     return scan;
   }
   const entry = ({ id }: Scan) => context.stores.outbox.find(resultMailId(id));

@@ -121,14 +121,8 @@ describe('mails of the operator', () => {
     await stores.scans.create({ ...row, outcome, message: phase === 'failed' ? 'No page could be tested.' : null });
     const token = randomUUID();
     const times = { createdAt: new Date(), expiresAt: new Date(Date.now() + 86_400_000) };
-    await stores.publicScans.claim({
-      token,
-      scanId: row.id,
-      url: `https://shop.example.com/${token}`,
-      email: 'ada@example.com',
-      locale,
-      ...times,
-    });
+    const about = { url: `https://shop.example.com/${token}`, email: 'ada@example.com', locale };
+    await stores.publicScans.claim({ token, scanId: row.id, ...about, ...times }, '192.0.2.1');
     return { scanId: row.id, token };
   }
   const queueResults = (over: Partial<AllStores> = {}) =>
@@ -223,7 +217,7 @@ describe('mails of the operator', () => {
       expect(JSON.stringify(sender.lines)).not.to.include('ada@');
     });
 
-    it('wait for the end of a bounce if their link lives longer, and are suppressed else', async () => {
+    it('wait for the end of a bounce if they have no link or it lives longer, and are suppressed else', async () => {
       const server = await startServer();
       await stores.suppressions.bounced('ada@example.com', 'certain');
       const { until: bouncedUntil } = (await stores.suppressions.find('ada@example.com', 'account'))!;
@@ -235,12 +229,15 @@ describe('mails of the operator', () => {
         reset('ada@example.com', { data: link(-1) } as never),
         reset('ada@example.com', { data: link(60_000) } as never),
       ];
-      for (const mail of [short, long]) await stores.outbox.enqueue(mail);
+      const data = { event: 'password', at: new Date().toISOString(), network: '203.0.113.0/24', browser: 'Firefox', url: BASE } as const;
+      const notice = { id: 'account-notice:bounced', kind: 'account_notice', to: 'ada@example.com', locale: 'en', data } as const;
+      for (const mail of [short, long, notice]) await stores.outbox.enqueue(mail);
       const sender = startSender(server.url);
       await ended(short);
-      await tried(long);
+      for (const mail of [long, notice]) await tried(mail);
       expect(await stores.outbox.find(short.id)).to.include({ state: 'suppressed', reason: 'bounced' });
-      expect(await stores.outbox.find(long.id)).to.deep.include({ state: 'waiting', reason: 'bounced', dueAt: bouncedUntil });
+      for (const { id } of [long, notice])
+        expect(await stores.outbox.find(id)).to.deep.include({ state: 'waiting', reason: 'bounced', dueAt: bouncedUntil });
       // The bounce is over: the mail is sent, and its delivery lifts the bounce for results as well.
       await sender.stop();
       await database.db.collection('mail_addresses').updateMany({}, { $set: { othersFrom: new Date() } });

@@ -24,15 +24,18 @@ describe('operator: public scans', function () {
 
   /** Stores a token as the API does. */
   const token = (scan: Scan, expiresAt: Date, createdAt = new Date()) =>
-    context.stores.publicScans.claim({
-      token: `token-${scan.id}`,
-      scanId: scan.id,
-      url: 'https://example.com/',
-      email: `${scan.id}@example.com`,
-      locale: 'en',
-      createdAt,
-      expiresAt,
-    });
+    context.stores.publicScans.claim(
+      {
+        token: `token-${scan.id}`,
+        scanId: scan.id,
+        url: 'https://example.com/',
+        email: `${scan.id}@example.com`,
+        locale: 'en',
+        createdAt,
+        expiresAt,
+      },
+      '192.0.2.1',
+    );
 
   it('run to their end without a grant, and are counted as spent without a ledger', async () => {
     const metrics = createOperatorMetrics();

@@ -119,6 +119,22 @@ describe('settling', () => {
     ]);
   });
 
+  it('names data that is on its way when the time of the page is over, however young the request', async () => {
+    const steps = `(async () => { for (let at = 0; at < 30; at += 1) await fetch('/_step'); document.querySelector('main').innerHTML = '${FAULT}'; })()`;
+    await open({
+      '/': html('<p>Loading</p>', { head: script(`addEventListener('load', () => ${steps})`) }),
+      '/_step': (_request, response) =>
+        void setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'), 500),
+    });
+    const [page] = testedOf((await scan(`${site.origin}/`, {}, { pageBudgetMs: 10_000 })).pages);
+    expect(page!.caveats.map(({ kind, message }) => [kind, message])).to.deep.equal([
+      [
+        'requests_unanswered',
+        `No complete response arrived in time from ${site.origin}/_step. The page was tested without what they show.`,
+      ],
+    ]);
+  });
+
   it('waits for the element of crawl.waitFor, also in shadow roots, and reports a page without it', async () => {
     const later = (show: string): string => html(`<div id="host"></div>${script(`setTimeout(() => { ${show} }, 4000)`)}`);
     await open({

@@ -18,7 +18,7 @@ describe('idempotency keys', () => {
   });
 
   const claim = (over: Partial<Parameters<Idempotency['claim']>[0]> = {}) =>
-    idempotency.claim({ organisation: 'acme', key, fingerprint: 'body', scanId: randomUUID(), leaseSeconds: 30, ...over });
+    idempotency.claim({ organisation: 'acme', key, fingerprint: 'body', resourceId: randomUUID(), leaseSeconds: 30, ...over });
   /** Claims a key that is free. */
   async function own(over: Parameters<typeof claim>[0] = {}): Promise<OwnedClaim> {
     const claimed = await claim(over);
@@ -32,10 +32,10 @@ describe('idempotency keys', () => {
   const past = (): Date => new Date(Date.now() - 1000);
 
   it('lets one request claim a key, and names its scan and the rest of its lease to the others', async () => {
-    const scanId = randomUUID();
-    expect(await own({ scanId })).to.deep.include({ organisation: 'acme', key, scanId, takenOver: false });
+    const resourceId = randomUUID();
+    expect(await own({ resourceId })).to.deep.include({ organisation: 'acme', key, resourceId, takenOver: false });
     const other = await claim();
-    expect(other).to.deep.include({ ok: false, reason: 'held', scanId });
+    expect(other).to.deep.include({ ok: false, reason: 'held', resourceId });
     expect((other as { leaseMs: number }).leaseMs).to.be.within(25_000, 30_000);
     expect(await claim({ fingerprint: 'other' })).to.deep.equal(reused);
   });
@@ -47,8 +47,8 @@ describe('idempotency keys', () => {
 
   it('can be claimed with another body and for another scan after it was removed', async () => {
     await idempotency.remove(await own());
-    const scanId = randomUUID();
-    expect(await own({ fingerprint: 'other', scanId })).to.include({ scanId, takenOver: false });
+    const resourceId = randomUUID();
+    expect(await own({ fingerprint: 'other', resourceId })).to.include({ resourceId, takenOver: false });
   });
 
   for (const end of ['its lease', 'a release'] as const)
@@ -56,7 +56,7 @@ describe('idempotency keys', () => {
       const first = await own();
       await (end === 'a release' ? idempotency.release(first) : set({ leaseUntil: past() }));
       expect(await claim({ fingerprint: 'other' })).to.deep.equal(reused);
-      expect(await own()).to.include({ scanId: first.scanId, takenOver: true });
+      expect(await own()).to.include({ resourceId: first.resourceId, takenOver: true });
       expect((await claim()).ok).to.equal(false);
     });
 
@@ -65,7 +65,7 @@ describe('idempotency keys', () => {
     await idempotency.release(first);
     await idempotency.remove(await own());
     expect(await claim({ fingerprint: 'other' })).to.deep.equal(reused);
-    expect(await own()).to.include({ scanId: first.scanId, takenOver: true });
+    expect(await own()).to.include({ resourceId: first.resourceId, takenOver: true });
   });
 
   it('is not changed by a slow request after another one has taken it over', async () => {
@@ -75,18 +75,18 @@ describe('idempotency keys', () => {
     await idempotency.remove(slow);
     await idempotency.release(slow);
     expect(await idempotency.restart(slow, randomUUID())).to.equal(null);
-    expect(await claim()).to.deep.include({ ok: false, reason: 'held', scanId: second.scanId });
+    expect(await claim()).to.deep.include({ ok: false, reason: 'held', resourceId: second.resourceId });
   });
 
   it('gets another scan once, if the first one was abandoned', async () => {
     await idempotency.release(await own());
     const claimed = await own();
-    const scanId = randomUUID();
-    const restarted = await idempotency.restart(claimed, scanId);
-    expect(restarted).to.deep.equal({ ...claimed, scanId });
+    const resourceId = randomUUID();
+    const restarted = await idempotency.restart(claimed, resourceId);
+    expect(restarted).to.deep.equal({ ...claimed, resourceId });
     expect(await idempotency.restart(claimed, randomUUID())).to.equal(null);
     await idempotency.release(restarted!);
-    expect(await own()).to.include({ scanId, takenOver: true });
+    expect(await own()).to.include({ resourceId, takenOver: true });
   });
 
   it('expires after 24 hours', async () => {
@@ -95,8 +95,8 @@ describe('idempotency keys', () => {
     const stored = await database.db.collection<{ _id: string; expiresAt: Date }>('idempotency').findOne({ _id: `acme/${key}` });
     expect(stored!.expiresAt.getTime() - Date.now()).to.be.within(24 * 3600_000 - 60_000, 24 * 3600_000 + 60_000);
     await set({ expiresAt: past() });
-    const scanId = randomUUID();
-    expect(await own({ fingerprint: 'other', scanId })).to.include({ scanId, takenOver: false });
+    const resourceId = randomUUID();
+    expect(await own({ fingerprint: 'other', resourceId })).to.include({ resourceId, takenOver: false });
   });
 
   it('is claimed by one of many simultaneous requests to two replicas', async () => {
@@ -104,7 +104,7 @@ describe('idempotency keys', () => {
     for (let round = 0; round < 10; round += 1) {
       const shared = { organisation: 'acme', key: randomUUID(), fingerprint: 'body', leaseSeconds: 30 };
       const claims = await Promise.all(
-        Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? idempotency : other).claim({ ...shared, scanId: randomUUID() })),
+        Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? idempotency : other).claim({ ...shared, resourceId: randomUUID() })),
       );
       expect(claims.filter(({ ok }) => ok)).to.have.length(1);
       expect(claims.filter((one) => !one.ok && one.reason === 'held')).to.have.length(9);

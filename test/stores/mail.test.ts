@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { ADDRESS_KEPT_DAYS, createOutbox, domainOf, ENTRY_KEPT_DAYS, resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
+import { domainOf } from '../../core/email-address.ts';
+import { ADDRESS_KEPT_DAYS, createOutbox, ENTRY_KEPT_DAYS, resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
 import { BOUNCE_STOPS, createSuppressions, LINK_KEPT_DAYS } from '../../stores/mail/suppressions.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 

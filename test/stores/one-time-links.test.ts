@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { createInvitations, INVITATION_HOURS, INVITATIONS_MAX } from '../../stores/accounts/invitations.ts';
+import { createMembers } from '../../stores/accounts/members.ts';
 import { createMemberships } from '../../stores/accounts/memberships.ts';
 import { createPasswordResets } from '../../stores/accounts/password-resets.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
@@ -11,6 +12,7 @@ import { openDatabase, type TestDatabase } from './database.ts';
 const START = Date.parse('2126-11-01T12:00:00Z');
 const HOUR = 3_600_000;
 const named = (prefix: string): string => `${prefix}-${randomUUID().slice(0, 8)}`;
+const expectFailure = (promise: Promise<unknown>) => promise.then(() => expect.fail('no failure'), () => undefined); // prettier-ignore
 const address = (): string => `${named('user')}@people.example`;
 
 describe('people', () => {
@@ -80,18 +82,57 @@ describe('people', () => {
   describe('invitations', () => {
     const invitations = () => createInvitations(database.db, { now });
     async function invite(organisation = named('org'), email = address()) {
-      const created = await invitations().create({ organisation, email, role: 'member', createdBy: 'ann@people.example' });
+      const created = await invitations().create({ organisation, email, role: 'member', createdBy: 'ann@people.example', mailed: true });
       if (!created.ok) throw new Error(created.reason);
       return created;
     }
 
-    it('can be used once, also by several requests at the same time', async () => {
+    it('are claimed by one of several requests, and given back to the next', async () => {
       const { invitation } = await invite();
       const other = createInvitations(database.another(), { now });
-      const taken = await Promise.all([0, 1, 2, 3, 4, 5].map((index) => (index % 2 ? other : invitations()).take(invitation.id)));
-      expect(taken.filter((one) => one !== null)).to.deep.equal([invitation]);
-      await invitations().restore(invitation.id);
-      expect(await invitations().take(invitation.id)).to.deep.equal(invitation);
+      const claims = await Promise.all([0, 1, 2, 3, 4, 5].map((index) => (index % 2 ? other : invitations()).claim(invitation.id)));
+      const [claim, ...more] = claims.filter((one) => one !== null);
+      expect([claim!.invitation, more]).to.deep.equal([invitation, []]);
+      await invitations().release({ ...claim!, holder: 'another' });
+      expect(await invitations().claim(invitation.id)).to.equal(null);
+      await invitations().release(claim!);
+      const next = (await other.claim(invitation.id))!;
+      await invitations().finish(claim!);
+      expect(await database.db.collection('invitations').countDocuments({ email: invitation.email }), 'only by its holder').to.equal(1);
+      await invitations().finish(next);
+      expect(await invitations().claim(invitation.id)).to.equal(null);
+    });
+
+    it('are not lost if the process dies while it uses one', async () => {
+      const { invitation, token } = await invite();
+      await invitations().claim(invitation.id);
+      expect(await invitations().find(token)).to.equal(null);
+      at += 60_000;
+      expect(await invitations().find(token)).to.deep.equal(invitation);
+      expect(await invitations().claim(invitation.id)).to.not.equal(null);
+    });
+
+    // ASVS 6.6.2: a link works once, and one request decides.
+    it('of ten double clicks leave exactly one link each, which works', async () => {
+      const other = createInvitations(database.another(), { now });
+      for (let round = 0; round < 10; round += 1) {
+        const request = {
+          organisation: named('org'),
+          email: address(),
+          role: 'member',
+          createdBy: 'ann@people.example',
+          mailed: true,
+        } as const;
+        // Every second round there is an earlier link.
+        if (round % 2 === 1) await invitations().create(request);
+        const answers = await Promise.all([invitations().create(request), other.create(request)]);
+        const tokens = answers.flatMap((answer) => (answer.ok ? [answer.token] : []));
+        const live = await Promise.all(tokens.map((token) => invitations().find(token)));
+        expect(live.filter((one) => one !== null)).to.have.lengthOf(1);
+        expect(live.at(-1), 'the newest').to.not.equal(null);
+        for (const answer of answers) if (!answer.ok) expect(answer.reason).to.equal('just_invited');
+        expect(await database.db.collection('invitations').countDocuments({ organisation: request.organisation })).to.equal(1);
+      }
     });
 
     it('expire after 72 hours, and do not store the token', async () => {
@@ -100,7 +141,7 @@ describe('people', () => {
       expect(await invitations().find(token)).to.deep.equal(invitation);
       at += 1;
       expect(await invitations().find(token)).to.equal(null);
-      expect(await invitations().take(invitation.id)).to.equal(null);
+      expect(await invitations().claim(invitation.id)).to.equal(null);
       expect(await invitations().list(invitation.organisation)).to.deep.equal([]);
       expect(JSON.stringify(await database.db.collection('invitations').find().toArray())).to.not.include(token);
     });
@@ -120,7 +161,7 @@ describe('people', () => {
     it('of one organisation are at most 100; expired ones make room', async () => {
       const organisation = named('org');
       for (let count = 0; count < INVITATIONS_MAX; count += 1) await invite(organisation);
-      const request = { organisation, email: address(), role: 'member', createdBy: 'ann@people.example' } as const;
+      const request = { organisation, email: address(), role: 'member', createdBy: 'ann@people.example', mailed: true } as const;
       expect(await invitations().create(request)).to.deep.equal({ ok: false, reason: 'too_many' });
       const [newest] = await invitations().list(organisation);
       expect((await invite(organisation, newest!.email)).ok, 'in place of an earlier one').to.equal(true);
@@ -134,17 +175,39 @@ describe('people', () => {
     const users = () => createUsers(database.db);
     async function user(password: string | null = 'seven blue bicycles'): Promise<string> {
       const email = address();
-      await users().add({ email, organisation: 'acme', password });
+      await users().add({ email, organisation: named('org'), password });
       return email;
     }
 
-    it('work once, also for several requests at the same time', async () => {
+    it('work once, also for several requests at the same time, and verify the address', async () => {
       const email = await user();
       const { token } = (await resets().create(email))!;
       const other = createPasswordResets(database.another(), { now });
-      const taken = await Promise.all([0, 1, 2, 3].map((index) => (index % 2 ? other : resets()).take(token)));
-      expect(taken.filter((one) => one !== null)).to.deep.equal([{ email, expiresAt: new Date(START + HOUR) }]);
+      expect(await resets().find(token)).to.deep.equal({ email, expiresAt: new Date(START + HOUR) });
+      const used = await Promise.all([0, 1, 2, 3].map((index) => (index % 2 ? other : resets()).use(token, `password number ${index}`)));
+      expect(used.filter((one) => one !== null).map((one) => [one!.email, one!.verified])).to.deep.equal([[email, true]]);
+      const winner = used.findIndex((one) => one !== null);
+      expect((await users().verify(email, `password number ${winner}`))?.email).to.equal(email);
       expect(await resets().find(token)).to.equal(null);
+    });
+
+    it('are not lost if the new password cannot be set', async () => {
+      const email = await user();
+      const { token } = (await resets().create(email))!;
+      await expectFailure(resets().use(token, 'x'.repeat(2_000)));
+      expect(await resets().find(token)).to.not.equal(null);
+      expect(await users().verify(email, 'seven blue bicycles')).to.not.equal(null);
+    });
+
+    it('of ten double clicks leave exactly one link each, which works', async () => {
+      const other = createPasswordResets(database.another(), { now });
+      const email = await user();
+      for (let round = 0; round < 10; round += 1) {
+        const created = await Promise.all([resets().create(email), other.create(email)]);
+        const live = await Promise.all(created.map(async (one) => one !== null && (await resets().find(one.token)) !== null));
+        expect(live.filter((one) => one)).to.have.lengthOf(1);
+        expect(await database.db.collection<{ _id: string }>('passwordResets').countDocuments({ _id: email })).to.equal(1);
+      }
     });
 
     it('expire after an hour, and do not store the token', async () => {
@@ -155,7 +218,7 @@ describe('people', () => {
       expect((await resets().find(token))?.email).to.equal(email);
       at += 1;
       expect(await resets().find(token)).to.equal(null);
-      expect(await resets().take(token)).to.equal(null);
+      expect(await resets().use(token, 'nine tin kettles hum')).to.equal(null);
     });
 
     it('end with a newer link, a new password, and the removal of the user', async () => {
@@ -166,8 +229,8 @@ describe('people', () => {
       await users().resetPassword(email, 'nine tin kettles hum');
       expect(await resets().find(second)).to.equal(null);
       const third = (await resets().create(email))!.token;
-      await users().remove(email, { lastOwner: true });
-      expect(await resets().take(third)).to.equal(null);
+      await createMembers(database.db).deleteAccount(email, { lastOwner: true });
+      expect(await resets().use(third, 'nine tin kettles hum')).to.equal(null);
     });
 
     it('are not created for an unknown address, or a user without a password', async () => {

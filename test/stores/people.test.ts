@@ -4,9 +4,10 @@ import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
 import { createKeys, type KeyPage } from '../../stores/accounts/keys.ts';
 import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { createQueueStates } from '../../stores/submissions/queue-state.ts';
+import { createMembers } from '../../stores/accounts/members.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
 import { connectMongo } from '../../stores/mongo.ts';
-import { issueKey } from '../support/issue-key.ts';
+import { issueKey, TEST_CREATOR } from '../support/issue-key.ts';
 import { monitored, recordCommands } from '../support/mongo-commands.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
@@ -55,7 +56,7 @@ describe('organisations, keys and users', () => {
 
       const revoked = await issueKey(keys(), 'acme');
       expect((await other.recognise(revoked.secret))?.key.id).to.equal(revoked.key.id);
-      expect(await keys().revoke('acme', revoked.key.id)).to.equal(true);
+      expect((await keys().revoke('acme', revoked.key.id))?.id).to.equal(revoked.key.id);
       expect(await other.recognise(revoked.secret), 'on every replica at once').to.equal(null);
     });
 
@@ -69,9 +70,9 @@ describe('organisations, keys and users', () => {
           (await issueKey(keys(), organisation, { name, expiresAt: name === 'one' ? new Date(now.getTime() + 1500) : null })).key,
         );
       }
-      expect(await keys().revoke('globex', issued[1]!.id), 'another organisation’s').to.equal(false);
-      expect(await keys().revoke(organisation, issued[1]!.id)).to.equal(true);
-      expect(await keys().revoke(organisation, issued[1]!.id), 'again').to.equal(false);
+      expect(await keys().revoke('globex', issued[1]!.id), 'another organisation’s').to.equal(null);
+      expect((await keys().revoke(organisation, issued[1]!.id))?.revokedAt).to.deep.equal(now);
+      expect(await keys().revoke(organisation, issued[1]!.id), 'again').to.equal(null);
       const names = async (page: Partial<KeyPage>) => (await keys().list(organisation, { limit: 10, ...page })).map((key) => key.name);
       const all = await names({});
       expect(all.slice(0, 2)).to.have.members(['three', 'four']);
@@ -96,7 +97,7 @@ describe('organisations, keys and users', () => {
       const other = createKeys(database.another(), { now: () => now });
       const expires = new Date(now.getTime() + 1000);
       const issue = (index: number, expiresAt: Date | null = null) =>
-        (index % 2 === 0 ? keys() : other).issue({ organisation, name: String(index), expiresAt });
+        (index % 2 === 0 ? keys() : other).issue({ organisation, name: String(index), expiresAt, creator: TEST_CREATOR });
       const count = (outcomes: { ok: boolean }[]) => outcomes.filter(({ ok }) => ok).length;
       const first = await Promise.all(Array.from({ length: LIVE_KEYS_MAX + 20 }, (_, index) => issue(index, index % 2 ? expires : null)));
       expect(count(first)).to.equal(LIVE_KEYS_MAX);
@@ -117,7 +118,7 @@ describe('organisations, keys and users', () => {
     it('issues one key for an ID, whatever the number of requests', async () => {
       const organisation = named('org');
       const id = randomUUID();
-      const request = { organisation, name: 'once', expiresAt: null, id };
+      const request = { organisation, name: 'once', expiresAt: null, id, creator: TEST_CREATOR };
       const outcomes = await Promise.all(Array.from({ length: 5 }, () => keys().issue(request)));
       expect(outcomes.filter(({ ok }) => ok)).to.have.lengthOf(1);
       for (const outcome of outcomes) if (!outcome.ok) expect(outcome.reason).to.equal('already_issued');
@@ -141,23 +142,23 @@ describe('organisations, keys and users', () => {
       const [one, other] = [await issue(), await issue()];
       const noted = async () => (await counted.list(organisation, { limit: 10 })).map(({ lastUsedAt }) => lastUsedAt);
       const first = now;
-      for (const { key } of [one, other, one]) counted.touch(key.id);
+      for (const { key } of [one, other, one]) counted.touch({ id: key.id, organisation: 'acme', network: '203.0.113.0/24' });
       expect(await noted(), 'not during the request').to.deep.equal([null, null]);
       await counted.flush();
       expect(await noted()).to.deep.equal([first, first]);
-      expect(updates()).to.equal(1);
+      expect(updates(), 'one for both keys, and one for the network of each').to.equal(3);
 
       now = new Date(first.getTime() + 59_000);
-      counted.touch(one.key.id);
+      counted.touch({ id: one.key.id, organisation: 'acme', network: '203.0.113.0/24' });
       await counted.flush();
-      expect(updates()).to.equal(1);
+      expect(updates()).to.equal(3);
       const replica = keys();
-      replica.touch(one.key.id);
+      replica.touch({ id: one.key.id, organisation: 'acme', network: '203.0.113.0/24' });
       await replica.flush();
       expect(await noted(), 'not by another replica either').to.deep.equal([first, first]);
 
       now = new Date(first.getTime() + 60_001);
-      counted.touch(one.key.id);
+      counted.touch({ id: one.key.id, organisation: 'acme', network: '203.0.113.0/24' });
       await counted.flush();
       expect((await noted()).filter((at) => at!.getTime() === now.getTime())).to.have.length(1);
       await mongo.close();
@@ -239,12 +240,16 @@ describe('organisations, keys and users', () => {
         action: 'key.revoke',
         subject: null,
         at: new Date(Date.UTC(2026, 0, 1, 0, 3)),
+        networks: [],
+        count: 1,
+        until: new Date(Date.UTC(2026, 0, 1, 0, 3)),
       });
     });
   });
 
   describe('users', () => {
     const users = () => createUsers(database.db);
+    const members = () => createMembers(database.db);
     const add = async (user: Parameters<ReturnType<typeof createUsers>['add']>[0]) => {
       const added = await users().add(user);
       if (!added.ok) throw new Error(added.reason);
@@ -255,7 +260,7 @@ describe('organisations, keys and users', () => {
       const email = `${named('ann')}@example.com`;
       const added = await add({ email: ` ${email.toUpperCase()}`, organisation: 'acme', password: 'correct horse' });
       expect(added.email).to.equal(email);
-      expect(await users().verify(email, 'correct horse')).to.deep.equal(added);
+      expect(await users().verify(email, 'correct horse')).to.deep.include(added);
       expect(await users().verify(email, 'battery staple')).to.equal(null);
       expect(await users().verify('nobody@example.com', 'nobody at all')).to.equal(null);
       const again = await users().add({ email, organisation: 'globex', password: 'correct horse' });
@@ -269,10 +274,11 @@ describe('organisations, keys and users', () => {
       expect(await users().resetPassword(email, 'second password')).to.equal(true);
       expect(await users().verify(email, 'first password')).to.equal(null);
       expect((await users().verify(email, 'second password'))?.email).to.equal(email);
-      expect((await users().list(organisation)).map((user) => user.email)).to.deep.equal([email]);
-      expect(await users().remove(email)).to.deep.equal({ ok: false, reason: 'last_owner' });
-      expect((await users().remove(email, { lastOwner: true })).ok).to.equal(true);
-      expect(await users().remove(email)).to.deep.equal({ ok: false, reason: 'not_found' });
+      expect((await members().list(organisation)).map((user) => user.email)).to.deep.equal([email]);
+      expect(await members().deleteAccount(email)).to.deep.equal({ ok: false, reason: 'last_owner', organisations: [organisation] });
+      expect(await members().deleteAccount(email, { lastOwner: true })).to.deep.equal({ ok: true, organisations: [organisation] });
+      expect(await members().deleteAccount(email)).to.deep.equal({ ok: false, reason: 'not_found' });
+      expect(await members().list(organisation)).to.deep.equal([]);
       expect(await users().resetPassword(email, 'third password')).to.equal(false);
     });
   });

@@ -5,6 +5,9 @@ import { openDatabase, type TestDatabase } from './database.ts';
 
 const DAY_MS = 86_400_000;
 
+/** The network of the visitors. */
+const NETWORK = '192.0.2.1';
+
 describe('public scans', () => {
   let database: TestDatabase;
   let publicScans: PublicScans;
@@ -32,7 +35,7 @@ describe('public scans', () => {
   });
   async function stored(over: Partial<PublicScan> = {}): Promise<PublicScan> {
     const one = scan(over);
-    expect(await publicScans.claim(one)).to.deep.equal({ ok: true });
+    expect(await publicScans.claim(one, NETWORK)).to.deep.equal({ ok: true });
     return one;
   }
   async function unmailed(): Promise<PublicScan[]> {
@@ -63,21 +66,20 @@ describe('public scans', () => {
       .with.nested.property('[0]._id', later.token);
   });
 
-  it('claim their URL and e-mail address, in any case of the letters', async () => {
+  it('claim their URL and e-mail address for a network, in any case of the letters', async () => {
     const one = await stored();
-    expect(await publicScans.claim(scan({ email: 'ADA@Example.com' }))).to.deep.equal({ ok: false, reason: 'claimed', by: one });
-    expect(await publicScans.findClaim(one.url, 'Ada@example.com')).to.deep.equal(one);
+    expect(await publicScans.claim(scan({ email: 'ADA@Example.com' }), NETWORK)).to.deep.equal({ ok: false, reason: 'claimed', by: one });
+    expect(await publicScans.claim(scan(), '192.0.2.2'), 'of another network').to.deep.equal({ ok: true });
     await stored({ email: 'ada+tag@example.com' });
     await stored({ url: 'https://example.com/other' });
     await publicScans.releaseClaim(one.token);
-    expect(await publicScans.findClaim(one.url, one.email)).to.equal(null);
     expect(await publicScans.findByToken(one.token), 'the token still works').to.deep.equal(one);
     await stored();
   });
 
   it('may repeat their own claim', async () => {
     const one = await stored();
-    expect(await publicScans.claim(one)).to.deep.equal({ ok: true });
+    expect(await publicScans.claim(one, NETWORK)).to.deep.equal({ ok: true });
   });
 
   it('free their URL when they are removed', async () => {
@@ -92,7 +94,7 @@ describe('public scans', () => {
     for (let round = 0; round < 5; round += 1) {
       const email = `${round}@example.com`;
       const claims = await Promise.all(
-        Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? publicScans : other).claim(scan({ email, scanId: randomUUID() }))),
+        Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? publicScans : other).claim(scan({ email, scanId: randomUUID() }), NETWORK)),
       );
       expect(claims.filter(({ ok }) => ok)).to.have.length(1);
     }

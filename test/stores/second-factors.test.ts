@@ -7,6 +7,7 @@ import { createPendingSignIns, PENDING_ATTEMPTS } from '../../stores/accounts/pe
 import { RECOVERY_CODES } from '../../stores/accounts/recovery-codes.ts';
 import { PASSKEYS_MAX } from '../../stores/accounts/second-factor-steps.ts';
 import { createSecondFactors } from '../../stores/accounts/second-factors.ts';
+import { createMembers } from '../../stores/accounts/members.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 
@@ -261,7 +262,7 @@ describe('second factors', () => {
     for (const interrupted of [false, true]) {
       await users.add({ email, organisation: 'acme', password: null });
       await withTotp(email);
-      await users.remove(email, { lastOwner: true });
+      await createMembers(database.db).deleteAccount(email, { lastOwner: true });
       if (!interrupted) expect((await factors().find(email)).any).to.equal(false);
       // As if the removal had been interrupted.
       else await withTotp(email);
@@ -336,7 +337,7 @@ describe('second factors', () => {
       for (const end of [
         (email: string) => users().resetPassword(email, 'nine tin kettles hum'),
         (email: string) => users().endSessions(email),
-        (email: string) => users().remove(email, { lastOwner: true }),
+        (email: string) => createMembers(database.db).deleteAccount(email, { lastOwner: true }),
       ]) {
         const { email, token } = await started();
         await end(email);

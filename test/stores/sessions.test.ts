@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { createSessions, SESSION_IDLE_MS, SESSION_MAX_MS, SESSIONS_PER_USER } from '../../stores/accounts/sessions.ts';
+import { createMembers } from '../../stores/accounts/members.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { monitored, recordCommands } from '../support/mongo-commands.ts';
@@ -18,6 +19,7 @@ describe('sessions', () => {
   const now = () => new Date(at);
   const sessions = () => createSessions(database.db, { now });
   const users = () => createUsers(database.db);
+  const members = () => createMembers(database.db);
   before(async () => {
     database = await openDatabase();
     await createOrganisations(database.db).add({ id: 'acme', displayName: 'Acme', plan: 'team', namespaces: [] });
@@ -32,13 +34,22 @@ describe('sessions', () => {
   }
   const start = async (email: string) => (await sessions().start({ email, method: 'password', browser: BROWSER }))!;
 
+  it('are recognised together in one look-up, without those that are malformed or unknown', async () => {
+    const secrets = [];
+    for (let n = 0; n < 2; n += 1) secrets.push((await start(await addUser())).secret);
+    const unknown = 'A'.repeat(43);
+    const found = await sessions().recogniseAll([secrets[0]!, unknown, 'malformed', secrets[1]!]);
+    expect([...found.keys()].sort()).to.deep.equal([...secrets].sort());
+    expect(await sessions().recogniseAll(['malformed'])).to.have.property('size', 0);
+  });
+
   it('are recognised by their secret, which is not stored', async () => {
     const email = await addUser();
     const { secret, session } = await start(email);
     expect(session).to.deep.include({ email, method: 'password', browser: BROWSER, createdAt: now(), lastSeenAt: now() });
     const found = (await sessions().recognise(secret))!;
     expect(found.session).to.deep.equal(session);
-    expect([found.user.email, found.user.role, found.organisation.id]).to.deep.equal([email, 'member', 'acme']);
+    expect([found.user.email, found.membership?.role, found.membership?.organisation.id]).to.deep.equal([email, 'member', 'acme']);
     expect(JSON.stringify(await database.db.collection('sessions').find().toArray())).to.not.include(secret);
     for (const wrong of ['', secret.slice(1), `${secret}A`, session.id, 'A'.repeat(43)])
       expect(await sessions().recognise(wrong)).to.equal(null);
@@ -106,12 +117,13 @@ describe('sessions', () => {
   const ends: [what: string, end: (email: string) => Promise<unknown>][] = [
     ['signs out everywhere', (email) => users().endSessions(email)],
     ['gets a new password', (email) => users().resetPassword(email, 'seven blue bicycles')],
-    ['is removed', (email) => users().remove(email)],
+    ['is removed', (email) => members().remove('acme', email)],
+    ['deletes the account', (email) => members().deleteAccount(email)],
     [
       'is removed and added again',
       async (email) => {
-        await users().remove(email);
-        await users().add({ email, organisation: 'acme', password: null, role: 'member' });
+        await members().remove('acme', email);
+        await members().add('acme', email, 'member');
       },
     ],
   ];
@@ -132,12 +144,50 @@ describe('sessions', () => {
     await addUser('owner');
     const email = await addUser();
     const { secret, session } = await start(email);
-    await users().setRole('acme', email, 'viewer');
-    expect((await sessions().recognise(secret))?.user.role).to.equal('viewer');
+    await members().setRole('acme', email, 'viewer');
+    expect((await sessions().recognise(secret))?.membership?.role).to.equal('viewer');
     await createOrganisations(database.db).setBlocked('acme', true);
-    expect((await sessions().recognise(secret))?.organisation.blocked).to.equal(true);
+    expect((await sessions().recognise(secret))?.membership?.organisation.blocked).to.equal(true);
     expect((await sessions().usable([session.id])).size).to.equal(0);
     await createOrganisations(database.db).setBlocked('acme', false);
+  });
+
+  // ASVS 7.4: a sign-in that began with the old password must not outlive it.
+  it('do not start if the password changed after it was checked', async () => {
+    const email = await addUser();
+    await users().resetPassword(email, 'seven blue bicycles');
+    const { generation } = (await users().verify(email, 'seven blue bicycles'))!;
+    const request = { email, method: 'password', browser: BROWSER, generation } as const;
+    expect(await sessions().start(request)).to.not.equal(null);
+    await users().endSessions(email);
+    expect(await sessions().start(request)).to.equal(null);
+  });
+
+  it('of users who are older than memberships start in their organisation', async () => {
+    const email = `${randomUUID().slice(0, 8)}@people.example`;
+    await createOrganisations(database.db).add({ id: 'older', displayName: 'Older', plan: 'team', namespaces: [] });
+    await database.db.collection<{ _id: string }>('users').insertOne({ _id: email, organisation: 'older', createdAt: now() } as never);
+    const started = await start(email);
+    expect([started.membership?.organisation.id, started.membership?.role]).to.deep.equal(['older', 'owner']);
+    expect((await members().of(email)).map(({ organisation, confirmed }) => [organisation.id, confirmed])).to.deep.equal([['older', true]]);
+  });
+
+  it('act for the organisation that was asked for, and for the one that was chosen last', async () => {
+    const email = await addUser();
+    await createOrganisations(database.db).add({ id: 'globex', displayName: 'Globex', plan: 'team', namespaces: [] });
+    const wanted = { email, method: 'password', browser: BROWSER, organisation: 'globex' } as const;
+    expect(await sessions().start(wanted), 'not a member').to.equal(null);
+    await members().add('globex', email, 'viewer');
+    expect((await start(email)).membership?.organisation.id).to.equal('acme');
+    const { secret } = (await sessions().start(wanted))!;
+    expect((await start(email)).membership?.organisation.id).to.equal('globex');
+    await members().remove('globex', email);
+    expect(await sessions().recognise(secret)).to.equal(null);
+    expect((await start(email)).membership?.organisation.id).to.equal('acme');
+    await members().remove('acme', email);
+    const none = await start(email);
+    expect([none.membership, (await sessions().recognise(none.secret))?.membership]).to.deep.equal([null, null]);
+    expect((await sessions().usable([none.session.id])).size, 'acts for no organisation').to.equal(0);
   });
 
   it('do not start for an unknown user', async () => {

@@ -1,9 +1,11 @@
 /** What mails are about, for tests of their texts and of their appearance. */
+import { ACCOUNT_NOTICES } from '../../core/audit-actions.ts';
 import type { ReportView, ViewGroup } from '../../core/report/view.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import {
+  renderAccountNotice,
   renderInvitation,
   renderPasswordReset,
   renderScanResult,
@@ -101,6 +103,16 @@ export const SAMPLES: Readonly<Record<string, (locale: Locale, ruleTexts: RuleTe
   canceled: (locale, ruleTexts) => renderScanResult(scanResult({ ended: { phase: 'canceled' } }), context(locale), ruleTexts),
   invitation: (locale) => renderInvitation({ organisation: 'Acme', invitedBy: 'ada@example.com', ...LINK }, context(locale)),
   'password-reset': (locale) => renderPasswordReset(LINK, context(locale)),
+  ...Object.fromEntries(
+    ACCOUNT_NOTICES.map((event) => [`notice-${event}`, (locale: Locale) => renderAccountNotice({ event, ...NOTICE }, context(locale))]),
+  ),
+};
+
+const NOTICE = {
+  at: '2026-11-22T09:05:00Z',
+  network: '203.0.113.0/24',
+  browser: 'Firefox on Linux',
+  url: 'https://curbcut.example.com/dashboard/account',
 };
 
 const LINK = {

@@ -260,7 +260,13 @@ describe('hostile texts', () => {
           await issueKey(web.stores.keys, id, { name: all });
           await web.stores.organisations.record({ organisation: id, actor: all, action: all, subject: all });
           await web.stores.credits.grant(id, all, 5);
-          await web.stores.invitations.create({ organisation: id, email: 'new@people.example', role: 'viewer', createdBy: all });
+          await web.stores.invitations.create({
+            organisation: id,
+            email: 'new@people.example',
+            role: 'viewer',
+            createdBy: all,
+            mailed: true,
+          });
           return path;
         });
       });

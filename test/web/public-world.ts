@@ -76,15 +76,9 @@ export async function storePublicScan(context: ApiContext, change: Partial<ScanR
   const id = change.id ?? randomUUID();
   const row = await context.scan(ANONYMOUS, { id, ...change, ...(view !== null && (await storeView(context, id, view))) });
   const createdAt = new Date();
-  await context.stores.publicScans.claim({
-    token,
-    scanId: row.id,
-    url: TESTED_URL,
-    email: `${randomUUID()}@example.com`,
-    locale: 'en',
-    createdAt,
-    expiresAt: new Date(createdAt.getTime() + 86_400_000),
-  });
+  const expiresAt = new Date(createdAt.getTime() + 86_400_000);
+  const about = { url: TESTED_URL, email: `${randomUUID()}@example.com`, locale: 'en' as const };
+  await context.stores.publicScans.claim({ token, scanId: row.id, ...about, createdAt, expiresAt }, '192.0.2.1');
   return token;
 }
 

@@ -5,7 +5,7 @@ import { actions, breadcrumb, button, definitions, linkButton, notice, time } fr
 import { html, type Html } from '../../web/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { csrfField } from '../forms.ts';
-import { endOf, KEYS_PATH, lastUse, scopesText } from './list-page.ts';
+import { creatorOf, endOf, KEYS_PATH, lastUse, scopesText } from './list-page.ts';
 
 /** A key that was used within this time is probably still in use. */
 const IN_USE_DAYS = 7;
@@ -21,6 +21,7 @@ export function revokeKeyPage({ request, key, now }: { request: FastifyRequest; 
       ['Key', endOf(key)],
       ['Scopes', scopesText(key)],
       ['Created', time(key.createdAt)],
+      ['Created by', creatorOf(key)],
       ['Last used', lastUse(key)],
     ])}
     ${live ? confirmation(request, key, now) : html`<p>Nothing can use it any more.</p>${linkButton({ text: 'Show the API keys', href: KEYS_PATH })}`}

@@ -1,7 +1,7 @@
 /** Settings → API keys: the list, creating a key, and revoking one. */
 import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { KEY_SCOPES, type KeyScope } from '../../../core/accounts.ts';
+import { PIPELINE_SCOPES, type KeyScope } from '../../../core/accounts.ts';
 import { readDateTime } from '../../../core/date-time.ts';
 import { KEY_STATUSES, type KeyStatus } from '../../../stores/accounts/keys.ts';
 import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
@@ -41,7 +41,7 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
   });
 
   scope.get(`${KEYS_PATH}/new`, PERMISSION, async (request, reply) => {
-    const typed: TypedKey = { name: '', expires: '', scopes: KEY_SCOPES, formId: randomUUID() };
+    const typed: TypedKey = { name: '', expires: '', scopes: PIPELINE_SCOPES, formId: randomUUID() };
     return reply.page(createKeyPage({ request, typed, errors: [] }));
   });
 

@@ -1,9 +1,9 @@
 /** Asks a signed-in person to confirm who they are: by a second factor if there is one, else by the password. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { networkOf } from '../../key-check.ts';
-import { callerOf } from '../../plugins/auth.ts';
-import { storesOf } from '../../scoped-stores.ts';
+import { networkOf } from '../../networks/networks.ts';
+import { ownStoresOf } from '../../scoped-stores.ts';
 import { ownPath } from '../../sessions/own-path.ts';
+import { signedInOf } from '../../sessions/plugin.ts';
 import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
 import { button, errorSummary, hiddenField, linkButton, titleWithErrors, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
@@ -17,7 +17,7 @@ import { CONFIRM_PATH } from './fresh.ts';
 import { proofForms } from './proof-forms.ts';
 import { prove, wayOf, type FactorDeps } from './proof.ts';
 
-const CONFIG = { permission: null, withoutFactor: true } as const;
+const CONFIG = { permission: null } as const;
 const TITLE = 'Confirm that it is you';
 const PASSWORD = 'password';
 
@@ -32,13 +32,14 @@ interface Shown {
 /** @param deps.provider the text of the button that leads to the identity provider; null if there is none */
 export const confirmPages: FastifyPluginAsync<FactorDeps & { provider: string | null }> = async (scope, deps) => {
   const { stores, passkeys, provider } = deps;
-  const subjectOf = (request: FastifyRequest): string => `confirm:${request.session!.signedIn!.session.id}`;
+  const subjectOf = (request: FastifyRequest): string => `confirm:${signedInOf(request).session.id}`;
 
   async function show(request: FastifyRequest, reply: FastifyReply, shown: Shown) {
     const { next, recovery = false, errors = [], status = 200, retryAfterSeconds } = shown;
     if (retryAfterSeconds !== undefined) reply.header('Retry-After', retryAfterSeconds);
     const { email, csrfToken } = request.viewer!;
-    const [factors, user] = await Promise.all([stores.secondFactors.find(email), storesOf(request).own.find()]);
+    const { user } = signedInOf(request);
+    const factors = await stores.secondFactors.find(email);
     const usable = passkeys.usable(factors.passkeys);
     let forms: HtmlValue;
     if (factors.any)
@@ -51,7 +52,7 @@ export const confirmPages: FastifyPluginAsync<FactorDeps & { provider: string | 
         passkeyOptions: usable.length === 0 || recovery ? null : await passkeys.request(usable, subjectOf(request)),
         errors,
       });
-    else if (user?.hasPassword === true) forms = passwordForm(request, next, errors);
+    else if (user.hasPassword) forms = passwordForm(request, next, errors);
     else if (provider !== null)
       forms = linkButton({ text: provider, href: `/dashboard/sign-in/oidc?${new URLSearchParams({ next })}`, kind: 'primary' });
     const body = html`<div class="narrow">
@@ -72,14 +73,15 @@ export const confirmPages: FastifyPluginAsync<FactorDeps & { provider: string | 
     const form = formOf(request.body);
     const next = ownPath(form.text('next'));
     const { email } = request.viewer!;
-    const { session, user } = request.session!.signedIn!;
+    const { session, user, membership } = signedInOf(request);
+    const organisation = membership?.organisation.id;
     const { any } = await stores.secondFactors.find(email);
     if (any) {
-      const attempt = { email, organisation: callerOf(request).organisation.id, subject: subjectOf(request) };
+      const attempt = { email, subject: subjectOf(request) };
       const proof = await prove(deps, request, attempt);
       const recovery = wayOf(form.text('way')) === 'recovery';
       if (!proof.ok) return show(request, reply, { ...proof, next, recovery, errors: [proof.error] });
-      await startSession({ request, reply, stores }, user, session.method, proof.factor);
+      await startSession({ request, reply, stores }, user, { method: session.method, secondFactor: proof.factor, organisation });
       return reply.redirect(next, 303);
     }
     if (form.exact(PASSWORD) === '')
@@ -89,9 +91,9 @@ export const confirmPages: FastifyPluginAsync<FactorDeps & { provider: string | 
       const { retryAfterSeconds } = decision;
       return show(request, reply, { next, errors: [{ field: null, text: waitText(retryAfterSeconds) }], status: 429, retryAfterSeconds });
     }
-    if ((await storesOf(request).own.verify(form.exact(PASSWORD))) === null)
+    if ((await ownStoresOf(request).verify(form.exact(PASSWORD))) === null)
       return show(request, reply, { next, errors: [{ field: PASSWORD, text: 'This is not your password.' }], status: 422 });
-    await startSession({ request, reply, stores }, user, 'password', session.secondFactor);
+    await startSession({ request, reply, stores }, user, { method: 'password', secondFactor: session.secondFactor, organisation });
     return reply.redirect(next, 303);
   });
 };

@@ -1,22 +1,23 @@
 /**
  * Changes of factors need a sign-in or a confirmation within the last minutes, so that a browser that was left open, or a stolen
- * session, is not enough. A confirmation starts a new session, so the age of the session is the age of the proof.
+ * session, is not enough.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { ownPath } from '../../sessions/own-path.ts';
+import { signedInOf } from '../../sessions/plugin.ts';
 
 export const CONFIRM_PATH = '/dashboard/account/confirm';
 const FRESH_MS = 600_000;
 
 /** Whether the person of a session proved lately who they are, with a second factor if the account has one. */
 export function isFresh(
-  { createdAt, secondFactor }: Pick<Session, 'createdAt' | 'secondFactor'>,
+  { provedAt, secondFactor }: Pick<Session, 'provedAt' | 'secondFactor'>,
   account: { any: boolean },
   now: Date,
 ): boolean {
-  return now.getTime() - createdAt.getTime() < FRESH_MS && (!account.any || secondFactor !== null);
+  return now.getTime() - provedAt.getTime() < FRESH_MS && (!account.any || secondFactor !== null);
 }
 
 interface FreshDeps {
@@ -27,7 +28,7 @@ interface FreshDeps {
 /** Asks people to confirm who they are unless they did so lately. @param page where to go afterwards */
 export function requireFresh({ stores, clock }: FreshDeps, page: (request: FastifyRequest) => string = ({ url }) => url) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const { session, user } = request.session!.signedIn!;
+    const { session, user } = signedInOf(request);
     if (isFresh(session, await stores.secondFactors.find(user.email), clock())) return undefined;
     return reply.redirect(`${CONFIRM_PATH}?${new URLSearchParams({ next: ownPath(page(request)) })}`, 303);
   };

@@ -1,7 +1,8 @@
 /** The overview of a person's second factors. */
 import type { FastifyRequest } from 'fastify';
 import type { Factors } from '../../../stores/accounts/second-factors.ts';
-import { callerOf } from '../../plugins/auth.ts';
+import { signedInOf } from '../../sessions/plugin.ts';
+import { ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
 import {
   actions,
   breadcrumb,
@@ -68,13 +69,13 @@ export function overviewPage(options: Overview): Html {
 }
 
 function requiredNotice(request: FastifyRequest, { any }: Factors): Html {
-  const { displayName } = callerOf(request).organisation;
+  const { membership } = signedInOf(request);
   return notice({
     kind: 'warn',
-    title: `${displayName} requires a second factor`,
+    title: `${membership?.organisation.displayName ?? 'Your organisation'} requires a second factor`,
     body: any
       ? html`Confirm with yours to continue: ${link('confirm that it is you', '/dashboard/account/confirm?next=/dashboard')}.`
-      : 'Set one up to continue.',
+      : html`Set one up to continue, or ${link('switch to another organisation', ORGANISATIONS_PATH)}.`,
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { networkOf } from '../../key-check.ts';
+import { networkOf } from '../../networks/networks.ts';
 import { ownPath } from '../../sessions/own-path.ts';
 import { checkCsrf, csrfToken } from '../../sessions/plugin.ts';
 import { SIGN_IN_LIMITS } from '../../sessions/sign-in-limits.ts';
@@ -12,7 +12,7 @@ import { hiddenField, link, type FormError } from '../../web/components/index.ts
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
 import { FORM_EXPIRED } from '../forms.ts';
-import { recordEntry } from '../record.ts';
+import { recordForUser } from '../record.ts';
 import { plainPage } from '../sign-in/page.ts';
 import { waitText } from '../sign-in/routes.ts';
 import { startSession } from '../sign-in/start-session.ts';
@@ -20,6 +20,7 @@ import { passkeyForm } from './proof-forms.ts';
 import { CREDENTIAL, recordUse, type FactorDeps } from './proof.ts';
 
 export const PASSKEY_SIGN_IN = '/dashboard/sign-in/passkey';
+const LIMITED = { config: { network: 'links' } } as const;
 const TITLE = 'Sign in with a passkey';
 const REFUSED = 'This passkey was not accepted. Sign in with your password.';
 
@@ -33,6 +34,8 @@ export const passkeySignIn: FastifyPluginAsync<FactorDeps> = async (scope, deps)
 
   /** Seconds to wait; null if the client may have a challenge. Each can be answered once, so this also limits the answers. */
   async function mustWait(request: FastifyRequest): Promise<number | null> {
+    const counted = scope.networkLimits.admit('sign-in-address', request.ip);
+    if (!counted.ok) return counted.retryAfterSeconds;
     const rule = { policy: 'sign-in-address', subject: networkOf(request.ip), ...SIGN_IN_LIMITS['sign-in-address'] };
     const decision = await stores.rateLimits.admit([rule]);
     return decision.ok ? null : decision.retryAfterSeconds;
@@ -48,13 +51,13 @@ export const passkeySignIn: FastifyPluginAsync<FactorDeps> = async (scope, deps)
     return reply.page(plainPage(request, TITLE, shown, body, ['passkey.js']), { status: wait === null ? status : 429 });
   }
 
-  scope.get<{ Querystring: { next?: string } }>(PASSKEY_SIGN_IN, async (request, reply) => {
+  scope.get<{ Querystring: { next?: string } }>(PASSKEY_SIGN_IN, LIMITED, async (request, reply) => {
     const next = ownPath(request.query.next);
     if ((await scope.readSession(request)) !== null) return reply.redirect(next, 303);
     return show(request, reply, next);
   });
 
-  scope.post(PASSKEY_SIGN_IN, async (request, reply) => {
+  scope.post(PASSKEY_SIGN_IN, LIMITED, async (request, reply) => {
     await scope.readSession(request);
     const form = formOf(request.body);
     const next = ownPath(form.text('next'));
@@ -70,14 +73,10 @@ export const passkeySignIn: FastifyPluginAsync<FactorDeps> = async (scope, deps)
     if (assertion === null || user === null || !user.hasPassword) return show(request, reply, next, [{ field: null, text: REFUSED }], 422);
     const refusal = await recordUse(stores.secondFactors, user.email, assertion);
     const action = refusal === null ? 'user.second-factor' : 'user.second-factor-failed';
-    const entry = {
-      organisation: user.organisation,
-      actor: user.email,
-      action,
-      subject: refusal === 'copied' ? 'passkey: copied' : 'passkey',
-    };
-    await recordEntry({ organisations: stores.organisations, logger }, request, entry);
-    if (refusal !== null || !(await startSession({ request, reply, stores }, user, 'passkey', 'passkey')))
+    const subject = refusal === 'copied' ? 'passkey: copied' : 'passkey';
+    await recordForUser({ stores, logger }, request, user.email, { action, subject });
+    const start = { method: 'passkey', secondFactor: 'passkey' } as const;
+    if (refusal !== null || !(await startSession({ request, reply, stores }, user, start)))
       return show(request, reply, next, [{ field: null, text: REFUSED }], 422);
     return reply.redirect(next, 303);
   });

@@ -4,11 +4,11 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { SecondFactor } from '../../../stores/accounts/second-factor-steps.ts';
 import type { RateLimitRule } from '../../../stores/rate-limits/sliding-window.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../key-check.ts';
+import { networkOf } from '../../networks/networks.ts';
 import type { LimitSize } from '../../rate-limits.ts';
 import type { FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { recordEntry } from '../record.ts';
+import { recordForUser } from '../record.ts';
 import { waitText } from '../sign-in/routes.ts';
 import type { Passkeys } from './passkeys.ts';
 
@@ -17,7 +17,10 @@ export const CODE = 'one-time-password';
 export const CREDENTIAL = 'passkey-password';
 
 export interface FactorDeps {
-  stores: Pick<ApiStores, 'users' | 'sessions' | 'organisations' | 'rateLimits' | 'secondFactors' | 'passkeyChallenges' | 'pendingSignIns'>;
+  stores: Pick<
+    ApiStores,
+    'users' | 'members' | 'sessions' | 'organisations' | 'rateLimits' | 'secondFactors' | 'passkeyChallenges' | 'pendingSignIns'
+  >;
   passkeys: Passkeys;
   logger: Logger;
 }
@@ -32,8 +35,6 @@ const SECOND_FACTOR_LIMITS = {
 
 export interface Attempt {
   email: string;
-  /** For the audit log. */
-  organisation: string;
   /** The subject of the challenges of this page. */
   subject: string;
 }
@@ -67,10 +68,9 @@ export async function prove(deps: FactorDeps, request: FastifyRequest, attempt: 
     return { ok: false, status: 429, retryAfterSeconds, error: { field: null, text: waitText(retryAfterSeconds) } };
   }
   const refusal = await use(deps, attempt, way, way === 'passkey' ? form.exact(CREDENTIAL) : form.text(CODE));
-  const { email, organisation } = attempt;
   const action = refusal === null ? 'user.second-factor' : 'user.second-factor-failed';
   const subject = refusal === 'copied' ? 'passkey: copied' : way;
-  await recordEntry({ organisations: stores.organisations, logger }, request, { organisation, actor: email, action, subject });
+  await recordForUser({ stores, logger }, request, attempt.email, { action, subject });
   return refusal === null ? { ok: true, factor: way } : { ok: false, status: 422, error: { field, text: TEXTS[refusal] } };
 }
 

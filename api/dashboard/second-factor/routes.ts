@@ -4,11 +4,13 @@ import { PASSKEY_NAME_MAX, PASSKEYS_MAX, type SecondFactor } from '../../../stor
 import type { AddedFactor, Factors } from '../../../stores/accounts/second-factors.ts';
 import { lacksFactor } from '../../../stores/accounts/sessions.ts';
 import { ApiError } from '../../errors.ts';
+import { ownStoresOf } from '../../scoped-stores.ts';
+import { signedInOf } from '../../sessions/plugin.ts';
 import { FACTORS_PATH } from '../../sessions/require-session.ts';
 import type { FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { browserName } from '../browsers.ts';
-import type { Recorder } from '../record.ts';
+import { recordForUser } from '../record.ts';
 import { startSession } from '../sign-in/start-session.ts';
 import { requireFresh } from './fresh.ts';
 import { overviewPage } from './overview.ts';
@@ -19,17 +21,16 @@ export interface FactorPagesDeps extends FactorDeps {
   /** Whether passwords are accepted. */
   local: boolean;
   clock: () => Date;
-  record: Recorder;
 }
 
-const CONFIG = { permission: null, withoutFactor: true } as const;
+const CONFIG = { permission: null } as const;
 const DONE: Readonly<Record<string, string>> = {
   passkey: 'The passkey was added.',
   renamed: 'The passkey was renamed.',
   removed: 'The second factor was removed.',
   app: 'The authenticator app is set up.',
 };
-const KEEP_ONE = 'Your organisation requires a second factor. Add another one before you remove this one.';
+const KEEP_ONE = 'An organisation of yours requires a second factor. Add another one before you remove this one.';
 const ADD_ERRORS = {
   already_added: 'This passkey was added before.',
   too_many: `An account can have ${PASSKEYS_MAX} passkeys. Remove one first.`,
@@ -40,14 +41,17 @@ const CODE_ERRORS = {
 } as const;
 
 export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, deps) => {
-  const { stores, passkeys, local, clock, record } = deps;
+  const { stores, passkeys, local, clock, logger } = deps;
   const { secondFactors } = stores;
   const emailOf = (request: FastifyRequest): string => request.viewer!.email;
-  const subjectOf = (request: FastifyRequest): string => `new-passkey:${request.session!.signedIn!.session.id}`;
-  const sessionOf = (request: FastifyRequest) => request.session!.signedIn!;
-  const mayHave = (request: FastifyRequest): boolean => local && sessionOf(request).user.hasPassword;
+  const subjectOf = (request: FastifyRequest): string => `new-passkey:${signedInOf(request).session.id}`;
+  const record = (request: FastifyRequest, action: string, subject: string | null): Promise<void> =>
+    recordForUser({ stores, logger }, request, emailOf(request), { action, subject });
+  const mayHave = (request: FastifyRequest): boolean => local && signedInOf(request).user.hasPassword;
   const isLast = ({ passkeys: all, totp }: Factors): boolean => all.length + (totp === null ? 0 : 1) === 1;
-  const keepOne = (request: FastifyRequest): boolean => sessionOf(request).organisation.requireSecondFactor;
+  /** Whether an organisation of the account requires a factor, whichever the session acts for. */
+  const keepOne = async (request: FastifyRequest): Promise<boolean> =>
+    (await ownStoresOf(request).organisations()).some(({ organisation, confirmed }) => confirmed && organisation.requireSecondFactor);
 
   /** Only accounts with a password have factors here. Changes need a proof of the last minutes. */
   const changing = (page?: (request: FastifyRequest) => string) => {
@@ -68,7 +72,7 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
       factors,
       passkeys,
       local: mayHave(request),
-      lacking: lacksFactor(sessionOf(request)),
+      lacking: lacksFactor(signedInOf(request)),
       recovered: recovered !== undefined && factors.recovery !== null,
       done: Object.hasOwn(DONE, done) ? DONE[done]! : null,
       errors,
@@ -85,8 +89,9 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
     { codes }: { codes: string[] | null },
   ) {
     await record(request, 'user.factor-add', name);
-    const { user, session } = sessionOf(request);
-    await startSession({ request, reply, stores }, user, session.method, factor);
+    const { user, session, membership } = signedInOf(request);
+    const start = { method: session.method, secondFactor: factor, organisation: membership?.organisation.id };
+    await startSession({ request, reply, stores }, user, start);
     const done = factor === 'totp' ? 'app' : 'passkey';
     if (codes === null) return reply.redirect(`${FACTORS_PATH}?done=${done}`, 303);
     return reply.page(codesPage({ request, codes, added: DONE[done]! }), { status: 201 });
@@ -145,7 +150,7 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
   scope.post<ById>(`${FACTORS_PATH}/passkeys/:id/remove`, changing(pageOfPasskey), async (request, reply) => {
     const { id } = request.params;
     const name = (await secondFactors.find(emailOf(request))).passkeys.find((one) => one.id === id)?.name ?? '';
-    const removed = await secondFactors.removePasskey(emailOf(request), id, { keepOne: keepOne(request) });
+    const removed = await secondFactors.removePasskey(emailOf(request), id, { keepOne: await keepOne(request) });
     if (!removed.ok && removed.reason === 'last_factor')
       return showPasskey(request as FastifyRequest<ById>, reply, [{ field: null, text: KEEP_ONE }], undefined, 409);
     if (!removed.ok) throw new ApiError('not_found');
@@ -181,7 +186,7 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
   });
 
   scope.post(`${APP_PATH}/removal`, changing(), async (request, reply) => {
-    const removed = await secondFactors.removeTotp(emailOf(request), { keepOne: keepOne(request) });
+    const removed = await secondFactors.removeTotp(emailOf(request), { keepOne: await keepOne(request) });
     if (!removed.ok && removed.reason === 'last_factor') return overview(request, reply, [{ field: null, text: KEEP_ONE }], 409);
     if (removed.ok) await record(request, 'user.factor-remove', 'authenticator app');
     return reply.redirect(`${FACTORS_PATH}?done=removed`, 303);

@@ -13,6 +13,8 @@ import { ASK_PATH } from './after-password.ts';
 import { proofForms } from './proof-forms.ts';
 import { CODE, prove, wayOf, type FactorDeps } from './proof.ts';
 
+const LIMITED = { config: { network: 'links' } } as const;
+
 interface Shown {
   errors?: FormError[];
   recovery: boolean;
@@ -48,14 +50,14 @@ export const secondFactorSignIn: FastifyPluginAsync<FactorDeps> = async (scope, 
     return reply.page(plainPage(request, 'Second factor', errors, body, ['passkey.js']), { status });
   }
 
-  scope.get(ASK_PATH, async (request, reply) => {
+  scope.get(ASK_PATH, LIMITED, async (request, reply) => {
     await scope.readSession(request);
     const pending = await stores.pendingSignIns.find(tokenOf(request));
     if (pending === null) return ended(request, reply);
     return show(request, reply, pending, { recovery: (request.query as { way?: unknown }).way === 'recovery' });
   });
 
-  scope.post(ASK_PATH, async (request, reply) => {
+  scope.post(ASK_PATH, LIMITED, async (request, reply) => {
     await scope.readSession(request);
     const recovery = wayOf((request.body as { way?: unknown } | null)?.way) === 'recovery';
     const pending = await stores.pendingSignIns.find(tokenOf(request));
@@ -67,14 +69,18 @@ export const secondFactorSignIn: FastifyPluginAsync<FactorDeps> = async (scope, 
     }
     const user = await stores.users.find(pending.email);
     if (user === null || (await stores.pendingSignIns.attempt(tokenOf(request))) === null) return ended(request, reply);
-    const proof = await prove(deps, request, { email: user.email, organisation: user.organisation, subject: subjectOf(pending) });
+    const proof = await prove(deps, request, { email: user.email, subject: subjectOf(pending) });
     if (!proof.ok) {
       if (proof.retryAfterSeconds !== undefined) reply.header('Retry-After', proof.retryAfterSeconds);
       return show(request, reply, pending, { recovery, errors: [proof.error], status: proof.status });
     }
-    if ((await stores.pendingSignIns.take(tokenOf(request))) === null) return ended(request, reply);
+    const taken = await stores.pendingSignIns.take(tokenOf(request));
+    if (taken === null) return ended(request, reply);
     reply.clearCookie(cookie, options);
-    if (!(await startSession({ request, reply, stores }, user, 'password', proof.factor))) return ended(request, reply);
+    const { generation, organisation, mailed } = taken;
+    if (mailed) await stores.users.verifyAddress(user.email, generation);
+    const start = { method: 'password', secondFactor: proof.factor, organisation: organisation ?? undefined } as const;
+    if (!(await startSession({ request, reply, stores }, { ...user, generation }, start))) return ended(request, reply);
     return reply.redirect(proof.factor === 'recovery' ? `${FACTORS_PATH}?recovered` : pending.next, 303);
   });
 };

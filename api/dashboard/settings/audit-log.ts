@@ -1,55 +1,98 @@
 /** The audit log of an organisation. */
 import type { FastifyPluginAsync } from 'fastify';
-import { AUDIT_ACTIONS } from '../../../core/audit-actions.ts';
+import { AUDIT_ACTIONS, isSecurityAction } from '../../../core/audit-actions.ts';
+import { AUDIT_KINDS, SECURITY_KEPT_DAYS, type AuditEntry, type AuditKind } from '../../../stores/accounts/audit.ts';
 import { decodeCursor, pageOf } from '../../pagination.ts';
 import { storesOf } from '../../scoped-stores.ts';
-import { button, emptyState, link, linkButton, pagination, selectField, table, time } from '../../web/components/index.ts';
-import { html } from '../../web/html.ts';
+import { button, emptyState, link, linkButton, pagination, selectField, table, tabs, time } from '../../web/components/index.ts';
+import { html, type Html } from '../../web/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
 
 const PATH = '/dashboard/settings/audit-log';
 const PER_PAGE = 50;
+const KIND_NAMES: Readonly<Record<AuditKind, string>> = { changes: 'Changes', security: 'Sign-ins and security' };
+
+interface Filters {
+  kind?: AuditKind;
+  action?: string;
+}
 
 export const auditPages: FastifyPluginAsync = async (scope) => {
   scope.get(PATH, { config: { permission: 'audit:read' } }, async (request, reply) => {
-    const query = request.query as { action?: string; cursor?: string };
-    const action = typeof query.action === 'string' && Object.hasOwn(AUDIT_ACTIONS, query.action) ? query.action : undefined;
+    const query = request.query as { kind?: unknown; action?: unknown; cursor?: unknown };
+    const filters = filtersOf(query);
     const after = decodeCursor(typeof query.cursor === 'string' ? query.cursor : undefined);
-    const found = await storesOf(request).audit.page({ action, after, limit: PER_PAGE + 1 });
+    const found = await storesOf(request).audit.page({ ...filters, after, limit: PER_PAGE + 1 });
     const { items, nextCursor } = pageOf(found, PER_PAGE, ({ at, id }) => ({ at, id }));
-    const address = (parameters: Record<string, string>) => `${PATH}?${new URLSearchParams({ ...(action && { action }), ...parameters })}`;
     const body = html`<h1>Audit log</h1>
-      <p class="lead">Every change to this organisation, its members and its API keys, the newest first.</p>
-      <form method="get" action="${PATH}" class="inline-form">
-        ${selectField({
-          name: 'action',
-          label: 'Action',
-          required: true,
-          value: action ?? '',
-          choices: [{ value: '', text: 'All actions' }, ...Object.entries(AUDIT_ACTIONS).map(([value, text]) => ({ value, text }))],
-        })}
-        ${button({ text: 'Filter' })}
-      </form>
-      ${
-        items.length === 0
-          ? emptyState({
-              title: 'No entries',
-              text: action === undefined ? 'The audit log has no entries yet.' : 'There are no entries of this action.',
-              action: action === undefined ? undefined : linkButton({ text: 'Show all actions', href: PATH }),
-            })
-          : table({
-              id: 'audit-log',
-              caption: 'Audit log',
-              captionHidden: true,
-              columns: [{ text: 'When' }, { text: 'Who' }, { text: 'What' }, { text: 'Details' }],
-              rows: items.map((entry) => [time(entry.at), entry.actor, actionText(entry.action), entry.subject ?? '']),
-            })
-      }
-      ${after !== null && html`<p>${link('Newest entries', action === undefined ? PATH : address({}))}</p>`}
-      ${pagination({ previous: null, next: nextCursor === null ? null : address({ cursor: nextCursor }) })}`;
+      <p class="lead">
+        Every change to this organisation, its members and its API keys, and what concerns the security of its accounts and keys; the newest
+        first. Changes are kept. Sign-ins and other entries with a network are removed after ${SECURITY_KEPT_DAYS} days.
+      </p>
+      ${tabs('Kind of entries', [
+        { text: 'All', href: PATH, current: filters.kind === undefined },
+        ...AUDIT_KINDS.map((kind) => ({ text: KIND_NAMES[kind], href: address({ kind }), current: filters.kind === kind })),
+      ])}
+      ${actionFilter(filters)} ${items.length === 0 ? noEntries(filters) : entryTable(items)}
+      ${after !== null && html`<p>${link('Newest entries', address(filters))}</p>`}
+      ${pagination({ previous: null, next: nextCursor === null ? null : address({ ...filters, cursor: nextCursor }) })}`;
     return reply.page(dashboardPage({ request, title: 'Audit log', active: 'audit-log', body }));
   });
 };
 
+/** Values that no form sends are ignored, so that an edited address still shows the log. */
+function filtersOf({ kind, action }: { kind?: unknown; action?: unknown }): Filters {
+  const known = AUDIT_KINDS.find((one) => one === kind);
+  return {
+    ...(known !== undefined && { kind: known }),
+    ...(typeof action === 'string' && Object.hasOwn(AUDIT_ACTIONS, action) && { action }),
+  };
+}
+
+function address(parameters: Filters & { cursor?: string }): string {
+  const text = new URLSearchParams({ ...parameters }).toString();
+  return text === '' ? PATH : `${PATH}?${text}`;
+}
+
+function actionFilter({ kind, action }: Filters): Html {
+  const actions = Object.entries(AUDIT_ACTIONS).filter(([name]) => kind === undefined || isSecurityAction(name) === (kind === 'security'));
+  return html`<form method="get" action="${PATH}" class="inline-form">
+    ${kind !== undefined && html`<input type="hidden" name="kind" value="${kind}" />`}
+    ${selectField({
+      name: 'action',
+      label: 'Action',
+      required: true,
+      value: action ?? '',
+      choices: [{ value: '', text: 'All actions' }, ...actions.map(([value, text]) => ({ value, text }))],
+    })}
+    ${button({ text: 'Filter' })}
+  </form>`;
+}
+
+function noEntries({ kind, action }: Filters): Html {
+  if (kind === undefined && action === undefined) return emptyState({ title: 'No entries', text: 'The audit log has no entries yet.' });
+  const text = action === undefined ? 'There are no entries of this kind.' : 'There are no entries of this action.';
+  return emptyState({ title: 'No entries', text, action: linkButton({ text: 'Show all actions', href: PATH }) });
+}
+
+const entryTable = (entries: readonly AuditEntry[]): Html =>
+  table({
+    id: 'audit-log',
+    caption: 'Audit log',
+    captionHidden: true,
+    columns: [{ text: 'When' }, { text: 'Who' }, { text: 'What' }, { text: 'Details' }, { text: 'Network' }],
+    rows: entries.map((entry) => [
+      time(entry.at),
+      entry.actor,
+      actionText(entry.action),
+      detailsOf(entry),
+      html`<span translate="no">${entry.networks.join(', ')}</span>`,
+    ]),
+  });
+
 /** An action that a newer version recorded is shown by its name. */
 const actionText = (action: string): string => (Object.hasOwn(AUDIT_ACTIONS, action) ? AUDIT_ACTIONS[action]! : action);
+
+/** An entry of several events says how many they were, and when the last one was. */
+const detailsOf = ({ subject, count, until }: AuditEntry): Html =>
+  count > 1 ? html`${subject !== null && html`${subject}: `}${count} times, the last one on ${time(until)}` : html`${subject ?? ''}`;

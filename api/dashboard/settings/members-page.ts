@@ -2,13 +2,15 @@
 import type { FastifyRequest } from 'fastify';
 import type { Role } from '../../../core/accounts.ts';
 import { INVITATION_HOURS, type Invitation } from '../../../stores/accounts/invitations.ts';
-import type { User } from '../../../stores/accounts/users.ts';
+import type { Member } from '../../../stores/accounts/users.ts';
+import { ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
 import {
   button,
   code,
   confirmedForm,
   errorSummary,
   hiddenField,
+  link,
   notice,
   selectField,
   table,
@@ -18,35 +20,28 @@ import {
   visuallyHidden,
   type FormError,
 } from '../../web/components/index.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import { ROLE_CHOICES, ROLE_TEXTS } from '../roles.ts';
 
 export const MEMBERS_PATH = '/dashboard/settings/members';
 
-/** What became of the mail with the link of an invitation. */
-const MAIL_TEXTS = {
-  sent: 'A mail with the link below will be sent, too. If it does not arrive, give the link to the person whom you invite.',
-  off: 'Give this link to the person whom you invite.',
-  failed: 'The invitation was created, but the mail could not be sent. Give this link to the person whom you invite.',
-} as const;
-
 export interface MembersPage {
   request: FastifyRequest;
-  users: readonly User[];
+  members: readonly Member[];
   invitations: readonly Invitation[];
   errors?: readonly FormError[];
   /** What was typed into the form of invitations. */
   typed?: { email: string; role: Role };
-  /** The link of a new invitation, which is shown once. */
-  invited?: { email: string; url: string; mail: keyof typeof MAIL_TEXTS };
+  /** A new invitation, and its link, which is shown once and only if mail is off. Null: another request has created it just now. */
+  invited?: { email: string; url: string | null };
   /** What was done. */
   done?: string | null;
 }
 
 export function membersPage(options: MembersPage): Html {
-  const { request, users, invitations, errors = [], invited, done } = options;
+  const { request, members, invitations, errors = [], invited, done } = options;
   return dashboardPage({
     request,
     title: titleWithErrors('Members', errors),
@@ -59,15 +54,19 @@ export function membersPage(options: MembersPage): Html {
         caption: 'Members',
         captionHidden: true,
         columns: [{ text: 'Member' }, { text: 'Role' }, { text: 'Last sign-in' }, { text: 'Remove', hidden: true }],
-        rows: users.map((user, at) => memberRow(request, user, at)),
+        rows: members.map((member, at) => memberRow(request, member, at)),
       })}
       ${invitations.length > 0 && pendingInvitations(request, invitations)} ${invitationForm(options)}`,
   });
 }
 
-function memberRow(request: FastifyRequest, user: User, at: number): readonly (Html | string)[] {
+function memberRow(request: FastifyRequest, user: Member, at: number): readonly (HtmlValue | string)[] {
   const self = user.email === request.viewer!.email;
-  const who = html`${user.name ?? user.email}${self && ' (you)'}${user.name !== null && html`<br /><span class="soft">${user.email}</span>`}`;
+  // What the owner of the address does elsewhere is no concern of this organisation until the owner confirms the membership.
+  const [name, lastSignInAt] = user.confirmed ? [user.name, user.lastSignInAt] : [null, null];
+  const who = html`${name ?? user.email}${self && ' (you)'}${name !== null && html`<br /><span class="soft">${user.email}</span>`}${
+    !user.confirmed && html`<br /><span class="soft">Has no access until the owner of the address confirms the membership</span>`
+  }`;
   const role = html`<form method="post" action="${MEMBERS_PATH}/role" class="inline-form">
     ${csrfField(request)} ${hiddenField('email', user.email)}
     ${selectField({
@@ -80,31 +79,40 @@ function memberRow(request: FastifyRequest, user: User, at: number): readonly (H
     })}
     ${button({ text: 'Save', kind: 'quiet', hiddenText: `the role of ${user.email}` })}
   </form>`;
+  if (self) return [who, role, signInText(lastSignInAt), link('Leave', ORGANISATIONS_PATH)];
   const remove = confirmedForm({
     id: `remove-${at + 1}`,
     action: `${MEMBERS_PATH}/remove`,
     fields: html`${csrfField(request)}${hiddenField('email', user.email)}`,
     trigger: { text: 'Remove', kind: 'quiet', hiddenText: user.email },
     title: `Remove ${user.email}?`,
-    text: self
-      ? 'You will be signed out and lose access to this organisation. Your API keys keep working.'
-      : 'The member is signed out at once and loses access. The API keys of the organisation keep working.',
+    text: 'The member is signed out at once and loses access, and what the member invited is canceled. API keys keep working.',
     confirm: 'Remove',
     cancel: 'Cancel',
   });
-  return [who, role, user.lastSignInAt === null ? 'Never' : time(user.lastSignInAt), remove];
+  return [who, role, signInText(lastSignInAt), remove];
 }
 
-const invitationLink = ({ email, url, mail }: NonNullable<MembersPage['invited']>): Html =>
-  notice({
-    kind: mail === 'failed' ? 'warn' : 'good',
-    announce: true,
-    title: `Invitation for ${email}`,
-    body: html`<p>
-        ${MAIL_TEXTS[mail]} It is shown only now, works once, and expires after ${INVITATION_HOURS} hours.
-      </p>
-      ${code({ text: url, id: 'invitation-link', label: 'the invitation link', inline: true })}`,
-  });
+const signInText = (at: Date | null): HtmlValue => (at === null ? 'Never' : time(at));
+
+const invitationLink = ({ email, url }: NonNullable<MembersPage['invited']>): Html =>
+  url === null
+    ? notice({
+        kind: 'warn',
+        announce: true,
+        title: `${email} was invited a moment ago`,
+        body: 'Another request created the invitation at the same time, for example a double click. If you miss its link, cancel the invitation and create a new one.',
+      })
+    : notice({
+        kind: 'warn',
+        announce: true,
+        title: `Invitation for ${email}`,
+        body: html`<p>
+            This service does not send mail, so give this link only to the person whom you invite: anyone who opens it can join with this
+            address. It is shown only now, works once, and expires after ${INVITATION_HOURS} hours.
+          </p>
+          ${code({ text: url, id: 'invitation-link', label: 'the invitation link', inline: true })}`,
+      });
 
 const pendingInvitations = (request: FastifyRequest, invitations: readonly Invitation[]): Html =>
   html`<h2>Invitations</h2>

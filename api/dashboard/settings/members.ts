@@ -1,20 +1,20 @@
 /** Members of an organisation: invitations, roles, removal. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { isEmailAddress } from '../../../core/email-address.ts';
+import { isEmailAddress, mailboxOf } from '../../../core/email-address.ts';
 import type { Logger } from '../../../platform/logger.ts';
-import { INVITATIONS_MAX } from '../../../stores/accounts/invitations.ts';
+import { INVITATION_HOURS, INVITATIONS_MAX } from '../../../stores/accounts/invitations.ts';
 import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
 import type { NewMail, Outbox } from '../../../stores/mail/outbox.ts';
 import { ApiError } from '../../errors.ts';
 import { callerOf } from '../../plugins/auth.ts';
 import type { LimitSize } from '../../rate-limits.ts';
 import { storesOf } from '../../scoped-stores.ts';
-import { clearSession } from '../../sessions/plugin.ts';
 import type { FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import type { Recorder } from '../record.ts';
 import { ROLE_TEXTS, roleOf } from '../roles.ts';
 import { waitText } from '../sign-in/routes.ts';
+import { memberKeysPath } from './member-keys.ts';
 import { MEMBERS_PATH, membersPage, type MembersPage } from './members-page.ts';
 
 export interface MembersDeps {
@@ -27,33 +27,37 @@ export interface MembersDeps {
 
 /** Invitations of one organisation: each may send a mail to a stranger. */
 const INVITATIONS: LimitSize = { limit: 30, windowSeconds: 3600 };
+const NOT_MAILED = 'The mail could not be queued, so the invitation was withdrawn. Try again in a minute.';
+/** Invitations to one mailbox, of all organisations. */
+const PER_MAILBOX: LimitSize = { limit: 10, windowSeconds: 3600 };
 const LAST_OWNER = 'An organisation needs an owner: make another member an owner first.';
 const CONFIG = { permission: 'members:write' } as const;
 
 /** What was done, by the value of `done` in the address. */
 const DONE: Readonly<Record<string, string>> = {
   role: 'The role is changed.',
-  removed: 'The member is removed and signed out.',
+  invited: `The service sends the invitation by mail. Its link works once, and expires after ${INVITATION_HOURS} hours. If it does not arrive, invite the address again.`,
+  removed: 'The member is removed and signed out. What the member invited is canceled.',
+  keys: 'The keys are revoked.',
   canceled: 'The invitation is canceled. Its link does not work any more.',
 };
 
 export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outbox, rateLimits, record, logger }) => {
-  /** Queues a mail. A failure is only logged: the invitation exists, and only this answer can show its link. */
-  async function send(request: FastifyRequest, mail: NewMail): Promise<'sent' | 'off' | 'failed'> {
-    if (outbox === null) return 'off';
+  /** Queues a mail. @returns false if that failed */
+  async function send(request: FastifyRequest, to: Pick<Outbox, 'enqueue'>, mail: NewMail): Promise<boolean> {
     try {
-      await outbox.enqueue(mail);
-      return 'sent';
+      await to.enqueue(mail);
+      return true;
     } catch (error) {
       logger.error({ request: request.id, organisation: callerOf(request).organisation.id, err: error }, 'invitation not mailed');
-      return 'failed';
+      return false;
     }
   }
 
   async function show(request: FastifyRequest, reply: FastifyReply, more: Partial<MembersPage> = {}, status = 200): Promise<FastifyReply> {
-    const { users, invitations } = storesOf(request);
-    const [members, pending] = await Promise.all([users.list(), invitations.list()]);
-    return reply.page(membersPage({ request, users: members, invitations: pending, ...more }), { status });
+    const { members, invitations } = storesOf(request);
+    const [list, pending] = await Promise.all([members.list(), invitations.list()]);
+    return reply.page(membersPage({ request, members: list, invitations: pending, ...more }), { status });
   }
 
   scope.get(MEMBERS_PATH, { config: CONFIG }, (request, reply) => {
@@ -62,7 +66,7 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
   });
 
   scope.post(`${MEMBERS_PATH}/invitations`, { config: CONFIG }, async (request, reply) => {
-    const { users, invitations } = storesOf(request);
+    const { members, invitations } = storesOf(request);
     const form = formOf(request.body);
     const role = roleOf(form.text('role'));
     const email = form.text('email').toLowerCase();
@@ -71,31 +75,44 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
     const errors = invitationErrors(
       email,
       role,
-      (await users.list()).map((user) => user.email),
+      (await members.list()).map((member) => member.email),
     );
     if (errors.length > 0 || role === null) return refuse(errors);
     const { organisation, actor } = callerOf(request);
-    const decision = await rateLimits.admit([{ policy: 'invitations', subject: organisation.id, ...INVITATIONS }]);
+    const decision = await rateLimits.admit([
+      { policy: 'invitations', subject: organisation.id, ...INVITATIONS },
+      { policy: 'invitation-mailbox', subject: mailboxOf(email), ...PER_MAILBOX },
+    ]);
     if (!decision.ok) {
       reply.header('Retry-After', decision.retryAfterSeconds);
       return refuse([{ field: null, text: waitText(decision.retryAfterSeconds) }], 429);
     }
-    const created = await invitations.create({ email, role });
+    const created = await invitations.create({ email, role, mailed: outbox !== null });
+    if (!created.ok && created.reason === 'just_invited') return show(request, reply, { invited: { email, url: null } });
     if (!created.ok)
       return refuse([{ field: null, text: `There are ${INVITATIONS_MAX} open invitations, which is the limit; cancel one first.` }]);
     const { id, expiresAt } = created.invitation;
     const url = `${scope.web.publicBaseUrl}/dashboard/invitation/${created.token}`;
-    await record(request, 'user.invite', `${email}: ${role}`);
     const invitedBy = actor.kind === 'user' ? actor.email : organisation.displayName;
-    const mail = await send(request, {
-      id: `invitation:${id}`,
+    // The link is shown only where it cannot be mailed: it lets the person who opens it set the password.
+    if (outbox === null) {
+      await record(request, 'user.invite', `${email}: ${role}`);
+      return show(request, reply, { invited: { email, url } });
+    }
+    const sent = await send(request, outbox, {
+      id: `invitation:${created.linkId}`,
       kind: 'invitation',
       organisation: organisation.id,
       to: email,
       locale: 'en',
       data: { organisation: organisation.displayName, invitedBy, url, expiresAt: expiresAt.toISOString() },
     });
-    return show(request, reply, { invited: { email, url, mail } });
+    if (!sent) {
+      await invitations.cancel(id);
+      return refuse([{ field: null, text: NOT_MAILED }], 503);
+    }
+    await record(request, 'user.invite', `${email}: ${role}`);
+    return reply.redirect(`${MEMBERS_PATH}?done=invited`, 303);
   });
 
   scope.post(`${MEMBERS_PATH}/invitations/cancel`, { config: CONFIG }, async (request, reply) => {
@@ -109,23 +126,23 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
     const form = formOf(request.body);
     const role = roleOf(form.text('role'));
     if (role === null) return show(request, reply, { errors: [{ field: null, text: 'Choose a role.' }] }, 422);
-    const changed = await storesOf(request).users.setRole(form.text('email'), role);
+    const changed = await storesOf(request).members.setRole(form.text('email'), role);
     if (!changed.ok && changed.reason === 'not_found') throw new ApiError('not_found');
     if (!changed.ok) return show(request, reply, { errors: [{ field: null, text: LAST_OWNER }] }, 409);
-    await record(request, 'user.role', `${changed.user.email}: ${ROLE_TEXTS[role].name.toLowerCase()}`);
+    await record(request, 'user.role', `${changed.member.email}: ${ROLE_TEXTS[role].name.toLowerCase()}`);
     // Someone who is no longer an owner may not see this page.
-    const self = changed.user.email === request.viewer!.email && role !== 'owner';
+    const self = changed.member.email === request.viewer!.email && role !== 'owner';
     return reply.redirect(self ? '/dashboard' : `${MEMBERS_PATH}?done=role`, 303);
   });
 
   scope.post(`${MEMBERS_PATH}/remove`, { config: CONFIG }, async (request, reply) => {
-    const removed = await storesOf(request).users.remove(formOf(request.body).text('email'));
+    const removed = await storesOf(request).members.remove(formOf(request.body).text('email'));
     if (!removed.ok && removed.reason === 'not_found') throw new ApiError('not_found');
     if (!removed.ok) return show(request, reply, { errors: [{ field: null, text: LAST_OWNER }] }, 409);
-    await record(request, 'user.remove', removed.user.email);
-    if (removed.user.email !== request.viewer!.email) return reply.redirect(`${MEMBERS_PATH}?done=removed`, 303);
-    clearSession(reply);
-    return reply.redirect('/dashboard/sign-in?signedOut', 303);
+    const { email } = removed.member;
+    await record(request, 'user.remove', email);
+    const keys = await storesOf(request).keys.createdBy(email);
+    return reply.redirect(keys.length > 0 ? memberKeysPath(email, { removed: true }) : `${MEMBERS_PATH}?done=removed`, 303);
   });
 };
 

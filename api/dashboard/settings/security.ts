@@ -3,6 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiStores } from '../../dependencies.ts';
 import { callerOf } from '../../plugins/auth.ts';
 import { storesOf } from '../../scoped-stores.ts';
+import { signedInOf } from '../../sessions/plugin.ts';
 import { FACTORS_PATH } from '../../sessions/require-session.ts';
 import { button, errorSummary, link, notice, titleWithErrors, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
@@ -24,7 +25,7 @@ const TITLE = 'Security';
 
 export const securityPages: FastifyPluginAsync<SecurityDeps> = async (scope, { stores, clock, record }) => {
   async function show(request: FastifyRequest, reply: FastifyReply, errors: FormError[] = [], status = 200) {
-    const members = await storesOf(request).users.list();
+    const members = await storesOf(request).members.list();
     const having = await stores.secondFactors.protected(members.map(({ email }) => email));
     const without = members.filter(({ email, hasPassword }) => hasPassword && !having.has(email)).map(({ email }) => email);
     const { requireSecondFactor } = callerOf(request).organisation;
@@ -40,7 +41,7 @@ export const securityPages: FastifyPluginAsync<SecurityDeps> = async (scope, { s
     async (request, reply) => {
       const required = formOf(request.body).text('required') === 'yes';
       const { id } = callerOf(request).organisation;
-      const { session } = request.session!.signedIn!;
+      const { session } = signedInOf(request);
       if (required && session.method !== 'oidc' && session.secondFactor === null)
         return show(
           request,

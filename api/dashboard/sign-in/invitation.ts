@@ -1,114 +1,153 @@
-/** Accepts an invitation with a new password. */
+/** Accepts an opened invitation: with the account that is signed in, or with a new password. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Invitation } from '../../../stores/accounts/invitations.ts';
-import type { AddedUser } from '../../../stores/accounts/users.ts';
+import type { Session } from '../../../stores/accounts/sessions.ts';
+import type { User } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { checkCsrf, csrfToken } from '../../sessions/plugin.ts';
+import { checkCsrf, csrfToken, signedInOf } from '../../sessions/plugin.ts';
 import { linkButton, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { NAME_MAX } from '../account.ts';
+import { NAME_MAX } from '../account/account.ts';
 import { FORM_EXPIRED } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
 import { recordEntry } from '../record.ts';
 import { afterPassword } from '../second-factor/after-password.ts';
+import { invitationWay, type InvitationWay } from './invitation-way.ts';
 import { invitationPage, linkEnded } from './link-pages.ts';
+import { continued, startSession } from './start-session.ts';
 
 export interface InvitationDeps {
-  stores: Pick<ApiStores, 'users' | 'sessions' | 'organisations' | 'invitations' | 'secondFactors' | 'pendingSignIns'>;
+  stores: Pick<ApiStores, 'users' | 'members' | 'sessions' | 'organisations' | 'invitations' | 'secondFactors' | 'pendingSignIns'>;
   logger: Logger;
   provider: string | null;
   local: boolean;
 }
 
+interface Opened {
+  invitation: Invitation;
+  organisationName: string;
+  way: InvitationWay;
+  /** The account that is signed in in this browser. */
+  signedIn: User | null;
+}
+
 type Answer = FastifyReply | Promise<FastifyReply>;
+const PATH = '/dashboard/invitation/:token';
+const IN_USE = 'There is an account with this address already. Sign in to join with it.';
+const PASSWORDS_OFF = 'Passwords are turned off; sign in with the identity provider.';
+
+const LIMITED = { config: { network: 'links' } } as const;
 
 export const invitationRoutes: FastifyPluginAsync<InvitationDeps> = async (scope, deps) => {
   const { stores, provider, local } = deps;
 
-  /** Reads the invitation of the link and its organisation. */
-  async function open(request: FastifyRequest): Promise<{ invitation: Invitation; organisationName: string } | null> {
-    await scope.readSession(request);
+  /** Reads the invitation of the link, its organisation, and how the person can join. */
+  async function open(request: FastifyRequest): Promise<Opened | null> {
+    const signedIn = (await scope.readSession(request))?.user ?? null;
     const invitation = await stores.invitations.find((request.params as { token: string }).token);
     const organisation = invitation === null ? null : await stores.organisations.find(invitation.organisation);
-    return invitation === null || organisation === null ? null : { invitation, organisationName: organisation.displayName };
+    if (invitation === null || organisation === null) return null;
+    const { email } = invitation;
+    const [account, belongings] = await Promise.all([stores.users.find(email), stores.members.of(email)]);
+    const way = invitationWay({ invitation, account, belongs: belongings.length > 0, signedIn: signedIn?.email ?? null });
+    return { invitation, organisationName: organisation.displayName, way, signedIn };
   }
 
-  const ended = (request: FastifyRequest, reply: FastifyReply): Answer =>
-    reply.page(
-      linkEnded(
-        request,
-        'This invitation does not work any more',
-        'It was used or canceled, or it is older than 72 hours. Ask the person who invited you for a new one. If you have joined already, sign in.',
-        linkButton({ text: 'Sign in', href: '/dashboard/sign-in' }),
-      ),
-      { status: 404 },
-    );
+  interface Shown {
+    name?: string;
+    errors?: FormError[];
+    status?: number;
+  }
+  function show(request: FastifyRequest, reply: FastifyReply, opened: Opened, { name, errors, status }: Shown = {}): Answer {
+    const token = csrfToken(request, reply);
+    return reply.page(invitationPage({ request, csrfToken: token, ...opened, provider, local, name, errors }), { status });
+  }
 
-  scope.get('/dashboard/invitation/:token', async (request, reply) => {
+  scope.get(PATH, LIMITED, async (request, reply) => {
     const opened = await open(request);
-    if (opened === null) return ended(request, reply);
-    return reply.page(invitationPage({ request, csrfToken: csrfToken(request, reply), ...opened, provider, local }));
+    return opened === null ? ended(request, reply) : show(request, reply, opened);
   });
 
-  scope.post('/dashboard/invitation/:token', async (request, reply) => {
+  scope.post(PATH, LIMITED, async (request, reply) => {
     const opened = await open(request);
-    if (opened === null || !local) return ended(request, reply);
-    const { invitation, organisationName } = opened;
+    if (opened === null) return ended(request, reply);
+    const { invitation, organisationName, way, signedIn } = opened;
     const form = formOf(request.body);
     const name = form.text('name');
-    const refuse = (errors: FormError[], status = 422) =>
-      reply.page(invitationPage({ request, csrfToken: csrfToken(request, reply), ...opened, provider, local, name, errors }), { status });
+    const refuse = (errors: FormError[], status: number) => show(request, reply, opened, { errors, status, name });
     try {
       checkCsrf(request);
     } catch {
-      return refuse([{ field: NEW_PASSWORD, text: FORM_EXPIRED }], 403);
+      return refuse([{ field: way === 'new_password' ? NEW_PASSWORD : null, text: FORM_EXPIRED }], 403);
     }
+    if (way === 'join') return finish(request, reply, invitation, async () => signedIn, signedInOf(request).session);
+    if (way !== 'new_password') return refuse([{ field: null, text: IN_USE }], 409);
+    if (!local) return refuse([{ field: null, text: PASSWORDS_OFF }], 403);
     const password = form.exact(NEW_PASSWORD);
     const errors = newPasswordErrors(password, [invitation.email, organisationName]);
     if (name.length > NAME_MAX) errors.unshift({ field: 'name', text: `Use at most ${NAME_MAX} characters.` });
-    if (errors.length > 0) return refuse(errors);
-    const joined = await join(stores, invitation, { name, password });
-    if (joined === null) return ended(request, reply);
-    if (!joined.ok)
-      return refuse(
-        [{ field: null, text: 'There is an account with this address already. Sign in, or ask for an invitation of another address.' }],
-        409,
-      );
-    await recordJoin(deps, request, invitation);
-    const path = await afterPassword({ request, reply, stores }, joined.user, '/dashboard');
-    return path === null ? ended(request, reply) : reply.redirect(path, 303);
+    if (errors.length > 0) return refuse(errors, 422);
+    return finish(request, reply, invitation, () => newAccount(invitation, { name: name === '' ? null : name, password }));
   });
+
+  /** Adds the account of the invited address, or gives it to the person if the mail has proved that the address is theirs. */
+  async function newAccount(
+    { email, mailed, createdBy }: Invitation,
+    mine: { name: string | null; password: string },
+  ): Promise<User | null> {
+    const added = await stores.users.add({ email, createdBy, verified: mailed, ...mine });
+    if (added.ok) return added.user;
+    return mailed ? stores.users.reclaim(email, mine) : null;
+  }
+
+  /** @param session the one that goes on. Null: the person has just set the password */
+  async function finish(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    opened: Invitation,
+    account: () => Promise<User | null>,
+    session: Session | null = null,
+  ): Promise<FastifyReply> {
+    const accepted = await stores.members.accept(opened.id, account);
+    if (!accepted.ok && accepted.reason === 'ended') return ended(request, reply);
+    if (!accepted.ok) {
+      const again = await open(request);
+      return again === null ? ended(request, reply) : show(request, reply, again, { errors: [{ field: null, text: IN_USE }], status: 409 });
+    }
+    const { invitation, user } = accepted;
+    await recordJoin(deps, request, invitation);
+    const { organisation } = invitation;
+    const [next, options] = ['/dashboard', { request, reply, stores }];
+    if (session === null) return reply.redirect((await afterPassword(options, user, { next, organisation })) ?? next, 303);
+    await startSession(options, user, { ...continued(session), organisation });
+    return reply.redirect(next, 303);
+  }
 };
 
-/**
- * Makes the invited person a user. Of several simultaneous calls, one succeeds.
- * @returns null if the invitation was used or canceled meanwhile
- */
-export async function join(
-  { invitations, users }: Pick<ApiStores, 'invitations' | 'users'>,
-  { id }: Pick<Invitation, 'id'>,
-  { name, password }: { name: string | null; password: string | null },
-): Promise<AddedUser | null> {
-  const taken = await invitations.take(id);
-  if (taken === null) return null;
-  const { email, organisation, role, createdBy } = taken;
-  try {
-    const added = await users.add({ email, organisation, role, createdBy, name, password });
-    if (!added.ok) await invitations.restore(id);
-    return added;
-  } catch (error) {
-    await invitations.restore(id);
-    throw error;
-  }
-}
+const ended = (request: FastifyRequest, reply: FastifyReply): Answer =>
+  reply.page(
+    linkEnded(
+      request,
+      'This invitation does not work any more',
+      'It was used, canceled or replaced by a newer one, or it is older than 72 hours. Open the newest mail, or ask for a new invitation. If you have joined already, sign in.',
+      linkButton({ text: 'Sign in', href: '/dashboard/sign-in' }),
+    ),
+    { status: 404 },
+  );
 
 /** Records that an invitation was accepted. */
 export function recordJoin(
   { stores, logger }: { stores: Pick<ApiStores, 'organisations'>; logger: Logger },
-  request: Pick<FastifyRequest, 'id'>,
-  { email, organisation, role }: Invitation,
-): Promise<void> {
+  request: FastifyRequest,
+  { id, email, organisation, role }: Invitation,
+): Promise<unknown> {
   const { organisations } = stores;
-  return recordEntry({ organisations, logger }, request, { organisation, actor: email, action: 'user.join', subject: `${email}: ${role}` });
+  return recordEntry({ organisations, logger }, request, {
+    organisation,
+    actor: email,
+    action: 'user.join',
+    subject: `${email}: ${role}`,
+    once: id,
+  });
 }

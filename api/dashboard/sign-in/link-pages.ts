@@ -7,6 +7,9 @@ import { newPasswordField } from '../passwords.ts';
 import { ROLE_TEXTS } from '../roles.ts';
 import { plainPage } from './page.ts';
 import type { Invitation } from '../../../stores/accounts/invitations.ts';
+import type { User } from '../../../stores/accounts/users.ts';
+import { ownPath } from '../../sessions/own-path.ts';
+import type { InvitationWay } from './invitation-way.ts';
 
 interface LinkPage {
   request: FastifyRequest;
@@ -21,6 +24,9 @@ export const linkEnded = (request: FastifyRequest, title: string, text: string, 
 interface InvitationPage extends LinkPage {
   invitation: Invitation;
   organisationName: string;
+  way: InvitationWay;
+  /** The account that is signed in in this browser. */
+  signedIn: Pick<User, 'email'> | null;
   /** What was typed. */
   name?: string;
   provider: string | null;
@@ -28,7 +34,7 @@ interface InvitationPage extends LinkPage {
 }
 
 export function invitationPage(options: InvitationPage): Html {
-  const { request, invitation, organisationName, provider, local, errors = [] } = options;
+  const { request, invitation, organisationName, errors = [] } = options;
   return plainPage(
     request,
     `Join ${organisationName}`,
@@ -38,12 +44,35 @@ export function invitationPage(options: InvitationPage): Html {
         ['E-mail address', invitation.email],
         ['Role', `${ROLE_TEXTS[invitation.role].name}: ${ROLE_TEXTS[invitation.role].may}`],
       ])}
-      ${local && joinForm(options)}
-      ${provider !== null && html`<p>${linkButton({ text: provider, href: '/dashboard/sign-in/oidc', kind: local ? 'secondary' : 'primary' })}</p>`}`,
+      ${wayToJoin(options)}`,
   );
 }
 
-const joinForm = ({ csrfToken, invitation, name, errors = [] }: InvitationPage): Html =>
+function wayToJoin(options: InvitationPage): Html {
+  const { request, csrfToken, signedIn, provider, local } = options;
+  const next = encodeURIComponent(ownPath(request.url));
+  const atProvider = (kind: 'primary' | 'secondary'): Html | false =>
+    provider !== null && html`<p>${linkButton({ text: provider, href: `/dashboard/sign-in/oidc?next=${next}`, kind })}</p>`;
+  switch (options.way) {
+    case 'join':
+      return html`<form method="post">${hiddenField('_csrf', csrfToken)} ${button({ text: 'Join', kind: 'primary' })}</form>`;
+    case 'new_password':
+      return html`${local && newPasswordForm(options)} ${atProvider(local ? 'secondary' : 'primary')}`;
+    case 'sign_in':
+      return html`<p>This address has an account. Sign in, and then join.</p>
+        ${local && html`<p>${linkButton({ text: 'Sign in with your password', href: `/dashboard/sign-in?next=${next}`, kind: 'primary' })}</p>`}
+        ${atProvider(local ? 'secondary' : 'primary')}`;
+    case 'other_account':
+      return html`${notice({
+        kind: 'warn',
+        title: 'You are signed in with another address',
+        body: html`You are signed in as ${signedIn?.email}, and the invitation is for another address. Sign out, and then open the link again.`,
+      })}
+        <form method="post" action="/dashboard/sign-out">${hiddenField('_csrf', csrfToken)} ${button({ text: 'Sign out' })}</form>`;
+  }
+}
+
+const newPasswordForm = ({ csrfToken, invitation, name, errors = [] }: InvitationPage): Html =>
   html`<form method="post" novalidate>
     ${hiddenField('_csrf', csrfToken)}
     <input type="email" name="username" value="${invitation.email}" autocomplete="username" hidden />
@@ -60,7 +89,7 @@ export function resetRequestPage(options: LinkPage & { email?: string; mail: boo
       'Forgotten password',
       [],
       html`<p class="lead">This service does not send mail.</p>
-        <p>Ask the administrator of this service to set a new password, or an owner of your organisation to remove you and invite you again.</p>
+        <p>Ask the administrator of this service to set a new password.</p>
         <p>${linkButton({ text: 'Back to sign-in', href: '/dashboard/sign-in' })}</p>`,
     );
   if (sent !== undefined)

@@ -1,21 +1,21 @@
-/** Sign-in at an OpenID Connect provider. It maps verified addresses to users and invitations, and never creates other accounts. */
+/** Sign-in at an OpenID Connect provider. It maps verified addresses to users, and creates accounts only for addresses that were invited. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../../platform/logger.ts';
+import type { OidcFlow } from '../../../stores/accounts/oidc-flows.ts';
 import type { User } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../key-check.ts';
 import { bestEffort } from '../../submission/best-effort.ts';
 import { annotate } from '../../plugins/request-log.ts';
 import type { Claims, IdentityProvider } from '../../sessions/identity-provider.ts';
 import { ownPath, signInPath } from '../../sessions/own-path.ts';
-import { SIGN_IN_LIMITS } from '../../sessions/sign-in-limits.ts';
-import { recordEntry } from '../record.ts';
-import { join, recordJoin } from './invitation.ts';
+import { ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
+import { openedInvitationPath } from '../account/organisations-page.ts';
+import { recordForUser } from '../record.ts';
 import type { SignInProblem } from './problems.ts';
 import { startSession } from './start-session.ts';
 
 export interface OidcDeps {
-  stores: Pick<ApiStores, 'users' | 'sessions' | 'invitations' | 'organisations' | 'oidcFlows' | 'rateLimits' | 'suppressions'>;
+  stores: Pick<ApiStores, 'users' | 'members' | 'sessions' | 'invitations' | 'organisations' | 'oidcFlows' | 'rateLimits' | 'suppressions'>;
   identityProvider: IdentityProvider;
   logger: Logger;
 }
@@ -23,6 +23,8 @@ export interface OidcDeps {
 type Resolved = { ok: true; user: User } | { ok: false; reason: SignInProblem };
 
 const PATH = '/dashboard/sign-in/oidc';
+/** The page of an invitation. */
+const INVITATION = /^\/dashboard\/invitation\/([\w-]+)$/;
 
 export const oidcRoutes: FastifyPluginAsync<OidcDeps> = async (scope, deps) => {
   const { stores, identityProvider, logger } = deps;
@@ -35,17 +37,24 @@ export const oidcRoutes: FastifyPluginAsync<OidcDeps> = async (scope, deps) => {
     return reply.redirect(`${path}${path.includes('?') ? '&' : '?'}problem=${problem}`, 303);
   }
 
+  /** The invitation of which the page leads here, by its ID: its token is stored nowhere. */
+  async function openedBy(next: string): Promise<string | null> {
+    const [, token] = INVITATION.exec(next) ?? [];
+    return token === undefined ? null : ((await stores.invitations.find(token))?.id ?? null);
+  }
+
   scope.get<{ Querystring: { next?: string } }>(PATH, async (request, reply) => {
     const next = ownPath(request.query.next);
-    const rule = { policy: 'sign-in-address', subject: networkOf(request.ip), ...SIGN_IN_LIMITS['sign-in-address'] };
-    if (!(await stores.rateLimits.admit([rule])).ok) return refuse(request, reply, 'too_many', next);
+    if (!scope.networkLimits.admit('sign-in-provider', request.ip).ok) return refuse(request, reply, 'too_many', next);
     const started = await identityProvider.start().catch((error: unknown) => ({ error }));
     if ('error' in started) return refuse(request, reply, 'provider_down', next, started.error);
-    reply.setCookie(cookie, await stores.oidcFlows.start({ ...started.flow, next }), options);
+    const invitation = await openedBy(next);
+    const after = INVITATION.test(next) ? ORGANISATIONS_PATH : next;
+    reply.setCookie(cookie, await stores.oidcFlows.start({ ...started.flow, next: after, invitation }), options);
     return reply.redirect(started.url.href, 303);
   });
 
-  scope.get(`${PATH}/callback`, async (request, reply) => {
+  scope.get(`${PATH}/callback`, { config: { network: 'sign-in-provider' } }, async (request, reply) => {
     const token = request.cookies[cookie];
     reply.clearCookie(cookie, options);
     const flow = token === undefined ? null : await stores.oidcFlows.take(token);
@@ -54,34 +63,34 @@ export const oidcRoutes: FastifyPluginAsync<OidcDeps> = async (scope, deps) => {
     const exchange = await identityProvider.finish(url, flow).catch((error: unknown) => ({ error }));
     if ('error' in exchange) return refuse(request, reply, 'provider_down', flow.next, exchange.error);
     if (!exchange.ok) return refuse(request, reply, 'refused', flow.next, exchange.cause);
-    const resolved = await resolve(deps, request, exchange.claims);
+    const resolved = await resolve(deps, request, exchange.claims, flow);
     if (!resolved.ok) return refuse(request, reply, resolved.reason, flow.next);
-    if (!(await startSession({ request, reply, stores }, resolved.user, 'oidc'))) return refuse(request, reply, 'unknown_user', flow.next);
+    if (!(await startSession({ request, reply, stores }, resolved.user, { method: 'oidc' })))
+      return refuse(request, reply, 'unknown_user', flow.next);
     const { email } = exchange.claims;
     // The provider verified the address, so mails to it are worth another attempt.
     if (email !== null) await bestEffort('a bounce of a verified address remains', logger, () => stores.suppressions.lift(email));
-    return reply.redirect(flow.next, 303);
+    // Joining needs a confirmation: a link to the provider, which may sign in without asking, must not be enough.
+    return reply.redirect(flow.invitation === null ? flow.next : openedInvitationPath(flow.invitation), 303);
   });
 };
 
-/** Finds the user of an identity: by an earlier link, else by the verified address, else by an invitation. */
-async function resolve(deps: OidcDeps, request: FastifyRequest, { identity, email, name }: Claims): Promise<Resolved> {
-  const { stores, logger } = deps;
-  const { users, invitations, organisations } = stores;
+/** Finds the user of an identity: by an earlier link, else by the verified address. A verified address that was invited gets an account. */
+async function resolve(deps: OidcDeps, request: FastifyRequest, claims: Claims, { invitation: opened }: OidcFlow): Promise<Resolved> {
+  const { users, invitations } = deps.stores;
+  const { identity, name } = claims;
   // The link is decisive: who changes the address at the provider must not become another user.
-  const linked = await users.findByIdentity(identity);
-  if (linked !== null) return { ok: true, user: linked };
+  const email = (await users.findByIdentity(identity))?.email ?? claims.email;
   if (email === null) return { ok: false, reason: 'unverified_email' };
-  let user = await users.find(email);
-  if (user === null) {
-    const [invitation] = await invitations.findByEmail(email);
-    const joined = invitation === undefined ? null : await join(stores, invitation, { name, password: null });
-    if (invitation === undefined || joined === null || !joined.ok) return { ok: false, reason: 'unknown_user' };
-    await recordJoin(deps, request, invitation);
-    user = joined.user;
+  if ((await users.find(email)) === null) {
+    const invited = await invitations.findByEmail(email);
+    if (invited.length === 0) return { ok: false, reason: 'unknown_user' };
+    const createdBy = invited.find(({ id }) => id === opened)?.createdBy ?? null;
+    const added = await users.add({ email, password: null, name, createdBy, identity });
+    if (added.ok) return added;
   }
-  if (!(await users.link(email, identity)).ok) return { ok: false, reason: 'other_identity' };
-  const entry = { organisation: user.organisation, actor: email, action: 'user.link', subject: identity.issuer };
-  await recordEntry({ organisations, logger }, request, entry);
-  return { ok: true, user };
+  const linked = await users.link(email, identity);
+  if (!linked.ok) return { ok: false, reason: linked.reason === 'not_found' ? 'unknown_user' : 'other_identity' };
+  if (linked.first) await recordForUser(deps, request, email, { action: 'user.link', subject: identity.issuer });
+  return linked;
 }

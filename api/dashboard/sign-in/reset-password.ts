@@ -1,16 +1,15 @@
 /** Sets a forgotten password by a link in a mail. */
 import type { FastifyPluginAsync } from 'fastify';
-import { isEmailAddress } from '../../../core/email-address.ts';
+import { isEmailAddress, mailboxOf } from '../../../core/email-address.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../key-check.ts';
 import type { LimitSize } from '../../rate-limits.ts';
 import { checkCsrf, csrfToken } from '../../sessions/plugin.ts';
 import { linkButton, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { FORM_EXPIRED } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
-import { recordEntry } from '../record.ts';
+import { recordForUser } from '../record.ts';
 import { afterPassword } from '../second-factor/after-password.ts';
 import { linkEnded, newPasswordPage, resetRequestPage } from './link-pages.ts';
 import { waitText } from './routes.ts';
@@ -18,16 +17,16 @@ import { waitText } from './routes.ts';
 export interface ResetDeps {
   stores: Pick<
     ApiStores,
-    'users' | 'sessions' | 'organisations' | 'passwordResets' | 'outbox' | 'rateLimits' | 'secondFactors' | 'pendingSignIns'
+    'users' | 'members' | 'sessions' | 'organisations' | 'passwordResets' | 'outbox' | 'rateLimits' | 'secondFactors' | 'pendingSignIns'
   >;
   /** Whether this service sends mail. */
   mail: boolean;
   logger: Logger;
 }
 
-const PATH = '/dashboard/reset-password';
-/** Requests of one client address, and mails to one account. */
-const PER_ADDRESS: LimitSize = { limit: 10, windowSeconds: 3600 };
+export const RESET_PATH = '/dashboard/reset-password';
+const LIMITED = { config: { network: 'links' } } as const;
+/** Mails to one mailbox. */
 const PER_ACCOUNT: LimitSize = { limit: 3, windowSeconds: 3600 };
 /** Longer than the work for an account usually takes, so that the time of the answer does not reveal one. */
 const ANSWER_AFTER_MS = 300;
@@ -35,11 +34,11 @@ const ANSWER_AFTER_MS = 300;
 export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores, mail, logger }) => {
   /** Sends the link, if the address has an account and did not get too many. */
   async function sendLink(email: string): Promise<void> {
-    const allowed = await stores.rateLimits.admit([{ policy: 'reset-account', subject: email, ...PER_ACCOUNT }]);
+    const allowed = await stores.rateLimits.admit([{ policy: 'reset-account', subject: mailboxOf(email), ...PER_ACCOUNT }]);
     const reset = allowed.ok ? await stores.passwordResets.create(email) : null;
     if (reset === null) return;
     const { id, token, expiresAt } = reset;
-    const url = `${scope.web.publicBaseUrl}${PATH}/${token}`;
+    const url = `${scope.web.publicBaseUrl}${RESET_PATH}/${token}`;
     await stores.outbox.enqueue({
       id: `password-reset:${id}`,
       kind: 'password_reset',
@@ -49,12 +48,12 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     });
   }
 
-  scope.get(PATH, async (request, reply) => {
+  scope.get(RESET_PATH, async (request, reply) => {
     await scope.readSession(request);
     return reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail }));
   });
 
-  scope.post(PATH, async (request, reply) => {
+  scope.post(RESET_PATH, async (request, reply) => {
     await scope.readSession(request);
     const email = formOf(request.body).text('email').toLowerCase();
     const refuse = (error: FormError, status = 422) =>
@@ -66,7 +65,7 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     }
     if (!mail) return reply.page(resetRequestPage({ request, csrfToken: '', mail }), { status: 403 });
     if (!isEmailAddress(email)) return refuse({ field: 'email', text: 'Enter an e-mail address such as name@example.com.' });
-    const decision = await stores.rateLimits.admit([{ policy: 'reset-address', subject: networkOf(request.ip), ...PER_ADDRESS }]);
+    const decision = scope.networkLimits.admit('reset-address', request.ip);
     if (!decision.ok) {
       reply.header('Retry-After', decision.retryAfterSeconds);
       return refuse({ field: null, text: waitText(decision.retryAfterSeconds) }, 429);
@@ -75,14 +74,14 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     return reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail, sent: email }));
   });
 
-  scope.get<{ Params: { token: string } }>(`${PATH}/:token`, async (request, reply) => {
+  scope.get<{ Params: { token: string } }>(`${RESET_PATH}/:token`, LIMITED, async (request, reply) => {
     await scope.readSession(request);
     const reset = await stores.passwordResets.find(request.params.token);
     if (reset === null) return reply.page(ended(request), { status: 404 });
     return reply.page(newPasswordPage({ request, csrfToken: csrfToken(request, reply), email: reset.email }));
   });
 
-  scope.post<{ Params: { token: string } }>(`${PATH}/:token`, async (request, reply) => {
+  scope.post<{ Params: { token: string } }>(`${RESET_PATH}/:token`, LIMITED, async (request, reply) => {
     await scope.readSession(request);
     const reset = await stores.passwordResets.find(request.params.token);
     if (reset === null) return reply.page(ended(request), { status: 404 });
@@ -97,15 +96,12 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     const password = formOf(request.body).exact(NEW_PASSWORD);
     const errors = newPasswordErrors(password, [email]);
     if (errors.length > 0) return refuse(errors);
-    const user = await stores.users.find(email);
-    if (user === null || (await stores.passwordResets.take(request.params.token)) === null)
-      return reply.page(ended(request), { status: 404 });
-    await stores.users.resetPassword(email, password);
-    const entry = { organisation: user.organisation, actor: email, action: 'user.reset-password', subject: email };
-    await recordEntry({ organisations: stores.organisations, logger }, request, entry);
+    const user = await stores.passwordResets.use(request.params.token, password);
+    if (user === null) return reply.page(ended(request), { status: 404 });
+    await recordForUser({ stores, logger }, request, email, { action: 'user.reset-password', subject: email });
     // The link proves the mailbox only.
-    const path = await afterPassword({ request, reply, stores }, user, '/dashboard');
-    return path === null ? reply.page(ended(request), { status: 404 }) : reply.redirect(path, 303);
+    const path = await afterPassword({ request, reply, stores }, user, { next: '/dashboard', mailed: !user.verified });
+    return reply.redirect(path ?? '/dashboard', 303);
   });
 };
 
@@ -114,5 +110,5 @@ const ended = (request: Parameters<typeof linkEnded>[0]) =>
     request,
     'This link does not work any more',
     'It was used, it is older than one hour, or there is a newer one. Ask for a new link.',
-    linkButton({ text: 'Get a new link', href: PATH }),
+    linkButton({ text: 'Get a new link', href: RESET_PATH }),
   );

@@ -1,7 +1,8 @@
 /** Sign-in with a password, and sign-out. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../key-check.ts';
+import { networkOf } from '../../networks/networks.ts';
+import { createPasswordChecks } from '../../networks/password-checks.ts';
 import { ownPath } from '../../sessions/own-path.ts';
 import { checkCsrf, clearSession, csrfToken } from '../../sessions/plugin.ts';
 import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
@@ -12,8 +13,12 @@ import { FORM_EXPIRED } from '../forms.ts';
 import { signInPage } from './page.ts';
 import { problemText } from './problems.ts';
 
+type SignInStores = Pick<ApiStores, 'users' | 'sessions' | 'rateLimits' | 'organisations' | 'secondFactors' | 'pendingSignIns'>;
+
 export interface SignInDeps {
-  stores: Pick<ApiStores, 'users' | 'sessions' | 'rateLimits' | 'organisations' | 'secondFactors' | 'pendingSignIns'>;
+  stores: SignInStores;
+  /** For attempts from networks that the account does not know. */
+  anonymous: SignInStores;
   /** Whether people can sign in with a passkey. */
   passkeys: boolean;
   /** The text of the button that leads to the identity provider; null if there is none. */
@@ -39,6 +44,7 @@ interface Shown {
 export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) => {
   const { stores, provider, local, passkeys } = deps;
   const sizes = { ...SIGN_IN_LIMITS, ...deps.limits };
+  const checks = createPasswordChecks(stores.users);
 
   function show(request: FastifyRequest, reply: FastifyReply, { next, email, errors, status }: Shown): FastifyReply {
     const { usable } = scope.sessionCookies;
@@ -72,15 +78,27 @@ export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) 
     if (missing.length > 0) return refuse(missing.map((field) => ({ field, text: MISSING[field as keyof typeof MISSING] })));
     const network = networkOf(request.ip);
     const email = typed.email.toLowerCase();
-    const known = await stores.users.knowsNetwork(email, network);
-    const decision = await stores.rateLimits.admit(signInRules({ network, email, known }, sizes));
-    if (!decision.ok) {
-      reply.header('Retry-After', decision.retryAfterSeconds);
-      return refuse([{ field: null, text: waitText(decision.retryAfterSeconds) }], 429);
+    const tooMany = (seconds: number) => {
+      reply.header('Retry-After', seconds);
+      return refuse([{ field: null, text: waitText(seconds) }], 429);
+    };
+    const { networkLimits } = scope;
+    const counted = networkLimits.admit('sign-in-address', request.ip);
+    const known = await checks.known(email, request.ip, { last: !counted.ok });
+    if (!known && !counted.ok) return tooMany(counted.retryAfterSeconds);
+    if (known && counted.ok) networkLimits.refund('sign-in-address', request.ip);
+    const { rateLimits, users } = known ? stores : deps.anonymous;
+    const checked = await checks.run({ known, address: request.ip }, async () => {
+      const decision = await rateLimits.admit(signInRules({ network, email, known }, sizes));
+      return decision.ok ? { ok: true as const, user: await users.verify(email, password) } : decision;
+    });
+    if (!checked.ok) return tooMany(checked.retryAfterSeconds);
+    const { user } = checked;
+    if (user === null) {
+      scope.trail.signInFailed(request, email);
+      return refuse([{ field: 'password', text: WRONG }]);
     }
-    const user = await stores.users.verify(email, password);
-    if (user === null) return refuse([{ field: 'password', text: WRONG }]);
-    const path = await afterPassword({ request, reply, stores }, user, typed.next);
+    const path = await afterPassword({ request, reply, stores }, user, { next: typed.next });
     return path === null ? refuse([{ field: 'password', text: WRONG }]) : reply.redirect(path, 303);
   });
 
@@ -96,10 +114,11 @@ export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) 
 };
 
 /** What happened before the page. */
-function messageOf({ signedOut, problem, unsaved }: { signedOut?: string; problem?: string; unsaved?: string }) {
+function messageOf({ signedOut, deleted, problem, unsaved }: { signedOut?: string; deleted?: string; problem?: string; unsaved?: string }) {
   const text = problemText(problem);
   if (text !== null) return notice({ kind: 'bad', body: text, announce: true });
   if (unsaved !== undefined) return notice({ kind: 'warn', body: UNSAVED, announce: true });
+  if (deleted !== undefined) return notice({ kind: 'good', body: 'Your account is deleted, and you are signed out.', announce: true });
   return signedOut === undefined ? null : notice({ kind: 'good', body: 'You are signed out.', announce: true });
 }
 

@@ -1,10 +1,9 @@
 /** Starts the session of a user who has proved who they are. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { SecondFactor } from '../../../stores/accounts/second-factor-steps.ts';
-import type { SignInMethod } from '../../../stores/accounts/sessions.ts';
-import type { User } from '../../../stores/accounts/users.ts';
+import type { Session, SessionRequest } from '../../../stores/accounts/sessions.ts';
+import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../key-check.ts';
+import { networkOf } from '../../networks/networks.ts';
 import { annotate } from '../../plugins/request-log.ts';
 import { setSession } from '../../sessions/plugin.ts';
 
@@ -14,23 +13,41 @@ interface StartOptions {
   stores: Pick<ApiStores, 'users' | 'sessions'>;
 }
 
+/** What a session of the user begins with; see `SessionRequest`. */
+type SessionStart = Pick<SessionRequest, 'method' | 'organisation' | 'secondFactor' | 'provedAt'>;
+
+/** The start of a session that continues an earlier one: it keeps the factor, and does not count as a new proof. */
+export const continued = ({ method, secondFactor, provedAt }: Session): SessionStart => ({ method, secondFactor, provedAt });
+
 /**
  * Starts a session of a user, with a new secret, and ends the one that the browser had.
- * @param secondFactor what the user proved besides the password
- * @returns false if the user was removed meanwhile
+ * @returns false if the user was deleted or got a new password meanwhile, or does not belong to the organisation
  */
 export async function startSession(
   { request, reply, stores }: StartOptions,
-  user: User,
-  method: SignInMethod,
-  secondFactor: SecondFactor | null = null,
+  user: User & Partial<Pick<VerifiedUser, 'generation'>>,
+  { method, organisation, secondFactor, provedAt }: SessionStart,
 ): Promise<boolean> {
   const before = await request.server.readSession(request);
-  const started = await stores.sessions.start({ email: user.email, method, secondFactor, browser: request.headers['user-agent'] ?? '' });
+  const started = await stores.sessions.start({
+    email: user.email,
+    method,
+    browser: request.headers['user-agent'] ?? '',
+    organisation,
+    generation: user.generation,
+    secondFactor,
+    provedAt,
+  });
   if (started === null) return false;
   if (before !== null) await stores.sessions.end(before.user.email, before.session.id);
+  const signedIn = {
+    organisation: started.membership?.organisation.id ?? null,
+    session: started.session,
+    first: user.lastSignInAt === null,
+  };
+  await request.server.trail.signedIn(request, signedIn);
   await stores.users.recordSignIn(user.email, networkOf(request.ip));
   setSession(reply, started.secret);
-  annotate(request, { organisation: user.organisation, user: user.email });
+  annotate(request, { organisation: started.membership?.organisation.id, user: user.email });
   return true;
 }

@@ -32,6 +32,8 @@ export interface PublicPagesDeps {
   logger: Logger;
 }
 
+const LIMITED = { network: 'links' } as const;
+
 /** The public pages. */
 export const publicPages: FastifyPluginAsync<PublicPagesDeps> = async (app, deps) => {
   await app.register(htmlScope);
@@ -41,11 +43,11 @@ export const publicPages: FastifyPluginAsync<PublicPagesDeps> = async (app, deps
       return showForm(deps, request, reply, { locale, typed: { url: url.slice(0, URL_MAX_LENGTH), email: '' }, errors: [], status: 200 });
     });
     app.post(inLanguage(locale, '/scan-request'), async (request, reply) => submit(deps, locale, request, reply));
-    app.get<{ Params: { token: string } }>(inLanguage(locale, '/scan/:token'), async (request, reply) =>
+    app.get<{ Params: { token: string } }>(inLanguage(locale, '/scan/:token'), { config: LIMITED }, async (request, reply) =>
       showScan(deps, locale, request, reply),
     );
   }
-  app.get<{ Params: { token: string; name: string } }>(picturePath(':token', ':name'), async (request, reply) => {
+  app.get<{ Params: { token: string; name: string } }>(picturePath(':token', ':name'), { config: LIMITED }, async (request, reply) => {
     const scan = await deps.publicScans.findByToken(request.params.token);
     const row = scan && (await deps.scans.find(scan.scanId, ANONYMOUS));
     if (row === null || row.reports === null) throw new ApiError('report_not_found');

@@ -46,6 +46,10 @@ export const de: WebTextsOf<'de'> = {
       title: 'Dieses Formular ist abgelaufen',
       text: 'Bitte gehen Sie zurück, laden Sie die Seite neu und senden Sie das Formular noch einmal.',
     },
+    crossSite: {
+      title: 'Dieses Formular kam von einer anderen Website',
+      text: 'Bitte öffnen Sie die Seite dieses Dienstes und senden Sie deren Formular.',
+    },
     tooMany: { title: 'Zu viele Anfragen', text: 'Bitte warten Sie etwas und versuchen Sie es dann erneut.' },
     internal: {
       title: 'Es ist ein Fehler aufgetreten',

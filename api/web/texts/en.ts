@@ -37,6 +37,7 @@ export const en: WebTextsOf<'en'> = {
     method: { title: 'This page does not accept that', text: 'Go back and use the buttons and links of the page.' },
     tooLarge: { title: 'That is too much text', text: 'Go back, shorten what you entered, and send it again.' },
     expired: { title: 'This form has expired', text: 'Go back, reload the page, and send the form again.' },
+    crossSite: { title: 'This form came from another site', text: 'Open the page of this service, and send its form.' },
     tooMany: { title: 'Too many requests', text: 'Wait a while, then try again.' },
     internal: { title: 'Something went wrong', text: 'The error is on our side and has been logged. Try again later.' },
     unavailable: {

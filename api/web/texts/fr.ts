@@ -46,6 +46,7 @@ export const fr: WebTextsOf<'fr'> = {
       title: 'Ce formulaire a expiré',
       text: 'Revenez en arrière, rechargez la page et envoyez de nouveau le formulaire.',
     },
+    crossSite: { title: 'Ce formulaire provient d’un autre site', text: 'Ouvrez la page de ce service et envoyez son formulaire.' },
     tooMany: { title: 'Trop de demandes', text: 'Patientez un peu, puis réessayez.' },
     internal: {
       title: 'Une erreur s’est produite',

@@ -40,6 +40,7 @@ export const nl: WebTextsOf<'nl'> = {
     method: { title: 'Dat kan niet op deze pagina', text: 'Ga terug en gebruik de knoppen en links van de pagina.' },
     tooLarge: { title: 'De tekst is te lang', text: 'Ga terug, maak uw invoer korter en verstuur die opnieuw.' },
     expired: { title: 'Dit formulier is verlopen', text: 'Ga terug, laad de pagina opnieuw en verstuur het formulier nog een keer.' },
+    crossSite: { title: 'Dit formulier kwam van een andere site', text: 'Open de pagina van deze dienst en verstuur het formulier daar.' },
     tooMany: { title: 'Te veel aanvragen', text: 'Wacht even en probeer het daarna opnieuw.' },
     internal: {
       title: 'Er is iets misgegaan',

@@ -51,6 +51,7 @@ export const pl: WebTextsOf<'pl'> = {
       title: 'Formularz wygasł',
       text: 'Proszę wrócić, odświeżyć stronę i wysłać formularz ponownie.',
     },
+    crossSite: { title: 'Ten formularz pochodzi z innej witryny', text: 'Proszę otworzyć stronę tej usługi i wysłać jej formularz.' },
     tooMany: { title: 'Zbyt wiele żądań', text: 'Proszę chwilę odczekać i spróbować ponownie.' },
     internal: {
       title: 'Wystąpił błąd',

@@ -26,6 +26,7 @@ export const PAGE_ERRORS = [
   'method',
   'tooLarge',
   'expired',
+  'crossSite',
   'tooMany',
   'internal',
   'unavailable',

@@ -150,6 +150,25 @@ export function renderPasswordReset(data: MailData['password_reset'], context: C
   return linkMail(i18n.texts.passwordReset, { ...data, values: { host: context.host } }, i18n, context);
 }
 
+export function renderAccountNotice({ event, at, network, browser, url }: MailData['account_notice'], context: Context): Rendered {
+  const i18n = i18nOf(context.locale);
+  const { accountNotice: texts } = i18n.texts;
+  const { subject, heading, intro } = texts[event];
+  const blocks: Block[] = [
+    { is: 'h1', text: heading },
+    { is: 'paragraph', text: i18n.format(intro, { host: context.host }) },
+    { is: 'labelled', label: texts.at, text: i18n.date(at) },
+    { is: 'labelled', label: texts.network, text: oneLine(network, NAME_MAX) },
+    { is: 'labelled', label: texts.browser, text: oneLine(browser, NAME_MAX) },
+    { is: 'paragraph', text: texts.ignore },
+    { is: 'h2', text: texts.todo },
+    { is: 'steps', items: texts.steps },
+    { is: 'button', text: texts.button, url, fallback: i18n.texts.linkFallback },
+  ];
+  const footer: Block[] = [{ is: 'small', text: i18n.format(i18n.texts.automatic, { host: context.host }) }];
+  return rendered(context.locale, subject, blocks, footer);
+}
+
 /** A mail with a link that works once. */
 function linkMail(
   texts: MailTexts['invitation'] | MailTexts['passwordReset'],

@@ -4,6 +4,7 @@
  * it. Faults are those of MongoDB's `failCommand`, because a replica set takes seconds for each of its failovers.
  */
 import { expect } from 'chai';
+import { acceptance, removal } from './account-flows.ts';
 import { grant, settlement } from './credit-flows.ts';
 import { startFaultyServer, type FaultKind, type FaultyServer } from './faulty-server.ts';
 import { run, type FlowOf, type Run } from './flow.ts';
@@ -19,6 +20,8 @@ const FLOWS: Readonly<Record<string, FlowOf>> = {
   'a new key': issue,
   'a revoked key': revoke,
   'a mail': mail,
+  'an accepted invitation': acceptance,
+  'the removal of a member': removal,
 };
 
 const WRITES = ['insert', 'update', 'findAndModify', 'delete'];

@@ -90,7 +90,7 @@ export const mail: FlowOf = (db, healthy) => {
       await createScans(healthy).create(scan);
       const times = { createdAt: now(), expiresAt: new Date(clock.now() + 30 * 86_400_000) };
       const about = { token, scanId: SCAN_ID, url: scan.options.url, email: 'ada@example.com', locale: 'en' as const };
-      await createPublicScans(healthy, now).claim({ ...about, ...times });
+      await createPublicScans(healthy, now).claim({ ...about, ...times }, '192.0.2.1');
     },
     async attempt() {
       const publicScans = createPublicScans(db, now);

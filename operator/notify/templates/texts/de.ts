@@ -66,6 +66,34 @@ export const de: MailTextsOf<'de'> = {
     validUntil: 'Der Link funktioniert einmal, bis zum {date}.',
     ignore: 'Falls Sie diese Einladung nicht erwartet haben, ignorieren Sie diese E-Mail.',
   },
+  accountNotice: {
+    sign_in: {
+      subject: 'Neue Anmeldung bei Ihrem Curbcut-Konto',
+      heading: 'Anmeldung aus einem neuen Netz',
+      intro: 'Jemand hat sich bei Ihrem Konto auf {host} aus einem Netz angemeldet, das Sie bisher nicht benutzt haben.',
+    },
+    password: {
+      subject: 'Ihr Curbcut-Passwort wurde geändert',
+      heading: 'Ihr Passwort wurde geändert',
+      intro: 'Das Passwort Ihres Kontos auf {host} wurde geändert.',
+    },
+    factors: {
+      subject: 'Die zweiten Faktoren Ihres Curbcut-Kontos wurden geändert',
+      heading: 'Ihre zweiten Faktoren wurden geändert',
+      intro: 'Ein zweiter Faktor oder die Wiederherstellungscodes Ihres Kontos auf {host} wurden geändert.',
+    },
+    at: 'Zeit',
+    network: 'Netz',
+    browser: 'Browser',
+    ignore: 'Wenn Sie es waren, müssen Sie nichts tun.',
+    todo: 'Wenn Sie es nicht waren',
+    steps: [
+      'Öffnen Sie Ihr Konto und melden Sie sich überall ab.',
+      'Legen Sie ein neues Passwort fest, das Sie nirgends sonst benutzen.',
+      'Informieren Sie einen Inhaber Ihrer Organisation. Das Audit-Protokoll zeigt, was getan wurde.',
+    ],
+    button: 'Konto öffnen',
+  },
   passwordReset: {
     subject: 'Neues Passwort für Curbcut festlegen',
     heading: 'Neues Passwort festlegen',

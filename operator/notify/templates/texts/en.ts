@@ -64,6 +64,34 @@ export const en: MailTextsOf<'en'> = {
     validUntil: 'The link works once, until {date}.',
     ignore: 'If you did not expect this invitation, ignore this mail.',
   },
+  accountNotice: {
+    sign_in: {
+      subject: 'New sign-in to your Curbcut account',
+      heading: 'Sign-in from a new network',
+      intro: 'Someone signed in to your account at {host} from a network that you did not use before.',
+    },
+    password: {
+      subject: 'Your Curbcut password was changed',
+      heading: 'Your password was changed',
+      intro: 'The password of your account at {host} was changed.',
+    },
+    factors: {
+      subject: 'The second factors of your Curbcut account were changed',
+      heading: 'Your second factors were changed',
+      intro: 'A second factor or the recovery codes of your account at {host} were changed.',
+    },
+    at: 'Time',
+    network: 'Network',
+    browser: 'Browser',
+    ignore: 'If it was you, you need to do nothing.',
+    todo: 'If it was not you',
+    steps: [
+      'Open your account and sign out everywhere.',
+      'Set a new password that you use nowhere else.',
+      'Inform an owner of your organisation. The audit log shows what was done.',
+    ],
+    button: 'Open your account',
+  },
   passwordReset: {
     subject: 'Set a new password for Curbcut',
     heading: 'Set a new password',

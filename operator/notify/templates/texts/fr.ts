@@ -75,6 +75,34 @@ export const fr: MailTextsOf<'fr'> = {
     validUntil: 'Le lien fonctionne une seule fois, jusqu’au {date}.',
     ignore: 'Si vous n’attendiez pas cette invitation, ignorez ce message.',
   },
+  accountNotice: {
+    sign_in: {
+      subject: 'Nouvelle connexion à votre compte Curbcut',
+      heading: 'Connexion depuis un nouveau réseau',
+      intro: 'Une connexion à votre compte sur {host} a eu lieu depuis un réseau que vous n’aviez pas encore utilisé.',
+    },
+    password: {
+      subject: 'Votre mot de passe Curbcut a été modifié',
+      heading: 'Votre mot de passe a été modifié',
+      intro: 'Le mot de passe de votre compte sur {host} a été modifié.',
+    },
+    factors: {
+      subject: 'Les seconds facteurs de votre compte Curbcut ont été modifiés',
+      heading: 'Vos seconds facteurs ont été modifiés',
+      intro: 'Un second facteur ou les codes de récupération de votre compte sur {host} ont été modifiés.',
+    },
+    at: 'Date et heure',
+    network: 'Réseau',
+    browser: 'Navigateur',
+    ignore: 'Si c’était vous, vous n’avez rien à faire.',
+    todo: 'Si ce n’était pas vous',
+    steps: [
+      'Ouvrez votre compte et déconnectez-vous partout.',
+      'Choisissez un nouveau mot de passe que vous n’utilisez pas ailleurs.',
+      'Prévenez un propriétaire de votre organisation. Le journal d’audit montre ce qui a été fait.',
+    ],
+    button: 'Ouvrir votre compte',
+  },
   passwordReset: {
     subject: 'Définir un nouveau mot de passe pour Curbcut',
     heading: 'Définir un nouveau mot de passe',

@@ -66,6 +66,34 @@ export const nl: MailTextsOf<'nl'> = {
     validUntil: 'De link werkt één keer, tot {date}.',
     ignore: 'Verwachtte u deze uitnodiging niet, negeer deze e-mail dan.',
   },
+  accountNotice: {
+    sign_in: {
+      subject: 'Nieuwe aanmelding bij uw Curbcut-account',
+      heading: 'Aanmelding vanaf een nieuw netwerk',
+      intro: 'Iemand heeft zich bij uw account op {host} aangemeld vanaf een netwerk dat u nog niet eerder gebruikte.',
+    },
+    password: {
+      subject: 'Uw Curbcut-wachtwoord is gewijzigd',
+      heading: 'Uw wachtwoord is gewijzigd',
+      intro: 'Het wachtwoord van uw account op {host} is gewijzigd.',
+    },
+    factors: {
+      subject: 'De tweede factoren van uw Curbcut-account zijn gewijzigd',
+      heading: 'Uw tweede factoren zijn gewijzigd',
+      intro: 'Een tweede factor of de herstelcodes van uw account op {host} zijn gewijzigd.',
+    },
+    at: 'Tijdstip',
+    network: 'Netwerk',
+    browser: 'Browser',
+    ignore: 'Was u dit zelf, dan hoeft u niets te doen.',
+    todo: 'Was u dit niet',
+    steps: [
+      'Open uw account en meld u overal af.',
+      'Stel een nieuw wachtwoord in dat u nergens anders gebruikt.',
+      'Licht een eigenaar van uw organisatie in. Het auditlogboek laat zien wat er is gedaan.',
+    ],
+    button: 'Account openen',
+  },
   passwordReset: {
     subject: 'Nieuw wachtwoord voor Curbcut instellen',
     heading: 'Nieuw wachtwoord instellen',

@@ -76,6 +76,34 @@ export const pl: MailTextsOf<'pl'> = {
     validUntil: 'Link działa jeden raz, do {date}.',
     ignore: 'Jeśli nie spodziewali się Państwo tego zaproszenia, proszę zignorować tę wiadomość.',
   },
+  accountNotice: {
+    sign_in: {
+      subject: 'Nowe logowanie na konto Curbcut',
+      heading: 'Logowanie z nowej sieci',
+      intro: 'Ktoś zalogował się na Państwa konto w serwisie {host} z sieci, która nie była dotąd używana.',
+    },
+    password: {
+      subject: 'Hasło do konta Curbcut zostało zmienione',
+      heading: 'Hasło zostało zmienione',
+      intro: 'Hasło do Państwa konta w serwisie {host} zostało zmienione.',
+    },
+    factors: {
+      subject: 'Drugie składniki konta Curbcut zostały zmienione',
+      heading: 'Drugie składniki zostały zmienione',
+      intro: 'Drugi składnik lub kody odzyskiwania Państwa konta w serwisie {host} zostały zmienione.',
+    },
+    at: 'Czas',
+    network: 'Sieć',
+    browser: 'Przeglądarka',
+    ignore: 'Jeśli to Państwo, nie trzeba nic robić.',
+    todo: 'Jeśli to nie Państwo',
+    steps: [
+      'Proszę otworzyć konto i wylogować się wszędzie.',
+      'Proszę ustawić nowe hasło, którego nie używają Państwo nigdzie indziej.',
+      'Proszę zawiadomić właściciela organizacji. Dziennik audytu pokazuje, co zrobiono.',
+    ],
+    button: 'Otwórz konto',
+  },
   passwordReset: {
     subject: 'Ustawienie nowego hasła do Curbcut',
     heading: 'Ustawienie nowego hasła',

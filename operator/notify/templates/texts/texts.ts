@@ -1,5 +1,6 @@
 /** The texts of all mails in one language. The compiler reports a missing text or plural form. */
 import type { Plural, PluralOf } from '../../../../core/i18n.ts';
+import type { AccountNotice } from '../../../../core/audit-actions.ts';
 import type { Impact } from '../../../../core/scan/impacts.ts';
 import type { Locale } from '../../../../core/scan/locales.ts';
 
@@ -41,6 +42,16 @@ export interface MailTexts<P extends Plural = Plural> {
     severities: Record<Impact, string>;
   };
   invitation: { subject: string; heading: string; intro: string; button: string; validUntil: string; ignore: string };
+  /** What happened to an account: `{host}` in `intro`. */
+  accountNotice: Record<AccountNotice, { subject: string; heading: string; intro: string }> & {
+    at: string;
+    network: string;
+    browser: string;
+    ignore: string;
+    todo: string;
+    steps: readonly string[];
+    button: string;
+  };
   passwordReset: { subject: string; heading: string; intro: string; button: string; validUntil: string; ignore: string };
 }
 

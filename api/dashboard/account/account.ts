@@ -1,19 +1,20 @@
 /** The page of a user's own account: name, password, sessions. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import type { Session } from '../../stores/accounts/sessions.ts';
-import type { User } from '../../stores/accounts/users.ts';
-import type { ApiStores } from '../dependencies.ts';
-import { networkOf } from '../key-check.ts';
-import { callerOf } from '../plugins/auth.ts';
-import { storesOf } from '../scoped-stores.ts';
-import { clearSession } from '../sessions/plugin.ts';
-import { FACTORS_PATH } from '../sessions/require-session.ts';
-import { SIGN_IN_LIMITS, signInRules } from '../sessions/sign-in-limits.ts';
+import type { Logger } from '../../../platform/logger.ts';
+import type { Session } from '../../../stores/accounts/sessions.ts';
+import type { User } from '../../../stores/accounts/users.ts';
+import type { ApiStores } from '../../dependencies.ts';
+import { networkOf } from '../../networks/networks.ts';
+import { ownStoresOf } from '../../scoped-stores.ts';
+import { clearSession, signedInOf } from '../../sessions/plugin.ts';
+import { FACTORS_PATH, ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
+import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
 import {
   button,
   confirmedForm,
   definitions,
   errorSummary,
+  link,
   linkButton,
   notice,
   table,
@@ -21,24 +22,27 @@ import {
   time,
   titleWithErrors,
   type FormError,
-} from '../web/components/index.ts';
-import { formOf } from '../web/html-scope.ts';
-import { html, type Html } from '../web/html.ts';
-import { dashboardPage } from '../web/layout.ts';
-import { browserName } from './browsers.ts';
-import { csrfField, errorOf } from './forms.ts';
-import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from './passwords.ts';
-import type { Recorder } from './record.ts';
-import { ROLE_TEXTS } from './roles.ts';
-import { passwordField } from './sign-in/page.ts';
-import { waitText } from './sign-in/routes.ts';
-import { startSession } from './sign-in/start-session.ts';
+} from '../../web/components/index.ts';
+import { formOf } from '../../web/html-scope.ts';
+import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import { dashboardPage } from '../../web/layout.ts';
+import { browserName } from '../browsers.ts';
+import { csrfField, errorOf } from '../forms.ts';
+import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.ts';
+import { recordForUser } from '../record.ts';
+import { DELETE_PATH } from './delete.ts';
+import { passwordField } from '../sign-in/page.ts';
+import { RESET_PATH } from '../sign-in/reset-password.ts';
+import { waitText } from '../sign-in/routes.ts';
+import { continued, startSession } from '../sign-in/start-session.ts';
 
 export interface AccountDeps {
-  stores: Pick<ApiStores, 'users' | 'sessions' | 'rateLimits'>;
+  stores: Pick<ApiStores, 'users' | 'members' | 'organisations' | 'sessions' | 'rateLimits'>;
   /** Whether passwords are accepted. */
   local: boolean;
-  record: Recorder;
+  /** Whether this service sends mail. */
+  mail: boolean;
+  logger: Logger;
 }
 
 const PATH = '/dashboard/account';
@@ -49,15 +53,14 @@ const DONE: Readonly<Record<string, string>> = {
   password: 'Your password is changed. Your other sessions have ended.',
 };
 
-export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { stores, local, record }) => {
+export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { stores, local, mail, logger }) => {
+  const record = (request: FastifyRequest, action: string, subject: string | null): Promise<void> =>
+    recordForUser({ stores, logger }, request, signedInOf(request).user.email, { action, subject });
+
   async function show(request: FastifyRequest, reply: FastifyReply, more: { errors?: FormError[]; name?: string; status?: number } = {}) {
-    const { own } = storesOf(request);
-    const [user, sessions] = await Promise.all([own.find(), own.sessions()]);
+    const sessions = await ownStoresOf(request).sessions();
     const { done = '' } = request.query as { done?: string };
-    return reply.page(
-      accountPage({ request, user: user!, sessions, local, done: Object.hasOwn(DONE, done) ? DONE[done]! : null, ...more }),
-      more,
-    );
+    return reply.page(accountPage({ request, sessions, local, mail, done: Object.hasOwn(DONE, done) ? DONE[done]! : null, ...more }), more);
   }
 
   scope.get(PATH, { config: CONFIG }, (request, reply) => show(request, reply));
@@ -68,17 +71,18 @@ export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { sto
       const errors = [{ field: 'name', text: `Use at most ${NAME_MAX} characters.` }];
       return show(request, reply, { errors, name, status: 422 });
     }
-    await storesOf(request).own.rename(name === '' ? null : name);
+    await ownStoresOf(request).rename(name === '' ? null : name);
     await record(request, 'user.rename', name === '' ? null : name);
     return reply.redirect(`${PATH}?done=name`, 303);
   });
 
   scope.post(`${PATH}/password`, { config: CONFIG }, async (request, reply) => {
-    const { own } = storesOf(request);
-    const { email, organisationName } = request.viewer!;
+    const own = ownStoresOf(request);
+    const { user: me, session, membership } = signedInOf(request);
+    const { email } = me;
     const form = formOf(request.body);
     const password = form.exact(NEW_PASSWORD);
-    const errors = newPasswordErrors(password, [email, organisationName]);
+    const errors = newPasswordErrors(password, [email, membership?.organisation.displayName ?? '']);
     if (form.exact('password') === '') errors.unshift({ field: 'password', text: 'Enter your current password.' });
     if (errors.length > 0) return show(request, reply, { errors, status: 422 });
     const decision = await stores.rateLimits.admit(signInRules({ network: networkOf(request.ip), email, known: true }, SIGN_IN_LIMITS));
@@ -86,19 +90,20 @@ export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { sto
       reply.header('Retry-After', decision.retryAfterSeconds);
       return show(request, reply, { errors: [{ field: null, text: waitText(decision.retryAfterSeconds) }], status: 429 });
     }
-    const user = await own.verify(form.exact('password'));
-    if (user === null)
+    if ((await own.verify(form.exact('password'))) === null) {
+      scope.trail.signInFailed(request, email);
       return show(request, reply, { errors: [{ field: 'password', text: 'This is not your current password.' }], status: 422 });
+    }
     await own.setPassword(password);
     await record(request, 'user.password', email);
     // The new password ended this session too.
-    await startSession({ request, reply, stores }, user, 'password', request.session!.signedIn!.session.secondFactor);
+    await startSession({ request, reply, stores }, me, { ...continued(session), organisation: membership?.organisation.id });
     return reply.redirect(`${PATH}?done=password`, 303);
   });
 
   scope.post(`${PATH}/sign-out-everywhere`, { config: CONFIG }, async (request, reply) => {
-    await storesOf(request).own.endSessions();
-    await record(request, 'user.sign-out-everywhere', request.viewer!.email);
+    await ownStoresOf(request).endSessions();
+    await record(request, 'user.sign-out-everywhere', signedInOf(request).user.email);
     clearSession(reply);
     return reply.redirect('/dashboard/sign-in?signedOut', 303);
   });
@@ -106,17 +111,18 @@ export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { sto
 
 interface AccountPage {
   request: FastifyRequest;
-  user: User;
   sessions: readonly Session[];
   local: boolean;
+  mail: boolean;
   errors?: readonly FormError[];
   /** What was typed as the name. */
   name?: string;
   done: string | null;
 }
 
-function accountPage({ request, user, sessions, local, errors = [], name = user.name ?? '', done }: AccountPage): Html {
-  const { organisation } = callerOf(request);
+function accountPage({ request, sessions, local, mail, errors = [], done, ...more }: AccountPage): Html {
+  const { user, session, membership } = signedInOf(request);
+  const { name = user.name ?? '' } = more;
   return dashboardPage({
     request,
     title: titleWithErrors('Account', errors),
@@ -126,9 +132,8 @@ function accountPage({ request, user, sessions, local, errors = [], name = user.
       <h1>Account</h1>
       ${done !== null && notice({ kind: 'good', body: done, announce: true })}
       ${definitions([
-        ['E-mail address', user.email],
-        ['Organisation', organisation.displayName],
-        ['Role', ROLE_TEXTS[user.role].name],
+        ['E-mail address', addressText(user, local && mail)],
+        ['Organisation', html`${membership?.organisation.displayName ?? 'None'} (${link('switch, join or leave', ORGANISATIONS_PATH)})`],
       ])}
       <h2>Name</h2>
       <form method="post" action="${PATH}/name" novalidate>
@@ -136,7 +141,9 @@ function accountPage({ request, user, sessions, local, errors = [], name = user.
         ${textField({ name: 'name', label: 'Name', hint: 'Other members see it.', value: name, autocomplete: 'name', width: 'medium', error: errorOf(errors, 'name') })}
         ${button({ text: 'Save name' })}
       </form>
-      ${local && user.hasPassword && passwordForm(request, errors)} ${local && user.hasPassword && factorPart()} ${sessionList(request, sessions)}`,
+      ${local && user.hasPassword && html`${passwordForm(request, errors)} ${factorPart()}`} ${sessionList(request, sessions, session)}
+      <h2>Delete the account</h2>
+      <p>${linkButton({ text: 'Delete the account', href: DELETE_PATH })}</p>`,
   });
 }
 
@@ -153,9 +160,17 @@ const factorPart = (): Html =>
     <p>Passkeys, an authenticator app and recovery codes protect your account if someone learns your password.</p>
     <p>${linkButton({ text: 'Manage your second factors', href: FACTORS_PATH })}</p>`;
 
-function sessionList(request: FastifyRequest, sessions: readonly Session[]): Html {
-  const { actor } = callerOf(request);
-  const current = actor.kind === 'user' ? actor.sessionId : '';
+/** @param mailed whether the person can verify the address by a mail */
+function addressText({ email, verified, hasPassword }: User, mailed: boolean): HtmlValue {
+  if (verified) return email;
+  const how =
+    mailed && hasPassword
+      ? html`${link('Set a new password by mail', RESET_PATH)} to verify it.`
+      : 'A sign-in at the identity provider verifies it.';
+  return html`${email}<br /><span class="soft">Not verified: the service does not know whether this address is yours. ${how}</span>`;
+}
+
+function sessionList(request: FastifyRequest, sessions: readonly Session[], current: Session): Html {
   return html`<h2>Sessions</h2>
     ${table({
       id: 'sessions',
@@ -163,7 +178,7 @@ function sessionList(request: FastifyRequest, sessions: readonly Session[]): Htm
       captionHidden: true,
       columns: [{ text: 'Browser' }, { text: 'Signed in' }, { text: 'Last used' }],
       rows: sessions.map(({ id, browser, createdAt, lastSeenAt }) => [
-        html`${browserName(browser)}${id === current && ' (this one)'}`,
+        html`${browserName(browser)}${id === current.id && ' (this one)'}`,
         time(createdAt),
         time(lastSeenAt),
       ]),

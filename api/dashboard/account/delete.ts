@@ -1,0 +1,116 @@
+/** Deletes an account. */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '../../../platform/logger.ts';
+import type { ApiStores } from '../../dependencies.ts';
+import { networkOf } from '../../networks/networks.ts';
+import { ownStoresOf } from '../../scoped-stores.ts';
+import { clearSession, signedInOf } from '../../sessions/plugin.ts';
+import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
+import {
+  actions,
+  breadcrumb,
+  button,
+  errorSummary,
+  linkButton,
+  notice,
+  textField,
+  titleWithErrors,
+  type FormError,
+} from '../../web/components/index.ts';
+import { formOf } from '../../web/html-scope.ts';
+import { html, type Html } from '../../web/html.ts';
+import { dashboardPage } from '../../web/layout.ts';
+import { csrfField, errorOf } from '../forms.ts';
+import { recordEntry } from '../record.ts';
+import { passwordField } from '../sign-in/page.ts';
+import { waitText } from '../sign-in/routes.ts';
+
+export interface DeletionDeps {
+  stores: Pick<ApiStores, 'organisations' | 'members' | 'rateLimits'>;
+  logger: Logger;
+}
+
+export const DELETE_PATH = '/dashboard/account/delete';
+const CONFIG = { permission: null } as const;
+
+export const deletionPages: FastifyPluginAsync<DeletionDeps> = async (scope, { stores, logger }) => {
+  const show = (request: FastifyRequest, reply: FastifyReply, errors: readonly FormError[] = [], status = 200): FastifyReply =>
+    reply.page(deletionPage(request, errors), { status });
+
+  scope.get(DELETE_PATH, { config: CONFIG }, (request, reply) => show(request, reply));
+
+  scope.post(DELETE_PATH, { config: CONFIG }, async (request, reply) => {
+    const own = ownStoresOf(request);
+    const { email, hasPassword } = signedInOf(request).user;
+    const form = formOf(request.body);
+    if (form.text('email').toLowerCase() !== email)
+      return show(request, reply, [{ field: 'email', text: `Enter ${email} to confirm.` }], 422);
+    if (hasPassword) {
+      const decision = await stores.rateLimits.admit(signInRules({ network: networkOf(request.ip), email, known: true }, SIGN_IN_LIMITS));
+      if (!decision.ok) {
+        reply.header('Retry-After', decision.retryAfterSeconds);
+        return show(request, reply, [{ field: null, text: waitText(decision.retryAfterSeconds) }], 429);
+      }
+      if ((await own.verify(form.exact('password'))) === null)
+        return show(request, reply, [{ field: 'password', text: 'This is not your current password.' }], 422);
+    }
+    const named = new Map((await own.organisations()).map(({ organisation }) => [organisation.id, organisation.displayName]));
+    const deleted = await own.deleteAccount();
+    if (!deleted.ok && deleted.reason === 'last_owner') {
+      const names = deleted.organisations.map((id) => named.get(id) ?? id).join(', ');
+      const text = `You are the only owner of ${names}. Make another member an owner first, or ask the administrator of this service.`;
+      return show(request, reply, [{ field: null, text }], 409);
+    }
+    for (const organisation of deleted.ok ? deleted.organisations : [])
+      await recordEntry({ organisations: stores.organisations, logger }, request, {
+        organisation,
+        actor: email,
+        action: 'user.delete',
+        subject: email,
+      });
+    clearSession(reply);
+    return reply.redirect('/dashboard/sign-in?deleted', 303);
+  });
+};
+
+function deletionPage(request: FastifyRequest, errors: readonly FormError[]): Html {
+  const { email, hasPassword } = signedInOf(request).user;
+  const title = 'Delete the account';
+  return dashboardPage({
+    request,
+    title: titleWithErrors(title, errors),
+    active: 'account',
+    scripts: ['show-password.js'],
+    body: html`<div class="narrow">
+      ${errorSummary(errors)} ${breadcrumb([{ text: 'Account', href: '/dashboard/account' }, { text: title }])}
+      <h1>${title}</h1>
+      ${notice({
+        kind: 'warn',
+        title: 'You cannot undo this',
+        body: html`<p>You leave every organisation, all your sessions end, and what you invited is canceled.</p>
+          <p>These stay, because they belong to the organisations:</p>
+          <ul>
+            <li>scans and reports</li>
+            <li>the ledger of credits</li>
+            <li>the audit log, which names your address</li>
+            <li>API keys that you created: revoke those that are not needed any more first</li>
+          </ul>`,
+      })}
+      <form method="post" action="${DELETE_PATH}" novalidate>
+        ${csrfField(request)}
+        ${textField({
+          name: 'email',
+          label: 'Your e-mail address, to confirm',
+          type: 'email',
+          required: true,
+          autocomplete: 'off',
+          spellcheck: false,
+          hint: email,
+          error: errorOf(errors, 'email'),
+        })}
+        ${hasPassword && passwordField({ name: 'password', label: 'Current password', autocomplete: 'current-password', error: errorOf(errors, 'password') })}
+        ${actions(button({ text: 'Delete the account', kind: 'danger' }), linkButton({ text: 'Keep it', href: '/dashboard/account', kind: 'quiet' }))}
+      </form>
+    </div>`,
+  });
+}

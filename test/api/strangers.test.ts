@@ -1,0 +1,361 @@
+/** Requests without a valid key or session: what they cost, whom they affect, and how networks are counted. */
+import { randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import { makeKey } from '../../stores/accounts/key-format.ts';
+import { issueKey } from '../support/issue-key.ts';
+import { startProvider, type TestProvider } from '../support/oidc-provider.ts';
+import { createClient, tokenIn } from './client.ts';
+import { startContext, type ApiContext, type MonitoredReplica } from './context.ts';
+import { addPerson, PASSWORD, signedIn } from './people.ts';
+import { BEHIND_PROXY, client, newEmail, PUBLIC_SCANS, tokenOf } from './public-context.ts';
+
+const SESSION = '__Host-curbcut_session';
+const from = (address: string) => ({ 'X-Forwarded-For': address });
+const token = () => randomBytes(32).toString('base64url');
+
+/** What a stranger can open that has a token or a cookie in it. */
+const LINKS: [name: string, path: (token: string) => string][] = [
+  ['a public result', (one) => `/scan/${one}`],
+  ['a public result in German', (one) => `/de/scan/${one}`],
+  ['a picture of a public result', (one) => `/scan/${one}/pictures/x`],
+  ['the status of a public scan', (one) => `/v1/public/scan-status/${one}`],
+  ['an invitation', (one) => `/dashboard/invitation/${one}`],
+  ['a password reset', (one) => `/dashboard/reset-password/${one}`],
+  ['an unsubscribe link', (one) => `/unsubscribe/${one}`],
+];
+
+// ASVS 2.4.1 (anti-automation) and 15.2.2 (availability of expensive functions).
+describe('a stranger', () => {
+  let context: ApiContext;
+  before(async () => {
+    context = await startContext({ publicScans: PUBLIC_SCANS, mail: true, ...BEHIND_PROXY });
+  });
+  afterEach(() => context.faults.clear());
+  after(() => context?.close());
+
+  for (const [name, pathOf] of LINKS)
+    it(`causes no look-up with a malformed token of ${name}, and one with a well-formed one`, async () => {
+      const stranger = createClient(context.url);
+      for (const malformed of ['x', 'a'.repeat(42), `${'a'.repeat(42)}.`, 'a'.repeat(44), '%24ne']) {
+        context.commands.length = 0;
+        expect((await stranger.get(pathOf(malformed))).status, malformed).to.equal(404);
+        expect(context.commands, malformed).to.deep.equal([]);
+      }
+      expect((await stranger.get(pathOf(token()))).status).to.equal(404);
+      expect(context.commands).to.have.length(1);
+    });
+
+  it('causes no look-up with a malformed session, and one a minute with an unknown one', async () => {
+    const stranger = createClient(context.url);
+    for (const [secret, commands] of [
+      ['x', []],
+      ['a'.repeat(44), []],
+      [token(), ['aggregate sessions']],
+    ] as const) {
+      stranger.cookies.set(SESSION, secret);
+      context.commands.length = 0;
+      for (let count = 0; count < 3; count += 1) expect((await stranger.get('/dashboard')).status).to.equal(303);
+      expect(context.commands, secret).to.deep.equal(commands);
+    }
+  });
+
+  describe('above the limit of the network', () => {
+    let limited: MonitoredReplica;
+    const size = { limit: 2, windowSeconds: 600 };
+    before(async () => {
+      limited = await context.replica({
+        networkLimits: { links: size, 'public-status': size, 'public-requests': size, 'reset-address': size },
+      });
+    });
+
+    for (const [at, [name, pathOf]] of LINKS.entries())
+      it(`gets 429 without a look-up for ${name}, whatever the port and the spelling of the address`, async () => {
+        const stranger = createClient(limited.url);
+        const address = `2001:db8:${at}::`;
+        for (const one of ['1', '2']) expect((await stranger.get(pathOf(token()), from(`${address}${one}`))).status).to.equal(404);
+        limited.commands.length = 0;
+        for (const spelling of [`${address}3`, `[${address}4]:4711`, `"[${address}5]"`, `2001:DB8:${at}:0::6`]) {
+          const denied = await stranger.get(pathOf(token()), from(spelling));
+          expect(denied.status, spelling).to.equal(429);
+          expect(Number(denied.headers.get('retry-after'))).to.be.within(1, 600);
+        }
+        expect(limited.commands).to.deep.equal([]);
+        const policy = name.includes('status') ? 'public-status' : 'links';
+        expect(await limited.scrape()).to.match(new RegExp(`curbcut_network_limited_total\\{policy="${policy}"\\} [1-9]`));
+        expect((await stranger.get(pathOf(token()), from(`2001:db8:f${at}::1`))).status, 'another network').to.equal(404);
+      });
+
+    it('does not keep a signed-in person of the same network from anything', async () => {
+      const { client: person } = await signedIn(context);
+      const stranger = createClient(limited.url);
+      const here = from('192.0.2.9');
+      for (let count = 0; count < 3; count += 1) await stranger.get(`/scan/${token()}`, here);
+      expect((await stranger.get(`/scan/${token()}`, here)).status).to.equal(429);
+      stranger.cookies.set(SESSION, token());
+      expect((await stranger.get(`/scan/${token()}`, here)).status, 'with an unknown session').to.equal(429);
+      stranger.cookies.set(SESSION, person.cookies.get(SESSION)!);
+      for (let count = 0; count < 5; count += 1) expect((await stranger.get(`/scan/${token()}`, here)).status).to.equal(404);
+    });
+
+    it('keeps what was typed into the form of a public scan and of a password reset', async () => {
+      const stranger = createClient(limited.url);
+      for (let count = 0; count < 3; count += 1) {
+        const typed = { url: 'http://10.0.0.1/', email: 'ada@example.com' };
+        const { status, text } = await stranger.post('/scan-request', typed, from('198.51.100.1'));
+        expect(status).to.equal(count < 2 ? 422 : 429);
+        expect(text).to.include('value="http://10.0.0.1/"').and.include('value="ada@example.com"');
+      }
+      const { text } = await stranger.get('/dashboard/reset-password');
+      for (let count = 0; count < 3; count += 1) {
+        const typed = { _csrf: tokenIn(text), email: 'nobody@example.com' };
+        const { status } = await stranger.post('/dashboard/reset-password', typed, from('198.51.100.2'));
+        expect(status).to.equal(count < 2 ? 200 : 429);
+      }
+    });
+  });
+
+  it('sends no mail to one mailbox beyond its limit by changing tags and networks', async () => {
+    const [name, domain] = newEmail().split('@');
+    const answers = [];
+    for (let n = 0; n < 8; n += 1)
+      answers.push(await client(context).ask({ email: `${name}+${n}@${domain}`, url: `https://example.com/${n}` }));
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 429, 429, 429, 429, 429]);
+    const { email } = await addPerson(context, (await context.organisation()).id);
+    const reset = createClient(context.url);
+    for (let n = 0; n < 5; n += 1) {
+      const { text } = await reset.get('/dashboard/reset-password');
+      await reset.post('/dashboard/reset-password', { _csrf: tokenIn(text), email }, from(`203.0.${n}.1`));
+    }
+    expect(await context.db.collection('outbox').countDocuments({ to: email })).to.equal(3);
+  });
+
+  it('gets no more than 10 invitations an hour, whatever the tag and the organisation', async () => {
+    const [name, domain] = newEmail().split('@');
+    const statuses = [];
+    for (let n = 0; n < 2; n += 1) {
+      const owner = await signedIn(context);
+      const members = '/dashboard/settings/members';
+      for (let one = 0; one < 6; one += 1) {
+        const fields = { email: `${name}+${n}-${one}@${domain}`, role: 'viewer' };
+        statuses.push((await owner.client.submit(`${members}/invitations`, fields, members)).status);
+      }
+    }
+    expect(statuses).to.deep.equal([...Array.from({ length: 10 }, () => 303), 429, 429]);
+  });
+
+  it('cannot use up the mails of a domain or of the installation beyond their limits', async () => {
+    const small = await context.replica({ publicScans: { ...PUBLIC_SCANS, maxLive: 1000, perDomainAndHour: 3, perHour: 5 } });
+    const to = async (domain: string) => {
+      const { status, headers } = await client(small).ask({ email: newEmail().replace(/@.*/, `@${domain}`) });
+      return [status, /"([\w-]+)";r=0/.exec(headers.get('ratelimit') ?? '')?.[1]];
+    };
+    await context.db.collection('limits').deleteMany({});
+    for (let n = 0; n < 3; n += 1) expect((await to(n === 1 ? 'ONE.example' : 'one.example'))[0]).to.equal(200);
+    expect(await to('one.example')).to.deep.equal([429, 'public-domain']);
+    expect((await to('two.example'))[0]).to.equal(200);
+    expect((await to('three.example'))[0]).to.equal(200);
+    expect(await to('four.example')).to.deep.equal([429, 'public-all']);
+    await context.db.collection('limits').deleteMany({});
+  });
+});
+
+// ASVS 3.5.1 and 3.5.3: cross-origin requests to sensitive functions are refused.
+describe('a form of another site', () => {
+  let context: ApiContext;
+  before(async () => {
+    context = await startContext({ publicScans: PUBLIC_SCANS, mail: true });
+  });
+  after(() => context?.close());
+  const OTHER = { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' };
+  const fields = { url: 'https://example.com/', email: 'ada@example.com', password: 'x' };
+
+  for (const path of [
+    '/scan-request',
+    '/fr/scan-request',
+    '/dashboard/sign-in',
+    '/dashboard/sign-out',
+    '/dashboard/reset-password',
+    `/dashboard/reset-password/${'a'.repeat(43)}`,
+    `/dashboard/invitation/${'a'.repeat(43)}`,
+    '/dashboard/account/name',
+  ])
+    it(`is refused by ${path} without a look-up`, async () => {
+      context.commands.length = 0;
+      const page = await createClient(context.url).post(path, fields, OTHER);
+      expect(page.status).to.equal(403);
+      expect(context.commands).to.deep.equal([]);
+      const json = await createClient(context.url).post(path, fields, { ...OTHER, Accept: 'application/json' });
+      expect(JSON.parse(json.text)).to.have.property('detail', 'cross_site_request');
+    });
+
+  it('is refused over REST, and one of this site, an old browser or a program is not', async () => {
+    const visitor = client(context);
+    for (const [site, status] of [
+      ['cross-site', 403],
+      ['same-origin', 200],
+      ['same-site', 200],
+      ['none', 200],
+    ] as const) {
+      const body = { url: 'https://example.com/', email: newEmail() };
+      const answer = await visitor.post({ body, headers: { 'Sec-Fetch-Site': site } });
+      expect(answer.status, site).to.equal(status);
+      if (status === 403) expect(answer.body.detail).to.equal('cross_site_request');
+    }
+    tokenOf(await visitor.ask());
+  });
+
+  it('says so on its page, in the language of the page', async () => {
+    const { text } = await createClient(context.url).post('/de/scan-request', fields, OTHER);
+    expect(text).to.include('Dieses Formular kam von einer anderen Website');
+  });
+
+  it('may be the one-click form of a mail program, which has the token of the mail', async () => {
+    const one = await context.stores.suppressions.tokenFor('ada@example.com', 'en');
+    const { status } = await createClient(context.url).post(`/unsubscribe/${one}`, { 'List-Unsubscribe': 'One-Click' }, OTHER);
+    expect(status).to.equal(200);
+  });
+});
+
+// ASVS 6.3.1: anti-automation of sign-in, without locking out the owners of accounts.
+describe('wrong passwords from one network', () => {
+  let context: ApiContext;
+  let provider: TestProvider;
+  before(async () => {
+    provider = await startProvider('https://curbcut.example/dashboard/sign-in/oidc/callback');
+    const { issuer, clientId, clientSecret } = provider;
+    const size = { limit: 5, windowSeconds: 900 };
+    context = await startContext({
+      ...BEHIND_PROXY,
+      networkLimits: { 'sign-in-address': size, 'sign-in-provider': { limit: 8, windowSeconds: 900 } },
+      identityProvider: { issuer, clientId, clientSecret, name: 'Acme', localPasswords: true },
+    });
+  });
+  afterEach(() => context.faults.clear());
+  after(async () => {
+    await context?.close();
+    await provider?.close();
+  });
+  const attempt = async (email: string, password: string, address: string) => {
+    const browser = createClient(context.url);
+    const { text } = await browser.get('/dashboard/sign-in', from(address));
+    return (await browser.post('/dashboard/sign-in', { _csrf: tokenIn(text), email, password }, from(address))).status;
+  };
+
+  it('stop other accounts from that network, but not those that know it, and not sign-in at the identity provider', async () => {
+    const here = '192.0.2.7';
+    const { id } = await context.organisation();
+    const [regular, newcomer] = [await addPerson(context, id), await addPerson(context, id)];
+    expect(await attempt(regular.email, PASSWORD, here)).to.equal(303);
+    context.faults.set('users.verify', (real, email, password) => (password === 'wrong' ? Promise.resolve(null) : real(email, password)));
+    const spread = [];
+    for (let n = 0; n < 8; n += 1) spread.push(await attempt(`nobody-${n}@example.com`, 'wrong', here));
+    expect(spread.filter((status) => status === 429)).to.not.have.length(0);
+    expect(await attempt(newcomer.email, PASSWORD, here), 'a network that the account does not know').to.equal(429);
+    expect(await attempt(newcomer.email, PASSWORD, '192.0.2.200'), 'another address of the /24').to.equal(303);
+    for (let n = 0; n < 3; n += 1) expect(await attempt(regular.email, PASSWORD, here), 'a known network').to.equal(303);
+    const start = await createClient(context.url).get('/dashboard/sign-in/oidc', from(here));
+    expect(start.headers.get('location')).to.match(new RegExp(`^${provider.issuer}`));
+  });
+
+  it('do not lock sign-in by password if someone starts sign-ins at the identity provider', async () => {
+    const here = '192.0.2.8';
+    const { email } = await addPerson(context, (await context.organisation()).id);
+    const stranger = createClient(context.url);
+    const locations = [];
+    for (let n = 0; n < 10; n += 1) locations.push((await stranger.get('/dashboard/sign-in/oidc', from(here))).headers.get('location'));
+    expect(locations.filter((one) => one!.startsWith(provider.issuer))).to.have.length(8);
+    expect(locations.at(-1)).to.equal('/dashboard/sign-in?problem=too_many');
+    expect(await attempt(email, PASSWORD, here)).to.equal(303);
+    const callbacks = await stranger.get('/dashboard/sign-in/oidc/callback?state=x&code=y', from(here));
+    expect(callbacks.status, 'the callback is counted too').to.equal(429);
+  });
+
+  it('wait for a place of their own: a /48 takes two, and people of known networks none of them', async () => {
+    const person = await addPerson(context, (await context.organisation()).id);
+    expect(await attempt(person.email, PASSWORD, '203.0.113.5')).to.equal(303);
+    const [checked, ends]: [string[], (() => void)[]] = [[], []];
+    context.faults.set('users.verify', (real, email, password) => {
+      checked.push(String(email));
+      return password === 'wrong' ? new Promise((resolve) => ends.push(() => resolve(null))) : real(email, password);
+    });
+    const flood = Array.from({ length: 12 }, (_, n) => attempt(`x${n}@example.com`, 'wrong', `2001:db8:77:${n.toString(16)}00::1`));
+    const refused = await Promise.race([Promise.all(flood), new Promise<null>((resolve) => setTimeout(resolve, 1500, null))]);
+    expect(refused, 'some wait').to.equal(null);
+    expect(checked, 'one at once').to.have.length(1);
+    const other = attempt('other@example.com', 'wrong', '2001:db8:78::1');
+    expect(await attempt(person.email, PASSWORD, '203.0.113.5'), 'a known network').to.equal(303);
+    // Each check that ends lets the next one start.
+    let done = false;
+    const all = Promise.all([...flood, other]).finally(() => (done = true));
+    while (!done) {
+      ends.shift()?.();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    const statuses = await all;
+    expect(
+      statuses.filter((status) => status === 422),
+      'two of the /48, and the other network',
+    ).to.have.length(3);
+    expect(statuses.filter((status) => status === 503)).to.have.length(10);
+  });
+});
+
+describe('X-Forwarded-For', () => {
+  const WARNING = /^X-Forwarded-For from an address that TRUSTED_PROXIES does not have/;
+
+  it('of a peer that is no trusted proxy is logged once, with the peer', async () => {
+    const context = await startContext({ trustedProxies: ['10.0.0.0/8'] });
+    try {
+      const warnings = () => context.log.filter(({ level, message }) => level === 'warn' && WARNING.test(message));
+      await context.request('GET', '/healthz');
+      expect(warnings()).to.deep.equal([]);
+      for (let n = 0; n < 3; n += 1) await context.request('GET', '/healthz', { headers: from('192.0.2.1') });
+      expect(warnings().map(({ fields }) => fields)).to.deep.equal([{ peer: '127.0.0.1' }]);
+    } finally {
+      await context.close();
+    }
+  });
+
+  it('of a trusted proxy is not logged, and may have ports, also of the proxies', async () => {
+    const context = await startContext({
+      trustedProxies: ['127.0.0.0/8', '10.0.0.0/8'],
+      networkLimits: { links: { limit: 1, windowSeconds: 600 } },
+    });
+    try {
+      const stranger = createClient(context.url);
+      const open = async (address: string) => (await stranger.get(`/scan/${token()}`, from(address))).status;
+      expect(await open('192.0.2.1:1, 10.1.2.3:4711')).to.equal(404);
+      expect(await open('192.0.2.1:2, 10.1.2.3:4712')).to.equal(429);
+      expect(await open('198.51.100.1, 192.0.2.1:3, ::ffff:10.1.2.3'), 'an address that the client claims').to.equal(429);
+      expect(await open('192.0.2.1, 198.51.100.1, 10.1.2.3')).to.equal(404);
+      expect(context.log.filter(({ message }) => WARNING.test(message))).to.deep.equal([]);
+    } finally {
+      await context.close();
+    }
+  });
+});
+
+describe('unknown keys', () => {
+  it('of many networks are looked up together, and a valid key and session that are new here are accepted meanwhile', async () => {
+    const context = await startContext(BEHIND_PROXY);
+    try {
+      const { id, key } = await context.organisation();
+      const { client: person } = await signedIn(context, { organisation: id });
+      const fresh = await issueKey(context.stores.keys, id);
+      const other = await context.replica();
+      const began = performance.now();
+      const ask = (one: string, address: string) => other.request('GET', '/v1/billing/credits', { key: one, headers: from(address) });
+      const flood = Array.from({ length: 600 }, (_, n) => ask(makeKey(randomBytes), `198.51.${n >> 8}.${n & 255}`));
+      for (const one of [key, fresh.secret]) expect((await ask(one, '198.51.0.1')).status).to.equal(200);
+      const browser = createClient(other.url);
+      browser.cookies.set(SESSION, person.cookies.get(SESSION)!);
+      expect((await browser.get('/dashboard/account', from('198.51.0.1'))).status).to.equal(200);
+      expect(new Set((await Promise.all(flood)).map(({ status }) => status))).to.deep.equal(new Set([401]));
+      // One command per 50 ms at most, however slow the machine is.
+      const most = 4 + Math.ceil((performance.now() - began) / 50);
+      expect(other.commands.filter((command) => command === 'aggregate keys').length).to.be.at.most(most);
+    } finally {
+      await context.close();
+    }
+  });
+});

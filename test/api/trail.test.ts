@@ -1,0 +1,161 @@
+/** The trail of sign-ins and of uses of keys: what owners see, and what the person is mailed. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { issueKey } from '../support/issue-key.ts';
+import { createClient, type Client } from './client.ts';
+import { startContext, type ApiContext } from './context.ts';
+import { addPerson, PASSWORD, signedIn, type Person } from './people.ts';
+
+const PATH = '/dashboard/settings/audit-log';
+const FIREFOX = { 'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
+
+describe('the trail', () => {
+  let context: ApiContext;
+  before(async () => {
+    context = await startContext({ trustedProxies: ['127.0.0.1', '::1'], mail: true });
+  });
+  after(() => context?.close());
+  afterEach(() => context.faults.clear());
+
+  /** Sends a form of sign-in from a network. */
+  async function signIn(email: string, password: string, address: string): Promise<{ status: number; client: Client }> {
+    const client = createClient(context.url);
+    const page = await client.get('/dashboard/sign-in');
+    const [, token = ''] = /name="_csrf" value="([^"]+)"/.exec(page.text) ?? [];
+    const headers = { 'X-Forwarded-For': address, ...FIREFOX };
+    const { status } = await client.post('/dashboard/sign-in', { _csrf: token, email, password }, headers);
+    return { status, client };
+  }
+  const entriesOf = async (organisation: string, action: string) => {
+    await Promise.all([context.stores.keys.flush(), context.stores.signInFailures.flush()]);
+    return (await context.stores.organisations.audit(organisation, 100)).filter((entry) => entry.action === action);
+  };
+  const mailsTo = (email: string) =>
+    context.db.collection('outbox').find({ kind: 'account_notice', to: email }).sort({ createdAt: 1 }).toArray() as unknown as Promise<
+      { data: { event: string; network: string; browser: string; url: string } }[]
+    >;
+  const person = async (): Promise<Person> => addPerson(context, (await context.organisation()).id);
+
+  // ASVS 16.3.1: successful and unsuccessful authentication is logged.
+  it('has each sign-in with its way, browser and network, once', async () => {
+    const { email, organisation } = await person();
+    expect((await signIn(email, PASSWORD, '203.0.113.77')).status).to.equal(303);
+    const [entry, ...others] = await entriesOf(organisation, 'user.sign-in');
+    expect(others).to.deep.equal([]);
+    expect(entry).to.deep.include({ actor: email, subject: 'password, Firefox on Linux', networks: ['203.0.113.0/24'] });
+  });
+
+  it('has failed sign-ins of an account together, and nothing of addresses without an account', async () => {
+    const { email, organisation } = await person();
+    const before = await context.db.collection('audit').countDocuments();
+    for (const address of ['203.0.113.1', '203.0.113.2', '2001:db8::1']) {
+      expect((await signIn(email, 'wrong', address)).status).to.equal(422);
+      expect((await signIn(`${randomUUID()}@nobody.example`, 'wrong', address)).status).to.equal(422);
+    }
+    const [entry, ...others] = await entriesOf(organisation, 'user.sign-in-failed');
+    expect(others).to.deep.equal([]);
+    expect(entry).to.deep.include({ actor: email, count: 3 });
+    expect(entry!.networks).to.have.members(['203.0.113.0/24', '2001:db8:0:0::/64']);
+    expect(await context.db.collection('audit').countDocuments()).to.equal(before + 1);
+  });
+
+  it('has a wrong current password in the form that changes it', async () => {
+    const { client, email, organisation } = await signedIn(context);
+    const answer = await client.submit(
+      '/dashboard/account/password',
+      { password: 'wrong', 'new-password': 'eleven green tractors' },
+      '/dashboard/account',
+    );
+    expect(answer.status).to.equal(422);
+    expect(await entriesOf(organisation, 'user.sign-in-failed')).to.have.lengthOf(1);
+    expect(await mailsTo(email)).to.deep.equal([]);
+  });
+
+  // ASVS 6.3.5: people are told of sign-ins from a place that they did not use before.
+  it('mails the owner of an account at the first sign-in from each new network, and not at the first of all', async () => {
+    const { email, organisation } = await person();
+    await signIn(email, PASSWORD, '203.0.113.1');
+    expect(await mailsTo(email)).to.deep.equal([]);
+    for (const address of ['203.0.113.200', '198.51.100.7', '198.51.100.8', '203.0.113.1']) await signIn(email, PASSWORD, address);
+    const [mail, ...others] = await mailsTo(email);
+    expect(others).to.deep.equal([]);
+    expect(mail!.data).to.deep.include({ event: 'sign_in', network: '198.51.100.0/24', browser: 'Firefox on Linux' });
+    expect(mail!.data.url).to.match(/\/dashboard\/account$/);
+    expect(await entriesOf(organisation, 'user.new-network')).to.have.lengthOf(2);
+    expect(await entriesOf(organisation, 'user.sign-in')).to.have.lengthOf(5);
+  });
+
+  // ASVS 6.3.7: people are told of changes of what they sign in with.
+  it('mails the owner of an account after a new password', async () => {
+    const { client, email, organisation } = await signedIn(context);
+    const password = 'eleven green tractors';
+    const fields = { password: PASSWORD, 'new-password': password };
+    expect((await client.submit('/dashboard/account/password', fields, '/dashboard/account')).status).to.equal(303);
+    expect((await mailsTo(email)).map(({ data }) => data.event)).to.deep.equal(['password']);
+    const [entry] = await entriesOf(organisation, 'user.password');
+    expect(entry!.networks).to.have.lengthOf(1);
+  });
+
+  it('sends no mail if mail is not configured, and lets people in', async () => {
+    const silent = await context.replica({ trustedProxies: ['127.0.0.1'], mail: false });
+    const { email } = await person();
+    for (let time = 0; time < 2; time += 1) await createClient(silent.url).signIn(email, PASSWORD);
+    expect(await mailsTo(email)).to.deep.equal([]);
+  });
+
+  it('lets people in if the audit log or the outbox is unavailable, and logs what was lost', async () => {
+    const { email } = await person();
+    await signIn(email, PASSWORD, '203.0.113.1');
+    const down = () => Promise.reject(new Error('unavailable'));
+    context.faults.set('outbox.enqueue', down);
+    expect((await signIn(email, PASSWORD, '198.51.100.1')).status).to.equal(303);
+    context.faults.set('organisations.record', down);
+    expect((await signIn(email, PASSWORD, '198.51.100.1')).status).to.equal(303);
+    for (const message of ['account notice not mailed', 'audit entry lost'])
+      expect(
+        context.log.some((line) => line.message === message),
+        message,
+      ).to.equal(true);
+  });
+
+  it('has the networks from which a key is used first', async () => {
+    const { id } = await context.organisation();
+    const { key, secret } = await issueKey(context.stores.keys, id);
+    const get = (address: string) =>
+      context.request('GET', '/v1/billing/credits', { key: secret, headers: { 'X-Forwarded-For': address } });
+    for (const address of ['203.0.113.1', '203.0.113.2', '198.51.100.1']) expect((await get(address)).status).to.equal(200);
+    const [entry, ...others] = await entriesOf(id, 'key.new-network');
+    expect(others).to.deep.equal([]);
+    expect(entry).to.include({ actor: `key:${key.id}`, subject: key.id });
+    expect(entry!.networks).to.have.members(['203.0.113.0/24', '198.51.100.0/24']);
+  });
+
+  it('is shown to owners, and filtered by kind and action', async () => {
+    const owner = await signedIn(context);
+    const { organisation, client } = owner;
+    await signIn(owner.email, 'wrong', '203.0.113.1');
+    await signIn(owner.email, 'wrong', '203.0.113.1');
+    await entriesOf(organisation, '');
+    await issueKey(context.stores.keys, organisation);
+    await context.stores.organisations.record({
+      organisation,
+      actor: owner.email,
+      action: 'user.role',
+      subject: 'ben@people.example: viewer',
+    });
+    const texts = async (query: string) => (await client.get(`${PATH}${query}`)).text.replace(/\s+/g, ' ');
+    const all = await texts('');
+    for (const text of ['Signed in', 'Sign-in failed', 'Role changed', '203.0.113.0/24', '2 times, the last one on'])
+      expect(all).to.include(`>${text}`);
+    const changes = await texts('?kind=changes');
+    expect(changes).to.include('<td>Role changed').and.not.include('<td>Signed in').and.not.include('203.0.113.0/24');
+    const security = await texts('?kind=security');
+    expect(security).to.include('<td>Signed in').and.not.include('<td>Role changed');
+    expect(await texts('?kind=security&action=user.sign-in-failed'))
+      .to.include('<td>Sign-in failed')
+      .and.not.include('<td>Signed in');
+    expect(await texts('?kind=nonsense&action=nonsense'), 'ignored').to.include('<td>Role changed');
+    const member = await signedIn(context, { organisation, role: 'member' });
+    expect((await member.client.get(PATH)).status).to.equal(403);
+  });
+});

@@ -1,0 +1,83 @@
+/** Who created API keys, and the end of the keys of a person. */
+import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
+import { keyCreator, type KeyCreator } from '../../core/accounts.ts';
+import { createKeys, type ApiKey } from '../../stores/accounts/keys.ts';
+import { createOrganisations } from '../../stores/accounts/organisations.ts';
+import { issueKey } from '../support/issue-key.ts';
+import { openDatabase, type TestDatabase } from './database.ts';
+
+const ANN: KeyCreator = { createdBy: 'ann@example.com', rootCreator: 'ann@example.com' };
+const BEN: KeyCreator = { createdBy: 'ben@example.com', rootCreator: 'ben@example.com' };
+
+describe('creators of API keys', () => {
+  let database: TestDatabase;
+  let organisation = '';
+  let now = new Date('2026-11-01T12:00:00Z');
+  const keys = () => createKeys(database.db, { now: () => now });
+  const names = (list: readonly ApiKey[]) => list.map(({ name }) => name).toSorted();
+  /** The creator of the keys that a key creates. */
+  const by = ({ id: keyId, scopes, expiresAt, rootCreator }: ApiKey) => keyCreator({ kind: 'key', keyId, scopes, expiresAt, rootCreator });
+
+  before(async () => (database = await openDatabase()));
+  after(() => database?.close());
+  beforeEach(async () => {
+    organisation = `org-${randomUUID().slice(0, 8)}`;
+    await createOrganisations(database.db).add({ id: organisation, displayName: 'x', plan: 'team', namespaces: [] });
+  });
+
+  it('are stored, and found again', async () => {
+    const { key } = await issueKey(keys(), organisation, { creator: ANN });
+    const child = await issueKey(keys(), organisation, { creator: by(key) });
+    expect((await keys().find(organisation, key.id))?.createdBy).to.equal('ann@example.com');
+    expect(await keys().find(organisation, child.key.id)).to.deep.include({ createdBy: `key:${key.id}`, rootCreator: 'ann@example.com' });
+    expect((await keys().recognise(child.secret))?.key.rootCreator).to.equal('ann@example.com');
+  });
+
+  it('find the live keys of a person, with those that these keys created, in one organisation', async () => {
+    const { key } = await issueKey(keys(), organisation, { name: 'own', creator: ANN });
+    const child = await issueKey(keys(), organisation, { name: 'child', creator: by(key) });
+    await issueKey(keys(), organisation, { name: 'grandchild', creator: by(child.key) });
+    await issueKey(keys(), organisation, { name: 'expired', creator: ANN, expiresAt: new Date(now.getTime() + 1) });
+    await issueKey(keys(), organisation, { name: 'of ben', creator: BEN });
+    await issueKey(keys(), 'acme', { name: 'elsewhere', creator: ANN });
+    now = new Date(now.getTime() + 1);
+    // A revoked key of the chain hides nothing behind it.
+    await keys().revoke(organisation, child.key.id);
+    expect(names(await keys().createdBy(organisation, 'ann@example.com'))).to.deep.equal(['grandchild', 'own']);
+  });
+
+  // ASVS 7.4.2: when an account is disabled or deleted, its sessions end; here also what the person left behind.
+  it('revoke the keys of a person on every replica, and no others', async () => {
+    const own = await issueKey(keys(), organisation, { name: 'own', creator: ANN });
+    const child = await issueKey(keys(), organisation, { name: 'child', creator: by(own.key) });
+    const bens = await issueKey(keys(), organisation, { name: 'of ben', creator: BEN });
+    const elsewhere = `org-${randomUUID().slice(0, 8)}`;
+    await issueKey(keys(), elsewhere, { name: 'elsewhere', creator: ANN });
+    const other = createKeys(database.another(), { now: () => now });
+    expect(names(await keys().revokeCreatedBy(organisation, 'ann@example.com'))).to.deep.equal(['child', 'own']);
+    const recognised = await other.recogniseAll([own.secret, child.secret, bens.secret]);
+    expect([...recognised.keys()]).to.deep.equal([bens.secret]);
+    expect(await keys().createdBy(elsewhere, 'ann@example.com')).to.have.lengthOf(1);
+    expect(await keys().revokeCreatedBy(organisation, 'ann@example.com'), 'again').to.deep.equal([]);
+  });
+
+  it('leave no key, also if a key of the person creates others meanwhile', async () => {
+    const own = await issueKey(keys(), organisation, { creator: ANN });
+    const other = createKeys(database.another(), { now: () => now });
+    /** Creates keys until the key is revoked, as a request with it does. */
+    async function create(): Promise<void> {
+      for (;;) {
+        const holder = await other.recognise(own.secret);
+        if (holder === null) return;
+        await issueKey(other, organisation, { creator: by(holder.key) });
+      }
+    }
+    const creations = Promise.all([create(), create(), create()]);
+    await keys().revokeCreatedBy(organisation, 'ann@example.com');
+    await creations;
+    // Stored after the last look. The requests that stored them revoke them (`api/key-management.ts`).
+    const late = await keys().createdBy(organisation, 'ann@example.com');
+    expect(late.length, 'at most one for each request that was under way').to.be.below(4);
+  });
+});
