@@ -82,7 +82,7 @@ describe('the dashboard during an outage', () => {
     expect(text).to.include('The mail could not be queued, so the invitation was withdrawn.').and.include('value="ann@people.example"');
     expect(text).to.not.match(/\/dashboard\/invitation\/[\w-]{43}/);
     expect(await context.stores.invitations.list(organisation)).to.deep.equal([]);
-    expect(await context.stores.organisations.audit(organisation, 1)).to.deep.equal([]);
+    expect(await context.stores.organisations.auditPage(organisation, { kind: 'changes', limit: 1 })).to.deep.equal([]);
     expect(context.log.find(({ message }) => message === 'invitation not mailed')?.fields).to.include({ organisation });
   });
 
