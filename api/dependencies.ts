@@ -12,6 +12,9 @@ import type { Outbox } from '../stores/mail/outbox.ts';
 import type { Invitations } from '../stores/accounts/invitations.ts';
 import type { OidcFlows } from '../stores/accounts/oidc-flows.ts';
 import type { PasswordResets } from '../stores/accounts/password-resets.ts';
+import type { PasskeyChallenges } from '../stores/accounts/passkey-challenges.ts';
+import type { PendingSignIns } from '../stores/accounts/pending-sign-ins.ts';
+import type { SecondFactors } from '../stores/accounts/second-factors.ts';
 import type { SignInFailures } from '../stores/accounts/sign-in-failures.ts';
 import type { Sessions } from '../stores/accounts/sessions.ts';
 import type { Members } from '../stores/accounts/members.ts';
@@ -33,7 +36,7 @@ import type { Metrics } from './metrics.ts';
 
 /** The methods of each store that requests need. */
 export interface ApiStores {
-  organisations: Pick<Organisations, 'record' | 'auditPage' | 'find'>;
+  organisations: Pick<Organisations, 'record' | 'auditPage' | 'find' | 'setRequireSecondFactor'>;
   users: Pick<
     Users,
     | 'verify'
@@ -47,6 +50,7 @@ export interface ApiStores {
     | 'findByIdentity'
     | 'link'
     | 'reclaim'
+    | 'verifyAddress'
   >;
   members: Members;
   sessions: Sessions;
@@ -54,6 +58,9 @@ export interface ApiStores {
   invitations: Invitations;
   passwordResets: PasswordResets;
   oidcFlows: OidcFlows;
+  secondFactors: SecondFactors;
+  passkeyChallenges: PasskeyChallenges;
+  pendingSignIns: PendingSignIns;
   outbox: Pick<Outbox, 'enqueue'>;
   keys: Pick<
     Keys,

@@ -17,6 +17,10 @@ interface ErrorEntry {
 export const ERRORS = {
   invalid_api_key: { status: 401, message: 'Send a live API key in the X-API-Key header.' },
   account_blocked: { status: 403, message: 'This account is blocked; ask the operator of this service to unblock it.' },
+  second_factor_required: {
+    status: 403,
+    message: 'The organisation requires a second factor; set one up at /dashboard/account/second-factor, or sign in with it.',
+  },
   session_required: { status: 401, message: 'The session has ended; sign in again.' },
   permission_denied: { status: 403, message: 'The key or the user lacks the permission for this; ask an owner of the organisation.' },
   invalid_csrf_token: {

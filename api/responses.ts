@@ -188,6 +188,8 @@ export const KEYED: readonly ErrorCode[] = [
   'internal_error',
 ];
 
+/** Errors of every route that also accepts the session of a user. */
+export const WITH_SESSION: readonly ErrorCode[] = [...KEYED, 'second_factor_required'];
 /** The header of a POST that can be repeated. @param meaning what a repeated request gets */
 export const idempotencyKeyHeader = (meaning: string) =>
   Type.Object({

@@ -9,6 +9,7 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'organisation.unblock': 'Organisation unblocked',
   'organisation.delete': 'Organisation deleted',
   'organisation.restore': 'Organisation restored',
+  'organisation.second-factor': 'Second factor required or optional',
   'organisation.hand-over': 'Writer changed',
   'user.add': 'Member added',
   'user.invite': 'Member invited',

@@ -160,6 +160,10 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['invitations', { email: 1, createdAt: -1, _id: -1 }, {}],
   ['invitations', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['oidcFlows', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  // Sparse, because accounts without passkeys do not have the field.
+  ['secondFactors', { 'passkeys.id': 1 }, { unique: true, sparse: true }],
+  ['pendingSignIns', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  ['passkeyChallenges', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['passwordResets', { hash: 1 }, {}],
   ['passwordResets', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['sessions', { email: 1, lastSeenAt: -1, _id: 1 }, {}],

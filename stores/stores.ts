@@ -18,6 +18,9 @@ import { createInvitations, type Invitations } from './accounts/invitations.ts';
 import { createMembers, type Members } from './accounts/members.ts';
 import { createOidcFlows, type OidcFlows } from './accounts/oidc-flows.ts';
 import { createPasswordResets, type PasswordResets } from './accounts/password-resets.ts';
+import { createPasskeyChallenges, type PasskeyChallenges } from './accounts/passkey-challenges.ts';
+import { createPendingSignIns, type PendingSignIns } from './accounts/pending-sign-ins.ts';
+import { createSecondFactors, type SecondFactors } from './accounts/second-factors.ts';
 import { createSignInFailures, type SignInFailures } from './accounts/sign-in-failures.ts';
 import { createSessions, type Sessions } from './accounts/sessions.ts';
 import { createUsers, type Users } from './accounts/users.ts';
@@ -37,6 +40,9 @@ export interface AllStores {
   invitations: Invitations;
   passwordResets: PasswordResets;
   oidcFlows: OidcFlows;
+  secondFactors: SecondFactors;
+  passkeyChallenges: PasskeyChallenges;
+  pendingSignIns: PendingSignIns;
   idempotency: Idempotency;
   queueStates: QueueStates;
   outbox: Outbox;
@@ -69,6 +75,9 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     invitations: createInvitations(db),
     passwordResets: createPasswordResets(db),
     oidcFlows: createOidcFlows(db),
+    secondFactors: createSecondFactors(db),
+    passkeyChallenges: createPasskeyChallenges(db),
+    pendingSignIns: createPendingSignIns(db),
     idempotency: createIdempotency(db),
     queueStates: createQueueStates(db),
     outbox: createOutbox(db),

@@ -21,7 +21,7 @@ export class CommandRefused extends Error {
 }
 
 export interface AdminContext {
-  stores: Pick<AllStores, 'organisations' | 'users' | 'members' | 'keys' | 'credits' | 'suppressions'>;
+  stores: Pick<AllStores, 'organisations' | 'users' | 'members' | 'keys' | 'credits' | 'suppressions' | 'secondFactors'>;
   /** Reads standard input to its end. */
   readInput(): Promise<string>;
   /** Returns an unguessable string for passwords and grant IDs. */

@@ -102,6 +102,7 @@ export const ORGANISATION: Record<string, Command> = {
             ['Plan', organisation.plan],
             ['State', stateOf(organisation)],
             ['Managed by', writerOf(organisation)],
+            ['Second factor', organisation.requireSecondFactor ? 'required' : 'optional'],
             ['Namespaces', listed(organisation.namespaces)],
             ['Credits', `${balance.balance} available, ${balance.held} held, ${balance.spent} spent, ${balance.granted} granted`],
             ['Keys', String(keys.length)],
@@ -145,6 +146,23 @@ export const ORGANISATION: Record<string, Command> = {
 
   block: blocking(true, 'rejects requests with its keys (403) until it is unblocked'),
   unblock: blocking(false, 'accepts requests with its keys again'),
+
+  'require-second-factor': {
+    usage: 'ID [--off]',
+    summary: 'lets people of the organisation only set up a second factor until they have one; with --off, makes it optional again',
+    options: { off: { type: 'boolean' } },
+    async run(given, context) {
+      const { id } = await findOrganisation(context, argument(given, 0, 'The ID'));
+      rejectExtra(given, 1);
+      const required = given.values.off !== true;
+      await context.stores.organisations.setRequireSecondFactor(id, required);
+      await record(context, id, 'organisation.second-factor', required ? 'required' : 'optional');
+      return {
+        data: { organisation: id, requireSecondFactor: required },
+        lines: [`${id}: a second factor is ${required ? 'required' : 'optional'}.`],
+      };
+    },
+  },
 
   namespaces: {
     usage: 'ID [NAMESPACE…] [--none]',

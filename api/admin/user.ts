@@ -131,6 +131,25 @@ export const USER: Record<string, Command> = {
     },
   },
 
+  'reset-second-factor': {
+    usage: 'EMAIL',
+    summary:
+      'removes the passkeys, the authenticator app and the recovery codes of a user who has lost them, and ends all sessions of the user',
+    async run(given, context) {
+      const email = argument(given, 0, 'The EMAIL');
+      rejectExtra(given, 1);
+      const { users, secondFactors } = context.stores;
+      const user = await users.find(email);
+      if (user === null) throw noUser(email);
+      const removed = await secondFactors.reset(user.email);
+      await users.endSessions(user.email);
+      if (removed)
+        for (const id of await organisationsOf(context, user.email)) await record(context, id, 'user.reset-second-factor', user.email);
+      const line = removed ? `${user.email} has no second factor any more.` : `${user.email} had no second factor.`;
+      return { data: { email: user.email, removed }, lines: [line] };
+    },
+  },
+
   remove: {
     usage: 'EMAIL [--organisation ID] [--last-owner]',
     summary:

@@ -15,8 +15,15 @@ import { schedulePages } from './schedules/routes.ts';
 import { createRecorder } from './record.ts';
 import { createTrail } from './trail.ts';
 import { auditPages } from './settings/audit-log.ts';
+import { confirmPages } from './second-factor/confirm.ts';
+import { createPasskeys, relyingPartyOf } from './second-factor/passkeys.ts';
+import { passkeySignIn } from './second-factor/passkey-sign-in.ts';
+import type { FactorDeps } from './second-factor/proof.ts';
+import { factorPages } from './second-factor/routes.ts';
+import { secondFactorSignIn } from './second-factor/sign-in.ts';
 import { memberKeyPages } from './settings/member-keys.ts';
 import { memberPages } from './settings/members.ts';
+import { securityPages } from './settings/security.ts';
 import { invitationRoutes } from './sign-in/invitation.ts';
 import { resetRoutes } from './sign-in/reset-password.ts';
 import { oidcRoutes } from './sign-in/oidc.ts';
@@ -48,7 +55,11 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
   const mails = mail ? createAccountMails({ outbox: deps.stores.outbox, clock, logger }) : null;
   const { organisations } = deps.stores;
   app.decorate('trail', createTrail({ organisations, failures: stores.signInFailures, mails, logger }));
-  await app.register(signInRoutes, { stores: deps.stores, anonymous: stores, ...deps.signIn });
+  const factors = factorDeps(app, stores, logger);
+  const passkeySignInOffered = deps.signIn.local && factors.passkeys.available;
+  await app.register(signInRoutes, { stores: deps.stores, anonymous: stores, passkeys: passkeySignInOffered, ...deps.signIn });
+  if (deps.signIn.local) await app.register(secondFactorSignIn, factors);
+  if (passkeySignInOffered) await app.register(passkeySignIn, factors);
   if (deps.identityProvider !== null) await app.register(oidcRoutes, { stores, logger, identityProvider: deps.identityProvider });
   await app.register(invitationRoutes, { stores, logger, ...deps.signIn });
   if (deps.signIn.local) await app.register(resetRoutes, { stores, logger, mail });
@@ -56,13 +67,20 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
   await app.register((scope) => signedInPages(scope, deps));
 }
 
+function factorDeps({ web }: FastifyInstance, stores: ApiStores, logger: Logger): FactorDeps {
+  return { stores, passkeys: createPasskeys(relyingPartyOf(web.publicBaseUrl), stores.passkeyChallenges), logger };
+}
+
 /** The pages of a user's own account, which need no organisation. They use only the stores of `ownStoresOf`. */
-async function ownPages(scope: FastifyInstance, { stores, logger, mail, signIn }: DashboardDeps): Promise<void> {
+async function ownPages(scope: FastifyInstance, { stores, clock, logger, mail, signIn }: DashboardDeps): Promise<void> {
   await scope.register(requireSession, { organisation: false });
   await scope.register(permissions);
   await scope.register(accountPages, { stores, local: signIn.local, mail, logger });
   await scope.register(organisationPages, { stores, logger });
   await scope.register(deletionPages, { stores, logger });
+  const factors = factorDeps(scope, stores, logger);
+  await scope.register(factorPages, { ...factors, local: signIn.local, clock });
+  await scope.register(confirmPages, { ...factors, provider: signIn.provider });
 }
 
 /**
@@ -73,6 +91,7 @@ async function signedInPages(scope: FastifyInstance, { stores, clock, logger, sc
   await scope.register(requireSession);
   await scope.register(permissions);
   const record = createRecorder({ organisations: stores.organisations, logger });
+  await scope.register(securityPages, { stores, clock, record });
   await scope.register(memberPages, { outbox: mail ? stores.outbox : null, rateLimits: stores.rateLimits, record, logger });
   await scope.register(memberKeyPages, { record });
   await scope.register(auditPages);

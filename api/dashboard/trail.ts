@@ -33,7 +33,7 @@ declare module 'fastify' {
   }
 }
 
-const METHODS: Readonly<Record<SignInMethod, string>> = { password: 'password', oidc: 'identity provider' };
+const METHODS: Readonly<Record<SignInMethod, string>> = { password: 'password', oidc: 'identity provider', passkey: 'passkey' };
 
 interface TrailDeps extends RecordDeps {
   failures: Pick<ApiStores['signInFailures'], 'add'>;

@@ -6,6 +6,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Caller } from '../../core/accounts.ts';
 import type { KeyHolder } from '../../stores/accounts/keys.ts';
+import { lacksFactor } from '../../stores/accounts/sessions.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { auditNetwork } from '../audit-network.ts';
@@ -51,6 +52,7 @@ const auth: FastifyPluginAsync<AuthDeps> = async (scope, { credentials, keys, se
       if (signedIn?.membership) {
         actAs(request, signedIn, signedIn.membership);
         if (signedIn.membership.organisation.blocked) throw new ApiError('account_blocked');
+        if (lacksFactor(signedIn)) throw new ApiError('second_factor_required');
         return checkCsrf(request);
       }
     }

@@ -13,7 +13,17 @@ import { nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../pagination.ts';
 import { EXAMPLES } from '../examples.ts';
-import { answer, emptyAnswer, growing, idempotencyKeyHeader, KEYED, keyOrSession, LIMITED, reference, refusals } from '../responses.ts';
+import {
+  answer,
+  emptyAnswer,
+  growing,
+  idempotencyKeyHeader,
+  keyOrSession,
+  LIMITED,
+  reference,
+  refusals,
+  WITH_SESSION,
+} from '../responses.ts';
 
 export const NewKey = Type.Object(
   {
@@ -93,7 +103,7 @@ const ISSUE_KEY = {
     201: answer('The new key.', reference(IssuedKey), [...LIMITED, 'Idempotent-Replayed'], { issued: EXAMPLES.issuedKey }),
     ...refusals(
       [
-        ...KEYED,
+        ...WITH_SESSION,
         'invalid_csrf_token',
         'too_many_keys',
         'idempotency_conflict',
@@ -114,7 +124,7 @@ const LIST_KEYS = {
   querystring: pageQuery({ status: Type.Optional(oneOf(KEY_STATUSES, { description: 'Only keys with this status.' })) }),
   response: {
     200: answer('The keys, newest first, without their secrets.', KeyList, LIMITED, { keys: EXAMPLES.keys }),
-    ...refusals(KEYED, { limited: true, validated: true }),
+    ...refusals(WITH_SESSION, { limited: true, validated: true }),
   },
 };
 
@@ -127,7 +137,7 @@ const REVOKE_KEY = {
   params: Type.Object({ key_id: Type.String({ format: 'uuid' }) }),
   response: {
     204: emptyAnswer('The key is revoked.', LIMITED),
-    ...refusals([...KEYED, 'invalid_csrf_token', 'key_not_found'], { limited: true, validated: true }),
+    ...refusals([...WITH_SESSION, 'invalid_csrf_token', 'key_not_found'], { limited: true, validated: true }),
   },
 };
 

@@ -11,7 +11,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { ErrorCode } from '../errors.ts';
 import { EXAMPLES } from '../examples.ts';
 import { formatLink, LINK_SECONDS, picturesLink, reportLink, type ReportObjects } from '../report-links.ts';
-import { answer, KEYED, keyOrSession, LIMITED, reference, refusals } from '../responses.ts';
+import { answer, keyOrSession, LIMITED, reference, refusals, WITH_SESSION } from '../responses.ts';
 import { ScanPath } from './scans.ts';
 
 export const ReportLink = Type.Object(
@@ -49,7 +49,10 @@ const routeOf = (operationId: string, summary: string, description: string | und
   params: ScanPath,
   response: {
     200: answer('A link that is valid for one hour.', reference(ReportLink), LIMITED, { link: EXAMPLES.reportLink }),
-    ...refusals([...new Set<ErrorCode>([...KEYED, 'report_not_found', ...codes, 'scan_not_complete'])], { limited: true, validated: true }),
+    ...refusals([...new Set<ErrorCode>([...WITH_SESSION, 'report_not_found', ...codes, 'scan_not_complete'])], {
+      limited: true,
+      validated: true,
+    }),
   },
 });
 

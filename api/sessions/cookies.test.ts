@@ -13,7 +13,12 @@ describe('cookieRules', () => {
   for (const address of local)
     it(`permits cookies without Secure and without a prefix at ${address}`, () => {
       const rules = cookieRules(address);
-      expect([rules.session, rules.form, rules.oidc]).to.deep.equal(['curbcut_session', 'curbcut_form', 'curbcut_oidc']);
+      expect([rules.session, rules.form, rules.oidc, rules.pending]).to.deep.equal([
+        'curbcut_session',
+        'curbcut_form',
+        'curbcut_oidc',
+        'curbcut_pending',
+      ]);
       expect(rules.usable).to.equal(true);
       expect(rules.options).to.deep.equal({ path: '/', httpOnly: true, sameSite: 'lax', secure: false });
     });
@@ -29,10 +34,11 @@ describe('cookieRules', () => {
   for (const [address, usable] of elsewhere)
     it(`requires Secure and the prefix of one host at ${address}, which browsers ${usable ? 'keep' : 'do not keep'}`, () => {
       const rules = cookieRules(address);
-      expect([rules.session, rules.form, rules.oidc]).to.deep.equal([
+      expect([rules.session, rules.form, rules.oidc, rules.pending]).to.deep.equal([
         '__Host-curbcut_session',
         '__Host-curbcut_form',
         '__Host-curbcut_oidc',
+        '__Host-curbcut_pending',
       ]);
       expect(rules.usable).to.equal(usable);
       // Browsers reject the prefix without Secure, without the path `/`, or with a Domain.

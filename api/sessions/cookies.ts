@@ -7,6 +7,8 @@ export interface CookieRules {
   form: string;
   /** Carries the sign-in at the identity provider. */
   oidc: string;
+  /** Carries a sign-in that waits for the second factor. */
+  pending: string;
   /** Whether browsers keep the cookies: they keep secure cookies only of https addresses. */
   usable: boolean;
   options: CookieSerializeOptions;
@@ -24,6 +26,7 @@ export function cookieRules(publicBaseUrl: string): CookieRules {
     session: `${prefix}curbcut_session`,
     form: `${prefix}curbcut_form`,
     oidc: `${prefix}curbcut_oidc`,
+    pending: `${prefix}curbcut_pending`,
     usable: local || protocol === 'https:',
     options: { path: '/', httpOnly: true, sameSite: 'lax', secure: !local },
   };

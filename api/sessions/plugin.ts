@@ -102,9 +102,15 @@ export function checkCsrf(request: FastifyRequest): void {
   if (!valid) throw new ApiError('invalid_csrf_token');
 }
 
-/** Gives the browser a new session. Its cookie lasts as long as the browser is open, at most until the session ends. */
+/**
+ * Gives the browser a new session. Its cookie lasts as long as the browser is open, at most until the session ends. Forms of
+ * this response belong to it.
+ */
 export function setSession(reply: FastifyReply, secret: string): void {
   const { sessionCookies: cookies } = reply.server;
+  const { session, viewer } = reply.request;
+  if (session !== null) session._csrf = csrfSecretOf(secret);
+  if (viewer !== null) viewer.csrfToken = reply.generateCsrf();
   reply.setCookie(cookies.session, secret, cookies.options);
   reply.clearCookie(cookies.form, cookies.options);
 }

@@ -3,7 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { permissionsOf, type Role } from '../../core/accounts.ts';
 import type { Organisation } from '../../core/organisation.ts';
-import type { SignedIn } from '../../stores/accounts/sessions.ts';
+import { lacksFactor, type SignedIn } from '../../stores/accounts/sessions.ts';
 import { ApiError } from '../errors.ts';
 import { annotate } from '../plugins/request-log.ts';
 import { wantsPage } from '../web/error-page.ts';
@@ -12,12 +12,17 @@ import { checkCsrf, csrfToken, isSafe } from './plugin.ts';
 import { ownPath, signInPath } from './own-path.ts';
 
 export interface RequireSessionOptions {
-  /** Whether the session must act for an organisation that is not blocked. Default: true. The pages of the account need none. */
+  /**
+   * Whether the session must act for an organisation that is not blocked, with the second factor that it requires. Default: true.
+   * The pages of the account need none.
+   */
   organisation?: boolean;
 }
 
 /** The page on which users choose an organisation. */
 export const ORGANISATIONS_PATH = '/dashboard/organisations';
+/** The page on which a person sets up a second factor. */
+export const FACTORS_PATH = '/dashboard/account/second-factor';
 
 const requireSession: FastifyPluginAsync<RequireSessionOptions> = async (scope, { organisation = true }) => {
   scope.addHook('onRequest', async (request, reply) => {
@@ -36,6 +41,9 @@ const requireSession: FastifyPluginAsync<RequireSessionOptions> = async (scope, 
     }
     actAs(request, signedIn, membership);
     if (membership.organisation.blocked) throw new ApiError('account_blocked');
+    if (!lacksFactor(signedIn)) return;
+    if (!isNavigation(request)) throw new ApiError('second_factor_required');
+    return reply.redirect(`${FACTORS_PATH}?required`, 303);
   });
   // After the body is parsed, because the token is a field of the form.
   scope.addHook('preValidation', async (request, reply) => {
@@ -50,12 +58,15 @@ const requireSession: FastifyPluginAsync<RequireSessionOptions> = async (scope, 
 };
 
 /** Sets what pages show of the user. */
-function view(request: FastifyRequest, reply: FastifyReply, { user, membership }: SignedIn): void {
+function view(request: FastifyRequest, reply: FastifyReply, signedIn: SignedIn): void {
+  const { user, membership } = signedIn;
+  // The navigation shows only pages that can be opened.
+  const closed = membership === null || membership.organisation.blocked || lacksFactor(signedIn);
   request.viewer = {
     email: user.email,
     organisation: membership?.organisation.id ?? null,
     organisationName: membership?.organisation.displayName ?? null,
-    permissions: membership === null || membership.organisation.blocked ? [] : permissionsOf(membership.role),
+    permissions: closed ? [] : permissionsOf(membership.role),
     csrfToken: csrfToken(request, reply),
   };
   annotate(request, { user: user.email });

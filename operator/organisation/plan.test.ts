@@ -28,6 +28,7 @@ function recordWith({ organisation = {}, ...more }: Omit<Partial<OrganisationRec
       displayName: 'acme',
       plan: 'team',
       blocked: false,
+      requireSecondFactor: false,
       namespaces: ['shop', 'web'],
       createdAt: NOW,
       managedBy: 'manifest',

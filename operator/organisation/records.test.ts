@@ -10,6 +10,7 @@ const organisation = (id: string, namespaces: string[] = []): AppliedOrganisatio
   displayName: id,
   plan: 'team',
   blocked: false,
+  requireSecondFactor: false,
   namespaces,
   createdAt: new Date(0),
   managedBy: 'manifest',

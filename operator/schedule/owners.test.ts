@@ -21,6 +21,7 @@ const acme = (blocked = false): Organisation => ({
   displayName: 'Acme',
   plan: 'test',
   blocked,
+  requireSecondFactor: false,
   namespaces: ['team'],
   createdAt: new Date(0),
   managedBy: 'admin',

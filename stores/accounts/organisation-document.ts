@@ -17,18 +17,21 @@ export interface ManifestVersion {
  * `namespaces` is absent instead of empty, because the unique index treats two empty arrays as duplicates. `managedBy` is
  * absent in organisations that are older than the field.
  */
-export type OrganisationDocument = Omit<Organisation, 'id' | 'namespaces' | 'managedBy' | 'deletedAt'> & {
+export type OrganisationDocument = Omit<Organisation, 'id' | 'namespaces' | 'managedBy' | 'deletedAt' | 'requireSecondFactor'> & {
   _id: string;
   namespaces?: string[];
   managedBy?: ManagedBy;
   deletedAt?: Date;
+  /** Absent: no. */
+  requireSecondFactor?: boolean;
   /** The version of the Organisation resource that was applied last. */
   manifest?: ManifestVersion;
 };
 
 export function toOrganisation(document: OrganisationDocument): Organisation {
-  const { _id, displayName, plan, blocked, namespaces = [], createdAt, managedBy = 'admin', deletedAt = null } = document;
-  return { id: _id, displayName, plan, blocked, namespaces, createdAt, managedBy, deletedAt };
+  const { _id, displayName, plan, blocked, requireSecondFactor = false, namespaces = [], createdAt } = document;
+  const { managedBy = 'admin', deletedAt = null } = document;
+  return { id: _id, displayName, plan, blocked, requireSecondFactor, namespaces, createdAt, managedBy, deletedAt };
 }
 
 /** @throws RangeError if the id is not a DNS label */

@@ -32,6 +32,8 @@ export interface Organisations extends AuditLog, ManifestWriter {
   findByNamespace(namespace: string): Promise<Organisation | null>;
   list(): Promise<Organisation[]>;
   setBlocked(id: string, blocked: boolean): Promise<ChangedOrganisation>;
+  /** Whoever the writer is: the manifest does not have this setting. @returns false if there is no such organisation */
+  setRequireSecondFactor(id: string, required: boolean): Promise<boolean>;
   /** Replaces the namespaces that are charged to an organisation. */
   setNamespaces(id: string, namespaces: string[]): Promise<ChangedNamespaces>;
   /** Makes a writer the only one. An organisation whose resource was deleted stays blocked. */
@@ -91,6 +93,10 @@ export function createOrganisations(db: Db, { now = () => new Date() }: { now?: 
     },
 
     setBlocked: (id, blocked) => change(id, { $set: { blocked } }),
+
+    async setRequireSecondFactor(id, requireSecondFactor) {
+      return (await organisations.updateOne({ _id: id }, { $set: { requireSecondFactor } })).matchedCount === 1;
+    },
 
     async setNamespaces(id, namespaces) {
       try {

@@ -1,9 +1,11 @@
 /** Requests for a new password: a link that works once, for one hour, and only while the password is the same. */
 import { randomUUID } from 'node:crypto';
-import type { Db, Filter } from 'mongodb';
+import type { Db, Filter, UpdateFilter } from 'mongodb';
+import { giveAccount } from './give-account.ts';
 import { newToken, replaceLink, tokenHash } from './one-time-links.ts';
 import { hashPassword } from './passwords.ts';
-import { toUser, type User, type UserDocument } from './user-document.ts';
+import { hasFactors } from './second-factors.ts';
+import { toUser, UNVERIFIED, type User, type UserDocument } from './user-document.ts';
 
 const VALID_MS = 3_600_000;
 
@@ -22,7 +24,8 @@ export interface PasswordResets {
   find(token: string): Promise<PasswordReset | null>;
   /**
    * Sets a new password, which ends the link and all sessions of the user in the same step. It also verifies the address,
-   * because the link came by mail. Of several simultaneous calls, one succeeds; if one fails, the link still works.
+   * because the link came by mail, unless it was not verified and the account has second factors:
+   * then a proof of a factor verifies it (`Users.verifyAddress`). Of several simultaneous calls, one succeeds; if one fails, the link still works.
    * @returns null if the link does not work
    */
   use(token: string, password: string): Promise<User | null>;
@@ -39,7 +42,7 @@ interface ResetDocument {
 }
 
 /** Matches the user of a generation. Users who are older than generations have none. */
-const ofGeneration = (_id: string, generation: string): Filter<UserDocument> => ({
+const ofGeneration = (_id: string, generation: string): Filter<UserDocument> & { _id: string } => ({
   _id,
   generation: generation === '' ? { $exists: false } : generation,
   password: { $exists: true },
@@ -81,11 +84,17 @@ export function createPasswordResets(db: Db, { now = () => new Date() }: { now?:
       if (document === null) return null;
       const { _id: email, generation, hash } = document;
       const verifiedAt = now();
-      const changed = await users.findOneAndUpdate(
-        ofGeneration(email, generation),
-        { $set: { password: hashed, generation: randomUUID(), verifiedAt }, $unset: { networks: '' } },
-        { returnDocument: 'after' },
-      );
+      const same = ofGeneration(email, generation);
+      const mine = { password: hashed, generation: randomUUID() };
+      const verified = { $set: { ...mine, verifiedAt }, $unset: { networks: '' as const } };
+      const unverified = { ...same, ...UNVERIFIED };
+      const change = (account: Filter<UserDocument>, to: UpdateFilter<UserDocument>) =>
+        users.findOneAndUpdate(account, to, { returnDocument: 'after' });
+      // Nobody knows whose the factors of an address are that was never verified. To remove them would let the mailbox replace them.
+      const first = (await hasFactors(db, email))
+        ? await change(unverified, { $set: mine, $unset: { networks: '' } })
+        : await giveAccount(db, unverified, verified);
+      const changed = first ?? (await change(same, verified));
       // The new generation has ended the link already; a failure here changes nothing for the user.
       if (changed !== null) await resets.deleteOne({ _id: email, hash }).catch(() => undefined);
       return changed && toUser(changed);

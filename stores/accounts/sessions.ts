@@ -9,6 +9,7 @@ import type { Organisation } from '../../core/organisation.ts';
 import type { Role } from '../../core/accounts.ts';
 import { createMemberships, MEMBERSHIPS, roleIn, type MembershipDocument } from './memberships.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
+import type { SecondFactor } from './second-factor-steps.ts';
 import { isConfirmed, toUser, type User, type UserDocument } from './user-document.ts';
 
 export const SESSION_IDLE_MS = 12 * 3_600_000;
@@ -25,13 +26,17 @@ export const isSessionSecret = (secret: string): boolean => SECRET.test(secret);
 export const SESSIONS_PER_USER = 20;
 const BROWSER_MAX = 200;
 
-export const SIGN_IN_METHODS = ['password', 'oidc'] as const;
+export const SIGN_IN_METHODS = ['password', 'oidc', 'passkey'] as const;
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
 export interface Session {
   id: string;
   email: string;
   method: SignInMethod;
+  /** What the user proved besides a password; null: nothing. */
+  secondFactor: SecondFactor | null;
+  /** When the user last proved who they are. A session that only continues an earlier one keeps the time. */
+  provedAt: Date;
   createdAt: Date;
   /** Accurate to the minute. */
   lastSeenAt: Date;
@@ -55,7 +60,18 @@ export interface SessionRequest {
   organisation?: string;
   /** The generation of the user when the password was checked. Default: the current one. */
   generation?: string;
+  /** What the user proved besides the password. Default: null. */
+  secondFactor?: SecondFactor | null;
+  /** When the user proved who they are. Default: now. */
+  provedAt?: Date;
 }
+
+/**
+ * Whether the organisation of the session requires a second factor that the session lacks. A sign-in by OpenID Connect has it:
+ * the provider decides what it asks for.
+ */
+export const lacksFactor = ({ session, membership }: Pick<SignedIn, 'session' | 'membership'>): boolean =>
+  membership !== null && membership.organisation.requireSecondFactor && session.method !== 'oidc' && session.secondFactor === null;
 
 export interface Sessions {
   /**
@@ -68,7 +84,7 @@ export interface Sessions {
   recognise(secret: string): Promise<SignedIn | null>;
   /** The same for several secrets, in one command. Returns those of sessions that have not ended, by secret. */
   recogniseAll(secrets: readonly string[]): Promise<Map<string, SignedIn>>;
-  /** Returns those of the sessions that have not ended, and act for an organisation that is not blocked. It does not extend them. */
+  /** Returns those of the sessions that have not ended, act for an organisation that is not blocked, and have the second factor that it requires. It does not extend them. */
   usable(ids: readonly string[]): Promise<Set<string>>;
   /** Returns the sessions of a user, the last used first. */
   list(email: string): Promise<Session[]>;
@@ -76,9 +92,13 @@ export interface Sessions {
   end(email: string, id: string): Promise<boolean>;
 }
 
-interface SessionDocument extends Omit<Session, 'id'> {
+interface SessionDocument extends Omit<Session, 'id' | 'secondFactor' | 'provedAt'> {
   /** SHA-256 of the secret. */
   _id: string;
+  /** Absent: none. */
+  secondFactor?: SecondFactor;
+  /** Absent in sessions that are older than the field. */
+  provedAt?: Date;
   /** Null: none. */
   organisation: string | null;
   generation: string;
@@ -90,10 +110,12 @@ type FoundSession = SessionDocument & { users: UserDocument[]; organisations: Or
 
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
-const toSession = ({ _id, email, method, createdAt, lastSeenAt, browser }: SessionDocument): Session => ({
+const toSession = ({ _id, email, method, secondFactor, provedAt, createdAt, lastSeenAt, browser }: SessionDocument): Session => ({
   id: _id,
   email,
   method,
+  secondFactor: secondFactor ?? null,
+  provedAt: provedAt ?? createdAt,
   createdAt,
   lastSeenAt,
   browser,
@@ -158,7 +180,7 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
   }
 
   return {
-    async start({ email, method, browser, organisation: wanted, generation }) {
+    async start({ email, method, browser, organisation: wanted, generation, secondFactor, provedAt }) {
       const user = await users.findOne({ _id: email });
       if (generation !== undefined && (user?.generation ?? '') !== generation) return null;
       const organisation = user === null ? undefined : await choose(user, wanted);
@@ -171,6 +193,8 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
         organisation,
         generation: user.generation ?? '',
         method,
+        ...(secondFactor != null && { secondFactor }),
+        provedAt: provedAt ?? at,
         createdAt: at,
         lastSeenAt: at,
         expiresAt: expiryOf(at, at),
@@ -196,7 +220,8 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
     async usable(ids) {
       const at = now();
       const signedIn = (await find(ids)).map((found) => signedInOf(found, at)).filter((one) => one !== null);
-      return new Set(signedIn.filter(({ membership }) => membership?.organisation.blocked === false).map(({ session }) => session.id));
+      const may = (one: SignedIn): boolean => one.membership?.organisation.blocked === false && !lacksFactor(one);
+      return new Set(signedIn.filter(may).map(({ session }) => session.id));
     },
 
     async list(email) {

@@ -5,6 +5,8 @@ import { DEFAULT_ROLE, type Role } from '../../core/accounts.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { createMemberships } from './memberships.ts';
 import { hashPassword, matchesPassword, UNMATCHABLE } from './passwords.ts';
+import { removeFactors } from './second-factors.ts';
+import { giveAccount } from './give-account.ts';
 import { identityKey, isVerified, toUser, UNVERIFIED, userIdOf, type Identity, type User, type UserDocument } from './user-document.ts';
 
 export type { Identity, Member, User } from './user-document.ts';
@@ -49,6 +51,8 @@ export interface Users {
    * password, and without the sessions of others. @returns null if the address was verified meanwhile
    */
   reclaim(email: string, replacement: { password: string; name: string | null }): Promise<User | null>;
+  /** Verifies the address of a user who has proved it by a mail, unless the user has another generation since. */
+  verifyAddress(email: string, generation: string): Promise<void>;
   /** Sets a new password, and ends the user's sessions. */
   resetPassword(email: string, password: string): Promise<boolean>;
   rename(email: string, name: string | null): Promise<boolean>;
@@ -85,6 +89,8 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
     if (existing === null || isVerified(existing)) return false;
     if ((await memberships.organisationsOf(existing._id, existing.organisation)).size > 0) return false;
     const same = { _id: existing._id, createdAt: existing.createdAt, ...UNVERIFIED };
+    // Also before: if the process dies after the replacement, the factors of the earlier account must not open the new one.
+    await removeFactors(db, existing._id);
     return (await users.replaceOne(same, document)).matchedCount === 1;
   }
 
@@ -102,6 +108,7 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
         ...(identity !== undefined && { identity: identityKey(identity) }),
       };
       if (!(await insert(document))) return { ok: false, reason: 'already_exists', email: document._id };
+      await removeFactors(db, document._id);
       if (organisation !== undefined) await memberships.add(organisation, document._id, role);
       return { ok: true, user: toUser(document) };
     },
@@ -122,11 +129,10 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       // An account that was linked before `verifiedAt` existed may still have the password of someone else.
       const first = { _id, $or: [{ identity: { $exists: false } }, { identity: key, verifiedAt: { $exists: false } }] };
       try {
-        const linked = await users.findOneAndUpdate(
-          first,
-          { $set: { identity: key, verifiedAt: now(), generation: randomUUID() }, $unset: { password: '', networks: '' } },
-          { returnDocument: 'after' },
-        );
+        const linked = await giveAccount(db, first, {
+          $set: { identity: key, verifiedAt: now(), generation: randomUUID() },
+          $unset: { password: '', networks: '' },
+        });
         if (linked !== null) return { ok: true, first: true, user: toUser(linked) };
       } catch (error) {
         // Another user has this identity.
@@ -142,7 +148,11 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       const mine = { password: await hashPassword(password), verifiedAt: now(), generation: randomUUID() };
       const change: UpdateFilter<UserDocument> =
         name === null ? { $set: mine, $unset: { networks: '', name: '' } } : { $set: { ...mine, name }, $unset: { networks: '' } };
-      return asUser(await users.findOneAndUpdate({ _id: userIdOf(email), ...UNVERIFIED }, change, { returnDocument: 'after' }));
+      return asUser(await giveAccount(db, { _id: userIdOf(email), ...UNVERIFIED }, change));
+    },
+
+    async verifyAddress(email, generation) {
+      await users.updateOne({ _id: userIdOf(email), generation, ...UNVERIFIED }, { $set: { verifiedAt: now() } });
     },
 
     resetPassword: async (email, password) => update(email, { $set: { password: await hashPassword(password), generation: randomUUID() } }),

@@ -81,6 +81,26 @@ describe('curbcut-admin', () => {
       ]);
     });
 
+    it('can require a second factor, whoever manages the rest of it', async () => {
+      await admin('organisation', 'add', 'strict');
+      const version = { uid: 'u2', createdAt: new Date(), generation: 1 };
+      await stores.organisations.applyManifest('declared-strict', version, { displayName: 'Strict', plan: 'team', blocked: false });
+      await stores.credits.open('declared-strict');
+      for (const id of ['strict', 'declared-strict']) {
+        expect((await admin('organisation', 'require-second-factor', id)).out).to.equal(`${id}: a second factor is required.\n`);
+        expect((await admin('organisation', 'show', id)).out).to.match(/Second factor +required\n/);
+        expect(await json('organisation', 'require-second-factor', id, '--off')).to.deep.equal({
+          organisation: id,
+          requireSecondFactor: false,
+        });
+        expect((await stores.organisations.find(id))!.requireSecondFactor).to.equal(false);
+        expect((await actions(id)).slice(-2)).to.deep.equal(['organisation.second-factor required', 'organisation.second-factor optional']);
+      }
+      await admin('organisation', 'require-second-factor', 'declared-strict');
+      await stores.organisations.applyManifest('declared-strict', version, { displayName: 'Strict', plan: 'team', blocked: false });
+      expect((await stores.organisations.find('declared-strict'))!.requireSecondFactor, 'after the manifest was applied').to.equal(true);
+    });
+
     it('is refused for an organisation that a manifest manages, with a sentence that says how to hand over', async () => {
       const version = { uid: 'u1', createdAt: new Date(), generation: 1 };
       await stores.organisations.applyManifest('declared', version, { displayName: 'Declared', plan: 'team', blocked: false });
@@ -153,6 +173,9 @@ describe('curbcut-admin', () => {
       [['user', 'add', 'somebody', '--organisation', 'taken'], 1, 'somebody is not an email address'],
       [['user', 'add', 'a@b.example'], 2, '--organisation is missing'],
       [['user', 'remove', 'a@b.example'], 1, 'No user has the address a@b.example'],
+      [['organisation', 'require-second-factor', 'unknown'], 1, 'Organisation unknown does not exist'],
+      [['user', 'reset-second-factor', 'a@b.example'], 1, 'No user has the address a@b.example'],
+      [['user', 'reset-second-factor', 'a@b.example', 'x'], 2, 'Unexpected argument: x'],
       [['user', 'reset-password', 'a@b.example'], 1, 'No user has the address a@b.example'],
       [['key', 'issue', '--organisation', 'taken'], 2, '--name is missing'],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', 'soon'], 1, 'soon is not a date'],
@@ -234,6 +257,21 @@ describe('curbcut-admin', () => {
   });
 
   describe('user', () => {
+    it('can lose the second factors, which ends the sessions (ASVS 6.5.6)', async () => {
+      await admin('organisation', 'add', 'lost');
+      const email = 'lost@people.example';
+      await admin('user', 'add', email, '--organisation', 'lost');
+      expect((await admin('user', 'reset-second-factor', email)).out).to.equal(`${email} had no second factor.\n`);
+      await stores.secondFactors.addPasskey(email, { id: 'x', name: 'x', rpId: 'x', publicKey: 'x', counter: 0, transports: [] });
+      const { secret } = (await stores.sessions.start({ email, method: 'password', browser: '' }))!;
+      expect((await admin('user', 'reset-second-factor', email)).out).to.equal(`${email} has no second factor any more.\n`);
+      expect((await stores.secondFactors.find(email)).any).to.equal(false);
+      expect(await stores.sessions.recognise(secret)).to.equal(null);
+      expect((await actions('lost')).filter((entry) => entry.includes('second-factor'))).to.deep.equal([
+        `user.reset-second-factor ${email}`,
+      ]);
+    });
+
     before(async () => {
       await admin('organisation', 'add', 'people');
     });

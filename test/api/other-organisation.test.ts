@@ -13,6 +13,7 @@ import { storeView } from '../web/scan-views.ts';
 import { tokenIn } from './client.ts';
 import { startContext, SUBMISSION, type ApiContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn, type Person } from './people.ts';
+import { FACTORS } from './second-factor.ts';
 
 /** The root cause of a scan that has a picture. */
 const FINGERPRINT = '0123456789abcdef';
@@ -34,6 +35,7 @@ interface Belongings {
   key: string;
   email: string;
   invitation: string;
+  passkey: string;
 }
 
 /**
@@ -99,6 +101,29 @@ const CASES: Readonly<Record<string, Case>> = {
   'POST /dashboard/organisations/leave': withForm('/dashboard/organisations/leave', ({ organisation }) => ({ organisation: organisation })),
   'POST /dashboard/account/name': { expect: 'own', status: 303 },
   'POST /dashboard/account/password': { expect: 'own', status: 422 },
+  'GET /dashboard/account/confirm': OWN,
+  'POST /dashboard/account/confirm': { expect: 'own', status: 422 },
+  [`GET ${FACTORS}`]: OWN,
+  [`GET ${FACTORS}/passkeys/new`]: OWN,
+  [`POST ${FACTORS}/passkeys/new`]: { expect: 'own', status: 422 },
+  [`GET ${FACTORS}/passkeys/:id`]: on(({ passkey }) => `${FACTORS}/passkeys/${passkey}`),
+  [`POST ${FACTORS}/passkeys/:id`]: {
+    expect: 'missing',
+    ids: ({ passkey }) => ({ path: `${FACTORS}/passkeys/${passkey}`, form: { name: 'x' } }),
+  },
+  [`POST ${FACTORS}/passkeys/:id/remove`]: on(({ passkey }) => `${FACTORS}/passkeys/${passkey}/remove`),
+  [`GET ${FACTORS}/app`]: { expect: 'own', status: 303 },
+  [`POST ${FACTORS}/app`]: { expect: 'own', status: 303 },
+  [`POST ${FACTORS}/app/begin`]: { expect: 'own', status: 303 },
+  [`GET ${FACTORS}/app/removal`]: { expect: 'own', status: 303 },
+  [`POST ${FACTORS}/app/removal`]: { expect: 'own', status: 303 },
+  [`POST ${FACTORS}/recovery-codes`]: { expect: 'own', status: 303 },
+  'GET /dashboard/settings/security': OWN,
+  'POST /dashboard/settings/security/second-factor': { expect: 'own', status: 303 },
+  'GET /dashboard/sign-in/second-factor': 'open',
+  'POST /dashboard/sign-in/second-factor': 'open',
+  'GET /dashboard/sign-in/passkey': 'open',
+  'POST /dashboard/sign-in/passkey': 'open',
   'POST /dashboard/account/sign-out-everywhere': { expect: 'own', status: 303 },
   'GET /dashboard/sign-in': 'open',
   'POST /dashboard/sign-in': 'open',
@@ -173,7 +198,16 @@ describe("another organisation's things", () => {
     await stores.credits.relay();
     await stores.organisations.record({ organisation: other.id, actor: their.email, action: 'user.invite', subject: SECRET });
     await stores.schedules.put(scheduleRow({ organisation: other.id, name: SECRET }), 'digest');
-    theirs = { organisation: other.id, scan: scan.id, liveScan: liveScan.id, key: other.keyId, email: their.email, invitation };
+    const passkey = randomUUID();
+    await stores.secondFactors.addPasskey(their.email, {
+      id: passkey,
+      name: SECRET,
+      rpId: SECRET,
+      publicKey: '',
+      counter: 0,
+      transports: [],
+    });
+    theirs = { organisation: other.id, scan: scan.id, liveScan: liveScan.id, key: other.keyId, email: their.email, invitation, passkey };
     marks = [SECRET, other.id, ...Object.values(theirs)];
     const mine = await context.organisation({ credits: 50 });
     myKey = mine.key;
@@ -213,6 +247,7 @@ describe("another organisation's things", () => {
     key: randomUUID(),
     email: `${randomUUID()}@people.example`,
     invitation: randomUUID(),
+    passkey: randomUUID(),
   });
   /** The text of a response without what differs between any two. */
   const plain = (text: string, of: Belongings): string =>
@@ -249,7 +284,9 @@ describe("another organisation's things", () => {
   }
 
   it('are there for its own people, so that the cases above mean something', async () => {
-    await their.client.signIn(their.email, PASSWORD);
+    // The passkey is not one that can be used.
+    const { secret } = (await context.stores.sessions.start({ email: their.email, method: 'password', browser: '' }))!;
+    their.client.cookies.set('__Host-curbcut_session', secret);
     for (const [route, one] of Object.entries(CASES)) {
       if (one === 'open' || one.expect !== 'missing' || !route.startsWith('GET /dashboard') || route.endsWith('/events')) continue;
       const { status, text } = await their.client.get(one.ids(theirs).path);

@@ -87,6 +87,8 @@ export interface Replica {
 
 export type ReplicaOptions = Partial<AppOptions> & {
   messages?: boolean;
+  /** Default: a free one. */
+  port?: number;
   clock?: () => Date;
   /** Default: resolves only a few names. */
   resolver?: Resolver;
@@ -122,6 +124,9 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
     'invitations',
     'passwordResets',
     'oidcFlows',
+    'secondFactors',
+    'passkeyChallenges',
+    'pendingSignIns',
     'outbox',
     'keys',
     'credits',
@@ -150,7 +155,7 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
     },
     { ...OPTIONS, ...settings },
   );
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  await app.listen({ host: '127.0.0.1', port: settings.port ?? 0 });
   const { port } = app.server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
   const document = app.swagger() as unknown as OpenApiDocument;

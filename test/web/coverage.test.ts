@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { down } from '../api/replica.ts';
+import { FACTORS } from '../api/second-factor.ts';
 import { expectAccessible } from './accessible.ts';
 import { openAs } from './open-as.ts';
 import { openWeb, type Web } from './web.ts';
@@ -19,11 +20,28 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   '/design': ['design', 'design-dialog'],
   '/unsubscribe/:token': ['unsubscribe-${locale}', 'unsubscribed-${locale}', 'unsubscribe-unknown'],
   '/dashboard/sign-in': ['sign-in', 'sign-in-wrong'],
+  '/dashboard/sign-in/second-factor': [
+    'sign-in-second-factor-passkey',
+    'sign-in-second-factor-wrong',
+    'sign-in-recovery',
+    'sign-in-second-factor-ended',
+  ],
+  '/dashboard/sign-in/passkey': ['sign-in-passkey'],
   '/dashboard/invitation/:token': ['invitation', 'invitation-error', 'invitation-ended'],
   '/dashboard/reset-password': ['reset-password', 'reset-password-sent'],
   '/dashboard/reset-password/:token': ['reset-password-new'],
   '/dashboard/account': ['account', 'account-error'],
+  '/dashboard/account/delete': ['account-delete'],
+  '/dashboard/organisations': ['organisations', 'organisations-leave', 'organisations-none'],
+  '/dashboard/account/confirm': ['confirm-app', 'confirm-password'],
+  [FACTORS]: ['second-factor-none', 'second-factor-passkey', 'second-factor-app', 'second-factor-recovered', 'second-factor-required'],
+  [`${FACTORS}/passkeys/new`]: ['passkey-new', 'passkey-new-no-script', 'passkey-refused', 'recovery-codes'],
+  [`${FACTORS}/passkeys/:id`]: ['passkey', 'passkey-remove'],
+  [`${FACTORS}/app`]: ['app-new', 'app-new-wrong'],
+  [`${FACTORS}/app/removal`]: ['app-remove'],
+  '/dashboard/settings/security': ['security-optional', 'security-refused', 'security-required'],
   '/dashboard/settings/members': ['members', 'members-error', 'members-invited', 'members-remove'],
+  '/dashboard/settings/members/keys': ['member-keys'],
   '/dashboard/settings/audit-log': ['audit-log', 'audit-log-empty'],
   [KEYS]: ['api-keys', 'api-keys-empty'],
   [`${KEYS}/new`]: ['api-keys-new', 'api-keys-new-errors', 'api-keys-created', 'api-keys-created-before'],
@@ -60,7 +78,7 @@ const NO_PAGES = [
 describe('every page', function () {
   this.timeout(60_000);
   let web: Web;
-  before(async () => (web = await openWeb({ mail: true })));
+  before(async () => (web = await openWeb({ mail: true, publicBaseUrl: 'http://localhost' })));
   afterEach(() => web.faults.clear());
   after(() => web?.close());
 

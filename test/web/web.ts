@@ -32,7 +32,9 @@ export const DESKTOP = { width: 1280, height: 900 };
 
 export async function openWeb(options: WebOptions = {}): Promise<Web> {
   // Plain HTTP on loopback, so that cookies need no HTTPS.
-  const context = await startContext({ publicBaseUrl: 'http://127.0.0.1', ...options });
+  const started = await startContext({ publicBaseUrl: 'http://127.0.0.1', ...options });
+  // Where the address matters, pages are opened at the public one.
+  const context = options.port === undefined ? started : { ...started, url: options.publicBaseUrl! };
   const visitors: BrowserContext[] = [];
   const problems: string[] = [];
 

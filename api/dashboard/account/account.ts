@@ -7,7 +7,7 @@ import type { ApiStores } from '../../dependencies.ts';
 import { networkOf } from '../../networks/networks.ts';
 import { ownStoresOf } from '../../scoped-stores.ts';
 import { clearSession, signedInOf } from '../../sessions/plugin.ts';
-import { ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
+import { FACTORS_PATH, ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
 import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
 import {
   button,
@@ -34,7 +34,7 @@ import { DELETE_PATH } from './delete.ts';
 import { passwordField } from '../sign-in/page.ts';
 import { RESET_PATH } from '../sign-in/reset-password.ts';
 import { waitText } from '../sign-in/routes.ts';
-import { startSession } from '../sign-in/start-session.ts';
+import { continued, startSession } from '../sign-in/start-session.ts';
 
 export interface AccountDeps {
   stores: Pick<ApiStores, 'users' | 'members' | 'organisations' | 'sessions' | 'rateLimits'>;
@@ -97,7 +97,7 @@ export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { sto
     await own.setPassword(password);
     await record(request, 'user.password', email);
     // The new password ended this session too.
-    await startSession({ request, reply, stores }, me, session.method, membership?.organisation.id);
+    await startSession({ request, reply, stores }, me, { ...continued(session), organisation: membership?.organisation.id });
     return reply.redirect(`${PATH}?done=password`, 303);
   });
 
@@ -141,7 +141,7 @@ function accountPage({ request, sessions, local, mail, errors = [], done, ...mor
         ${textField({ name: 'name', label: 'Name', hint: 'Other members see it.', value: name, autocomplete: 'name', width: 'medium', error: errorOf(errors, 'name') })}
         ${button({ text: 'Save name' })}
       </form>
-      ${local && user.hasPassword && passwordForm(request, errors)} ${sessionList(request, sessions, session)}
+      ${local && user.hasPassword && html`${passwordForm(request, errors)} ${factorPart()}`} ${sessionList(request, sessions, session)}
       <h2>Delete the account</h2>
       <p>${linkButton({ text: 'Delete the account', href: DELETE_PATH })}</p>`,
   });
@@ -154,6 +154,11 @@ const passwordForm = (request: FastifyRequest, errors: readonly FormError[]): Ht
       ${passwordField({ name: 'password', label: 'Current password', autocomplete: 'current-password', error: errorOf(errors, 'password') })}
       ${newPasswordField(errors)} ${button({ text: 'Change password' })}
     </form>`;
+
+const factorPart = (): Html =>
+  html`<h2>Second factor</h2>
+    <p>Passkeys, an authenticator app and recovery codes protect your account if someone learns your password.</p>
+    <p>${linkButton({ text: 'Manage your second factors', href: FACTORS_PATH })}</p>`;
 
 /** @param mailed whether the person can verify the address by a mail */
 function addressText({ email, verified, hasPassword }: User, mailed: boolean): HtmlValue {

@@ -9,7 +9,7 @@ import { ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { recordEntry } from '../record.ts';
 import { recordJoin } from '../sign-in/invitation.ts';
-import { startSession } from '../sign-in/start-session.ts';
+import { continued, startSession } from '../sign-in/start-session.ts';
 import { organisationsPage, type Choice, type OrganisationsPage } from './organisations-page.ts';
 
 export interface OrganisationPagesDeps {
@@ -52,7 +52,7 @@ export const organisationPages: FastifyPluginAsync<OrganisationPagesDeps> = asyn
   /** Acts for an organisation from now on: with a new session, so that forms of the earlier one cannot be sent into this one. */
   async function act(request: FastifyRequest, reply: FastifyReply, organisation?: string): Promise<boolean> {
     const { user, session } = signedInOf(request);
-    return startSession({ request, reply, stores }, user, session.method, organisation);
+    return startSession({ request, reply, stores }, user, { ...continued(session), organisation });
   }
 
   const record = (request: FastifyRequest, organisation: string, action: string): Promise<unknown> => {

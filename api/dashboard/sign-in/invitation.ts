@@ -2,21 +2,23 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Invitation } from '../../../stores/accounts/invitations.ts';
+import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { checkCsrf, csrfToken } from '../../sessions/plugin.ts';
+import { checkCsrf, csrfToken, signedInOf } from '../../sessions/plugin.ts';
 import { linkButton, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { NAME_MAX } from '../account/account.ts';
 import { FORM_EXPIRED } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
 import { recordEntry } from '../record.ts';
+import { afterPassword } from '../second-factor/after-password.ts';
 import { invitationWay, type InvitationWay } from './invitation-way.ts';
 import { invitationPage, linkEnded } from './link-pages.ts';
-import { startSession } from './start-session.ts';
+import { continued, startSession } from './start-session.ts';
 
 export interface InvitationDeps {
-  stores: Pick<ApiStores, 'users' | 'members' | 'sessions' | 'organisations' | 'invitations'>;
+  stores: Pick<ApiStores, 'users' | 'members' | 'sessions' | 'organisations' | 'invitations' | 'secondFactors' | 'pendingSignIns'>;
   logger: Logger;
   provider: string | null;
   local: boolean;
@@ -79,7 +81,7 @@ export const invitationRoutes: FastifyPluginAsync<InvitationDeps> = async (scope
     } catch {
       return refuse([{ field: way === 'new_password' ? NEW_PASSWORD : null, text: FORM_EXPIRED }], 403);
     }
-    if (way === 'join') return finish(request, reply, invitation, async () => signedIn);
+    if (way === 'join') return finish(request, reply, invitation, async () => signedIn, signedInOf(request).session);
     if (way !== 'new_password') return refuse([{ field: null, text: IN_USE }], 409);
     if (!local) return refuse([{ field: null, text: PASSWORDS_OFF }], 403);
     const password = form.exact(NEW_PASSWORD);
@@ -99,11 +101,13 @@ export const invitationRoutes: FastifyPluginAsync<InvitationDeps> = async (scope
     return mailed ? stores.users.reclaim(email, mine) : null;
   }
 
+  /** @param session the one that goes on. Null: the person has just set the password */
   async function finish(
     request: FastifyRequest,
     reply: FastifyReply,
     opened: Invitation,
     account: () => Promise<User | null>,
+    session: Session | null = null,
   ): Promise<FastifyReply> {
     const accepted = await stores.members.accept(opened.id, account);
     if (!accepted.ok && accepted.reason === 'ended') return ended(request, reply);
@@ -113,9 +117,11 @@ export const invitationRoutes: FastifyPluginAsync<InvitationDeps> = async (scope
     }
     const { invitation, user } = accepted;
     await recordJoin(deps, request, invitation);
-    const method = request.session?.signedIn?.session.method ?? 'password';
-    await startSession({ request, reply, stores }, user, method, invitation.organisation);
-    return reply.redirect('/dashboard', 303);
+    const { organisation } = invitation;
+    const [next, options] = ['/dashboard', { request, reply, stores }];
+    if (session === null) return reply.redirect((await afterPassword(options, user, { next, organisation })) ?? next, 303);
+    await startSession(options, user, { ...continued(session), organisation });
+    return reply.redirect(next, 303);
   }
 };
 

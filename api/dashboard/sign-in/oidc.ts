@@ -65,7 +65,8 @@ export const oidcRoutes: FastifyPluginAsync<OidcDeps> = async (scope, deps) => {
     if (!exchange.ok) return refuse(request, reply, 'refused', flow.next, exchange.cause);
     const resolved = await resolve(deps, request, exchange.claims, flow);
     if (!resolved.ok) return refuse(request, reply, resolved.reason, flow.next);
-    if (!(await startSession({ request, reply, stores }, resolved.user, 'oidc'))) return refuse(request, reply, 'unknown_user', flow.next);
+    if (!(await startSession({ request, reply, stores }, resolved.user, { method: 'oidc' })))
+      return refuse(request, reply, 'unknown_user', flow.next);
     const { email } = exchange.claims;
     // The provider verified the address, so mails to it are worth another attempt.
     if (email !== null) await bestEffort('a bounce of a verified address remains', logger, () => stores.suppressions.lift(email));

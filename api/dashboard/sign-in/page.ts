@@ -29,17 +29,25 @@ export interface SignInPage {
   provider: string | null;
   /** Whether passwords are accepted. */
   local: boolean;
+  /** Whether people can sign in with a passkey. */
+  passkeys: boolean;
   /** Whether browsers keep the session's cookie. */
   usable: boolean;
 }
 
 /** A page of one column before sign-in. */
-export function plainPage(request: FastifyRequest, title: string, errors: readonly FormError[], body: HtmlValue): Html {
+export function plainPage(
+  request: FastifyRequest,
+  title: string,
+  errors: readonly FormError[],
+  body: HtmlValue,
+  scripts: readonly string[] = [],
+): Html {
   return dashboardPage({
     request,
     title: titleWithErrors(title, errors),
     active: null,
-    scripts: ['show-password.js'],
+    scripts: ['show-password.js', ...scripts],
     body: html`<div class="narrow">
       ${errorSummary(errors)}
       <h1>${title}</h1>
@@ -49,7 +57,7 @@ export function plainPage(request: FastifyRequest, title: string, errors: readon
 }
 
 export function signInPage(options: SignInPage): Html {
-  const { request, next, errors = [], provider, local, usable, message } = options;
+  const { request, next, errors = [], provider, local, passkeys, usable, message } = options;
   const title = 'Sign in';
   return plainPage(
     request,
@@ -65,6 +73,7 @@ export function signInPage(options: SignInPage): Html {
         })
       }
       ${local && passwordForm(options)}
+      ${passkeys && html`<p>${linkButton({ text: 'Sign in with a passkey', href: `/dashboard/sign-in/passkey?next=${encodeURIComponent(next)}` })}</p>`}
       ${provider !== null && html`<p>${linkButton({ text: provider, href: `/dashboard/sign-in/oidc?next=${encodeURIComponent(next)}` })}</p>`}`,
   );
 }

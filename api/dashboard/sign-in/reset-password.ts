@@ -10,12 +10,15 @@ import { formOf } from '../../web/html-scope.ts';
 import { FORM_EXPIRED } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
 import { recordForUser } from '../record.ts';
+import { afterPassword } from '../second-factor/after-password.ts';
 import { linkEnded, newPasswordPage, resetRequestPage } from './link-pages.ts';
 import { waitText } from './routes.ts';
-import { startSession } from './start-session.ts';
 
 export interface ResetDeps {
-  stores: Pick<ApiStores, 'users' | 'members' | 'sessions' | 'organisations' | 'passwordResets' | 'outbox' | 'rateLimits'>;
+  stores: Pick<
+    ApiStores,
+    'users' | 'members' | 'sessions' | 'organisations' | 'passwordResets' | 'outbox' | 'rateLimits' | 'secondFactors' | 'pendingSignIns'
+  >;
   /** Whether this service sends mail. */
   mail: boolean;
   logger: Logger;
@@ -96,8 +99,9 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     const user = await stores.passwordResets.use(request.params.token, password);
     if (user === null) return reply.page(ended(request), { status: 404 });
     await recordForUser({ stores, logger }, request, email, { action: 'user.reset-password', subject: email });
-    await startSession({ request, reply, stores }, user, 'password');
-    return reply.redirect('/dashboard', 303);
+    // The link proves the mailbox only.
+    const path = await afterPassword({ request, reply, stores }, user, { next: '/dashboard', mailed: !user.verified });
+    return reply.redirect(path ?? '/dashboard', 303);
   });
 };
 

@@ -8,17 +8,19 @@ import { checkCsrf, clearSession, csrfToken } from '../../sessions/plugin.ts';
 import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
 import { notice, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
+import { afterPassword } from '../second-factor/after-password.ts';
 import { FORM_EXPIRED } from '../forms.ts';
 import { signInPage } from './page.ts';
 import { problemText } from './problems.ts';
-import { startSession } from './start-session.ts';
 
-type SignInStores = Pick<ApiStores, 'users' | 'sessions' | 'rateLimits' | 'organisations'>;
+type SignInStores = Pick<ApiStores, 'users' | 'sessions' | 'rateLimits' | 'organisations' | 'secondFactors' | 'pendingSignIns'>;
 
 export interface SignInDeps {
   stores: SignInStores;
   /** For attempts from networks that the account does not know. */
   anonymous: SignInStores;
+  /** Whether people can sign in with a passkey. */
+  passkeys: boolean;
   /** The text of the button that leads to the identity provider; null if there is none. */
   provider: string | null;
   /** Whether passwords are accepted. */
@@ -40,7 +42,7 @@ interface Shown {
 }
 
 export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) => {
-  const { stores, provider, local } = deps;
+  const { stores, provider, local, passkeys } = deps;
   const sizes = { ...SIGN_IN_LIMITS, ...deps.limits };
   const checks = createPasswordChecks(stores.users);
 
@@ -48,7 +50,9 @@ export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) 
     const { usable } = scope.sessionCookies;
     const token = csrfToken(request, reply);
     const message = messageOf(request.query as Parameters<typeof messageOf>[0]);
-    return reply.page(signInPage({ request, csrfToken: token, next, email, errors, message, provider, local, usable }), { status });
+    return reply.page(signInPage({ request, csrfToken: token, next, email, errors, message, provider, local, passkeys, usable }), {
+      status,
+    });
   }
 
   scope.get('/dashboard/sign-in', async (request, reply) => {
@@ -94,8 +98,8 @@ export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) 
       scope.trail.signInFailed(request, email);
       return refuse([{ field: 'password', text: WRONG }]);
     }
-    if (!(await startSession({ request, reply, stores }, user, 'password'))) return refuse([{ field: 'password', text: WRONG }]);
-    return reply.redirect(typed.next, 303);
+    const path = await afterPassword({ request, reply, stores }, user, { next: typed.next });
+    return path === null ? refuse([{ field: 'password', text: WRONG }]) : reply.redirect(path, 303);
   });
 
   scope.post('/dashboard/sign-out', async (request, reply) => {

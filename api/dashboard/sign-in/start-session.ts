@@ -1,6 +1,6 @@
 /** Starts the session of a user who has proved who they are. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { SignInMethod } from '../../../stores/accounts/sessions.ts';
+import type { Session, SessionRequest } from '../../../stores/accounts/sessions.ts';
 import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { networkOf } from '../../networks/networks.ts';
@@ -13,16 +13,20 @@ interface StartOptions {
   stores: Pick<ApiStores, 'users' | 'sessions'>;
 }
 
+/** What a session of the user begins with; see `SessionRequest`. */
+type SessionStart = Pick<SessionRequest, 'method' | 'organisation' | 'secondFactor' | 'provedAt'>;
+
+/** The start of a session that continues an earlier one: it keeps the factor, and does not count as a new proof. */
+export const continued = ({ method, secondFactor, provedAt }: Session): SessionStart => ({ method, secondFactor, provedAt });
+
 /**
  * Starts a session of a user, with a new secret, and ends the one that the browser had.
- * @param organisation the one to act for. Default: the one that the user chose last
  * @returns false if the user was deleted or got a new password meanwhile, or does not belong to the organisation
  */
 export async function startSession(
   { request, reply, stores }: StartOptions,
   user: User & Partial<Pick<VerifiedUser, 'generation'>>,
-  method: SignInMethod,
-  organisation?: string,
+  { method, organisation, secondFactor, provedAt }: SessionStart,
 ): Promise<boolean> {
   const before = await request.server.readSession(request);
   const started = await stores.sessions.start({
@@ -31,6 +35,8 @@ export async function startSession(
     browser: request.headers['user-agent'] ?? '',
     organisation,
     generation: user.generation,
+    secondFactor,
+    provedAt,
   });
   if (started === null) return false;
   if (before !== null) await stores.sessions.end(before.user.email, before.session.id);

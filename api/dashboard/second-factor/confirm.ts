@@ -1,0 +1,107 @@
+/** Asks a signed-in person to confirm who they are: by a second factor if there is one, else by the password. */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { networkOf } from '../../networks/networks.ts';
+import { ownStoresOf } from '../../scoped-stores.ts';
+import { ownPath } from '../../sessions/own-path.ts';
+import { signedInOf } from '../../sessions/plugin.ts';
+import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
+import { button, errorSummary, hiddenField, linkButton, titleWithErrors, type FormError } from '../../web/components/index.ts';
+import { formOf } from '../../web/html-scope.ts';
+import { html, type HtmlValue } from '../../web/html.ts';
+import { dashboardPage } from '../../web/layout.ts';
+import { csrfField, errorOf } from '../forms.ts';
+import { passwordField } from '../sign-in/page.ts';
+import { waitText } from '../sign-in/routes.ts';
+import { startSession } from '../sign-in/start-session.ts';
+import { CONFIRM_PATH } from './fresh.ts';
+import { proofForms } from './proof-forms.ts';
+import { prove, wayOf, type FactorDeps } from './proof.ts';
+
+const CONFIG = { permission: null } as const;
+const TITLE = 'Confirm that it is you';
+const PASSWORD = 'password';
+
+interface Shown {
+  next: string;
+  recovery?: boolean;
+  errors?: readonly FormError[];
+  status?: number;
+  retryAfterSeconds?: number;
+}
+
+/** @param deps.provider the text of the button that leads to the identity provider; null if there is none */
+export const confirmPages: FastifyPluginAsync<FactorDeps & { provider: string | null }> = async (scope, deps) => {
+  const { stores, passkeys, provider } = deps;
+  const subjectOf = (request: FastifyRequest): string => `confirm:${signedInOf(request).session.id}`;
+
+  async function show(request: FastifyRequest, reply: FastifyReply, shown: Shown) {
+    const { next, recovery = false, errors = [], status = 200, retryAfterSeconds } = shown;
+    if (retryAfterSeconds !== undefined) reply.header('Retry-After', retryAfterSeconds);
+    const { email, csrfToken } = request.viewer!;
+    const { user } = signedInOf(request);
+    const factors = await stores.secondFactors.find(email);
+    const usable = passkeys.usable(factors.passkeys);
+    let forms: HtmlValue;
+    if (factors.any)
+      forms = proofForms({
+        action: CONFIRM_PATH,
+        query: { next },
+        csrfToken,
+        factors,
+        recovery,
+        passkeyOptions: usable.length === 0 || recovery ? null : await passkeys.request(usable, subjectOf(request)),
+        errors,
+      });
+    else if (user.hasPassword) forms = passwordForm(request, next, errors);
+    else if (provider !== null)
+      forms = linkButton({ text: provider, href: `/dashboard/sign-in/oidc?${new URLSearchParams({ next })}`, kind: 'primary' });
+    const body = html`<div class="narrow">
+      ${errorSummary(errors)}
+      <h1>${TITLE}</h1>
+      <p class="lead">Your last sign-in was more than ten minutes ago. This protects your account if someone else uses your browser.</p>
+      ${forms}
+    </div>`;
+    const scripts = ['show-password.js', 'passkey.js'];
+    return reply.page(dashboardPage({ request, title: titleWithErrors(TITLE, errors), active: 'account', body, scripts }), { status });
+  }
+
+  scope.get<{ Querystring: { next?: string; way?: string } }>(CONFIRM_PATH, { config: CONFIG }, async (request, reply) =>
+    show(request, reply, { next: ownPath(request.query.next), recovery: request.query.way === 'recovery' }),
+  );
+
+  scope.post(CONFIRM_PATH, { config: CONFIG }, async (request, reply) => {
+    const form = formOf(request.body);
+    const next = ownPath(form.text('next'));
+    const { email } = request.viewer!;
+    const { session, user, membership } = signedInOf(request);
+    const organisation = membership?.organisation.id;
+    const { any } = await stores.secondFactors.find(email);
+    if (any) {
+      const attempt = { email, subject: subjectOf(request) };
+      const proof = await prove(deps, request, attempt);
+      const recovery = wayOf(form.text('way')) === 'recovery';
+      if (!proof.ok) return show(request, reply, { ...proof, next, recovery, errors: [proof.error] });
+      await startSession({ request, reply, stores }, user, { method: session.method, secondFactor: proof.factor, organisation });
+      return reply.redirect(next, 303);
+    }
+    if (form.exact(PASSWORD) === '')
+      return show(request, reply, { next, errors: [{ field: PASSWORD, text: 'Enter your password.' }], status: 422 });
+    const decision = await stores.rateLimits.admit(signInRules({ network: networkOf(request.ip), email, known: true }, SIGN_IN_LIMITS));
+    if (!decision.ok) {
+      const { retryAfterSeconds } = decision;
+      return show(request, reply, { next, errors: [{ field: null, text: waitText(retryAfterSeconds) }], status: 429, retryAfterSeconds });
+    }
+    if ((await ownStoresOf(request).verify(form.exact(PASSWORD))) === null)
+      return show(request, reply, { next, errors: [{ field: PASSWORD, text: 'This is not your password.' }], status: 422 });
+    await startSession({ request, reply, stores }, user, { method: 'password', secondFactor: session.secondFactor, organisation });
+    return reply.redirect(next, 303);
+  });
+};
+
+const passwordForm = (request: FastifyRequest, next: string, errors: readonly FormError[]) =>
+  html`<form method="post" action="${CONFIRM_PATH}" novalidate>
+    ${csrfField(request)} ${hiddenField('next', next)}
+    <input type="email" name="username" value="${request.viewer!.email}" autocomplete="username" hidden />
+    ${passwordField({ name: PASSWORD, label: 'Password', autocomplete: 'current-password', error: errorOf(errors, PASSWORD) })}
+    ${button({ text: 'Continue', kind: 'primary' })}
+  </form>`;

@@ -1,0 +1,157 @@
+/** The overview of a person's second factors. */
+import type { FastifyRequest } from 'fastify';
+import type { Factors } from '../../../stores/accounts/second-factors.ts';
+import { signedInOf } from '../../sessions/plugin.ts';
+import { ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
+import {
+  actions,
+  breadcrumb,
+  button,
+  card,
+  confirmedForm,
+  definitions,
+  errorSummary,
+  link,
+  linkButton,
+  notice,
+  table,
+  time,
+  titleWithErrors,
+  type FormError,
+} from '../../web/components/index.ts';
+import { html, type Html } from '../../web/html.ts';
+import { dashboardPage } from '../../web/layout.ts';
+import { csrfField } from '../forms.ts';
+import { RECOVERY_CODES } from '../../../stores/accounts/recovery-codes.ts';
+import { APP_PATH, CODES_PATH, NEW_PASSKEY_PATH, passkeyPath } from './pages.ts';
+import type { Passkeys } from './passkeys.ts';
+
+/** Below this number the page advises to make new codes. */
+const FEW_CODES = 4;
+
+export interface Overview {
+  request: FastifyRequest;
+  factors: Factors;
+  passkeys: Passkeys;
+  /** Whether the account signs in with a password. Others leave the second factor to the identity provider. */
+  local: boolean;
+  /** Whether the session lacks the factor that the organisation requires. */
+  lacking: boolean;
+  recovered: boolean;
+  done: string | null;
+  errors?: readonly FormError[];
+}
+
+const TITLE = 'Second factor';
+
+export function overviewPage(options: Overview): Html {
+  const { request, factors, local, lacking, recovered, done, errors = [] } = options;
+  return dashboardPage({
+    request,
+    title: titleWithErrors(TITLE, errors),
+    active: 'account',
+    body: html`<div class="narrow">
+      ${breadcrumb([{ text: 'Account', href: '/dashboard/account' }, { text: TITLE }])} ${errorSummary(errors)}
+      <h1>${TITLE}</h1>
+      ${done !== null && notice({ kind: 'good', body: done, announce: true })} ${recovered && afterRecovery(factors)}
+      ${lacking && requiredNotice(request, factors)}
+      ${
+        local
+          ? html`<p class="lead">
+                ${factors.any ? 'Signing in needs your password and one of these, or a passkey alone.' : 'Signing in needs your password only. With a second factor, a stolen password is not enough.'}
+              </p>
+              <div class="factors">${passkeyPart(options)} ${appPart(request, factors)} ${factors.any && codesPart(request, factors)}</div>
+              <p>If someone else may be signed in as you, ${link('sign out everywhere', '/dashboard/account')}.</p>`
+          : html`<p class="lead">You sign in at your organisation's identity provider, which decides about a second factor.</p>`
+      }
+    </div>`,
+  });
+}
+
+function requiredNotice(request: FastifyRequest, { any }: Factors): Html {
+  const { membership } = signedInOf(request);
+  return notice({
+    kind: 'warn',
+    title: `${membership?.organisation.displayName ?? 'Your organisation'} requires a second factor`,
+    body: any
+      ? html`Confirm with yours to continue: ${link('confirm that it is you', '/dashboard/account/confirm?next=/dashboard')}.`
+      : html`Set one up to continue, or ${link('switch to another organisation', ORGANISATIONS_PATH)}.`,
+  });
+}
+
+const afterRecovery = ({ recovery }: Factors): Html =>
+  notice({
+    kind: 'warn',
+    title: `You signed in with a recovery code; ${recovery?.left ?? 0} of ${RECOVERY_CODES} are left`,
+    body: 'If you have lost a device, remove it here and add another one.',
+    announce: true,
+  });
+
+function passkeyPart({ factors, passkeys }: Overview): Html {
+  const usable = new Set(passkeys.usable(factors.passkeys).map(({ id }) => id));
+  return card({
+    title: 'Passkeys',
+    body: html`${
+      factors.passkeys.length > 0 &&
+      table({
+        id: 'passkeys',
+        caption: 'Your passkeys',
+        captionHidden: true,
+        columns: [{ text: 'Name' }, { text: 'Added' }, { text: 'Last used' }],
+        rows: factors.passkeys.map(({ id, name, createdAt, lastUsedAt }) => [
+          html`${link(name, passkeyPath(id))}${!usable.has(id) && ' (not usable at this address)'}`,
+          time(createdAt),
+          lastUsedAt === null ? 'Never' : time(lastUsedAt),
+        ]),
+      })
+    }
+    ${
+      passkeys.available
+        ? html`<p>${linkButton({ text: 'Add a passkey', href: NEW_PASSKEY_PATH, kind: factors.any ? 'secondary' : 'primary' })}</p>`
+        : html`<p>Browsers have no passkeys for the address of this service: they need HTTPS and a host name. Use an authenticator app.</p>`
+    }`,
+  });
+}
+
+function appPart(request: FastifyRequest, { totp }: Factors): Html {
+  const begin = html`<form method="post" action="${APP_PATH}/begin">
+    ${csrfField(request)} ${button({ text: totp === null ? 'Set up an authenticator app' : 'Replace the authenticator app' })}
+  </form>`;
+  return card({
+    title: 'Authenticator app',
+    body: html`${
+      totp === null
+        ? html`<p>An app on your phone or in your password manager shows a code that changes every 30 seconds.</p>
+            ${begin}`
+        : html`${definitions([
+            ['Set up', time(totp.createdAt)],
+            ['Last used', time(totp.lastUsedAt)],
+          ])}
+          ${actions(begin, linkButton({ text: 'Remove the authenticator app', href: `${APP_PATH}/removal`, kind: 'quiet' }))}`
+    }`,
+  });
+}
+
+function codesPart(request: FastifyRequest, { recovery }: Factors): Html {
+  const left = recovery?.left ?? 0;
+  return card({
+    title: 'Recovery codes',
+    body: html`${left < FEW_CODES && notice({ kind: 'warn', body: 'Few codes are left. Make new ones.' })}
+    ${definitions([
+      ['Left', `${left} of ${RECOVERY_CODES}`],
+      ['Made', recovery === null ? 'Never' : time(recovery.createdAt)],
+      ['Last used', recovery?.lastUsedAt == null ? 'Never' : time(recovery.lastUsedAt)],
+    ])}
+    ${confirmedForm({
+      id: 'new-codes',
+      action: CODES_PATH,
+      fields: csrfField(request),
+      trigger: { text: 'Make new recovery codes' },
+      title: 'Make new recovery codes?',
+      text: 'The codes that you have now stop working.',
+      confirm: 'Make new codes',
+      cancel: 'Cancel',
+      kind: 'primary',
+    })}`,
+  });
+}

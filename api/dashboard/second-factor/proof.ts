@@ -1,0 +1,122 @@
+/** Verifies a second factor that a person proves with a form: at sign-in, and before changes of factors. */
+import type { FastifyRequest } from 'fastify';
+import type { Logger } from '../../../platform/logger.ts';
+import type { SecondFactor } from '../../../stores/accounts/second-factor-steps.ts';
+import type { RateLimitRule } from '../../../stores/rate-limits/sliding-window.ts';
+import type { ApiStores } from '../../dependencies.ts';
+import { networkOf } from '../../networks/networks.ts';
+import type { LimitSize } from '../../rate-limits.ts';
+import type { FormError } from '../../web/components/index.ts';
+import { formOf } from '../../web/html-scope.ts';
+import { recordForUser } from '../record.ts';
+import { waitText } from '../sign-in/routes.ts';
+import type { Passkeys } from './passkeys.ts';
+
+/** Names of fields. A page never repeats fields whose names contain `password` (form-expired-page.ts). */
+export const CODE = 'one-time-password';
+export const CREDENTIAL = 'passkey-password';
+
+export interface FactorDeps {
+  stores: Pick<
+    ApiStores,
+    'users' | 'members' | 'sessions' | 'organisations' | 'rateLimits' | 'secondFactors' | 'passkeyChallenges' | 'pendingSignIns'
+  >;
+  passkeys: Passkeys;
+  logger: Logger;
+}
+
+/** Limits of attempts. A stranger gets this far only with the password, so the account's own networks count too. */
+const SECOND_FACTOR_LIMITS = {
+  /** Attempts of one client address on one account. */
+  'second-factor': { limit: 10, windowSeconds: 900 },
+  /** Codes tried on one account: 20 an hour find one of 1,000,000 codes, three of which are valid, in two years. */
+  'second-factor-account': { limit: 20, windowSeconds: 3600 },
+} as const satisfies Record<string, LimitSize>;
+
+export interface Attempt {
+  email: string;
+  /** The subject of the challenges of this page. */
+  subject: string;
+}
+
+export type Proof = { ok: true; factor: SecondFactor } | { ok: false; error: FormError; status: 422 | 429; retryAfterSeconds?: number };
+
+const WAYS = ['passkey', 'totp', 'recovery'] as const satisfies readonly SecondFactor[];
+
+/** Which factor a form proves. */
+export const wayOf = (text: unknown): SecondFactor => WAYS.find((one) => one === text) ?? 'totp';
+
+const TEXTS = {
+  passkey: 'This passkey was not accepted. Try again, or use another way.',
+  copied: 'This passkey seems to have been copied: its counter did not rise. It was not accepted. Use another way, and remove it.',
+  totp: 'This code is not correct. Codes change every 30 seconds; check that the clock of your device is right.',
+  used: 'This code was used before. Wait for the next one.',
+  recovery: 'This recovery code is not correct, or it was used before.',
+  empty: { totp: 'Enter the code of your authenticator app.', recovery: 'Enter one of your recovery codes.' },
+} as const;
+
+/** Verifies what a form proves, counts the attempt, and records the outcome. */
+export async function prove(deps: FactorDeps, request: FastifyRequest, attempt: Attempt): Promise<Proof> {
+  const { stores, logger } = deps;
+  const form = formOf(request.body);
+  const way = wayOf(form.text('way'));
+  const field = way === 'passkey' ? null : CODE;
+  if (way !== 'passkey' && form.text(CODE) === '') return { ok: false, status: 422, error: { field, text: TEXTS.empty[way] } };
+  const limited = await stores.rateLimits.admit(rulesFor(request, attempt.email, way));
+  if (!limited.ok) {
+    const { retryAfterSeconds } = limited;
+    return { ok: false, status: 429, retryAfterSeconds, error: { field: null, text: waitText(retryAfterSeconds) } };
+  }
+  const refusal = await use(deps, attempt, way, way === 'passkey' ? form.exact(CREDENTIAL) : form.text(CODE));
+  const action = refusal === null ? 'user.second-factor' : 'user.second-factor-failed';
+  const subject = refusal === 'copied' ? 'passkey: copied' : way;
+  await recordForUser({ stores, logger }, request, attempt.email, { action, subject });
+  return refusal === null ? { ok: true, factor: way } : { ok: false, status: 422, error: { field, text: TEXTS[refusal] } };
+}
+
+function rulesFor(request: FastifyRequest, email: string, way: SecondFactor): RateLimitRule[] {
+  const rule = (policy: keyof typeof SECOND_FACTOR_LIMITS, subject: string): RateLimitRule => ({
+    policy,
+    subject,
+    ...SECOND_FACTOR_LIMITS[policy],
+  });
+  const own = rule('second-factor', `${networkOf(request.ip)}/${email}`);
+  // A signature cannot be guessed, so that attempts with codes do not lock out people with passkeys.
+  return way === 'passkey' ? [own] : [own, rule('second-factor-account', email)];
+}
+
+type Refusal = 'passkey' | 'copied' | 'totp' | 'used' | 'recovery';
+
+/** Uses a factor up. @returns null if it is accepted */
+async function use({ stores, passkeys }: FactorDeps, attempt: Attempt, way: SecondFactor, proof: string): Promise<Refusal | null> {
+  const { secondFactors } = stores;
+  const { email, subject } = attempt;
+  switch (way) {
+    case 'recovery':
+      return (await secondFactors.useRecovery(email, proof)).ok ? null : 'recovery';
+    case 'totp': {
+      const used = await secondFactors.useTotp(email, proof);
+      if (used.ok) return null;
+      return used.reason === 'used' ? 'used' : 'totp';
+    }
+    case 'passkey': {
+      const own = async (id: string) => {
+        const found = await secondFactors.findByPasskey(id);
+        return found?.email === email ? found : null;
+      };
+      const assertion = await passkeys.readUse(proof, subject, own, { verified: false });
+      return assertion === null ? 'passkey' : recordUse(secondFactors, email, assertion);
+    }
+  }
+}
+
+/** Records the verified use of a passkey. @returns null if it is accepted */
+export async function recordUse(
+  secondFactors: FactorDeps['stores']['secondFactors'],
+  email: string,
+  { id, counter }: { id: string; counter: number },
+): Promise<'passkey' | 'copied' | null> {
+  const used = await secondFactors.usePasskey(email, id, counter);
+  if (used.ok) return null;
+  return used.reason === 'copied' ? 'copied' : 'passkey';
+}

@@ -1,0 +1,91 @@
+/** Whether an organisation requires a second factor, and who has none. */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiStores } from '../../dependencies.ts';
+import { callerOf } from '../../plugins/auth.ts';
+import { storesOf } from '../../scoped-stores.ts';
+import { signedInOf } from '../../sessions/plugin.ts';
+import { FACTORS_PATH } from '../../sessions/require-session.ts';
+import { button, errorSummary, link, notice, titleWithErrors, type FormError } from '../../web/components/index.ts';
+import { formOf } from '../../web/html-scope.ts';
+import { html, type Html } from '../../web/html.ts';
+import { dashboardPage } from '../../web/layout.ts';
+import { csrfField } from '../forms.ts';
+import type { Recorder } from '../record.ts';
+import { requireFresh } from '../second-factor/fresh.ts';
+
+export interface SecurityDeps {
+  stores: Pick<ApiStores, 'organisations' | 'secondFactors'>;
+  clock: () => Date;
+  record: Recorder;
+}
+
+const PATH = '/dashboard/settings/security';
+const PERMISSION = { config: { permission: 'members:write' } } as const;
+const TITLE = 'Security';
+
+export const securityPages: FastifyPluginAsync<SecurityDeps> = async (scope, { stores, clock, record }) => {
+  async function show(request: FastifyRequest, reply: FastifyReply, errors: FormError[] = [], status = 200) {
+    const members = await storesOf(request).members.list();
+    const having = await stores.secondFactors.protected(members.map(({ email }) => email));
+    const without = members.filter(({ email, hasPassword }) => hasPassword && !having.has(email)).map(({ email }) => email);
+    const { requireSecondFactor } = callerOf(request).organisation;
+    const saved = (request.query as { saved?: string }).saved !== undefined;
+    return reply.page(securityPage({ request, required: requireSecondFactor, without, saved, errors }), { status });
+  }
+
+  scope.get(PATH, PERMISSION, (request, reply) => show(request, reply));
+
+  scope.post(
+    `${PATH}/second-factor`,
+    { ...PERMISSION, preHandler: requireFresh({ stores, clock }, () => PATH) },
+    async (request, reply) => {
+      const required = formOf(request.body).text('required') === 'yes';
+      const { id } = callerOf(request).organisation;
+      const { session } = signedInOf(request);
+      if (required && session.method !== 'oidc' && session.secondFactor === null)
+        return show(
+          request,
+          reply,
+          [{ field: null, text: 'Set up a second factor for yourself first. Otherwise you would be locked out at once.' }],
+          409,
+        );
+      await stores.organisations.setRequireSecondFactor(id, required);
+      await record(request, 'organisation.second-factor', required ? 'required' : 'optional');
+      return reply.redirect(`${PATH}?saved`, 303);
+    },
+  );
+};
+
+interface SecurityPage {
+  request: FastifyRequest;
+  required: boolean;
+  /** The addresses of members who sign in with a password only. */
+  without: readonly string[];
+  saved: boolean;
+  errors: readonly FormError[];
+}
+
+function securityPage({ request, required, without, saved, errors }: SecurityPage): Html {
+  const { displayName } = callerOf(request).organisation;
+  return dashboardPage({
+    request,
+    title: titleWithErrors(TITLE, errors),
+    active: 'security',
+    body: html`<div class="narrow">
+      ${errorSummary(errors)}
+      <h1>${TITLE}</h1>
+      ${saved && notice({ kind: 'good', body: 'The setting is saved.', announce: true })}
+      <h2>Second factor</h2>
+      <p>
+        ${required ? html`${displayName} requires a second factor.` : html`${displayName} does not require a second factor.`} People without one
+        can only set one up. Sign-in at an identity provider counts as one. API keys are not affected.
+      </p>
+      ${without.length === 0 ? html`<p>All members have one.</p>` : html`<p>Without one:</p><ul>${without.map((email) => html`<li>${email}</li>`)}</ul>`}
+      <form method="post" action="${PATH}/second-factor">
+        ${csrfField(request)} <input type="hidden" name="required" value="${required ? 'no' : 'yes'}" />
+        ${button({ text: required ? 'Make the second factor optional' : 'Require a second factor', kind: required ? 'secondary' : 'primary' })}
+      </form>
+      <p>${link('Your own second factors', FACTORS_PATH)}</p>
+    </div>`,
+  });
+}

@@ -1,0 +1,89 @@
+/**
+ * Sign-ins with a correct password that wait for the second factor: ten minutes, in one browser, and with few attempts. They end
+ * with a new password, and when the user ends all sessions.
+ */
+import type { Db } from 'mongodb';
+import { newToken, tokenHash } from './one-time-links.ts';
+import type { UserDocument } from './user-document.ts';
+
+const VALID_MS = 600_000;
+/** Attempts of one sign-in. */
+export const PENDING_ATTEMPTS = 10;
+
+export interface PendingSignIn {
+  /** SHA-256 of the token. */
+  id: string;
+  email: string;
+  /** Where to go afterwards. */
+  next: string;
+  /** The organisation that the session will act for. Null: the one that the user chose last. */
+  organisation: string | null;
+  /** The generation of the user when the password was checked. A session of another one must not start. */
+  generation: string;
+  /** Whether the user came by a mail to an address that is not verified. The second factor completes the proof. */
+  mailed: boolean;
+}
+
+export interface PendingSignIns {
+  /**
+   * Starts a sign-in.
+   * @param request.generation that of the user when the password was checked. Default: the current one
+   * @returns the token for the browser
+   */
+  start(request: { email: string; next: string; organisation?: string; generation?: string; mailed?: boolean }): Promise<string>;
+  /** Returns the sign-in of a token, or null if it is unknown or has ended. */
+  find(token: string): Promise<PendingSignIn | null>;
+  /** As `find`, and counts an attempt. */
+  attempt(token: string): Promise<PendingSignIn | null>;
+  /** As `find`, and ends it. Of several simultaneous calls, one gets it. */
+  take(token: string): Promise<PendingSignIn | null>;
+}
+
+interface PendingDocument extends Omit<PendingSignIn, 'id'> {
+  _id: string;
+  attempts: number;
+  expiresAt: Date;
+}
+
+/** Sign-ins in MongoDB. */
+export function createPendingSignIns(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): PendingSignIns {
+  const pending = db.collection<PendingDocument>('pendingSignIns');
+  const users = db.collection<UserDocument>('users');
+
+  async function generationOf(email: string): Promise<string | null> {
+    const user = await users.findOne({ _id: email });
+    return user === null ? null : (user.generation ?? '');
+  }
+
+  async function current(document: PendingDocument | null): Promise<PendingSignIn | null> {
+    if (document === null || document.expiresAt <= now() || (await generationOf(document.email)) !== document.generation) return null;
+    const { _id, email, next, organisation, generation, mailed } = document;
+    return { id: _id, email, next, organisation, generation, mailed };
+  }
+
+  return {
+    async start({ email, next, organisation = null, generation: checked, mailed = false }) {
+      const token = newToken();
+      const generation = checked ?? (await generationOf(email)) ?? '';
+      const expiresAt = new Date(now().getTime() + VALID_MS);
+      await pending.insertOne({ _id: tokenHash(token)!, email, next, organisation, generation, mailed, attempts: 0, expiresAt });
+      return token;
+    },
+
+    async find(token) {
+      const id = tokenHash(token);
+      return id === null ? null : current(await pending.findOne({ _id: id }));
+    },
+
+    async attempt(token) {
+      const id = tokenHash(token);
+      if (id === null) return null;
+      return current(await pending.findOneAndUpdate({ _id: id, attempts: { $lt: PENDING_ATTEMPTS } }, { $inc: { attempts: 1 } }));
+    },
+
+    async take(token) {
+      const id = tokenHash(token);
+      return id === null ? null : current(await pending.findOneAndDelete({ _id: id }));
+    },
+  };
+}
