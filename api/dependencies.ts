@@ -38,7 +38,7 @@ export interface ApiStores {
     Users,
     | 'verify'
     | 'find'
-    | 'resetPassword'
+    | 'changePassword'
     | 'rename'
     | 'endSessions'
     | 'networksOf'

@@ -89,7 +89,7 @@ export function ownStoresOf(request: FastifyRequest) {
   const { email } = user;
   return {
     verify: (password: string) => users.verify(email, password),
-    setPassword: (password: string) => users.resetPassword(email, password),
+    changePassword: users.changePassword,
     rename: (name: string | null) => users.rename(email, name),
     sessions: () => sessions.list(email),
     endSessions: () => users.endSessions(email),

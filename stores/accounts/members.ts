@@ -18,8 +18,8 @@ export interface Belonging {
 
 export type ChangedMember = { ok: true; member: Member } | Extract<MembershipChange, { ok: false }>;
 
-export type Accepted =
-  | { ok: true; user: User; invitation: Invitation }
+export type Accepted<U extends User = User> =
+  | { ok: true; user: U; invitation: Invitation }
   /** `ended`: the invitation was used or canceled, has expired, or its sender may not invite any more. `no_account`: as the caller decided. */
   | { ok: false; reason: 'ended' | 'no_account' };
 
@@ -44,7 +44,7 @@ export interface Members {
    * invitation still works. Of several simultaneous calls, one succeeds.
    * @param account returns the account of the invited address, or null to refuse
    */
-  accept(id: string, account: (invitation: Invitation) => Promise<User | null>): Promise<Accepted>;
+  accept<U extends User>(id: string, account: (invitation: Invitation) => Promise<U | null>): Promise<Accepted<U>>;
   /** Confirms what someone joined before the address was verified. @returns false if there is nothing to confirm */
   confirm(organisation: string, email: string): Promise<boolean>;
   /**

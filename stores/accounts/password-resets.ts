@@ -1,9 +1,9 @@
 /** Requests for a new password: a link that works once, for one hour, and only while the password is the same. */
 import { randomUUID } from 'node:crypto';
-import type { Db, Filter } from 'mongodb';
+import type { Db } from 'mongodb';
 import { newToken, replaceLink, tokenHash } from './one-time-links.ts';
 import { hashPassword } from './passwords.ts';
-import { toUser, type User, type UserDocument } from './user-document.ts';
+import { ofGeneration, toUser, type User, type UserDocument } from './user-document.ts';
 
 const VALID_MS = 3_600_000;
 
@@ -37,13 +37,6 @@ interface ResetDocument {
   generation: string;
   expiresAt: Date;
 }
-
-/** Matches the user of a generation. Users who are older than generations have none. */
-const ofGeneration = (_id: string, generation: string): Filter<UserDocument> => ({
-  _id,
-  generation: generation === '' ? { $exists: false } : generation,
-  password: { $exists: true },
-});
 
 /** Requests in MongoDB. */
 export function createPasswordResets(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): PasswordResets {

@@ -5,7 +5,17 @@ import { DEFAULT_ROLE, type Role } from '../../core/accounts.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { createMemberships } from './memberships.ts';
 import { hashPassword, matchesPassword, UNMATCHABLE } from './passwords.ts';
-import { identityKey, isVerified, toUser, UNVERIFIED, userIdOf, type Identity, type User, type UserDocument } from './user-document.ts';
+import {
+  identityKey,
+  isVerified,
+  ofGeneration,
+  toUser,
+  UNVERIFIED,
+  userIdOf,
+  type Identity,
+  type User,
+  type UserDocument,
+} from './user-document.ts';
 
 export type { Identity, Member, User } from './user-document.ts';
 
@@ -49,6 +59,11 @@ export interface Users {
    * password, and without the sessions of others. @returns null if the address was verified meanwhile
    */
   reclaim(email: string, replacement: { password: string; name: string | null }): Promise<User | null>;
+  /**
+   * Replaces the password that was verified, and ends the user's sessions.
+   * @returns the user of the new generation; null if the user was deleted or has another generation
+   */
+  changePassword(user: VerifiedUser, password: string): Promise<VerifiedUser | null>;
   /** Sets a new password, and ends the user's sessions. */
   resetPassword(email: string, password: string): Promise<boolean>;
   rename(email: string, name: string | null): Promise<boolean>;
@@ -143,6 +158,13 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       const change: UpdateFilter<UserDocument> =
         name === null ? { $set: mine, $unset: { networks: '', name: '' } } : { $set: { ...mine, name }, $unset: { networks: '' } };
       return asUser(await users.findOneAndUpdate({ _id: userIdOf(email), ...UNVERIFIED }, change, { returnDocument: 'after' }));
+    },
+
+    async changePassword({ email, generation: verified }, password) {
+      const generation = randomUUID();
+      const change = { $set: { password: await hashPassword(password), generation } };
+      const changed = await users.findOneAndUpdate(ofGeneration(email, verified), change, { returnDocument: 'after' });
+      return changed && { ...toUser(changed), generation };
     },
 
     resetPassword: async (email, password) => update(email, { $set: { password: await hashPassword(password), generation: randomUUID() } }),

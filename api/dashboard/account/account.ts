@@ -78,8 +78,8 @@ export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { sto
 
   scope.post(`${PATH}/password`, { config: CONFIG }, async (request, reply) => {
     const own = ownStoresOf(request);
-    const { user: me, session, membership } = signedInOf(request);
-    const { email } = me;
+    const { user, session, membership } = signedInOf(request);
+    const { email } = user;
     const form = formOf(request.body);
     const password = form.exact(NEW_PASSWORD);
     const errors = newPasswordErrors(password, [email, membership?.organisation.displayName ?? '']);
@@ -90,14 +90,15 @@ export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { sto
       reply.header('Retry-After', decision.retryAfterSeconds);
       return show(request, reply, { errors: [{ field: null, text: waitText(decision.retryAfterSeconds) }], status: 429 });
     }
-    if ((await own.verify(form.exact('password'))) === null) {
-      scope.trail.signInFailed(request, email);
+    const verified = await own.verify(form.exact('password'));
+    if (verified === null) scope.trail.signInFailed(request, email);
+    // Null also if the password was changed a moment ago: the earlier one must not replace the new one.
+    const changed = verified === null ? null : await own.changePassword(verified, password);
+    if (changed === null)
       return show(request, reply, { errors: [{ field: 'password', text: 'This is not your current password.' }], status: 422 });
-    }
-    await own.setPassword(password);
     await record(request, 'user.password', email);
     // The new password ended this session too.
-    await startSession({ request, reply, stores }, me, session.method, membership?.organisation.id);
+    await startSession({ request, reply, stores }, changed, session.method, membership?.organisation.id);
     return reply.redirect(`${PATH}?done=password`, 303);
   });
 

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Invitation } from '../../../stores/accounts/invitations.ts';
-import type { User } from '../../../stores/accounts/users.ts';
+import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { checkCsrf, csrfToken } from '../../sessions/plugin.ts';
 import { linkButton, type FormError } from '../../web/components/index.ts';
@@ -27,7 +27,7 @@ interface Opened {
   organisationName: string;
   way: InvitationWay;
   /** The account that is signed in in this browser. */
-  signedIn: User | null;
+  signedIn: VerifiedUser | null;
 }
 
 type Answer = FastifyReply | Promise<FastifyReply>;
@@ -103,7 +103,7 @@ export const invitationRoutes: FastifyPluginAsync<InvitationDeps> = async (scope
     request: FastifyRequest,
     reply: FastifyReply,
     opened: Invitation,
-    account: () => Promise<User | null>,
+    account: () => Promise<(User & Partial<Pick<VerifiedUser, 'generation'>>) | null>,
   ): Promise<FastifyReply> {
     const accepted = await stores.members.accept(opened.id, account);
     if (!accepted.ok && accepted.reason === 'ended') return ended(request, reply);
