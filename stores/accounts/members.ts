@@ -42,9 +42,13 @@ export interface Members {
   /**
    * Accepts an invitation: reserves it, asks for the account that joins, and removes it at the end. If a step fails, the
    * invitation still works. Of several simultaneous calls, one succeeds.
+   * @param invited the invitation and its address: nobody can reserve an invitation of someone else, whose ID can be guessed
    * @param account returns the account of the invited address, or null to refuse
    */
-  accept<U extends User>(id: string, account: (invitation: Invitation) => Promise<U | null>): Promise<Accepted<U>>;
+  accept<U extends User>(
+    invited: Pick<Invitation, 'id' | 'email'>,
+    account: (invitation: Invitation) => Promise<U | null>,
+  ): Promise<Accepted<U>>;
   /** Confirms what someone joined before the address was verified. @returns false if there is nothing to confirm */
   confirm(organisation: string, email: string): Promise<boolean>;
   /**
@@ -147,8 +151,8 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
       return member === null ? { ok: false, reason: 'not_found' } : { ok: true, member };
     },
 
-    async accept(id, account) {
-      const claim = await invitations.claim(id);
+    async accept({ id, email }, account) {
+      const claim = await invitations.claim(email, id);
       if (claim === null) return { ok: false, reason: 'ended' };
       const { invitation } = claim;
       try {

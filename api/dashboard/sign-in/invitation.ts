@@ -105,7 +105,7 @@ export const invitationRoutes: FastifyPluginAsync<InvitationDeps> = async (scope
     opened: Invitation,
     account: () => Promise<(User & Partial<Pick<VerifiedUser, 'generation'>>) | null>,
   ): Promise<FastifyReply> {
-    const accepted = await stores.members.accept(opened.id, account);
+    const accepted = await stores.members.accept(opened, account);
     if (!accepted.ok && accepted.reason === 'ended') return ended(request, reply);
     if (!accepted.ok) {
       const again = await open(request);
