@@ -99,8 +99,11 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
     const existing = await users.findOne({ _id: document._id });
     if (existing === null || isVerified(existing)) return false;
     if ((await memberships.organisationsOf(existing._id, existing.organisation)).size > 0) return false;
-    const same = { _id: existing._id, createdAt: existing.createdAt, ...UNVERIFIED };
-    return (await users.replaceOne(same, document)).matchedCount === 1;
+    const { _id, createdAt, unconfirmed } = existing;
+    // The account may be joining an organisation at this moment. Its new owner must not become a member without a confirmation.
+    const same = { _id, createdAt, ...UNVERIFIED, unconfirmed: unconfirmed ?? { $exists: false } };
+    const kept = unconfirmed === undefined ? document : { ...document, unconfirmed };
+    return (await users.replaceOne(same, kept)).matchedCount === 1;
   }
 
   return {
