@@ -41,7 +41,7 @@ export interface ApiStores {
     Users,
     | 'verify'
     | 'find'
-    | 'resetPassword'
+    | 'changePassword'
     | 'rename'
     | 'endSessions'
     | 'networksOf'

@@ -89,7 +89,7 @@ export function ownStoresOf(request: FastifyRequest) {
   const { email } = user;
   return {
     verify: (password: string) => users.verify(email, password),
-    setPassword: (password: string) => users.resetPassword(email, password),
+    changePassword: users.changePassword,
     rename: (name: string | null) => users.rename(email, name),
     sessions: () => sessions.list(email),
     endSessions: () => users.endSessions(email),
@@ -97,7 +97,8 @@ export function ownStoresOf(request: FastifyRequest) {
     /** An address that is not verified may be someone else's, so its user does not learn who invited it. */
     invitations: async () => (user.verified ? invitations.findByEmail(email) : []),
     /** Accepts one of `invitations`. */
-    accept: (id: string) => members.accept(id, async () => (user.verified ? user : null)),
+    accept: async (id: string) =>
+      user.verified ? members.accept({ id, email }, async () => user) : ({ ok: false, reason: 'ended' } as const),
     decline: async (id: string) => (user.verified ? invitations.decline(email, id) : null),
     confirm: (organisation: string) => members.confirm(organisation, email),
     leave: (organisation: string, options?: { lastOwner?: boolean }) => members.remove(organisation, email, options),

@@ -93,7 +93,7 @@ async function signedInPages(scope: FastifyInstance, { stores, clock, logger, sc
   const record = createRecorder({ organisations: stores.organisations, logger });
   await scope.register(securityPages, { stores, clock, record });
   await scope.register(memberPages, { outbox: mail ? stores.outbox : null, rateLimits: stores.rateLimits, record, logger });
-  await scope.register(memberKeyPages, { record });
+  await scope.register(memberKeyPages, { clock, logger });
   await scope.register(auditPages);
   await scope.register(keyPages, { rateLimits: stores.rateLimits, clock, logger });
   await scope.register(creditPages);

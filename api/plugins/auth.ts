@@ -9,6 +9,7 @@ import type { KeyHolder } from '../../stores/accounts/keys.ts';
 import { lacksFactor } from '../../stores/accounts/sessions.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
+import { checkCaller } from '../late-bodies.ts';
 import { auditNetwork } from '../audit-network.ts';
 import type { Credentials } from '../networks/credentials.ts';
 import { checkCsrf } from '../sessions/plugin.ts';
@@ -44,7 +45,7 @@ interface AuthDeps {
 
 const auth: FastifyPluginAsync<AuthDeps> = async (scope, { credentials, keys, sessions }) => {
   // Looked up on every request, so that a revocation takes effect immediately.
-  scope.addHook('onRequest', async (request, reply) => {
+  checkCaller(scope, async (request, reply) => {
     const secret = request.headers['x-api-key'];
     // A wrong key is refused also if there is a session: the sender wanted to use the key.
     if (secret === undefined && sessions && request.routeOptions.config.session === true) {

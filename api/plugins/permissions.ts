@@ -1,5 +1,5 @@
 /** Refuses callers without the permission of a route. Register it after the plugin that authenticates the caller. */
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { mayCall, type Caller, type Permission } from '../../core/accounts.ts';
 import { ApiError } from '../errors.ts';
@@ -32,10 +32,13 @@ const permissions: FastifyPluginAsync = async (scope) => {
     // A route without a stated permission would be open to every role by mistake.
     if (config?.permission === undefined) throw new TypeError(`${String(method)} ${url} does not say which permission it requires`);
   });
-  scope.addHook('onRequest', async (request) => {
+  const check = async (request: FastifyRequest): Promise<void> => {
     const { permission } = request.routeOptions.config;
     if (permission != null) requirePermission(callerOf(request), permission);
-  });
+  };
+  scope.addHook('onRequest', check);
+  // The role may have changed while the body was on its way (`checkCaller`).
+  scope.addHook('preValidation', check);
 };
 
 export default fp(permissions, { name: 'permissions' });

@@ -1,6 +1,7 @@
 /** Requires a signed-in user for every page of the scope that registers it. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { checkCaller } from '../late-bodies.ts';
 import { permissionsOf, type Role } from '../../core/accounts.ts';
 import type { Organisation } from '../../core/organisation.ts';
 import { lacksFactor, type SignedIn } from '../../stores/accounts/sessions.ts';
@@ -25,7 +26,7 @@ export const ORGANISATIONS_PATH = '/dashboard/organisations';
 export const FACTORS_PATH = '/dashboard/account/second-factor';
 
 const requireSession: FastifyPluginAsync<RequireSessionOptions> = async (scope, { organisation = true }) => {
-  scope.addHook('onRequest', async (request, reply) => {
+  checkCaller(scope, async (request, reply) => {
     const signedIn = await scope.readSession(request);
     if (signedIn === null) {
       // A script cannot show the sign-in page.

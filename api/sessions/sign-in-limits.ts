@@ -17,6 +17,11 @@ export const SIGN_IN_LIMITS = {
   'sign-in-account': { limit: 100, windowSeconds: 3600 },
 } as const satisfies Record<string, LimitSize>;
 
+/** The rule of an attempt to enter the password of an account again after sign-in, from whichever network. */
+export function confirmationRule(email: string): RateLimitRule {
+  return { policy: 'confirmation', subject: mailboxOf(email), ...SIGN_IN_LIMITS['sign-in'] };
+}
+
 interface Attempt {
   /** The network of the client (`networkOf`). */
   network: string;

@@ -54,8 +54,11 @@ export interface Invitations {
   find(token: string): Promise<Invitation | null>;
   /** Returns the pending invitations of an address, the newest first. Several organisations may have invited it. */
   findByEmail(email: string): Promise<Invitation[]>;
-  /** Reserves an invitation for this request. @returns null if it was used or canceled, has expired, or another request has it */
-  claim(id: string): Promise<ClaimedInvitation | null>;
+  /**
+   * Reserves an invitation of an address for this request.
+   * @returns null if there is none, if it was used or canceled, has expired, or another request has it
+   */
+  claim(email: string, id: string): Promise<ClaimedInvitation | null>;
   /** Gives back an invitation that was claimed but not used. */
   release(claim: ClaimedInvitation): Promise<void>;
   /** Removes an invitation that was used. */
@@ -150,10 +153,10 @@ export function createInvitations(db: Db, { now = () => new Date() }: { now?: ()
       return (await found.toArray()).map(toInvitation);
     },
 
-    async claim(id) {
+    async claim(email, id) {
       const holder = randomUUID();
       const claimedUntil = new Date(now().getTime() + CLAIM_MS);
-      const document = await invitations.findOneAndUpdate({ _id: id, ...pending() }, { $set: { holder, claimedUntil } });
+      const document = await invitations.findOneAndUpdate({ _id: id, email, ...pending() }, { $set: { holder, claimedUntil } });
       return document && { invitation: toInvitation(document), holder };
     },
 

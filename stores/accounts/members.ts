@@ -19,8 +19,8 @@ export interface Belonging {
 
 export type ChangedMember = { ok: true; member: Member } | Extract<MembershipChange, { ok: false }>;
 
-export type Accepted =
-  | { ok: true; user: User; invitation: Invitation }
+export type Accepted<U extends User = User> =
+  | { ok: true; user: U; invitation: Invitation }
   /** `ended`: the invitation was used or canceled, has expired, or its sender may not invite any more. `no_account`: as the caller decided. */
   | { ok: false; reason: 'ended' | 'no_account' };
 
@@ -43,9 +43,13 @@ export interface Members {
   /**
    * Accepts an invitation: reserves it, asks for the account that joins, and removes it at the end. If a step fails, the
    * invitation still works. Of several simultaneous calls, one succeeds.
+   * @param invited the invitation and its address: nobody can reserve an invitation of someone else, whose ID can be guessed
    * @param account returns the account of the invited address, or null to refuse
    */
-  accept(id: string, account: (invitation: Invitation) => Promise<User | null>): Promise<Accepted>;
+  accept<U extends User>(
+    invited: Pick<Invitation, 'id' | 'email'>,
+    account: (invitation: Invitation) => Promise<U | null>,
+  ): Promise<Accepted<U>>;
   /** Confirms what someone joined before the address was verified. @returns false if there is nothing to confirm */
   confirm(organisation: string, email: string): Promise<boolean>;
   /**
@@ -148,8 +152,8 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
       return member === null ? { ok: false, reason: 'not_found' } : { ok: true, member };
     },
 
-    async accept(id, account) {
-      const claim = await invitations.claim(id);
+    async accept({ id, email }, account) {
+      const claim = await invitations.claim(email, id);
       if (claim === null) return { ok: false, reason: 'ended' };
       const { invitation } = claim;
       try {

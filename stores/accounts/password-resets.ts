@@ -5,7 +5,7 @@ import { giveAccount } from './give-account.ts';
 import { newToken, replaceLink, tokenHash } from './one-time-links.ts';
 import { hashPassword } from './passwords.ts';
 import { hasFactors } from './second-factors.ts';
-import { toUser, UNVERIFIED, type User, type UserDocument } from './user-document.ts';
+import { ofGeneration, toUser, UNVERIFIED, type User, type UserDocument } from './user-document.ts';
 
 const VALID_MS = 3_600_000;
 
@@ -40,13 +40,6 @@ interface ResetDocument {
   generation: string;
   expiresAt: Date;
 }
-
-/** Matches the user of a generation. Users who are older than generations have none. */
-const ofGeneration = (_id: string, generation: string): Filter<UserDocument> & { _id: string } => ({
-  _id,
-  generation: generation === '' ? { $exists: false } : generation,
-  password: { $exists: true },
-});
 
 /** Requests in MongoDB. */
 export function createPasswordResets(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): PasswordResets {

@@ -10,7 +10,8 @@ import type { Role } from '../../core/accounts.ts';
 import { createMemberships, MEMBERSHIPS, roleIn, type MembershipDocument } from './memberships.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
 import type { SecondFactor } from './second-factor-steps.ts';
-import { isConfirmed, toUser, type User, type UserDocument } from './user-document.ts';
+import { isConfirmed, toUser, type UserDocument } from './user-document.ts';
+import type { VerifiedUser } from './users.ts';
 
 export const SESSION_IDLE_MS = 12 * 3_600_000;
 export const SESSION_MAX_MS = 30 * 24 * 3_600_000;
@@ -47,7 +48,8 @@ export interface Session {
 /** A session with its user. */
 export interface SignedIn {
   session: Session;
-  user: User;
+  /** With the generation of the session: what the session starts in its turn must not outlive the end of all sessions. */
+  user: VerifiedUser;
   /** The organisation of the session, which may be blocked. Null: the user belonged to none at its start. */
   membership: { organisation: Organisation; role: Role } | null;
 }
@@ -240,7 +242,7 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
 function signedInOf(found: FoundSession, at: Date): SignedIn | null {
   const user = found.users[0];
   if (user === undefined || found.expiresAt <= at || (user.generation ?? '') !== found.generation) return null;
-  const signedIn = { session: toSession(found), user: toUser(user) };
+  const signedIn = { session: toSession(found), user: { ...toUser(user), generation: found.generation } };
   if (found.organisation === null) return { ...signedIn, membership: null };
   const [organisation, role] = [found.organisations[0], roleIn(found.memberships[0], found.email)];
   if (organisation === undefined || role === null || !isConfirmed(user, found.organisation)) return null;

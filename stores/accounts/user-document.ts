@@ -57,6 +57,13 @@ export type UserDocument = Pick<User, 'createdAt'> & {
 /** Matches accounts whose address is not verified. */
 export const UNVERIFIED = { verifiedAt: { $exists: false }, identity: { $exists: false } } as const satisfies Filter<UserDocument>;
 
+/** Matches a user with a password by the generation, which is '' for a user who is older than generations. */
+export const ofGeneration = (_id: string, generation: string): Filter<UserDocument> & { _id: string } => ({
+  _id,
+  generation: generation === '' ? { $exists: false } : generation,
+  password: { $exists: true },
+});
+
 export const isVerified = ({ verifiedAt, identity }: UserDocument): boolean => verifiedAt !== undefined || identity !== undefined;
 
 /** Whether the owner of a verified address has accepted the membership, or the address is not verified. */

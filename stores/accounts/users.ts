@@ -7,7 +7,17 @@ import { createMemberships } from './memberships.ts';
 import { hashPassword, matchesPassword, UNMATCHABLE } from './passwords.ts';
 import { removeFactors } from './second-factors.ts';
 import { giveAccount } from './give-account.ts';
-import { identityKey, isVerified, toUser, UNVERIFIED, userIdOf, type Identity, type User, type UserDocument } from './user-document.ts';
+import {
+  identityKey,
+  isVerified,
+  ofGeneration,
+  toUser,
+  UNVERIFIED,
+  userIdOf,
+  type Identity,
+  type User,
+  type UserDocument,
+} from './user-document.ts';
 
 export type { Identity, Member, User } from './user-document.ts';
 
@@ -53,6 +63,11 @@ export interface Users {
   reclaim(email: string, replacement: { password: string; name: string | null }): Promise<User | null>;
   /** Verifies the address of a user who has proved it by a mail, unless the user has another generation since. */
   verifyAddress(email: string, generation: string): Promise<void>;
+  /**
+   * Replaces the password that was verified, and ends the user's sessions.
+   * @returns the user of the new generation; null if the user was deleted or has another generation
+   */
+  changePassword(user: VerifiedUser, password: string): Promise<VerifiedUser | null>;
   /** Sets a new password, and ends the user's sessions. */
   resetPassword(email: string, password: string): Promise<boolean>;
   rename(email: string, name: string | null): Promise<boolean>;
@@ -88,10 +103,13 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
     const existing = await users.findOne({ _id: document._id });
     if (existing === null || isVerified(existing)) return false;
     if ((await memberships.organisationsOf(existing._id, existing.organisation)).size > 0) return false;
-    const same = { _id: existing._id, createdAt: existing.createdAt, ...UNVERIFIED };
+    const { _id, createdAt, unconfirmed } = existing;
+    // The account may be joining an organisation at this moment. Its new owner must not become a member without a confirmation.
+    const same = { _id, createdAt, ...UNVERIFIED, unconfirmed: unconfirmed ?? { $exists: false } };
+    const kept = unconfirmed === undefined ? document : { ...document, unconfirmed };
     // Also before: if the process dies after the replacement, the factors of the earlier account must not open the new one.
-    await removeFactors(db, existing._id);
-    return (await users.replaceOne(same, document)).matchedCount === 1;
+    await removeFactors(db, _id);
+    return (await users.replaceOne(same, kept)).matchedCount === 1;
   }
 
   return {
@@ -153,6 +171,13 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
 
     async verifyAddress(email, generation) {
       await users.updateOne({ _id: userIdOf(email), generation, ...UNVERIFIED }, { $set: { verifiedAt: now() } });
+    },
+
+    async changePassword({ email, generation: verified }, password) {
+      const generation = randomUUID();
+      const change = { $set: { password: await hashPassword(password), generation } };
+      const changed = await users.findOneAndUpdate(ofGeneration(email, verified), change, { returnDocument: 'after' });
+      return changed && { ...toUser(changed), generation };
     },
 
     resetPassword: async (email, password) => update(email, { $set: { password: await hashPassword(password), generation: randomUUID() } }),

@@ -177,6 +177,20 @@ describe('an account', () => {
     expect(actions.filter((action) => !/^user\.(sign-in|new-network)/.test(action))).to.deep.equal(['user.password', 'user.rename']);
   });
 
+  it('whose keys are revoked together, have one entry in the audit log for each, also after another revocation', async () => {
+    const { client, organisation } = await signedIn(context);
+    const { keys, organisations } = context.stores;
+    const email = address();
+    const issued = await keys.issue({ organisation, name: 'CI', expiresAt: null, creator: { createdBy: email, rootCreator: email } });
+    const id = issued.ok ? issued.key.id : '';
+    const page = `${MEMBERS}/keys?of=${encodeURIComponent(email)}`;
+    expect((await client.submit(`${MEMBERS}/keys`, { email }, page)).headers.get('location')).to.equal(`${MEMBERS}?done=keys`);
+    const again = await client.submit(`/dashboard/settings/api-keys/${id}/revoke`, {}, '/dashboard/account');
+    expect(again.status).to.equal(303);
+    const revoked = await organisations.auditPage(organisation, { action: 'key.revoke', limit: 9 });
+    expect(revoked.map(({ subject }) => subject)).to.deep.equal([id]);
+  });
+
   it('signs out everywhere', async () => {
     const { email, client } = await signedIn(context);
     const other = createClient(context.url);

@@ -90,26 +90,34 @@ describe('people', () => {
     it('are claimed by one of several requests, and given back to the next', async () => {
       const { invitation } = await invite();
       const other = createInvitations(database.another(), { now });
-      const claims = await Promise.all([0, 1, 2, 3, 4, 5].map((index) => (index % 2 ? other : invitations()).claim(invitation.id)));
+      const claims = await Promise.all(
+        [0, 1, 2, 3, 4, 5].map((index) => (index % 2 ? other : invitations()).claim(invitation.email, invitation.id)),
+      );
       const [claim, ...more] = claims.filter((one) => one !== null);
       expect([claim!.invitation, more]).to.deep.equal([invitation, []]);
       await invitations().release({ ...claim!, holder: 'another' });
-      expect(await invitations().claim(invitation.id)).to.equal(null);
+      expect(await invitations().claim(invitation.email, invitation.id)).to.equal(null);
       await invitations().release(claim!);
-      const next = (await other.claim(invitation.id))!;
+      const next = (await other.claim(invitation.email, invitation.id))!;
       await invitations().finish(claim!);
       expect(await database.db.collection('invitations').countDocuments({ email: invitation.email }), 'only by its holder').to.equal(1);
       await invitations().finish(next);
-      expect(await invitations().claim(invitation.id)).to.equal(null);
+      expect(await invitations().claim(invitation.email, invitation.id)).to.equal(null);
+    });
+
+    it('are not reserved for another address, although their IDs can be guessed', async () => {
+      const { invitation, token } = await invite();
+      expect(await invitations().claim('mallory@people.example', invitation.id)).to.equal(null);
+      expect(await invitations().find(token)).to.deep.equal(invitation);
     });
 
     it('are not lost if the process dies while it uses one', async () => {
       const { invitation, token } = await invite();
-      await invitations().claim(invitation.id);
+      await invitations().claim(invitation.email, invitation.id);
       expect(await invitations().find(token)).to.equal(null);
       at += 60_000;
       expect(await invitations().find(token)).to.deep.equal(invitation);
-      expect(await invitations().claim(invitation.id)).to.not.equal(null);
+      expect(await invitations().claim(invitation.email, invitation.id)).to.not.equal(null);
     });
 
     // ASVS 6.6.2: a link works once, and one request decides.
@@ -141,7 +149,7 @@ describe('people', () => {
       expect(await invitations().find(token)).to.deep.equal(invitation);
       at += 1;
       expect(await invitations().find(token)).to.equal(null);
-      expect(await invitations().claim(invitation.id)).to.equal(null);
+      expect(await invitations().claim(invitation.email, invitation.id)).to.equal(null);
       expect(await invitations().list(invitation.organisation)).to.deep.equal([]);
       expect(JSON.stringify(await database.db.collection('invitations').find().toArray())).to.not.include(token);
     });

@@ -4,11 +4,9 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../networks/networks.ts';
 import { ownStoresOf } from '../../scoped-stores.ts';
 import { clearSession, signedInOf } from '../../sessions/plugin.ts';
 import { FACTORS_PATH, ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
-import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
 import {
   button,
   confirmedForm,
@@ -30,10 +28,10 @@ import { browserName } from '../browsers.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.ts';
 import { recordForUser } from '../record.ts';
+import { confirmPassword, WRONG_PASSWORD } from './confirm-password.ts';
 import { DELETE_PATH } from './delete.ts';
 import { passwordField } from '../sign-in/page.ts';
 import { RESET_PATH } from '../sign-in/reset-password.ts';
-import { waitText } from '../sign-in/routes.ts';
 import { continued, startSession } from '../sign-in/start-session.ts';
 
 export interface AccountDeps {
@@ -77,27 +75,21 @@ export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { sto
   });
 
   scope.post(`${PATH}/password`, { config: CONFIG }, async (request, reply) => {
-    const own = ownStoresOf(request);
-    const { user: me, session, membership } = signedInOf(request);
-    const { email } = me;
+    const { user, session, membership } = signedInOf(request);
+    const { email } = user;
     const form = formOf(request.body);
     const password = form.exact(NEW_PASSWORD);
     const errors = newPasswordErrors(password, [email, membership?.organisation.displayName ?? '']);
     if (form.exact('password') === '') errors.unshift({ field: 'password', text: 'Enter your current password.' });
     if (errors.length > 0) return show(request, reply, { errors, status: 422 });
-    const decision = await stores.rateLimits.admit(signInRules({ network: networkOf(request.ip), email, known: true }, SIGN_IN_LIMITS));
-    if (!decision.ok) {
-      reply.header('Retry-After', decision.retryAfterSeconds);
-      return show(request, reply, { errors: [{ field: null, text: waitText(decision.retryAfterSeconds) }], status: 429 });
-    }
-    if ((await own.verify(form.exact('password'))) === null) {
-      scope.trail.signInFailed(request, email);
-      return show(request, reply, { errors: [{ field: 'password', text: 'This is not your current password.' }], status: 422 });
-    }
-    await own.setPassword(password);
+    const confirmed = await confirmPassword(request, reply, stores.rateLimits, form.exact('password'));
+    if (!confirmed.ok) return show(request, reply, { errors: [confirmed.error], status: confirmed.status });
+    const changed = await ownStoresOf(request).changePassword(confirmed.user, password);
+    // The password was changed a moment ago: the earlier one must not replace the new one.
+    if (changed === null) return show(request, reply, { errors: [WRONG_PASSWORD], status: 422 });
     await record(request, 'user.password', email);
     // The new password ended this session too.
-    await startSession({ request, reply, stores }, me, { ...continued(session), organisation: membership?.organisation.id });
+    await startSession({ request, reply, stores }, changed, { ...continued(session), organisation: membership?.organisation.id });
     return reply.redirect(`${PATH}?done=password`, 303);
   });
 

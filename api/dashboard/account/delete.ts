@@ -2,10 +2,8 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../../platform/logger.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../networks/networks.ts';
 import { ownStoresOf } from '../../scoped-stores.ts';
 import { clearSession, signedInOf } from '../../sessions/plugin.ts';
-import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
 import {
   actions,
   breadcrumb,
@@ -23,7 +21,7 @@ import { dashboardPage } from '../../web/layout.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import { recordEntry } from '../record.ts';
 import { passwordField } from '../sign-in/page.ts';
-import { waitText } from '../sign-in/routes.ts';
+import { confirmPassword } from './confirm-password.ts';
 
 export interface DeletionDeps {
   stores: Pick<ApiStores, 'organisations' | 'members' | 'rateLimits'>;
@@ -46,13 +44,8 @@ export const deletionPages: FastifyPluginAsync<DeletionDeps> = async (scope, { s
     if (form.text('email').toLowerCase() !== email)
       return show(request, reply, [{ field: 'email', text: `Enter ${email} to confirm.` }], 422);
     if (hasPassword) {
-      const decision = await stores.rateLimits.admit(signInRules({ network: networkOf(request.ip), email, known: true }, SIGN_IN_LIMITS));
-      if (!decision.ok) {
-        reply.header('Retry-After', decision.retryAfterSeconds);
-        return show(request, reply, [{ field: null, text: waitText(decision.retryAfterSeconds) }], 429);
-      }
-      if ((await own.verify(form.exact('password'))) === null)
-        return show(request, reply, [{ field: 'password', text: 'This is not your current password.' }], 422);
+      const confirmed = await confirmPassword(request, reply, stores.rateLimits, form.exact('password'));
+      if (!confirmed.ok) return show(request, reply, [confirmed.error], confirmed.status);
     }
     const named = new Map((await own.organisations()).map(({ organisation }) => [organisation.id, organisation.displayName]));
     const deleted = await own.deleteAccount();

@@ -3,6 +3,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { userIdOf } from '../../../stores/accounts/user-document.ts';
 import type { ApiKey } from '../../../stores/accounts/keys.ts';
 import { ApiError } from '../../errors.ts';
+import { askedBy, createKeyManagement, type KeyManagementDeps } from '../../key-management.ts';
 import { storesOf } from '../../scoped-stores.ts';
 import { actions, breadcrumb, button, hiddenField, linkButton, notice, table, time } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
@@ -10,7 +11,6 @@ import { html, type Html } from '../../web/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { endOf, KEYS_PATH, lastUse, scopesText } from '../api-keys/list-page.ts';
 import { csrfField } from '../forms.ts';
-import type { Recorder } from '../record.ts';
 import { MEMBERS_PATH } from './members-page.ts';
 
 const PATH = `${MEMBERS_PATH}/keys`;
@@ -20,7 +20,9 @@ const CONFIG = { permission: 'members:write' } as const;
 export const memberKeysPath = (email: string, { removed = false } = {}): string =>
   `${PATH}?${new URLSearchParams({ of: email, ...(removed && { removed: '' }) })}`;
 
-export const memberKeyPages: FastifyPluginAsync<{ record: Recorder }> = async (scope, { record }) => {
+export const memberKeyPages: FastifyPluginAsync<KeyManagementDeps> = async (scope, deps) => {
+  const management = createKeyManagement(deps);
+
   scope.get<{ Querystring: { of?: unknown; removed?: unknown } }>(PATH, { config: CONFIG }, async (request, reply) => {
     const { of, removed } = request.query;
     const email = typeof of === 'string' ? userIdOf(of) : '';
@@ -30,9 +32,8 @@ export const memberKeyPages: FastifyPluginAsync<{ record: Recorder }> = async (s
   });
 
   scope.post(PATH, { config: CONFIG }, async (request, reply) => {
-    const revoked = await storesOf(request).keys.revokeCreatedBy(userIdOf(formOf(request.body).text('email')));
+    const revoked = await management.revokeCreatedBy(askedBy(request), userIdOf(formOf(request.body).text('email')));
     if (revoked.length === 0) throw new ApiError('not_found');
-    for (const { id } of revoked) await record(request, 'key.revoke', id);
     return reply.redirect(`${MEMBERS_PATH}?done=keys`, 303);
   });
 };

@@ -3,7 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Invitation } from '../../../stores/accounts/invitations.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
-import type { User } from '../../../stores/accounts/users.ts';
+import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { checkCsrf, csrfToken, signedInOf } from '../../sessions/plugin.ts';
 import { linkButton, type FormError } from '../../web/components/index.ts';
@@ -29,7 +29,7 @@ interface Opened {
   organisationName: string;
   way: InvitationWay;
   /** The account that is signed in in this browser. */
-  signedIn: User | null;
+  signedIn: VerifiedUser | null;
 }
 
 type Answer = FastifyReply | Promise<FastifyReply>;
@@ -106,10 +106,10 @@ export const invitationRoutes: FastifyPluginAsync<InvitationDeps> = async (scope
     request: FastifyRequest,
     reply: FastifyReply,
     opened: Invitation,
-    account: () => Promise<User | null>,
+    account: () => Promise<(User & Partial<Pick<VerifiedUser, 'generation'>>) | null>,
     session: Session | null = null,
   ): Promise<FastifyReply> {
-    const accepted = await stores.members.accept(opened.id, account);
+    const accepted = await stores.members.accept(opened, account);
     if (!accepted.ok && accepted.reason === 'ended') return ended(request, reply);
     if (!accepted.ok) {
       const again = await open(request);

@@ -33,7 +33,7 @@ export const acceptance: FlowOf = (db, healthy) => ({
   },
   async attempt() {
     const { members, users } = apiStores(db);
-    const accepted = await members.accept(INVITATION, () => users.find(PERSON));
+    const accepted = await members.accept({ id: INVITATION, email: PERSON }, () => users.find(PERSON));
     if (!accepted.ok && (await members.find('acme', PERSON)) === null) throw new Error('the invitation and the membership are lost');
   },
   /** The lease of a request that failed has ended. */
@@ -44,7 +44,7 @@ export const acceptance: FlowOf = (db, healthy) => ({
   async end() {
     // An invitation of which only the removal failed ends by itself; used again, it changes nothing.
     const { members, users } = openStores(healthy);
-    await members.accept(INVITATION, () => users.find(PERSON));
+    await members.accept({ id: INVITATION, email: PERSON }, () => users.find(PERSON));
     return endOf(healthy);
   },
 });

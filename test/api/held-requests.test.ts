@@ -1,0 +1,135 @@
+/** Sessions and keys that end while a request is in progress. ASVS 7.4: their end takes effect at once. */
+import { once } from 'node:events';
+import { request as send, type IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { tokenIn, type Client } from './client.ts';
+import { addPerson, PASSWORD, signedIn } from './people.ts';
+
+const ORGANISATIONS = '/dashboard/organisations';
+const MEMBERS = '/dashboard/settings/members';
+const OTHER_PASSWORD = 'nine tin kettles hum';
+
+describe('a session that ends during a request', () => {
+  let context: ApiContext;
+  before(async () => {
+    context = await startContext();
+  });
+  after(() => context?.close());
+
+  const works = async (client: Client): Promise<boolean> => (await client.get('/dashboard/account')).status === 200;
+
+  /** Ends all sessions of a user just before the next one starts. */
+  function endSessionsBeforeStart(email: string): void {
+    const { sessions, users } = context.stores;
+    const { start } = sessions;
+    sessions.start = async (options) => {
+      sessions.start = start;
+      await users.endSessions(email);
+      return start(options);
+    };
+  }
+
+  it('starts no other one by switching', async () => {
+    const { client, email, organisation } = await signedIn(context);
+    endSessionsBeforeStart(email);
+    expect((await client.submit(`${ORGANISATIONS}/switch`, { organisation }, ORGANISATIONS)).status).to.equal(404);
+    expect(await works(client)).to.equal(false);
+  });
+
+  it('starts no other one by accepting an invitation', async () => {
+    const owner = await signedIn(context);
+    const { client, email } = await signedIn(context);
+    const { invitations } = context.stores;
+    const created = await invitations.create({ ...owner, email, role: 'viewer', createdBy: owner.email, mailed: false });
+    const link = `/dashboard/invitation/${created.ok ? created.token : ''}`;
+    const page = await client.get(link);
+    endSessionsBeforeStart(email);
+    expect((await client.post(link, { _csrf: tokenIn(page.text) })).status).to.equal(303);
+    expect(await works(client)).to.equal(false);
+  });
+
+  it('starts no other one with a password that is changed, and does not replace the new one', async () => {
+    const { client, email } = await signedIn(context);
+    const { users } = context.stores;
+    const { verify } = users;
+    users.verify = async (...credentials) => {
+      users.verify = verify;
+      const verified = await verify(...credentials);
+      await users.resetPassword(email, OTHER_PASSWORD);
+      return verified;
+    };
+    const fields = { password: PASSWORD, 'new-password': 'the password of a thief' };
+    await client.submit('/dashboard/account/password', fields, '/dashboard/account');
+    expect(await users.verify(email, OTHER_PASSWORD)).to.not.equal(null);
+    expect(await works(client)).to.equal(false);
+  });
+});
+
+describe('a request whose body is late', () => {
+  let context: ApiContext;
+  before(async () => {
+    context = await startContext();
+  });
+  after(() => context?.close());
+
+  /** Sends a request, and its body only after what it was sent with was looked up and `meanwhile` has happened. */
+  async function late(path: string, headers: Record<string, string>, body: string, meanwhile: () => Promise<unknown>): Promise<number> {
+    context.commands.length = 0;
+    const sent = send(context.url + path, {
+      method: 'POST',
+      headers: { 'Content-Length': String(body.length), Accept: 'text/html', ...headers },
+    });
+    const answered = once(sent, 'response');
+    sent.flushHeaders();
+    const lookUp = headers['X-API-Key'] === undefined ? 'aggregate sessions' : 'findAndModify limits';
+    while (!context.commands.includes(lookUp)) await sleep(5);
+    await meanwhile();
+    sent.end(body);
+    const [response] = (await answered) as [IncomingMessage];
+    response.resume();
+    return response.statusCode!;
+  }
+
+  async function lateForm(client: Client, page: string, path: string, fields: Record<string, string>, meanwhile: () => Promise<unknown>) {
+    const body = new URLSearchParams({ _csrf: tokenIn((await client.get(page)).text), ...fields }).toString();
+    const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    return late(path, { Cookie: cookie, 'Content-Type': 'application/x-www-form-urlencoded' }, body, meanwhile);
+  }
+
+  it('does nothing for an owner who was removed meanwhile', async () => {
+    const { client, email, organisation } = await signedIn(context);
+    const friend = await addPerson(context, organisation, 'viewer');
+    await addPerson(context, organisation);
+    const { members } = context.stores;
+    const fields = { email: friend.email, role: 'owner' };
+    const status = await lateForm(client, MEMBERS, `${MEMBERS}/role`, fields, () => members.remove(organisation, email));
+    expect([status, (await members.find(organisation, friend.email))?.role]).to.deep.equal([303, 'viewer']);
+  });
+
+  it('does nothing for an owner who has become a viewer meanwhile', async () => {
+    const { client, email, organisation } = await signedIn(context);
+    const friend = await addPerson(context, organisation, 'viewer');
+    await addPerson(context, organisation);
+    const { members } = context.stores;
+    const fields = { email: friend.email, role: 'owner' };
+    const status = await lateForm(client, MEMBERS, `${MEMBERS}/role`, fields, () => members.setRole(organisation, email, 'viewer'));
+    expect([status, (await members.find(organisation, friend.email))?.role]).to.deep.equal([403, 'viewer']);
+  });
+
+  it('is answered as usual if nothing has ended', async () => {
+    const { client } = await signedIn(context);
+    const status = await lateForm(client, '/dashboard/account', '/dashboard/account/name', { name: 'Ann' }, async () => undefined);
+    expect(status).to.equal(303);
+    expect((await client.get('/dashboard/account')).text).to.include('value="Ann"');
+  });
+
+  it('submits no scan with a key that was revoked meanwhile', async () => {
+    const { id, key, keyId } = await context.organisation({ credits: 5 });
+    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+    const { keys, scans } = context.stores;
+    expect(await late('/v1/ci/scans', headers, JSON.stringify(SUBMISSION), () => keys.revoke(id, keyId))).to.equal(401);
+    expect(await scans.list(id, { limit: 1 })).to.deep.equal([]);
+  });
+});
