@@ -6,6 +6,7 @@ import { PASSWORD, signedIn } from './people.ts';
 import { BEHIND_PROXY } from './public-context.ts';
 
 const DELETE = '/dashboard/account/delete';
+const CONFIRM = '/dashboard/account/confirm';
 
 describe('the password of a signed-in user', () => {
   let context: ApiContext;
@@ -27,6 +28,9 @@ describe('the password of a signed-in user', () => {
     for (let network = 0; network < 10; network += 1) statuses.push(await attempt(network, 'a guess of a thief'));
     expect(statuses).to.deep.equal(Array.from({ length: 10 }, () => 422));
     expect(await attempt(10, PASSWORD)).to.equal(429);
+    // The page before changes of second factors counts the same attempts.
+    const confirmed = await client.post(CONFIRM, { _csrf: tokenIn((await client.get(CONFIRM)).text), password: PASSWORD });
+    expect(confirmed.status).to.equal(429);
     await stores.signInFailures.flush();
     const [failed] = await stores.organisations.auditPage(organisation, { action: 'user.sign-in-failed', limit: 1 });
     expect(failed).to.include({ actor: email, count: 10 });

@@ -189,7 +189,7 @@ describe('second factors of an account', () => {
       const before = who.client.cookies.get(SESSION);
       const next = `${FACTORS}/passkeys/new`;
       expect((await who.client.submit(CONFIRM, { next, password: '' }, page)).text).to.include('Enter your password.');
-      expect((await who.client.submit(CONFIRM, { next, password: 'wrong' }, page)).text).to.include('This is not your password.');
+      expect((await who.client.submit(CONFIRM, { next, password: 'wrong' }, page)).text).to.include('This is not your current password.');
       expect((await who.client.submit(CONFIRM, { next, password: PASSWORD }, page)).headers.get('location')).to.equal(next);
       expect(who.client.cookies.get(SESSION)).to.not.equal(before);
       expect((await who.client.get(next)).status).to.equal(200);

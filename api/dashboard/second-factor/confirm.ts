@@ -1,17 +1,14 @@
 /** Asks a signed-in person to confirm who they are: by a second factor if there is one, else by the password. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { networkOf } from '../../networks/networks.ts';
-import { ownStoresOf } from '../../scoped-stores.ts';
 import { ownPath } from '../../sessions/own-path.ts';
 import { signedInOf } from '../../sessions/plugin.ts';
-import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
 import { button, errorSummary, hiddenField, linkButton, titleWithErrors, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type HtmlValue } from '../../web/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
+import { confirmPassword } from '../account/confirm-password.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import { passwordField } from '../sign-in/page.ts';
-import { waitText } from '../sign-in/routes.ts';
 import { startSession } from '../sign-in/start-session.ts';
 import { CONFIRM_PATH } from './fresh.ts';
 import { proofForms } from './proof-forms.ts';
@@ -86,14 +83,13 @@ export const confirmPages: FastifyPluginAsync<FactorDeps & { provider: string | 
     }
     if (form.exact(PASSWORD) === '')
       return show(request, reply, { next, errors: [{ field: PASSWORD, text: 'Enter your password.' }], status: 422 });
-    const decision = await stores.rateLimits.admit(signInRules({ network: networkOf(request.ip), email, known: true }, SIGN_IN_LIMITS));
-    if (!decision.ok) {
-      const { retryAfterSeconds } = decision;
-      return show(request, reply, { next, errors: [{ field: null, text: waitText(retryAfterSeconds) }], status: 429, retryAfterSeconds });
-    }
-    if ((await ownStoresOf(request).verify(form.exact(PASSWORD))) === null)
-      return show(request, reply, { next, errors: [{ field: PASSWORD, text: 'This is not your password.' }], status: 422 });
-    await startSession({ request, reply, stores }, user, { method: 'password', secondFactor: session.secondFactor, organisation });
+    const confirmed = await confirmPassword(request, reply, stores.rateLimits, form.exact(PASSWORD));
+    if (!confirmed.ok) return show(request, reply, { next, errors: [confirmed.error], status: confirmed.status });
+    await startSession({ request, reply, stores }, confirmed.user, {
+      method: 'password',
+      secondFactor: session.secondFactor,
+      organisation,
+    });
     return reply.redirect(next, 303);
   });
 };
