@@ -246,7 +246,8 @@ describe('operator: scans from manifests', function () {
         await ends(first);
         const ended = await large.settles();
         expect(reasonOf(ended, 'Succeeded')).to.equal('InsufficientCredits');
-        expect(ended.status?.message).to.match(/needs 5 credits, but 3 are left/);
+        // 3 if the first scan has returned its credit by then.
+        expect(ended.status?.message).to.match(/needs 5 credits, but [23] are left/);
         expect(await large.events()).to.include('InsufficientCredits');
         await small.pod();
         await ends(small);
