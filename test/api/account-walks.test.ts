@@ -10,6 +10,8 @@ import { passwordOf, PEOPLE, World, type Name } from './account-world.ts';
 import { startContext, type ApiContext, type MonitoredReplica } from './context.ts';
 
 const NIGHTLY = process.env.NIGHTLY === '1';
+/** A commit takes the same walks as the one before it. */
+const FIRST_SEED = 1;
 const { walks: WALKS, steps: STEPS } = NIGHTLY ? { walks: 60, steps: 80 } : { walks: 4, steps: 20 };
 const MEMBERS = '/dashboard/settings/members';
 const ACCOUNT = '/dashboard/account';
@@ -132,7 +134,7 @@ describe('accounts in any order of events', function () {
 
   const seeds =
     process.env.WALK === undefined
-      ? Array.from({ length: WALKS }, (_, index) => randomInt(2 ** 28) * 4 + (index % 4))
+      ? Array.from({ length: WALKS }, (_, index) => (NIGHTLY ? randomInt(2 ** 28) : FIRST_SEED) * 4 + (index % 4))
       : [Number(process.env.WALK)];
   // ASVS 8.2 and 8.3: access only by a permission that was given, on every path.
   for (const seed of seeds) {
