@@ -8,6 +8,7 @@ import { issueKey } from '../support/issue-key.ts';
 import { tokenIn } from './client.ts';
 import { startContext, type ApiContext } from './context.ts';
 import { PASSWORD, signedIn } from './people.ts';
+import { FACTORS } from './second-factor.ts';
 
 /** What the other organisation has. */
 interface Theirs {
@@ -16,6 +17,7 @@ interface Theirs {
   key: string;
   email: string;
   invitation: string;
+  passkey: string;
 }
 
 /** The value of each parameter in a path. */
@@ -38,6 +40,15 @@ const FORMS: Readonly<Record<string, (theirs: Theirs) => Record<string, string>>
   'POST /dashboard/organisations/leave': ({ organisation }) => ({ organisation: organisation }),
   'POST /dashboard/account/password': () => ({}),
   'POST /dashboard/account/sign-out-everywhere': () => ({}),
+  'POST /dashboard/account/confirm': () => ({}),
+  [`POST ${FACTORS}/passkeys/new`]: () => ({}),
+  [`POST ${FACTORS}/passkeys/:id`]: () => ({ name: 'Mine' }),
+  [`POST ${FACTORS}/passkeys/:id/remove`]: () => ({}),
+  [`POST ${FACTORS}/app`]: () => ({}),
+  [`POST ${FACTORS}/app/begin`]: () => ({}),
+  [`POST ${FACTORS}/app/removal`]: () => ({}),
+  [`POST ${FACTORS}/recovery-codes`]: () => ({}),
+  'POST /dashboard/settings/security/second-factor': () => ({}),
   'POST /dashboard/settings/api-keys/new': () => ({}),
   'POST /dashboard/settings/api-keys/:key_id/revoke': () => ({}),
   [`POST ${MEMBERS}/invitations`]: () => ({}),
@@ -71,12 +82,22 @@ describe('the scope of every route', () => {
     if (!created.ok) throw new Error(created.reason);
     const reports = await context.storeReports(randomUUID());
     const { id: scan } = await context.scan(organisation, { phase: 'done', reports });
-    theirs = { organisation, scan, key, email, invitation: created.invitation.id };
+    const passkey = randomUUID();
+    await context.stores.secondFactors.addPasskey(email, {
+      id: passkey,
+      name: 'Theirs',
+      rpId: 'curbcut.example',
+      publicKey: '',
+      counter: 0,
+      transports: [],
+    });
+    theirs = { organisation, scan, key, email, invitation: created.invitation.id, passkey };
   });
   after(() => context?.close());
 
   const fill = (url: string): string =>
     url.replace(/:(\w+)/g, (_, name: string) => {
+      if (url.startsWith(FACTORS)) return theirs.passkey;
       const value = PARAMETERS[name];
       if (value === undefined) throw new Error(`the parameter ${name} of ${url} has no value in this test`);
       return value(theirs);
@@ -107,11 +128,12 @@ describe('the scope of every route', () => {
   });
 
   it('left what belongs to the other organisation as it was', async () => {
-    const { members, keys, invitations, scans, credits } = context.stores;
+    const { members, keys, invitations, scans, credits, secondFactors } = context.stores;
     expect((await members.find(theirs.organisation, theirs.email))?.role).to.equal('owner');
     expect([...(await keys.usable([theirs.key]))]).to.deep.equal([theirs.key]);
     expect((await invitations.list(theirs.organisation)).map(({ id }) => id)).to.deep.equal([theirs.invitation]);
     expect((await scans.find(theirs.scan, theirs.organisation))?.phase).to.equal('done');
     expect((await credits.balance(theirs.organisation)).balance).to.equal(77);
+    expect((await secondFactors.find(theirs.email)).passkeys.map(({ id, name }) => [id, name])).to.deep.equal([[theirs.passkey, 'Theirs']]);
   });
 });
