@@ -77,8 +77,12 @@ function securityPage({ request, required, without, saved, errors }: SecurityPag
       ${saved && notice({ kind: 'good', body: 'The setting is saved.', announce: true })}
       <h2>Second factor</h2>
       <p>
-        ${required ? html`${displayName} requires a second factor.` : html`${displayName} does not require a second factor.`} People without one
-        can only set one up. Sign-in at an identity provider counts as one. API keys are not affected.
+        ${
+          required
+            ? html`${displayName} requires a second factor. People without one can only set one up.`
+            : html`${displayName} does not require a second factor. If it does, people without one can only set one up.`
+        }
+        Sign-in at an identity provider counts as one. API keys are not affected.
       </p>
       ${without.length === 0 ? html`<p>All members have one.</p>` : html`<p>Without one:</p><ul>${without.map((email) => html`<li>${email}</li>`)}</ul>`}
       <form method="post" action="${PATH}/second-factor">
