@@ -1,60 +1,142 @@
-/** The form for a scan: from typed texts to the body of a submission, with the schema and the messages of the API. */
-import type { ScanOptions } from '../../core/scan/options.ts';
+/** The form for a scan: its fields, derived from the schema of a submission, and from typed texts to the body of one. */
+import type { TSchema } from 'typebox';
+import { CRAWL_LABELS, OPTION_LABELS, type ScanOptions } from '../../core/scan/options.ts';
 import { readSteps } from '../../core/scan/step-text.ts';
+import { THRESHOLD_NAMES, THRESHOLDS } from '../../core/scan/thresholds.ts';
+import { snakeCase } from '../../core/schemas.ts';
 import type { ValidationFailure, ValidationItem } from '../errors.ts';
 import { scanSubmission, toScanOptions, type ScanSubmission } from '../routes/scans.ts';
 import { createValidatorCompiler } from '../validation.ts';
 import type { FormError } from '../web/components/index.ts';
 import type { Form } from '../web/html-scope.ts';
 
-/** The fields, by the names of the API. */
-const NUMBERS = ['max_pages', 'min_score', 'max_violations', 'min_coverage'] as const;
-const TEXTS = ['url', 'wcag_level', 'wcag_version', 'fail_on_severity', 'locale', 'consent'] as const;
-/** A list of steps in YAML. */
-const STEPS = 'prepare';
-const FIELDS = [...NUMBERS, ...TEXTS, STEPS] as const;
-export type ScanField = (typeof FIELDS)[number];
+export type ScanFieldName = keyof ScanSubmission;
 
-/** What was typed. */
-export type ScanFormValues = Readonly<Record<ScanField, string>> & { readonly partial: boolean };
-
-export function readScanForm(form: Form): ScanFormValues {
-  const fields = FIELDS.map((name) => [name, form.text(name)]);
-  return { ...(Object.fromEntries(fields) as Record<ScanField, string>), partial: form.text('partial') !== '' };
+/** The parts of a field's schema that its control shows. */
+interface FieldSchema {
+  type: string | string[];
+  items?: { type: string };
+  enum?: (string | null)[];
+  default?: unknown;
+  description?: string;
+  format?: string;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  maxItems?: number;
 }
 
-/** The body that the API would get. Texts that are not numbers stay texts, so that the API's messages describe them. */
-function bodyOfForm(values: ScanFormValues, prepare: unknown[]): Record<string, unknown> {
-  const given = [...NUMBERS, ...TEXTS].filter((name) => values[name] !== '');
-  const body = given.map((name) => [name, (NUMBERS as readonly string[]).includes(name) ? numberOf(values[name]) : values[name]]);
-  return { ...Object.fromEntries(body), ...(prepare.length > 0 && { prepare }), fail_on_truncation: !values.partial };
+/** How a value is typed: `lines` is a list of texts, one per line, and `steps` a list of steps in YAML. */
+type FieldKind = 'choice' | 'box' | 'integer' | 'number' | 'lines' | 'steps' | 'text';
+
+export interface ScanField {
+  name: ScanFieldName;
+  label: string;
+  kind: FieldKind;
+  schema: FieldSchema;
+  /** Its value may not be empty. */
+  required: boolean;
 }
 
-const numberOf = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+/** What was typed; a box that is not checked is empty. */
+export type ScanFormValues = Readonly<Record<ScanFieldName, string>>;
 
-export type CheckedForm = { ok: true; options: ScanOptions; body: Record<string, unknown> } | { ok: false; errors: FormError[] };
+export type CheckedForm =
+  { ok: true; options: ScanOptions; partial: boolean; body: Record<string, unknown> } | { ok: false; errors: FormError[] };
 
-/** Returns a function that checks forms. @param maxPagesLimit the maximum number of pages of one scan */
-export function createFormCheck(maxPagesLimit: number): (values: ScanFormValues) => CheckedForm {
-  const check = createValidatorCompiler()({
-    schema: scanSubmission(maxPagesLimit),
-    method: 'POST',
-    url: '/dashboard/scans/new',
-    httpPart: 'body',
-  });
-  return (values) => {
-    const read = readSteps(values.prepare);
-    if (!read.ok) return { ok: false, errors: [{ field: STEPS, text: read.message }] };
-    const body = bodyOfForm(values, read.steps);
+/** @param maxPagesLimit the maximum number of pages of one scan */
+export function createScanForm(maxPagesLimit: number) {
+  const schema = scanSubmission(maxPagesLimit);
+  const validate = createValidatorCompiler()({ schema, method: 'POST', url: '/dashboard/scans/new', httpPart: 'body' });
+  const fieldsOf = (labels: Readonly<Record<string, string>>): ScanField[] =>
+    Object.entries(labels).map(([name, label]) => fieldOf(snakeCase(name) as ScanFieldName, label, schema));
+  const groups = {
+    options: fieldsOf({ ...OPTION_LABELS, failOnTruncation: 'Start only if there are credits for all pages' }),
+    thresholds: fieldsOf(Object.fromEntries(THRESHOLD_NAMES.map((name) => [name, THRESHOLDS[name].label]))),
+    crawl: fieldsOf(CRAWL_LABELS),
+  };
+  const fields = Object.values(groups).flat();
+  const valuesOf = (text: (field: ScanField) => string): ScanFormValues =>
+    Object.fromEntries(fields.map((field) => [field.name, text(field)])) as ScanFormValues;
+
+  /** The errors of a request as those of its form: they name the label. */
+  function errorsOf(items: readonly ValidationItem[]): FormError[] {
+    return items.map(({ loc, msg }) => {
+      const field = fields.find(({ name }) => name === loc[1]);
+      return field === undefined ? { field: null, text: msg } : { field: field.name, text: withLabel(field, msg) };
+    });
+  }
+
+  /** Checks what was typed with the schema and the messages of the API. */
+  function check(values: ScanFormValues): CheckedForm {
+    const steps = readSteps(values.prepare);
+    if (!steps.ok) return { ok: false, errors: [{ field: 'prepare', text: steps.message }] };
+    const given = fields.filter(({ name, kind }) => kind === 'box' || values[name] !== '');
+    const body = Object.fromEntries(given.map(({ name, kind }) => [name, kind === 'steps' ? steps.steps : PARSE[kind](values[name])]));
     // The validation adds defaults.
-    const checked = check(structuredClone(body)) as { value: ScanSubmission } | { error: ValidationFailure };
-    if ('error' in checked) return { ok: false, errors: formErrors(checked.error.items) };
-    const { value } = checked;
-    return { ok: true, options: toScanOptions(value), body };
+    const checked = validate(structuredClone(body)) as { value: ScanSubmission } | { error: ValidationFailure };
+    if ('error' in checked) return { ok: false, errors: errorsOf(checked.error.items) };
+    return { ok: true, options: toScanOptions(checked.value), partial: !checked.value.fail_on_truncation, body };
+  }
+
+  return {
+    groups,
+    /** The values before anything is typed. */
+    empty: valuesOf(({ schema: { default: value } }) => textOf(value)),
+    read: (form: Form): ScanFormValues => valuesOf(({ name }) => form.text(name)),
+    check,
+    errorsOf,
   };
 }
+export type ScanForm = ReturnType<typeof createScanForm>;
 
-/** The errors of a request as those of its form. */
-export function formErrors(items: readonly ValidationItem[]): FormError[] {
-  return items.map(({ loc, msg }) => ({ field: FIELDS.find((name) => name === loc[1]) ?? null, text: msg }));
+function fieldOf(name: ScanFieldName, label: string, submission: ReturnType<typeof scanSubmission>): ScanField {
+  const schema = submission.properties[name] as TSchema as unknown as FieldSchema;
+  const required = submission.required.includes(name as 'url') || textOf(schema.default) !== '';
+  return { name, label, kind: kindOf(schema), schema, required };
+}
+
+function kindOf({ type, enum: values, items }: FieldSchema): FieldKind {
+  if (values !== undefined) return 'choice';
+  const [first] = [type].flat();
+  switch (first) {
+    case 'boolean':
+      return 'box';
+    case 'array':
+      return items?.type === 'string' ? 'lines' : 'steps';
+    case 'integer':
+    case 'number':
+      return first;
+    default:
+      return 'text';
+  }
+}
+
+/** A text that is not a number stays a text, so that the message of the API describes it. */
+const numberOf = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+const linesOf = (text: string): string[] => text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
+
+const PARSE: Readonly<Record<Exclude<FieldKind, 'steps'>, (text: string) => unknown>> = {
+  choice: (text) => text,
+  text: (text) => text,
+  box: (text) => text !== '',
+  integer: numberOf,
+  number: numberOf,
+  lines: linesOf,
+};
+
+/** The default of a field as it would be typed. */
+function textOf(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'on' : '';
+  return Array.isArray(value) ? value.join('\n') : String(value ?? '');
+}
+
+/** `prepare.0.press is …` → `Steps before the pages (item 1, press) is …`. */
+function withLabel({ name, label }: ScanField, message: string): string {
+  return message.replace(new RegExp(`^${name}\\b((?:\\.\\w+)*)`), (_, path: string) => {
+    const parts = path.split('.').slice(1);
+    return parts.length === 0
+      ? label
+      : `${label} (${parts.map((part) => (/^\d+$/.test(part) ? `item ${Number(part) + 1}` : part)).join(', ')})`;
+  });
 }

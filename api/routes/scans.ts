@@ -27,30 +27,21 @@ export const ScanPath = Type.Object({ scan_id: Type.String({ format: 'uuid' }) }
 
 /** The options of a submission. An absent option has its default; a null threshold is not checked. */
 function submissionOptions(maxPagesLimit: number) {
-  const { url, maxPages, wcagLevel, wcagVersion, locale, pictures, advice } = ScanOptions.properties;
-  const { include, exclude, waitFor, settleMs, consent, prepare } = CrawlRules.properties;
+  const { url, maxPages } = ScanOptions.properties;
+  const { prepare } = CrawlRules.properties;
   const { default: defaultPages } = maxPages as { default?: number };
-  return {
-    ...snakeKeys({
-      url: Type.String({ ...url, format: 'uri' }),
-      maxPages: Type.Integer({ ...maxPages, maximum: maxPagesLimit, default: Math.min(defaultPages!, maxPagesLimit) }),
-      wcagLevel,
-      wcagVersion,
-      locale,
-      pictures,
-      advice,
-    } satisfies Record<(typeof HTTP_OPTIONS)[number], TSchema>),
-    ...snakeKeys({
-      include,
-      exclude,
-      waitFor,
-      settleMs,
-      consent,
-      prepare: Type.Array(SnakeStep, { ...prepare, items: SnakeStep }),
-    } satisfies Record<(typeof HTTP_CRAWL_RULES)[number], TSchema>),
-    ...snakeKeys(nullableThresholds()),
+  const schemas = {
+    ...ScanOptions.properties,
+    ...CrawlRules.properties,
+    url: Type.String({ ...url, format: 'uri' }),
+    maxPages: Type.Integer({ ...maxPages, maximum: maxPagesLimit, default: Math.min(defaultPages!, maxPagesLimit) }),
+    prepare: Type.Array(SnakeStep, { ...prepare, items: SnakeStep }),
   };
+  return { ...snakeKeys(pick(schemas, [...HTTP_OPTIONS, ...HTTP_CRAWL_RULES])), ...snakeKeys(nullableThresholds()) };
 }
+
+const pick = <T extends object, K extends keyof T>(values: T, names: readonly K[]): Pick<T, K> =>
+  Object.fromEntries(names.map((name) => [name, values[name]])) as Pick<T, K>;
 
 type NullableThresholds = { [K in ThresholdName]: TOptional<ReturnType<typeof nullable<(typeof THRESHOLDS)[K]['schema']>>> };
 

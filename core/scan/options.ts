@@ -85,14 +85,31 @@ export type OptionName = keyof ScanOptions;
 /** Options as a caller sends them. All except `url` are optional. */
 export type GivenOptions = Pick<ScanOptions, 'url'> & Partial<Omit<ScanOptions, 'url' | 'crawl'> & { crawl: Partial<CrawlRules> }>;
 
-/** The options, in addition to `thresholds`, that a submission over HTTP may set. The others have their defaults. */
-export const HTTP_OPTIONS = ['url', 'maxPages', 'wcagLevel', 'wcagVersion', 'locale', 'pictures', 'advice'] as const satisfies OptionName[];
+/** The options, in addition to `thresholds`, that a submission over HTTP may set, with their labels in forms. */
+export const OPTION_LABELS = {
+  url: 'Address',
+  maxPages: 'Pages',
+  wcagLevel: 'WCAG level',
+  wcagVersion: 'WCAG version',
+  locale: 'Language of the reports',
+  pictures: 'Pictures of elements',
+  advice: 'Best practices',
+} as const satisfies Partial<Record<OptionName, string>>;
+export const HTTP_OPTIONS = Object.keys(OPTION_LABELS) as (keyof typeof OPTION_LABELS)[];
 
 /**
- * The crawl rules that a submission over HTTP may set. Whoever ignores robots.txt has to own the site, which a manifest shows
- * and a request does not.
+ * The crawl rules that a submission over HTTP may set, with their labels in forms. Whoever ignores robots.txt has to own the
+ * site, which a manifest shows and a request does not.
  */
-export const HTTP_CRAWL_RULES = ['include', 'exclude', 'waitFor', 'settleMs', 'consent', 'prepare'] as const satisfies (keyof CrawlRules)[];
+export const CRAWL_LABELS = {
+  include: 'Only pages that match',
+  exclude: 'Not pages that match',
+  waitFor: 'Wait for an element',
+  settleMs: 'Additional time for each page (ms)',
+  consent: 'Dialog for consent to cookies',
+  prepare: 'Steps before the pages',
+} as const satisfies Partial<Record<keyof CrawlRules, string>>;
+export const HTTP_CRAWL_RULES = Object.keys(CRAWL_LABELS) as (keyof typeof CRAWL_LABELS)[];
 
 /** Fills in the defaults. Reads only options, so `given` may be the whole spec of a custom resource. */
 export function withDefaults(given: GivenOptions): ScanOptions {

@@ -8,6 +8,8 @@ import type { Outcome } from './outcome.ts';
 interface ThresholdDefinition<Schema extends TSchema, Measured> {
   /** The allowed value, with bounds and a description. */
   schema: Schema;
+  /** Its name on pages: the label of its field, and the subject of the sentence that says what is wrong with a value. */
+  label: string;
   /** The option of `curbcut scan`: its name, and the placeholder of its value. */
   flag: readonly [name: string, value: string];
   measure(outcome: Outcome, allowed: Static<Schema>): Measured;
@@ -26,6 +28,7 @@ const define = <Schema extends TSchema, Measured extends number | Partial<Record
 export const THRESHOLDS = {
   minScore: define({
     schema: Type.Number({ minimum: 0, maximum: 100, description: 'The minimum score.' }),
+    label: 'Minimum score',
     flag: ['min-score', 'N'],
     measure: ({ score }) => score,
     isMet: (measured, allowed) => measured >= allowed,
@@ -37,6 +40,7 @@ export const THRESHOLDS = {
       maximum: Number.MAX_SAFE_INTEGER,
       description: 'The maximum number of violations over all pages.',
     }),
+    label: 'Maximum violations',
     flag: ['max-violations', 'N'],
     measure: ({ violations }) => violations.total,
     isMet: (measured, allowed) => measured <= allowed,
@@ -44,6 +48,7 @@ export const THRESHOLDS = {
   }),
   failOnSeverity: define({
     schema: oneOf(IMPACTS, { description: 'Allow no violation of this severity or worse.' }),
+    label: 'No violation of this severity or worse',
     flag: ['fail-on', 'SEVERITY'],
     /** The violations of this severity or worse; a severity without any is left out. */
     measure: ({ violations }, allowed): Partial<Record<Impact, number>> =>
@@ -60,6 +65,7 @@ export const THRESHOLDS = {
       maximum: 100,
       description: `The minimum coverage (tested ÷ attempted pages) in percent; ${DEFAULT_MIN_COVERAGE} if only other thresholds are set.`,
     }),
+    label: 'Minimum coverage',
     flag: ['min-coverage', 'N'],
     measure: ({ pages }) => coverageOf(pages),
     isMet: (measured, allowed) => measured >= allowed,

@@ -24,6 +24,9 @@ describe('the forms of scans in the dashboard', () => {
     wcag_version: '2.2',
     wcag_level: 'AA',
     locale: 'en',
+    pictures: 'on',
+    advice: 'on',
+    fail_on_truncation: 'on',
     consent: 'keep',
     prepare: '',
     idempotency_key: randomUUID(),
@@ -63,12 +66,33 @@ describe('the forms of scans in the dashboard', () => {
     expect(await scansOf(organisation)).to.equal(0);
   });
 
-  it('take the answer to a dialog and steps in YAML', async () => {
+  it('take every option of the API', async () => {
     const { client, organisation } = await member();
-    const prepare = '- click: button.adult\n- waitFor: main\n';
-    expect((await client.submit(NEW, fields({ consent: 'reject', prepare }))).status).to.equal(303);
+    const given = fields({
+      pictures: '',
+      fail_on_truncation: '',
+      max_pages: '30',
+      min_score: '90.5',
+      fail_on_severity: 'serious',
+      include: ' /docs/**\r\n\r\n/blog/*',
+      exclude: `/${'é'.repeat(511)}\n`.repeat(50),
+      wait_for: 'main',
+      settle_ms: '250',
+      consent: 'reject',
+      prepare: '- click: button.adult\n- waitFor: main\n',
+    });
+    expect((await client.submit(NEW, given)).status).to.equal(303);
     const row = await context.db.collection('scans').findOne({ organisation });
-    expect(row?.options.crawl).to.deep.include({ consent: 'reject', prepare: [{ click: 'button.adult' }, { waitFor: 'main' }] });
+    expect(row?.pagesReserved).to.equal(20);
+    expect(row?.options).to.deep.include({ pictures: false, advice: true, thresholds: { minScore: 90.5, failOnSeverity: 'serious' } });
+    expect(row?.options.crawl).to.deep.include({
+      include: ['/docs/**', '/blog/*'],
+      exclude: Array.from({ length: 50 }, () => `/${'é'.repeat(511)}`),
+      waitFor: 'main',
+      settleMs: 250,
+      consent: 'reject',
+      prepare: [{ click: 'button.adult' }, { waitFor: 'main' }],
+    });
   });
 
   it('say at the field what is wrong with steps, and keep them', async () => {
@@ -76,8 +100,11 @@ describe('the forms of scans in the dashboard', () => {
     for (const [prepare, message] of [
       ['- click: [', 'The steps are not valid YAML'],
       ['click: a', 'The steps must be a list'],
-      ['- press: a', 'prepare.0.press is not a field of this request'],
-      ['- click: a\n- goto: https://example.org/', 'prepare.1: goto https://example.org/ leaves the site of the scan, example.com.'],
+      ['- press: a', 'Steps before the pages (item 1, press) is not a field of this request'],
+      [
+        '- click: a\n- goto: https://example.org/',
+        'Steps before the pages (item 2): goto https://example.org/ leaves the site of the scan, example.com.',
+      ],
     ] as const) {
       const { status, text } = await client.submit(NEW, fields({ prepare }));
       expect(status, prepare).to.equal(422);

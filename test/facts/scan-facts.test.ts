@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { TSchema } from 'typebox';
 import { parse } from 'yaml';
+import { createScanForm } from '../../api/dashboard/scan-form.ts';
+import { newScanBody } from '../../api/dashboard/views/new-scan.ts';
 import { ProgressEvent, CompleteEvent } from '../../api/routes/scan-events.ts';
 import { ScanResult, scanSubmission } from '../../api/routes/scans.ts';
 import { SCAN_HELP } from '../../cli/commands/scan-help.ts';
@@ -111,6 +113,28 @@ describe('scan options', () => {
       ).to.deep.equal([]);
     } finally {
       await service.close();
+    }
+  });
+
+  it('have a labelled field in the form of the dashboard, with bounds and values, if they are in the submission over HTTP', () => {
+    const form = createScanForm(40);
+    const data = { errors: [], csrfToken: '', idempotencyKey: '', credits: null, allowPrepareSteps: true };
+    const page = newScanBody({ ...data, form, values: form.empty }).toString();
+    for (const [name, { minimum, maximum, enum: values = [] }] of Object.entries(propertiesOf(scanSubmission(40)))) {
+      expect(page, name).to.include(`<label for="${name}">`).and.include(` name="${name}"`);
+      for (const value of values.filter((one) => one !== null)) expect(page, name).to.include(`<option value="${String(value)}"`);
+      for (const [value, word] of [
+        [minimum, 'least'],
+        [maximum, 'most'],
+      ] as const) {
+        if (value === undefined || value === Number.MAX_SAFE_INTEGER) continue;
+        const beyond = word === 'least' ? value - 1 : value + 1;
+        const checked = form.check({ ...form.empty, url: 'https://example.com/', [name]: String(beyond) });
+        const { label } = Object.values(form.groups)
+          .flat()
+          .find((field) => field.name === name)!;
+        expect(checked, name).to.deep.equal({ ok: false, errors: [{ field: name, text: `${label} must be at ${word} ${value}.` }] });
+      }
     }
   });
 

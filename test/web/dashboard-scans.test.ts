@@ -166,12 +166,12 @@ describe('the dashboard', () => {
     const page = await openAs('member', '/dashboard/scans/new');
     await expectAccessible(page, 'dashboard-new-scan');
     await page.getByLabel('Address').fill('ftp://example.com/');
-    await page.getByRole('textbox', { name: 'Pages' }).fill('many');
+    await page.getByRole('textbox', { name: 'Pages', exact: true }).fill('many');
     await page.getByLabel('Minimum score').fill('101');
     await page.getByRole('button', { name: 'Start scan' }).click();
-    expect(await page.locator('#max_pages-error').innerText()).to.equal('max_pages must be an integer.');
-    expect(await page.locator('#min_score-error').innerText()).to.equal('min_score must be at most 100.');
-    expect(await page.getByRole('textbox', { name: 'Pages' }).inputValue()).to.equal('many');
+    expect(await page.locator('#max_pages-error').innerText()).to.equal('Pages must be an integer.');
+    expect(await page.locator('#min_score-error').innerText()).to.equal('Minimum score must be at most 100.');
+    expect(await page.getByRole('textbox', { name: 'Pages', exact: true }).inputValue()).to.equal('many');
     expect(await page.evaluate('document.activeElement.className')).to.equal('error-summary');
     await expectAccessible(page, 'dashboard-new-scan-errors');
   });
@@ -182,11 +182,13 @@ describe('the dashboard', () => {
       const page = await openAs('member', '/dashboard/scans/new', { organisation, javaScriptEnabled });
       await page.getByLabel('Address').fill('https://example.com/');
       await page.getByLabel('Dialog for consent to cookies').selectOption('Reject');
-      await page.getByLabel('Steps').fill('- press: button');
+      await page.getByLabel('Steps before the pages').fill('- press: button');
       await page.getByRole('button', { name: 'Start scan' }).click();
-      expect(await page.locator('#prepare-error').innerText()).to.include('prepare.0.press is not a field of this request');
+      expect(await page.locator('#prepare-error').innerText()).to.include(
+        'Steps before the pages (item 1, press) is not a field of this request',
+      );
       if (javaScriptEnabled) await expectAccessible(page, 'dashboard-new-scan-steps');
-      await page.getByLabel('Steps').fill('- click: button.adult\n- waitFor: main');
+      await page.getByLabel('Steps before the pages').fill('- click: button.adult\n- waitFor: main');
       await page.getByRole('button', { name: 'Start scan' }).click();
       await page.waitForURL(/\/dashboard\/scans\/[0-9a-f-]{36}$/);
       const row = (await web.stores.scans.find(page.url().split('/').pop()!))!;

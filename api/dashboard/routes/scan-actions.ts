@@ -15,8 +15,8 @@ import { errorOf } from '../../submission/refusals.ts';
 import { titleWithErrors, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { dashboardPage } from '../../web/layout.ts';
-import { createFormCheck, formErrors, readScanForm, type ScanFormValues } from '../scan-form.ts';
-import { emptyForm, newScanBody } from '../views/new-scan.ts';
+import { createScanForm, type ScanFormValues } from '../scan-form.ts';
+import { newScanBody } from '../views/new-scan.ts';
 import { admit, isIdempotencyKey, type ScanPageDeps } from './deps.ts';
 import { scanOf, sendScanPage } from './scan.ts';
 
@@ -24,6 +24,9 @@ const config = { permission: 'scans:write' } as const;
 
 /** Keys of forms and those that callers of the API choose cannot be equal. */
 const FORM_KEY = 'dashboard form ';
+
+/** The limit of the API's bodies, whose lists of globs and steps a form encodes in up to three times as many bytes. */
+const SCAN_FORM_LIMIT_BYTES = 192 * 1024;
 
 /** How often, and how many milliseconds later, a form asks again for the result of the same form that was sent just before. */
 const REPEATS_MAX = 20;
@@ -88,7 +91,7 @@ function keyAfter(request: FastifyRequest, status: number | undefined): string |
 }
 
 export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) => {
-  const checkForm = createFormCheck(deps.maxPagesLimit);
+  const form = createScanForm(deps.maxPagesLimit);
 
   /** Sends the form with what was typed and what is wrong. */
   async function sendForm(
@@ -97,6 +100,7 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
     { values, errors, status }: { values: ScanFormValues; errors: readonly FormError[]; status?: number },
   ): Promise<FastifyReply> {
     const body = newScanBody({
+      form,
       values,
       errors,
       csrfToken: request.viewer!.csrfToken,
@@ -107,26 +111,23 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
             .credits.account()
             .catch(() => null)
         )?.balance ?? null,
-      maxPagesLimit: deps.maxPagesLimit,
       allowPrepareSteps: deps.allowPrepareSteps,
     });
     return reply.page(dashboardPage({ request, title: titleWithErrors('New scan', errors), active: 'scans', body }), { status });
   }
 
-  scope.get('/dashboard/scans/new', { config }, async (request, reply) =>
-    sendForm(request, reply, { values: emptyForm(deps.maxPagesLimit), errors: [] }),
-  );
+  scope.get('/dashboard/scans/new', { config }, async (request, reply) => sendForm(request, reply, { values: form.empty, errors: [] }));
 
-  scope.post('/dashboard/scans/new', { config }, async (request, reply) => {
-    const values = readScanForm(formOf(request.body));
-    const checked = checkForm(values);
+  scope.post('/dashboard/scans/new', { config, bodyLimit: SCAN_FORM_LIMIT_BYTES }, async (request, reply) => {
+    const values = form.read(formOf(request.body));
+    const checked = form.check(values);
     if (!checked.ok) return sendForm(request, reply, { values, errors: checked.errors, status: 422 });
     try {
-      const id = await submit(request, reply, deps, { options: checked.options, partial: values.partial, content: checked.body });
+      const id = await submit(request, reply, deps, { ...checked, content: checked.body });
       return await reply.redirect(`/dashboard/scans/${id}`, 303);
     } catch (error) {
       const refusal = explained(error, reply);
-      const errors = refusal instanceof ValidationFailure ? formErrors(refusal.items) : [{ field: null, text: textOf(refusal) }];
+      const errors = refusal instanceof ValidationFailure ? form.errorsOf(refusal.items) : [{ field: null, text: textOf(refusal) }];
       return sendForm(request, reply, { values, errors, status: statusOf(refusal) });
     }
   });

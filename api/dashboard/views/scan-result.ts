@@ -67,13 +67,6 @@ function figures({ phase, passed }: ScanRow, { score, violations, pages }: Outco
 
 const severities = ({ critical, serious, moderate, minor }: Counts) => ({ critical, serious, moderate, minor });
 
-const LABELS: Readonly<Record<ThresholdName, string>> = {
-  minScore: 'Minimum score',
-  maxViolations: 'Maximum violations',
-  failOnSeverity: 'No violation of this severity or worse',
-  minCoverage: 'Minimum coverage',
-};
-
 function thresholds({ options }: ScanRow, outcome: Outcome): Html {
   const checks = checkThresholds(options.thresholds, outcome);
   if (checks.length === 0) return NOTHING;
@@ -85,7 +78,7 @@ function thresholds({ options }: ScanRow, outcome: Outcome): Html {
       captionHidden: true,
       columns: [{ text: 'Threshold' }, { text: 'Allowed' }, { text: 'Measured' }, { text: 'Verdict' }],
       rows: checks.map((check) => [
-        LABELS[check.name],
+        THRESHOLDS[check.name].label,
         unit(check.name, check.allowed),
         measured(check),
         check.met ? badge('good', 'Met') : badge('bad', 'Missed'),
@@ -111,7 +104,7 @@ export function optionList(row: ScanRow): Html {
   const { text, who } = originOf(row);
   const set = (Object.keys(THRESHOLDS) as ThresholdName[]).flatMap((name) => {
     const allowed = limits[name];
-    return allowed === undefined ? [] : [`${LABELS[name]}: ${unit(name, allowed)}`];
+    return allowed === undefined ? [] : [`${THRESHOLDS[name].label}: ${unit(name, allowed)}`];
   });
   const rows: [HtmlValue, HtmlValue][] = [
     ['Starts at', siteLink(options.url)],
