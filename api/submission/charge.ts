@@ -10,17 +10,14 @@
 import { resourceNameOf } from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { inSpan } from '../../platform/tracing.ts';
-
-import type { ReservationRequest } from '../../stores/credits/credits.ts';
+import { RESERVE_WITHIN_MS, type ReservationRequest } from '../../stores/credits/credits.ts';
+import { newRow, type NewScan } from '../../stores/scans/scan-row.ts';
 import { RowRemoved, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
 import { DependencyDown, SubmissionUnconfirmed } from '../dependency-outages.ts';
 import { bestEffort } from './best-effort.ts';
 import type { SubmissionRefusal } from './refusals.ts';
 import { ResourceRejected, writeResource } from './resource-writer.ts';
 import type { SubmissionDeps, SubmissionRequest } from './submission.ts';
-
-/** A reservation is rejected if it arrives later than this. */
-const RESERVE_WITHIN_MS = 30_000;
 
 /** A submission in progress. */
 export interface Attempt {
@@ -85,7 +82,7 @@ export function step<T>(deps: SubmissionDeps, name: string, { origin }: Submissi
 /** @throws DependencyDown if another process abandons or removes the row at the same time */
 async function createRow(deps: SubmissionDeps, attempt: Attempt): Promise<ScanRow> {
   try {
-    const row = await step(deps, 'create row', attempt.request, () => deps.stores.scans.create(newRow(deps, attempt)));
+    const row = await step(deps, 'create row', attempt.request, () => deps.stores.scans.create(newRow(newScan(deps, attempt))));
     if (row.submission !== 'abandoned') return row;
   } catch (error) {
     if (!(error instanceof RowRemoved)) throw error;
@@ -141,7 +138,7 @@ async function abandon({ stores: { credits, scans } }: SubmissionDeps, { request
   return end;
 }
 
-function newRow(deps: SubmissionDeps, { request, scanId }: Attempt): Parameters<Scans['create']>[0] {
+function newScan(deps: SubmissionDeps, { request, scanId }: Attempt): NewScan {
   return {
     id: scanId,
     organisation: request.organisation,
@@ -150,15 +147,6 @@ function newRow(deps: SubmissionDeps, { request, scanId }: Attempt): Parameters<
     ...(request.queue !== undefined && { queue: request.queue }),
     submission: 'pending',
     options: { ...request.options, url: new URL(request.options.url).href },
-    pagesRequested: request.options.maxPages,
-    pagesReserved: 0,
-    phase: 'queued',
-    pages: { scanned: 0, failed: 0, total: 0 },
-    outcome: null,
-    passed: null,
-    message: null,
-    reports: null,
     createdAt: deps.clock(),
-    finishedAt: null,
   };
 }

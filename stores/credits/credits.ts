@@ -33,6 +33,9 @@ export interface AccountSummary extends Balance {
   sequence: number;
 }
 
+/** A reservation must arrive within this time. It bounds its deadline. */
+export const RESERVE_WITHIN_MS = 30_000;
+
 export interface ReservationRequest {
   organisation: string;
   scanId: string;

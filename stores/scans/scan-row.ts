@@ -40,6 +40,25 @@ export interface ScanRow {
   finishedAt: Date | null;
 }
 
+/** What distinguishes a new scan; the rest of its row is derived. */
+export type NewScan = Pick<ScanRow, 'id' | 'organisation' | 'origin' | 'resource' | 'queue' | 'submission' | 'options' | 'createdAt'>;
+
+/** The row of a scan that nothing has happened to yet. */
+export function newRow(scan: NewScan): Omit<ScanRow, 'version' | 'updatedAt' | 'site'> {
+  return {
+    ...scan,
+    pagesRequested: scan.options.maxPages,
+    pagesReserved: 0,
+    phase: 'queued',
+    pages: { scanned: 0, failed: 0, total: 0 },
+    outcome: null,
+    passed: null,
+    message: null,
+    reports: null,
+    finishedAt: null,
+  };
+}
+
 /** The fields of a row that may change. Absent fields stay unchanged. */
 export type ScanChange = Partial<
   Pick<ScanRow, 'phase' | 'pages' | 'outcome' | 'passed' | 'message' | 'reports' | 'finishedAt' | 'pagesReserved'>

@@ -4,6 +4,7 @@ import type { Db } from 'mongodb';
 import { withDefaults } from '../../core/scan/options.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { monitored, recordCommands } from '../support/mongo-commands.ts';
+import { scanRow } from '../support/scan-rows.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { createMessageBus, noMessageBus } from '../../stores/nats.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
@@ -91,7 +92,19 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
       return { id, key: secret, keyId: key.id };
     },
     async scan(organisation, change = {}) {
-      return stores.scans.create({ ...newRow(randomUUID(), organisation), ...change });
+      const id = randomUUID();
+      const resource = { namespace: NAMESPACE, name: `scan-${id}` };
+      return stores.scans.create(
+        scanRow({
+          id,
+          organisation,
+          resource,
+          submission: 'accepted',
+          options: withDefaults({ url: 'https://example.com/' }),
+          pagesReserved: 5,
+          ...change,
+        }),
+      );
     },
     async storeReports(scanId, which = ['export', 'pdf']) {
       const keys = reportKeys(scanId);
@@ -109,28 +122,6 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
       await kubernetes.close();
       reports.close();
     },
-  };
-}
-
-/** The row of a queued scan. */
-function newRow(id: string, organisation: string): Parameters<AllStores['scans']['create']>[0] {
-  return {
-    id,
-    organisation,
-    origin: 'api',
-    resource: { namespace: NAMESPACE, name: `scan-${id}` },
-    submission: 'accepted',
-    options: withDefaults({ url: 'https://example.com/' }),
-    pagesRequested: 5,
-    pagesReserved: 5,
-    phase: 'queued',
-    pages: { scanned: 0, failed: 0, total: 0 },
-    outcome: null,
-    passed: null,
-    message: null,
-    reports: null,
-    createdAt: new Date(),
-    finishedAt: null,
   };
 }
 

@@ -27,6 +27,7 @@ import { createMessageBus, noMessageBus, type MessageBus } from '../../stores/na
 import type { KubernetesConnection, ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import { resourceOf } from '../../stores/submissions/scan-resources.ts';
+import { newRow } from '../../stores/scans/scan-row.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
 import { createFakeLogger, type Line } from '../support/fake-logger.ts';
@@ -230,25 +231,18 @@ export async function openContext(): Promise<OperatorContext> {
       const wanted = specOf(spec);
       const options = withDefaults(wanted);
       const pages = reserve ?? options.maxPages;
-      await stores.scans.create({
-        id,
-        organisation,
-        origin: 'api',
-        resource: { namespace, name: resourceNameOf(id) },
-        ...(wanted.queue !== undefined && { queue: wanted.queue }),
-        submission: 'pending',
-        options,
-        pagesRequested: options.maxPages,
-        pagesReserved: 0,
-        phase: 'queued',
-        pages: { scanned: 0, failed: 0, total: 0 },
-        outcome: null,
-        passed: null,
-        message: null,
-        reports: null,
-        createdAt: new Date(),
-        finishedAt: null,
-      });
+      await stores.scans.create(
+        newRow({
+          id,
+          organisation,
+          origin: 'api',
+          resource: { namespace, name: resourceNameOf(id) },
+          ...(wanted.queue !== undefined && { queue: wanted.queue }),
+          submission: 'pending',
+          options,
+          createdAt: new Date(),
+        }),
+      );
       await stores.credits.reserve({
         organisation,
         scanId: id,

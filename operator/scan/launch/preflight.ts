@@ -11,16 +11,14 @@ import {
   type AccessibilityScan,
 } from '../../../core/protocol/custom-resources.ts';
 import { judgeScanUrl, type Resolver, type TargetRules } from '../../../core/scan/targets.ts';
-import type { Credits, ReservationRequest } from '../../../stores/credits/credits.ts';
+import { RESERVE_WITHIN_MS, type Credits, type ReservationRequest } from '../../../stores/credits/credits.ts';
 import type { Organisations } from '../../../stores/accounts/organisations.ts';
+import { newRow, type NewScan } from '../../../stores/scans/scan-row.ts';
 import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import * as reasons from '../policy/condition-reasons.ts';
 import type { EndReason } from '../policy/condition-reasons.ts';
 import { judgePodTemplate, type PodTemplateRules } from '../policy/pod-template.ts';
-
-/** A reservation of credits must complete within this time. */
-const RESERVE_WITHIN_MS = 30_000;
 
 export interface PreflightDeps {
   scans: Pick<Scans, 'create' | 'find' | 'accept' | 'abandon' | 'mirror'>;
@@ -75,7 +73,7 @@ export function createPreflight(deps: PreflightDeps): Preflight {
     const known = await scans.find(scanId);
     const organisation = known ? await organisations.find(known.organisation) : await organisations.findByNamespace(namespace);
     if (organisation === null) return { ok: false, end: reasons.noOrganisation(namespace) };
-    const row = known ?? (await scans.create(newRow(scan, scanId, organisation.id)));
+    const row = known ?? (await scans.create(newRow(newScan(scan, scanId, organisation.id))));
     if (organisation.blocked) return { ok: false, end: reasons.organisationBlocked(organisation) };
     if (row.options.maxPages > deps.maxPagesLimit)
       return { ok: false, end: reasons.tooManyPages(row.options.maxPages, deps.maxPagesLimit) };
@@ -146,8 +144,7 @@ function reservationOf(row: ScanRow, now: Date): ReservationRequest {
   return { organisation: row.organisation, scanId: row.id, pages: row.options.maxPages, partial: false, deadline };
 }
 
-function newRow(scan: AccessibilityScan, scanId: string, organisation: string): Parameters<Scans['create']>[0] {
-  const options = withDefaults(scan.spec);
+function newScan(scan: AccessibilityScan, scanId: string, organisation: string): NewScan {
   return {
     id: scanId,
     organisation,
@@ -155,16 +152,7 @@ function newRow(scan: AccessibilityScan, scanId: string, organisation: string): 
     resource: { namespace: scan.metadata.namespace!, name: scan.metadata.name },
     queue: queueOf(scan),
     submission: 'accepted',
-    options,
-    pagesRequested: options.maxPages,
-    pagesReserved: 0,
-    phase: 'queued',
-    pages: { scanned: 0, failed: 0, total: 0 },
-    outcome: null,
-    passed: null,
-    message: null,
-    reports: null,
+    options: withDefaults(scan.spec),
     createdAt: new Date(scan.metadata.creationTimestamp!),
-    finishedAt: null,
   };
 }
