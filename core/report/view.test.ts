@@ -2,11 +2,13 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { groupNeedsReview, groupViolations } from './root-causes.ts';
+import { toReportOptions } from './options.ts';
 import { ruleResults } from './rule-outcomes.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from './schema.ts';
 import { countViolations, emptyTally, sumCounts } from './score.ts';
 import { ReportView, VIEW_LIMITS, VIEW_MAX_BYTES, viewOf } from './view.ts';
 import { IMPACTS } from '../scan/impacts.ts';
+import { withDefaults } from '../scan/options.ts';
 import { testedPages } from './results.ts';
 
 const schema = Compile(ReportView);
@@ -64,24 +66,10 @@ function report(pages: ReportPage[], over: Partial<Report['scan']> = {}): Report
     scan: {
       id: 'scan',
       url: 'https://example.org/',
-      options: {
-        pages_requested: 5,
-        pages_reserved: 5,
-        wcag_level: 'AA',
-        wcag_version: '2.1',
-        locale: 'pl',
-        include: [],
-        exclude: [],
-        sitemap: true,
-        respect_robots: true,
-        wait_for: '',
-        settle_ms: 0,
-        consent: 'keep',
-        prepare: [],
-        pictures: true,
-        advice: true,
-      },
-      thresholds: { min_score: 90, max_violations: null, fail_on_severity: 'serious', min_coverage: null },
+      ...toReportOptions(
+        withDefaults({ url: 'https://example.org/', locale: 'pl', thresholds: { minScore: 90, failOnSeverity: 'serious' } }),
+        { requested: 5, reserved: 5 },
+      ),
       verdict: { passed: false, message: 'The score is 80, below the minimum of 90.' },
       submitted_at: '2026-03-02T09:14:00.000Z',
       started_at: '2026-03-02T09:14:05.000Z',

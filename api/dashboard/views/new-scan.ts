@@ -48,6 +48,7 @@ export function newScanBody(data: NewScanData): Html {
       </fieldset>
       <fieldset>
         <legend>Rules for pages</legend>
+        <p class="hint">Without rules, every page of the site belongs to the scan.</p>
         ${controls(form.groups.crawl.filter(({ kind }) => allowPrepareSteps || kind !== 'steps'))}
       </fieldset>
       ${button({ text: 'Start scan', kind: 'primary' })}
