@@ -1,7 +1,7 @@
 /** Detects that a dependency is down, in one place for all routes. */
 import { errorMessage } from '../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../platform/time-limits.ts';
-import { TooBusy } from '../stores/accounts/gate.ts';
+import { TooBusy } from '..//platform/concurrency/semaphore.ts';
 import { dependencyIsDown, poolIsExhausted } from '../stores/availability.ts';
 import type { ApiStores } from './dependencies.ts';
 import type { CalledDependency } from './metrics.ts';
@@ -41,7 +41,7 @@ export function detectOutages<T extends object>(dependency: CalledDependency, st
       return await withTimeLimit(answer, options.timeoutMs, `${dependency}: ${method}`);
     } catch (error) {
       // The database may be well: all connections of this process are in use.
-      if (poolIsExhausted(error)) throw new TooBusy({ cause: error });
+      if (poolIsExhausted(error)) throw new TooBusy('total', { cause: error });
       if (!(error instanceof TimeLimitExceeded || dependencyIsDown(error))) throw error;
       options.onDown(dependency);
       throw new DependencyDown(dependency, error);

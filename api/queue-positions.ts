@@ -1,5 +1,6 @@
 /** The positions of waiting scans in their queues, from the order that the operator mirrors to MongoDB. */
 import { DEFAULT_QUEUE } from '../core/protocol/custom-resources.ts';
+import { BoundedMap } from '../platform/concurrency/bounded-map.ts';
 import { withTimeLimit } from '../platform/time-limits.ts';
 import type { ScanRow } from '../stores/scans/scans.ts';
 import type { QueueStates } from '../stores/submissions/queue-state.ts';
@@ -35,7 +36,7 @@ interface Line {
 }
 
 export function createQueuePositions({ queueStates, clock, cacheMs }: QueuePositionDeps): QueuePositions {
-  const cached = new Map<string, { until: number; line: Promise<Line | null> }>();
+  const cached = new BoundedMap<Promise<Line | null>>({ max: QUEUES_MAX, now: () => clock().getTime() });
 
   async function read(queue: string): Promise<Line | null> {
     try {
@@ -49,14 +50,11 @@ export function createQueuePositions({ queueStates, clock, cacheMs }: QueuePosit
 
   /** A failure is cached too, so that an outage does not cost a query per poll. */
   function lineOf(queue: string): Promise<Line | null> {
-    const now = clock().getTime();
     const known = cached.get(queue);
-    if (known !== undefined && now < known.until) return known.line;
-    cached.delete(queue);
-    const fresh = { until: now + cacheMs, line: read(queue) };
-    cached.set(queue, fresh);
-    if (cached.size > QUEUES_MAX) cached.delete(cached.keys().next().value!);
-    return fresh.line;
+    if (known !== null) return known;
+    const line = read(queue);
+    cached.set(queue, line, cacheMs);
+    return line;
   }
 
   return async ({ id, phase, queue: name = DEFAULT_QUEUE }) => {

@@ -3,7 +3,8 @@
  * pages does not delay the pages of others. Public scans count as one organisation.
  */
 import type { ReportView } from '../core/report/view.ts';
-import { createSemaphore } from '../platform/concurrency/semaphore.ts';
+import { BoundedMap } from '../platform/concurrency/bounded-map.ts';
+import { createSemaphore, TooBusy } from '../platform/concurrency/semaphore.ts';
 import type { Reports } from '../stores/reports.ts';
 import type { ScanRow } from '../stores/scans/scans.ts';
 import { replicaBusy } from './errors.ts';
@@ -31,37 +32,26 @@ const TURN_MS = 5_000;
 /** Keeps the views that were read last in memory: a view never changes until retention deletes it. Requests for one view share one read. */
 export function createPageReports(reports: Pick<Reports, 'readView' | 'readPicture'>, clock: () => Date, turnMs = TURN_MS): PageReports {
   const turns = createSemaphore(READ_LIMITS);
-  /** Least recently used first. */
-  const kept = new Map<string, { view: Promise<ReportView | null>; until: number }>();
+  const kept = new BoundedMap<Promise<ReportView | null>>({ max: VIEWS_MAX, now: () => clock().getTime() });
 
   async function inTurn<T>({ organisation }: Scan, read: () => Promise<T>): Promise<T> {
-    const permit = await turns.acquire(organisation, AbortSignal.timeout(turnMs)).catch(() => {
-      throw replicaBusy('total');
-    });
-    if (!permit.ok) throw replicaBusy(permit.limit);
     try {
-      return await read();
-    } finally {
-      permit.release();
+      return await turns.run(organisation, read, AbortSignal.timeout(turnMs));
+    } catch (error) {
+      throw error instanceof TooBusy ? replicaBusy(error.limit) : error;
     }
   }
 
   return {
     readView(scan) {
-      const now = clock().getTime();
       const known = kept.get(scan.id);
-      kept.delete(scan.id);
-      if (known !== undefined && known.until > now) {
-        kept.set(scan.id, known);
-        return known.view;
-      }
-      const entry = { view: inTurn(scan, () => reports.readView(scan.id)), until: now + KEPT_MS };
-      kept.set(scan.id, entry);
-      const forget = (): void => void (kept.get(scan.id) === entry && kept.delete(scan.id));
+      if (known !== null) return known;
+      const reading = inTurn(scan, () => reports.readView(scan.id));
+      kept.set(scan.id, reading, KEPT_MS);
+      const forget = (): void => void (kept.get(scan.id) === reading && kept.delete(scan.id));
       // Not kept: the view may be stored a moment later, or the object store may come back.
-      entry.view.then((view) => view === null && forget(), forget);
-      if (kept.size > VIEWS_MAX) kept.delete(kept.keys().next().value!);
-      return entry.view;
+      reading.then((view) => view === null && forget(), forget);
+      return reading;
     },
     readPicture: (scan, ...rest) => inTurn(scan, () => reports.readPicture(scan.id, ...rest)),
   };

@@ -1,4 +1,4 @@
-/** Time limits for waits. */
+/** Waits that end. */
 
 /** A wait took longer than its limit. */
 export class TimeLimitExceeded extends Error {
@@ -27,5 +27,21 @@ export async function withTimeLimit<T>(promise: Promise<T>, limitMs: number, wha
     return await Promise.race([promise, limit]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** Waits for a promise until a signal aborts. The work itself is not stopped. @throws the signal's reason if it aborts first */
+export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  // After the abort nothing awaits the promise.
+  promise.catch(() => undefined);
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }

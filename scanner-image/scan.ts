@@ -24,6 +24,7 @@ import { isPrepared } from './browser/preparation.ts';
 import { createSession } from './browser/session.ts';
 import { createRedactor, redactingLogger, type Redactor } from './redact.ts';
 import type { SignIn } from './sign-in.ts';
+import { untilAborted } from '../platform/time-limits.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 
 /** What to scan, and its limits. */
@@ -169,18 +170,6 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     await close();
     throw error;
   }
-}
-
-/** Waits for a promise, or throws the signal's reason. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  promise.catch(() => undefined);
-  const aborted = new Promise<never>((_resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-  });
-  return Promise.race([promise, aborted]);
 }
 
 async function refuseForbiddenTarget(egress: Egress, target: URL): Promise<void> {

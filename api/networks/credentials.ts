@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { RateLimitDecision } from '../../stores/rate-limits/sliding-window.ts';
-import { createExpiringMap } from '../expiring-map.ts';
+import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 import type { NetworkLimits } from './network-limits.ts';
 import { createSharedLookups } from './shared-lookups.ts';
 
@@ -43,8 +43,8 @@ const REMEMBERED_MAX = 10_000;
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('base64');
 
 export function createCredentials<T>({ store, wellFormed, limits, now }: CredentialDeps<T>): Credentials<T> {
-  const unknown = createExpiringMap<true>({ max: REMEMBERED_MAX, now });
-  const valid = createExpiringMap<true>({ max: REMEMBERED_MAX, now });
+  const unknown = new BoundedMap<true>({ max: REMEMBERED_MAX, now });
+  const valid = new BoundedMap<true>({ max: REMEMBERED_MAX, now });
   const shared = createSharedLookups<T>(
     async (secrets) => {
       if (secrets.length > 1) return store.recogniseAll(secrets);

@@ -4,7 +4,7 @@
  * `stores/rate-limits`.
  */
 import type { RateLimitDecision, RateLimitState } from '../../stores/rate-limits/sliding-window.ts';
-import { createExpiringMap, type ExpiringMap } from '../expiring-map.ts';
+import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 import type { LimitSize } from '../rate-limits.ts';
 import { networksOf } from './networks.ts';
 
@@ -33,7 +33,7 @@ export type NetworkPolicy = keyof typeof NETWORK_LIMITS;
  * whole /56 or /48; the addresses of a /24 are different clients.
  */
 const SHARES = { ipv4: [1, 8], ipv6: [1, 2, 4] } as const;
-/** Networks in the memory of one policy. Further ones replace those that were counted first. An entry takes about 150 bytes. */
+/** Networks in the memory of one policy. Further ones replace those that were not seen for the longest time. An entry takes about 150 bytes. */
 const NETWORKS_MAX = 50_000;
 
 export interface NetworkLimits {
@@ -61,8 +61,8 @@ export function createNetworkLimits(options: NetworkLimitOptions = {}): NetworkL
   const { now = () => performance.now(), onDenied = () => undefined } = options;
   const sizes: Record<NetworkPolicy, LimitSize> = { ...NETWORK_LIMITS, ...options.sizes };
   const memories = Object.fromEntries(
-    Object.keys(NETWORK_LIMITS).map((policy) => [policy, createExpiringMap<Window>({ max: NETWORKS_MAX, now })]),
-  ) as Record<NetworkPolicy, ExpiringMap<Window>>;
+    Object.keys(NETWORK_LIMITS).map((policy) => [policy, new BoundedMap<Window>({ max: NETWORKS_MAX, now })]),
+  ) as Record<NetworkPolicy, BoundedMap<Window>>;
 
   return {
     admit(policy, address) {

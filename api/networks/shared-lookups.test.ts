@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { TooBusy } from '../../stores/accounts/gate.ts';
+import { TooBusy } from '../..//platform/concurrency/semaphore.ts';
 import { createSharedLookups } from './shared-lookups.ts';
 
 describe('shared look-ups', () => {

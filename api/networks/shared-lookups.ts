@@ -2,7 +2,7 @@
  * Makes look-ups that strangers cause together: one command at a time, a few times per second. They need no connections of their
  * own, so that people whom this replica has not seen before do not wait for those of strangers.
  */
-import { TooBusy } from '../../stores/accounts/gate.ts';
+import { TooBusy } from '../..//platform/concurrency/semaphore.ts';
 
 /** The interval between the starts of two commands, in milliseconds. */
 export const SHARED_LOOKUP_MS = 50;
@@ -63,7 +63,7 @@ export function createSharedLookups<V>(
     find: (name, options = {}) =>
       new Promise((resolve, reject) => {
         const lane = options.last ? last : first;
-        if (lane.length >= WAITING_MAX) return reject(new TooBusy());
+        if (lane.length >= WAITING_MAX) return reject(new TooBusy('total'));
         lane.push({ name, resolve, reject });
         schedule();
       }),

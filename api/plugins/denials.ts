@@ -1,10 +1,10 @@
 /** Refuses requests that a rate limit denied a moment ago, without a command to the database. Register it before `auth`. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 import { hashOf, isWellFormed } from '../../stores/accounts/key-format.ts';
 import type { RateLimitDecision, RateLimitRule, RateLimitState } from '../../stores/rate-limits/sliding-window.ts';
 import { ApiError } from '../errors.ts';
-import { createExpiringMap } from '../expiring-map.ts';
 
 type Denied = Extract<RateLimitDecision, { ok: false }>;
 
@@ -33,7 +33,7 @@ const ASK_AGAIN_MS = 5_000;
 
 /** @param now milliseconds of a clock that never goes back */
 export function createDenials(now: () => number = () => performance.now()): Denials {
-  const denied = createExpiringMap<{ state: RateLimitState; until: number }>({ max: REMEMBERED_MAX, now });
+  const denied = new BoundedMap<{ state: RateLimitState; until: number }>({ max: REMEMBERED_MAX, now });
 
   function set(name: string, state: RateLimitState): void {
     const forMs = state.resetSeconds * 1000;

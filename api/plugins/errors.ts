@@ -3,7 +3,7 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Socket } from 'node:net';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { TooBusy } from '../../stores/accounts/gate.ts';
+import { TooBusy } from '../..//platform/concurrency/semaphore.ts';
 import { DependencyDown, SubmissionUnconfirmed } from '../dependency-outages.ts';
 import { ApiError, bodyOf, ERRORS, statusOf, ValidationFailure, type ErrorCode } from '../errors.ts';
 import { errorPage, wantsPage } from '../web/error-page.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createSemaphore, ONE_AT_A_TIME, type Bound, type Permit, type Semaphore, type SemaphoreLimit } from './semaphore.ts';
+import { createSemaphore, ONE_AT_A_TIME, TooBusy, type Bound, type Permit, type Semaphore, type SemaphoreLimit } from './semaphore.ts';
 
 const { signal } = new AbortController();
 const held = (permit: Permit | { ok: false; limit: SemaphoreLimit }): Permit => {
@@ -53,6 +53,33 @@ describe('semaphore', () => {
     void semaphore.acquire('c', signal);
     expect(await semaphore.acquire('d', signal)).to.deep.equal({ ok: false, limit: 'total' });
     void third;
+  });
+
+  it('runs work with a permit, and frees it if the work fails', async () => {
+    const semaphore = createSemaphore(ONE_AT_A_TIME);
+    const failed = semaphore.run('a', () => Promise.reject(new Error('failed'))).catch((error: Error) => error.message);
+    expect(await Promise.all([failed, semaphore.run('a', async () => 'done')])).to.deep.equal(['failed', 'done']);
+    expect(semaphore.tryAcquire('a')).not.to.equal(null);
+  });
+
+  it('refuses to run work if too much is pending, or if no permit comes in time', async () => {
+    const semaphore = createSemaphore({ held: { total: 1, perKey: 1 }, pending: { total: 3, perKey: 2 } });
+    const first = semaphore.tryAcquire('a')!;
+    const late = new AbortController();
+    const run = (key: string): Promise<unknown> => semaphore.run(key, async () => 'done', late.signal).catch((error: unknown) => error);
+    const waiting = run('a');
+    expect(await run('a'))
+      .to.be.instanceOf(TooBusy)
+      .with.property('limit', 'key');
+    const aborted = run('b');
+    expect(await run('c'))
+      .to.be.instanceOf(TooBusy)
+      .with.property('limit', 'total');
+    late.abort();
+    expect(await aborted).to.be.instanceOf(TooBusy);
+    expect(await waiting).to.be.instanceOf(TooBusy);
+    first.release();
+    expect(semaphore.tryAcquire('a')).not.to.equal(null);
   });
 
   it('does not give a permit to one that waits no longer, nor forget others at that moment', async () => {

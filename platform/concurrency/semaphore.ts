@@ -25,6 +25,16 @@ export interface Permit {
   release(): void;
 }
 
+/** Too many permits are pending, or none was free in time. A retry in a few seconds can succeed. */
+export class TooBusy extends Error {
+  override readonly name = 'TooBusy';
+  readonly limit: SemaphoreLimit;
+  constructor(limit: SemaphoreLimit, options?: ErrorOptions) {
+    super('too many operations are waiting', options);
+    this.limit = limit;
+  }
+}
+
 /** `L`: never for a semaphore that refuses nothing, because it has no limit of pending permits. */
 export interface Semaphore<L extends SemaphoreLimit = never> {
   /** Takes a permit if the key can have one at once. Null if it would have to wait or be refused. */
@@ -34,12 +44,16 @@ export interface Semaphore<L extends SemaphoreLimit = never> {
    * @returns a refusal, at once, if too many are pending @throws the signal's reason if it aborts first
    */
   acquire(key: string, signal: AbortSignal): Promise<Permit | Refused<L>>;
+  /** Runs work with a permit. The signal bounds the wait for it. Default: no bound. @throws TooBusy if it is refused, or does not come in time */
+  run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 export type Refused<L extends SemaphoreLimit> = L extends never ? never : { ok: false; limit: L };
 
 /** The limits of a semaphore that one task at a time may hold, with a fair line of any length. */
 export const ONE_AT_A_TIME = { held: { total: 1, perKey: 1 } } as const;
+
+const NEVER = new AbortController().signal;
 
 /** @param limits each at least 1 */
 export function createSemaphore(limits: SemaphoreLimits & { pending: Bound }): Semaphore<SemaphoreLimit>;
@@ -96,7 +110,7 @@ export function createSemaphore({ held, pending }: SemaphoreLimits): Semaphore<S
     return holders.total + waiters >= pending.total ? 'total' : null;
   }
 
-  return {
+  const semaphore: Semaphore<SemaphoreLimit> = {
     // A permit is given to a waiter as soon as one may have it. So a request that finds a free permit overtakes none of them.
     tryAcquire: (key) => (limitFor(key) === null && hasRoom(key) ? permit(key) : null),
     async acquire(key, signal) {
@@ -116,7 +130,19 @@ export function createSemaphore({ held, pending }: SemaphoreLimits): Semaphore<S
       signal.addEventListener('abort', abort, { once: true });
       return promise.finally(() => signal.removeEventListener('abort', abort));
     },
+    async run(key, work, signal = NEVER) {
+      const granted = await semaphore.acquire(key, signal).catch((cause: unknown) => {
+        throw new TooBusy('total', { cause });
+      });
+      if (!granted.ok) throw new TooBusy(granted.limit);
+      try {
+        return await work();
+      } finally {
+        granted.release();
+      }
+    },
   };
+  return semaphore;
 }
 
 /** Counts by key, without keys whose count is 0. */

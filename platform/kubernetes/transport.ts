@@ -7,6 +7,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Logger } from '../logger.ts';
+import { untilAborted } from '../time-limits.ts';
 import type { Credentials } from './credentials.ts';
 import { KubernetesError, type RequestOptions } from './kubernetes.ts';
 import { queryString, type Server } from './path.ts';
@@ -54,7 +55,7 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
 
   async function send(exchange: Exchange) {
     const { method, path, query, body, contentType = 'application/json', sockets = 'requests', idleMs } = exchange;
-    const { headers, tls } = await unlessAborted(credentials.current(), exchange.signal);
+    const { headers, tls } = await untilAborted(credentials.current(), exchange.signal);
     const pool = pools.use(tls);
     Object.assign(exchange, { pool, sentAt: performance.now(), silence: silence.signal });
     // Requests have their own time-out, so only watches observe `silence`.
@@ -75,7 +76,8 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
       headersTimeout: idleMs,
       bodyTimeout: idleMs,
     });
-    const response = await unlessAborted(answer, signal);
+    // undici observes the signal only after it has a connection, and opening one may take its whole time-out.
+    const response = await untilAborted(answer, signal);
     heardAt = performance.now();
     return response;
   }
@@ -134,17 +136,6 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
       });
     },
   };
-}
-
-/** undici observes the signal only after it has a connection, and opening one may take its whole time-out. */
-function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    const leave = () => signal.removeEventListener('abort', abort);
-    answer.finally(leave).then(resolve, reject);
-  });
 }
 
 function isReset(error: unknown): boolean {

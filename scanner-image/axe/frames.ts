@@ -2,6 +2,7 @@
 import type { Cdp } from '../browser/cdp.ts';
 import type { FrameFailureReason, PageCaveat, UntestedFrame } from '../../core/report/schema.ts';
 import { errorMessage } from '../../platform/errors.ts';
+import { createSemaphore } from '../../platform/concurrency/semaphore.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
 import { isHtml, notWellFormed } from '../crawl/page-checks.ts';
 import { QUIET_MS, type Settled } from '../browser/settling.ts';
@@ -79,6 +80,7 @@ export function createFrameRun(script: AxeScript, index: FrameIndex, waits: Fram
   const skipped: UntestedFrame[] = [];
   let total = 0;
   let taken = 0;
+  const slots = createSemaphore({ held: { total: SIDE_BY_SIDE, perKey: SIDE_BY_SIDE } });
   const reserveMs = msLeft() * (1 - FRAMES_SHARE);
   return {
     waits,
@@ -87,7 +89,7 @@ export function createFrameRun(script: AxeScript, index: FrameIndex, waits: Fram
     index,
     limitMs: () => Math.max(0, Math.min(FRAME_MS, msLeft() - reserveMs)),
     take: () => ++taken <= FRAMES_MAX,
-    sideBySide: createSlots(SIDE_BY_SIDE),
+    sideBySide: (work) => slots.run('', work),
     closedRoots: 0,
     unreadSheets: 0,
     hidden: new Set(),
@@ -106,23 +108,6 @@ const framesLimited = (total: number): PageCaveat => ({
   kind: 'frames_limited',
   message: `${total} frames of the page were not tested. The first ${FRAMES_LISTED_MAX} are listed.`,
 });
-
-/** Returns a function that runs at most `count` works at the same time, in order. */
-function createSlots(count: number): FrameRun['sideBySide'] {
-  const waiting: (() => void)[] = [];
-  let free = count;
-  return async (work) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) free += 1;
-      else next();
-    }
-  };
-}
 
 /**
  * The partial results of a page and its frames as JSON, depth first, which is the order that axe-core merges; `null` for a

@@ -2,6 +2,7 @@
  * The session of a scan that signs in, or is prepared by steps or by the answer to a dialog. Each visit starts with the same state
  * in every tab; a page that is not signed in is visited again, after another sign-in if necessary.
  */
+import { createSemaphore, ONE_AT_A_TIME } from '../../platform/concurrency/semaphore.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ReportConsent } from '../../core/report/consent.ts';
@@ -67,7 +68,9 @@ export function createSession(pool: Pick<Pool, 'visit' | 'runSteps'>, deps: Sess
   let renewing: Promise<Renewed> | null = null;
   let again = 0;
   let givenUp: string | null = null;
-  const turns = createTurns();
+  const turns = createSemaphore(ONE_AT_A_TIME);
+  /** Whether pages are visited one after the other. */
+  let serial = false;
   const pages = pagesOf(signIn, start);
 
   function isSignedOut(visit: Visit, requested: URL): boolean {
@@ -154,7 +157,7 @@ export function createSession(pool: Pick<Pool, 'visit' | 'runSteps'>, deps: Sess
   async function visitSignedIn(worker: number, request: VisitRequest): Promise<Visit> {
     let why = '';
     for (let visits = 1; ; visits++) {
-      const { visit, used } = await turns.run(() => visitOnce(worker, request));
+      const { visit, used } = await (serial ? turns.run('', () => visitOnce(worker, request)) : visitOnce(worker, request));
       if ((stateless && signIn.marker === null) || !isSignedOut(visit, request.url)) return visit;
       if (pages.includes(addressOf(request.url))) return lost(visit, 'It is a page of the sign-in itself.');
       if (visits === VISITS_MAX) return lost(visit, why);
@@ -162,7 +165,7 @@ export function createSession(pool: Pick<Pool, 'visit' | 'runSteps'>, deps: Sess
       if (used !== current) {
         if (used.signIn !== current.signIn) why = advice;
         // Another visit changed the session ID: the site allows one visit at a time.
-        if (used.signIn === current.signIn) turns.serialise();
+        if (used.signIn === current.signIn) serial = true;
         continue;
       }
       const renewed = await renew();
@@ -243,19 +246,4 @@ function lost(visit: Visit, why: string): Visit {
   const finalUrl = visit.loaded ? visit.finalUrl.href : visit.finalUrl;
   const message = `${signOutSign(visit)} ${why}`.trim();
   return { loaded: false, reason: 'sign_in_lost', message, finalUrl, status, retryAfterMs: null, durationMs, broken: false };
-}
-
-/** Runs work side by side, or one after the other once `serialise` was called. */
-function createTurns(): { run<T>(work: () => Promise<T>): Promise<T>; serialise(): void } {
-  let serial = false;
-  let last: Promise<unknown> = Promise.resolve();
-  return {
-    serialise: () => void (serial = true),
-    run<T>(work: () => Promise<T>): Promise<T> {
-      if (!serial) return work();
-      const running = last.then(work);
-      last = running.catch(() => undefined);
-      return running;
-    },
-  };
 }

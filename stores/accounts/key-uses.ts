@@ -1,5 +1,6 @@
 /** Records when and from which networks keys were used, outside the requests that use them. */
 import type { Collection } from 'mongodb';
+import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 import type { AuditLog } from './audit.ts';
 import { createCollector, type CollectedEvent } from './collector.ts';
 
@@ -7,9 +8,9 @@ import { createCollector, type CollectedEvent } from './collector.ts';
 const RECORD_EVERY_MS = 60_000;
 /** Networks that are remembered per key. A use from another one is recorded as new again. */
 export const NETWORKS_PER_KEY = 50;
-/** Keys and networks of one write, and pairs that this process remembers. */
+/** Keys and networks of one write, and keys and pairs that this process remembers. */
 const USES_MAX = 1_000;
-const SEEN_MAX = 20_000;
+const REMEMBERED_MAX = 20_000;
 
 export interface KeyUse {
   id: string;
@@ -31,10 +32,10 @@ export interface KeyUses {
 type UsedKey = { _id: string; lastUsedAt: Date | null; networks?: string[] };
 
 export function createKeyUses(keys: Collection<UsedKey>, { tally }: Pick<AuditLog, 'tally'>, now: () => Date): KeyUses {
-  /** When this process last recorded the use of each key. */
-  const recorded = new Map<string, number>();
-  /** Pairs of key and network that are known to be stored, the oldest first. */
-  const seen = new Set<string>();
+  /** Keys whose use this process recorded a moment ago. */
+  const recorded = new BoundedMap<true>({ max: REMEMBERED_MAX, now: () => now().getTime() });
+  /** Pairs of key and network that are known to be stored. */
+  const seen = new BoundedMap<true>({ max: REMEMBERED_MAX });
   const pairOf = ({ id, network }: KeyUse): string => `${id} ${network}`;
 
   async function recordTimes(uses: readonly KeyUse[]): Promise<void> {
@@ -53,15 +54,14 @@ export function createKeyUses(keys: Collection<UsedKey>, { tally }: Pick<AuditLo
       const networks = { $each: [network], $position: 0, $slice: NETWORKS_PER_KEY };
       await keys.updateOne({ _id: id, networks: { $ne: network } }, { $push: { networks } });
     }
-    seen.add(pairOf(use));
-    if (seen.size > SEEN_MAX) seen.delete(seen.values().next().value!);
+    seen.set(pairOf(use), true);
   }
 
   async function write(events: CollectedEvent<KeyUse>[]): Promise<void> {
     const uses = events.map(({ event }) => event);
     try {
       await recordTimes(uses);
-      for (const use of uses) if (!seen.has(pairOf(use))) await recordNetwork(use);
+      for (const use of uses) if (seen.get(pairOf(use)) === null) await recordNetwork(use);
     } catch {
       // The next use of each key is recorded again.
       for (const { id } of uses) recorded.delete(id);
@@ -72,16 +72,8 @@ export function createKeyUses(keys: Collection<UsedKey>, { tally }: Pick<AuditLo
 
   return {
     touch(use) {
-      const at = now().getTime();
-      const last = recorded.get(use.id);
-      if (last !== undefined && at - last < RECORD_EVERY_MS && seen.has(pairOf(use))) return;
-      // Deleted and inserted again, so that the map is ordered by use and outdated entries come first.
-      recorded.delete(use.id);
-      recorded.set(use.id, at);
-      for (const [key, time] of recorded) {
-        if (at - time < RECORD_EVERY_MS) break;
-        recorded.delete(key);
-      }
+      if (recorded.get(use.id) !== null && seen.get(pairOf(use)) !== null) return;
+      recorded.set(use.id, true, RECORD_EVERY_MS);
       collector.add(pairOf(use), use);
     },
     flush: collector.flush,

@@ -2,7 +2,7 @@
 import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
 import { PASSWORD_MAX_CHARACTERS } from '../../core/passwords.ts';
-import { createGate } from './gate.ts';
+import { createSemaphore } from '../../platform/concurrency/semaphore.ts';
 
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
@@ -14,11 +14,17 @@ const HASH_BYTES = 32;
  * Few at once, because each takes a processor for about a quarter of a second, and 32 MB: requests with a key need the
  * processors too. The others wait, but not longer than a request may take.
  */
-const gate = createGate({ atOnce: 2, waiting: 24 });
+const turns = createSemaphore({ held: { total: 2, perKey: 2 }, pending: { total: 26, perKey: 26 } });
+/** A request would have ended, in milliseconds. */
+export const PASSWORD_WAIT_MS = 20_000;
 
 const stretch = (password: string, salt: Buffer, bytes: number, { N, r, p }: { N: number; r: number; p: number }): Promise<Buffer> =>
   // Normalised, because keyboards produce composed or decomposed characters. scrypt needs a little more than 128·N·r bytes.
-  gate.run(() => derive(password.normalize('NFKC'), salt, bytes, { N, r, p, maxmem: 256 * N * r }));
+  turns.run(
+    '',
+    () => derive(password.normalize('NFKC'), salt, bytes, { N, r, p, maxmem: 256 * N * r }),
+    AbortSignal.timeout(PASSWORD_WAIT_MS),
+  );
 
 const stored = (salt: Buffer, hash: Buffer): string =>
   ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), hash.toString('base64')].join('$');

@@ -1,7 +1,8 @@
 /** The difference between two scans of an organisation, for pages. Computed once, and then kept. Organisations take turns. */
 import type { ComparedCauses, ComparedReports } from '../../core/report/diff-summary.ts';
-import { createSemaphore, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
+import { createSemaphore, TooBusy, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { untilAborted } from '../../platform/time-limits.ts';
 import type { ScanRow } from '../scans/scan-row.ts';
 import type { ComparisonCache, LastingComparison } from './cache.ts';
 import type { ReportComparer, StoredComparison } from './compare.ts';
@@ -61,13 +62,11 @@ export function createComparisons({ cache, comparer, clock, logger, timeoutMs = 
   }
 
   async function inTurn(before: ComparedScan, after: ComparedScan, signal: AbortSignal): Promise<StoredComparison | Comparison> {
-    // A turn that does not come in time is a refusal, too.
-    const permit = await turns.acquire(after.organisation, signal).catch(() => ({ ok: false, limit: 'total' }) as const);
-    if (!permit.ok) return { ok: false, reason: 'busy', limit: permit.limit };
     try {
-      return await comparer.compareStored(before.id, after.id, signal);
-    } finally {
-      permit.release();
+      return await turns.run(after.organisation, () => comparer.compareStored(before.id, after.id, signal), signal);
+    } catch (error) {
+      if (error instanceof TooBusy) return { ok: false, reason: 'busy', limit: error.limit };
+      throw error;
     }
   }
 
@@ -96,7 +95,7 @@ export function createComparisons({ cache, comparer, clock, logger, timeoutMs = 
         computing = compute(before, after).finally(() => pending.delete(pair));
         pending.set(pair, computing);
       }
-      return signal === undefined ? computing : untilAborted(computing, signal);
+      return untilAborted(computing, signal);
     },
   };
 }
@@ -106,11 +105,3 @@ const mayBeCompared = (before: ComparedScan, after: ComparedScan): boolean =>
   before.organisation === after.organisation && before.reports !== null && after.reports !== null;
 
 const isLasting = (result: StoredComparison | Comparison): result is LastingComparison => result.ok || result.reason === 'not_comparable';
-
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
-}

@@ -1,4 +1,5 @@
 /** The same sliding-window limits in the memory of one process, used while the shared store is down. */
+import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 import { decisionOf, stateOf, type RateLimitRule, type RateLimits } from './sliding-window.ts';
 
 /** With more subjects than this, the one that was not used for the longest time is forgotten. */
@@ -6,8 +7,7 @@ const SUBJECTS_MAX = 10_000;
 
 /** @param now milliseconds since 1970 */
 export function createLocalLimits(now: () => number): RateLimits {
-  /** The least recently used subject is the first. */
-  const logs = new Map<string, { at: number; hit: string | undefined }[]>();
+  const logs = new BoundedMap<{ at: number; hit: string | undefined }[]>({ max: SUBJECTS_MAX });
   const keyOf = (rule: RateLimitRule): string => `${rule.policy}/${rule.subject}`;
 
   /** The requests of a rule that are still inside its window. */
@@ -15,11 +15,6 @@ export function createLocalLimits(now: () => number): RateLimits {
     const key = keyOf(rule);
     const windowMs = rule.windowSeconds * 1000;
     const requests = (logs.get(key) ?? []).filter((request) => at - request.at <= windowMs);
-    logs.delete(key);
-    for (const oldest of logs.keys()) {
-      if (logs.size < SUBJECTS_MAX) break;
-      logs.delete(oldest);
-    }
     logs.set(key, requests);
     return requests;
   }
@@ -39,7 +34,7 @@ export function createLocalLimits(now: () => number): RateLimits {
     async refund(rules, hit) {
       for (const rule of rules) {
         const requests = logs.get(keyOf(rule));
-        if (requests !== undefined)
+        if (requests !== null)
           logs.set(
             keyOf(rule),
             requests.filter((request) => request.hit !== hit),

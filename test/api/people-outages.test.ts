@@ -1,6 +1,6 @@
 /** Pages of the dashboard while something that they need is down or busy. */
 import { expect } from 'chai';
-import { TooBusy } from '../../stores/accounts/gate.ts';
+import { TooBusy } from '../..//platform/concurrency/semaphore.ts';
 import { createClient } from './client.ts';
 import { startContext, type ApiContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn } from './people.ts';
@@ -19,7 +19,7 @@ describe('the dashboard during an outage', () => {
   it('says that it is too busy if too many passwords are being checked, and the repeated sign-in succeeds', async () => {
     const { id } = await context.organisation();
     const { email, client } = await addPerson(context, id);
-    context.faults.set('users.verify', () => Promise.reject(new TooBusy()));
+    context.faults.set('users.verify', () => Promise.reject(new TooBusy('total')));
     const page = await client.submit('/dashboard/sign-in', { email, password: PASSWORD });
     expect([page.status, page.headers.get('retry-after')]).to.deep.equal([503, '5']);
     expect(page.text).to.include('The service is busy').and.not.include(PASSWORD);

@@ -1,6 +1,6 @@
 /** Sign-in with a password, sessions and sign-out. */
 import { expect } from 'chai';
-import { TooBusy } from '../../stores/accounts/gate.ts';
+import { TooBusy } from '../..//platform/concurrency/semaphore.ts';
 import { createClient, tokenIn } from './client.ts';
 import { startContext, type ApiContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn } from './people.ts';
@@ -48,7 +48,7 @@ describe('sign-in', () => {
 
   it('answers 503 with Retry-After while too many passwords are being checked', async () => {
     const { email, client } = await addPerson(context, (await context.organisation()).id);
-    context.faults.set('users.verify', () => Promise.reject(new TooBusy()));
+    context.faults.set('users.verify', () => Promise.reject(new TooBusy('total')));
     try {
       const { status, headers } = await client.submit('/dashboard/sign-in', { email, password: PASSWORD });
       expect(status).to.equal(503);

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
-import { createExpiringMap } from './expiring-map.ts';
+import { BoundedMap } from './bounded-map.ts';
 
-describe('createExpiringMap', () => {
+describe('BoundedMap', () => {
   it('keeps an entry for its time', () => {
     let now = 0;
-    const map = createExpiringMap<string>({ max: 10, now: () => now });
+    const map = new BoundedMap<string>({ max: 10, now: () => now });
     map.set('a', 'x', 100);
+    map.set('b', 'z');
     now = 99;
     expect(map.get('a')).to.equal('x');
     now = 100;
@@ -13,11 +14,15 @@ describe('createExpiringMap', () => {
     map.set('a', 'y', 1);
     map.delete('a');
     expect(map.get('a')).to.equal(null);
+    expect(map.get('b')).to.equal('z');
   });
 
-  it('forgets the oldest entry when it is full', () => {
-    const map = createExpiringMap<number>({ max: 2, now: () => 0 });
+  it('forgets the least recently used entry when it is full', () => {
+    const map = new BoundedMap<number>({ max: 2, now: () => 0 });
     for (const [index, key] of ['a', 'b', 'a', 'c'].entries()) map.set(key, index, 100);
     expect(['a', 'b', 'c'].map((key) => map.get(key))).to.deep.equal([2, null, 3]);
+    map.get('a');
+    map.set('d', 4);
+    expect(['a', 'c', 'd'].map((key) => map.get(key))).to.deep.equal([2, null, 4]);
   });
 });
