@@ -1,9 +1,10 @@
 /** Compares the stored exports of two scans, in a worker thread with limited memory. */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { ComparedReports } from '../../core/report/diff-summary.ts';
 import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../core/report/large-exports.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { createSemaphore, ONE_AT_A_TIME, type Semaphore } from '../../platform/concurrency/semaphore.ts';
+import { InputRefused, nextMessage, startThread } from '../../platform/concurrency/worker-threads.ts';
 import { reportKeys, type Reports } from '../reports.ts';
 import type { CompareMessage, CompareOptions } from './compare-worker.ts';
 
@@ -29,9 +30,8 @@ export interface ReportComparerDeps {
   logger: Logger;
 }
 
-/** The time limit for reading an export, and for an export in the thread, in milliseconds. */
+/** The time limit for reading an export, in milliseconds. */
 const READ_TIMEOUT_MS = 60_000;
-const COMPARE_TIMEOUT_MS = 60_000;
 /** The pause between two large comparisons, so that a large export that waits for its verification comes first, in milliseconds. */
 const AFTER_LARGE_MS = 1_000;
 
@@ -73,13 +73,7 @@ export function createReportComparer({ reports, bounds, largeExports, causesMax 
 
   /** Reads one export after the other, so that only one of them is in memory. */
   async function inThread(keys: readonly string[], memoryMib: number, signal: AbortSignal): Promise<StoredComparison> {
-    const thread = new Worker(new URL('./compare-worker.ts', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: memoryMib },
-      env: {},
-      workerData: { causesMax } satisfies CompareOptions,
-    });
-    // An error between two messages must not end the process; the next message then fails.
-    thread.on('error', () => undefined);
+    const thread = startThread(new URL('./compare-worker.ts', import.meta.url), memoryMib, { causesMax } satisfies CompareOptions);
     try {
       for (const key of keys) {
         const read = await fromStore(
@@ -111,26 +105,11 @@ export function createReportComparer({ reports, bounds, largeExports, causesMax 
 
 /** Sends an export to the thread. The bytes are moved, so they are not usable afterwards. */
 function answerOf(thread: Worker, bytes: Uint8Array, signal: AbortSignal): Promise<CompareMessage> {
-  signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<CompareMessage>();
-  const refuse = (): void => resolve({ ok: false, reason: 'not_comparable' });
-  const late = setTimeout(refuse, COMPARE_TIMEOUT_MS);
-  const abort = (): void => reject(signal.reason as Error);
-  // An export that exhausts the memory does so again.
-  const failed = (error: Error & { code?: string }): void =>
-    error.code?.startsWith('ERR_WORKER_') && error.code !== 'ERR_WORKER_OUT_OF_MEMORY' ? reject(error) : refuse();
-  const exited = (): void => reject(new Error('the comparison thread exited without a result'));
-  signal.addEventListener('abort', abort, { once: true });
-  thread.once('message', resolve);
-  thread.once('error', failed);
-  thread.once('exit', exited);
+  const answer = nextMessage<CompareMessage>(thread, { signal });
   const exact = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
   thread.postMessage(bytes, exact ? [bytes.buffer as ArrayBuffer] : []);
-  return promise.finally(() => {
-    clearTimeout(late);
-    signal.removeEventListener('abort', abort);
-    thread.off('message', resolve);
-    thread.off('error', failed);
-    thread.off('exit', exited);
+  return answer.catch((error: unknown) => {
+    if (error instanceof InputRefused) return no('not_comparable') as CompareMessage;
+    throw error;
   });
 }

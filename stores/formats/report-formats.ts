@@ -2,10 +2,10 @@
  * The formats for other tools as objects beside the export. Each is made when it is first asked for, in a worker thread with
  * limited memory, and then kept as long as the export.
  */
-import { Worker } from 'node:worker_threads';
 import type { ReportFormat } from '../../core/report/formats/names.ts';
 import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../../core/report/large-exports.ts';
-import { createSemaphore, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
+import { createSemaphore, TooBusy, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
+import { InputRefused, nextMessage, startThread } from '../../platform/concurrency/worker-threads.ts';
 import { reportKeys, type Reports } from '../reports.ts';
 import type { ScanRow } from '../scans/scan-row.ts';
 import type { ConvertInput, ConvertMessage } from './convert-worker.ts';
@@ -44,10 +44,7 @@ export function createReportFormats(
   async function convert({ id: scanId, organisation }: Pick<ScanRow, 'id' | 'organisation'>, format: ReportFormat): Promise<StoredFormat> {
     const key = reportKeys(scanId)[format];
     const signal = AbortSignal.timeout(timeoutMs);
-    // A turn that does not come in time is a refusal, too.
-    const permit = await turns.acquire(organisation, signal).catch(() => ({ ok: false, limit: 'total' }) as const);
-    if (!permit.ok) return { ok: false, reason: 'busy', limit: permit.limit };
-    try {
+    const inTurn = async (): Promise<StoredFormat> => {
       const from = reportKeys(scanId).export;
       const read = await reports.read(from, LARGE_EXPORT_BYTES, signal);
       if (!read.ok) return no(read.reason === 'missing' ? 'not_found' : 'too_large');
@@ -58,8 +55,12 @@ export function createReportFormats(
       // Retention removed the report in the meantime, and does not look again.
       await reports.remove([key]);
       return no('not_found');
-    } finally {
-      permit.release();
+    };
+    try {
+      return await turns.run(organisation, inTurn, signal);
+    } catch (error) {
+      if (error instanceof TooBusy) return { ok: false, reason: 'busy', limit: error.limit };
+      throw error;
     }
   }
 
@@ -79,22 +80,14 @@ export function createReportFormats(
 
 /** @returns null if the export cannot be converted within the limits @throws the signal's reason if it aborts */
 async function inThread(input: ConvertInput, signal: AbortSignal): Promise<ConvertMessage> {
-  const thread = new Worker(new URL('./convert-worker.ts', import.meta.url), {
-    resourceLimits: { maxOldGenerationSizeMb: exportMemoryMib(LARGE_EXPORT_BYTES / 1024 / 1024) },
-    env: {},
-    workerData: input,
-  });
-  const { promise, resolve, reject } = Promise.withResolvers<ConvertMessage>();
-  const abort = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
-  thread.on('message', resolve);
-  // An export that exhausts the memory does so again.
-  thread.on('error', (error: Error & { code?: string }) => (error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? resolve(null) : reject(error)));
-  thread.on('exit', () => reject(new Error('the conversion thread exited without a result')));
+  const memoryMib = exportMemoryMib(LARGE_EXPORT_BYTES / 1024 / 1024);
+  const thread = startThread(new URL('./convert-worker.ts', import.meta.url), memoryMib, input);
   try {
-    return await promise;
+    return await nextMessage<ConvertMessage>(thread, { signal });
+  } catch (error) {
+    if (error instanceof InputRefused) return null;
+    throw error;
   } finally {
-    signal.removeEventListener('abort', abort);
     await thread.terminate();
   }
 }

@@ -2,8 +2,9 @@
  * Verifies exports in worker threads, each of which verifies one export. Starting a thread takes about 0.35 s, so while scans
  * run, one is kept ready for exports of the usual size. It needs 60 MiB.
  */
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../../core/report/large-exports.ts';
+import { InputRefused, nextMessage, startThread } from '../../../platform/concurrency/worker-threads.ts';
 import { systemClock, type Clock } from '../../runtime/clock.ts';
 import type { Expectation, ResultObjects } from './verify.ts';
 import type { Verified } from './verify-worker.ts';
@@ -31,14 +32,10 @@ export interface VerifierDeps {
 
 /** The time after which a thread that was started ahead and not needed ends, in milliseconds. */
 const IDLE_MS = 600_000;
-/** The time limit for the verification of an export, in milliseconds. */
-const VERIFY_TIMEOUT_MS = 60_000;
 
-function startWorker(memoryMib: number): VerifyThread {
-  return new Worker(new URL('./verify-worker.ts', import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: memoryMib }, env: {} });
-}
+const startWorker = (memoryMib: number): VerifyThread => startThread(new URL('./verify-worker.ts', import.meta.url), memoryMib);
 
-export function createVerifier({ memoryMib, clock = systemClock, startThread = startWorker }: VerifierDeps): Verifier {
+export function createVerifier({ memoryMib, clock = systemClock, startThread: start = startWorker }: VerifierDeps): Verifier {
   let forgetIdle = () => {};
   let running = false;
   let ready: VerifyThread | null = null;
@@ -48,7 +45,7 @@ export function createVerifier({ memoryMib, clock = systemClock, startThread = s
     forgetIdle();
     forgetIdle = clock.after(IDLE_MS, end);
     if (ready !== null) return;
-    const thread = startThread(smallMemoryMib(memoryMib));
+    const thread = start(smallMemoryMib(memoryMib));
     ready = thread;
     // An idle thread does not keep the process alive.
     thread.unref();
@@ -66,8 +63,8 @@ export function createVerifier({ memoryMib, clock = systemClock, startThread = s
 
   function take(bytes: number): VerifyThread {
     // Large exports get a thread of their own with the full memory.
-    if (bytes > LARGE_EXPORT_BYTES) return startThread(memoryMib);
-    const thread = ready ?? startThread(smallMemoryMib(memoryMib));
+    if (bytes > LARGE_EXPORT_BYTES) return start(memoryMib);
+    const thread = ready ?? start(smallMemoryMib(memoryMib));
     ready = null;
     thread.ref();
     return thread;
@@ -97,22 +94,11 @@ export function createVerifier({ memoryMib, clock = systemClock, startThread = s
   };
 }
 
-function verifyIn(thread: VerifyThread, objects: ResultObjects, expected: Expectation, signal?: AbortSignal): Promise<Verified> {
-  const { promise, resolve, reject } = Promise.withResolvers<Verified>();
-  const refuse = (reason: string) => resolve({ judgement: { ok: false, reason }, visits: [], view: null });
-  const late = setTimeout(() => refuse('the export takes too long to verify.'), VERIFY_TIMEOUT_MS);
-  const abort = () => reject(signal!.reason as Error);
-  signal?.addEventListener('abort', abort, { once: true });
-  thread.once('message', resolve);
-  thread.once('error', (error: Error & { code?: string }) => {
-    // The export causes every other error, and would cause it again.
-    if (error.code?.startsWith('ERR_WORKER_') && error.code !== 'ERR_WORKER_OUT_OF_MEMORY') return reject(error);
-    refuse(`the export cannot be verified (${error.code ?? error.message}).`);
-  });
-  thread.once('exit', () => reject(new Error('the verification thread exited without a result')));
+async function verifyIn(thread: VerifyThread, objects: ResultObjects, expected: Expectation, signal?: AbortSignal): Promise<Verified> {
+  const verified = nextMessage<Verified>(thread, { signal });
   thread.postMessage({ objects, expected });
-  return promise.finally(() => {
-    clearTimeout(late);
-    signal?.removeEventListener('abort', abort);
+  return verified.catch((error: unknown) => {
+    if (!(error instanceof InputRefused)) throw error;
+    return { judgement: { ok: false, reason: `the export cannot be verified (${error.reason}).` }, visits: [], view: null };
   });
 }
