@@ -67,7 +67,7 @@ describe('our own checks', () => {
       if (JSON.stringify(withoutOwn(ours)) !== JSON.stringify(plain)) changed.push(path);
     }
     expect(changed).to.deep.equal([]);
-  }).timeout(120_000);
+  });
 
   it('leave a page near to what they are about as it is', async () => {
     const [ours, plain] = await bothOf({ html: NEAR });
