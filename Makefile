@@ -4,7 +4,7 @@ SHELL := bash
 with_node := . tools/node.sh &&
 packages := core platform stores api operator scanner-image cli local
 
-.PHONY: help run test test-cluster check format docs bench parity act images clean
+.PHONY: help run test test-cluster lint check format docs bench parity act images clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,15 +13,15 @@ run: ## Start Curbcut on this machine and scan the demo site (or URL=http://…)
 	@tools/setup
 	@$(with_node) exec node local/main.ts $(if $(URL),"$(URL)")
 
-test: ## Run all tests that need no cluster (ONLY=api,operator for some suites, MONGODB_URL=… for a real MongoDB)
+test: ## Run all tests that need no cluster (ONLY=api,operator for some suites, SINCE=REF for what a change reaches)
 	@tools/setup --dev
-	@$(with_node) exec env -u KUBECONFIG node test/run.ts $(if $(ONLY),--only $(ONLY))
+	@$(with_node) exec env -u KUBECONFIG node test/run.ts $(if $(ONLY),--only $(ONLY)) $(if $(SINCE),--since $(SINCE))
 
 test-cluster: ## Run the cluster tests on the cluster of KUBECONFIG (ONLY=journey,chart for some parts)
 	@tools/setup --dev
 	@$(with_node) exec node test/cluster/run.ts $(if $(ONLY),--only $(ONLY))
 
-check: ## Check format, lint, types, imports between packages, unused code, chart, and facts stated in several places
+lint: ## Check format, lint, types, imports between packages, unused code, and the chart
 	@tools/setup --dev
 	@$(with_node) npx prettier --check .
 	@$(with_node) npx eslint --max-warnings 0 .
@@ -29,6 +29,8 @@ check: ## Check format, lint, types, imports between packages, unused code, char
 	@$(with_node) npx depcruise --config .dependency-cruiser.cjs $(packages)
 	@$(with_node) npx knip
 	@tools/chart --lint
+
+check: lint ## The same, and facts stated in several places
 	@$(with_node) exec env -u KUBECONFIG node test/run.ts --only facts
 
 format: ## Format all files

@@ -96,5 +96,5 @@ describe('process without a collector', () => {
       expect(stdout).to.include('platform/open-tracer.ts');
       // The metrics client imports @opentelemetry/api, which only defines interfaces.
       expect(stdout).not.to.match(/otlp\.ts|@opentelemetry\/(?!api\/)/);
-    }).timeout(30_000);
+    });
 });

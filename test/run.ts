@@ -1,14 +1,20 @@
 /**
- * Runs the test suites of test/runner/suites.ts, as many at once as there are cores. Prints results as they come, and
- * ends with what failed and one line `N passed, N failed`. If `CI` is set, a skipped test fails the run.
+ * Runs the test suites of test/runner/suites.ts; `--since REF` only the test files that the changes since a commit can reach.
+ * Prints results as they come, and ends with what failed and one line `N passed, N failed`. If `CI` is set, a skipped test
+ * fails the run.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { changedSince, readGraph } from './runner/graph.ts';
+import { testsReachedBy } from './runner/reach.ts';
 import { runSuite } from './runner/run-suite.ts';
-import { filesOf, SUITES } from './runner/suites.ts';
-import { closingLines, exitCodeOf, skipRules, type SuiteResult } from './runner/summary.ts';
+import { allTestFiles, filesOf, sharesOf, SUITES } from './runner/suites.ts';
+import { closingLines, exitCodeOf, skipRules, sumOf, type SuiteResult } from './runner/summary.ts';
 
-const { values } = parseArgs({ options: { only: { type: 'string' } } });
+/** More processes than cores, because most tests wait most of the time. */
+const PROCESSES = availableParallelism() + 2;
+
+const { values } = parseArgs({ options: { only: { type: 'string' }, since: { type: 'string' } } });
 const wanted = values.only?.split(',') ?? Object.keys(SUITES);
 const unknown = wanted.filter((name) => !(name in SUITES));
 if (unknown.length > 0) {
@@ -16,16 +22,30 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-const waiting = Object.entries(SUITES)
-  .filter(([name]) => wanted.includes(name))
-  .map(([name, { files, except }]) => ({ name, files: filesOf(files, except) }));
+let runs = (_file: string): boolean => true;
+if (values.since !== undefined) {
+  const reached = testsReachedBy(await changedSince(values.since), await readGraph(), allTestFiles());
+  runs = (file) => reached.has(file);
+}
+const waiting = sharesOf(
+  Object.entries(SUITES)
+    .filter(([name]) => wanted.includes(name))
+    .map(([name, { files, except, processes }]) => ({ name, files: filesOf(files, except).filter(runs), processes })),
+);
+if (values.since !== undefined) {
+  console.log(`── ${waiting.flatMap(({ files }) => files).length} test files are reached by the changes since ${values.since}`);
+  if (waiting.length === 0) process.exit(0);
+}
 const results = new Map<string, SuiteResult>();
 
 async function work(): Promise<void> {
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-    results.set(next.name, await runSuite({ ...next, environment: process.env, print: (line) => console.log(line) }));
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    const { suite: name, files } = next;
+    const result = await runSuite({ name, files, environment: process.env, print: (line) => console.log(line) });
+    results.set(name, sumOf([results.get(name) ?? [], result].flat()));
+  }
 }
-await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));
+await Promise.all(Array.from({ length: PROCESSES }, work));
 
 const rules = skipRules(process.env);
 process.stdout.write(closingLines(results, rules));

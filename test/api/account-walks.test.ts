@@ -4,15 +4,15 @@
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { NIGHTLY, nightly } from '../support/nightly.ts';
 import { createRandom } from '../support/random.ts';
 import { startProvider, type TestProvider } from '../support/oidc-provider.ts';
 import { passwordOf, PEOPLE, World, type Name } from './account-world.ts';
 import { startContext, type ApiContext, type MonitoredReplica } from './context.ts';
 
-const NIGHTLY = process.env.NIGHTLY === '1';
 /** A commit takes the same walks as the one before it. */
 const FIRST_SEED = 1;
-const { walks: WALKS, steps: STEPS } = NIGHTLY ? { walks: 60, steps: 80 } : { walks: 4, steps: 20 };
+const { walks: WALKS, steps: STEPS } = nightly({ walks: 4, steps: 20 }, { walks: 60, steps: 80 });
 const MEMBERS = '/dashboard/settings/members';
 const ACCOUNT = '/dashboard/account';
 
@@ -115,7 +115,7 @@ async function squat(world: World, { mallory, alice }: World['people']): Promise
 const LOTS = Object.entries(EVENTS).flatMap(([name, [weight]]) => Array<string>(weight).fill(name));
 
 describe('accounts in any order of events', function () {
-  this.timeout(NIGHTLY ? 3_600_000 : 300_000);
+  this.timeout(nightly(300_000, 3_600_000));
   let context: ApiContext;
   let mailOff: MonitoredReplica;
   let provider: TestProvider;

@@ -153,8 +153,7 @@ describe('GET /docs', () => {
     expect(links(root).filter((href) => href.startsWith('#') && !named.includes(href.slice(1)))).to.deep.equal([]);
   });
 
-  it('gives commands that work', async function () {
-    this.timeout(60_000);
+  it('gives commands that work', async () => {
     const { id: organisation, key } = await context.organisation({ credits: 20 });
     const { id } = await context.scan(organisation, {
       phase: 'done',

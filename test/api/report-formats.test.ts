@@ -8,8 +8,7 @@ import { reportKeys } from '../../stores/reports.ts';
 import { smallReport } from '../report/samples.ts';
 import { eventually, startContext, type ApiContext } from './context.ts';
 
-describe('GET /v1/scans/{scan_id}/report/json with a format', function () {
-  this.timeout(60_000);
+describe('GET /v1/scans/{scan_id}/report/json with a format', () => {
   let context: ApiContext;
   before(async () => (context = await startContext()));
   after(() => context?.close());

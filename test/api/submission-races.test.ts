@@ -26,8 +26,7 @@ const PAGES = 3;
 const TARGETS = { allow: [], deny: [] };
 const resolver = { resolve: () => Promise.resolve({ ok: true as const, addresses: ['93.184.215.14'] }) };
 
-describe('submissions that API, operator and sweeper decide at once', function () {
-  this.timeout(120_000);
+describe('submissions that API, operator and sweeper decide at once', () => {
   let database: TestDatabase;
   before(async () => {
     database = await openDatabase();

@@ -4,8 +4,7 @@ import { hasHelm, PLAIN, render } from './rendered.ts';
 
 const LABEL = 'curbcut.dev/scan-queues';
 
-describe('the admission policy for ScanQueues', function () {
-  this.timeout(60_000);
+describe('the admission policy for ScanQueues', () => {
   before(function () {
     if (hasHelm()) return;
     console.log('      (skipped: helm is not installed)');

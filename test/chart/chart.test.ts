@@ -54,8 +54,7 @@ describe('custom resource definitions of the chart', () => {
   });
 });
 
-describe('chart', function () {
-  this.timeout(60_000);
+describe('chart', () => {
   before(function () {
     if (hasHelm()) return;
     console.log('      (skipped: helm is not installed)');

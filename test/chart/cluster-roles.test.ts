@@ -14,8 +14,7 @@ interface Rule {
 const READ = ['get', 'list', 'watch'];
 const WRITE = ['create', 'delete', 'deletecollection', 'patch', 'update'];
 
-describe('ClusterRoles for people', function () {
-  this.timeout(60_000);
+describe('ClusterRoles for people', () => {
   before(function () {
     if (hasHelm()) return;
     console.log('      (skipped: helm is not installed)');

@@ -95,8 +95,7 @@ async function seriesOf({ event, lasting }: Case): Promise<{ series: string; val
   });
 }
 
-describe('alerts on the first event', function () {
-  this.timeout(60_000);
+describe('alerts on the first event', () => {
   const promtool = process.env.PROMTOOL ?? 'promtool';
   const rules = (parse(readFileSync(ALERTS, 'utf8')) as { groups: { rules: { alert: string; expr: string }[] }[] }).groups.flatMap(
     (group) => group.rules,

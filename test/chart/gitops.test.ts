@@ -27,8 +27,7 @@ const EVERYTHING = {
   'api.trustedProxies': ['10.244.0.0/16'],
 };
 
-describe('chart rendered without a cluster', function () {
-  this.timeout(60_000);
+describe('chart rendered without a cluster', () => {
   before(function () {
     if (hasHelm()) return;
     console.log('      (skipped: helm is not installed)');

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { CHART, containerOf, environmentOf, FROM_SECRETS, hasHelm, one, PLAIN, refusalOf, render, SECRETS } from './rendered.ts';
 
-describe('networks of the chart', function () {
-  this.timeout(60_000);
+describe('networks of the chart', () => {
   before(function () {
     if (hasHelm()) return;
     console.log('      (skipped: helm is not installed)');

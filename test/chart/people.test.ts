@@ -43,8 +43,7 @@ const secretOf = (objects: readonly Rendered[], container: string, variable: str
   return ref && `${ref.name} ${ref.key}`;
 };
 
-describe('mail, sign-in and public pages in the chart', function () {
-  this.timeout(60_000);
+describe('mail, sign-in and public pages in the chart', () => {
   before(function () {
     if (hasHelm()) return;
     console.log('      (skipped: helm is not installed)');

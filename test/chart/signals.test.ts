@@ -117,7 +117,6 @@ describe('alerts', () => {
       console.log(`      (skipped: promtool is neither in PATH nor named by PROMTOOL; the expressions were only parsed)`);
       this.skip();
     }
-    this.timeout(60_000);
     execFileSync(promtool, ['check', 'rules', '--lint=all', '--lint-fatal', ALERTS], { stdio: 'pipe' });
     execFileSync(promtool, ['test', 'rules', join(import.meta.dirname, 'alerts.yaml')], { stdio: 'pipe' });
   });
@@ -158,8 +157,7 @@ describe('dashboard', () => {
   });
 });
 
-describe('monitoring objects of the chart', function () {
-  this.timeout(30_000);
+describe('monitoring objects of the chart', () => {
   before(function () {
     if (hasHelm()) return;
     console.log('      (skipped: helm is not installed)');
@@ -243,8 +241,7 @@ describe('monitoring objects of the chart', function () {
   });
 });
 
-describe('tracing settings of the chart', function () {
-  this.timeout(30_000);
+describe('tracing settings of the chart', () => {
   before(function () {
     if (hasHelm()) return;
     console.log('      (skipped: helm is not installed)');

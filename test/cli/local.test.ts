@@ -9,8 +9,7 @@ import { Value } from 'typebox/value';
 import { Report, type TestedPage } from '../../core/report/schema.ts';
 import { curbcut } from './service.ts';
 
-describe('curbcut scan --local', function () {
-  this.timeout(120_000);
+describe('curbcut scan --local', () => {
   let server: Server;
   let url: string;
   let folder: string;

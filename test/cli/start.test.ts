@@ -7,8 +7,7 @@ import { expect } from 'chai';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-describe('a program of bin/', function () {
-  this.timeout(60_000);
+describe('a program of bin/', () => {
   let folder: string;
   before(() => (folder = mkdtempSync(join(tmpdir(), 'curbcut-start-'))));
   after(() => rmSync(folder, { recursive: true }));

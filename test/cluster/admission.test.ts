@@ -26,8 +26,7 @@ async function policyOf(scans: string): Promise<string> {
   return text.replaceAll('apiGroups: [curbcut.dev]', `apiGroups: [${GROUP}]`);
 }
 
-describe('the admission policy of the chart', function () {
-  this.timeout(60_000);
+describe('the admission policy of the chart', () => {
   let policies: string[] = [];
 
   before(async function () {

@@ -1,4 +1,5 @@
 /** The parts of `make test-cluster`, and which of them may run at the same time. */
+import { NIGHTLY } from '../support/nightly.ts';
 
 export interface Part {
   files: readonly string[];
@@ -14,15 +15,36 @@ export interface Part {
   images: boolean;
 }
 
+/**
+ * Of the operator's tests, a commit runs those that depend on the API server or the controllers of the cluster. The others
+ * are about MongoDB, the message bus, mails and the operator's own decisions, and run on the embedded stack.
+ */
+const OPERATOR = NIGHTLY
+  ? ['test/operator/*.test.ts']
+  : [
+      'test/operator/cluster.test.ts', // what the embedded API lacks
+      'test/operator/{validation,schedule-definition}.test.ts', // schemas and CEL rules at the API server
+      'test/operator/{manifest,organisations}.test.ts', // field ownership and generations of applied resources
+      'test/operator/{good-path,restart}.test.ts', // watches, leases, status and owner references
+      'test/operator/{cancel-and-delete,unannounced-results}.test.ts', // finalizers, propagation, garbage collection
+      'test/operator/{ends,waiting-jobs}.test.ts', // the Job controller: failed and lost pods, its status
+      'test/operator/{kubectl,kstatus,platform-page}.test.ts', // what kubectl, Flux and Argo CD see
+    ];
+
+/** Of the whole scans, a commit runs those with pods of every outcome; the others differ in the client. */
+const JOURNEY = NIGHTLY
+  ? ['test/journey/{command-line,kubectl-plugin,traces,whole-scan}.test.ts']
+  : ['test/journey/{kubectl-plugin,whole-scan}.test.ts'];
+
 /** In the order in which they are started: the longest first. Each part uses namespaces of its own. */
 export const PARTS: Readonly<Record<string, Part>> = {
   // The cluster's own controllers act, but the pods match no node, so they never run.
-  operator: { files: ['test/operator/*.test.ts'], node: 0, images: false },
+  operator: { files: OPERATOR, node: 0, images: false },
   // Adds a Node without a kubelet. A DaemonSet would be scheduled to it, so `sandbox` must not run at the same time.
   faults: { files: ['test/cluster/faults.test.ts'], node: 0.5, images: true },
   versions: { files: ['test/cluster/versions.test.ts'], node: 0.5, images: true },
   // `people.test.ts` needs the mail catcher of `make run`; the part `people` is its counterpart.
-  journey: { files: ['test/journey/{command-line,kubectl-plugin,traces,whole-scan}.test.ts'], node: 0.5, images: true },
+  journey: { files: JOURNEY, node: 0.5, images: true },
   runtime: { files: ['test/runtime/*.test.ts'], node: 0, images: false },
   // One process: its files install and delete the same custom resource definition.
   semantics: { files: ['local/**/kube/{semantics,jobs,watch}.test.ts'], node: 0, images: false },

@@ -45,8 +45,7 @@ const OPERATOR_WITHOUT_ROLE = [
   ...OPERATOR_ORGANISATIONS,
 ];
 
-describe('permissions of the service accounts', function () {
-  this.timeout(120_000);
+describe('permissions of the service accounts', () => {
   const release = `curbcut-rbac-${process.pid}`;
   const scans = `${release}-scans`;
   const team = `${release}-team`;

@@ -66,8 +66,7 @@ function build({ path, ...overlay }: Overlay): Built[] {
 const scanOf = (objects: readonly Built[]): Built => objects.find(({ kind }) => kind === 'AccessibilityScan')!;
 const COMMITS = ['3f2b8c1e6a4d4f0e9b7a1c2d3e4f5a6b7c8d9e0f', '7a1c2d3e4f5a6b7c8d9e0f3f2b8c1e6a4d4f0e9b'];
 
-describe('the preview gate', function () {
-  this.timeout(60_000);
+describe('the preview gate', () => {
   before(function () {
     if (hasKubectl()) return;
     console.log('      (skipped: there is no kubectl on the PATH)');

@@ -1,6 +1,5 @@
 /** The first steps of a newcomer, in a real browser: a public scan and its mail in each language, then the dashboard with a key. */
 import { execFile } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,13 +7,14 @@ import { expect } from 'chai';
 import type { BrowserContext, Page } from 'playwright-core';
 import { publicI18n } from '../../api/public/pages/i18n.ts';
 import { inLanguage } from '../../api/web/languages.ts';
-import { LOCALES, type Locale } from '../../core/scan/locales.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { SOME_LOCALES } from '../support/nightly.ts';
 import { DEMO_EMAIL } from '../../local/demo-organisation.ts';
 import { sharedBrowser } from '../web/browser.ts';
+import { takeScreenshot } from '../web/screenshots.ts';
 import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const SCREENSHOTS = join(ROOT, '.curbcut', 'screenshots');
 const CURBCUT = join(ROOT, 'cli', 'main.ts');
 /** A page of the demo site in each language, so that no two requests are for the same page. */
 const PAGES: Readonly<Record<Locale, string>> = {
@@ -38,10 +38,9 @@ describe('a newcomer', function () {
   let page: Page;
   let key: string;
   before(async () => {
-    mkdirSync(SCREENSHOTS, { recursive: true });
     product = await startWholeProduct();
     visitor = await (await sharedBrowser()).newContext({ baseURL: product.url, acceptDownloads: true });
-    visitor.setDefaultTimeout(15_000);
+    visitor.setDefaultTimeout(60_000);
     page = await visitor.newPage();
   });
   after(async () => {
@@ -49,7 +48,7 @@ describe('a newcomer', function () {
     await product?.close();
   });
 
-  const picture = (name: string) => page.screenshot({ path: join(SCREENSHOTS, `journey-${name}.png`), fullPage: true });
+  const picture = (name: string) => takeScreenshot(page, `journey-${name}`);
   const mailsTo = async (address: string): Promise<Mail[]> => {
     const answer = await fetch(`${product.inboxUrl}/api/mails?to=${encodeURIComponent(address)}`);
     return ((await answer.json()) as { data: Mail[] }).data;
@@ -63,7 +62,7 @@ describe('a newcomer', function () {
       (error: { code: number; stdout: string; stderr: string }) => ({ code: error.code, output: error.stdout + error.stderr }),
     );
 
-  for (const locale of LOCALES)
+  for (const locale of SOME_LOCALES)
     it(`has a page tested, reads the mail and opens the result in ${locale}`, async () => {
       const { texts } = publicI18n(locale);
       const address = `visitor-${locale}@example.com`;

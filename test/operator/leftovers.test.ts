@@ -6,18 +6,20 @@ import { createSweeper } from '../../operator/maintenance/sweeper.ts';
 import { createChildren } from '../../operator/scan/launch/children.ts';
 import { createMirror } from '../../operator/scan/mirror.ts';
 import { noMessageBus } from '../../stores/nats.ts';
+import { nightly } from '../support/nightly.ts';
 import { createRandom } from '../support/random.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { openContext, until, type OperatorContext, type RunningOperator, type Scan } from './context.ts';
 import { crashAfter } from './crash.ts';
 
-const SCANS_IN_ALL = 200;
+/** At least twice every fate. */
+const SCANS_IN_ALL = nightly(18, 200);
 /** The number of scans that are live at the same time. */
 const LIVE = 10;
 const PAGES = 2;
 /** An operator crashes after a random number of writes between these. A scan takes about ten. */
-const CRASH_AFTER = { least: 20, most: 200 };
+const CRASH_AFTER = nightly({ least: 20, most: 80 }, { least: 20, most: 200 });
 
 /** What happens to a scan. */
 const FATES = [
@@ -129,7 +131,7 @@ describe('operator: leftovers', function () {
     return fate.startsWith('done') || fate === 'lost message' ? PAGES : 0;
   }
 
-  it('are none after 200 scans whose operators crash at random', async () => {
+  it(`are none after ${SCANS_IN_ALL} scans whose operators crash at random`, async () => {
     expect(await objects()).to.deep.equal({ accessibilityscans: [], jobs: [], pods: [], secrets: [] });
     const operators = keepCrashing();
     let next = 0;
@@ -148,7 +150,7 @@ describe('operator: leftovers', function () {
       await operators.settle();
     }
     console.log(`      ${SCANS_IN_ALL} scans, ${operators.crashes()} crashes of the operator`);
-    expect(operators.crashes()).to.be.greaterThan(5);
+    expect(operators.crashes()).to.be.greaterThan(nightly(1, 5));
 
     await until('every object is gone', async () => Object.values(await objects()).every((names) => names.length === 0), 120_000);
     expect(await context.held()).to.equal(0);

@@ -5,8 +5,7 @@ import { ANONYMOUS } from '../../core/organisation.ts';
 import { resultMailId } from '../../stores/mail/outbox.ts';
 import { openContext, until, type OperatorContext, type Scan } from './context.ts';
 
-describe('operator: the mail about a public scan', function () {
-  this.timeout(120_000);
+describe('operator: the mail about a public scan', () => {
   let context: OperatorContext;
   let server: SMTPServer;
   /** Ends a delivery: the server then accepts the mail. */

@@ -11,8 +11,7 @@ import { openContext, TARGET, type OperatorContext } from './context.ts';
 const SCHEDULES = { group: GROUP, version: VERSION, plural: SCHEDULES_PLURAL };
 const MERGE = 'application/merge-patch+json';
 
-describe('a ScanSchedule at the API server', function () {
-  this.timeout(120_000);
+describe('a ScanSchedule at the API server', () => {
   let context: OperatorContext;
   before(async () => {
     context = await openContext();

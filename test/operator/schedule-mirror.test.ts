@@ -11,8 +11,7 @@ const OTHER = 'globex';
 /** Often enough that tests need not wait. */
 const SOON = { schedulesEveryMs: 200 };
 
-describe('operator: schedules in MongoDB', function () {
-  this.timeout(120_000);
+describe('operator: schedules in MongoDB', () => {
   let context: OperatorContext;
   before(async () => {
     context = await openContext();

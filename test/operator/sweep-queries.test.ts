@@ -9,8 +9,7 @@ import { scanRow } from '../support/scan-rows.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { openDatabase, type TestDatabase } from '../stores/database.ts';
 
-describe('a sweep', function () {
-  this.timeout(120_000);
+describe('a sweep', () => {
   let database: TestDatabase;
   let stores: AllStores;
   let commands: string[];

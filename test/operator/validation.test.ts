@@ -147,8 +147,7 @@ function messagesOf(schema: Schema): string[] {
   return [...(schema['x-kubernetes-validations'] ?? []).map(({ message }) => message), ...below.flatMap(messagesOf)];
 }
 
-describe('operator: an AccessibilityScan at the API server', function () {
-  this.timeout(60_000);
+describe('operator: an AccessibilityScan at the API server', () => {
   const contentType = 'application/merge-patch+json';
   let cluster: TestCluster;
   let namespace: string;

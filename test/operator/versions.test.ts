@@ -8,8 +8,7 @@ import { openContext, reasonOf, type OperatorContext, type Scan } from './contex
 
 const OTHER = '0.0.9';
 
-describe('operator: a pod of another version', function () {
-  this.timeout(120_000);
+describe('operator: a pod of another version', () => {
   let context: OperatorContext;
   before(async () => {
     context = await openContext();

@@ -391,7 +391,7 @@ describe('PDF report', () => {
     expect(of(many.elements, 'H3')).to.have.length(50);
     const said = of(many.elements, 'P').map(({ text }) => text);
     expect(said).to.include('4,750 more root causes are not shown here. The JSON export contains all of them.');
-  }).timeout(60_000);
+  });
 
   it('complies with PDF/UA-1 according to veraPDF', async function () {
     const classpath = process.env['VERAPDF'];

@@ -128,9 +128,7 @@ const countsOf = (run: Run): Record<string, number> => {
   return counts;
 };
 
-describe('SARIF for GitHub', function () {
-  this.timeout(120_000);
-
+describe('SARIF for GitHub', () => {
   it('meets every requirement, also for a site with ports, queries and routes, and without texts', () => {
     const untitled = smallReport();
     const [page] = untitled.pages as TestedPage[];

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { PARTS } from '../cluster/parts.ts';
-import { allTestFiles, CLUSTER_ONLY, filesOf, SUITES } from './suites.ts';
+import { allTestFiles, CLUSTER_ONLY, filesOf, sharesOf, SUITES } from './suites.ts';
 
 describe('test suites', () => {
   const suites = new Map(Object.entries(SUITES).map(([name, { files, except }]) => [name, filesOf(files, except)]));
@@ -19,6 +19,19 @@ describe('test suites', () => {
 
   it('are not empty', () => {
     expect([...suites].filter(([, files]) => files.length === 0).map(([name]) => name)).to.deep.equal([]);
+  });
+
+  it('are dealt out to their processes, first one process of each', () => {
+    const suites = [
+      { name: 'a', files: ['1', '2', '3'], processes: 2 },
+      { name: 'b', files: ['4'] },
+      { name: 'c', files: [] },
+    ];
+    expect(sharesOf(suites)).to.deep.equal([
+      { suite: 'a', files: ['1', '3'] },
+      { suite: 'b', files: ['4'] },
+      { suite: 'a', files: ['2'] },
+    ]);
   });
 
   it('run every cluster-only test in one part of make test-cluster', () => {

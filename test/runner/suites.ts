@@ -1,26 +1,35 @@
-/** Which test file belongs to which suite. A suite runs in a mocha process of its own. */
+/** Which test file belongs to which suite, and which files run in one mocha process. */
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
+export interface Suite {
+  files: readonly string[];
+  except?: readonly string[];
+  /** The number of mocha processes that share the files. Default: 1 */
+  processes?: number;
+}
+
 /**
- * Suites that need no cluster, in the order in which they are started: the longest first. A suite's files are those
- * that one of its patterns matches and none of its exceptions.
+ * Suites that need no cluster, the longest first. A suite's files are those that one of its patterns matches and none of
+ * its exceptions.
  */
-export const SUITES: Readonly<Record<string, { files: readonly string[]; except?: readonly string[] }>> = {
+export const SUITES: Readonly<Record<string, Suite>> = {
   scanner: {
     files: ['test/scanner/**/*.test.ts', 'scanner-image/**/*.test.ts'],
     except: ['test/scanner/determinism.test.ts'],
+    processes: 6,
   },
   determinism: { files: ['test/scanner/determinism.test.ts'] },
   operator: {
+    processes: 3,
     files: ['test/operator/**/*.test.ts', 'operator/**/*.test.ts'],
     except: ['operator/runtime/**', 'test/operator/cluster.test.ts'],
   },
-  web: { files: ['test/web/**/*.test.ts'] },
+  web: { files: ['test/web/**/*.test.ts'], processes: 3 },
   journey: { files: ['test/journey/**/*.test.ts'] },
-  api: { files: ['test/api/**/*.test.ts', 'api/**/*.test.ts'] },
+  api: { files: ['test/api/**/*.test.ts', 'api/**/*.test.ts'], processes: 2 },
   kube: { files: ['local/**/kube/**/*.test.ts'] },
   demo: { files: ['local/**/demo-site*.test.ts', 'local/**/demo-site/**/*.test.ts'] },
   runtime: { files: ['test/runtime/**/*.test.ts', 'operator/runtime/**/*.test.ts'] },
@@ -45,6 +54,26 @@ const EXCLUDED = ['**/node_modules/**', '.curbcut/**'];
 /** Paths of the files that match, relative to the repository, sorted. */
 export function filesOf(files: readonly string[], except: readonly string[] = []): string[] {
   return [...new Set(globSync([...files], { cwd: ROOT, exclude: [...except, ...EXCLUDED] }))].sort();
+}
+
+/** The files of one mocha process. */
+export interface Share {
+  suite: string;
+  files: readonly string[];
+}
+
+/**
+ * The mocha processes of these suites, in the order in which they are started: the first one of each suite, then the second
+ * ones, so that suites that wait run beside suites that compute. A suite without files has none.
+ */
+export function sharesOf(suites: readonly { name: string; files: readonly string[]; processes?: number | undefined }[]): Share[] {
+  const rounds = Math.max(...suites.map(({ processes = 1 }) => processes));
+  return Array.from({ length: rounds }, (_, round) =>
+    suites.flatMap(({ name, files, processes = 1 }) => {
+      const share = files.filter((_file, at) => at % processes === round);
+      return share.length === 0 ? [] : [{ suite: name, files: share }];
+    }),
+  ).flat();
 }
 
 /** Every test file of the repository. */

@@ -39,6 +39,13 @@ export function resultOf(events: readonly TestEvent[], exitCode: number | null, 
   };
 }
 
+/** The result of several processes of one suite. */
+export const sumOf = (results: readonly SuiteResult[]): SuiteResult => ({
+  passed: results.reduce((sum, { passed }) => sum + passed, 0),
+  failures: results.flatMap(({ failures }) => failures),
+  skipped: results.flatMap(({ skipped }) => skipped),
+});
+
 export interface SkipRules {
   /** True if a skipped test is an error: on a CI machine nothing is left out by accident. */
   forbidden: boolean;

@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { countPages } from '../../core/report/coverage.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import { ScanFailed } from '../../scanner-image/failure.ts';
+import { nightly } from '../support/nightly.ts';
 import { answer, file, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
 
 const links = (...to: string[]): string => html(to.map((href) => `<p><a href="${href}">to ${href}</a></p>`).join(''), { title: to.join() });
@@ -56,13 +57,12 @@ describe('crawl', () => {
     }
     await open(routes);
     const results = [];
-    for (const workers of [1, 2, 4]) {
+    for (const workers of nightly([1, 4], [1, 2, 4])) {
       const { pages } = await scan(`${site.origin}/p0`, { maxPages: 25 }, { workers });
       results.push(pages.map((page) => ({ ...page, duration_ms: 0 })));
     }
     expect(results[0]?.filter(({ tested }) => tested)).to.have.length(25);
-    expect(results[1]).to.deep.equal(results[0]);
-    expect(results[2]).to.deep.equal(results[0]);
+    for (const other of results.slice(1)) expect(other).to.deep.equal(results[0]);
   });
 
   it('says for each untested page which three pages link to it, or which sitemap, with any number of workers', async () => {

@@ -1,17 +1,19 @@
 /**
  * Results are a function of the site: generated sites give the same pages, findings, scores and caveats with any number of
- * workers, and whatever the delay of their answers. DETERMINISM_SITES sets the number of sites, DETERMINISM_SEED the first one.
+ * workers, and whatever the delay of their answers. DETERMINISM_SITES sets the number of sites, DETERMINISM_SEED the first one;
+ * by default a few sites that have every kind of part together, with `NIGHTLY=1` fifty.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import type { ReportPage } from '../../core/report/schema.ts';
+import { nightly } from '../support/nightly.ts';
 import { createRandom } from '../support/random.ts';
-import { openGeneratedSite } from './fixtures/generated-site.ts';
+import { openGeneratedSite, PARTS } from './fixtures/generated-site.ts';
 import { found, scan } from './site.ts';
 
-const SITES = Number(process.env.DETERMINISM_SITES ?? 50);
-const FIRST_SEED = Number(process.env.DETERMINISM_SEED ?? 1);
-const WORKERS = [1, 2, 4];
+const SITES = Number(process.env.DETERMINISM_SITES ?? nightly(3, 50));
+const FIRST_SEED = Number(process.env.DETERMINISM_SEED ?? nightly(31, 1));
+const WORKERS = nightly([1, 4], [1, 2, 4]);
 /** Sites that are scanned at the same time. Most of the time a scan waits for delayed answers. */
 const SIDE_BY_SIDE = 3;
 
@@ -29,9 +31,13 @@ function lineOf(page: ReportPage): string {
   return [path, ...found(page), ...gaps].join(', ');
 }
 
-/** @returns what differs between the scans of a site, with its seed; null if they are equal */
-async function compare(seed: number): Promise<string | null> {
+/**
+ * @param parts gets the kinds of parts of the site
+ * @returns what differs between the scans of a site, with its seed; null if they are equal
+ */
+async function compare(seed: number, parts: Set<string>): Promise<string | null> {
   const site = await openGeneratedSite(seed);
+  for (const part of site.parts) parts.add(part);
   try {
     const first = await resultsOf(site.origin, 1);
     for (const workers of WORKERS) {
@@ -49,17 +55,19 @@ async function compare(seed: number): Promise<string | null> {
 }
 
 describe('the results of a scan', () => {
-  it(`are the same for ${SITES} generated sites with 1, 2 and 4 workers and answers delayed by up to 2 s`, async () => {
+  it(`are the same for ${SITES} generated sites with ${WORKERS.join(', ')} workers and answers delayed by up to 2 s`, async () => {
     const seeds = Array.from({ length: SITES }, (_, at) => FIRST_SEED + at);
     const differences: string[] = [];
+    const parts = new Set<string>();
     const work = async (): Promise<void> => {
       for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
-        const difference = await compare(seed);
+        const difference = await compare(seed, parts);
         if (difference !== null) differences.push(difference);
         if (process.env.DETERMINISM_SHOW) console.log(seed, difference ?? 'equal');
       }
     };
     await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
     expect(differences.join('\n')).to.equal('');
+    if (process.env.DETERMINISM_SITES === undefined) expect([...parts]).to.have.members(Object.keys(PARTS));
   }).timeout(60_000 * Math.max(10, SITES));
 });

@@ -284,7 +284,7 @@ describe('evidence of findings', () => {
     }`;
     const page = await test(script(nested));
     expect(nodesOf(page, 'role-img-alt')).to.have.length(150);
-  }).timeout(90_000);
+  });
 
   it('survives deep nesting', async () => {
     const page = await test(

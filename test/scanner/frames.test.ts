@@ -176,7 +176,7 @@ describe('frames of a page', () => {
         message: `${total - FRAMES_MAX} frames of the page were not tested. The first ${FRAMES_LISTED_MAX} are listed.`,
       },
     ]);
-  }).timeout(120_000);
+  });
 
   it('are listed if axe-core does not look for them, in objects and embeds; those in closed shadow roots are tested', async () => {
     const closed = (id: string, path: string): string =>

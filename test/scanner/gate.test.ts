@@ -51,7 +51,7 @@ describe('a gate', () => {
         '/ redirected_to_gate',
         ...names.map((path) => `${path} redirected_to_gate`),
       ]);
-    }).timeout(60_000);
+    });
 
   it('is no page that is linked, and no start page', async () => {
     site = await openSite({

@@ -158,7 +158,7 @@ describe('hostile pages', () => {
     expect(found(pages.find(({ url }) => url.endsWith('/image-never')))).to.deep.equal(['image-alt #fault']);
     expect(found(pages.find(({ url }) => url.endsWith('/last')))).to.deep.equal(['image-alt #fault']);
     for (const page of pages) expect(page.duration_ms, page.url).to.be.lessThan(15_000);
-  }).timeout(90_000);
+  });
 
   it('do not fail the scan if they crash their tab', async () => {
     await open({

@@ -40,11 +40,11 @@ describe('content behind a layer', () => {
       expect(messages[name], name).to.include(names);
       expect(messages[name], name).to.include('crawl.prepare');
     }
-  }).timeout(120_000);
+  });
 
   it('is no caveat on pages that are in use', async () => {
     const pages = await scanPages(IN_USE);
     const messages = Object.fromEntries(Object.keys(IN_USE).map((name) => [name, pages.get(name)?.caveats.map(({ message }) => message)]));
     expect(messages).to.deep.equal(Object.fromEntries(Object.keys(IN_USE).map((name) => [name, []])));
-  }).timeout(120_000);
+  });
 });

@@ -81,14 +81,14 @@ describe('network faults', () => {
     });
     expect(outcomes[0]).to.equal('still_loading');
     expect(outcomes[1]).to.be.oneOf(['still_loading', 'navigation_failed', 'timeout', 'not_rendered']);
-  }).timeout(120_000);
+  });
 
   it('report a document that is too large', async () => {
     await open({ '/': endless('text/html', `<!--${'x'.repeat(60_000)}-->`) });
     const error = await failureOf(`${site.origin}/`);
     expect(error.reason).to.equal('target_unreachable');
     expect(error.message).to.include('The page is larger than 32 MiB.');
-  }).timeout(120_000);
+  });
 
   it('of parts of a page do not keep the rest from being tested', async () => {
     const page = (title: string, part: string): string => html(`${FAULT}${part}`, { title });

@@ -10,8 +10,7 @@ const ADDRESSES = [
   ...['/konto/l%C3%B6schen', '/compte/supprimer', '/bestellingen/9/annuleren', '/koszyk/usu%C5%84'],
 ];
 
-describe('a scan that signs in', function () {
-  this.timeout(120_000);
+describe('a scan that signs in', () => {
   const open: Site[] = [];
   async function opened(options: Parameters<typeof openMembersSite>[0] = {}): Promise<MembersSite> {
     const site = await openMembersSite(options);
@@ -130,9 +129,7 @@ describe('a scan that signs in', function () {
   });
 });
 
-describe('a scan without a sign-in', function () {
-  this.timeout(60_000);
-
+describe('a scan without a sign-in', () => {
   it('follows all links, because it can change nothing that a crawler could not', async () => {
     const site = await openMembersSite({
       routes: { '/': html('<a href="/orders/9/cancel">x</a>'), '/orders/9/cancel': html('Cancelled') },

@@ -1,10 +1,13 @@
 /** Documents that scanners stumble over: each is tested, or has the right reason. */
 import { expect } from 'chai';
+import { nightly } from '../support/nightly.ts';
 import { file, found, html, openSite, paths, scan, testedOf, untested, type Route, type Site } from './site.ts';
 
 const FAULT = '<img src="/missing.png" id="fault">';
 const pageOf = (body: string, head = ''): string =>
   `<!doctype html><html lang="en"><head><title>t</title>${head}</head><body>${body}</body></html>`;
+
+const { paragraphs: PARAGRAPHS, depth: DEPTH } = nightly({ paragraphs: 3000, depth: 1000 }, { paragraphs: 25_000, depth: 5000 });
 
 describe('unusual documents', () => {
   let site: Site;
@@ -191,10 +194,10 @@ describe('unusual documents', () => {
     expect(paths(testedOf(pages))).to.deep.equal(['/']);
   });
 
-  it('are tested if they have 50,000 elements, or the nesting of 5,000', async () => {
+  it(`are tested if they have ${2 * PARAGRAPHS} elements, or the nesting of ${DEPTH}`, async () => {
     await open({
-      '/large': html(`${FAULT}${'<p><b>x</b></p>'.repeat(25_000)}<img src="/missing.png" id="last">`, { title: 'large' }),
-      '/deep': html(`${FAULT}${'<div>'.repeat(5_000)}<img src="/missing.png" id="deep">`, { title: 'deep' }),
+      '/large': html(`${FAULT}${'<p><b>x</b></p>'.repeat(PARAGRAPHS)}<img src="/missing.png" id="last">`, { title: 'large' }),
+      '/deep': html(`${FAULT}${'<div>'.repeat(DEPTH)}<img src="/missing.png" id="deep">`, { title: 'deep' }),
       '/last': html(FAULT, { title: 'last' }),
     });
     const { pages } = await scan(`${site.origin}/`, {}, { pageBudgetMs: 120_000, deadline: new Date(Date.now() + 280_000).toISOString() });

@@ -50,12 +50,12 @@ describe('make parity', () => {
     expect(stdout).to.match(/\/broken\n {2}not compared: http_error: /);
     expect(stdout).to.include('1 of 3 pages have equal findings');
     expect(code).to.equal(1);
-  }).timeout(120_000);
+  });
 
   it('succeeds if all findings are equal', async () => {
     const { code, stdout } = await parity(`${site.origin}/equal\n`);
     expect([code, stdout.trim().split('\n').at(-1)]).to.deep.equal([0, '1 of 1 pages have equal findings']);
-  }).timeout(120_000);
+  });
 
   it('names lines that are not addresses', async () => {
     const { code, stderr } = await parity('example.org\n');

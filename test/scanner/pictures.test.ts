@@ -150,7 +150,7 @@ describe('pictures', () => {
     expect(result.pages.map((page) => page.tested)).to.deep.equal([true, true]);
     expect(picturesOf(result, 'button-name')).to.deep.equal([undefined]);
     expect(picturesOf(result, 'image-alt')[0]).not.to.equal(undefined);
-  }).timeout(120_000);
+  });
 
   it('are not taken without the option, nor beyond their limits', async () => {
     const faults = html(`<img src="/x.png" width="90" height="60">${button}<select style="height:30px"></select>`);

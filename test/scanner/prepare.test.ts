@@ -9,8 +9,7 @@ import { html, openSite, paths, redirect, scan, signInOf, testedOf, type Route, 
 /** Enough for a page on a busy machine. */
 const STEP_MS = 5000;
 
-describe('a scan that is prepared by steps', function () {
-  this.timeout(120_000);
+describe('a scan that is prepared by steps', () => {
   const open: Site[] = [];
   const opened = <S extends Site>(site: S): S => (open.push(site), site);
   afterEach(() => Promise.all(open.splice(0).map((site) => site.close())));

@@ -40,7 +40,7 @@ describe('servers that limit the rate of requests', () => {
       const { pages } = await scan(`${site.origin}/`, {}, { workers: 4 });
       expect(testedOf(pages)).to.have.length(13);
       expect(limited).to.be.greaterThan(0);
-    }).timeout(90_000);
+    });
   }
 
   it('fail the threshold of coverage if they stay limited, and are not asked for every page', async () => {

@@ -12,8 +12,7 @@ const PLAN: SignInPlan = { steps: STEPS, marker: MARKER };
 const STEP_MS = 5000;
 const ALL = ['/', '/one', '/two', '/three'];
 
-describe('a scan that signs in with steps', function () {
-  this.timeout(120_000);
+describe('a scan that signs in with steps', () => {
   const open: Site[] = [];
   async function opened(options: Parameters<typeof openMembersSite>[0] = {}): Promise<MembersSite> {
     const site = await openMembersSite(options);

@@ -21,8 +21,7 @@ function randomFrom(seed: number): () => number {
 /** A simulated crash of a submitter. */
 class Crash extends Error {}
 
-describe('credits with crashes, stalls and repeats', function () {
-  this.timeout(60_000);
+describe('credits with crashes, stalls and repeats', () => {
   let database: TestDatabase;
 
   before(async () => {

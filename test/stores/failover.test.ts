@@ -15,8 +15,7 @@ import { openDatabase, type TestDatabase } from './database.ts';
 const SCANS = 60;
 const PAGES = 5;
 
-describe('a failover of the database', function () {
-  this.timeout(120_000);
+describe('a failover of the database', () => {
   let database: TestDatabase;
   let proxy: Proxy | null = null;
   let connection: MongoConnection;

@@ -1,16 +1,11 @@
 /** Tests a page with the scanner's own axe-core: WCAG 2.2 AA and best practices, wide and narrow, light and dark. */
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import type { CDPSession, Page } from 'playwright-core';
 import { axeOptions, axeSource } from '../../scanner-image/axe/source.ts';
 import type { AxeResults } from '../../scanner-image/axe/results.ts';
 import { problemsOf } from './problems.ts';
+import { SCREENSHOTS, takeScreenshot } from './screenshots.ts';
 import { DESKTOP } from './web.ts';
-
-const ROOT = join(import.meta.dirname, '..', '..');
-/** Where screenshots are kept, for people to look at. */
-const SCREENSHOTS = process.env.SCREENSHOTS_FOLDER ?? join(ROOT, '.curbcut', 'screenshots');
 
 /** A phone, and 1280 px at 400 % zoom. */
 const NARROW = { width: 320, height: 640 };
@@ -24,6 +19,8 @@ const VIEWS = [
   { suffix: '-narrow', size: NARROW, colorScheme: 'light' },
   { suffix: '-narrow-dark', size: NARROW, colorScheme: 'dark' },
 ] as const;
+/** For a commit, two views have both sizes and both schemes. */
+const TESTED_VIEWS = SCREENSHOTS === null ? [VIEWS[0], VIEWS[3]] : VIEWS;
 
 /** The elements that end beyond the window, for the message. */
 const WIDEST = `[...document.body.querySelectorAll('*')].filter((one) => one.getBoundingClientRect().right > innerWidth && one.closest('.table-frame') === null)
@@ -31,11 +28,10 @@ const WIDEST = `[...document.body.querySelectorAll('*')].filter((one) => one.get
 
 let source: Promise<string> | null = null;
 
-/** Fails unless the page is accessible in each view. Keeps a screenshot of each: `NAME.png`, `NAME-dark.png`, `NAME-narrow.png`. */
+/** Fails unless the page is accessible in each view. With a folder for screenshots, keeps `NAME.png`, `NAME-dark.png` and `NAME-narrow.png`. */
 export async function expectAccessible(page: Page, name: string): Promise<void> {
-  mkdirSync(SCREENSHOTS, { recursive: true });
   const found: string[] = [];
-  for (const { suffix, size, colorScheme } of VIEWS) {
+  for (const { suffix, size, colorScheme } of TESTED_VIEWS) {
     await page.setViewportSize(size);
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     found.push(...(await findings(page)).map((finding) => `${name}${suffix}: ${finding}`));
@@ -43,7 +39,7 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
     if (wider > 0) found.push(`${name}${suffix}: scrolls sideways by ${wider} px: ${await page.evaluate<string>(WIDEST)}`);
     if (suffix === '-narrow-dark') continue;
     const fullPage = (await page.evaluate<number>('document.documentElement.scrollHeight')) <= PICTURE_MAX_PX;
-    await page.screenshot({ path: join(SCREENSHOTS, `${name}${suffix}.png`), fullPage });
+    await takeScreenshot(page, name + suffix, fullPage);
   }
   await page.setViewportSize(DESKTOP);
   await page.emulateMedia({ colorScheme: 'light' });

@@ -75,8 +75,7 @@ const NO_PAGES = [
   '/scan/:token/pictures/:name',
 ];
 
-describe('every page', function () {
-  this.timeout(60_000);
+describe('every page', () => {
   let web: Web;
   before(async () => (web = await openWeb({ mail: true, publicBaseUrl: 'http://localhost' })));
   afterEach(() => web.faults.clear());

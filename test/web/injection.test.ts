@@ -147,7 +147,7 @@ describe('hostile texts', () => {
 
   it('are texts on the result page of a public scan', async () => {
     await compare(async (texts) => `/de/scan/${await storePublicScan(web, { phase: 'done' }, storedView(exportOf(texts, 'one')))}`);
-  }).timeout(60_000);
+  });
 
   it('are texts on the page of a public scan that failed', async () => {
     await compare(async (texts) => `/scan/${await storePublicScan(web, { phase: 'failed', message: texts.join(' | ') })}`);
@@ -206,7 +206,7 @@ describe('hostile texts', () => {
         async (texts) => `/dashboard/scans/${await storeScan(await signIn(texts), exportOf(texts, 'many'), texts.join(' | '))}`,
         (text) => text.slice(0, 100),
       );
-    }).timeout(60_000);
+    });
 
     it('are texts in the difference of two scans', async () => {
       await compare(
@@ -222,7 +222,7 @@ describe('hostile texts', () => {
         },
         () => '',
       );
-    }).timeout(60_000);
+    });
 
     it('are texts in the list of scans', async () => {
       await compare(
@@ -285,7 +285,7 @@ describe('hostile texts', () => {
         expect(done, text).to.deep.equal([]);
       }
       await page.close();
-    }).timeout(60_000);
+    });
 
     it('are no formulas and no further rows in the ledger as CSV', async () => {
       const id = await signIn(['Acme']);
@@ -331,7 +331,7 @@ describe('hostile texts', () => {
           expect(done, text).to.deep.equal([]);
         }
       await page.close();
-    }).timeout(60_000);
+    });
 
     it('add no header, receiver or part to a mail', async () => {
       const catcher = await startMail();
@@ -350,7 +350,7 @@ describe('hostile texts', () => {
         transport.close();
         await catcher.close();
       }
-    }).timeout(60_000);
+    });
   });
 
   it('are texts in the PDF, without actions other than links to web pages', async () => {
@@ -369,7 +369,7 @@ describe('hostile texts', () => {
         .join(' '),
     );
     for (const text of HOSTILE_TEXTS.slice(0, 3)) expect(texts).to.include(comparable(text));
-  }).timeout(60_000);
+  });
 });
 
 /** Every dictionary within a value of a PDF. */

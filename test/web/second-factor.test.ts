@@ -20,9 +20,7 @@ type Credential = Awaited<ReturnType<typeof credentialsOf>>[number];
 const credentialsOf = async (session: CDPSession, authenticatorId: string) =>
   (await session.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
 
-describe('pages of second factors', function () {
-  // Each state of each page is tested in four views.
-  this.timeout(120_000);
+describe('pages of second factors', () => {
   let web: Web;
   before(async () => {
     // Passkeys need a name, and browsers answer only for the exact address.

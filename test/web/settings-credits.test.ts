@@ -7,8 +7,7 @@ import { expectAccessible } from './accessible.ts';
 import { openAs } from './open-as.ts';
 import { openWeb, type VisitorOptions, type Web } from './web.ts';
 
-describe('pages of credits and schedules in a browser', function () {
-  this.timeout(60_000);
+describe('pages of credits and schedules in a browser', () => {
   let web: Web;
   before(async () => (web = await openWeb()));
   after(() => web?.close());

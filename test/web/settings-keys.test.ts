@@ -9,8 +9,7 @@ import { openWeb, type VisitorOptions, type Web } from './web.ts';
 const PATH = '/dashboard/settings/api-keys';
 const SECRET = /svc_live_[0-9A-Za-z]{38}/;
 
-describe('pages of API keys in a browser', function () {
-  this.timeout(60_000);
+describe('pages of API keys in a browser', () => {
   let web: Web;
   before(async () => (web = await openWeb()));
   after(() => web?.close());

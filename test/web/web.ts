@@ -41,7 +41,7 @@ export async function openWeb(options: WebOptions = {}): Promise<Web> {
   async function visitor(more: VisitorOptions = {}): Promise<BrowserContext> {
     const browser = await sharedBrowser();
     const one = await browser.newContext({ baseURL: context.url, viewport: options.viewport ?? DESKTOP, ...more });
-    one.setDefaultTimeout(10_000);
+    one.setDefaultTimeout(60_000);
     await recordProblems(one, problems);
     visitors.push(one);
     return one;

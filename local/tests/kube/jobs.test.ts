@@ -333,8 +333,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
   },
 };
 
-describe('Job controller', function () {
-  this.timeout(90_000);
+describe('Job controller', () => {
   let targets: Targets;
   before(async () => {
     targets = await openTargets(NAMESPACE, { jobBackoffMs: 100 });

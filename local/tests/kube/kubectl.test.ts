@@ -30,8 +30,7 @@ if (kubectls.length === 0) {
 }
 
 for (const [index, kubectl] of kubectls.entries()) {
-  describe(`kubectl (${kubectl})`, function () {
-    this.timeout(60_000);
+  describe(`kubectl (${kubectl})`, () => {
     let embedded: Embedded;
     let cache: string;
 

@@ -54,8 +54,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-describe('kubelet', function () {
-  this.timeout(30_000);
+describe('kubelet', () => {
   let embedded: Embedded;
   let client: Client;
   let images: Record<string, { command: string[]; env?: Record<string, string> }>;

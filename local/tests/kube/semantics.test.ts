@@ -54,8 +54,7 @@ function withoutJobStatus(body: Record<string, unknown>): Record<string, unknown
   return rest;
 }
 
-describe('Kubernetes API semantics', function () {
-  this.timeout(60_000);
+describe('Kubernetes API semantics', () => {
   let targets: Targets;
   before(async () => {
     targets = await openTargets(NAMESPACE);

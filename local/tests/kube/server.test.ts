@@ -10,8 +10,7 @@ import { widget, widgets } from './widgets.ts';
 
 const MAPS = '/api/v1/namespaces/curbcut/configmaps';
 
-describe('embedded API server', function () {
-  this.timeout(30_000);
+describe('embedded API server', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'curbcut-kube-state-'));

@@ -100,8 +100,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
   },
 };
 
-describe('watch', function () {
-  this.timeout(60_000);
+describe('watch', () => {
   let targets: Targets;
   before(async () => {
     targets = await openTargets(NAMESPACE);

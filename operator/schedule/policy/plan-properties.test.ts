@@ -139,9 +139,7 @@ function check(world: World, { concurrencyPolicy }: Settings): void {
   expect(ended.length - done).to.be.at.most(spec.failedScansHistoryLimit ?? 1);
 }
 
-describe('the plan of a schedule', function () {
-  this.timeout(120_000);
-
+describe('the plan of a schedule', () => {
   it('starts the runs that CronJob would start, each once, through crashes, downtime and suspensions', () => {
     fc.assert(
       fc.property(settings, fc.array(step, { maxLength: 40 }), (spec, steps) => {

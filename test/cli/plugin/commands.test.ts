@@ -7,8 +7,7 @@ const URL_OF_SITE = 'https://shop.example/';
 const WAITING = condition('Admitted', 'False', 'Queued', 'Waiting in the queue.');
 const cells = (line: string | undefined): string[] => line?.split(/ {2,}/) ?? [];
 
-describe('kubectl curbcut', function () {
-  this.timeout(60_000);
+describe('kubectl curbcut', () => {
   let cluster: Cluster;
   let service: Service | undefined;
   before(async () => (cluster = await openCluster()));

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { openCluster, QUEUES, SCANS, SCHEDULES, type Cluster } from './cluster.ts';
 
-describe('kubectl curbcut: completion', function () {
-  this.timeout(60_000);
+describe('kubectl curbcut: completion', () => {
   let cluster: Cluster;
   before(async () => {
     cluster = await openCluster();

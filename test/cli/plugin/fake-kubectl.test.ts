@@ -92,7 +92,7 @@ esac`;
     expect(ran.code).to.equal(2);
     expect(ran.stderr).to.include('no response in time');
     expect(performance.now() - began).to.be.below(15_000);
-  }).timeout(30_000);
+  });
 
   it('gives up a watch that never shows the present state', async () => {
     const ran = await plugin(
@@ -101,7 +101,7 @@ esac`;
     );
     expect(ran.code).to.equal(2);
     expect(ran.stderr).to.include('no response in time').and.include('--max-wait 5');
-  }).timeout(30_000);
+  });
 
   it('explains output that is not JSON: exit code 2', async () => {
     const ran = await plugin(['list'], 'echo hello');

@@ -6,8 +6,7 @@ import { condition, DONE, openCluster, SCANS, SCHEDULES, shows, type Cluster } f
 
 const spec = { url: 'https://shop.example/' };
 
-describe('curbcut run', function () {
-  this.timeout(60_000);
+describe('curbcut run', () => {
   let cluster: Cluster;
   before(async () => (cluster = await openCluster()));
   beforeEach(() =>

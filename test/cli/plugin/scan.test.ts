@@ -5,8 +5,7 @@ import { ADMITTED, condition, DONE, openCluster, SCANS, shows, type Cluster } fr
 
 const URL_OF_SITE = 'https://shop.example/';
 
-describe('kubectl curbcut scan', function () {
-  this.timeout(60_000);
+describe('kubectl curbcut scan', () => {
   let cluster: Cluster;
   before(async () => (cluster = await openCluster()));
   afterEach(() => cluster.empty());
@@ -273,8 +272,7 @@ describe('kubectl curbcut scan', function () {
   });
 });
 
-describe('kubectl curbcut follow', function () {
-  this.timeout(60_000);
+describe('kubectl curbcut follow', () => {
   let cluster: Cluster;
   before(async () => {
     cluster = await openCluster();

@@ -39,8 +39,7 @@ const KINDS: Readonly<Record<string, FaultKind>> = {
 };
 
 for (const replicaSet of [true, false])
-  describe(`every command of a flow, ${replicaSet ? 'in a replica set' : 'on a standalone server'}`, function () {
-    this.timeout(120_000);
+  describe(`every command of a flow, ${replicaSet ? 'in a replica set' : 'on a standalone server'}`, () => {
     let server: FaultyServer;
     const recordings = new Map<FlowOf, Run>();
     before(async () => {
