@@ -1,7 +1,12 @@
 /** Embeds the fonts of the report into a PDF and measures text in them. */
 import { TEXT_FACES, readFont, type Face } from './fonts.ts';
-import { shapePlainText, type EmbeddedFont } from './plain-shaping.ts';
 import type { Metrics } from './typography.ts';
+
+/** What this program uses of pdfkit's fonts. */
+interface EmbeddedFont {
+  widthOfString(text: string, size: number): number;
+  font: { hasGlyphForCodePoint(codePoint: number): boolean };
+}
 
 /**
  * Registers the text fonts with a document, and the others when they are first needed. Returns which characters they have,
@@ -10,12 +15,9 @@ import type { Metrics } from './typography.ts';
 export function embedFonts(doc: PDFKit.PDFDocument): Metrics {
   const fonts = new Map<Face, EmbeddedFont | null>();
   const load = (face: Face): EmbeddedFont => {
-    const file = readFont(face);
-    doc.registerFont(face, file as unknown as ArrayBuffer);
+    doc.registerFont(face, readFont(face) as unknown as ArrayBuffer);
     doc.font(face);
-    const embedded = (doc as unknown as { _font: EmbeddedFont })._font;
-    shapePlainText(embedded, face, file);
-    return embedded;
+    return (doc as unknown as { _font: EmbeddedFont })._font;
   };
   const fontOf = (face: Face): EmbeddedFont | null => {
     let font = fonts.get(face);
