@@ -42,34 +42,6 @@ module.exports = {
       to: { path: '^test/(?!support/)' },
     },
     {
-      name: 'one-kubernetes-client',
-      severity: 'error',
-      comment: 'Only the connection loads the Kubernetes client, and only when it opens; types cost nothing.',
-      from: { pathNot: `^platform/kubernetes/kubeconfig[.]ts$|${tests}` },
-      to: { path: '@kubernetes/', dependencyTypesNot: ['type-only'] },
-    },
-    {
-      name: 'kubernetes-client-is-loaded-late',
-      severity: 'error',
-      comment: 'Importing the connection must not load the client: it costs memory and half a second (docs/dependencies.md).',
-      from: { pathNot: `^platform/kubernetes/|${tests}` },
-      to: { path: '^platform/kubernetes/kubeconfig[.]ts$' },
-    },
-    {
-      name: 'kubernetes-connection-imports-dynamically',
-      severity: 'error',
-      comment: 'The same within platform/kubernetes/.',
-      from: { path: '^platform/kubernetes/', pathNot: tests },
-      to: { path: '^platform/kubernetes/kubeconfig[.]ts$', dependencyTypesNot: ['dynamic-import', 'type-only'] },
-    },
-    {
-      name: 'core-scanner-and-cli-without-kubernetes-client',
-      severity: 'error',
-      comment: 'Neither code nor types of the Kubernetes client may be needed where no Kubernetes API is called.',
-      from: { path: '^(core|scanner-image|cli|api/admin)/', pathNot: tests },
-      to: { path: '@kubernetes/', reachable: true },
-    },
-    {
       name: 'one-metrics-module',
       severity: 'error',
       comment: 'Only metrics modules import the metrics library.',
@@ -79,9 +51,9 @@ module.exports = {
     {
       name: 'no-dev-dependencies',
       severity: 'error',
-      comment: 'Production code must run without development dependencies.',
+      comment: 'Production code must run without development dependencies. Types do not exist at run time.',
       from: { path: `^(${Object.keys(packages).join('|')})/`, pathNot: tests },
-      to: { dependencyTypes: ['npm-dev'] },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
   ],
   options: {

@@ -100,7 +100,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   };
   const product = await startProduct({ environment, nodeFlags: image.nodeFlags, logDir: join(dir, 'logs') });
   const mongo = connectMongo({ url: stack.environment.MONGODB_URL!, logger });
-  const connection = await connectKubernetes({ kubeconfig });
+  const connection = connectKubernetes({ kubeconfig });
   const close = async (): Promise<void> => {
     await connection.close();
     await mongo.close();

@@ -39,7 +39,7 @@ const URL = 'http://127.0.0.1:8080/';
 
 /** @param kubeconfig of a cluster with the custom resource definitions */
 export async function measureScale(kubeconfig: string, scans: number, schedules: number): Promise<Scale> {
-  const connection = await connectKubernetes({ kubeconfig });
+  const connection = connectKubernetes({ kubeconfig });
   await connection.request('POST', connection.path(NAMESPACES), {
     body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } },
   });

@@ -36,7 +36,7 @@ export async function measureVerdicts(rounds: number): Promise<Waits> {
   const kubeconfig = process.env.KUBECONFIG;
   if (!kubeconfig) throw new Error('KUBECONFIG is not set: verdicts are measured on a cluster that has the images (make images).');
   const product = await startWholeProduct();
-  const connection = await connectKubernetes({ kubeconfig });
+  const connection = connectKubernetes({ kubeconfig });
   const site = createServer((_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(PAGE));
   await new Promise<void>((resolve) => site.listen(0, product.host, resolve));
   const url = `http://${product.host}:${(site.address() as AddressInfo).port}/`;

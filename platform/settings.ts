@@ -35,7 +35,9 @@ export const KubernetesSettings = {
     default: 'curbcut',
     description: 'the operator class: the API sets it in `spec.class` of its scans, and the operator acts only on scans of this class',
   }),
-  KUBECONFIG: Type.Optional(text("the path of a kubeconfig; if it is not set, the pod's service account is used")),
+  KUBECONFIG: Type.Optional(
+    text("the path of a kubeconfig with a token or client certificate; if it is not set, the pod's service account is used"),
+  ),
 };
 
 export const DatabaseSettings = {

@@ -70,7 +70,7 @@ export async function openConnections(config: ConnectionConfiguration, options: 
     secretAccessKey: config.S3_SECRET_ACCESS_KEY,
   });
   const { fieldManager, onSockets } = options;
-  const kubernetes = await connectKubernetes({ kubeconfig: config.KUBECONFIG, fieldManager, onSockets, logger });
+  const kubernetes = connectKubernetes({ kubeconfig: config.KUBECONFIG, fieldManager, onSockets, logger });
   const scanResources = createScanResources(kubernetes, { namespace: config.CURBCUT_NAMESPACE, operatorClass: config.CURBCUT_CLASS });
 
   return {

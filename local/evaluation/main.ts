@@ -32,7 +32,7 @@ function configuration() {
 const config = configuration();
 const logger = pino({ base: { process: 'evaluation' } });
 const { HOST: host, DATA_DIR: dataDir } = config;
-const kubernetes = await connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
+const kubernetes = connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
 const secret = kubernetes.path(SECRETS, config.POD_NAMESPACE, config.EVALUATION_SECRET);
 
 const closers: (() => Promise<unknown>)[] = [() => kubernetes.close()];

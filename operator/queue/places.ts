@@ -61,8 +61,3 @@ export function takePlace(places: Places, organisation: string, started: boolean
     if (!started) counts.starting += 1;
   }
 }
-
-/** Removes a running scan that has started. */
-export function returnPlace(places: Places, organisation: string): void {
-  for (const counts of [places, places.organisations.get(organisation)!]) counts.running -= 1;
-}

@@ -72,7 +72,7 @@ const STATUS_EVERY_MS = 1_000;
 const EXPLANATIONS_MAX = 50;
 /** The delay before the remaining explanations. */
 const MORE_AFTER_MS = 200;
-/** The minimum time between two simulations of the waiting order. */
+/** The minimum time between two computations of the waiting order. */
 const LINE_EVERY_MS = 5_000;
 /** The number of positions that the API can show per queue. */
 const POSITIONS_MAX = 1_000;
@@ -133,9 +133,9 @@ function unexplainedRefusals({ refused }: QueueDecision, { name }: QueueFacts): 
 function mirrorLine({ queued, lines, places, shares }: QueueDecision, queue: ScanQueue | null, facts: QueueFacts): QueueAction {
   let line: WaitingLine = { waiting: 0, order: [] };
   if (queue !== null && queued > 0) {
-    const limits = limitsOf(queue, facts.defaultMaxRunning);
-    const order = waitingOrder({ lines, places, shares, limits, max: POSITIONS_MAX });
-    line = { waiting: queued, order: order.map((scan) => scanIdOf(scan, facts.namespace)), maxRunning: limits.maxRunning };
+    const { maxRunning } = limitsOf(queue, facts.defaultMaxRunning);
+    const order = waitingOrder({ lines, places, shares, max: POSITIONS_MAX });
+    line = { waiting: queued, order: order.map((scan) => scanIdOf(scan, facts.namespace)), maxRunning };
   }
   return { do: 'mirrorLine', line, changed: !isDeepStrictEqual(line, facts.line.mirrored) };
 }

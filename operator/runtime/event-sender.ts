@@ -1,9 +1,9 @@
 /**
- * Sends recorded Events to the API server. Events of different objects are sent concurrently, each with a time limit. A
- * namespace whose requests fail or hang waits by itself, so that its Events do not delay those of other namespaces.
+ * Sends recorded Events to the API server: one after the other in each namespace, so that a namespace whose requests fail or
+ * hang does not delay the Events of others.
  */
 import type { CoreV1Event } from '@kubernetes/client-node';
-import { createSemaphore, type Permit } from '../../platform/concurrency/semaphore.ts';
+import { createSemaphore } from '../../platform/concurrency/semaphore.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
@@ -33,9 +33,7 @@ export const DROP_REASONS = ['refused', 'unavailable', 'full', 'rate_limited'] a
 export type DropReason = (typeof DROP_REASONS)[number];
 
 export interface EventSender {
-  /** Returns the Event of this identity if it waits. It may be changed until it is sent. */
-  waiting(identity: string): PendingEvent | undefined;
-  /** Sends an Event later. An identity names equal Events: one that was sent before is counted up. */
+  /** Sends an Event later. An identity names equal Events, which are counted as one. */
   add(identity: string, event: PendingEvent): void;
   /** Resolves when no Event waits or is being sent, or after `withinMs`. */
   flush(withinMs: number): Promise<void>;
@@ -50,10 +48,10 @@ export interface EventSenderOptions {
   onDropped: (reason: DropReason) => void;
 }
 
-const SENDING = { held: { total: 8, perKey: 2 } };
-const MAX_WAITING = 1000;
-/** Less than `MAX_WAITING`, so that a namespace that cannot be written does not use all of it. */
-const MAX_WAITING_PER_NAMESPACE = 250;
+const SENDING = { held: { total: 8, perKey: 1 } };
+/** The number of Events that wait at most in each namespace. */
+const MAX_WAITING = 250;
+/** As in client-go. */
 const TRIES = 12;
 const RETRY_MS = 5_000;
 const TIMEOUT_MS = 10_000;
@@ -68,55 +66,36 @@ interface Known {
 }
 
 const namespaceOf = ({ object }: PendingEvent) => object.metadata.namespace ?? 'default';
-const idOf = ({ object }: PendingEvent) => object.metadata.uid ?? object.metadata.name;
 const time = (ms: number) => timestamp(new Date(ms));
 
 export function createEventSender(options: EventSenderOptions): EventSender {
   const { logger, clock, onDropped } = options;
   const send = createSend(options);
-  const turns = createSemaphore(SENDING);
-  const waiting = new Map<string, PendingEvent>();
-  /** The last delivery of each object: its Events are sent in order. */
-  const deliveries = new Map<string, Promise<void>>();
-  /** Namespaces to which nothing is sent before this time of the monotonic clock, because an Event failed. */
-  const pausedUntil = new Map<string, number>();
-  /** Namespaces for which dropping was logged since an Event was last sent. */
-  const full = new Set<string>();
+  const permits = createSemaphore(SENDING);
+  const queues = new Map<string, { waiting: Map<string, PendingEvent>; full: boolean; drained: Promise<void> }>();
 
-  async function turnOf(namespace: string): Promise<Permit> {
-    for (;;) {
-      const permit = await turns.acquire(namespace, NEVER);
-      const pause = (pausedUntil.get(namespace) ?? 0) - clock.monotonic();
-      if (pause <= 0) {
-        pausedUntil.delete(namespace);
-        return permit;
-      }
-      permit.release();
-      await sleep(clock, pause);
+  /** Sends the waiting Events of a namespace, and those that arrive meanwhile. */
+  async function drain(namespace: string, waiting: Map<string, PendingEvent>): Promise<void> {
+    for (const [identity, event] of waiting) {
+      // Before the request, so that a repeat that arrives during it is counted.
+      waiting.delete(identity);
+      await deliver(namespace, identity, event);
     }
+    queues.delete(namespace);
   }
 
-  async function deliver(identity: string, event: PendingEvent): Promise<void> {
-    const namespace = namespaceOf(event);
+  async function deliver(namespace: string, identity: string, event: PendingEvent): Promise<void> {
     for (let tries = 1; ; tries += 1) {
-      const turn = await turnOf(namespace);
+      const permit = await permits.acquire(namespace, NEVER);
       try {
-        // An earlier Event that failed took it over.
-        if (waiting.get(identity) !== event) return;
-        waiting.delete(identity);
-        await withinLimit(clock, (signal) => send(identity, event, signal));
-        full.delete(namespace);
-        return;
+        return await send(identity, event);
       } catch (error) {
         const refused = error instanceof KubernetesError && error.code < 500 && error.code !== 429;
         if (refused || tries === TRIES) return drop(event, error, refused);
-        pausedUntil.set(namespace, clock.monotonic() + RETRY_MS);
-        const repeat = waiting.get(identity);
-        if (repeat) Object.assign(event, { message: repeat.message, times: event.times + repeat.times, last: repeat.last });
-        waiting.set(identity, event);
       } finally {
-        turn.release();
+        permit.release();
       }
+      await sleep(clock, RETRY_MS);
     }
   }
 
@@ -128,46 +107,35 @@ export function createEventSender(options: EventSenderOptions): EventSender {
     onDropped(refused ? 'refused' : 'unavailable');
   }
 
+  function queueOf(namespace: string) {
+    const known = queues.get(namespace);
+    if (known !== undefined) return known;
+    const waiting = new Map<string, PendingEvent>();
+    // The first Event is added before it starts.
+    const queue = { waiting, full: false, drained: Promise.resolve().then(() => drain(namespace, waiting)) };
+    queues.set(namespace, queue);
+    return queue;
+  }
+
   return {
-    waiting: (identity) => waiting.get(identity),
     add(identity, event) {
       const namespace = namespaceOf(event);
-      const ofNamespace = waiting.values().filter((one) => namespaceOf(one) === namespace);
-      if (waiting.size >= MAX_WAITING || [...ofNamespace].length >= MAX_WAITING_PER_NAMESPACE) {
-        if (!full.has(namespace)) logger.warn({ namespace, waiting: waiting.size }, 'too many events wait, dropping events');
-        full.add(namespace);
-        return onDropped('full');
+      const queue = queueOf(namespace);
+      const unsent = queue.waiting.get(identity);
+      if (unsent !== undefined) {
+        Object.assign(unsent, { message: event.message, times: unsent.times + event.times, last: event.last });
+      } else if (queue.waiting.size < MAX_WAITING) queue.waiting.set(identity, event);
+      else {
+        if (!queue.full) logger.warn({ namespace, waiting: queue.waiting.size }, 'too many events wait, dropping events');
+        queue.full = true;
+        onDropped('full');
       }
-      waiting.set(identity, event);
-      const id = idOf(event);
-      const delivery = (deliveries.get(id) ?? Promise.resolve())
-        .then(() => deliver(identity, event))
-        .finally(() => deliveries.get(id) === delivery && deliveries.delete(id));
-      deliveries.set(id, delivery);
     },
     async flush(withinMs) {
-      const sent = async (): Promise<void> => {
-        while (deliveries.size > 0) await Promise.all(deliveries.values());
-      };
-      if (deliveries.size > 0) await Promise.race([sent(), sleep(clock, withinMs)]);
+      const sent = Promise.all([...queues.values()].map(({ drained }) => drained));
+      if (queues.size > 0) await Promise.race([sent, sleep(clock, withinMs)]);
     },
   };
-}
-
-/** @throws if the work takes longer than the time limit; its signal is then aborted */
-async function withinLimit(clock: Clock, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const overdue = new AbortController();
-  const limit = Promise.withResolvers<never>();
-  const cancel = clock.after(TIMEOUT_MS, () => {
-    const error = new Error(`the API server did not answer within ${TIMEOUT_MS / 1000} s`);
-    overdue.abort(error);
-    limit.reject(error);
-  });
-  try {
-    await Promise.race([work(overdue.signal), limit.promise]);
-  } finally {
-    cancel();
-  }
 }
 
 /** Returns a function that creates an Event, or counts up the one that was created for this identity. */
@@ -175,7 +143,7 @@ function createSend({ connection, component, instance }: EventSenderOptions) {
   const known = remember<Known>();
   let serial = 0;
 
-  async function create(identity: string, event: PendingEvent, signal: AbortSignal) {
+  async function create(identity: string, event: PendingEvent) {
     const { apiVersion, kind, metadata } = event.object;
     const namespace = namespaceOf(event);
     const name = `${metadata.name.slice(0, 220)}.${event.first.toString(16)}${(serial++ % 0xffff).toString(16).padStart(4, '0')}`;
@@ -195,25 +163,25 @@ function createSend({ connection, component, instance }: EventSenderOptions) {
       reportingComponent: component,
       reportingInstance: instance,
     };
-    await connection.request('POST', connection.path(EVENTS, namespace), { body, signal });
+    await connection.request('POST', connection.path(EVENTS, namespace), { body, timeoutMs: TIMEOUT_MS });
     known.set(identity, { namespace, name, count: event.times });
   }
 
-  return async (identity: string, event: PendingEvent, signal: AbortSignal): Promise<void> => {
+  return async (identity: string, event: PendingEvent): Promise<void> => {
     const before = known.peek(identity);
-    if (!before) return create(identity, event, signal);
+    if (!before) return create(identity, event);
     const count = before.count + event.times;
     try {
       await connection.request('PATCH', connection.path(EVENTS, before.namespace, before.name), {
         contentType: 'application/merge-patch+json',
         body: { count, message: event.message, lastTimestamp: time(event.last) },
-        signal,
+        timeoutMs: TIMEOUT_MS,
       });
       known.set(identity, { ...before, count });
     } catch (error) {
       // Events live for an hour; the first of its kind may be gone.
       if (!(error instanceof KubernetesError && error.code === 404)) throw error;
-      await create(identity, event, signal);
+      await create(identity, event);
     }
   };
 }

@@ -4,7 +4,7 @@
  * Follows client-go's `tools/record` (events_cache.go, v0.36) and writes core/v1 Events, because `kubectl describe` prints
  * their counts and times: a repeated message increases the count of its Event; more than ten different messages of one
  * reason within ten minutes are combined into one Event; an object may cause a burst of 25 Events and then one per five
- * minutes. Differences: repeats that are not sent yet are combined into one request; at most 1,000 Events wait; Events that
+ * minutes. Differences: repeats that are not sent yet are combined into one request; at most 250 Events wait per namespace; Events that
  * the API server refuses are dropped. Events are best effort: losing one is not an error, but each one is counted.
  */
 import type { Logger } from '../../platform/logger.ts';
@@ -76,9 +76,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const message = cut(combined ? `(combined from similar events): ${text}` : text);
     const identity = combined ? `${group} combined` : `${group} ${message}`;
     const now = clock.now();
-    const unsent = sender.waiting(identity);
-    if (unsent) Object.assign(unsent, { message, times: unsent.times + 1, last: now });
-    else sender.add(identity, { object, type, reason, message, times: 1, first: now, last: now });
+    sender.add(identity, { object, type, reason, message, times: 1, first: now, last: now });
   }
 
   return {

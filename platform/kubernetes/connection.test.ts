@@ -54,7 +54,7 @@ describe('connection to Kubernetes', () => {
       'current-context': 'x',
     };
     await writeFile(file, JSON.stringify(config));
-    return await connectKubernetes({ kubeconfig: file, ...more });
+    return connectKubernetes({ kubeconfig: file, ...more });
   }
 
   const json = (response: ServerResponse, code: number, body: unknown, headers: Record<string, string> = {}) => {

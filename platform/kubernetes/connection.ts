@@ -1,40 +1,37 @@
-/**
- * Opens the connection to a Kubernetes API: raw JSON in and out, over keep-alive connections.
- * The `@kubernetes/client-node` package reads the kubeconfig and authenticates. Only this file loads it.
- */
+/** Opens the connection to a Kubernetes API: raw JSON in and out, over keep-alive connections. */
 import type { Logger } from '../logger.ts';
-import { createCredentials } from './credentials.ts';
+import { loadKubeConfig, type KubeConfig } from './kubeconfig.ts';
 import { WatchIdleError, type KubernetesConnection, type RequestOptions, type SocketUse, type WatchEvent } from './kubernetes.ts';
 import { parseServer, resourcePath } from './path.ts';
 import { createPools } from './pool.ts';
-import { createTransport, type Exchange, type Transport } from './transport.ts';
+import { createTransport, type Credentials, type Exchange, type Transport } from './transport.ts';
 import { readEvents } from './watch.ts';
 
 export interface ConnectOptions {
-  /** Path of a kubeconfig, or several as `KUBECONFIG` lists them. Default: the pod's service account, else `~/.kube/config`. */
+  /** Path of a kubeconfig. Default: the pod's service account. */
   kubeconfig?: string;
   /** The name of the writer in the `managedFields` of the objects that it writes. Default: the server derives one. */
   fieldManager?: string;
-  /** Called with the number of open sockets whenever it changes. Not called for connections through a proxy. */
+  /** Called with the number of open sockets whenever it changes. */
   onSockets?: (use: SocketUse, open: number) => void;
   logger?: Logger;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** How long tokens and certificates are used before their files are read again. */
+const CREDENTIALS_MS = 30_000;
 
 /**
  * Loads the kubeconfig. The first request opens the first connection to the server.
  * @throws Error that describes the mistake in the kubeconfig
  */
-export async function connectKubernetes(options: ConnectOptions = {}): Promise<KubernetesConnection> {
-  // Takes half a second and much memory (docs/dependencies.md), so it is loaded only after the settings were validated.
-  const { loadKubeConfig } = await import('./kubeconfig.ts');
+export function connectKubernetes(options: ConnectOptions = {}): KubernetesConnection {
   const load = () => loadKubeConfig(options.kubeconfig);
   const config = load();
-  const pools = createPools({ proxyUrl: config.proxyUrl, onSockets: options.onSockets });
+  const pools = createPools(options.onSockets);
   const transport = createTransport({
     server: parseServer(config.server),
-    credentials: createCredentials(config, load),
+    credentials: createCredentials(load),
     pools,
     logger: options.logger,
   });
@@ -44,6 +41,20 @@ export async function connectKubernetes(options: ConnectOptions = {}): Promise<K
     request: (method, path, request = {}) => sendRequest(transport, method, path, asWriter(method, request, options.fieldManager)),
     watch: (path, watch) => openWatch(transport, path, watch),
     close: () => pools.close(),
+  };
+}
+
+/** Tokens and certificates are rotated in their files. */
+function createCredentials(load: () => KubeConfig): Credentials {
+  let latest: { config: KubeConfig; at: number } | null = null;
+  return {
+    current() {
+      if (latest === null || performance.now() - latest.at > CREDENTIALS_MS) latest = { config: load(), at: performance.now() };
+      return latest.config;
+    },
+    renew() {
+      latest = null;
+    },
   };
 }
 

@@ -1,211 +1,118 @@
 /**
- * Reads which API server to use and as which user: kubeconfig files, or the service account of a pod.
- *
- * `KubeConfig` of `@kubernetes/client-node` loads the configuration and authenticates. It differs from kubectl in the
- * points that `prepareUser` and `prepareCluster` name, so it receives only the current context, in a form that it
- * understands. Import this file dynamically, because it loads the whole package (cost: docs/dependencies.md).
+ * Reads which API server to use and how to authenticate: the service account of a pod, or a kubeconfig file with a token or
+ * a client certificate. A file that asks for anything else (a credential plug-in, a proxy, impersonation) is refused: requests
+ * without it would reach another server, or act as another user.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { delimiter, dirname, join, resolve } from 'node:path';
-import { KubeConfig, loadYaml } from '@kubernetes/client-node';
+import { dirname, resolve } from 'node:path';
+import type { ConnectionOptions } from 'node:tls';
+import { parse, type YAMLParseError } from 'yaml';
 import { errorMessage } from '../errors.ts';
 
-export interface ClusterEntry {
+/** Options of the TLS connection. A change needs a new connection. */
+export type Tls = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
+
+export interface KubeConfig {
   server: string;
-  'certificate-authority'?: string;
-  'certificate-authority-data'?: string;
-  'insecure-skip-tls-verify'?: boolean;
-  'tls-server-name'?: string;
-  'proxy-url'?: string;
-  extensions?: { name: string; extension: unknown }[];
-}
-
-export interface ExecEntry {
-  apiVersion: string;
-  command: string;
-  args?: string[] | null;
-  env?: { name: string; value: string }[] | null;
-  provideClusterInfo?: boolean;
-  interactiveMode?: string;
-  installHint?: string;
-}
-
-export interface UserEntry {
-  'client-certificate'?: string;
-  'client-certificate-data'?: string;
-  'client-key'?: string;
-  'client-key-data'?: string;
-  token?: string;
-  tokenFile?: string;
-  username?: string;
-  password?: string;
-  as?: string;
-  'as-uid'?: string;
-  'as-groups'?: string[];
-  exec?: ExecEntry;
-  'auth-provider'?: { name: string; config?: Record<string, string> };
-}
-
-/** A configuration with one context. */
-export interface LoadedConfig {
-  kubeConfig: KubeConfig;
-  server: string;
-  proxyUrl?: string;
   namespace: string;
-  /** Headers of each request, in addition to those of `kubeConfig`. */
-  headers: Record<string, string | string[]>;
-  /** The credential plug-in, if the user has one. */
-  exec?: ExecEntry;
+  token: string | null;
+  tls: Tls;
 }
 
-interface Named {
-  name: string;
-}
-type Context = Named & { context: { cluster: string; user?: string; namespace?: string } };
-
-interface KubeconfigFile {
-  'current-context'?: string;
-  contexts?: Context[] | null;
-  clusters?: (Named & { cluster: ClusterEntry })[] | null;
-  users?: (Named & { user: UserEntry | null })[] | null;
-}
-
-const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
-/** The `auth-provider` forms that KubeConfig knows. It would ignore any other, and send requests without credentials. */
-const AUTH_PROVIDERS = ['azure', 'gcp', 'oidc'];
+/** The fields of a cluster or user that are read, and those that change nothing here. */
+const CLUSTER_FIELDS = [
+  'server',
+  'certificate-authority',
+  'insecure-skip-tls-verify',
+  'tls-server-name',
+  'extensions',
+  'disable-compression',
+];
+const USER_FIELDS = ['client-certificate', 'client-key', 'token', 'tokenFile', 'extensions'];
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
- * @param kubeconfig one path, or several separated as in `KUBECONFIG`; default: the pod's service account, else `~/.kube/config`
+ * @param path of a kubeconfig; default: the pod's service account
  * @param root replaces `/` in tests of the service account
- * @throws Error that names the file and the mistake in it
+ * @throws Error that names the file and the mistake in it, and quotes none of it
  */
-export function loadKubeConfig(kubeconfig: string | undefined, root = ''): LoadedConfig {
-  if (kubeconfig) return fromFiles(kubeconfig.split(delimiter).filter(Boolean));
-  if (existsSync(root + SERVICE_ACCOUNT_TOKEN)) return fromServiceAccount(root);
-  const home = join(homedir(), '.kube', 'config');
-  if (existsSync(home)) return fromFiles([home]);
-  throw new Error(`no Kubernetes API is configured: KUBECONFIG is not set, there is no service account, and ${home} does not exist`);
-}
-
-function fromServiceAccount(root: string): LoadedConfig {
-  const kubeConfig = new KubeConfig();
-  kubeConfig.loadFromCluster(root);
-  const [context] = kubeConfig.contexts;
+export function loadKubeConfig(path: string | undefined, root = ''): KubeConfig {
+  if (path) return fromFile(path);
+  const folder = root + SERVICE_ACCOUNT;
+  // eslint-disable-next-line no-restricted-properties -- the kubelet sets them in every pod; they are no settings
+  const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = process.env;
+  if (!host || !existsSync(folder))
+    throw new Error('no Kubernetes API is configured: KUBECONFIG is not set, and there is no service account');
   return {
-    kubeConfig,
-    server: kubeConfig.clusters[0]!.server,
-    namespace: context?.namespace?.trim() || 'default',
-    headers: {},
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    namespace: read(`${folder}/namespace`).trim(),
+    token: read(`${folder}/token`).trim(),
+    tls: { ca: read(`${folder}/ca.crt`) },
   };
 }
 
-/** If several files define the same name, the first one counts, as for kubectl. KubeConfig's own merge throws. */
-function fromFiles(paths: string[]): LoadedConfig {
-  const files = paths.filter((path) => paths.length === 1 || existsSync(path)).map(readFile);
-  const where = paths.join(', ');
-  const current = files.find((file) => file['current-context'])?.['current-context'];
-  if (!current) throw new Error(`${where}: there is no current-context; choose one with \`kubectl config use-context\``);
-  const find = <T extends Named>(kind: string, name: string, lists: (T[] | null | undefined)[]): T => {
-    const found = lists.flatMap((list) => list ?? []).find((entry) => entry.name === name);
-    if (!found) throw new Error(`${where}: there is no ${kind} named ${JSON.stringify(name)}`);
-    return found;
+type Entry = Record<string, unknown>;
+
+function fromFile(path: string): KubeConfig {
+  const file = parseFile(path);
+  const find = (kind: 'context' | 'cluster' | 'user', name: unknown): Entry => {
+    const list = file[`${kind}s`] as Entry[] | undefined;
+    const found = list?.find((entry) => entry['name'] === name)?.[kind];
+    if (!found) throw new Error(`${path}: there is no ${kind} named ${JSON.stringify(name)}`);
+    return found as Entry;
   };
-  const contexts = files.map((file) => file.contexts);
-  const clusters = files.map((file) => file.clusters);
-  const users = files.map((file) => file.users);
-  const { context } = find('context', current, contexts);
-  const { cluster } = find('cluster', context.cluster, clusters);
-  if (!cluster?.server) throw new Error(`${where}: the cluster ${JSON.stringify(context.cluster)} has no server`);
-  const user = context.user ? find('user', context.user, users).user : null;
-  const provider = user?.['auth-provider']?.name;
-  if (provider && !AUTH_PROVIDERS.includes(provider)) {
-    throw new Error(
-      `${where}: the user ${JSON.stringify(context.user)} has the auth-provider ${JSON.stringify(provider)}, which is not supported; use a credential plug-in (exec)`,
-    );
-  }
-  return toLoadedConfig(cluster, user ?? {}, context.namespace || 'default');
-}
-
-/** Exported for tests of credentials, which need no file. */
-export function toLoadedConfig(cluster: ClusterEntry, user: UserEntry, namespace = 'default'): LoadedConfig {
-  const kubeConfig = new KubeConfig();
-  const config = {
-    'current-context': 'current',
-    contexts: [{ name: 'current', context: { cluster: 'current', user: 'current', namespace } }],
-    clusters: [{ name: 'current', cluster: prepareCluster(cluster) }],
-    users: [{ name: 'current', user: prepareUser(user, cluster) }],
+  if (!file['current-context']) throw new Error(`${path}: there is no current-context; choose one with \`kubectl config use-context\``);
+  const context = find('context', file['current-context']);
+  const cluster = find('cluster', context['cluster']);
+  const user = find('user', context['user']);
+  checkFields(path, `cluster ${JSON.stringify(context['cluster'])}`, cluster, CLUSTER_FIELDS);
+  checkFields(path, `user ${JSON.stringify(context['user'])}`, user, USER_FIELDS);
+  /** The data of a field, or else the content of its file. */
+  const content = (entry: Entry, field: string): string | undefined => {
+    const data = entry[`${field}-data`] as string | undefined;
+    if (data) return Buffer.from(data, 'base64').toString();
+    return entry[field] ? read(resolve(dirname(path), entry[field] as string)) : undefined;
   };
-  kubeConfig.loadFromString(JSON.stringify(config));
-  const headers: LoadedConfig['headers'] = {};
-  // KubeConfig sends only `as`.
-  if (user['as-uid']) headers['impersonate-uid'] = user['as-uid'];
-  if (user['as-groups']?.length) headers['impersonate-group'] = user['as-groups'];
-  return { kubeConfig, server: cluster.server, proxyUrl: cluster['proxy-url'], namespace, headers, exec: user.exec };
-}
-
-function prepareCluster(cluster: ClusterEntry): ClusterEntry {
-  const prepared = withoutShadowed(cluster, ['certificate-authority']);
-  // KubeConfig refuses a server without TLS (`kubectl proxy`) unless the certificate is not to be verified.
-  return cluster.server.startsWith('http:') ? { ...prepared, 'insecure-skip-tls-verify': true } : prepared;
-}
-
-function prepareUser(user: UserEntry, cluster: ClusterEntry): object {
-  const { tokenFile, exec, ...rest } = withoutShadowed(user, ['client-certificate', 'client-key']);
-  const prepared = { ...rest, ...(rest.username && { password: rest.password ?? '' }) };
-  // KubeConfig ignores `tokenFile` in a kubeconfig, but reads token files in this form. As in client-go, the file takes
-  // precedence over `token`, because only the file is renewed.
-  if (tokenFile) return { ...prepared, token: undefined, 'auth-provider': { name: 'tokenFile', config: { tokenFile } } };
-  if (!exec) return prepared;
-  // Some plug-ins refuse to run without this variable, and KubeConfig does not set it.
-  const info = { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(execInfo(exec, cluster)) };
-  return { ...prepared, exec: { ...exec, env: [...(exec.env ?? []), info] } };
-}
-
-/** Removes file paths beside inline data. If both are set, kubectl uses the data, but KubeConfig uses the file. */
-function withoutShadowed<T extends object>(entry: T, fields: (keyof T & string)[]): T {
-  const shadowed = fields.filter((field) => (entry as Record<string, unknown>)[`${field}-data`]);
-  return Object.fromEntries(Object.entries(entry).filter(([key]) => !(shadowed as string[]).includes(key))) as T;
-}
-
-/** The ExecCredential (client.authentication.k8s.io) that a plug-in receives. */
-function execInfo(exec: ExecEntry, cluster: ClusterEntry): object {
-  const { extensions, 'certificate-authority': _, ...rest } = cluster;
-  const config = extensions?.find(({ name }) => name === 'client.authentication.k8s.io/exec')?.extension;
+  // As in client-go, the file takes precedence over `token`, because only the file is renewed.
+  const token = content(user, 'tokenFile') ?? (user['token'] as string | undefined);
   return {
-    apiVersion: exec.apiVersion,
-    kind: 'ExecCredential',
-    spec: { interactive: false, ...(exec.provideClusterInfo && { cluster: { ...rest, config } }) },
+    server: cluster['server'] as string,
+    namespace: (context['namespace'] as string | undefined) ?? 'default',
+    token: token?.trim() ?? null,
+    tls: {
+      ca: content(cluster, 'certificate-authority'),
+      cert: content(user, 'client-certificate'),
+      key: content(user, 'client-key'),
+      servername: cluster['tls-server-name'] as string | undefined,
+      rejectUnauthorized: cluster['insecure-skip-tls-verify'] ? false : undefined,
+    },
   };
 }
 
-function readFile(path: string): KubeconfigFile {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new Error(`the kubeconfig ${path} cannot be read: ${errorMessage(error)}`, { cause: error });
-  }
-  if (text.trim() === '') throw new Error(`the kubeconfig ${path} is empty`);
-  let file: KubeconfigFile;
-  try {
-    file = loadYaml<KubeconfigFile>(text);
-  } catch (error) {
-    // The lines after the first quote the file, which may hold secrets.
-    throw new Error(`the kubeconfig ${path} is not YAML: ${errorMessage(error).split('\n')[0]}`);
-  }
-  if (typeof file !== 'object' || Array.isArray(file)) throw new Error(`the kubeconfig ${path} is not a mapping`);
-  const folder = dirname(resolve(path));
-  for (const { cluster } of file.clusters ?? []) if (cluster) makeAbsolute(cluster, ['certificate-authority'], folder);
-  for (const { user } of file.users ?? []) {
-    if (!user) continue;
-    makeAbsolute(user, ['client-certificate', 'client-key', 'tokenFile'], folder);
-    // As for kubectl: a bare name is searched in PATH, a path is relative to the file.
-    if (user.exec?.command.includes('/')) makeAbsolute(user.exec, ['command'], folder);
-  }
-  return file;
+function checkFields(path: string, what: string, entry: Entry, known: readonly string[]): void {
+  const unknown = Object.keys(entry).filter((field) => entry[field] !== null && !known.includes(field.replace(/-data$/, '')));
+  if (unknown.length === 0) return;
+  throw new Error(`${path}: the ${what} has ${unknown.join(', ')}, which is not supported; use a token or a client certificate`);
 }
 
-function makeAbsolute<K extends string>(entry: { [key in K]?: string }, fields: K[], folder: string) {
-  for (const field of fields) if (entry[field]) entry[field] = resolve(folder, entry[field]);
+function parseFile(path: string): Entry {
+  let file: unknown;
+  try {
+    file = parse(read(path));
+  } catch (error) {
+    const line = (error as YAMLParseError).linePos?.[0].line;
+    if (line === undefined) throw error;
+    // The message may quote the file, which may hold secrets.
+    throw new Error(`the kubeconfig ${path} is not YAML: see line ${line}`);
+  }
+  if (typeof file !== 'object' || file === null || Array.isArray(file)) throw new Error(`the kubeconfig ${path} is not a mapping`);
+  return file as Entry;
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(`the file ${path} cannot be read: ${errorMessage(error)}`, { cause: error });
+  }
 }

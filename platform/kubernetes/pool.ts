@@ -3,8 +3,8 @@
  * They are replaced when certificates change or the server stops responding.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { Agent, ProxyAgent, type Dispatcher } from 'undici';
-import type { Tls } from './credentials.ts';
+import { Agent, type Dispatcher } from 'undici';
+import type { Tls } from './kubeconfig.ts';
 import { SOCKET_USES, type SocketUse } from './kubernetes.ts';
 
 /** The sockets opened with one set of certificates. */
@@ -22,13 +22,6 @@ export interface Pools {
   close(): Promise<void>;
 }
 
-export interface PoolOptions {
-  /** The cluster's `proxy-url`: HTTP, HTTPS or SOCKS 5. */
-  proxyUrl?: string;
-  /** Called with the number of open sockets whenever it changes. Not called for connections through a proxy. */
-  onSockets?: (use: SocketUse, open: number) => void;
-}
-
 /** The largest number of sockets of each use; a request beyond it waits for one. null: one for each caller, who never waits. */
 const LIMITS: Readonly<Record<SocketUse, number | null>> = { requests: 64, lists: 16, watches: null };
 
@@ -41,8 +34,8 @@ const LIMITS: Readonly<Record<SocketUse, number | null>> = { requests: 64, lists
  */
 const SHARED = { allowH2: false, keepAliveTimeout: 55_000, keepAliveMaxTimeout: 85_000 };
 
-/** KubeConfig creates a new dispatcher for each request, and each needs a TLS handshake (docs/dependencies.md). */
-export function createPools({ proxyUrl, onSockets }: PoolOptions = {}): Pools {
+/** @param onSockets called with the number of open sockets whenever it changes */
+export function createPools(onSockets?: (use: SocketUse, open: number) => void): Pools {
   let current: Pool | null = null;
   const retired = new Set<Dispatcher>();
   const open: Record<SocketUse, number> = { requests: 0, lists: 0, watches: 0 };
@@ -58,9 +51,8 @@ export function createPools({ proxyUrl, onSockets }: PoolOptions = {}): Pools {
   }
 
   function dispatcherFor(use: SocketUse, tls: Tls): Dispatcher {
-    const options = { ...SHARED, connections: LIMITS[use] };
-    if (proxyUrl) return new ProxyAgent({ ...options, uri: proxyUrl, requestTls: tls });
-    const agent = new Agent({ ...options, connect: { ...tls, timeout: 10_000, keepAlive: true, keepAliveInitialDelay: 30_000 } });
+    const connect = { ...tls, timeout: 10_000, keepAlive: true, keepAliveInitialDelay: 30_000 };
+    const agent = new Agent({ ...SHARED, connections: LIMITS[use], connect });
     agent.on('connect', () => onSockets?.(use, ++open[use]));
     agent.on('disconnect', () => onSockets?.(use, --open[use]));
     return agent;

@@ -38,7 +38,7 @@ describe('sockets to the Kubernetes API', () => {
     };
     // JSON is YAML.
     await writeFile(kubeconfig, JSON.stringify(config));
-    connection = await connectKubernetes({
+    connection = connectKubernetes({
       kubeconfig,
       onSockets(use, number) {
         open[use] = number;

@@ -7,8 +7,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Logger } from '../logger.ts';
-import { untilAborted } from '../time-limits.ts';
-import type { Credentials } from './credentials.ts';
+import type { KubeConfig } from './kubeconfig.ts';
 import { KubernetesError, type RequestOptions } from './kubernetes.ts';
 import { queryString, type Server } from './path.ts';
 import type { Pool, Pools } from './pool.ts';
@@ -39,6 +38,13 @@ export interface Transport {
   suspect(exchange: Exchange): void;
 }
 
+export interface Credentials {
+  /** @throws Error that names the file that cannot be read */
+  current(): Pick<KubeConfig, 'token' | 'tls'>;
+  /** Call this when the server rejects the credentials: the next `current` reads their files again. */
+  renew(): void;
+}
+
 export interface TransportDeps {
   server: Server;
   credentials: Credentials;
@@ -55,7 +61,7 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
 
   async function send(exchange: Exchange) {
     const { method, path, query, body, contentType = 'application/json', sockets = 'requests', idleMs } = exchange;
-    const { headers, tls } = await untilAborted(credentials.current(), exchange.signal);
+    const { token, tls } = credentials.current();
     const pool = pools.use(tls);
     Object.assign(exchange, { pool, sentAt: performance.now(), silence: silence.signal });
     // Requests have their own time-out, so only watches observe `silence`.
@@ -66,7 +72,7 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
       method,
       path: server.prefix + path + queryString(query),
       headers: {
-        ...headers,
+        ...(token !== null && { authorization: `Bearer ${token}` }),
         accept: 'application/json',
         'user-agent': 'curbcut',
         ...(body !== undefined && { 'content-type': contentType }),

@@ -52,7 +52,7 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
     accessKeyId: 'test',
     secretAccessKey: 'test-secret',
   });
-  const kubernetes = await connectKubernetes({ kubeconfig });
+  const kubernetes = connectKubernetes({ kubeconfig });
   const replicas: Replica[] = [];
 
   async function replica(more: ReplicaOptions = {}): Promise<MonitoredReplica> {

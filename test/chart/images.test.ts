@@ -97,13 +97,6 @@ for (const [image, globs] of Object.entries(IMAGES)) {
       for (const from of copied.filter((path) => !path.includes('*'))) expect(existsSync(join(ROOT, from)), from).to.equal(true);
     });
 
-    it('compiles the Kubernetes client in advance, which no program loads without a configuration', () => {
-      const dockerfile = readFileSync(join(ROOT, `${folder}/Dockerfile`), 'utf8');
-      const loader = 'platform/kubernetes/kubeconfig.ts';
-      expect(/--import[= ]\/app\/(\S+\.ts)/.exec(dockerfile)?.[1]).to.equal(packages.has('@kubernetes/client-node') ? loader : undefined);
-      expect(existsSync(join(ROOT, loader))).to.equal(true);
-    });
-
     it('runs as an unprivileged user, and has an SBOM and labels', () => {
       const dockerfile = readFileSync(join(ROOT, `${folder}/Dockerfile`), 'utf8');
       expect(dockerfile).to.match(/^USER 65532:65532$/m);

@@ -53,7 +53,7 @@ describe('manifests of examples/ and docs/', function () {
     const kubeconfig = join(folder, 'kubeconfig');
     const kube = await startKube({ kubeconfigPath: kubeconfig, crds: definitions });
     closers.push(() => kube.close());
-    const connection = await connectKubernetes({ kubeconfig });
+    const connection = connectKubernetes({ kubeconfig });
     closers.push(() => connection.close());
     return connection;
   }
@@ -88,7 +88,7 @@ describe('manifests of examples/ and docs/', function () {
   it("of Curbcut's own kinds are accepted, every field of them", async () => {
     const kinds = new Set(ofOwnKinds.map(({ object }) => object.kind));
     expect([...kinds].sort()).to.deep.equal(['AccessibilityScan', 'Organisation', 'ScanQueue', 'ScanSchedule']);
-    const connection = onCluster ? await connectKubernetes({ kubeconfig: process.env['KUBECONFIG']! }) : await embedded(CRDS);
+    const connection = onCluster ? connectKubernetes({ kubeconfig: process.env['KUBECONFIG']! }) : await embedded(CRDS);
     if (onCluster) closers.push(() => connection.close());
     expect(await checkAll(connection, ofOwnKinds, ownKindOf)).to.deep.equal([]);
     const core = ofCore.filter(({ object }) => onCluster || EMBEDDED.includes(groupKindOf(object)));

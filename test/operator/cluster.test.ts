@@ -83,7 +83,7 @@ describe('operator: on a real cluster', function () {
     for (const user of config.users) user.user = { token: status.token };
     const path = join(tmpdir(), `curbcut-rights-${randomUUID()}`);
     writeFileSync(path, stringify(config), { mode: 0o600 });
-    const own = await connectKubernetes({ kubeconfig: path });
+    const own = connectKubernetes({ kubeconfig: path });
     try {
       const operator = context.start({ watchNamespaces: [namespace, team] }, { connection: own });
       const scan = await context.submit({ ttlSecondsAfterFinished: 0 });

@@ -112,9 +112,9 @@ export async function openContext(): Promise<OperatorContext> {
     const kube = await startKube({ kubeconfigPath: kubeconfig, crds: CRDS });
     onClose(() => kube.close());
   }
-  const connection = await connectKubernetes({ kubeconfig });
+  const connection = connectKubernetes({ kubeconfig });
   onClose(() => connection.close());
-  const operatorConnection = await connectKubernetes({ kubeconfig, fieldManager: FIELD_MANAGER });
+  const operatorConnection = connectKubernetes({ kubeconfig, fieldManager: FIELD_MANAGER });
   onClose(() => operatorConnection.close());
   const database = await openDatabase({ monitorCommands: 'true' });
   onClose(() => database.close());

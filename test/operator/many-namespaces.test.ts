@@ -30,7 +30,7 @@ describe(`operator: ${COUNT} watched namespaces`, function () {
         body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
       });
     const { kubeconfig } = context;
-    connection = await connectKubernetes({
+    connection = connectKubernetes({
       kubeconfig,
       fieldManager: FIELD_MANAGER,
       onSockets(use, number) {

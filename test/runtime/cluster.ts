@@ -59,7 +59,7 @@ export async function openCluster(crds: string[] = []): Promise<TestCluster> {
     const kube = await startKube({ kubeconfigPath: kubeconfig, crds });
     closers.push(() => kube.close());
   }
-  const connection = await connectKubernetes({ kubeconfig });
+  const connection = connectKubernetes({ kubeconfig });
   closers.unshift(() => connection.close());
 
   return {
@@ -67,7 +67,7 @@ export async function openCluster(crds: string[] = []): Promise<TestCluster> {
     connection,
     async breakable() {
       const { path, proxy } = await detour(kubeconfig, folder);
-      const through = await connectKubernetes({ kubeconfig: path });
+      const through = connectKubernetes({ kubeconfig: path });
       closers.unshift(async () => {
         await through.close();
         await proxy.close();

@@ -49,7 +49,7 @@ export async function openCluster(): Promise<Cluster> {
   const start = (port: number) => startKube({ kubeconfigPath, namespace, dataDir, port, crds: CRDS });
   let kube = await start(0);
   const port = Number(new URL(kube.url).port);
-  const connection = await connectKubernetes({ kubeconfig: kubeconfigPath });
+  const connection = connectKubernetes({ kubeconfig: kubeconfigPath });
   const environment: Record<string, string | undefined> = {
     PATH: [join(ROOT, 'bin'), process.env['PATH']].join(delimiter),
     HOME: folder,
