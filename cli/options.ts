@@ -1,10 +1,9 @@
 /** The options of `curbcut scan` that describe the scan. Options for thresholds are derived from core's table. */
 import { DEFAULT_QUEUE } from '../core/protocol/custom-resources.ts';
-import { LOCALES, type Locale } from '../core/scan/locales.ts';
-import { CONSENT_CHOICES, CrawlRules, ScanOptions, type ConsentChoice } from '../core/scan/options.ts';
-import type { PrepareStep } from '../core/scan/steps.ts';
+import { LOCALES } from '../core/scan/locales.ts';
+import { CONSENT_CHOICES, CrawlRules, ScanOptions } from '../core/scan/options.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
-import { WCAG_LEVELS, WCAG_VERSIONS, type WcagLevel, type WcagVersion } from '../core/scan/wcag.ts';
+import { WCAG_LEVELS, WCAG_VERSIONS } from '../core/scan/wcag.ts';
 import { numberOf } from './number-of.ts';
 import { UsageError } from './errors.ts';
 import type { SiteOptions } from './site-options.ts';
@@ -41,33 +40,79 @@ export const THRESHOLD_HELP: OptionHelp[] = THRESHOLD_NAMES.map((name) => ({
   meaning: phrase(schemaOf(name)),
 }));
 
-const { maxPages, wcagLevel, wcagVersion, locale } = ScanOptions.properties as unknown as Record<
-  'maxPages' | 'wcagLevel' | 'wcagVersion' | 'locale',
-  ValueSchema
->;
-const { settleMs } = CrawlRules.properties as unknown as Record<'settleMs', ValueSchema>;
+const schemas = { ...ScanOptions.properties, ...CrawlRules.properties } as unknown as Record<string, ValueSchema>;
+const defaultOf = (name: string): string => String(schemas[name]!.default);
 const TARGETS = WCAG_VERSIONS.flatMap((version) => WCAG_LEVELS.map((level) => `${version}-${level}`));
-const DEFAULT_TARGET = `${String(wcagVersion.default)}-${String(wcagLevel.default)}`;
+const DEFAULT_TARGET = `${defaultOf('wcagVersion')}-${defaultOf('wcagLevel')}`;
 
-const SITE_OPTION_HELP: OptionHelp[] = [
-  { option: '--max-pages N', meaning: `maximum number of pages, one credit per tested page (default ${String(maxPages.default)})` },
-  { option: '--include GLOB', meaning: 'only pages whose path and query match, such as /docs/**; may be given several times' },
-  { option: '--exclude GLOB', meaning: 'skip pages whose path and query match; may be given several times' },
-  { option: '--wait-for SELECTOR', meaning: 'test each page when an element matches this CSS selector' },
-  { option: '--settle-ms N', meaning: `additional milliseconds for each page to show its content (0 to ${String(settleMs.maximum)})` },
-  {
-    option: '--consent CHOICE',
-    meaning: `the answer to the dialog that asks for consent to cookies: ${CONSENT_CHOICES.join(', ')} (default keep)`,
+/** An option that describes the site and its pages. */
+interface SiteOption {
+  /** The placeholder of its value. Absent: it has none. */
+  value?: string;
+  multiple?: true;
+  meaning: string;
+  /** @param given a list if it may be given several times @throws UsageError */
+  read(given: never): SiteOptions | Promise<SiteOptions>;
+}
+
+/** By name. */
+const SITE: Readonly<Record<string, SiteOption>> = {
+  'max-pages': {
+    value: 'N',
+    meaning: `maximum number of pages, one credit per tested page (default ${defaultOf('maxPages')})`,
+    read: (text: string) => ({ maxPages: numberOf('scan', 'max-pages', text, true) }),
   },
-  { option: '--prepare FILE', meaning: 'steps in YAML or JSON that run once before the pages, such as to answer an age gate (prepare.md)' },
-  {
-    option: '--locale LANGUAGE',
-    meaning: `the language of findings and reports, in which pages are requested too: ${LOCALES.join(', ')} (default ${String(locale.default)})`,
+  include: {
+    value: 'GLOB',
+    multiple: true,
+    meaning: 'only pages whose path and query match, such as /docs/**; may be given several times',
+    read: (include: string[]) => ({ crawl: { include } }),
   },
-  { option: '--no-pictures', meaning: 'no pictures of elements in the report' },
-  { option: '--no-advice', meaning: 'no best practices that WCAG does not require' },
-  { option: '--wcag TARGET', meaning: TARGETS.map((target) => (target === DEFAULT_TARGET ? `${target} (default)` : target)).join(', ') },
-];
+  exclude: {
+    value: 'GLOB',
+    multiple: true,
+    meaning: 'skip pages whose path and query match; may be given several times',
+    read: (exclude: string[]) => ({ crawl: { exclude } }),
+  },
+  'wait-for': {
+    value: 'SELECTOR',
+    meaning: 'test each page when an element matches this CSS selector',
+    read: (waitFor: string) => ({ crawl: { waitFor } }),
+  },
+  'settle-ms': {
+    value: 'N',
+    meaning: `additional milliseconds for each page to show its content (0 to ${String(schemas.settleMs!.maximum)})`,
+    read: (text: string) => ({ crawl: { settleMs: numberOf('scan', 'settle-ms', text, true) } }),
+  },
+  consent: {
+    value: 'CHOICE',
+    meaning: `the answer to the dialog that asks for consent to cookies: ${CONSENT_CHOICES.join(', ')} (default ${defaultOf('consent')})`,
+    read: (text: string) => ({ crawl: { consent: oneOf('consent', text, CONSENT_CHOICES) } }),
+  },
+  prepare: {
+    value: 'FILE',
+    meaning: 'steps in YAML or JSON that run once before the pages, such as to answer an age gate (prepare.md)',
+    // The parser is loaded only for it.
+    read: async (file: string) => ({ crawl: { prepare: await (await import('./steps.ts')).stepsOf(file) } }),
+  },
+  locale: {
+    value: 'LANGUAGE',
+    meaning: `the language of findings and reports, in which pages are requested too: ${LOCALES.join(', ')} (default ${defaultOf('locale')})`,
+    read: (text: string) => ({ locale: oneOf('locale', text, LOCALES) }),
+  },
+  'no-pictures': { meaning: 'no pictures of elements in the report', read: () => ({ pictures: false }) },
+  'no-advice': { meaning: 'no best practices that WCAG does not require', read: () => ({ advice: false }) },
+  wcag: {
+    value: 'TARGET',
+    meaning: TARGETS.map((target) => (target === DEFAULT_TARGET ? `${target} (default)` : target)).join(', '),
+    read: wcagOf,
+  },
+};
+
+const SITE_OPTION_HELP: OptionHelp[] = Object.entries(SITE).map(([name, { value, meaning }]) => ({
+  option: value === undefined ? `--${name}` : `--${name} ${value}`,
+  meaning,
+}));
 
 /** The options of `curbcut scan`, in addition to the thresholds. */
 export const SCAN_OPTION_HELP: OptionHelp[] = [
@@ -94,60 +139,19 @@ export const THRESHOLD_ARGUMENTS = Object.fromEntries(
 ) as Record<string, { type: 'string' }>;
 
 /** For `parseArgs`: the options that describe the site and its pages. */
-export const SITE_ARGUMENTS = {
-  'max-pages': { type: 'string' },
-  include: { type: 'string', multiple: true },
-  exclude: { type: 'string', multiple: true },
-  'wait-for': { type: 'string' },
-  'settle-ms': { type: 'string' },
-  consent: { type: 'string' },
-  prepare: { type: 'string' },
-  locale: { type: 'string' },
-  'no-pictures': { type: 'boolean', default: false },
-  'no-advice': { type: 'boolean', default: false },
-  wcag: { type: 'string' },
-} as const;
-
-interface SiteValues {
-  'max-pages'?: string;
-  include?: string[];
-  exclude?: string[];
-  'wait-for'?: string;
-  'settle-ms'?: string;
-  consent?: string;
-  prepare?: string;
-  locale?: string;
-  'no-pictures': boolean;
-  'no-advice': boolean;
-  wcag?: string;
-}
-
-/** Reads the file of `--prepare`. The parser is loaded only for it. */
-const stepsOf = async (file: string): Promise<PrepareStep[]> => (await import('./steps.ts')).stepsOf(file);
+export const SITE_ARGUMENTS = Object.fromEntries(
+  Object.entries(SITE).map(([name, { value, multiple = false }]) => [name, { type: value === undefined ? 'boolean' : 'string', multiple }]),
+) as Record<string, { type: 'boolean' | 'string'; multiple: boolean }>;
 
 /** Reads the options about the site from parsed arguments. The service checks the bounds. @throws UsageError */
-export async function siteOptionsFrom(values: SiteValues): Promise<SiteOptions> {
-  const crawl = stated({
-    include: values.include,
-    exclude: values.exclude,
-    waitFor: values['wait-for'],
-    settleMs: numberOf('scan', 'settle-ms', values['settle-ms'], true),
-    consent: values.consent === undefined ? undefined : (oneOf('consent', values.consent, CONSENT_CHOICES) as ConsentChoice),
-    prepare: values.prepare === undefined ? undefined : await stepsOf(values.prepare),
-  });
-  return stated({
-    maxPages: numberOf('scan', 'max-pages', values['max-pages'], true),
-    ...wcagOf(values.wcag),
-    locale: values.locale === undefined ? undefined : (oneOf('locale', values.locale, LOCALES) as Locale),
-    pictures: values['no-pictures'] ? false : undefined,
-    advice: values['no-advice'] ? false : undefined,
-    crawl: Object.keys(crawl).length === 0 ? undefined : crawl,
-  });
-}
-
-/** Removes the fields without a value. */
-function stated<T extends object>(values: { [K in keyof T]: T[K] | undefined }): Partial<T> {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
+export async function siteOptionsFrom(values: Readonly<Record<string, unknown>>): Promise<SiteOptions> {
+  const options: SiteOptions = {};
+  for (const [name, { read }] of Object.entries(SITE)) {
+    if (values[name] === undefined) continue;
+    const { crawl, ...others } = await read(values[name] as never);
+    Object.assign(options, others, crawl && { crawl: { ...options.crawl, ...crawl } });
+  }
+  return options;
 }
 
 /** Reads the thresholds from parsed arguments. The service checks the bounds. @throws UsageError */
@@ -162,15 +166,14 @@ export function thresholdsFrom(values: Readonly<Record<string, unknown>>): Thres
   return Object.fromEntries(given);
 }
 
-function oneOf(flag: string, text: string, allowed: readonly string[]): string {
+function oneOf<T extends string>(flag: string, text: string, allowed: readonly T[]): T {
   const found = allowed.find((value) => value === text.toLowerCase());
   if (found === undefined) throw new UsageError(`--${flag} ${text} must be one of ${allowed.join(', ')}.`, 'scan');
   return found;
 }
 
 /** Reads a target such as `2.2-AA`. @throws UsageError */
-function wcagOf(text: string | undefined): { wcagVersion?: WcagVersion; wcagLevel?: WcagLevel } {
-  if (text === undefined) return {};
+function wcagOf(text: string): Pick<SiteOptions, 'wcagVersion' | 'wcagLevel'> {
   const [, version, level] = /^(?:wcag)?\s*([\d.]+)[-\s]?(a{1,3})$/i.exec(text) ?? [];
   const found = {
     wcagVersion: WCAG_VERSIONS.find((one) => one === version),

@@ -1,9 +1,9 @@
 /** Runs a command line: from its arguments to its exit code. */
-import type { Aftermath, CliContext, CliProcess, Program } from './commands/output.ts';
+import type { InterruptHint, CliContext, CliProcess, Program } from './commands/output.ts';
 import { splitKubectlFlags } from './kubectl/flags.ts';
 import { CliError, ServiceUnavailable, UsageError } from './errors.ts';
 
-type Run = (args: readonly string[], context: CliContext, aftermath: Aftermath) => Promise<number>;
+type Run = (args: readonly string[], context: CliContext, hint: InterruptHint) => Promise<number>;
 /** Loads the command's module. Only the one that runs is loaded, because the command must start fast. */
 type Command = () => Promise<Run>;
 
@@ -35,13 +35,13 @@ const TERMINATED = 143;
 
 /** Runs one command and prints its errors. @returns the exit code @throws errors that are mistakes of this program */
 export async function run(args: readonly string[], started: CliProcess): Promise<number> {
-  const aftermath: Aftermath = { hint: [], submitted: false };
+  const hint: InterruptHint = { lines: [], submitted: false };
   const { stdout, stderr, signal } = started;
   try {
-    return await dispatch(args, started, aftermath);
+    return await dispatch(args, started, hint);
   } catch (error) {
     if (signal.aborted) {
-      stderr.write(`${['Interrupted.', ...aftermath.hint].join('\n')}\n`);
+      stderr.write(`${['Interrupted.', ...hint.lines].join('\n')}\n`);
       return signal.reason === 'SIGTERM' ? TERMINATED : INTERRUPTED;
     }
     // A mistake of ours: start.cjs reports it, and ends with 2.
@@ -49,12 +49,12 @@ export async function run(args: readonly string[], started: CliProcess): Promise
     stderr.write(`curbcut: ${error.message}\n`);
     if (error instanceof UsageError)
       stderr.write(`Try: ${[started.program, error.command, '--help'].filter((word) => word !== undefined).join(' ')}\n`);
-    if (error instanceof ServiceUnavailable && (aftermath.submitted || !error.answered))
-      for (const line of aftermath.hint) stderr.write(`${line}\n`);
+    if (error instanceof ServiceUnavailable && (hint.submitted || !error.answered))
+      for (const line of hint.lines) stderr.write(`${line}\n`);
     return 2;
   }
 
-  async function dispatch(given: readonly string[], process: CliProcess, after: Aftermath): Promise<number> {
+  async function dispatch(given: readonly string[], process: CliProcess, after: InterruptHint): Promise<number> {
     const { program } = process;
     const commands = COMMANDS[program];
     const usage = `usage: ${program} <${Object.keys(commands).join('|')}>`;

@@ -1,6 +1,7 @@
 /** Stores an object by PUT to a presigned URL. Retries are safe, because the same bytes go to the same key. */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { retry } from '../platform/concurrency/retry.ts';
 
 export interface Uploaded {
   bytes: number;
@@ -38,30 +39,35 @@ const isTransient = (status: number): boolean => status === 408 || status === 42
  */
 export async function upload(url: string, body: Uint8Array<ArrayBuffer>, contentType: string, options: UploadOptions): Promise<Uploaded> {
   const { what, signal, onFailure, random = Math.random, pause = (ms) => sleep(ms, undefined, { signal }) } = options;
-  for (let attempt = 1; ; attempt += 1) {
+  const put = async (): Promise<Uploaded> => {
     signal.throwIfAborted();
-    let last: string;
-    try {
-      const response = await fetch(url, {
-        method: 'PUT',
-        body,
-        headers: { 'content-type': contentType },
-        redirect: 'error',
-        signal: AbortSignal.any([AbortSignal.timeout(ATTEMPT_MS), signal]),
-      });
-      const answer = (await response.text()).slice(0, 300);
-      if (response.ok) return { bytes: body.byteLength, sha256: createHash('sha256').update(body).digest('hex') };
-      last = `the object store responded with status ${response.status} ${answer.replace(/\s+/g, ' ')}`.trim();
-      if (!isTransient(response.status)) throw new UploadFailed(`Storing the ${what} failed: ${last}.`);
-    } catch (error) {
-      if (error instanceof UploadFailed) throw error;
-      signal.throwIfAborted();
-      last = error instanceof Error ? `${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ''}` : String(error);
-    }
-    onFailure?.(attempt, last);
-    await pause(Math.min(PAUSE_MAX_MS, 250 * 2 ** Math.min(attempt, 20)) * (0.5 + random())).catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw error;
+    const response = await fetch(url, {
+      method: 'PUT',
+      body,
+      headers: { 'content-type': contentType },
+      redirect: 'error',
+      signal: AbortSignal.any([AbortSignal.timeout(ATTEMPT_MS), signal]),
     });
-  }
+    const answer = (await response.text()).slice(0, 300);
+    if (response.ok) return { bytes: body.byteLength, sha256: createHash('sha256').update(body).digest('hex') };
+    const failure = `the object store responded with status ${response.status} ${answer.replace(/\s+/g, ' ')}`.trim();
+    throw isTransient(response.status) ? new Error(failure) : new UploadFailed(`Storing the ${what} failed: ${failure}.`);
+  };
+  const uploaded = retry(put, {
+    attempts: Infinity,
+    retries(error, attempt) {
+      if (error instanceof UploadFailed || signal.aborted) return false;
+      onFailure?.(attempt, failureOf(error));
+      return true;
+    },
+    pauseMs: (attempt) => Math.min(PAUSE_MAX_MS, 250 * 2 ** Math.min(attempt, 20)) * (0.5 + random()),
+    pause,
+  });
+  return uploaded.catch((error: unknown) => {
+    if (!(error instanceof UploadFailed)) signal.throwIfAborted();
+    throw error;
+  });
 }
+
+const failureOf = (error: unknown): string =>
+  error instanceof Error ? `${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ''}` : String(error);

@@ -1,5 +1,6 @@
 /** Retries single-document operations that lost a race, and splits those that the driver cannot retry. */
 import type { Collection, Document, Filter } from 'mongodb';
+import { retry } from '../platform/concurrency/retry.ts';
 
 /** Returns whether a unique key already has the value. Checks only the code, because not every engine sets `keyPattern`. */
 export function isDuplicate(error: unknown): boolean {
@@ -14,17 +15,10 @@ function isWriteConflict(error: unknown): boolean {
 /**
  * Retries an upsert or a guarded update that lost a race. Two upserts of one `_id` may both try to insert; on the retry,
  * the loser finds the winner's document. Use it only for operations that may run twice.
- * @throws the operation's last error after `tries` attempts
+ * @throws the operation's last error after `attempts` attempts
  */
-export async function retryRace<T>(operation: () => Promise<T>, tries = 8): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await operation();
-    } catch (error) {
-      if (attempt >= tries || !(isDuplicate(error) || isWriteConflict(error))) throw error;
-    }
-  }
-}
+export const retryRace = <T>(operation: () => Promise<T>, attempts = 8): Promise<T> =>
+  retry(operation, { attempts, retries: (error) => isDuplicate(error) || isWriteConflict(error) });
 
 /** Deletes the documents that match now, one by one: the driver repeats no deletion of several documents after a failover. */
 export async function deleteEach<T extends Document>(collection: Collection<T>, filter: Filter<T>): Promise<void> {

@@ -4,11 +4,11 @@ import { printable } from '../errors.ts';
 import type { ScanResult } from '../service/messages.ts';
 import { print } from './format.ts';
 import { CANCEL_HELP } from './help.ts';
-import { COMMON_OPTIONS, onlyArgument, outputOf, parse, type Aftermath, type CliContext } from './output.ts';
+import { COMMON_OPTIONS, onlyArgument, outputOf, parse, type InterruptHint, type CliContext } from './output.ts';
 import { connect } from './service.ts';
 
 /** Runs the command. @returns its exit code: 1 if the scan has ended already, and not as canceled @throws CliError */
-export async function cancel(args: readonly string[], context: CliContext, aftermath: Aftermath): Promise<number> {
+export async function cancel(args: readonly string[], context: CliContext, hint: InterruptHint): Promise<number> {
   const { values, positionals } = parse('cancel', args, COMMON_OPTIONS);
   if (values.help) {
     context.stdout.write(CANCEL_HELP);
@@ -17,7 +17,7 @@ export async function cancel(args: readonly string[], context: CliContext, after
   const scanId = onlyArgument('cancel', 'scan ID', positionals);
   const output = outputOf('cancel', values, context);
   const client = connect(context, output);
-  aftermath.hint = [`It is unknown whether the scan was canceled. Run the same command again: curbcut cancel ${scanId}`];
+  hint.lines = [`It is unknown whether the scan was canceled. Run the same command again: curbcut cancel ${scanId}`];
   const { accepted, result } = await client.cancel(scanId);
   if (!values.quiet) await print(context.stdout, output.format, result, () => `${sentenceOf(scanId, accepted, result)}\n`);
   // A scan that has ended as canceled may be the effect of a first request whose response was lost.

@@ -8,13 +8,13 @@ import type { Client } from '../service/client.ts';
 import { readExport } from '../service/reports.ts';
 import { print } from './format.ts';
 import { DIFF_HELP } from './help.ts';
-import { COMMON_OPTIONS, noMoreArguments, outputOf, parse, type Aftermath, type CliContext } from './output.ts';
+import { COMMON_OPTIONS, noMoreArguments, outputOf, parse, type CliContext } from './output.ts';
 import { connect, scanIdOf } from './service.ts';
 
 const OPTIONS = { 'exit-zero': { type: 'boolean', default: false }, ...COMMON_OPTIONS } as const;
 
 /** Runs the command. @returns its exit code: 1 if there are new violations @throws CliError */
-export async function diff(args: readonly string[], context: CliContext, _aftermath: Aftermath): Promise<number> {
+export async function diff(args: readonly string[], context: CliContext): Promise<number> {
   const { values, positionals } = parse('diff', args, OPTIONS);
   if (values.help) {
     context.stdout.write(DIFF_HELP);

@@ -1,11 +1,11 @@
 /** `curbcut follow ID`: follows a scan that was submitted earlier. */
 import { checkFiles } from '../service/reports.ts';
 import { FOLLOW_HELP } from './help.ts';
-import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, scanContinues, type Aftermath, type CliContext } from './output.ts';
+import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, scanContinues, type InterruptHint, type CliContext } from './output.ts';
 import { connect, followAndReport } from './service.ts';
 
 /** Runs the command. @returns its exit code @throws CliError */
-export async function follow(args: readonly string[], context: CliContext, aftermath: Aftermath): Promise<number> {
+export async function follow(args: readonly string[], context: CliContext, hint: InterruptHint): Promise<number> {
   const { values, positionals } = parse('follow', args, OUTPUT_OPTIONS);
   if (values.help) {
     context.stdout.write(FOLLOW_HELP);
@@ -15,7 +15,7 @@ export async function follow(args: readonly string[], context: CliContext, after
   const output = outputOf('follow', values, context);
   const client = connect(context, output);
   await checkFiles(output.files);
-  scanContinues(aftermath, scanId);
+  scanContinues(hint, scanId);
   try {
     return await followAndReport(client, scanId, output, values.quiet, context);
   } finally {

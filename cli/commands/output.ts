@@ -52,18 +52,18 @@ export interface CliContext extends CliProcess {
   kubectlFlags: readonly string[];
 }
 
-/** What an interrupted command leaves behind, so that the caller can go on. */
-export interface Aftermath {
-  /** What to do next, in lines. Empty: nothing was changed. */
-  hint: string[];
+/** What the user can do after a command was interrupted. */
+export interface InterruptHint {
+  /** Empty: nothing was changed. */
+  lines: string[];
   /** Whether a scan certainly runs. Otherwise the hint applies only if a request was not answered. */
   submitted: boolean;
 }
 
-/** The aftermath of a command that follows a scan. */
-export function scanContinues(aftermath: Aftermath, scanId: string): void {
-  aftermath.submitted = true;
-  aftermath.hint = [
+/** The hint of a command that follows a scan. */
+export function scanContinues(hint: InterruptHint, scanId: string): void {
+  hint.submitted = true;
+  hint.lines = [
     'This command did not cancel the scan.',
     `To follow it again: curbcut follow ${scanId}`,
     `To cancel it: curbcut cancel ${scanId}`,

@@ -6,10 +6,10 @@ import { checkFiles, saveReports } from '../service/reports.ts';
 import { print } from './format.ts';
 import { REPORT_HELP } from './help.ts';
 import { connect, scanIdOf } from './service.ts';
-import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, type Aftermath, type CliContext } from './output.ts';
+import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, type CliContext } from './output.ts';
 
 /** Runs the command. @returns its exit code @throws CliError */
-export async function report(args: readonly string[], context: CliContext, _aftermath: Aftermath): Promise<number> {
+export async function report(args: readonly string[], context: CliContext): Promise<number> {
   const { values, positionals } = parse('report', args, OUTPUT_OPTIONS);
   if (values.help) {
     context.stdout.write(REPORT_HELP);

@@ -5,7 +5,7 @@ import type { LocalScan } from './local-scan.ts';
 import { idempotencyKeyOf, SITE_ARGUMENTS, siteOptionsFrom, THRESHOLD_ARGUMENTS, thresholdsFrom } from '../options.ts';
 import { checkFiles } from '../service/reports.ts';
 import { SCAN_HELP } from './scan-help.ts';
-import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, scanContinues, type Aftermath, type CliContext } from './output.ts';
+import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, scanContinues, type InterruptHint, type CliContext } from './output.ts';
 import { connect, followAndReport } from './service.ts';
 
 const OPTIONS = {
@@ -19,7 +19,7 @@ const OPTIONS = {
 } as const;
 
 /** Runs the command. @returns its exit code @throws CliError */
-export async function scan(args: readonly string[], context: CliContext, aftermath: Aftermath): Promise<number> {
+export async function scan(args: readonly string[], context: CliContext, hint: InterruptHint): Promise<number> {
   const { values, positionals } = parse('scan', args, OPTIONS);
   if (values.help) {
     context.stdout.write(SCAN_HELP);
@@ -34,12 +34,12 @@ export async function scan(args: readonly string[], context: CliContext, afterma
   const output = outputOf('scan', values, context);
   const client = connect(context, output);
   await checkFiles(output.files);
-  aftermath.hint = [
+  hint.lines = [
     `It is unknown whether a scan was submitted. To find out without being charged twice, run the same command with --idempotency-key ${idempotencyKey}`,
   ];
   try {
     const accepted = await client.submit(submission, idempotencyKey);
-    scanContinues(aftermath, accepted.scan_id);
+    scanContinues(hint, accepted.scan_id);
     output.progress.note(`Scan ${accepted.scan_id}`);
     if (accepted.pages_reserved < accepted.pages_requested)
       output.progress.note(`There are only enough credits for ${accepted.pages_reserved} of ${accepted.pages_requested} pages.`);

@@ -1,6 +1,6 @@
 /** The end of a scan that was followed with kubectl: its reports and its result. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { reportEnd, type Aftermath, type CliContext, type Output } from '../commands/output.ts';
+import { reportEnd, type InterruptHint, type CliContext, type Output } from '../commands/output.ts';
 import type { Files } from '../service/files.ts';
 import { commandLine } from './connect.ts';
 import { followResource } from './follow.ts';
@@ -21,10 +21,10 @@ export async function prepareFiles(output: Output, context: CliContext): Promise
   return (scan, files) => saveReports(client, idOf(scan), files);
 }
 
-/** The aftermath of a command that follows a resource. */
-export function resourceContinues(aftermath: Aftermath, name: string, context: CliContext): void {
-  aftermath.submitted = true;
-  aftermath.hint = [
+/** The hint of a command that follows a resource. */
+export function resourceContinues(hint: InterruptHint, name: string, context: CliContext): void {
+  hint.submitted = true;
+  hint.lines = [
     'This command did not cancel the scan.',
     `To follow it again: ${commandLine(context, 'follow', name)}`,
     `To cancel it: ${commandLine(context, 'cancel', name)}`,

@@ -1,4 +1,4 @@
-/** Requests with the API key: to the service only, and again if they failed for a time, within the budget of --max-wait. */
+/** Requests with the API key, to the service only. Retries transient failures within the budget of --max-wait. */
 import { causeOf, readAnswer, reasonOf, type Answer } from './answers.ts';
 import { readRefusal } from './messages.ts';
 import { gaveUp, type Budget } from './budget.ts';

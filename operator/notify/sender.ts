@@ -4,6 +4,7 @@
  * mail is sent again with the same Message-ID.
  */
 import { domainOf } from '../../core/email-address.ts';
+import { retry } from '../../platform/concurrency/retry.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { LANE_OF, type ClaimedMail, type Outbox } from '../../stores/mail/outbox.ts';
 import type { BounceKind, Suppression, Suppressions } from '../../stores/mail/suppressions.ts';
@@ -199,14 +200,6 @@ async function fail(term: Term, claim: ClaimedMail, reason: string): Promise<voi
   await persistently(clock, () => outbox.fail(claim, reason));
 }
 
-/** Tries again while the database is down, because a mail whose delivery is not recorded is sent twice. */
-async function persistently<T>(clock: Clock, operation: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await operation();
-    } catch (error) {
-      if (attempt === RECORD_ATTEMPTS) throw error;
-      await sleep(clock, RECORD_PAUSE_MS);
-    }
-  }
-}
+/** Retries while the database is down, because a mail whose delivery is not recorded is sent twice. */
+const persistently = <T>(clock: Clock, operation: () => Promise<T>): Promise<T> =>
+  retry(operation, { attempts: RECORD_ATTEMPTS, pauseMs: () => RECORD_PAUSE_MS, pause: (ms) => sleep(clock, ms) });

@@ -3,8 +3,8 @@
  * accounts and keys, with the client's network, which is removed after `SECURITY_KEPT_DAYS`.
  */
 import { createHash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ObjectId, type Db, type Filter } from 'mongodb';
+import { retry } from '../../platform/concurrency/retry.ts';
 import { isSecurityAction } from '../../core/audit-actions.ts';
 import { isDuplicate, retryRace } from '../mongo-retry.ts';
 
@@ -104,20 +104,20 @@ export function createAuditLog(db: Db, now: () => Date): AuditLog {
   const entries = db.collection<AuditDocument>('audit');
 
   /** @returns whether the document was stored now */
-  async function insert(document: AuditDocument): Promise<boolean> {
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        await entries.insertOne(document);
-        return true;
-      } catch (error) {
-        // After an attempt that failed, the answer to an insert that succeeded was probably lost.
-        if (isDuplicate(error)) return attempt > 0;
-        const wait = RETRY_AFTER_MS[attempt];
-        if (wait === undefined) throw error;
-        await sleep(wait);
-      }
-    }
-  }
+  const insert = (document: AuditDocument): Promise<boolean> =>
+    retry(
+      async (attempt) => {
+        try {
+          await entries.insertOne(document);
+          return true;
+        } catch (error) {
+          // After an attempt that failed, the answer to an insert that succeeded was probably lost.
+          if (isDuplicate(error)) return attempt > 1;
+          throw error;
+        }
+      },
+      { attempts: RETRY_AFTER_MS.length + 1, pauseMs: (attempt) => RETRY_AFTER_MS[attempt - 1]! },
+    );
 
   return {
     async record({ organisation, actor, action, subject, network = null, at = now(), once }) {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { Locale } from '../../core/scan/locales.ts';
 import { isToken } from '../accounts/one-time-links.ts';
-import { isDuplicate } from '../mongo-retry.ts';
+import { isDuplicate, retryRace } from '../mongo-retry.ts';
 
 export interface PublicScan {
   /** 32 random bytes in base64url. Everyone who has it can read the result. */
@@ -58,9 +58,6 @@ type PublicScanDocument = Omit<PublicScan, 'token'> & {
   unmailedSince?: Date;
 };
 
-/** How often a claim is tried while the one before it ends at the same moment. */
-const CLAIMS_MAX = 8;
-
 /** Public scans in MongoDB. @param now compared with the expiry of a token */
 export function createPublicScans(db: Db, now: () => Date = () => new Date()): PublicScans {
   const documents = db.collection<PublicScanDocument>('public_scans');
@@ -75,17 +72,18 @@ export function createPublicScans(db: Db, now: () => Date = () => new Date()): P
     async claim(scan, network) {
       const { token, ...rest } = scan;
       const claim = claimOf(scan, network);
-      for (let attempt = 1; ; attempt += 1) {
+      return retryRace(async () => {
         try {
           await documents.insertOne({ _id: token, ...rest, claim, unmailedSince: scan.createdAt });
           return { ok: true };
         } catch (error) {
-          if (!isDuplicate(error) || attempt === CLAIMS_MAX) throw error;
+          const by = isDuplicate(error) ? await findClaim(claim) : null;
+          // The claim before it ended at the same moment.
+          if (by === null) throw error;
+          // A repeated command after a lost answer finds its own document.
+          return by.token === token ? { ok: true } : { ok: false, reason: 'claimed', by };
         }
-        const by = await findClaim(claim);
-        // A repeated command after a lost answer finds its own document.
-        if (by !== null) return by.token === token ? { ok: true } : { ok: false, reason: 'claimed', by };
-      }
+      });
     },
 
     async releaseClaim(token) {

@@ -1,12 +1,12 @@
 /** `kubectl curbcut follow NAME`: follows a scan to its verdict. */
-import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type Aftermath, type CliContext } from '../../commands/output.ts';
+import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type InterruptHint, type CliContext } from '../../commands/output.ts';
 import { connectKubectl } from '../connect.ts';
 import { followAndReport, prepareFiles, resourceContinues } from '../end.ts';
 import { FOLLOW_HELP } from '../help.ts';
 import { getScan, scanName } from '../scans.ts';
 
 /** Runs the command. @returns its exit code @throws CliError */
-export async function follow(args: readonly string[], context: CliContext, aftermath: Aftermath): Promise<number> {
+export async function follow(args: readonly string[], context: CliContext, hint: InterruptHint): Promise<number> {
   const { values, positionals } = parse('follow', args, OUTPUT_OPTIONS);
   if (values.help) {
     context.stdout.write(FOLLOW_HELP);
@@ -17,7 +17,7 @@ export async function follow(args: readonly string[], context: CliContext, after
   const kubectl = connectKubectl(context, output);
   const save = await prepareFiles(output, context);
   await getScan(kubectl, name);
-  resourceContinues(aftermath, name, context);
+  resourceContinues(hint, name, context);
   try {
     return await followAndReport(kubectl, name, { output, save, quiet: values.quiet, context });
   } finally {

@@ -1,6 +1,6 @@
 /** `curbcut run schedule/NAME`: runs a ScanSchedule now. */
 import { print } from '../../commands/format.ts';
-import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type Aftermath, type CliContext } from '../../commands/output.ts';
+import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type InterruptHint, type CliContext } from '../../commands/output.ts';
 import { UsageError } from '../../errors.ts';
 import { commandLine, connectKubectl } from '../connect.ts';
 import { followAndReport, prepareFiles, resourceContinues } from '../end.ts';
@@ -11,7 +11,7 @@ import { awaitRun, requestRun, scheduleName } from '../schedules.ts';
 const OPTIONS = { wait: { type: 'boolean', default: false }, ...OUTPUT_OPTIONS } as const;
 
 /** Runs the command. @returns its exit code @throws CliError */
-export async function run(args: readonly string[], context: CliContext, aftermath: Aftermath): Promise<number> {
+export async function run(args: readonly string[], context: CliContext, hint: InterruptHint): Promise<number> {
   const { values, positionals } = parse('run', args, OPTIONS);
   if (values.help) {
     context.stdout.write(RUN_HELP);
@@ -24,12 +24,12 @@ export async function run(args: readonly string[], context: CliContext, aftermat
   const kubectl = connectKubectl(context, output);
   const save = await prepareFiles(output, context);
   const token = context.newId();
-  aftermath.hint = [`The run was requested and may start later. To see its scans: ${commandLine(context, 'list')}`];
+  hint.lines = [`The run was requested and may start later. To see its scans: ${commandLine(context, 'list')}`];
   await requestRun(kubectl, schedule, token);
-  aftermath.submitted = true;
+  hint.submitted = true;
   const scan = await awaitRun(kubectl, schedule, token, (text) => output.progress.note(text));
   const { name } = scan.metadata;
-  resourceContinues(aftermath, name, context);
+  resourceContinues(hint, name, context);
   if (!values.wait) {
     const said = `${name}\n`;
     if (!values.quiet) await print(context.stdout, output.format, resultOf(scan), () => said);

@@ -1,6 +1,6 @@
 /** `kubectl curbcut scan URL`: creates an AccessibilityScan and follows it to its verdict. */
 import type { AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
-import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type Aftermath, type CliContext } from '../../commands/output.ts';
+import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type InterruptHint, type CliContext } from '../../commands/output.ts';
 import { UsageError } from '../../errors.ts';
 import { SITE_ARGUMENTS, siteOptionsFrom, THRESHOLD_ARGUMENTS, thresholdsFrom } from '../../options.ts';
 import { connectKubectl } from '../connect.ts';
@@ -20,7 +20,7 @@ const OPTIONS = {
 } as const;
 
 /** Runs the command. @returns its exit code @throws CliError */
-export async function scan(args: readonly string[], context: CliContext, aftermath: Aftermath): Promise<number> {
+export async function scan(args: readonly string[], context: CliContext, hint: InterruptHint): Promise<number> {
   const { values, positionals } = parse('scan', args, OPTIONS);
   if (values.help) {
     context.stdout.write(SCAN_HELP);
@@ -42,12 +42,12 @@ export async function scan(args: readonly string[], context: CliContext, afterma
   const output = outputOf('scan', values, context);
   const kubectl = connectKubectl(context, output);
   const save = await prepareFiles(output, context);
-  resourceContinues(aftermath, name, context);
-  aftermath.hint[0] = 'It is unknown whether the scan was created.';
-  aftermath.submitted = false;
+  resourceContinues(hint, name, context);
+  hint.lines[0] = 'It is unknown whether the scan was created.';
+  hint.submitted = false;
   try {
     const created = await createScan(kubectl, { name, spec, requestId });
-    resourceContinues(aftermath, name, context);
+    resourceContinues(hint, name, context);
     output.progress.note(`AccessibilityScan ${created.metadata.namespace!}/${name}`);
     return await followAndReport(kubectl, name, { output, save, quiet: values.quiet, context });
   } finally {
