@@ -3,6 +3,7 @@ import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError, WatchIdleError, type KubernetesConnection, type WatchEvent } from '../../platform/kubernetes/kubernetes.ts';
 import { createFakeClock, settle } from '../../test/support/fake-clock.ts';
 import { createFakeLogger } from '../../test/support/fake-logger.ts';
+import { unobservedMetrics } from '../../test/support/unobserved-metrics.ts';
 import { createCache, type Cache, type CacheOptions } from './cache.ts';
 import type { WatchRestart } from './metrics.ts';
 
@@ -64,13 +65,7 @@ describe('cache', () => {
       clock,
       random: () => 0.5,
       metrics: {
-        reconciled() {},
-        queueDepth() {},
-        queueWaited() {},
-        listed() {},
-        leading() {},
-        namespaceReadable() {},
-        eventDropped() {},
+        ...unobservedMetrics,
         watchRestarted: (_, reason) => void restarts.push(reason),
       },
       ...options,

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createFakeClock, settle } from '../../test/support/fake-clock.ts';
 import { createFakeLogger } from '../../test/support/fake-logger.ts';
+import { unobservedMetrics } from '../../test/support/unobserved-metrics.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { startController, type Controller, type Reconcile } from './controller.ts';
 import type { ReconcileResult } from './metrics.ts';
@@ -19,14 +20,8 @@ describe('controller', () => {
     const results: ReconcileResult[] = [];
     const queue = createWorkqueue({ clock, random: () => 1 });
     const metrics = {
+      ...unobservedMetrics,
       reconciled: (_: string, result: ReconcileResult) => void results.push(result),
-      queueDepth() {},
-      queueWaited() {},
-      watchRestarted() {},
-      listed() {},
-      leading() {},
-      namespaceReadable() {},
-      eventDropped() {},
     };
     const controller = startController({ name: 'test', queue, workers: 1, reconcile, logger, clock, metrics, ...options });
     running.push(controller);

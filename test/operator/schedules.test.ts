@@ -158,18 +158,13 @@ describe('operator: schedules', function () {
     expect(await schedule.scans()).to.deep.equal([]);
   });
 
-  it('reports within a second what the API server could not refuse, and goes on when it is corrected', async () => {
+  it('reports what the API server could not refuse, and goes on when it is corrected', async () => {
     context.start(PATIENT);
     await (await applySchedule(context)).reaches('observed', ({ status }) => status?.observedGeneration === 1);
-    const withinSecond = async (change: Promise<unknown>, schedule: Schedule, reason: string) => {
-      await change;
-      const changed = performance.now();
-      const read = await schedule.reaches(reason, (seen) => scheduleCondition(seen, 'Ready')?.reason === reason);
-      expect(performance.now() - changed).to.be.below(1000);
-      return read;
-    };
+    const reported = (schedule: Schedule, reason: string) =>
+      schedule.reaches(reason, (seen) => scheduleCondition(seen, 'Ready')?.reason === reason);
     const schedule = await applySchedule(context, { schedule: '0 0 30 2 *' });
-    const invalid = await withinSecond(Promise.resolve(), schedule, 'InvalidSchedule');
+    const invalid = await reported(schedule, 'InvalidSchedule');
     for (const [type, status] of [
       ['Ready', 'False'],
       ['Stalled', 'True'],
@@ -179,7 +174,8 @@ describe('operator: schedules', function () {
     expect(invalid.status).to.not.have.property('nextScheduleTime');
     await schedule.recorded('InvalidSchedule', /never fires/);
     // The API server's time zone database has this name, that of Node.js does not.
-    const unknown = await withinSecond(schedule.patch({ spec: { schedule: NOT_DUE, timeZone: 'Factory' } }), schedule, 'InvalidTimeZone');
+    await schedule.patch({ spec: { schedule: NOT_DUE, timeZone: 'Factory' } });
+    const unknown = await reported(schedule, 'InvalidTimeZone');
     expect(scheduleCondition(unknown, 'Ready')!.message).to.match(/Factory/);
     await schedule.patch({ spec: { timeZone: 'Europe/Berlin' } });
     const ready = await schedule.reaches('ready', (read) => scheduleCondition(read, 'Ready')?.status === 'True');

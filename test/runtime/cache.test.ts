@@ -5,6 +5,7 @@ import type { WatchRestart } from '../../operator/runtime/metrics.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
+import { unobservedMetrics } from '../support/unobserved-metrics.ts';
 
 describe('cache, against a Kubernetes API', () => {
   let cluster: TestCluster;
@@ -37,13 +38,7 @@ describe('cache, against a Kubernetes API', () => {
       clock: systemClock,
       backOff: { baseMs: 50, maxMs: 200 },
       metrics: {
-        reconciled() {},
-        queueDepth() {},
-        queueWaited() {},
-        listed() {},
-        leading() {},
-        namespaceReadable() {},
-        eventDropped() {},
+        ...unobservedMetrics,
         watchRestarted: (_, reason) => void restarts.push(reason),
       },
       ...options,

@@ -7,6 +7,7 @@ import type { ReconcileResult } from '../../operator/runtime/metrics.ts';
 import { createWorkqueue } from '../../operator/runtime/workqueue.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
+import { unobservedMetrics } from '../support/unobserved-metrics.ts';
 
 describe('controller, against a Kubernetes API', () => {
   let cluster: TestCluster;
@@ -42,14 +43,8 @@ describe('controller, against a Kubernetes API', () => {
       workers: 4,
       logger,
       metrics: {
+        ...unobservedMetrics,
         reconciled: (_, result) => void results.push(result),
-        queueDepth() {},
-        queueWaited() {},
-        watchRestarted() {},
-        listed() {},
-        leading() {},
-        namespaceReadable() {},
-        eventDropped() {},
       },
       /** Copies `value` to `done`. */
       async reconcile(key, signal) {
