@@ -7,6 +7,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Logger } from '../logger.ts';
+import { untilAborted } from '../time-limits.ts';
 import type { KubeConfig } from './kubeconfig.ts';
 import { KubernetesError, type RequestOptions } from './kubernetes.ts';
 import { queryString, type Server } from './path.ts';
