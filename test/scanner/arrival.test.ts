@@ -5,6 +5,7 @@ import { axeTags } from '../../core/scan/wcag.ts';
 import type { TestedPage } from '../../core/report/schema.ts';
 import { findChromium } from '../../scanner-image/browser/chromium.ts';
 import { plainAxe } from '../../tools/plain-axe.ts';
+import { someOf } from '../support/nightly.ts';
 import { lateContent, openSocketServer } from './fixtures/late-content.ts';
 import { found, html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
@@ -32,7 +33,8 @@ describe('settling', () => {
     });
     after(() => Promise.all([browser.close(), socket.close()]));
 
-    for (const path of Object.keys(lateContent('')).filter((name) => !name.startsWith('/_'))) {
+    const paths = Object.keys(lateContent('')).filter((name) => !name.startsWith('/_'));
+    for (const path of someOf(paths, 10)) {
       it(`ends when ${path} is at rest: its findings equal those of a plain run, node by node`, async () => {
         await open(lateContent(socket.url));
         const url = site.origin + path;
