@@ -1,5 +1,4 @@
 /** The words of mails, without those of the report in them. */
-import type { AccountNotice } from '../../audit-actions.ts';
 
 export const mail = {
   automatic: 'This mail was sent automatically by Curbcut at {host}. Replies are not read.',
