@@ -3,6 +3,7 @@
  * permission, so neither needs a session. A GET changes nothing, because mail scanners open links.
  */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { wordsIn } from '../../core/words/words.ts';
 import { unsubscribePath } from '../../core/web-paths.ts';
 import type { Recipient, Suppressions } from '../../stores/mail/suppressions.ts';
 import { button } from '../web/components/buttons.ts';
@@ -11,7 +12,6 @@ import { html, type Html } from '../web/html.ts';
 import htmlScope, { formOf } from '../web/html-scope.ts';
 import { publicPage } from '../web/layout.ts';
 import { DEFAULT_LOCALE } from '../web/languages.ts';
-import { UNSUBSCRIBE_TEXTS } from './unsubscribe-texts.ts';
 
 export interface UnsubscribeDeps {
   suppressions: Pick<Suppressions, 'recipient' | 'unsubscribe' | 'resubscribe'>;
@@ -50,20 +50,20 @@ export const unsubscribeRoutes: FastifyPluginAsync<UnsubscribeDeps> = async (app
 };
 
 function page(request: FastifyRequest, { locale, unsubscribed }: Recipient): Html {
-  const texts = UNSUBSCRIBE_TEXTS[locale];
+  const texts = wordsIn(locale, 'publicPages').texts.unsubscribe;
   const title = unsubscribed ? texts.doneTitle : texts.title;
   const action = unsubscribed ? 'subscribe' : 'unsubscribe';
   const label = unsubscribed ? texts.resubscribe : texts.unsubscribe;
   const body = html`<h1>${title}</h1>
     ${unsubscribed ? notice({ kind: 'good', body: html`<p>${texts.done}</p>`, announce: true }) : html`<p>${texts.question}</p>`}
-    <p>${texts.other}</p>
+    <p>${texts.stillSent}</p>
     <form method="post">${button({ text: label, name: 'action', value: action, kind: unsubscribed ? 'secondary' : 'primary' })}</form>`;
   return publicPage({ request, locale, title, body, translated: false });
 }
 
 /** The language of the mail is not known, so the page speaks English. */
 function unknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { unknownTitle, unknown: text } = UNSUBSCRIBE_TEXTS[DEFAULT_LOCALE];
+  const { unknownTitle, unknown: text } = wordsIn(DEFAULT_LOCALE, 'publicPages').texts.unsubscribe;
   const body = html`<h1>${unknownTitle}</h1>
     <p>${text}</p>`;
   return reply.page(publicPage({ request, locale: DEFAULT_LOCALE, title: unknownTitle, body, translated: false }), { status: 404 });

@@ -3,10 +3,13 @@ import type { FastifyRequest } from 'fastify';
 import { ApiError, statusOf, type ErrorCode, type ValidationFailure } from '../errors.ts';
 import { actions, linkButton } from './components/buttons.ts';
 import { html, type Html } from './html.ts';
-import { webI18n } from './i18n.ts';
+import type { Words } from '../../core/words/translated.ts';
+import { wordsIn } from '../../core/words/words.ts';
 import { inLanguage, splitLanguage } from './languages.ts';
 import { dashboardPage, publicPage } from './layout.ts';
-import type { PageError } from './texts/texts.ts';
+
+/** The errors that have a page of their own. `invalid` stands for every other 4xx. */
+type PageError = keyof Words<'site'>['errors'];
 
 const BY_STATUS: Readonly<Record<number, PageError>> = {
   403: 'forbidden',
@@ -49,7 +52,7 @@ const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD
 
 export function errorPage(request: FastifyRequest, error: ApiError | ValidationFailure): Html {
   const { locale, path } = splitLanguage(request.url);
-  const { texts, format, count } = webI18n(locale);
+  const { texts, format, count } = wordsIn(locale, 'site');
   const { title, text } = texts.errors[pageErrorOf(error, !isSafe(request.method))];
   const seconds = error instanceof ApiError ? error.retryAfterSeconds : null;
   const inDashboard = path.startsWith('/dashboard');

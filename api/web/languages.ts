@@ -3,15 +3,6 @@ import { LOCALES, type Locale } from '../../core/scan/locales.ts';
 
 export const DEFAULT_LOCALE: Locale = 'en';
 
-/** The name of each language in itself. */
-export const LANGUAGE_NAMES: Readonly<Record<Locale, string>> = {
-  en: 'English',
-  de: 'Deutsch',
-  fr: 'Français',
-  nl: 'Nederlands',
-  pl: 'Polski',
-};
-
 /** The prefix of the addresses of a language, such as `/de`. */
 export const prefixOf = (locale: Locale): string => (locale === DEFAULT_LOCALE ? '' : `/${locale}`);
 

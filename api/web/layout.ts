@@ -2,8 +2,8 @@
 import type { FastifyRequest } from 'fastify';
 import { LOCALES, type Locale } from '../../core/scan/locales.ts';
 import { attributes, html, type Html, type HtmlValue } from './html.ts';
-import { webI18n } from './i18n.ts';
-import { DEFAULT_LOCALE, inLanguage, LANGUAGE_NAMES, splitLanguage } from './languages.ts';
+import { wordsIn } from '../../core/words/words.ts';
+import { DEFAULT_LOCALE, inLanguage, splitLanguage } from './languages.ts';
 import { logo } from './logo.ts';
 import { button, visuallyHidden } from './components/buttons.ts';
 import { hiddenField } from './components/fields.ts';
@@ -45,7 +45,7 @@ export interface PublicPageOptions extends PageOptions {
 export function publicPage(options: PublicPageOptions): Html {
   const { request, locale, title, description, body, indexed = false, translated = true, head, scripts } = options;
   const { web } = request.server;
-  const { texts } = webI18n(locale);
+  const { texts } = wordsIn(locale, 'site');
   const path = pathOf(request);
   const [canonical = '/'] = path.split('?');
   const alternates = [...LOCALES.map((one) => [one, inLanguage(one, canonical)] as const), ['x-default', canonical] as const].map(
@@ -85,9 +85,9 @@ export function publicPage(options: PublicPageOptions): Html {
 function languageSwitch(locale: Locale, path: string): Html {
   const items = LOCALES.map(
     (one) =>
-      html`<li><a${attributes({ href: inLanguage(one, path), lang: one, hreflang: one, 'aria-current': one === locale ? 'page' : undefined })}>${LANGUAGE_NAMES[one]}</a></li>`,
+      html`<li><a${attributes({ href: inLanguage(one, path), lang: one, hreflang: one, 'aria-current': one === locale ? 'page' : undefined })}>${wordsIn(one, 'site').texts.name}</a></li>`,
   );
-  return html`<nav class="languages" aria-label="${webI18n(locale).texts.language}">
+  return html`<nav class="languages" aria-label="${wordsIn(locale, 'site').texts.language}">
     <ul>
       ${items}
     </ul>
@@ -120,7 +120,7 @@ export interface DashboardPageOptions extends PageOptions {
 
 /** A page of the dashboard, in English. The navigation shows the parts that the person may see. */
 export function dashboardPage({ request, title, active, body, scripts }: DashboardPageOptions): Html {
-  const { texts } = webI18n(DEFAULT_LOCALE);
+  const { texts } = wordsIn(DEFAULT_LOCALE, 'site');
   const viewer = request.viewer;
   const parts = viewer === null ? [] : DASHBOARD_PARTS.filter(({ permission }) => viewer.permissions.includes(permission));
   const current = (id: DashboardPart): string | undefined => (id === active ? 'page' : undefined);
@@ -180,7 +180,7 @@ function document({ request, locale, title, head, body, scripts = [] }: Document
         ${['site.js', ...scripts].map((name) => html`<script type="module" src="${assets.url(name)}"></script>`)} ${head}
       </head>
       <body>
-        <a class="skip-link" href="#main">${webI18n(locale).texts.skip}</a>
+        <a class="skip-link" href="#main">${wordsIn(locale, 'site').texts.skip}</a>
         ${body}
       </body>
     </html> `;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { EXPORT_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
 import { SCANNER_DEFAULTS } from '../../core/protocol/scanner-program.ts';
-import { consentSentence } from '../../core/report/consent.ts';
+import { consentSentence } from '../../core/report/consent-sentence.ts';
 import type { ReportFormat } from '../../core/report/formats/names.ts';
 import type { Report } from '../../core/report/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';

@@ -17,7 +17,7 @@ import { LOCALES } from '../../core/scan/locales.ts';
 import { CrawlRules, HTTP_OPTIONS, ScanOptions } from '../../core/scan/options.ts';
 import { LIVE_PHASES, PHASES, POD_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { THRESHOLDS, THRESHOLD_NAMES } from '../../core/scan/thresholds.ts';
-import { THRESHOLD_TEXTS } from '../../scanner-image/report/pdf/texts/thresholds.ts';
+import { WORDS } from '../../core/words/words.ts';
 import { curbcut, startService } from '../cli/service.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -161,7 +161,7 @@ describe('thresholds', () => {
         'curbcut scan --help': SCAN_HELP.includes(`--${flag} `),
         'docs/cli.md': read('docs/cli.md').includes(`\`--${flag} `),
         'docs/reference.md': read('docs/reference.md').includes(`\`thresholds.${name}\``),
-        ...Object.fromEntries(LOCALES.map((locale) => [`the PDF in ${locale}`, name in THRESHOLD_TEXTS[locale]])),
+        ...Object.fromEntries(LOCALES.map((locale) => [`the PDF in ${locale}`, name in WORDS[locale].report.thresholds])),
       });
       expect(lacks.filter(([, states]) => !states).map(([place]) => place)).to.deep.equal([]);
     });

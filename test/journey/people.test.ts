@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { BrowserContext, Page } from 'playwright-core';
-import { publicI18n } from '../../api/public/pages/i18n.ts';
+import { wordsIn } from '../../core/words/words.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
@@ -64,7 +64,7 @@ describe('a newcomer', function () {
 
   for (const locale of SOME_LOCALES)
     it(`has a page tested, reads the mail and opens the result in ${locale}`, async () => {
-      const { texts } = publicI18n(locale);
+      const { texts } = wordsIn(locale, 'publicPages');
       const address = `visitor-${locale}@example.com`;
       await page.goto(inLanguage(locale, '/'));
       expect(await page.locator('html').getAttribute('lang')).to.equal(locale);

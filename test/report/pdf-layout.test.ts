@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { drawCauses, drawReviews } from '../../scanner-image/report/pdf/causes.ts';
 import { createFlow, type Flow } from '../../scanner-image/report/pdf/flow.ts';
-import { i18nOf } from '../../scanner-image/report/pdf/i18n.ts';
+import { wordsIn } from '../../core/words/words.ts';
 import { renderPdf } from '../../scanner-image/report/pdf/render.ts';
 import { openTaggedDocument, PAGE } from '../../scanner-image/report/pdf/tagged-document.ts';
 import { LOCALES, type Locale } from '../../core/scan/locales.ts';
@@ -24,7 +24,7 @@ async function emptyShares(locale: Locale, causes: number): Promise<number[]> {
     newPage();
   };
   const context = {
-    i18n: i18nOf(locale),
+    i18n: wordsIn(locale, 'report'),
     site: report.scan.url,
     rules: new Map(report.rules.map((rule) => [rule.id, rule])),
     pictures: new Map([...pictures].map(([fingerprint, jpeg]) => [fingerprint, { jpeg, pageUrl: report.scan.url }])),

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { consentSentence } from '../../core/report/consent.ts';
+import { consentSentence } from '../../core/report/consent-sentence.ts';
 import { reviewText } from '../../core/report/rule-texts/review-texts.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import type { Report } from '../../core/report/schema.ts';
 import { renderPdf } from '../../scanner-image/report/pdf/render.ts';
 import { CAUSES_IN_FULL } from '../../scanner-image/report/pdf/causes.ts';
-import { i18nOf } from '../../scanner-image/report/pdf/i18n.ts';
+import { wordsIn } from '../../core/words/words.ts';
 import type { Name } from './pdf-reader.ts';
 import { allOf, readPdf, type Dict, type PdfFile, type Tagged } from './pdf-reader.ts';
 import { SAMPLE_JPEG, addPictures, cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';
@@ -122,7 +122,7 @@ describe('PDF report', () => {
   for (const locale of LOCALES)
     it(`renders ${locale} with all its letters`, async () => {
       const { file, elements } = await rendered(smallReport(undefined, locale));
-      const { texts } = i18nOf(locale);
+      const { texts } = wordsIn(locale, 'report');
       expect(file.catalog['Lang']).to.equal(locale);
       const said = of(elements, 'H1', 'H2', 'P').map(({ text }) => text);
       for (const text of [
@@ -286,7 +286,7 @@ describe('PDF report', () => {
 
   it('lists advice in a table after what needs review', async () => {
     for (const locale of LOCALES) {
-      const { advice, adviceIntro, needsReview } = i18nOf(locale).texts;
+      const { advice, adviceIntro, needsReview } = wordsIn(locale, 'report').texts;
       const { elements } = await rendered(smallReport(undefined, locale));
       const headings = of(elements, 'H2').map(({ text }) => text);
       expect(headings.indexOf(advice)).to.equal(headings.indexOf(needsReview) + 1);
@@ -295,13 +295,13 @@ describe('PDF report', () => {
       expect(rows.some((text) => text.includes('<h4>News</h4>'))).to.equal(true);
     }
     const without = of((await rendered(cleanReport())).elements, 'H2').map(({ text }) => text);
-    expect(without).not.to.include(i18nOf('en').texts.advice);
+    expect(without).not.to.include(wordsIn('en', 'report').texts.advice);
   });
 
   it('has a first page that is an overview in every language', async () => {
     for (const locale of LOCALES) {
       const { file, elements } = await rendered(smallReport(undefined, locale));
-      const { texts } = i18nOf(locale);
+      const { texts } = wordsIn(locale, 'report');
       const pageOf = (text: string): unknown => {
         const { dict, children } = elements.find((element) => element.text === text)!;
         return file.dict(dict['Pg'] ?? children[0]?.dict['Pg']);
@@ -357,7 +357,7 @@ describe('PDF report', () => {
     const titles = of(elements, 'Span').map(({ text }) => text);
     expect(titles).to.include.members(Object.values(SCRIPTS));
     expect(file.undefinedGlyphs).to.equal(0);
-    expect(of(elements, 'P').map(({ text }) => text)).not.to.include(i18nOf('en').texts.aboutGlyphs);
+    expect(of(elements, 'P').map(({ text }) => text)).not.to.include(wordsIn('en', 'report').texts.aboutGlyphs);
   });
 
   it('shows characters that no font has as □, and keeps their text', async () => {
@@ -365,7 +365,7 @@ describe('PDF report', () => {
     const titles = of(elements, 'Span').map(({ text }) => text);
     expect(titles).to.include('日本語のページ');
     expect(titles).to.include('ᚠᛇᚻ 𐎠𐎡');
-    expect(of(elements, 'P').map(({ text }) => text)).to.include(i18nOf('en').texts.aboutGlyphs);
+    expect(of(elements, 'P').map(({ text }) => text)).to.include(wordsIn('en', 'report').texts.aboutGlyphs);
     expect(of(elements, 'Span').find(({ text }) => text === '日本語のページ')!.dict['Lang']).to.equal('ja');
   });
 

@@ -1,6 +1,6 @@
 /** Public pages as people use them: by keyboard, without JavaScript, with mistakes, and while a scan runs. */
 import { expect } from 'chai';
-import { PUBLIC_TEXTS } from '../../api/public/pages/i18n.ts';
+import { WORDS } from '../../core/words/words.ts';
 import type { PublicScanOutcome, PublicScanRequest } from '../../api/public/public-scan.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { showCount } from '../support/counts.ts';
@@ -8,7 +8,7 @@ import { sampleNode, sampleViolation } from '../report/samples.ts';
 import { sampleView, servePublicPages, storePublicScan, storeView } from './public-world.ts';
 import { openWeb, type Web } from './web.ts';
 
-const { en, de } = PUBLIC_TEXTS;
+const [en, de] = [WORDS.en.publicPages, WORDS.de.publicPages];
 
 describe('public pages', () => {
   let web: Web;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createTransport } from 'nodemailer';
-import { UNSUBSCRIBE_TEXTS } from '../../api/public/unsubscribe-texts.ts';
+import { WORDS } from '../../core/words/words.ts';
 import { ruleText } from '../../core/report/rule-texts/rule-texts.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { startMail, type MailCatcher } from '../../local/mail/mail.ts';
@@ -92,7 +92,7 @@ describe('unsubscribe links', () => {
     it(`unsubscribe and undo it with a button, without scripts, in ${locale}`, async () => {
       const email = `ada@${locale}.example`;
       const token = await suppressions.tokenFor(email, locale);
-      const texts = UNSUBSCRIBE_TEXTS[locale];
+      const texts = WORDS[locale].publicPages.unsubscribe;
       const plain = await web.open(`/unsubscribe/${token}`, { javaScriptEnabled: false });
       expect(await plain.locator('html').getAttribute('lang')).to.equal(locale);
       expect(await suppressions.find(email, 'public'), 'a scanner that opens the link').to.equal(null);
@@ -127,7 +127,7 @@ describe('unsubscribe links', () => {
 
   it('say what to do if they are unknown or expired', async () => {
     const page = await web.open('/unsubscribe/unknown');
-    expect(await page.locator('h1').innerText()).to.equal(UNSUBSCRIBE_TEXTS.en.unknownTitle);
+    expect(await page.locator('h1').innerText()).to.equal(WORDS.en.publicPages.unsubscribe.unknownTitle);
     await expectAccessible(page, 'unsubscribe-unknown');
     expect((await fetch(`${web.url}/unsubscribe/unknown`)).status).to.equal(404);
     expect((await post('unknown', 'List-Unsubscribe=One-Click')).status).to.equal(404);

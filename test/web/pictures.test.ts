@@ -2,9 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { PUBLIC_TEXTS } from '../../api/public/pages/i18n.ts';
+import { WORDS } from '../../core/words/words.ts';
 import { inLanguage } from '../../api/web/languages.ts';
-import { GAP_TEXTS } from '../../core/report/gap-texts.ts';
 import type { ReportView } from '../../core/report/view.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { withDefaults } from '../../core/scan/options.ts';
@@ -134,14 +133,14 @@ describe('pictures of elements', () => {
         const { token } = await publicScan();
         const page = await web.open(inLanguage(locale, `/scan/${token}`));
         expect(await loadedWidths(page)).to.deep.equal([PICTURE_SIZE.width]);
-        const { result } = PUBLIC_TEXTS[locale];
+        const { result } = WORDS[locale].publicPages;
         expect(await page.locator('.element-picture img').getAttribute('alt')).to.include(result.pictureAlt.split('{help}')[0]!);
         const gaps = await page.locator('#gaps').innerText();
-        const texts = GAP_TEXTS[locale];
+        const texts = WORDS[locale].report;
         expect(gaps)
           .to.include(result.gapsTitle)
           .and.include(texts.caveats.requests_unanswered)
-          .and.include(`https://maps.example/: ${texts.frames.timeout}`);
+          .and.include(`https://maps.example/: ${texts.frameReasons.timeout}`);
         expect(await page.locator('.finding-foot').first().innerText())
           .to.include('EN 301 549 9.1.1.1.')
           .and.include('ACT 23a2a8.');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { PUBLIC_TEXTS } from '../../api/public/pages/i18n.ts';
+import { WORDS } from '../../core/words/words.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { expectAccessible } from './accessible.ts';
@@ -12,7 +12,7 @@ describe('the page of a public scan', () => {
   after(() => web.close());
 
   for (const locale of SOME_LOCALES) {
-    const texts = PUBLIC_TEXTS[locale];
+    const texts = WORDS[locale].publicPages;
     it(`shows a result accessibly in ${locale}`, async () => {
       const token = await storePublicScan(web, { phase: 'done' }, sampleView());
       const page = await web.open(inLanguage(locale, `/scan/${token}`));
@@ -59,7 +59,7 @@ describe('the home page', () => {
   });
 
   for (const locale of SOME_LOCALES) {
-    const texts = PUBLIC_TEXTS[locale];
+    const texts = WORDS[locale].publicPages;
     it(`is accessible in ${locale}`, async () => {
       const page = await web.open(pages.url + inLanguage(locale, '/'));
       expect(await page.locator('h1').innerText()).to.equal(texts.home.title);

@@ -1,6 +1,6 @@
 /** A public scan from the form to its result, through the real app. */
 import { expect } from 'chai';
-import { PUBLIC_TEXTS } from '../../api/public/pages/i18n.ts';
+import { WORDS } from '../../core/words/words.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { PUBLIC_SCANS } from '../api/public-context.ts';
@@ -14,7 +14,7 @@ describe('a public scan in the browser', () => {
 
   for (const locale of SOME_LOCALES)
     it(`goes from the form to the result in ${locale}`, async () => {
-      const { home, waiting, result } = PUBLIC_TEXTS[locale];
+      const { home, waiting, result } = WORDS[locale].publicPages;
       const page = await web.open(inLanguage(locale, '/'));
       await page.getByLabel(home.url).fill('example.com');
       await page.getByLabel(home.email).fill(`ann-${locale}@example.com`);
@@ -29,7 +29,7 @@ describe('a public scan in the browser', () => {
     });
 
   it('is refused after too many, with the time to wait, and keeps what was typed', async () => {
-    const { home, refused } = PUBLIC_TEXTS.en;
+    const { home, refused } = WORDS.en.publicPages;
     const page = await web.open('/');
     await page.getByLabel(home.url).fill('https://example.com/');
     await page.getByLabel(home.email).fill('bob@example.com');

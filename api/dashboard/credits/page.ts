@@ -4,7 +4,7 @@ import type { Balance } from '../../../stores/credits/credits.ts';
 import { LEDGER_KIND_MEANINGS, LEDGER_KINDS, type LedgerKind, type LedgerMove } from '../../ledger-moves.ts';
 import { card, definitions, emptyState, figure, link, linkButton, pagination, table, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { webI18n } from '../../web/i18n.ts';
+import { wordsIn } from '../../../core/words/words.ts';
 import { DEFAULT_LOCALE } from '../../web/languages.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { firstSteps, type Steps } from './first-steps.ts';
@@ -25,7 +25,7 @@ export interface CreditsPage {
   nextCursor: string | null;
 }
 
-const { number } = webI18n(DEFAULT_LOCALE);
+const { number } = wordsIn(DEFAULT_LOCALE, 'site');
 
 export function creditsPage({ request, plan, balance, steps, moves, first, nextCursor }: CreditsPage): Html {
   const body = html`<h1>Credits</h1>

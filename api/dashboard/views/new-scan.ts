@@ -1,6 +1,7 @@
 /** The form for a new scan. Pure. */
 import type { ConsentChoice } from '../../../core/scan/options.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
+import { wordsIn } from '../../../core/words/words.ts';
 import { PREPARE_MAX } from '../../../core/scan/steps.ts';
 import {
   breadcrumb,
@@ -15,7 +16,6 @@ import {
   type FormError,
 } from '../../web/components/index.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
-import { LANGUAGE_NAMES } from '../../web/languages.ts';
 import { errorOf } from '../forms.ts';
 import type { ScanField, ScanFieldName, ScanForm, ScanFormValues } from '../scan-form.ts';
 import { CONSENT_WORDS, number } from './scan-words.ts';
@@ -89,7 +89,7 @@ function choicesOf({ name, schema }: ScanField): Choice[] {
 
 /** How values of the API read on the page, if they are not shown themselves. */
 const CHOICES: Partial<Record<ScanFieldName, (value: string) => Pick<Choice, 'text' | 'lang'>>> = {
-  locale: (value) => ({ text: LANGUAGE_NAMES[value as Locale], lang: value }),
+  locale: (value) => ({ text: wordsIn(value as Locale, 'site').texts.name, lang: value }),
   consent: (value) => ({ text: CONSENT_WORDS[value as ConsentChoice] }),
 };
 

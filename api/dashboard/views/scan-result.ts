@@ -5,10 +5,10 @@ import { withDefaults } from '../../../core/scan/options.ts';
 import { describeStep, type PrepareStep } from '../../../core/scan/steps.ts';
 import { checkThresholds, THRESHOLDS, type ThresholdCheck, type ThresholdName } from '../../../core/scan/thresholds.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
+import { wordsIn } from '../../../core/words/words.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { badge, definitions, figure, notice, severityCounts, table, time, type NoticeKind } from '../../web/components/index.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
-import { LANGUAGE_NAMES } from '../../web/languages.ts';
 import { originOf } from './origin.ts';
 import { CONSENT_WORDS, number, pagesText, siteLink, verdictWords } from './scan-words.ts';
 
@@ -116,7 +116,7 @@ export function optionList(row: ScanRow): Html {
     ],
     ['Conformance', `WCAG ${options.wcagVersion}, level ${options.wcagLevel}`],
     ['Thresholds', set.length === 0 ? 'None' : set.join('; ')],
-    ['Language of the reports', LANGUAGE_NAMES[options.locale]],
+    ['Language of the reports', wordsIn(options.locale, 'site').texts.name],
     ...globs('Only pages that match', crawl.include),
     ...globs('Not pages that match', crawl.exclude),
     ...(crawl.sitemap ? [] : [['Sitemaps', 'ignored'] as [string, string]]),

@@ -6,9 +6,9 @@ import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { badge, externalLink, severityIcon, visuallyHidden, type BadgeKind } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { webI18n } from '../../web/i18n.ts';
+import { wordsIn } from '../../../core/words/words.ts';
 
-const { number, count, date, texts } = webI18n('en');
+const { number, count, date, texts } = wordsIn('en', 'report');
 
 /** Numbers, plurals and dates of the dashboard, which is in English. */
 export { count, date, number };

@@ -4,11 +4,11 @@ import { LOCALES } from '../../../core/scan/locales.ts';
 import { formOf } from '../../web/html-scope.ts';
 import type { PublicScanRefusal } from '../public-scan.ts';
 import { describeRefusal, readScanForm } from './form.ts';
-import { PUBLIC_TEXTS } from './i18n.ts';
+import { WORDS } from '../../../core/words/words.ts';
 
 const EMAIL = 'ann@example.com';
 const read = (fields: Record<string, unknown>) => readScanForm(formOf(fields), 'en');
-const { refused } = PUBLIC_TEXTS.en;
+const { refused } = WORDS.en.publicPages;
 
 describe('the form of a public scan', () => {
   for (const [typed, url] of [

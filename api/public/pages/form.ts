@@ -5,8 +5,8 @@ import { URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
 import type { FormError } from '../../web/components/fields.ts';
 import type { Form } from '../../web/html-scope.ts';
 import type { PublicScanRefusal } from '../public-scan.ts';
-import { publicI18n } from './i18n.ts';
-import type { PublicTexts } from './texts/texts.ts';
+import type { Words } from '../../../core/words/translated.ts';
+import { wordsIn } from '../../../core/words/words.ts';
 
 /** What was typed. */
 export interface ScanForm {
@@ -25,7 +25,7 @@ export const typedIn = (form: Form): ScanForm => ({ url: form.text('url'), email
 
 /** Reads the form. An address without a scheme gets `https://`, as in a browser. */
 export function readScanForm(form: Form, locale: Locale): ReadScanForm {
-  const { texts, format } = publicI18n(locale);
+  const { texts, format } = wordsIn(locale, 'publicPages');
   const { url: typed, email } = typedIn(form);
   const url = /^[a-z][a-z0-9+.-]*:(?!\d)/i.test(typed) || typed === '' ? typed : `https://${typed}`;
   const errors: FormError[] = [];
@@ -40,7 +40,7 @@ export function readScanForm(form: Form, locale: Locale): ReadScanForm {
 
 type TargetReason = Extract<PublicScanRefusal, { reason: 'target_refused' }>['target']['reason'];
 type OtherReason = Exclude<PublicScanRefusal['reason'], 'target_refused' | 'rate_limited'>;
-type TextName = keyof PublicTexts['refused'];
+type TextName = keyof Words<'publicPages'>['refused'];
 
 const TARGETS: Readonly<Record<TargetReason, TextName>> = {
   not_a_url: 'urlInvalid',
@@ -77,7 +77,7 @@ export interface RefusedForm {
 
 /** The answer to a refused request, in the visitor's language. */
 export function describeRefusal(refusal: PublicScanRefusal, locale: Locale): RefusedForm {
-  const { texts, format, count } = publicI18n(locale);
+  const { texts, format, count } = wordsIn(locale, 'publicPages');
   if (refusal.reason === 'target_refused') {
     const text = format(texts.refused[TARGETS[refusal.target.reason]], { max: URL_MAX_LENGTH });
     return { status: 422, retryAfterSeconds: null, errors: [{ field: 'url', text }] };

@@ -6,7 +6,7 @@ import { html, type Html } from '../../web/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';
 import type { ScanForm } from './form.ts';
-import { publicI18n } from './i18n.ts';
+import { wordsIn } from '../../../core/words/words.ts';
 
 /** Cloudflare Turnstile's widget. */
 export interface TurnstileWidget {
@@ -27,7 +27,7 @@ export interface HomePageOptions {
 
 export function homePage(options: HomePageOptions): Html {
   const { request, locale, enabled, turnstile, errors } = options;
-  const { texts } = publicI18n(locale);
+  const { texts } = wordsIn(locale, 'publicPages');
   const { home } = texts;
   return publicPage({
     request,
@@ -62,7 +62,7 @@ export function homePage(options: HomePageOptions): Html {
 }
 
 function form({ locale, turnstile, typed, errors }: HomePageOptions): Html {
-  const { home } = publicI18n(locale).texts;
+  const { home } = wordsIn(locale, 'publicPages').texts;
   const errorOf = (field: string): string | undefined => errors.find((error) => error.field === field)?.text;
   return html`<section class="card card-strong" aria-labelledby="form-title">
     ${ui.errorSummary(errors, locale)}
@@ -98,7 +98,7 @@ function form({ locale, turnstile, typed, errors }: HomePageOptions): Html {
 }
 
 const botCheck = ({ siteKey }: TurnstileWidget, locale: Locale): Html => {
-  const { home } = publicI18n(locale).texts;
+  const { home } = wordsIn(locale, 'publicPages').texts;
   return html`<div class="field" role="group" aria-label="${home.botCheck}">
     <div class="cf-turnstile" data-sitekey="${siteKey}" data-language="${locale}" data-size="flexible" data-theme="auto"></div>
     <noscript>${ui.notice({ kind: 'warn', body: html`<p>${home.botCheckNeedsScripts}</p>` })}</noscript>
@@ -106,6 +106,6 @@ const botCheck = ({ siteKey }: TurnstileWidget, locale: Locale): Html => {
 };
 
 function disabled(locale: Locale): Html {
-  const { home } = publicI18n(locale).texts;
+  const { home } = wordsIn(locale, 'publicPages').texts;
   return ui.notice({ title: home.disabled.title, body: html`<p>${home.disabled.text}</p>` });
 }

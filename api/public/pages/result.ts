@@ -1,14 +1,13 @@
 /** The result of a public scan, from its view: the score, the violations by root cause, and what a person must check. */
 import { elementNames } from '../../../core/report/element-names.ts';
-import { GAP_TEXTS } from '../../../core/report/gap-texts.ts';
 import { criteriaText, otherStandardsText } from '../../../core/report/standards.ts';
 import type { ReportView, ViewGroup } from '../../../core/report/view.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { pictureName } from '../../element-pictures.ts';
 import * as ui from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
-import { webI18n } from '../../web/i18n.ts';
-import { publicI18n, siteName } from './i18n.ts';
+import { wordsIn } from '../../../core/words/words.ts';
+import { siteName } from './site-name.ts';
 
 /** What a page says about a rule. */
 export interface RuleText {
@@ -31,7 +30,7 @@ export interface ResultOptions {
 
 export function resultBody(options: ResultOptions): Html {
   const { view, locale } = options;
-  const { texts, format, count } = publicI18n(locale);
+  const { texts, format, count } = wordsIn(locale, 'publicPages');
   const { result } = texts;
   const { total } = view.counts;
   const verdict = total === 0 ? result.none : { title: count(result.found, total), text: result.foundText };
@@ -43,7 +42,7 @@ export function resultBody(options: ResultOptions): Html {
         <h2>${verdict.title}</h2>
         <p>${verdict.text}</p>
         ${ui.severityCounts(view.counts, locale)}
-        <p class="small soft">${result.disclaimer}</p>
+        <p class="small soft">${wordsIn(locale, 'report').texts.disclaimer}</p>
       </div>
     </div>
     ${gaps(options)} ${total > 0 && findings(options)}
@@ -51,31 +50,31 @@ export function resultBody(options: ResultOptions): Html {
 }
 
 function testedOn(view: ReportView, locale: Locale): Html {
-  const { texts } = publicI18n(locale);
-  const [before = '', after = ''] = texts.result.tested.split('{date}');
+  const { texts } = wordsIn(locale, 'report');
+  const [before = '', after = ''] = texts.testedOn.split('{date}');
   return html`${before}${ui.time(view.tested_at, locale)}${after}`;
 }
 
 /** The score as a figure, and how far up a ramp it is. The drawing repeats the figure, so it has no name. */
 function score(value: number, locale: Locale): Html {
-  const { texts, number } = publicI18n(locale);
+  const { texts, number } = wordsIn(locale, 'report');
   const x = 2 * value;
   const y = 46 - 0.2 * x;
-  return html`${ui.figure({ value: number(value), of: texts.result.outOf, label: texts.result.score })}
+  return html`${ui.figure({ value: number(value), of: texts.outOf, label: texts.score })}
     <svg class="ramp" viewBox="0 0 212 54" width="212" height="54" aria-hidden="true" focusable="false">
       <path class="ramp-track" d="M6 46 206 6V52H6z" />
       <path class="ramp-fill" d="M6 46 ${6 + x} ${y}V52H6z" />
       <circle class="ramp-dot" cx="${6 + x}" cy="${y}" r="5.5" />
     </svg>
-    <p class="small soft">${texts.result.scoreMeaning}</p>`;
+    <p class="small soft">${wordsIn(locale, 'publicPages').texts.result.scoreMeaning}</p>`;
 }
 
 /** What may have been missed on the page. */
 function gaps({ view, locale }: ResultOptions): Html {
-  const { texts, count } = publicI18n(locale);
+  const { texts, count } = wordsIn(locale, 'publicPages');
   const found = view.pages.flatMap((page) => (page.tested && page.gaps !== undefined ? [page.gaps] : []));
   if (found.length === 0) return NOTHING;
-  const words = GAP_TEXTS[locale];
+  const words = wordsIn(locale, 'report').texts;
   const total = found.reduce((sum, { frames_total }) => sum + frames_total, 0);
   return ui.notice({
     kind: 'warn',
@@ -87,7 +86,8 @@ function gaps({ view, locale }: ResultOptions): Html {
       ${found
         .flatMap(({ frames }) => frames)
         .map(
-          ({ url, path, reason, message }) => html`<li><code translate="no">${url || path}</code>: ${words.frames[reason] ?? message}</li>`,
+          ({ url, path, reason, message }) =>
+            html`<li><code translate="no">${url || path}</code>: ${words.frameReasons[reason] ?? message}</li>`,
         )}
     </ul>`,
   });
@@ -95,7 +95,7 @@ function gaps({ view, locale }: ResultOptions): Html {
 
 function findings(options: ResultOptions): Html {
   const { view, locale } = options;
-  const { texts, count } = publicI18n(locale);
+  const { texts, count } = wordsIn(locale, 'publicPages');
   const more = view.groups_total - view.groups.length;
   return html`<section aria-labelledby="fix">
     <h2 id="fix">${texts.result.fixTitle}</h2>
@@ -108,10 +108,10 @@ function findings(options: ResultOptions): Html {
 
 function review(options: ResultOptions): Html {
   const { view, locale } = options;
-  const { texts, count } = publicI18n(locale);
+  const { texts, count } = wordsIn(locale, 'publicPages');
   const more = view.needs_review_total - view.needs_review.length;
   return html`<section aria-labelledby="review">
-    <h2 id="review">${texts.result.reviewTitle}</h2>
+    <h2 id="review">${wordsIn(locale, 'report').texts.needsReview}</h2>
     <p>${texts.result.reviewIntro}</p>
     ${findingsOf(view.needs_review, 'review', options)}
     ${more > 0 && html`<p>${count(texts.result.moreCauses, more)}</p>`}
@@ -130,37 +130,36 @@ function finding(
   { id, element }: { id: string; element: string | undefined },
   { view, locale, ruleTexts, pictureHref }: ResultOptions,
 ): Html {
-  const { texts, format, count } = publicI18n(locale);
-  const { result } = texts;
+  const { texts, format, count } = wordsIn(locale, 'report');
   const known = ruleTexts(group.rule, locale);
   const lang = known === null && view.locale !== locale ? view.locale : undefined;
   const { example, picture, fingerprint } = group;
   const help = known?.help ?? group.help;
   return html`<article class="finding" aria-labelledby="${id}">
-    <p class="finding-head">${ui.severityBadge(group.impact, locale)} <span class="soft">${count(result.elements, group.elements)}</span></p>
+    <p class="finding-head">${ui.severityBadge(group.impact, locale)} <span class="soft">${count(texts.elements, group.elements)}</span></p>
     <h3${attributes({ id, lang })}>${help}${element !== undefined && html` <code translate="no">${element}</code>`}</h3>
     <div class="finding-text">
-      <div><h4>${result.why}</h4><p${attributes({ lang })}>${known?.why ?? group.description}</p></div>
-      ${known !== null && html`<div><h4>${result.fix}</h4><p>${known.fix}</p></div>`}
+      <div><h4>${texts.whyItMatters}</h4><p${attributes({ lang })}>${known?.why ?? group.description}</p></div>
+      ${known !== null && html`<div><h4>${texts.howToFix}</h4><p>${known.fix}</p></div>`}
     </div>
-    <h4>${result.element}</h4>
-    ${picture !== undefined && ui.elementPicture({ src: pictureHref(pictureName(fingerprint)), alt: format(result.pictureAlt, { help }), picture })}
-    ${ui.code({ id: `${id}-element`, text: example.html, label: result.element, locale })}
-    <h4>${result.selector}</h4>
-    ${ui.code({ id: `${id}-selector`, text: example.selector, label: result.selector, inline: true, locale })}
-    ${example.frame_path.length > 0 && html`<p class="small">${result.inFrame} <code translate="no">${example.frame_path.join(' ')}</code></p>`}
-    ${example.shadow_path.length > 0 && html`<p class="small">${result.inShadow} <code translate="no">${example.shadow_path.join(' ')}</code></p>`}
-    <p class="small finding-foot">${group.wcag.length > 0 && html`${result.criteria}: ${criteriaText(group.wcag, locale)}. `}${otherStandardsText(
+    <h4>${texts.element}</h4>
+    ${picture !== undefined && ui.elementPicture({ src: pictureHref(pictureName(fingerprint)), alt: format(wordsIn(locale, 'publicPages').texts.result.pictureAlt, { help }), picture })}
+    ${ui.code({ id: `${id}-element`, text: example.html, label: texts.element, locale })}
+    <h4>${texts.selector}</h4>
+    ${ui.code({ id: `${id}-selector`, text: example.selector, label: texts.selector, inline: true, locale })}
+    ${example.frame_path.length > 0 && html`<p class="small">${texts.inFrame} <code translate="no">${example.frame_path.join(' ')}</code></p>`}
+    ${example.shadow_path.length > 0 && html`<p class="small">${texts.inShadow} <code translate="no">${example.shadow_path.join(' ')}</code></p>`}
+    <p class="small finding-foot">${group.wcag.length > 0 && html`${wordsIn(locale, 'publicPages').texts.result.criteria}: ${criteriaText(group.wcag, locale)}. `}${otherStandardsText(
       group.standards,
     )
       .map((standard) => `${standard}. `)
-      .join('')}${ui.externalLink(format(result.learnMore, { rule: group.rule }), group.help_url, { hreflang: 'en' })}</p>
+      .join('')}${ui.externalLink(format(texts.aboutRule, { rule: group.rule }), group.help_url, { hreflang: 'en' })}</p>
   </article>`;
 }
 
 /** Every failing element, as a table in a part that is closed at first. */
 function everyElement({ view, locale, ruleTexts }: ResultOptions): Html {
-  const { texts, count, number } = publicI18n(locale);
+  const { texts, count, number } = wordsIn(locale, 'publicPages');
   const { issues, issues_total: total } = view;
   if (issues.length <= view.groups.length) return NOTHING;
   return html`<details id="all-elements">
@@ -170,12 +169,12 @@ function everyElement({ view, locale, ruleTexts }: ResultOptions): Html {
       id: 'elements',
       caption: texts.result.fixTitle,
       captionHidden: true,
-      columns: [{ text: texts.result.fixTitle }, { text: texts.result.selector }],
+      columns: [{ text: texts.result.fixTitle }, { text: wordsIn(locale, 'report').texts.selector }],
       rows: issues.map(({ rule, impact, help, selector }) => {
         const known = ruleTexts(rule, locale);
         const lang = known === null && view.locale !== locale ? view.locale : undefined;
         return [
-          html`${ui.severityIcon(impact)} ${ui.visuallyHidden(webI18n(locale).texts.severities[impact])} <span${attributes({ lang })}>${known?.help ?? help}</span>`,
+          html`${ui.severityIcon(impact)} ${ui.visuallyHidden(wordsIn(locale, 'report').texts.severities[impact])} <span${attributes({ lang })}>${known?.help ?? help}</span>`,
           html`<code translate="no">${selector}</code>`,
         ];
       }),

@@ -10,7 +10,8 @@ import * as ui from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';
-import { publicI18n, siteName } from './i18n.ts';
+import { wordsIn } from '../../../core/words/words.ts';
+import { siteName } from './site-name.ts';
 import { resultBody, type RuleTexts } from './result.ts';
 
 /** How often the page refreshes itself, in seconds. */
@@ -42,7 +43,7 @@ export function scanPage(options: ScanPageOptions): Html {
   const { request, locale, scan, row } = options;
   const { title, announce, body } = contentOf(options);
   const live = row !== null && !isTerminal(row.phase);
-  const { waiting } = publicI18n(locale).texts;
+  const { waiting } = wordsIn(locale, 'publicPages').texts;
   const address = inLanguage(locale, `/scan/${scan.token}`);
   return publicPage({
     request,
@@ -62,7 +63,7 @@ export function scanPage(options: ScanPageOptions): Html {
 
 function contentOf(options: ScanPageOptions): Content {
   const { locale, scan, row, view } = options;
-  const { texts, format } = publicI18n(locale);
+  const { texts, format } = wordsIn(locale, 'publicPages');
   const site = siteName(scan.url);
   if (row !== null && !isTerminal(row.phase)) return waitingContent(options, row.phase);
   if (view !== null) {
@@ -82,7 +83,7 @@ function contentOf(options: ScanPageOptions): Content {
 }
 
 function waitingContent({ locale, scan, position }: ScanPageOptions, phase: LivePhase): Content {
-  const { texts, format, count } = publicI18n(locale);
+  const { texts, format, count } = wordsIn(locale, 'publicPages');
   const { waiting } = texts;
   const title = format(waiting.title, { site: siteName(scan.url) });
   const state = waiting.states[phase];
@@ -104,7 +105,7 @@ function waitingContent({ locale, scan, position }: ScanPageOptions, phase: Live
 
 /** The states in their order; the current one is marked. */
 function stateList(phase: LivePhase, locale: Locale): Html {
-  const { waiting } = publicI18n(locale).texts;
+  const { waiting } = wordsIn(locale, 'publicPages').texts;
   const now = LIVE_PHASES.indexOf(phase);
   return html`<ol class="steps" aria-label="${waiting.state}">${LIVE_PHASES.map((one, at) =>
     at === now
@@ -126,7 +127,7 @@ function ended(options: ScanPageOptions, title: string, text: string, reason: { 
 }
 
 function testAgain({ locale, scan }: ScanPageOptions): Html {
-  const { texts } = publicI18n(locale);
+  const { texts } = wordsIn(locale, 'publicPages');
   const home = inLanguage(locale, '/');
   return ui.actions(
     ui.linkButton({ text: texts.again, href: `${home}?url=${encodeURIComponent(scan.url)}`, kind: 'primary' }),
@@ -136,7 +137,7 @@ function testAgain({ locale, scan }: ScanPageOptions): Html {
 
 /** The page for a token that is unknown or has expired. */
 export function unknownScanPage(request: FastifyRequest, locale: Locale): Html {
-  const { texts } = publicI18n(locale);
+  const { texts } = wordsIn(locale, 'publicPages');
   const { title, text } = texts.unknown;
   return publicPage({
     request,

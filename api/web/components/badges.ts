@@ -2,7 +2,7 @@
 import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { html, type Html, type HtmlValue } from '../html.ts';
-import { webI18n } from '../i18n.ts';
+import { wordsIn } from '../../../core/words/words.ts';
 import { DEFAULT_LOCALE } from '../languages.ts';
 
 export type BadgeKind = 'good' | 'bad' | 'warn' | 'note' | 'plain';
@@ -24,11 +24,11 @@ export const severityIcon = (impact: Impact): Html =>
   </svg>`;
 
 export const severityBadge = (impact: Impact, locale: Locale = DEFAULT_LOCALE): Html =>
-  html`<span class="severity severity-${impact}">${severityIcon(impact)}${webI18n(locale).texts.severities[impact]}</span>`;
+  html`<span class="severity severity-${impact}">${severityIcon(impact)}${wordsIn(locale, 'report').texts.severities[impact]}</span>`;
 
 /** The number of violations of each severity, worst first. */
 export function severityCounts(counts: Readonly<Record<Impact, number>>, locale: Locale = DEFAULT_LOCALE): Html {
-  const { number, texts } = webI18n(locale);
+  const { number, texts } = wordsIn(locale, 'report');
   const items = IMPACTS.map(
     (impact) =>
       html`<div class="severity-count severity-${impact}">

@@ -1,7 +1,7 @@
 /** Blocks of a page: notices, cards, empty states, tabs, breadcrumbs, progress, code, charts, dialogs. */
 import type { Locale } from '../../../core/scan/locales.ts';
 import { attributes, html, type Html, type HtmlValue } from '../html.ts';
-import { webI18n } from '../i18n.ts';
+import { wordsIn } from '../../../core/words/words.ts';
 import { DEFAULT_LOCALE } from '../languages.ts';
 import { button, safeHref, type ButtonKind } from './buttons.ts';
 
@@ -46,7 +46,7 @@ export const tabs = (label: string, items: readonly Tab[]): Html =>
 
 /** The way to this page. The last item is the page itself and has no link. */
 export const breadcrumb = (items: readonly { text: HtmlValue; href?: string }[], locale: Locale = DEFAULT_LOCALE): Html =>
-  html`<nav class="breadcrumb" aria-label="${webI18n(locale).texts.youAreHere}">
+  html`<nav class="breadcrumb" aria-label="${wordsIn(locale, 'site').texts.youAreHere}">
     <ol>
       ${items.map(({ text, href }) =>
         href === undefined ? html`<li aria-current="page">${text}</li>` : html`<li><a href="${safeHref(href)}">${text}</a></li>`,
@@ -86,7 +86,7 @@ interface CodeOptions {
 
 /** Code that is shown as text, with a button that copies it. The button needs scripts and is hidden without them. */
 export function code({ text, id, label, copy = true, inline = false, whole = false, locale = DEFAULT_LOCALE }: CodeOptions): Html {
-  const { texts } = webI18n(locale);
+  const { texts } = wordsIn(locale, 'site');
   const shown = inline
     ? html`<code${attributes({ id, class: 'code-line', translate: 'no' })}>${text}</code>`
     : html`<pre${attributes(whole ? {} : { tabindex: 0, role: 'group', 'aria-label': label })}><code${attributes({ id, translate: 'no' })}>${text}</code></pre>`;

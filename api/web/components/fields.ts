@@ -1,6 +1,6 @@
 /** Form fields: each has a label, and its hint and its error are linked to it. */
 import { attributes, html, NOTHING, type Attributes, type Html, type HtmlValue } from '../html.ts';
-import { webI18n } from '../i18n.ts';
+import { wordsIn } from '../../../core/words/words.ts';
 import { DEFAULT_LOCALE } from '../languages.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 
@@ -39,7 +39,7 @@ const notes = (id: string, { hint, error }: FieldOptions): Html =>
   html`${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${error && html`<p class="field-error" id="${id}-error">${error}</p>`}`;
 
 const optional = ({ required, locale = DEFAULT_LOCALE }: FieldOptions): HtmlValue =>
-  !required && html` <span class="optional">(${webI18n(locale).texts.optional})</span>`;
+  !required && html` <span class="optional">(${wordsIn(locale, 'site').texts.optional})</span>`;
 
 const frame = (field: FieldOptions, control: Html): Html =>
   html`<div${attributes({ class: field.error ? 'field has-error' : 'field' })}>${control}</div>`;
@@ -151,7 +151,7 @@ export interface FormError {
 /** The errors of a form, above its heading. The script moves the focus here; without scripts it is announced as an alert. */
 export function errorSummary(errors: readonly FormError[], locale: Locale = DEFAULT_LOCALE): Html {
   if (errors.length === 0) return NOTHING;
-  const { count, texts } = webI18n(locale);
+  const { count, texts } = wordsIn(locale, 'site');
   const items = errors.map(({ field, text }) => html`<li>${field === null ? text : html`<a href="#${field}">${text}</a>`}</li>`);
   return html`<div class="error-summary" role="alert" tabindex="-1" aria-labelledby="error-summary-title" data-focus>
     <h2 id="error-summary-title">${count(texts.problem, errors.length)}</h2>
@@ -163,6 +163,6 @@ export function errorSummary(errors: readonly FormError[], locale: Locale = DEFA
 
 /** The title of a page whose form has errors: screen readers read it first. */
 export function titleWithErrors(title: string, errors: readonly FormError[], locale: Locale = DEFAULT_LOCALE): string {
-  const { count, texts } = webI18n(locale);
+  const { count, texts } = wordsIn(locale, 'site');
   return errors.length === 0 ? title : `${count(texts.problem, errors.length)}: ${title}`;
 }

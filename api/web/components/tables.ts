@@ -1,7 +1,7 @@
 /** Tables, definition lists and pagination. */
 import type { Locale } from '../../../core/scan/locales.ts';
 import { attributes, html, NOTHING, type Html, type HtmlValue } from '../html.ts';
-import { webI18n } from '../i18n.ts';
+import { wordsIn } from '../../../core/words/words.ts';
 import { DEFAULT_LOCALE } from '../languages.ts';
 import { safeHref } from './buttons.ts';
 
@@ -66,7 +66,7 @@ export const definitions = (entries: readonly (readonly [term: HtmlValue, value:
 export function pagination(links: { previous: string | null; next: string | null; locale?: Locale }): Html {
   const { previous, next, locale = DEFAULT_LOCALE } = links;
   if (previous === null && next === null) return NOTHING;
-  const { texts } = webI18n(locale);
+  const { texts } = wordsIn(locale, 'site');
   return html`<nav class="pagination" aria-label="${texts.pages}">
     ${previous !== null && html`<a class="button button-secondary" rel="prev" href="${safeHref(previous)}">${texts.previous}</a>`}
     ${next !== null && html`<a class="button button-secondary" rel="next" href="${safeHref(next)}">${texts.next}</a>`}

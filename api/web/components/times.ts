@@ -1,11 +1,11 @@
 /** Dates in UTC, with the machine-readable form. */
 import type { Locale } from '../../../core/scan/locales.ts';
 import { html, type Html } from '../html.ts';
-import { webI18n } from '../i18n.ts';
+import { wordsIn } from '../../../core/words/words.ts';
 import { DEFAULT_LOCALE } from '../languages.ts';
 
 /** A date and time with "UTC". */
 export function time(at: Date | string, locale: Locale = DEFAULT_LOCALE): Html {
   const iso = new Date(at).toISOString();
-  return html`<time datetime="${iso}">${webI18n(locale).date(iso)}</time>`;
+  return html`<time datetime="${iso}">${wordsIn(locale, 'site').date(iso)}</time>`;
 }

@@ -1,5 +1,5 @@
 /** What the formats share. Pure. */
-import { consentSentence } from '../consent.ts';
+import { consentSentence } from '../consent-sentence.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage, UntestedPage } from '../schema.ts';
 
 /**

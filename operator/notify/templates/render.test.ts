@@ -82,7 +82,7 @@ describe('mails', () => {
     });
 
   const DATES: Record<Locale, [date: string, score: string]> = {
-    en: ['November 22, 2026 at 9:05 AM UTC', '62.5 out of 100'],
+    en: ['November 22, 2026 at 9:05 AM UTC', '62.5 of 100'],
     de: ['22. November 2026 um 09:05 UTC', '62,5 von 100'],
     fr: ['22 novembre 2026 à 09:05 UTC', '62,5 sur 100'],
     nl: ['22 november 2026 om 09:05 UTC', '62,5 van 100'],

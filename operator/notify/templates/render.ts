@@ -1,21 +1,14 @@
 /** Subject, HTML and text of each kind of mail. Pure. */
-import { i18nOver, type I18n } from '../../../core/i18n.ts';
 import type { ReportView, ViewGroup } from '../../../core/report/view.ts';
 import { IMPACTS } from '../../../core/scan/impacts.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
+import type { Words } from '../../../core/words/translated.ts';
+import { wordsIn, type WordsIn } from '../../../core/words/words.ts';
 import type { MailData } from '../../../stores/mail/outbox.ts';
 import { toHtml, toText, type Block, type FindingPart } from './blocks.ts';
 import { elementText, oneLine } from './hostile-text.ts';
 import { mailPage } from './parts.ts';
-import { de } from './texts/de.ts';
-import { en } from './texts/en.ts';
-import { fr } from './texts/fr.ts';
-import { nl } from './texts/nl.ts';
-import { pl } from './texts/pl.ts';
-import type { MailTexts } from './texts/texts.ts';
-
-const ALL: Record<Locale, MailTexts> = { en, de, fr, nl, pl };
 
 export interface Rendered {
   subject: string;
@@ -47,24 +40,22 @@ interface Context {
   host: string;
 }
 
-type I18nOfMails = I18n<MailTexts>;
-const i18nOf = (locale: Locale): I18nOfMails => i18nOver(locale, ALL[locale]);
-
 const FINDINGS_MAX = 5;
 const URL_MAX = 300;
 const NAME_MAX = 100;
 
 export function renderScanResult(result: ScanResult, { locale, host }: Context, ruleTexts: RuleTexts): Rendered {
-  const i18n = i18nOf(locale);
-  const { result: texts, disclaimer } = i18n.texts;
+  const i18n = wordsIn(locale, 'mail');
+  const { result: texts } = i18n.texts;
+  const report = wordsIn(locale, 'report').texts;
   const site = oneLine(new URL(result.url).host, NAME_MAX);
   const page: Block[] = [
-    { is: 'labelled', label: texts.page, text: oneLine(result.url, URL_MAX) },
+    { is: 'labelled', label: report.page, text: oneLine(result.url, URL_MAX) },
     { is: 'labelled', label: texts.testedAt, text: i18n.date(result.at) },
   ];
   const { subject, blocks } = content(result, site, page, i18n, ruleTexts);
   const footer: Block[] = [
-    { is: 'small', text: disclaimer },
+    { is: 'small', text: report.disclaimer },
     { is: 'small', text: i18n.format(texts.reason, { host }) },
     { is: 'link', text: texts.unsubscribe, url: result.unsubscribeUrl },
     { is: 'small', text: i18n.format(i18n.texts.automatic, { host }) },
@@ -72,86 +63,87 @@ export function renderScanResult(result: ScanResult, { locale, host }: Context, 
   return rendered(locale, subject, blocks, footer);
 }
 
-function content({ ended, resultUrl }: ScanResult, site: string, page: Block[], i18n: I18nOfMails, ruleTexts: RuleTexts) {
-  const { result: texts, linkFallback: fallback } = i18n.texts;
+function content({ ended, resultUrl }: ScanResult, site: string, page: Block[], i18n: WordsIn<'mail'>, ruleTexts: RuleTexts) {
+  const { result: texts, linkFallback: fallback, statusPage } = i18n.texts;
   if (ended.phase === 'done') return doneContent(ended, { site, page, resultUrl }, i18n, ruleTexts);
   if (ended.phase === 'canceled') {
-    const { subject, heading, intro, button } = texts.canceled;
+    const { subject, heading, intro } = texts.canceled;
     const blocks: Block[] = [
       { is: 'h1', text: heading },
       { is: 'paragraph', text: intro },
       ...page,
-      { is: 'button', text: button, url: resultUrl, fallback },
+      { is: 'button', text: statusPage, url: resultUrl, fallback },
     ];
     return { subject: i18n.format(subject, { site }), blocks };
   }
-  const { subject, heading, intro, details, todo, steps, button } = texts.failed;
+  const { subject, heading, intro, details, todo, steps } = texts.failed;
   const blocks: Block[] = [{ is: 'h1', text: heading }, { is: 'paragraph', text: intro }, ...page];
   if (ended.message !== null) blocks.push({ is: 'foreign', label: details, text: elementText(ended.message, 500), lang: 'en' });
-  blocks.push({ is: 'h2', text: todo }, { is: 'steps', items: steps }, { is: 'button', text: button, url: resultUrl, fallback });
+  blocks.push({ is: 'h2', text: todo }, { is: 'steps', items: steps }, { is: 'button', text: statusPage, url: resultUrl, fallback });
   return { subject: i18n.format(subject, { site }), blocks };
 }
 
 function doneContent(
   { outcome, view }: Extract<ScanResult['ended'], { phase: 'done' }>,
   { site, page, resultUrl }: { site: string; page: Block[]; resultUrl: string },
-  i18n: I18nOfMails,
+  i18n: WordsIn<'mail'>,
   ruleTexts: RuleTexts,
 ) {
-  const { done, severities } = i18n.texts.result;
+  const { done } = i18n.texts.result;
+  const report = wordsIn(i18n.locale, 'report').texts;
   const { violations, score } = outcome;
   const { total } = violations;
   const blocks: Block[] = [
     { is: 'h1', text: done.heading },
     { is: 'paragraph', text: total === 0 ? done.summaryNone : i18n.count(done.summary, total) },
-    { is: 'figure', label: done.score, text: i18n.format(done.outOf, { score }) },
+    { is: 'figure', label: report.score, text: `${i18n.number(score)} ${report.outOf}` },
     ...page,
   ];
   if (total > 0) {
-    const rows = IMPACTS.map((impact) => [severities[impact], i18n.number(violations[impact])] as const);
+    const rows = IMPACTS.map((impact) => [report.severities[impact], i18n.number(violations[impact])] as const);
     blocks.push(
-      { is: 'h2', text: done.bySeverity },
-      { is: 'table', columns: [done.severity, done.number], rows: [...rows, [done.total, i18n.number(total)]] },
+      { is: 'h2', text: report.severityHeading },
+      { is: 'table', columns: [report.severity, report.violations], rows: [...rows, [report.total, i18n.number(total)]] },
     );
   }
   if (view !== null && view.pages_with_gaps > 0) blocks.push({ is: 'paragraph', text: done.incomplete });
   const worst = view?.groups.slice(0, FINDINGS_MAX) ?? [];
-  if (worst.length > 0) blocks.push({ is: 'h2', text: done.worst }, ...worst.map((group) => finding(group, i18n, ruleTexts)));
+  if (worst.length > 0) blocks.push({ is: 'h2', text: report.fixFirst }, ...worst.map((group) => finding(group, i18n, ruleTexts)));
   const more = (view?.groups_total ?? 0) - worst.length;
   if (more > 0) blocks.push({ is: 'paragraph', text: i18n.count(done.more, more) });
   blocks.push({ is: 'button', text: done.button, url: resultUrl, fallback: i18n.texts.linkFallback });
   return { subject: total === 0 ? i18n.format(done.subjectNone, { site }) : i18n.count(done.subject, total, { site }), blocks };
 }
 
-function finding(group: ViewGroup, i18n: I18nOfMails, ruleTexts: RuleTexts): Block {
-  const { done, severities } = i18n.texts.result;
+function finding(group: ViewGroup, i18n: WordsIn<'mail'>, ruleTexts: RuleTexts): Block {
+  const report = wordsIn(i18n.locale, 'report').texts;
   const texts = ruleTexts(group.rule, i18n.locale);
   const parts: FindingPart[] = [];
-  if (texts !== null) parts.push({ label: done.why, text: texts.why }, { label: done.fix, text: texts.fix });
-  parts.push({ label: done.element, code: elementText(group.example.html) });
+  if (texts !== null) parts.push({ label: report.whyItMatters, text: texts.why }, { label: report.howToFix, text: texts.fix });
+  parts.push({ label: report.element, code: elementText(group.example.html) });
   return {
     is: 'finding',
     impact: group.impact,
-    severity: severities[group.impact],
+    severity: report.severities[group.impact],
     title: texts?.help ?? oneLine(group.help, URL_MAX),
-    elements: i18n.count(done.elements, group.elements),
+    elements: i18n.count(report.elements, group.elements),
     parts,
   };
 }
 
 export function renderInvitation(data: MailData['invitation'], context: Context): Rendered {
-  const i18n = i18nOf(context.locale);
+  const i18n = wordsIn(context.locale, 'mail');
   const values = { organisation: oneLine(data.organisation, NAME_MAX), invitedBy: oneLine(data.invitedBy, NAME_MAX) };
   return linkMail(i18n.texts.invitation, { ...data, values }, i18n, context);
 }
 
 export function renderPasswordReset(data: MailData['password_reset'], context: Context): Rendered {
-  const i18n = i18nOf(context.locale);
+  const i18n = wordsIn(context.locale, 'mail');
   return linkMail(i18n.texts.passwordReset, { ...data, values: { host: context.host } }, i18n, context);
 }
 
 export function renderAccountNotice({ event, at, network, browser, url }: MailData['account_notice'], context: Context): Rendered {
-  const i18n = i18nOf(context.locale);
+  const i18n = wordsIn(context.locale, 'mail');
   const { accountNotice: texts } = i18n.texts;
   const { subject, heading, intro } = texts[event];
   const blocks: Block[] = [
@@ -171,16 +163,16 @@ export function renderAccountNotice({ event, at, network, browser, url }: MailDa
 
 /** A mail with a link that works once. */
 function linkMail(
-  texts: MailTexts['invitation'] | MailTexts['passwordReset'],
+  texts: Words<'mail'>['invitation' | 'passwordReset'],
   { url, expiresAt, values }: { url: string; expiresAt: string; values: Record<string, string> },
-  i18n: I18nOfMails,
+  i18n: WordsIn<'mail'>,
   { locale, host }: Context,
 ): Rendered {
   const blocks: Block[] = [
     { is: 'h1', text: i18n.format(texts.heading, values) },
     { is: 'paragraph', text: i18n.format(texts.intro, values) },
     { is: 'button', text: texts.button, url, fallback: i18n.texts.linkFallback },
-    { is: 'paragraph', text: i18n.format(texts.validUntil, { date: i18n.date(expiresAt) }) },
+    { is: 'paragraph', text: i18n.format(i18n.texts.validUntil, { date: i18n.date(expiresAt) }) },
     { is: 'paragraph', text: texts.ignore },
   ];
   return rendered(locale, i18n.format(texts.subject, values), blocks, [{ is: 'small', text: i18n.format(i18n.texts.automatic, { host }) }]);

@@ -4,7 +4,7 @@ import { standardsText } from '../../../core/report/standards.ts';
 import { GAP, SPLIT_ABOVE, type Card, type CauseContext, type Column } from './cause.ts';
 import type { Flow } from './flow.ts';
 import { drawGuidance } from './guidance.ts';
-import type { I18n } from './i18n.ts';
+import type { ReportWords } from '../../../core/words/words.ts';
 import { severityIcon } from './icons.ts';
 import { LINE, TYPE } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element, type Picture } from './tagged-document.ts';
@@ -59,7 +59,7 @@ export function drawCause(flow: Flow, parent: Element, card: Card, context: Caus
   drawGuidance(flow, section, card, context);
 }
 
-function drawSummary(flow: Flow, section: Element, group: ReportGroup, i18n: I18n): void {
+function drawSummary(flow: Flow, section: Element, group: ReportGroup, i18n: ReportWords): void {
   const { texts, count } = i18n;
   const about = [
     texts.severities[group.impact],
@@ -146,7 +146,13 @@ function drawFacts(flow: Flow, section: Element, group: ReportGroup, context: Ca
 const COLOR = /^#[0-9a-f]{6}$/i;
 
 /** The colours of a text, as words and as swatches. */
-function drawColors(flow: Flow, section: Element, contrast: NonNullable<ReportNode['contrast']>, i18n: I18n, { x, width }: Column): void {
+function drawColors(
+  flow: Flow,
+  section: Element,
+  contrast: NonNullable<ReportNode['contrast']>,
+  i18n: ReportWords,
+  { x, width }: Column,
+): void {
   const { texts, format } = i18n;
   const { foreground, background, ratio, required, font_size_px: size, bold } = contrast;
   const style = TYPE.cellSoft;

@@ -3,7 +3,7 @@ import { elementNames } from '../../../core/report/element-names.ts';
 import { ruleText } from '../../../core/report/rule-texts/rule-texts.ts';
 import type { ReportGroup, ReportRule } from '../../../core/report/schema.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
-import type { I18n } from './i18n.ts';
+import type { ReportWords } from '../../../core/words/words.ts';
 import { PAGE } from './tagged-document.ts';
 
 /** The longest help text of a rule, in characters. It comes from the pod, so it is limited. */
@@ -21,7 +21,7 @@ export interface Column {
 
 /** What all cards of a report share. */
 export interface CauseContext {
-  i18n: I18n;
+  i18n: ReportWords;
   /** The URL of the scan. Pages on the same site are named by their path. */
   site: string;
   /** Standards by the ID of a rule. */

@@ -9,7 +9,7 @@ import { TYPE } from './palette.ts';
 import { CONTENT_WIDTH } from './tagged-document.ts';
 import { severityIcon } from './icons.ts';
 import { drawTable, type Cell } from './table.ts';
-import type { I18n } from './i18n.ts';
+import type { ReportWords } from '../../../core/words/words.ts';
 
 /** How many root causes are shown in full, and how many in the table after them. The JSON export has the rest. */
 export const CAUSES_IN_FULL = 50;
@@ -73,7 +73,7 @@ export async function drawReviews(flow: Flow, report: Report, context: CauseCont
 }
 
 /** Draws the advice as a table without guidance, because following it is optional. */
-export function drawAdvice(flow: Flow, { advice_groups: groups = [] }: Report, i18n: I18n, outline: PDFKit.PDFOutline): void {
+export function drawAdvice(flow: Flow, { advice_groups: groups = [] }: Report, i18n: ReportWords, outline: PDFKit.PDFOutline): void {
   if (groups.length === 0) return;
   const { advice, adviceIntro } = i18n.texts;
   const listed = groups.slice(0, ADVICE_IN_TABLE);
@@ -82,7 +82,7 @@ export function drawAdvice(flow: Flow, { advice_groups: groups = [] }: Report, i
 }
 
 /** Returns the title of each group, with its element if another group has the same name. */
-function titles(groups: readonly ReportGroup[], { locale }: I18n): (group: ReportGroup) => string {
+function titles(groups: readonly ReportGroup[], { locale }: ReportWords): (group: ReportGroup) => string {
   const elements = causeElements(groups, locale);
   return (group) => {
     const [title, element] = [causeTitle(group, locale), elements.get(group)];
@@ -97,7 +97,7 @@ function drawFurther(
   groups: readonly ReportGroup[],
   left: number,
   texts: { heading: string; intro: string },
-  i18n: I18n,
+  i18n: ReportWords,
   outline: PDFKit.PDFOutline,
 ): void {
   if (groups.length === 0) return;

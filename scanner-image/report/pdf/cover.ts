@@ -1,5 +1,5 @@
 /** The first page: the result at a glance, for readers who are not developers. */
-import { consentSentence } from '../../../core/report/consent.ts';
+import { consentSentence } from '../../../core/report/consent-sentence.ts';
 import { LEADING_CAUSES_MAX, leadingCauses } from '../../../core/report/leading-causes.ts';
 import type { Report } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
@@ -9,10 +9,10 @@ import { INK, LINE, SOFT, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
 import { ring, verdictIcon } from './icons.ts';
 import { drawLeadingCauses, drawSeverities, drawThresholds, thresholdRows, type ThresholdRow } from './summary-tables.ts';
-import type { I18n } from './i18n.ts';
+import type { ReportWords } from '../../../core/words/words.ts';
 
 /** Draws the first page. @param shownInFull how many root causes have a section to link to */
-export function drawCover(flow: Flow, report: Report, i18n: I18n, shownInFull: number): void {
+export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownInFull: number): void {
   const { pdf } = flow;
   const { texts, format } = i18n;
   const rows = thresholdRows(report, i18n);
@@ -51,7 +51,7 @@ export function drawCover(flow: Flow, report: Report, i18n: I18n, shownInFull: n
   flow.paragraph(pdf.root, texts.coverNote, TYPE.soft);
 }
 
-function drawSeveritySection(flow: Flow, report: Report, i18n: I18n): void {
+function drawSeveritySection(flow: Flow, report: Report, i18n: ReportWords): void {
   flow.skip(14);
   const section = flow.pdf.element(flow.pdf.root, 'Sect');
   flow.heading(section, 2, i18n.texts.severityHeading);
@@ -59,7 +59,7 @@ function drawSeveritySection(flow: Flow, report: Report, i18n: I18n): void {
   drawSeverities(flow, section, report, i18n);
 }
 
-function drawThresholdSection(flow: Flow, i18n: I18n, rows: readonly ThresholdRow[]): void {
+function drawThresholdSection(flow: Flow, i18n: ReportWords, rows: readonly ThresholdRow[]): void {
   flow.skip(14);
   const section = flow.pdf.element(flow.pdf.root, 'Sect');
   flow.heading(section, 2, i18n.texts.thresholdsHeading);
@@ -68,7 +68,7 @@ function drawThresholdSection(flow: Flow, i18n: I18n, rows: readonly ThresholdRo
 }
 
 /** The causes whose fix removes the most violations: as many as fit on the page, and what remains after them. */
-function drawLeading(flow: Flow, report: Report, i18n: I18n, { shownInFull, room }: { shownInFull: number; room: number }): void {
+function drawLeading(flow: Flow, report: Report, i18n: ReportWords, { shownInFull, room }: { shownInFull: number; room: number }): void {
   const draw = (on: Flow, most: number): void => {
     const leading = leadingCauses(report.groups, most);
     const { removed, percent } = leading;
@@ -85,7 +85,7 @@ function drawLeading(flow: Flow, report: Report, i18n: I18n, { shownInFull, room
     if (most === 1 || flow.measure((dry) => draw(dry, most)) <= room) return draw(flow, most);
 }
 
-function drawTitle(flow: Flow, report: Report, i18n: I18n): void {
+function drawTitle(flow: Flow, report: Report, i18n: ReportWords): void {
   const { pdf } = flow;
   const { texts, format } = i18n;
   const title = pdf.lines(texts.title, TYPE.h1, CONTENT_WIDTH, 2);
@@ -116,7 +116,7 @@ function drawTitle(flow: Flow, report: Report, i18n: I18n): void {
 const VERDICT_HEIGHT = 102;
 const GAUGE_RADIUS = 38;
 
-function drawVerdict(flow: Flow, parent: Element, report: Report, i18n: I18n, rows: readonly ThresholdRow[]): void {
+function drawVerdict(flow: Flow, parent: Element, report: Report, i18n: ReportWords, rows: readonly ThresholdRow[]): void {
   const { pdf } = flow;
   const { doc } = pdf;
   const { passed } = report.scan.verdict;
@@ -157,7 +157,7 @@ function drawVerdict(flow: Flow, parent: Element, report: Report, i18n: I18n, ro
 
 function verdictTexts(
   passed: boolean | null,
-  { texts, format }: I18n,
+  { texts, format }: ReportWords,
   rows: readonly ThresholdRow[],
 ): { word: string; alt: string; detail: string } {
   if (passed === null) return { word: texts.noThresholds, alt: texts.noThresholdsAlt, detail: texts.noThresholdsDetail };
@@ -168,7 +168,7 @@ function verdictTexts(
 }
 
 /** Draws the score as a ring, with a tick at the minimum. */
-function drawGauge(flow: Flow, parent: Element, report: Report, i18n: I18n, gauge: Parameters<typeof ring>[1]): void {
+function drawGauge(flow: Flow, parent: Element, report: Report, i18n: ReportWords, gauge: Parameters<typeof ring>[1]): void {
   const { pdf } = flow;
   const { texts, format, number } = i18n;
   const minimum = report.scan.thresholds.min_score;
@@ -191,7 +191,7 @@ function drawGauge(flow: Flow, parent: Element, report: Report, i18n: I18n, gaug
   });
 }
 
-function drawFacts(flow: Flow, parent: Element, report: Report, i18n: I18n): void {
+function drawFacts(flow: Flow, parent: Element, report: Report, i18n: ReportWords): void {
   const { pdf } = flow;
   const { texts, format, number } = i18n;
   const facts: [string, string][] = [

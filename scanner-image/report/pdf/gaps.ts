@@ -1,9 +1,8 @@
 /** What was not tested, or not completely: pages, frames, parts of pages, and addresses. Nothing is left out silently. */
 import { isAttempted } from '../../../core/report/coverage.ts';
-import { GAP_TEXTS } from '../../../core/report/gap-texts.ts';
 import type { PageCaveat, Report, TestedPage, UntestedFrame, UntestedPage } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
-import type { I18n } from './i18n.ts';
+import type { ReportWords } from '../../../core/words/words.ts';
 import { shortened } from './links.ts';
 import { urlCell } from './pages.ts';
 import { TYPE } from './palette.ts';
@@ -39,10 +38,10 @@ function gapsOf({ pages, addresses_left: addressesLeft }: Report): Gaps {
 }
 
 /** One line about what was not tested, such as `Coverage 85% · 2 pages not tested`; empty if all was tested. */
-export function gapsLine(report: Report, { texts, count, format }: I18n): string {
+export function gapsLine(report: Report, { texts, count, format }: ReportWords): string {
   const { untested, frames, caveats, addressesLeft } = gapsOf(report);
   const { pages_tested: tested, pages_attempted: attempted } = report.score;
-  const numbers: [number, Parameters<I18n['count']>[0]][] = [
+  const numbers: [number, Parameters<ReportWords['count']>[0]][] = [
     [untested.length, texts.pagesUntested],
     [frames.length, texts.framesUntested],
     [new Set(caveats.map(({ page }) => page)).size, texts.pagesWithCaveats],
@@ -61,7 +60,7 @@ interface Section {
 }
 
 /** Draws a section for each kind of gap that the report has. */
-export function drawGaps(flow: Flow, report: Report, i18n: I18n, outline: PDFKit.PDFOutline): void {
+export function drawGaps(flow: Flow, report: Report, i18n: ReportWords, outline: PDFKit.PDFOutline): void {
   const { texts, count } = i18n;
   const { pdf } = flow;
   const gaps = gapsOf(report);
@@ -87,7 +86,7 @@ export function drawGaps(flow: Flow, report: Report, i18n: I18n, outline: PDFKit
   flow.skip(26);
 }
 
-function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18n: I18n): Section[] {
+function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18n: ReportWords): Section[] {
   const { texts, locale, format } = i18n;
   // The scanner's messages are English.
   const lang = locale === 'en' ? undefined : 'en';
@@ -148,7 +147,7 @@ function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18
       rows: frames.map(({ page, frame }) => [
         urlCell(page.url, site),
         { ...urlCell(frame.url, site, { text: frame.path.join(' › '), style: TYPE.cellSoft, maxLines: 2 }), rowHeader: false },
-        said(GAP_TEXTS[locale].frames[frame.reason], frame.message),
+        said(texts.frameReasons[frame.reason], frame.message),
       ]),
     },
     {
@@ -158,7 +157,7 @@ function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18
         { heading: texts.page, width: first },
         { heading: texts.caveat, width: rest },
       ],
-      rows: caveats.map(({ page, caveat }) => [urlCell(page.url, site), said(GAP_TEXTS[locale].caveats[caveat.kind], caveat.message)]),
+      rows: caveats.map(({ page, caveat }) => [urlCell(page.url, site), said(texts.caveats[caveat.kind], caveat.message)]),
     },
   ];
 }

@@ -5,7 +5,7 @@ import type { ReportGroup } from '../../../core/report/schema.ts';
 import { adviceOf, type Advice } from './advice.ts';
 import { GAP, SPLIT_ABOVE, type Card, type CauseContext, type Column } from './cause.ts';
 import type { Flow } from './flow.ts';
-import type { I18n } from './i18n.ts';
+import type { ReportWords } from '../../../core/words/words.ts';
 import { linkable, shortened } from './links.ts';
 import { TYPE } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
@@ -56,7 +56,7 @@ function drawLabelled(flow: Flow, section: Element, label: string, column: Colum
   draw(flow);
 }
 
-function drawAdvice(flow: Flow, section: Element, group: ReportGroup, i18n: I18n, column: Column): void {
+function drawAdvice(flow: Flow, section: Element, group: ReportGroup, i18n: ReportWords, column: Column): void {
   const { texts, locale } = i18n;
   const known = ruleText(group.rule, locale);
   if (known !== null && known.why !== '') {
@@ -66,7 +66,7 @@ function drawAdvice(flow: Flow, section: Element, group: ReportGroup, i18n: I18n
   drawLabelled(flow, section, texts.howToFix, column, (on) => drawFix(on, section, group, i18n, column));
 }
 
-function drawFix(flow: Flow, section: Element, group: ReportGroup, i18n: I18n, column: Column): void {
+function drawFix(flow: Flow, section: Element, group: ReportGroup, i18n: ReportWords, column: Column): void {
   const fix = ruleText(group.rule, i18n.locale)?.fix ?? '';
   if (fix !== '') flow.paragraph(section, fix, TYPE.text, column);
   for (const { lead, lang, points } of adviceOf(group.example.failure_summary, i18n.locale).slice(0, 4)) {
@@ -77,7 +77,7 @@ function drawFix(flow: Flow, section: Element, group: ReportGroup, i18n: I18n, c
 }
 
 /** What a person should look at, and why the tests could not decide. */
-function drawReview(flow: Flow, section: Element, group: ReportGroup, i18n: I18n, column: Column): void {
+function drawReview(flow: Flow, section: Element, group: ReportGroup, i18n: ReportWords, column: Column): void {
   const { texts, locale } = i18n;
   drawLabelled(flow, section, texts.whatToCheck, column, (on) => on.paragraph(section, reviewText(group.rule, locale), TYPE.text, column));
   // The lead says "Fix any of the following", which is not known yet.
@@ -88,14 +88,14 @@ function drawReview(flow: Flow, section: Element, group: ReportGroup, i18n: I18n
   }
 }
 
-function drawPoints(flow: Flow, section: Element, points: Advice['points'], { texts, count }: I18n, column: Column): void {
+function drawPoints(flow: Flow, section: Element, points: Advice['points'], { texts, count }: ReportWords, column: Column): void {
   const shown = points.length > POINTS_MAX ? points.slice(0, POINTS_MAX - 1) : points;
   const more = points.length - shown.length;
   const rest = more > 0 ? [{ text: count(texts.morePoints, more) }] : [];
   flow.list(section, [...shown, ...rest], TYPE.cell, { ...column, maxLines: 3 });
 }
 
-function drawRuleLink(flow: Flow, section: Element, group: ReportGroup, i18n: I18n, column: Column): void {
+function drawRuleLink(flow: Flow, section: Element, group: ReportGroup, i18n: ReportWords, column: Column): void {
   const url = linkable(group.help_url);
   if (url === null) return;
   const text = i18n.format(i18n.texts.aboutRule, { rule: group.rule });

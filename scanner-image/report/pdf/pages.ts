@@ -8,7 +8,7 @@ import { SOFT, TYPE, colored } from './palette.ts';
 import { CONTENT_WIDTH } from './tagged-document.ts';
 import { severityIcon } from './icons.ts';
 import { drawTable, type Cell } from './table.ts';
-import type { I18n } from './i18n.ts';
+import type { ReportWords } from '../../../core/words/words.ts';
 
 /** How many rows the table has. The JSON export has the rest. */
 export const TESTED_ROWS = 500;
@@ -33,7 +33,7 @@ export const urlCell = (url: string, site: string, below?: Cell['below']): Cell 
 };
 
 /** Draws the table of tested pages. */
-export function drawPages(flow: Flow, report: Report, i18n: I18n, outline: PDFKit.PDFOutline): void {
+export function drawPages(flow: Flow, report: Report, i18n: ReportWords, outline: PDFKit.PDFOutline): void {
   const pages = report.pages.filter((page): page is TestedPage => page.tested);
   const site = report.scan.url;
   const { pdf } = flow;

@@ -9,7 +9,7 @@ import { drawGaps } from './gaps.ts';
 import { LINE, TYPE } from './palette.ts';
 import { drawPages } from './pages.ts';
 import { CONTENT_WIDTH, PAGE, openTaggedDocument } from './tagged-document.ts';
-import { i18nOf, type I18n } from './i18n.ts';
+import { wordsIn, type ReportWords } from '../../../core/words/words.ts';
 
 export interface PdfOptions {
   /** Default: the language of the scan. */
@@ -24,7 +24,7 @@ export interface PdfOptions {
  * upload of the export, goes on meanwhile.
  */
 export async function renderPdf(report: Report, options: PdfOptions = {}): Promise<Uint8Array> {
-  const i18n = i18nOf(options.locale ?? report.scan.options.locale);
+  const i18n = wordsIn(options.locale ?? report.scan.options.locale, 'report');
   const { texts, format } = i18n;
   const site = URL.parse(report.scan.url)?.host ?? report.scan.url;
   const title = format(texts.titleOf, { site });
@@ -73,7 +73,7 @@ function picturesOf(report: Report, jpegs: ReadonlyMap<string, Uint8Array> = new
   );
 }
 
-function drawAbout(flow: Flow, report: Report, i18n: I18n, outline: PDFKit.PDFOutline): void {
+function drawAbout(flow: Flow, report: Report, i18n: ReportWords, outline: PDFKit.PDFOutline): void {
   const { pdf } = flow;
   const { texts, format } = i18n;
   const paragraphs = [

@@ -12,8 +12,7 @@ import { causeElements, causeTitle } from './cause.ts';
 import { severityIcon, verdictIcon } from './icons.ts';
 import { placeOf } from './links.ts';
 import { drawTable, type Cell } from './table.ts';
-import type { I18n } from './i18n.ts';
-import { THRESHOLD_TEXTS } from './texts/thresholds.ts';
+import type { ReportWords } from '../../../core/words/words.ts';
 
 /** A threshold that is set, in the report's language. */
 export interface ThresholdRow {
@@ -23,14 +22,14 @@ export interface ThresholdRow {
   met: boolean;
 }
 
-export function thresholdRows(report: Report, i18n: I18n): ThresholdRow[] {
-  const { locale, texts, format, number } = i18n;
+export function thresholdRows(report: Report, i18n: ReportWords): ThresholdRow[] {
+  const { texts, format, number } = i18n;
   const listed = (measured: Partial<Record<Impact, number>>): string => {
     const found = IMPACTS.filter((impact) => measured[impact] !== undefined);
     return found.length === 0 ? number(0) : found.map((impact) => `${texts.severities[impact]}: ${number(measured[impact]!)}`).join(', ');
   };
   return checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report)).map(({ name, allowed, measured, met }) => {
-    const threshold = THRESHOLD_TEXTS[locale][name];
+    const threshold = texts.thresholds[name];
     const values = { allowed: typeof allowed === 'number' ? allowed : texts.severities[allowed] };
     return {
       name: format(threshold.name, values),
@@ -42,7 +41,7 @@ export function thresholdRows(report: Report, i18n: I18n): ThresholdRow[] {
 }
 
 /** Draws a bar chart of the severities that is also a table. */
-export function drawSeverities(flow: Flow, parent: Element, report: Report, i18n: I18n): void {
+export function drawSeverities(flow: Flow, parent: Element, report: Report, i18n: ReportWords): void {
   const { texts, number } = i18n;
   const { doc } = flow.pdf;
   const causes = (impact: Impact): number => report.groups.filter((group) => group.impact === impact).length;
@@ -81,7 +80,7 @@ export function drawSeverities(flow: Flow, parent: Element, report: Report, i18n
   );
 }
 
-export function drawThresholds(flow: Flow, parent: Element, i18n: I18n, rows: readonly ThresholdRow[]): void {
+export function drawThresholds(flow: Flow, parent: Element, i18n: ReportWords, rows: readonly ThresholdRow[]): void {
   const { texts } = i18n;
   const { doc } = flow.pdf;
   drawTable(
@@ -117,7 +116,7 @@ export function drawLeadingCauses(
   parent: Element,
   report: Report,
   { causes }: LeadingCauses,
-  i18n: I18n,
+  i18n: ReportWords,
   shownInFull: number,
 ): void {
   const { texts, number, locale } = i18n;

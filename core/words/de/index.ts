@@ -1,0 +1,5 @@
+/** The catalogue of German. */
+export { mail } from './mail.ts';
+export { publicPages } from './public-pages.ts';
+export { report } from './report.ts';
+export { site } from './site.ts';
