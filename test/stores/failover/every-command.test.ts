@@ -4,11 +4,11 @@
  * it. Faults are those of MongoDB's `failCommand`, because a replica set takes seconds for each of its failovers.
  */
 import { expect } from 'chai';
-import { acceptance, removal } from './account-flows.ts';
+import { acceptance, removal, takeover } from './account-flows.ts';
 import { grant, settlement } from './credit-flows.ts';
 import { startFaultyServer, type FaultKind, type FaultyServer } from './faulty-server.ts';
 import { run, type FlowOf, type Run } from './flow.ts';
-import { issue, revoke } from './key-flows.ts';
+import { issue, issueIdempotently, revoke } from './key-flows.ts';
 import { mail } from './mail-flow.ts';
 import { submissionThenSweep, sweepThenSubmission } from './submission-flow.ts';
 
@@ -18,10 +18,12 @@ const FLOWS: Readonly<Record<string, FlowOf>> = {
   'a settlement': settlement,
   'a grant': grant,
   'a new key': issue,
+  'a new key with an Idempotency-Key': issueIdempotently,
   'a revoked key': revoke,
   'a mail': mail,
   'an accepted invitation': acceptance,
   'the removal of a member': removal,
+  'an account that goes to the owner of its address': takeover,
 };
 
 const WRITES = ['insert', 'update', 'findAndModify', 'delete'];
