@@ -155,13 +155,13 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['memberships', { viewer: 1 }, {}],
   // Sparse, because users who never signed in at an identity provider do not have the field.
   ['users', { identity: 1 }, { unique: true, sparse: true }],
+  // Sparse, because users without passkeys do not have the field.
+  ['users', { 'secondFactors.passkeys.id': 1 }, { unique: true, sparse: true }],
   ['invitations', { hash: 1 }, { unique: true }],
   ['invitations', { organisation: 1, createdAt: -1, _id: -1 }, {}],
   ['invitations', { email: 1, createdAt: -1, _id: -1 }, {}],
   ['invitations', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['oidcFlows', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
-  // Sparse, because accounts without passkeys do not have the field.
-  ['secondFactors', { 'passkeys.id': 1 }, { unique: true, sparse: true }],
   ['pendingSignIns', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['passkeyChallenges', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['passwordResets', { hash: 1 }, {}],

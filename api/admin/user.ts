@@ -142,7 +142,6 @@ export const USER: Record<string, Command> = {
       const user = await users.find(email);
       if (user === null) throw noUser(email);
       const removed = await secondFactors.reset(user.email);
-      await users.endSessions(user.email);
       if (removed)
         for (const id of await organisationsOf(context, user.email)) await record(context, id, 'user.reset-second-factor', user.email);
       const line = removed ? `${user.email} has no second factor any more.` : `${user.email} had no second factor.`;

@@ -24,7 +24,10 @@ export function createRecorder(deps: RecordDeps): Recorder {
   };
 }
 
-/** Records a change of an account in every organisation that it belongs to. A failure is only logged: the change was made. */
+/**
+ * Records a change of an account in every organisation that it belongs to, and mails its owner. An entry belongs to an
+ * organisation: without one there are the mail and a line of the log. A failure is only logged: the change was made.
+ */
 export async function recordForUser(
   { stores, logger }: { stores: Pick<ApiStores, 'organisations' | 'members'>; logger: Logger },
   request: FastifyRequest,
@@ -33,8 +36,12 @@ export async function recordForUser(
 ): Promise<void> {
   try {
     const { organisations, members } = stores;
-    for (const { organisation, confirmed } of await members.of(email))
-      if (confirmed) await recordEntry({ organisations, logger }, request, { ...entry, organisation: organisation.id, actor: email });
+    const confirmed = (await members.of(email)).filter((one) => one.confirmed);
+    for (const { organisation } of confirmed)
+      await recordEntry({ organisations, logger }, request, { ...entry, organisation: organisation.id, actor: email });
+    if (confirmed.length > 0) return;
+    logger.info({ request: request.id, actor: email, ...entry, network: auditNetwork(request.ip) }, 'account without an organisation');
+    await mailActor(request, { ...entry, actor: email });
   } catch (error) {
     logger.error({ request: request.id, actor: email, ...entry, err: error }, 'audit entry lost');
   }
@@ -54,7 +61,11 @@ export async function recordEntry(
     logger.error({ request: request.id, ...entry, err: error }, 'audit entry lost');
     return null;
   });
-  const event = NOTICE_OF_ACTION[entry.action];
-  if (event !== undefined && stored !== false) await request.server.trail.mails?.send(request, { event, to: entry.actor });
+  if (stored !== false) await mailActor(request, entry);
   return stored;
+}
+
+async function mailActor(request: FastifyRequest, { action, actor }: Pick<NewAuditEntry, 'action' | 'actor'>): Promise<void> {
+  const event = NOTICE_OF_ACTION[action];
+  if (event !== undefined) await request.server.trail.mails?.send(request, { event, to: actor });
 }

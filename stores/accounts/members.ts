@@ -6,7 +6,6 @@ import { deleteEach } from '../mongo-retry.ts';
 import { createInvitations, type Invitation } from './invitations.ts';
 import { createMemberships, type MembershipChange } from './memberships.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
-import { removeFactors } from './second-factors.ts';
 import { isConfirmed, toMember, UNVERIFIED, userIdOf, type Member, type User, type UserDocument } from './user-document.ts';
 
 /** One of the organisations that a user belongs to. */
@@ -189,7 +188,6 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
         const removed = await memberships.remove(id, _id, { lastOwner: may(id) });
         if (!removed.ok && removed.reason === 'last_owner') return { ok: false, reason: 'last_owner', organisations: [id] };
       }
-      await removeFactors(db, _id);
       await users.deleteOne({ _id, createdAt });
       // What was joined meanwhile.
       const late = [...(await memberships.organisationsOf(_id)).keys()];

@@ -1,11 +1,9 @@
 /** Requests for a new password: a link that works once, for one hour, and only while the password is the same. */
 import { randomUUID } from 'node:crypto';
 import type { Db, Filter, UpdateFilter } from 'mongodb';
-import { giveAccount } from './give-account.ts';
 import { newToken, replaceLink, tokenHash } from './one-time-links.ts';
 import { hashPassword } from './passwords.ts';
-import { hasFactors } from './second-factors.ts';
-import { ofGeneration, toUser, UNVERIFIED, type User, type UserDocument } from './user-document.ts';
+import { ofGeneration, toUser, UNVERIFIED, WITH_FACTORS, type User, type UserDocument } from './user-document.ts';
 
 const VALID_MS = 3_600_000;
 
@@ -79,15 +77,15 @@ export function createPasswordResets(db: Db, { now = () => new Date() }: { now?:
       const verifiedAt = now();
       const same = ofGeneration(email, generation);
       const mine = { password: hashed, generation: randomUUID() };
-      const verified = { $set: { ...mine, verifiedAt }, $unset: { networks: '' as const } };
-      const unverified = { ...same, ...UNVERIFIED };
+      // A secret that was not confirmed was shown in a session that ends.
+      const $unset = { networks: '', 'secondFactors.newTotp': '' } as const;
       const change = (account: Filter<UserDocument>, to: UpdateFilter<UserDocument>) =>
         users.findOneAndUpdate(account, to, { returnDocument: 'after' });
       // Nobody knows whose the factors of an address are that was never verified. To remove them would let the mailbox replace them.
-      const first = (await hasFactors(db, email))
-        ? await change(unverified, { $set: mine, $unset: { networks: '' } })
-        : await giveAccount(db, unverified, verified);
-      const changed = first ?? (await change(same, verified));
+      const unclear = { ...UNVERIFIED, ...WITH_FACTORS };
+      const changed =
+        (await change({ ...same, ...unclear }, { $set: mine, $unset })) ??
+        (await change({ ...same, $nor: [unclear] }, { $set: { ...mine, verifiedAt }, $unset }));
       // The new generation has ended the link already; a failure here changes nothing for the user.
       if (changed !== null) await resets.deleteOne({ _id: email, hash }).catch(() => undefined);
       return changed && toUser(changed);

@@ -32,10 +32,11 @@ export interface StoredPasskey extends Passkey {
   transports: string[];
 }
 
-/** `passkeys` is absent instead of empty, because the unique index treats two empty arrays as duplicates. */
+/**
+ * The factors in the document of a user. `passkeys` is absent instead of empty, because the unique index treats two empty arrays
+ * as duplicates.
+ */
 export interface FactorsDocument {
-  /** The e-mail address. */
-  _id: string;
   /** Rises with every change: the compare-and-set of all changes. */
   version: number;
   /** The account's name for authenticators, which must not be personal: random, in base64url. */

@@ -1,6 +1,7 @@
 /** Users as MongoDB holds them. */
 import type { Filter } from 'mongodb';
 import type { Role } from '../../core/accounts.ts';
+import type { FactorsDocument } from './second-factor-steps.ts';
 
 /** The account of a person. Which organisations it belongs to is in their memberships. */
 export interface User {
@@ -44,6 +45,8 @@ export type UserDocument = Pick<User, 'createdAt'> & {
   networks?: string[];
   /** The issuer and the subject of the linked account. */
   identity?: string;
+  /** In this document, so that one write gives the account to another person and removes them. */
+  secondFactors?: FactorsDocument;
   /** When the address was first verified. Absent in an account that was linked before the field existed. */
   verifiedAt?: Date;
   /** Organisations that were joined while the address was not verified. Once it is, each needs a confirmation. */
@@ -57,10 +60,18 @@ export type UserDocument = Pick<User, 'createdAt'> & {
 /** Matches accounts whose address is not verified. */
 export const UNVERIFIED = { verifiedAt: { $exists: false }, identity: { $exists: false } } as const satisfies Filter<UserDocument>;
 
-/** Matches a user with a password by the generation, which is '' for a user who is older than generations. */
+/** Matches accounts with a second factor. */
+export const WITH_FACTORS = {
+  $or: [{ 'secondFactors.passkeys': { $exists: true } }, { 'secondFactors.totp': { $exists: true } }],
+} satisfies Filter<UserDocument>;
+
+/** Matches a generation, which is '' for a user who is older than generations. */
+export const sameGeneration = (generation: string): string | { $exists: false } => (generation === '' ? { $exists: false } : generation);
+
+/** Matches a user with a password by the generation. */
 export const ofGeneration = (_id: string, generation: string): Filter<UserDocument> & { _id: string } => ({
   _id,
-  generation: generation === '' ? { $exists: false } : generation,
+  generation: sameGeneration(generation),
   password: { $exists: true },
 });
 

@@ -5,8 +5,6 @@ import { DEFAULT_ROLE, type Role } from '../../core/accounts.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { createMemberships } from './memberships.ts';
 import { hashPassword, matchesPassword, UNMATCHABLE } from './passwords.ts';
-import { removeFactors } from './second-factors.ts';
-import { giveAccount } from './give-account.ts';
 import {
   identityKey,
   isVerified,
@@ -82,6 +80,9 @@ export interface Users {
 /** Networks that are remembered per user. */
 const NETWORKS_MAX = 5;
 
+/** What goes in the write that gives an account to the person who proved to own its address: a passkey would still open it. */
+const OF_EARLIER_OWNER = { networks: '', secondFactors: '' } as const;
+
 /** User accounts in MongoDB. */
 export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Users {
   const users = db.collection<UserDocument>('users');
@@ -107,8 +108,6 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
     // The account may be joining an organisation at this moment. Its new owner must not become a member without a confirmation.
     const same = { _id, createdAt, ...UNVERIFIED, unconfirmed: unconfirmed ?? { $exists: false } };
     const kept = unconfirmed === undefined ? document : { ...document, unconfirmed };
-    // Also before: if the process dies after the replacement, the factors of the earlier account must not open the new one.
-    await removeFactors(db, _id);
     return (await users.replaceOne(same, kept)).matchedCount === 1;
   }
 
@@ -126,7 +125,6 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
         ...(identity !== undefined && { identity: identityKey(identity) }),
       };
       if (!(await insert(document))) return { ok: false, reason: 'already_exists', email: document._id };
-      await removeFactors(db, document._id);
       if (organisation !== undefined) await memberships.add(organisation, document._id, role);
       return { ok: true, user: toUser(document) };
     },
@@ -147,10 +145,9 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       // An account that was linked before `verifiedAt` existed may still have the password of someone else.
       const first = { _id, $or: [{ identity: { $exists: false } }, { identity: key, verifiedAt: { $exists: false } }] };
       try {
-        const linked = await giveAccount(db, first, {
-          $set: { identity: key, verifiedAt: now(), generation: randomUUID() },
-          $unset: { password: '', networks: '' },
-        });
+        const mine = { identity: key, verifiedAt: now(), generation: randomUUID() };
+        const change = { $set: mine, $unset: { password: '', ...OF_EARLIER_OWNER } } as const;
+        const linked = await users.findOneAndUpdate(first, change, { returnDocument: 'after' });
         if (linked !== null) return { ok: true, first: true, user: toUser(linked) };
       } catch (error) {
         // Another user has this identity.
@@ -165,8 +162,9 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
     async reclaim(email, { password, name }) {
       const mine = { password: await hashPassword(password), verifiedAt: now(), generation: randomUUID() };
       const change: UpdateFilter<UserDocument> =
-        name === null ? { $set: mine, $unset: { networks: '', name: '' } } : { $set: { ...mine, name }, $unset: { networks: '' } };
-      return asUser(await giveAccount(db, { _id: userIdOf(email), ...UNVERIFIED }, change));
+        name === null ? { $set: mine, $unset: { ...OF_EARLIER_OWNER, name: '' } } : { $set: { ...mine, name }, $unset: OF_EARLIER_OWNER };
+      const unverified = { _id: userIdOf(email), ...UNVERIFIED };
+      return asUser(await users.findOneAndUpdate(unverified, change, { returnDocument: 'after' }));
     },
 
     async verifyAddress(email, generation) {

@@ -5,6 +5,7 @@ import { issueKey } from '../support/issue-key.ts';
 import { run } from '../../api/admin/run.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
+import { accountOf } from '../support/account-of.ts';
 import { openDatabase, type TestDatabase } from '../stores/database.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 
@@ -262,7 +263,14 @@ describe('curbcut-admin', () => {
       const email = 'lost@people.example';
       await admin('user', 'add', email, '--organisation', 'lost');
       expect((await admin('user', 'reset-second-factor', email)).out).to.equal(`${email} had no second factor.\n`);
-      await stores.secondFactors.addPasskey(email, { id: 'x', name: 'x', rpId: 'x', publicKey: 'x', counter: 0, transports: [] });
+      await stores.secondFactors.addPasskey(await accountOf(database.db, email), {
+        id: 'x',
+        name: 'x',
+        rpId: 'x',
+        publicKey: 'x',
+        counter: 0,
+        transports: [],
+      });
       const { secret } = (await stores.sessions.start({ email, method: 'password', browser: '' }))!;
       expect((await admin('user', 'reset-second-factor', email)).out).to.equal(`${email} has no second factor any more.\n`);
       expect((await stores.secondFactors.find(email)).any).to.equal(false);

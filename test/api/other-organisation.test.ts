@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
 import { reportKeys } from '../../stores/reports.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
+import { accountOf } from '../support/account-of.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
 import { storeView } from '../web/scan-views.ts';
@@ -199,7 +200,7 @@ describe("another organisation's things", () => {
     await stores.organisations.record({ organisation: other.id, actor: their.email, action: 'user.invite', subject: SECRET });
     await stores.schedules.put(scheduleRow({ organisation: other.id, name: SECRET }), 'digest');
     const passkey = randomUUID();
-    await stores.secondFactors.addPasskey(their.email, {
+    await stores.secondFactors.addPasskey(await accountOf(context.db, their.email), {
       id: passkey,
       name: SECRET,
       rpId: SECRET,

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { issueKey } from '../support/issue-key.ts';
+import { accountOf } from '../support/account-of.ts';
 import { tokenIn } from './client.ts';
 import { startContext, type ApiContext } from './context.ts';
 import { PASSWORD, signedIn } from './people.ts';
@@ -83,7 +84,7 @@ describe('the scope of every route', () => {
     const reports = await context.storeReports(randomUUID());
     const { id: scan } = await context.scan(organisation, { phase: 'done', reports });
     const passkey = randomUUID();
-    await context.stores.secondFactors.addPasskey(email, {
+    await context.stores.secondFactors.addPasskey(await accountOf(context.db, email), {
       id: passkey,
       name: 'Theirs',
       rpId: 'curbcut.example',

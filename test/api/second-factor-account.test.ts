@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { totpCode, totpStep } from '../../core/totp.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
+import { accountOf } from '../support/account-of.ts';
 import { createClient, tokenIn } from './client.ts';
 import { startContext, type ApiContext } from './context.ts';
 import { PASSWORD, signedIn, type Person } from './people.ts';
@@ -102,7 +103,7 @@ describe('second factors of an account', () => {
     const other = await signedIn(context);
     expect((await addPasskey(other.client, authenticator)).status, 'of another account').to.equal(409);
     for (let count = 1; count < 20; count += 1)
-      await context.stores.secondFactors.addPasskey(who.email, {
+      await context.stores.secondFactors.addPasskey(await accountOf(context.db, who.email), {
         id: randomBytes(16).toString('base64url'),
         name: 'x',
         rpId: 'x',

@@ -1,6 +1,7 @@
 /** Second factors of accounts that belong to several organisations, and of those that get another owner. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { accountOf } from '../support/account-of.ts';
 import { createClient, tokenIn } from './client.ts';
 import { startContext, type ApiContext } from './context.ts';
 import { PASSWORD, signedIn, type Person } from './people.ts';
@@ -17,8 +18,8 @@ describe('second factors and organisations', () => {
   after(() => context?.close());
 
   const any = async (email: string) => (await context.stores.secondFactors.find(email)).any;
-  const addPasskey = (email: string) =>
-    context.stores.secondFactors.addPasskey(email, {
+  const addPasskey = async (email: string) =>
+    context.stores.secondFactors.addPasskey(await accountOf(context.db, email), {
       id: randomBytes(16).toString('base64url'),
       name: 'Laptop',
       rpId: 'curbcut.example',

@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { parseDocument } from 'htmlparser2';
 import { totpCode, totpStep } from '../../core/totp.ts';
+import { accountOf } from '../support/account-of.ts';
 import type { Authenticator, Claims } from '../support/authenticator.ts';
 import type { ApiContext } from './context.ts';
 import { tokenIn, type Client, type PageAnswer } from './client.ts';
@@ -14,12 +15,13 @@ export const SITE = { origin: 'https://curbcut.example', rpId: 'curbcut.example'
 
 /** Gives a person an authenticator app, of which no code was used yet. @returns its current code, and the recovery codes */
 export async function addApp({ stores, db }: ApiContext, email: string): Promise<{ code: (distance?: number) => string; codes: string[] }> {
-  await stores.secondFactors.beginTotp(email);
+  const account = await accountOf(db, email);
+  await stores.secondFactors.beginTotp(account);
   const secret = (await stores.secondFactors.waitingTotp(email))!;
   const code = (distance = 0) => totpCode(secret, totpStep(new Date()) + distance);
-  const added = await stores.secondFactors.confirmTotp(email, code());
+  const added = await stores.secondFactors.confirmTotp(account, code());
   if (!added.ok) throw new Error(added.reason);
-  await db.collection<{ _id: string }>('secondFactors').updateOne({ _id: email }, { $set: { 'totp.lastStep': 0 } });
+  await db.collection<{ _id: string }>('users').updateOne({ _id: email }, { $set: { 'secondFactors.totp.lastStep': 0 } });
   return { code, codes: added.codes! };
 }
 

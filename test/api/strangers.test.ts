@@ -7,6 +7,7 @@ import { startProvider, type TestProvider } from '../support/oidc-provider.ts';
 import { createClient, tokenIn } from './client.ts';
 import { startContext, type ApiContext, type MonitoredReplica } from './context.ts';
 import { addPerson, PASSWORD, signedIn } from './people.ts';
+import { ASK } from './second-factor.ts';
 import { BEHIND_PROXY, client, newEmail, PUBLIC_SCANS, tokenOf } from './public-context.ts';
 
 const SESSION = '__Host-curbcut_session';
@@ -83,6 +84,18 @@ describe('a stranger', () => {
         const policy = name.includes('status') ? 'public-status' : 'links';
         expect(await limited.scrape()).to.match(new RegExp(`curbcut_network_limited_total\\{policy="${policy}"\\} [1-9]`));
         expect((await stranger.get(pathOf(token()), from(`2001:db8:f${at}::1`))).status, 'another network').to.equal(404);
+      });
+
+    // ASVS 6.3.1
+    for (const [at, path] of [ASK, '/dashboard/sign-in/passkey'].entries())
+      it(`gets 429 without a look-up for ${path}, also with forms`, async () => {
+        const stranger = createClient(limited.url);
+        const here = from(`198.51.100.${at}`);
+        for (let count = 0; count < 2; count += 1) expect((await stranger.get(path, here)).status).to.not.equal(429);
+        limited.commands.length = 0;
+        expect((await stranger.get(path, here)).status).to.equal(429);
+        expect((await stranger.post(path, { way: 'totp' }, here)).status).to.equal(429);
+        expect(limited.commands).to.deep.equal([]);
       });
 
     it('does not keep a signed-in person of the same network from anything', async () => {

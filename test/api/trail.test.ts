@@ -1,10 +1,12 @@
 /** The trail of sign-ins and of uses of keys: what owners see, and what the person is mailed. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { createAuthenticator } from '../support/authenticator.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { createClient, type Client } from './client.ts';
 import { startContext, type ApiContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn, type Person } from './people.ts';
+import { addPasskey } from './second-factor.ts';
 
 const PATH = '/dashboard/settings/audit-log';
 const FIREFOX = { 'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
@@ -94,6 +96,18 @@ describe('the trail', () => {
     expect((await mailsTo(email)).map(({ data }) => data.event)).to.deep.equal(['password']);
     const [entry] = await entriesOf(organisation, 'user.password');
     expect(entry!.networks).to.have.lengthOf(1);
+  });
+
+  // ASVS 6.3.7
+  it('mails the owner of an account without an organisation, and logs the change instead of an entry', async () => {
+    const who = await signedIn(context, { role: 'member' });
+    await context.stores.members.remove(who.organisation, who.email);
+    await who.client.signIn(who.email, PASSWORD);
+    expect((await addPasskey(who.client, createAuthenticator())).status).to.equal(201);
+    expect((await mailsTo(who.email)).map(({ data }) => data.event)).to.deep.equal(['factors']);
+    expect(await entriesOf(who.organisation, 'user.factor-add')).to.deep.equal([]);
+    const [line] = context.log.filter(({ message }) => message === 'account without an organisation');
+    expect(line?.fields).to.deep.include({ actor: who.email, action: 'user.factor-add', subject: 'passkey: Laptop' });
   });
 
   it('sends no mail if mail is not configured, and lets people in', async () => {

@@ -1,14 +1,17 @@
 /** Second factors of accounts, sign-ins that wait for one, and challenges for passkeys: what happens at the same time, and what ends. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import type { Db } from 'mongodb';
 import { totpCode, totpStep } from '../../core/totp.ts';
 import { createPasskeyChallenges } from '../../stores/accounts/passkey-challenges.ts';
+import { createPasswordResets } from '../../stores/accounts/password-resets.ts';
 import { createPendingSignIns, PENDING_ATTEMPTS } from '../../stores/accounts/pending-sign-ins.ts';
 import { RECOVERY_CODES } from '../../stores/accounts/recovery-codes.ts';
 import { PASSKEYS_MAX } from '../../stores/accounts/second-factor-steps.ts';
 import { createSecondFactors } from '../../stores/accounts/second-factors.ts';
 import { createMembers } from '../../stores/accounts/members.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
+import { accountOf } from '../support/account-of.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 
 /** In the future, because the database removes what has expired by its own clock. */
@@ -34,29 +37,39 @@ describe('second factors', () => {
     counter,
     transports: ['internal'],
   });
-  const stored = () => database.db.collection('secondFactors').find().toArray();
+  const stored = () => database.db.collection('users').find().toArray();
+
+  /** Adds an account that is older than generations. @returns its address */
+  async function person(): Promise<string> {
+    const email = address();
+    await database.db.collection<{ _id: string }>('users').insertOne({ _id: email, createdAt: now() } as never);
+    return email;
+  }
+  const of = (email: string) => ({ email, generation: '' });
 
   /** An account with a confirmed secret. @returns its codes, by distance from the current step */
   async function withTotp(email: string) {
-    await factors().beginTotp(email);
+    const account = await accountOf(database.db, email);
+    await factors().beginTotp(account);
     const secret = (await factors().waitingTotp(email))!;
     const code = (distance = 0) => totpCode(secret, totpStep(now()) + distance);
-    const added = await factors().confirmTotp(email, code());
+    const added = await factors().confirmTotp(account, code());
     if (!added.ok) throw new Error(added.reason);
     return { code, secret, codes: added.codes! };
   }
 
   describe('passkeys', () => {
     it('are several, with names, and belong to one account', async () => {
-      const [ann, bob] = [address(), address()];
+      const [ann, bob] = [await person(), await person()];
       const [one, two] = [passkey(), passkey()];
-      expect(await factors().addPasskey(ann, one))
+      expect(await factors().addPasskey(of(ann), one))
         .to.have.property('codes')
         .with.lengthOf(RECOVERY_CODES);
-      expect(await factors().addPasskey(ann, { ...two, name: 'Key' })).to.deep.equal({ ok: true, codes: null });
-      for (const email of [ann, bob]) expect(await factors().addPasskey(email, one)).to.deep.equal({ ok: false, reason: 'already_added' });
-      expect(await factors().renamePasskey(ann, two.id, 'Blue key')).to.deep.equal({ ok: true });
-      expect(await factors().renamePasskey(bob, two.id, 'Mine')).to.deep.equal({ ok: false, reason: 'not_found' });
+      expect(await factors().addPasskey(of(ann), { ...two, name: 'Key' })).to.deep.equal({ ok: true, codes: null });
+      for (const email of [ann, bob])
+        expect(await factors().addPasskey(of(email), one)).to.deep.equal({ ok: false, reason: 'already_added' });
+      expect(await factors().renamePasskey(of(ann), two.id, 'Blue key')).to.deep.equal({ ok: true });
+      expect(await factors().renamePasskey(of(bob), two.id, 'Mine')).to.deep.equal({ ok: false, reason: 'not_found' });
       expect((await factors().find(ann)).passkeys.map(({ name }) => name)).to.deep.equal(['Laptop', 'Blue key']);
       const found = await factors().findByPasskey(two.id);
       expect([found?.email, found?.handle]).to.deep.equal([ann, await factors().handleOf(ann)]);
@@ -65,7 +78,7 @@ describe('second factors', () => {
     });
 
     it('of an account have one random name for authenticators, also if several requests ask for it first', async () => {
-      const email = address();
+      const email = await person();
       const [one, two] = replicas();
       const handles = await Promise.all([one, two, one, two].map((replica) => replica.handleOf(email)));
       expect(new Set(handles)).to.have.property('size', 1);
@@ -74,23 +87,23 @@ describe('second factors', () => {
     });
 
     it('are all kept if they are added at the same time, and bring one set of recovery codes', async () => {
-      const email = address();
+      const email = await person();
       const [one, two] = replicas();
-      const added = await Promise.all([one, two, one, two].map((replica) => replica.addPasskey(email, passkey())));
+      const added = await Promise.all([one, two, one, two].map((replica) => replica.addPasskey(of(email), passkey())));
       expect(added.filter((each) => each.ok && each.codes !== null)).to.have.lengthOf(1);
       expect((await one.find(email)).passkeys).to.have.lengthOf(4);
     });
 
     it(`are at most ${PASSKEYS_MAX}`, async () => {
-      const email = address();
-      for (let count = 0; count < PASSKEYS_MAX; count += 1) await factors().addPasskey(email, passkey());
-      expect(await factors().addPasskey(email, passkey())).to.deep.equal({ ok: false, reason: 'too_many' });
+      const email = await person();
+      for (let count = 0; count < PASSKEYS_MAX; count += 1) await factors().addPasskey(of(email), passkey());
+      expect(await factors().addPasskey(of(email), passkey())).to.deep.equal({ ok: false, reason: 'too_many' });
     });
 
     it('are refused if their counter does not rise: the passkey was copied', async () => {
-      const email = address();
+      const email = await person();
       const { id } = passkey();
-      await factors().addPasskey(email, passkey(id, 5));
+      await factors().addPasskey(of(email), passkey(id, 5));
       const use = (counter: number) => factors().usePasskey(email, id, counter);
       expect(await use(6)).to.deep.equal({ ok: true });
       for (const counter of [0, 5, 6]) expect(await use(counter)).to.deep.equal({ ok: false, reason: 'copied' });
@@ -101,9 +114,9 @@ describe('second factors', () => {
     });
 
     it('without a counter can be used any number of times', async () => {
-      const email = address();
+      const email = await person();
       const { id } = passkey();
-      await factors().addPasskey(email, passkey(id));
+      await factors().addPasskey(of(email), passkey(id));
       for (let count = 0; count < 3; count += 1) expect(await factors().usePasskey(email, id, 0)).to.deep.equal({ ok: true });
       expect(await factors().usePasskey(email, randomUUID(), 0)).to.deep.equal({ ok: false, reason: 'not_found' });
     });
@@ -111,23 +124,23 @@ describe('second factors', () => {
 
   describe('an authenticator app', () => {
     it('counts once a code was entered, within an hour', async () => {
-      const email = address();
-      expect(await factors().confirmTotp(email, '123456')).to.deep.equal({ ok: false, reason: 'not_found' });
-      await factors().beginTotp(email);
+      const email = await person();
+      expect(await factors().confirmTotp(of(email), '123456')).to.deep.equal({ ok: false, reason: 'not_found' });
+      await factors().beginTotp(of(email));
       const secret = (await factors().waitingTotp(email))!;
       expect(secret).to.have.lengthOf(20);
       expect((await factors().find(email)).any).to.equal(false);
-      expect(await factors().confirmTotp(email, totpCode(secret, totpStep(now()) + 5))).to.deep.equal({ ok: false, reason: 'wrong' });
+      expect(await factors().confirmTotp(of(email), totpCode(secret, totpStep(now()) + 5))).to.deep.equal({ ok: false, reason: 'wrong' });
       expect(await factors().useTotp(email, totpCode(secret, totpStep(now())))).to.deep.equal({ ok: false, reason: 'not_found' });
       at += 3_600_000;
       expect(await factors().waitingTotp(email)).to.equal(null);
-      expect(await factors().confirmTotp(email, totpCode(secret, totpStep(now())))).to.deep.equal({ ok: false, reason: 'not_found' });
+      expect(await factors().confirmTotp(of(email), totpCode(secret, totpStep(now())))).to.deep.equal({ ok: false, reason: 'not_found' });
       await withTotp(email);
       expect((await factors().find(email)).any).to.equal(true);
     });
 
     it('accepts each time step once, the first code included (ASVS 6.5.1)', async () => {
-      const email = address();
+      const email = await person();
       const { code } = await withTotp(email);
       expect(await factors().useTotp(email, code())).to.deep.equal({ ok: false, reason: 'used' });
       expect(await factors().useTotp(email, code(-1))).to.deep.equal({ ok: false, reason: 'used' });
@@ -137,7 +150,7 @@ describe('second factors', () => {
     });
 
     it('accepts one of several simultaneous uses of a code (ASVS 6.5.1)', async () => {
-      const email = address();
+      const email = await person();
       const { code } = await withTotp(email);
       const [one, two] = replicas();
       for (let round = 0; round < 5; round += 1) {
@@ -149,14 +162,14 @@ describe('second factors', () => {
     });
 
     it('can be replaced; the old one counts until the new one is confirmed', async () => {
-      const email = address();
+      const email = await person();
       const old = await withTotp(email);
-      await factors().beginTotp(email);
+      await factors().beginTotp(of(email));
       at += 2 * STEP_MS;
       expect(await factors().useTotp(email, old.code())).to.deep.equal({ ok: true });
       const secret = (await factors().waitingTotp(email))!;
       const code = (distance: number) => totpCode(secret, totpStep(now()) + distance);
-      expect(await factors().confirmTotp(email, code(0))).to.deep.equal({ ok: true, codes: null });
+      expect(await factors().confirmTotp(of(email), code(0))).to.deep.equal({ ok: true, codes: null });
       at += 2 * STEP_MS;
       expect(await factors().useTotp(email, old.code())).to.deep.equal({ ok: false, reason: 'wrong' });
       expect(await factors().useTotp(email, code(0))).to.deep.equal({ ok: true });
@@ -165,7 +178,7 @@ describe('second factors', () => {
 
   describe('recovery codes', () => {
     it('are ten, of 120 random bits, and are not stored (ASVS 6.5.2, 6.5.3)', async () => {
-      const { codes } = await withTotp(address());
+      const { codes } = await withTotp(await person());
       expect(new Set(codes)).to.have.property('size', RECOVERY_CODES);
       for (const code of codes) expect(code).to.match(/^(?:[0-9a-hjkmnp-tv-z]{6}-){3}[0-9a-hjkmnp-tv-z]{6}$/);
       const text = JSON.stringify(await stored());
@@ -173,7 +186,7 @@ describe('second factors', () => {
     });
 
     it('work once, however they are typed (ASVS 6.5.1)', async () => {
-      const email = address();
+      const email = await person();
       const { codes } = await withTotp(email);
       const typed = codes[0]!.toUpperCase().replaceAll('-', ' ').replaceAll('0', 'O').replaceAll('1', 'l');
       expect(await factors().useRecovery(email, typed)).to.deep.equal({ ok: true });
@@ -183,14 +196,14 @@ describe('second factors', () => {
     });
 
     it('of one account do not work for another', async () => {
-      const { codes } = await withTotp(address());
-      const other = address();
+      const { codes } = await withTotp(await person());
+      const other = await person();
       await withTotp(other);
       expect(await factors().useRecovery(other, codes[0]!)).to.deep.equal({ ok: false, reason: 'wrong' });
     });
 
     it('are used by one of several simultaneous requests, and different ones do not disturb each other (ASVS 6.5.1)', async () => {
-      const email = address();
+      const email = await person();
       const { codes } = await withTotp(email);
       const [one, two] = replicas();
       const same = await Promise.all([one, two, one, two].map((replica) => replica.useRecovery(email, codes[0]!)));
@@ -201,10 +214,10 @@ describe('second factors', () => {
     });
 
     it('are replaced all at once', async () => {
-      const email = address();
-      expect(await factors().replaceRecovery(email)).to.deep.equal({ ok: false, reason: 'not_found' });
+      const email = await person();
+      expect(await factors().replaceRecovery(of(email))).to.deep.equal({ ok: false, reason: 'not_found' });
       const { codes } = await withTotp(email);
-      const replaced = await factors().replaceRecovery(email);
+      const replaced = await factors().replaceRecovery(of(email));
       if (!replaced.ok) throw new Error(replaced.reason);
       expect(replaced.codes).to.have.lengthOf(RECOVERY_CODES);
       expect(await factors().useRecovery(email, codes[0]!)).to.deep.equal({ ok: false, reason: 'wrong' });
@@ -214,31 +227,31 @@ describe('second factors', () => {
 
   describe('the removal of a factor', () => {
     it('takes the recovery codes along with the last one', async () => {
-      const email = address();
+      const email = await person();
       const { codes } = await withTotp(email);
       const { id } = passkey();
-      await factors().addPasskey(email, passkey(id));
-      expect(await factors().removeTotp(email, { keepOne: true })).to.deep.equal({ ok: true });
-      expect(await factors().removeTotp(email, { keepOne: true })).to.deep.equal({ ok: false, reason: 'not_found' });
+      await factors().addPasskey(of(email), passkey(id));
+      expect(await factors().removeTotp(of(email), { keepOne: true })).to.deep.equal({ ok: true });
+      expect(await factors().removeTotp(of(email), { keepOne: true })).to.deep.equal({ ok: false, reason: 'not_found' });
       expect((await factors().find(email)).recovery?.left).to.equal(RECOVERY_CODES);
-      expect(await factors().removePasskey(email, id, { keepOne: true })).to.deep.equal({ ok: false, reason: 'last_factor' });
-      expect(await factors().removePasskey(email, randomUUID(), { keepOne: false })).to.deep.equal({ ok: false, reason: 'not_found' });
-      expect(await factors().removePasskey(email, id, { keepOne: false })).to.deep.equal({ ok: true });
+      expect(await factors().removePasskey(of(email), id, { keepOne: true })).to.deep.equal({ ok: false, reason: 'last_factor' });
+      expect(await factors().removePasskey(of(email), randomUUID(), { keepOne: false })).to.deep.equal({ ok: false, reason: 'not_found' });
+      expect(await factors().removePasskey(of(email), id, { keepOne: false })).to.deep.equal({ ok: true });
       expect(await factors().find(email)).to.deep.equal({ any: false, passkeys: [], totp: null, recovery: null });
       expect(await factors().useRecovery(email, codes[0]!)).to.deep.equal({ ok: false, reason: 'wrong' });
       expect(await factors().findByPasskey(id)).to.equal(null);
-      expect((await factors().addPasskey(email, passkey(id))).ok, 'again').to.equal(true);
+      expect((await factors().addPasskey(of(email), passkey(id))).ok, 'again').to.equal(true);
     });
 
     it('keeps one if two are removed at the same time and one must stay', async () => {
       const [one, two] = replicas();
       for (let round = 0; round < 5; round += 1) {
-        const email = address();
+        const email = await person();
         const keys = [passkey(), passkey()] as const;
-        for (const key of keys) await one.addPasskey(email, key);
+        for (const key of keys) await one.addPasskey(of(email), key);
         const outcomes = await Promise.all([
-          one.removePasskey(email, keys[0].id, { keepOne: true }),
-          two.removePasskey(email, keys[1].id, { keepOne: true }),
+          one.removePasskey(of(email), keys[0].id, { keepOne: true }),
+          two.removePasskey(of(email), keys[1].id, { keepOne: true }),
         ]);
         expect(outcomes.filter(({ ok }) => ok)).to.have.lengthOf(1);
         expect((await one.find(email)).passkeys).to.have.lengthOf(1);
@@ -246,7 +259,7 @@ describe('second factors', () => {
     });
 
     it('can be that of everything', async () => {
-      const email = address();
+      const email = await person();
       expect(await factors().reset(email)).to.equal(false);
       await withTotp(email);
       const handle = await factors().handleOf(email);
@@ -258,18 +271,65 @@ describe('second factors', () => {
 
   it('end with the account: who gets the address later has none', async () => {
     const users = createUsers(database.db);
-    const email = address();
-    for (const interrupted of [false, true]) {
-      await users.add({ email, organisation: 'acme', password: null });
-      await withTotp(email);
-      await createMembers(database.db).deleteAccount(email, { lastOwner: true });
-      if (!interrupted) expect((await factors().find(email)).any).to.equal(false);
-      // As if the removal had been interrupted.
-      else await withTotp(email);
-    }
+    const email = await person();
+    await users.add({ email, organisation: 'acme', password: null });
+    await withTotp(email);
+    await createMembers(database.db).deleteAccount(email, { lastOwner: true });
+    expect((await factors().find(email)).any).to.equal(false);
     await users.add({ email, organisation: 'acme', password: null });
     expect((await factors().find(email)).any).to.equal(false);
     expect((await users.add({ email, organisation: 'acme', password: null })).ok, 'again').to.equal(false);
+  });
+
+  describe('that a request adds while the account goes to another person', () => {
+    const code = (secret: Uint8Array) => totpCode(secret, totpStep(now()));
+    const identity = (email: string) => ({ issuer: 'https://idp.example', subject: email });
+    const reset = async (email: string) => {
+      const resets = createPasswordResets(database.db, { now });
+      return resets.use((await resets.create(email))!.token, 'a password of the owner');
+    };
+    const TAKEOVERS: Readonly<Record<string, (email: string) => Promise<unknown>>> = {
+      'by a mailed invitation': (email) => createUsers(database.db).reclaim(email, { password: 'a password of the owner', name: null }),
+      'by the first sign-in at the identity provider': (email) => createUsers(database.db).link(email, identity(email)),
+      'by a new account for the address': (email) => createUsers(database.db).add({ email, password: null, verified: true }),
+      'by a new password from a mailed link': reset,
+      'by a reset of the administrator': (email) => factors().reset(email),
+    };
+
+    /** Factors in which the account changes hands between the read and the write of a change. */
+    function racing(takeOver: () => Promise<unknown>) {
+      const users = new Proxy(database.db.collection('users'), {
+        get(target, property) {
+          const value: unknown = Reflect.get(target, property);
+          if (typeof value !== 'function') return value;
+          return async (...parameters: unknown[]) => {
+            if (property === 'updateOne') await takeOver();
+            return value.apply(target, parameters) as unknown;
+          };
+        },
+      });
+      return createSecondFactors({ collection: () => users } as unknown as Db, { now });
+    }
+
+    // ASVS 7.4.3: what a session started does not outlive the end of all sessions.
+    for (const [name, takeOver] of Object.entries(TAKEOVERS))
+      it(`are refused: ${name}`, async () => {
+        for (const when of ['before', 'during']) {
+          const email = address();
+          await createUsers(database.db).add({ email, password: 'a password of a thief' });
+          const account = await accountOf(database.db, email);
+          await factors().beginTotp(account);
+          const secret = (await factors().waitingTotp(email))!;
+          let taken: Promise<unknown> | undefined;
+          const once = () => (taken ??= takeOver(email));
+          if (when === 'before') await once();
+          const added = [await racing(once).confirmTotp(account, code(secret)), await racing(once).addPasskey(account, passkey())];
+          expect(added, when).to.deep.equal(Array(2).fill({ ok: false, reason: 'not_found' }));
+          expect(await factors().replaceRecovery(account), when).to.deep.equal({ ok: false, reason: 'not_found' });
+          expect(await factors().find(email), when).to.deep.equal({ any: false, passkeys: [], totp: null, recovery: null });
+          expect(await factors().waitingTotp(email), when).to.equal(null);
+        }
+      });
   });
 
   it('stay if the address is only tried to be added again', async () => {

@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import { totpCode, totpStep } from '../../core/totp.ts';
+import { accountOf } from '../support/account-of.ts';
 import { addPerson, PASSWORD } from '../api/people.ts';
 import { ageSessions, FACTORS } from '../api/second-factor.ts';
 import { expectAccessible } from './accessible.ts';
@@ -86,7 +87,7 @@ describe('pages of second factors', () => {
     throw new Error(`the keyboard does not reach ${label}`);
   }
   const confirmed = async (email: string) =>
-    web.db.collection<{ _id: string }>('secondFactors').updateOne({ _id: email }, { $set: { 'totp.lastStep': 0 } });
+    web.db.collection<{ _id: string }>('users').updateOne({ _id: email }, { $set: { 'secondFactors.totp.lastStep': 0 } });
 
   it('add a passkey, sign in with it after the password and alone, rename and remove it', async () => {
     const { email } = await account();
@@ -197,10 +198,10 @@ describe('pages of second factors', () => {
 
   it('sign in with a code by the keyboard only, and confirm before a change', async () => {
     const { email } = await account();
-    await web.stores.secondFactors.beginTotp(email);
+    await web.stores.secondFactors.beginTotp(await accountOf(web.db, email));
     const secret = (await web.stores.secondFactors.waitingTotp(email))!;
     const code = () => totpCode(secret, totpStep(new Date()));
-    await web.stores.secondFactors.confirmTotp(email, code());
+    await web.stores.secondFactors.confirmTotp(await accountOf(web.db, email), code());
     await confirmed(email);
     const page = await (await web.visitor()).newPage();
     await page.goto('/dashboard/sign-in');

@@ -1,7 +1,7 @@
 /** A person's second factors: passkeys, an authenticator app, recovery codes. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { PASSKEY_NAME_MAX, PASSKEYS_MAX, type SecondFactor } from '../../../stores/accounts/second-factor-steps.ts';
-import type { AddedFactor, Factors } from '../../../stores/accounts/second-factors.ts';
+import type { Factors } from '../../../stores/accounts/second-factors.ts';
 import { lacksFactor } from '../../../stores/accounts/sessions.ts';
 import { ApiError } from '../../errors.ts';
 import { ownStoresOf } from '../../scoped-stores.ts';
@@ -44,6 +44,7 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
   const { stores, passkeys, local, clock, logger } = deps;
   const { secondFactors } = stores;
   const emailOf = (request: FastifyRequest): string => request.viewer!.email;
+  const accountOf = (request: FastifyRequest) => signedInOf(request).user;
   const subjectOf = (request: FastifyRequest): string => `new-passkey:${signedInOf(request).session.id}`;
   const record = (request: FastifyRequest, action: string, subject: string | null): Promise<void> =>
     recordForUser({ stores, logger }, request, emailOf(request), { action, subject });
@@ -120,9 +121,11 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
     const passkey = await passkeys.readCreation(form.exact(CREDENTIAL), subjectOf(request));
     if (passkey === null)
       return refuse({ field: null, text: 'The passkey was not accepted, or the page was open for too long. Try again.' });
-    const outcome: AddedFactor<keyof typeof ADD_ERRORS> = await secondFactors.addPasskey(emailOf(request), { ...passkey, name });
-    if (!outcome.ok) return refuse({ field: null, text: ADD_ERRORS[outcome.reason] }, 409);
-    return added(request, reply, 'passkey', `passkey: ${name}`, outcome);
+    const outcome = await secondFactors.addPasskey(accountOf(request), { ...passkey, name });
+    if (outcome.ok) return added(request, reply, 'passkey', `passkey: ${name}`, outcome);
+    // The session has ended.
+    if (outcome.reason === 'not_found') return reply.redirect(FACTORS_PATH, 303);
+    return refuse({ field: null, text: ADD_ERRORS[outcome.reason] }, 409);
   });
 
   type ById = { Params: { id: string } };
@@ -141,7 +144,7 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
     const name = formOf(request.body).text(NAME);
     const wrong = nameError(name);
     if (wrong !== null) return showPasskey(request, reply, [wrong], name, 422);
-    if (!(await secondFactors.renamePasskey(emailOf(request), request.params.id, name)).ok) throw new ApiError('not_found');
+    if (!(await secondFactors.renamePasskey(accountOf(request), request.params.id, name)).ok) throw new ApiError('not_found');
     await record(request, 'user.factor-rename', `passkey: ${name}`);
     return reply.redirect(`${FACTORS_PATH}?done=renamed`, 303);
   });
@@ -150,7 +153,7 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
   scope.post<ById>(`${FACTORS_PATH}/passkeys/:id/remove`, changing(pageOfPasskey), async (request, reply) => {
     const { id } = request.params;
     const name = (await secondFactors.find(emailOf(request))).passkeys.find((one) => one.id === id)?.name ?? '';
-    const removed = await secondFactors.removePasskey(emailOf(request), id, { keepOne: await keepOne(request) });
+    const removed = await secondFactors.removePasskey(accountOf(request), id, { keepOne: await keepOne(request) });
     if (!removed.ok && removed.reason === 'last_factor')
       return showPasskey(request as FastifyRequest<ById>, reply, [{ field: null, text: KEEP_ONE }], undefined, 409);
     if (!removed.ok) throw new ApiError('not_found');
@@ -159,7 +162,7 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
   });
 
   scope.post(`${APP_PATH}/begin`, changingThen(FACTORS_PATH), async (request, reply) => {
-    await secondFactors.beginTotp(emailOf(request));
+    await secondFactors.beginTotp(accountOf(request));
     return reply.redirect(APP_PATH, 303);
   });
 
@@ -173,9 +176,9 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
   scope.post(APP_PATH, changing(), async (request, reply) => {
     const typed = formOf(request.body).text(CODE);
     if (typed === '') return showApp(request, reply, [{ field: CODE, text: 'Enter the code that your app shows.' }], 422);
-    const outcome = await secondFactors.confirmTotp(emailOf(request), typed);
+    const outcome = await secondFactors.confirmTotp(accountOf(request), typed);
     if (outcome.ok) return added(request, reply, 'totp', 'authenticator app', outcome);
-    // It was confirmed by another request, or it is too old.
+    // It was confirmed by another request, it is too old, or the session has ended.
     if (outcome.reason === 'not_found') return reply.redirect(FACTORS_PATH, 303);
     return showApp(request, reply, [{ field: CODE, text: CODE_ERRORS[outcome.reason] }], 422);
   });
@@ -186,14 +189,14 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
   });
 
   scope.post(`${APP_PATH}/removal`, changing(), async (request, reply) => {
-    const removed = await secondFactors.removeTotp(emailOf(request), { keepOne: await keepOne(request) });
+    const removed = await secondFactors.removeTotp(accountOf(request), { keepOne: await keepOne(request) });
     if (!removed.ok && removed.reason === 'last_factor') return overview(request, reply, [{ field: null, text: KEEP_ONE }], 409);
     if (removed.ok) await record(request, 'user.factor-remove', 'authenticator app');
     return reply.redirect(`${FACTORS_PATH}?done=removed`, 303);
   });
 
   scope.post(CODES_PATH, changingThen(FACTORS_PATH), async (request, reply) => {
-    const replaced = await secondFactors.replaceRecovery(emailOf(request));
+    const replaced = await secondFactors.replaceRecovery(accountOf(request));
     if (!replaced.ok) return reply.redirect(FACTORS_PATH, 303);
     await record(request, 'user.recovery-codes', null);
     return reply.page(codesPage({ request, codes: replaced.codes, added: null }), { status: 201 });

@@ -1,7 +1,8 @@
-/** Flows of accounts: a person accepts an invitation, and an owner removes a member. */
+/** Flows of accounts: a person accepts an invitation, an owner removes a member, and an account goes to the owner of its address. */
 import type { Db } from 'mongodb';
 import { apiStores, addOrganisation, isUnavailable } from './key-flows.ts';
 import { openStores } from '../../../stores/stores.ts';
+import { accountOf } from '../../support/account-of.ts';
 import type { FlowOf } from './flow.ts';
 
 const [OWNER, PERSON, FRIEND] = ['owner@people.example', 'person@people.example', 'friend@people.example'];
@@ -66,4 +67,28 @@ export const removal: FlowOf = (db, healthy) => ({
   },
   isOutage: isUnavailable,
   end: () => endOf(healthy),
+});
+
+/** The first sign-in at the identity provider gives an account whose address is not verified to the owner of the address. */
+export const takeover: FlowOf = (db, healthy) => ({
+  async prepare() {
+    const { users, sessions, secondFactors } = openStores(healthy);
+    await users.add({ email: PERSON, password: null });
+    const passkey = { id: 'id', name: 'of someone else', rpId: 'curbcut.example', publicKey: 'a2V5', counter: 0, transports: [] };
+    await secondFactors.addPasskey(await accountOf(healthy, PERSON), passkey);
+    await sessions.start({ email: PERSON, method: 'password', browser: 'test' });
+  },
+  async attempt() {
+    const linked = await apiStores(db).users.link(PERSON, { issuer: 'https://idp.example', subject: 'person' });
+    if (!linked.ok) throw new Error(linked.reason);
+  },
+  isOutage: isUnavailable,
+  async end() {
+    const { users, sessions, secondFactors } = openStores(healthy);
+    return {
+      verified: (await users.find(PERSON))?.verified,
+      sessions: await sessions.list(PERSON),
+      factors: await secondFactors.find(PERSON),
+    };
+  },
 });

@@ -6,11 +6,11 @@
  */
 import { expect } from 'chai';
 import { someOf } from '../../support/nightly.ts';
-import { acceptance, removal } from './account-flows.ts';
+import { acceptance, removal, takeover } from './account-flows.ts';
 import { grant, settlement } from './credit-flows.ts';
 import { startFaultyServer, type FaultKind, type FaultyServer } from './faulty-server.ts';
 import { run, type FlowOf, type Run } from './flow.ts';
-import { issue, revoke } from './key-flows.ts';
+import { issue, issueIdempotently, revoke } from './key-flows.ts';
 import { mail } from './mail-flow.ts';
 import { submissionThenSweep, sweepThenSubmission } from './submission-flow.ts';
 
@@ -20,10 +20,12 @@ const FLOWS: Readonly<Record<string, FlowOf>> = {
   'a settlement': settlement,
   'a grant': grant,
   'a new key': issue,
+  'a new key with an Idempotency-Key': issueIdempotently,
   'a revoked key': revoke,
   'a mail': mail,
   'an accepted invitation': acceptance,
   'the removal of a member': removal,
+  'an account that goes to the owner of its address': takeover,
 };
 
 /** Of each flow and fault, a commit tries so many positions. */
