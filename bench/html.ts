@@ -1,7 +1,5 @@
 /** Measures the server time of every HTML page with many scans stored, beside a static route in the same run. */
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +14,7 @@ import { connectMongo } from '../stores/mongo.ts';
 import { openStores } from '../stores/stores.ts';
 import { readStart } from './installation.ts';
 import { measurePage, type PageLoad } from './page-load.ts';
+import { startPeer } from './peer.ts';
 import { signIn } from '../test/support/sign-in.ts';
 
 export interface MeasuredPage extends PageLoad {
@@ -158,12 +157,4 @@ async function copyScans(db: Parameters<typeof openStores>[0], id: string, count
         return { ...original, _id: randomUUID(), createdAt: at, updatedAt: at, finishedAt: at, ...(site !== undefined && { site }) };
       }),
     );
-}
-
-/** Starts the static route in a process of its own. @returns its address */
-async function startPeer(closers: (() => Promise<unknown>)[]): Promise<string> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'static-route.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
-  closers.push(async () => void child.kill());
-  const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  return `http://127.0.0.1:${Number(line.toString())}`;
 }

@@ -290,9 +290,11 @@ async function strangers(): Promise<void> {
     console.log(`| ${name} | ${p50.toFixed(1)} ms | ${p95.toFixed(1)} ms |`);
   console.log('| | p50 | p95 |\n|---|---|---|');
   row('at rest', cost.rest);
+  row('while another server is attacked', cost.control);
   row('under attack', cost.attacked);
+  const ratio = ({ p95 }: { p95: number }): string => (cost.attacked.p95 / p95).toFixed(2);
   console.log(
-    `\np95 under attack ÷ at rest: ${(cost.attacked.p95 / cost.rest.p95).toFixed(2)}; answers to strangers: ${JSON.stringify(cost.strangers)}`,
+    `\np95 under attack ÷ at rest: ${ratio(cost.rest)}, ÷ while another server is attacked: ${ratio(cost.control)}; answers to strangers: ${JSON.stringify(cost.strangers)}`,
   );
   results.strangers = cost;
 }

@@ -1,4 +1,7 @@
-/** Measures polls with a key at rest and while strangers from 10,000 networks attack, in alternating rounds. */
+/**
+ * Measures polls with a key, in alternating rounds: at rest, while strangers from 10,000 networks attack, and while the same attack
+ * goes to a server that does nothing. The last shows what the attacking process alone costs a machine that it shares.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -6,11 +9,19 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PER_ORGANISATION, quantile, startInstallation } from './installation.ts';
+import { startPeer } from './peer.ts';
+
+interface Times {
+  p50: number;
+  p95: number;
+}
 
 export interface StrangersCost {
   polls: number;
-  rest: { p50: number; p95: number };
-  attacked: { p50: number; p95: number };
+  rest: Times;
+  /** While the attack goes to another server. */
+  control: Times;
+  attacked: Times;
   /** Requests of strangers by status. */
   strangers: Record<string, number>;
 }
@@ -23,8 +34,10 @@ const SETTLE_MS = 3_000;
 /** @param rate requests of strangers per second */
 export async function measureStrangers(rounds: number, rate: number): Promise<StrangersCost> {
   const perRound = POLLS_PER_SECOND * ROUND_SECONDS;
-  const count = 2 * rounds * perRound;
+  const count = 3 * rounds * perRound;
   const issuer = await startIssuer();
+  const closers: (() => Promise<unknown>)[] = [];
+  const idle = await startPeer(closers);
   const { product, submit, poll, close } = await startInstallation({
     scans: count,
     maxRunning: 1,
@@ -46,25 +59,33 @@ export async function measureStrangers(rounds: number, rate: number): Promise<St
       await Promise.all(sent);
       return each;
     };
-    const [rest, attacked]: [number[], number[]] = [[], []];
+    const measureAttack = async (target: string): Promise<{ each: number[]; answers: Record<string, number> }> => {
+      const attack = startAttack(target, rate);
+      await sleep(SETTLE_MS);
+      const each = await measureRound();
+      const answers = await attack.end();
+      await sleep(SETTLE_MS);
+      return { each, answers };
+    };
+    const [rest, control, attacked]: [number[], number[], number[]] = [[], [], []];
     const strangers: Record<string, number> = {};
     for (let round = 0; round < rounds; round++) {
       process.stderr.write(`bench: round ${round + 1}\n`);
       rest.push(...(await measureRound()));
-      const attack = startAttack(product.url, rate);
-      await sleep(SETTLE_MS);
-      attacked.push(...(await measureRound()));
-      for (const [status, requests] of Object.entries(await attack.end())) strangers[status] = (strangers[status] ?? 0) + requests;
-      await sleep(SETTLE_MS);
+      control.push(...(await measureAttack(idle)).each);
+      const { each, answers } = await measureAttack(product.url);
+      attacked.push(...each);
+      for (const [status, requests] of Object.entries(answers)) strangers[status] = (strangers[status] ?? 0) + requests;
     }
-    const times = (all: number[]) => {
+    const times = (all: number[]): Times => {
       const sorted = all.sort((one, other) => one - other);
       return { p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
     };
-    return { polls: rest.length + attacked.length, rest: times(rest), attacked: times(attacked), strangers };
+    return { polls: count, rest: times(rest), control: times(control), attacked: times(attacked), strangers };
   } finally {
     await close();
     issuer.close();
+    for (const end of closers) await end();
   }
 }
 
