@@ -11,18 +11,17 @@ import { createEndedScansTask } from './maintenance/ended-scans.ts';
 import { createSweeper } from './maintenance/sweeper.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { addMailTasks } from './notify/notify.ts';
-import { createOrganisationController } from './organisation/controller.ts';
-import { createQueueController } from './queue/controller.ts';
+import { addOrganisationController } from './organisation/controller.ts';
+import { addQueueController } from './queue/controller.ts';
 import { createAdmissionGate } from './queue/gate.ts';
 import { watchQueues } from './queue/queue-client.ts';
-import { createStateController } from './queue/state-controller.ts';
+import { addStateController } from './queue/state-controller.ts';
 import { systemClock, type Clock } from './runtime/clock.ts';
-import { keyOf } from './runtime/key.ts';
 import { runLeaderElection } from './runtime/leader-election.ts';
 import { createManager, type Manager, type PeriodicTask } from './runtime/manager.ts';
 import { createRecorder, type Recorder } from './runtime/recorder.ts';
 import { addScheduleController } from './schedule/controller.ts';
-import { createScanController } from './scan/controller.ts';
+import { addScanController } from './scan/controller.ts';
 import { createSemaphore, ONE_AT_A_TIME } from '../platform/concurrency/semaphore.ts';
 import { createChildren } from './scan/launch/children.ts';
 import { createMirror } from './scan/mirror.ts';
@@ -115,8 +114,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     },
   });
 
-  const organisations = createOrganisationController({
-    manager,
+  const organisations = addOrganisationController(manager, {
     stores,
     operatorClass,
     watchNamespaces,
@@ -125,27 +123,22 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     logger,
     clock,
   });
-  manager.add(organisations.definition);
-  manager.addTask(organisations.refresh);
   const { queueStates } = stores;
   const gate = createAdmissionGate(clock);
   const queueClient = watchQueues({ manager, queueStates, namespace: apiNamespace });
   const largeExports = createSemaphore(ONE_AT_A_TIME);
-  const scans = createScanController({ ...deps, manager, scanClient, mirror, gate, queueClient, largeExports, recorder });
-  const enqueueScan = manager.add(scans);
-  const queueDeps = { manager, scanClient, queueClient, queueStates, metrics, logger, clock };
-  manager.add(
-    createQueueController({
-      ...queueDeps,
-      gate,
-      organisations: organisations.readability,
-      defaultMaxRunning: settings.maxRunning,
-      publicMaxRunning: settings.maxRunningPublic,
-    }),
-  );
-  manager.add(createStateController(queueDeps));
+  const writeRowAgain = addScanController(manager, { ...deps, scanClient, mirror, gate, queueClient, largeExports, recorder });
+  const queueDeps = { scanClient, queueClient, queueStates, metrics, logger, clock };
+  addQueueController(manager, {
+    ...queueDeps,
+    gate,
+    organisations,
+    defaultMaxRunning: settings.maxRunning,
+    publicMaxRunning: settings.maxRunningPublic,
+  });
+  addStateController(manager, queueDeps);
   const comparer = deps.comparer ?? createReportComparer({ reports: deps.reports, bounds: settings.ingest, largeExports, logger });
-  addScheduleController({ ...deps, manager, scanClient, comparer, recorder });
+  addScheduleController(manager, { ...deps, scanClient, comparer, recorder });
   const sweep = createSweeper({
     ...stores,
     connection,
@@ -155,10 +148,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     watched: { namespaces: watchNamespaces, operatorClass },
     children: createChildren(connection),
     onEnd: metrics.ended,
-    reconcileAgain(scan) {
-      scans.forgetMirrored(scan);
-      enqueueScan(keyOf(scan));
-    },
+    reconcileAgain: writeRowAgain,
     apiNamespace,
     retentionDays: settings.retentionDays,
     verdictDays: settings.verdictDays,
@@ -167,7 +157,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     logger,
     now: () => new Date(clock.now()),
   });
-  addMailTasks({ ...deps, manager, settings: settings.mail, metrics: metrics.mail });
+  addMailTasks(manager, { ...deps, settings: settings.mail, metrics: metrics.mail });
   manager.addTask(createEndedScansTask({ scanClient, apiNamespace, keep: settings.maxEndedPerOrganisation, everyMs: ENDED_EVERY_MS }));
   manager.addTask(sweepTask(sweep, settings.sweepEveryMs ?? SWEEP_EVERY_MS, metrics));
 }

@@ -13,7 +13,6 @@ import { createSenderTask } from './sender.ts';
 import { createMailTransport } from './transport.ts';
 
 export interface MailDeps {
-  manager: Pick<Manager, 'addTask'>;
   stores: Pick<AllStores, 'scans' | 'publicScans' | 'outbox' | 'suppressions'>;
   reports: Pick<Reports, 'readView'>;
   settings: OperatorSettings['mail'];
@@ -25,7 +24,8 @@ export interface MailDeps {
 const REMOVE_ADDRESSES_EVERY_MS = 3_600_000;
 
 /** Adds the tasks of the leader. */
-export function addMailTasks({ manager, stores, reports, settings, metrics, logger, clock }: MailDeps): void {
+export function addMailTasks(manager: Pick<Manager, 'addTask'>, deps: MailDeps): void {
+  const { stores, reports, settings, metrics, logger, clock } = deps;
   const { outbox, suppressions } = stores;
   manager.addTask({
     name: 'remove addresses of mails',

@@ -7,17 +7,16 @@ import type { AllStores } from '../../stores/stores.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { keyOf } from '../runtime/key.ts';
-import { watch, type ControllerDefinition, type Manager, type PeriodicTask } from '../runtime/manager.ts';
+import { watch, type ControllerDefinition, type Manager } from '../runtime/manager.ts';
 import { createOrganisationActions, type RunOrganisationAction } from './execute.ts';
 import { planOrganisation, type OrganisationAction, type OrganisationFacts } from './plan.ts';
 import { createReadability, type Readability } from './readability.ts';
 import { createRecords, type Records } from './records.ts';
-import { takeTurns } from './turns.ts';
+import { takeOldest } from './turns.ts';
 
 export const ORGANISATIONS: ResourceType = { group: GROUP, version: VERSION, plural: ORGANISATIONS_PLURAL };
 
 export interface OrganisationControllerDeps {
-  manager: Pick<Manager, 'watchResource'>;
   stores: Pick<AllStores, 'organisations' | 'credits'>;
   operatorClass: string;
   /** Empty: all namespaces. */
@@ -29,13 +28,6 @@ export interface OrganisationControllerDeps {
   clock: Clock;
 }
 
-export interface OrganisationController {
-  definition: ControllerDefinition<OrganisationFacts, OrganisationAction>;
-  /** Notices changes of credits, and changes by other writers. */
-  refresh: PeriodicTask;
-  readability: Readability;
-}
-
 const WORKERS = 4;
 
 /** What the parts of the controller share. */
@@ -45,12 +37,16 @@ interface Shared {
   statusAt: Map<string, Date>;
   /** The organisations whose amounts have changed since. */
   due: Set<string>;
-  /** Enqueues an organisation. Has no effect before the controller runs. */
+  /** Enqueues an organisation. */
   enqueue: (id: string) => void;
 }
 
-export function createOrganisationController(deps: OrganisationControllerDeps): OrganisationController {
-  const { manager, stores, logger, clock, everyMs } = deps;
+/** Adds the controller, and the task that notices changes of credits and by other writers. @returns whether the resources can be read */
+export function addOrganisationController(
+  manager: Pick<Manager, 'watchResource' | 'add' | 'addTask'>,
+  deps: OrganisationControllerDeps,
+): Readability {
+  const { stores, logger, clock, everyMs } = deps;
   const readability = createReadability(deps);
   const client = manager.watchResource<OrganisationResource>({
     resource: ORGANISATIONS,
@@ -62,41 +58,33 @@ export function createOrganisationController(deps: OrganisationControllerDeps): 
   });
   const wanted = () => new Map(client.list().map(({ metadata, spec }) => [metadata.name, [...new Set(spec.namespaces ?? [])]]));
   const records = createRecords({ ...stores, wanted, logger, clock });
-  const shared: Shared = { records, statusAt: new Map(), due: new Set(), enqueue: () => undefined };
+  const shared: Shared = { records, statusAt: new Map(), due: new Set(), enqueue: (id) => enqueue(id) };
   client.onChange(({ type, object: { metadata } }) => type === 'deleted' && drop(shared, metadata.name));
 
-  return {
-    readability,
-    refresh: { name: 'organisations', everyMs, run: () => refresh(shared) },
-    definition: {
-      name: 'organisation',
-      workers: WORKERS,
-      maxBackOffMs: 30_000,
-      sources: [
-        watch(client, ({ object }) => [keyOf(object)]),
-        (enqueue) => {
-          shared.enqueue = enqueue;
-          return () => (shared.enqueue = () => undefined);
-        },
-      ],
-      // It needs no namespace.
-      isUrgent: () => true,
-      async gather(key) {
-        const resource = client.get('', key);
-        if (resource === undefined) return null;
-        // Its scans may have ended since the last read.
-        if (resource.metadata.deletionTimestamp !== undefined) records.forget(key);
-        const record = await records.get(key).catch(() => null);
-        const { watchNamespaces } = deps;
-        return { resource, record, watchNamespaces, statusAt: shared.statusAt.get(key) ?? null, everyMs, now: new Date(clock.now()) };
-      },
-      plan: planOrganisation,
-      execute: createExecute(createOrganisationActions({ client, stores, logger }), shared),
+  manager.addTask({ name: 'organisations', everyMs, run: () => refresh(shared) });
+  const enqueue = manager.add<OrganisationFacts, OrganisationAction>({
+    name: 'organisation',
+    workers: WORKERS,
+    maxBackOffMs: 30_000,
+    sources: [watch(client, ({ object }) => [keyOf(object)])],
+    // It needs no namespace.
+    isUrgent: () => true,
+    async gather(key) {
+      const resource = client.get('', key);
+      if (resource === undefined) return null;
+      // Its scans may have ended since the last read.
+      if (resource.metadata.deletionTimestamp !== undefined) records.forget(key);
+      const record = await records.get(key).catch(() => null);
+      const { watchNamespaces } = deps;
+      return { resource, record, watchNamespaces, statusAt: shared.statusAt.get(key) ?? null, everyMs, now: new Date(clock.now()) };
     },
-  };
+    plan: planOrganisation,
+    execute: createExecute(createOrganisationActions({ client, stores, logger }), shared),
+  });
+  return readability;
 }
 
-function createExecute(act: RunOrganisationAction, shared: Shared): OrganisationController['definition']['execute'] {
+function createExecute(act: RunOrganisationAction, shared: Shared): ControllerDefinition<OrganisationFacts, OrganisationAction>['execute'] {
   const { records, statusAt, due } = shared;
   return async ({ actions, wakeAfterMs }, { resource, now }, signal) => {
     const { name } = resource.metadata;
@@ -134,7 +122,7 @@ async function refresh({ records, statusAt, due, enqueue }: Shared): Promise<voi
   if (changed === null) return;
   for (const id of changed.others) enqueue(id);
   for (const id of changed.amounts) due.add(id);
-  for (const id of takeTurns(due, (id) => statusAt.get(id)?.getTime() ?? 0)) enqueue(id);
+  for (const id of takeOldest(due, (id) => statusAt.get(id)?.getTime() ?? 0)) enqueue(id);
 }
 
 /** Forgets a resource that is gone. */

@@ -23,7 +23,6 @@ import type { QueueClient } from './queue-client.ts';
 import { isMoved, organisationOf } from './standing.ts';
 
 export interface QueueControllerDeps {
-  manager: Pick<Manager, 'lanes'>;
   scanClient: ScanClient;
   queueClient: QueueClient;
   queueStates: Pick<QueueStates, 'writeLine'>;
@@ -50,17 +49,18 @@ const WORKERS = 4;
 type Memory = Pick<QueueFacts, 'line' | 'statusAt'>;
 
 interface Shared extends QueueControllerDeps {
+  manager: Pick<Manager, 'lanes'>;
   memories: Map<string, Memory>;
   /** The time until which a scan is left out, by uid. */
   refused: Map<string, number>;
 }
 
-export function createQueueController(deps: QueueControllerDeps): ControllerDefinition<QueueFacts, QueueAction> {
-  const { scanClient, queueClient, clock, manager } = deps;
-  const shared: Shared = { ...deps, memories: new Map(), refused: new Map() };
+export function addQueueController(manager: Pick<Manager, 'add' | 'lanes'>, deps: QueueControllerDeps): void {
+  const { scanClient, queueClient, clock } = deps;
+  const shared: Shared = { ...deps, manager, memories: new Map(), refused: new Map() };
   const isLeftOut = ({ metadata }: AccessibilityScan) => (shared.refused.get(metadata.uid!) ?? 0) > clock.monotonic();
 
-  return {
+  manager.add<QueueFacts, QueueAction>({
     name: 'queue',
     workers: WORKERS,
     maxBackOffMs: 5_000,
@@ -89,7 +89,7 @@ export function createQueueController(deps: QueueControllerDeps): ControllerDefi
     },
     plan: planQueue,
     execute: createExecute(shared),
-  };
+  });
 }
 
 /** Each change enqueues the queue that it is about, and no other. */

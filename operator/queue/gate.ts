@@ -38,18 +38,18 @@ export interface Admissions {
 /** The number of organisations that are remembered per queue. A forgotten one counts by its scans that still exist. */
 const REMEMBERED_MAX = 4096;
 
-interface Desk {
+interface QueueState {
   taken: Map<string, string>;
   lastAdmissions: Map<string, number>;
   places: Places | null;
 }
 
 export function createAdmissionGate(clock: Pick<Clock, 'now'>): AdmissionGate {
-  const desks = new Map<string, Desk>();
+  const queues = new Map<string, QueueState>();
   /** The last time that was given out. No two admissions have the same one, so that their order counts. */
   let last = 0;
 
-  function remember({ lastAdmissions }: Desk, organisation: string): void {
+  function remember({ lastAdmissions }: QueueState, organisation: string): void {
     // Later than now, because resources state their admissions in whole seconds: one of this very moment came before.
     last = Math.max(clock.now(), last) + 1;
     lastAdmissions.delete(organisation);
@@ -59,32 +59,32 @@ export function createAdmissionGate(clock: Pick<Clock, 'now'>): AdmissionGate {
 
   return {
     take(queue, { uid, namespace, organisation }) {
-      const desk = desks.get(queue);
-      if (desk?.places == null || !hasPlace(desk.places, organisation)) return false;
-      if (!mayUse(desk.places.limits.access, namespace, organisation)) return false;
-      takePlace(desk.places, organisation, false);
-      desk.taken.set(uid, organisation);
-      remember(desk, organisation);
+      const state = queues.get(queue);
+      if (state?.places == null || !hasPlace(state.places, organisation)) return false;
+      if (!mayUse(state.places.limits.access, namespace, organisation)) return false;
+      takePlace(state.places, organisation, false);
+      state.taken.set(uid, organisation);
+      remember(state, organisation);
       return true;
     },
-    settled: (queue, uid) => void desks.get(queue)?.taken.delete(uid),
+    settled: (queue, uid) => void queues.get(queue)?.taken.delete(uid),
     close(queue) {
-      const desk = desks.get(queue);
-      if (desk === undefined) return { taken: new Map(), lastAdmissions: new Map() };
-      desk.places = null;
-      return { taken: new Map(desk.taken), lastAdmissions: new Map(desk.lastAdmissions) };
+      const state = queues.get(queue);
+      if (state === undefined) return { taken: new Map(), lastAdmissions: new Map() };
+      state.places = null;
+      return { taken: new Map(state.taken), lastAdmissions: new Map(state.lastAdmissions) };
     },
     open(queue, places) {
-      const desk = desks.get(queue) ?? { taken: new Map(), lastAdmissions: new Map(), places };
-      desk.places = places;
-      desks.set(queue, desk);
+      const state = queues.get(queue) ?? { taken: new Map(), lastAdmissions: new Map(), places };
+      state.places = places;
+      queues.set(queue, state);
     },
     admitted(queue, organisation) {
-      const desk = desks.get(queue);
-      if (desk !== undefined) remember(desk, organisation);
+      const state = queues.get(queue);
+      if (state !== undefined) remember(state, organisation);
     },
     forget(queue) {
-      if (desks.get(queue)?.taken.size === 0) desks.delete(queue);
+      if (queues.get(queue)?.taken.size === 0) queues.delete(queue);
     },
   };
 }

@@ -28,9 +28,10 @@ export function isLive(scan: AccessibilityScan): boolean {
   return !hasEnded(scan) && !settled;
 }
 
-export type Standing = 'none' | 'live' | 'waiting' | 'starting' | 'running';
+/** What a queue counts a scan as. */
+export type AdmissionState = 'none' | 'live' | 'waiting' | 'starting' | 'running';
 
-export function standingOf(scan: AccessibilityScan): Standing {
+export function admissionStateOf(scan: AccessibilityScan): AdmissionState {
   if (!isLive(scan)) return 'none';
   if (isAdmitted(scan)) return scan.status?.startTime === undefined ? 'starting' : 'running';
   return isWaiting(scan) ? 'waiting' : 'live';
@@ -39,5 +40,5 @@ export function standingOf(scan: AccessibilityScan): Standing {
 /** Returns whether a change of a scan can change what its queue decides. Progress, which changes most often, cannot. */
 export function isMoved(scan: AccessibilityScan, previous: AccessibilityScan | undefined): boolean {
   if (previous === undefined || previous === scan) return true;
-  return standingOf(scan) !== standingOf(previous) || organisationOf(scan) !== organisationOf(previous);
+  return admissionStateOf(scan) !== admissionStateOf(previous) || organisationOf(scan) !== organisationOf(previous);
 }

@@ -4,13 +4,12 @@ import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import { dueIn, type Clock } from '../runtime/clock.ts';
 import { fromKey, toKey } from '../runtime/key.ts';
-import { watch, type ControllerDefinition, type Manager } from '../runtime/manager.ts';
+import { watch, type Manager } from '../runtime/manager.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 import type { QueueClient } from './queue-client.ts';
 import { countsAsLive, COUNT_EVERY_MS, planState, stateOf, type StateAction, type StateFacts } from './state-plan.ts';
 
 export interface StateControllerDeps {
-  manager: Pick<Manager, 'lanes'>;
   scanClient: ScanClient;
   queueClient: QueueClient;
   queueStates: Pick<QueueStates, 'write'>;
@@ -20,8 +19,8 @@ export interface StateControllerDeps {
 
 const EVERY_MS = 10_000;
 
-export function createStateController(deps: StateControllerDeps): ControllerDefinition<StateFacts, StateAction> {
-  const { manager, scanClient, queueClient, queueStates, metrics, clock } = deps;
+export function addStateController(manager: Pick<Manager, 'add' | 'lanes'>, deps: StateControllerDeps): void {
+  const { scanClient, queueClient, queueStates, metrics, clock } = deps;
   const { namespace } = queueClient;
   const keyOf = (name: BuiltInQueue) => toKey(namespace, name);
   const keys = BUILT_IN_QUEUES.map(keyOf);
@@ -32,7 +31,7 @@ export function createStateController(deps: StateControllerDeps): ControllerDefi
     return queue === undefined ? queueClient.pausedBefore(name) : (queue.spec.paused ?? false);
   }
 
-  return {
+  manager.add<StateFacts, StateAction>({
     name: 'queue-state',
     workers: 1,
     maxBackOffMs: 5_000,
@@ -79,5 +78,5 @@ export function createStateController(deps: StateControllerDeps): ControllerDefi
       }
       return { requeueAfterMs: wakeAfterMs ?? EVERY_MS };
     },
-  };
+  });
 }

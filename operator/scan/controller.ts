@@ -10,7 +10,7 @@ import type { AllStores } from '../../stores/stores.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { fromKey, keyOf } from '../runtime/key.ts';
-import { watch, type ControllerDefinition, type Manager, type Source } from '../runtime/manager.ts';
+import { watch, type Manager, type Source } from '../runtime/manager.ts';
 import type { Watched } from '../runtime/multi-namespace-cache.ts';
 import type { AdmissionGate } from '../queue/gate.ts';
 import type { QueueClient } from '../queue/queue-client.ts';
@@ -40,7 +40,6 @@ import { scanById, type ScanClient } from './scan-client.ts';
 import { createScanTraces, type ScanTraces } from './traces.ts';
 
 export interface ScanControllerDeps {
-  manager: Pick<Manager, 'watch' | 'add'>;
   connection: KubernetesConnection;
   scanClient: ScanClient;
   stores: Pick<AllStores, 'scans' | 'credits' | 'organisations'>;
@@ -61,10 +60,7 @@ export interface ScanControllerDeps {
   clock: Clock;
 }
 
-export interface ScanController extends ControllerDefinition<Facts, Action> {
-  /** Makes the next reconcile write the scan's row again. */
-  forgetMirrored(scan: AccessibilityScan): void;
-}
+type ScanManager = Pick<Manager, 'watch' | 'add'>;
 
 const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs' | 'jobTtlMs'> = {
   launchMs: 30_000,
@@ -90,21 +86,22 @@ interface Shared {
   states: ReconcileStates;
   traces: ScanTraces;
   verifier: Verifier;
-  /** Enqueues a scan. Has no effect before the controller runs. */
+  /** Enqueues a scan. */
   enqueue: (key: string) => void;
   now: () => Date;
 }
 
-export function createScanController(deps: ScanControllerDeps): ScanController {
+/** Adds the controllers of scans and of their results. @returns a function that writes the row of a scan again */
+export function addScanController(manager: ScanManager, deps: ScanControllerDeps): (scan: AccessibilityScan) => void {
   const { scanClient, bus, settings, logger, clock } = deps;
   const shared: Shared = {
-    ...watchChildren(deps.manager, settings.watchNamespaces),
+    ...watchChildren(manager, settings.watchNamespaces),
     children: createChildren(deps.connection),
     podMessages: createPodMessageLog(),
     states: createReconcileStates(),
     traces: createScanTraces({ tracer: deps.tracer ?? NO_TRACER }),
     verifier: createVerifier({ memoryMib: settings.ingest.memoryMib }),
-    enqueue: () => undefined,
+    enqueue: (key) => enqueue(key),
     now: () => new Date(clock.now()),
   };
   const uptime = createBusUptime(bus, shared.now);
@@ -112,7 +109,7 @@ export function createScanController(deps: ScanControllerDeps): ScanController {
   const timeouts = { ...TIMEOUTS, ...settings.timeouts };
   trackChanges(deps, shared);
 
-  return {
+  const enqueue = manager.add<Facts, Action>({
     name: 'scan',
     queueName: 'scans',
     workers: settings.scanWorkers,
@@ -126,10 +123,6 @@ export function createScanController(deps: ScanControllerDeps): ScanController {
       }),
       podMessageSource(deps, shared),
       () => uptime.start(),
-      (enqueue) => {
-        shared.enqueue = enqueue;
-        return () => (shared.enqueue = () => undefined);
-      },
     ],
     async gather(key) {
       const { namespace, name } = fromKey(key);
@@ -142,11 +135,12 @@ export function createScanController(deps: ScanControllerDeps): ScanController {
       return scanClient.get(namespace, name)?.metadata.deletionTimestamp !== undefined;
     },
     plan: (facts) => plan(facts, timeouts),
-    execute: createExecute({ scanClient, runActions: createScanActions(deps, shared), podMessages: shared.podMessages, logger }),
-    forgetMirrored(scan) {
-      const state = shared.states.find(scan.metadata.uid!);
-      if (state !== undefined) state.mirrored = null;
-    },
+    execute: createExecute({ scanClient, runActions: createScanActions(manager, deps, shared), podMessages: shared.podMessages, logger }),
+  });
+  return (scan) => {
+    const state = shared.states.find(scan.metadata.uid!);
+    if (state !== undefined) state.mirrored = null;
+    enqueue(keyOf(scan));
   };
 }
 
@@ -200,8 +194,8 @@ function podMessageSource({ bus, scanClient, metrics, logger }: ScanControllerDe
 }
 
 /** Adds the controller that works on results. @returns a function that starts work for a scan */
-function addResultsController(deps: ScanControllerDeps, shared: Shared): ActionDeps['startTask'] {
-  const { manager, scanClient, reports, settings, metrics, largeExports } = deps;
+function addResultsController(manager: ScanManager, deps: ScanControllerDeps, shared: Shared): ActionDeps['startTask'] {
+  const { scanClient, reports, settings, metrics, largeExports } = deps;
   const { children, states, traces, verifier, now } = shared;
   const ingestion = createIngestion({ reports, bounds: settings.ingest, verifier, onPages: metrics.pagesVisited });
   const enqueue = manager.add(
@@ -225,7 +219,7 @@ function addResultsController(deps: ScanControllerDeps, shared: Shared): ActionD
   };
 }
 
-function createScanActions(deps: ScanControllerDeps, shared: Shared): RunActions {
+function createScanActions(manager: ScanManager, deps: ScanControllerDeps, shared: Shared): RunActions {
   const { children, traces, now } = shared;
   const { scanClient, stores, reports, bus, settings, metrics, mirror, recorder } = deps;
   const { maxPagesLimit, targets, podTemplate, scanner, pod, runTime, namespace: apiNamespace } = settings;
@@ -243,7 +237,7 @@ function createScanActions(deps: ScanControllerDeps, shared: Shared): RunActions
       now,
     }),
     launch: createLauncher({ children, scans: stores.scans, reports, bus, scanner, pod, runTime, traces }),
-    startTask: addResultsController(deps, shared),
+    startTask: addResultsController(manager, deps, shared),
     mirror,
     reports,
     recorder,

@@ -25,7 +25,6 @@ import { planSchedule, type ScheduleAction, type ScheduleFacts } from './policy/
 import { createScheduleStates, type ScheduleStates } from './state.ts';
 
 export interface ScheduleControllerDeps {
-  manager: Pick<Manager, 'watchResource' | 'add' | 'addTask'>;
   connection: KubernetesConnection;
   scanClient: ScanClient;
   stores: Pick<AllStores, 'organisations' | 'schedules'>;
@@ -44,9 +43,11 @@ const MAX_BACK_OFF_MS = 5_000;
 
 const FIRST: ReadonlySet<ScheduleAction['do']> = new Set(['start', 'cancel']);
 
+type ScheduleManager = Pick<Manager, 'watchResource' | 'add' | 'addTask'>;
+
 /** Adds the controllers and the task of schedules to the manager. */
-export function addScheduleController(deps: ScheduleControllerDeps): void {
-  const { manager, scanClient, settings, clock } = deps;
+export function addScheduleController(manager: ScheduleManager, deps: ScheduleControllerDeps): void {
+  const { scanClient, settings, clock } = deps;
   const now = () => new Date(clock.now());
   const states = createScheduleStates();
   const owners = createNamespaceOwners(deps.stores.organisations, () => clock.monotonic());
@@ -91,7 +92,7 @@ export function addScheduleController(deps: ScheduleControllerDeps): void {
     },
   };
   wakeSchedule.enqueue = manager.add(definition);
-  const wakeMirror = addMirror(deps, { schedules, owners, listed, now });
+  const wakeMirror = addMirror(manager, deps, { schedules, owners, listed, now });
   manager.addTask(
     ownersTask(owners, schedules, (schedule) => {
       wakeSchedule.enqueue(keyOf(schedule));
@@ -102,7 +103,8 @@ export function addScheduleController(deps: ScheduleControllerDeps): void {
 
 /** Adds the controller and the task that mirror schedules. @returns a function that enqueues a schedule of the mirror */
 function addMirror(
-  { manager, scanClient, stores, settings }: ScheduleControllerDeps,
+  manager: ScheduleManager,
+  { scanClient, stores, settings }: ScheduleControllerDeps,
   { listed, ...shared }: { schedules: ResourceClient<ScanSchedule>; owners: NamespaceOwners; listed: ReadonlySet<string>; now: () => Date },
 ): (key: string) => void {
   const { watchNamespaces, operatorClass, namespace: apiNamespace, schedulesEveryMs: everyMs } = settings;

@@ -6,7 +6,7 @@ import type { ScanSchedule, ScanScheduleSpec } from '../../core/protocol/scan-sc
 import { deleting, managedByAdmin, outdated, ready, storeUnavailable } from '../../operator/organisation/conditions.ts';
 import { namespacesReadable } from '../../operator/queue/out-of-reach.ts';
 import { withConditions, type ConditionUpdate } from '../../operator/runtime/conditions.ts';
-import { readiness, standingOf } from '../../operator/schedule/policy/conditions.ts';
+import { readiness, readinessOf } from '../../operator/schedule/policy/conditions.ts';
 import type { NamespaceOwner, ScheduleFacts } from '../../operator/schedule/policy/facts.ts';
 import { failuresOf } from '../../operator/schedule/policy/failures.ts';
 import { judgeRegression } from '../../operator/schedule/policy/regression.ts';
@@ -45,7 +45,7 @@ describe("Argo CD's health of a ScanSchedule", () => {
       state: newScheduleState(),
       now: NOW,
     };
-    return withStatus(object, [...readiness({ standing: standingOf(facts), requestWaits: waits }, null, failuresOf(facts)), ...more]);
+    return withStatus(object, [...readiness({ readiness: readinessOf(facts), requestWaits: waits }, null, failuresOf(facts)), ...more]);
   }
   const health = (object: ScanSchedule): Promise<Health> => healthOf('ScanSchedule', object);
 

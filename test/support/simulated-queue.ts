@@ -3,7 +3,7 @@ import type { AccessibilityScan, ScanQueueSpec } from '../../core/protocol/custo
 import { decideAdmission } from '../../operator/queue/admission.ts';
 import { createAdmissionGate, type AdmissionGate } from '../../operator/queue/gate.ts';
 import { limitsOf, type Limits } from '../../operator/queue/places.ts';
-import { standingOf, type Standing } from '../../operator/queue/standing.ts';
+import { admissionStateOf, type AdmissionState } from '../../operator/queue/standing.ts';
 import { timestamp } from '../../operator/runtime/clock.ts';
 import { scanWith } from './scan-samples.ts';
 
@@ -56,7 +56,7 @@ export function simulateQueue(): SimulatedQueue {
 
   const all = () => [...scans.values()];
   const pick = (from: readonly AccessibilityScan[], which: number) => from[which % from.length];
-  const standing = (...standings: Standing[]) => all().filter((scan) => standings.includes(standingOf(scan)));
+  const standing = (...standings: AdmissionState[]) => all().filter((scan) => standings.includes(admissionStateOf(scan)));
 
   function write(scan: AccessibilityScan, status: object): void {
     scans.set(scan.metadata.uid!, { ...scan, status: { ...scan.status, ...status } });
@@ -74,7 +74,7 @@ export function simulateQueue(): SimulatedQueue {
     gate.settled(QUEUE, uid);
   }
 
-  const count = (organisation: string, ...standings: Standing[]) =>
+  const count = (organisation: string, ...standings: AdmissionState[]) =>
     standing(...standings).filter(({ status }) => status?.organisation === organisation).length;
   const unwritten = (organisation: string) => pending.filter((one) => one.organisation === organisation && scans.has(one.uid)).length;
 

@@ -1,15 +1,17 @@
 /**
  * The wall-clock times of a cron expression, without a time zone. A wall-clock time is held as the milliseconds that it
  * would have in UTC.
+ *
+ * Own code, because no library has these rules (docs/dependencies.md): CronJob's syntax, exact counts and previous times of
+ * missed runs, and changes of the clock that neither lose nor repeat a run.
  */
-import { Cron } from 'croner';
 import type { CronFields } from './cron-fields.ts';
 
 export interface Calendar {
-  /** The first time after `wall`, or null if there is none until the year 9999. */
-  next(wall: number): number | null;
+  /** The first time after `wall`. */
+  next(wall: number): number;
   /** The last time at or before `wall`. */
-  previous(wall: number): number | null;
+  previous(wall: number): number;
   /** The number of times with `after < time <= upTo`. */
   count(after: number, upTo: number): number;
 }
@@ -17,28 +19,21 @@ export interface Calendar {
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/** A Cron object takes 85 KB and 0.3 ms to make, so schedules with the same days share one. Most have `* * *`. */
-const SHARED_MAX = 64;
-const shared = new Map<string, Cron>();
-
-/** Midnight of the matching days. Lists instead of ranges and steps, because croner reads `N/step` otherwise than CronJob. */
-function daysOf(fields: CronFields): Cron {
-  const day = fields.anyDayOfMonth ? '*' : fields.dayOfMonth.join(',');
-  const weekday = fields.anyDayOfWeek ? '*' : fields.dayOfWeek.join(',');
-  const expression = `0 0 ${day} ${fields.month.join(',')} ${weekday}`;
-  const days = shared.get(expression) ?? new Cron(expression, { mode: '5-part', utcOffset: 0, domAndDow: false, paused: true });
-  shared.delete(expression);
-  shared.set(expression, days);
-  for (const oldest of shared.keys()) if (shared.size > SHARED_MAX) shared.delete(oldest);
-  return days;
-}
-
 function dayMatches(fields: CronFields, day: number): boolean {
   const date = new Date(day * DAY_MS);
   if (!fields.month.includes(date.getUTCMonth() + 1)) return false;
   const byDate = fields.dayOfMonth.includes(date.getUTCDate());
   const byWeekday = fields.dayOfWeek.includes(date.getUTCDay());
   return fields.anyDayOfMonth || fields.anyDayOfWeek ? byDate && byWeekday : byDate || byWeekday;
+}
+
+/** From one 29 February to the next, around the year 2100. */
+const LONGEST_GAP_DAYS = 8 * 366;
+
+/** The nearest matching day after (`step` 1) or before (-1) a day. @throws if there is none, which `parseFields` refuses */
+function matchingDay(fields: CronFields, from: number, step: 1 | -1): number {
+  for (let days = 1; days <= LONGEST_GAP_DAYS; days += 1) if (dayMatches(fields, from + days * step)) return from + days * step;
+  throw new Error('the cron expression never fires');
 }
 
 /** The first time of a day after this minute of the day. */
@@ -71,22 +66,20 @@ const split = (wall: number): [day: number, minuteOfDay: number] => {
 const join = (day: number, minuteOfDay: number): number => day * DAY_MS + minuteOfDay * MINUTE_MS;
 const LAST_MINUTE = DAY_MS / MINUTE_MS - 1;
 
-/** The times of the fields. The walk from day to day (leap years, lengths of months, weekdays) is croner's. */
+/** The times of the fields. */
 export function calendarOf(fields: CronFields): Calendar {
   return {
     next(wall) {
       const [day, minute] = split(wall);
       const sameDay = dayMatches(fields, day) ? nextInDay(fields, minute) : undefined;
       if (sameDay !== undefined) return join(day, sameDay);
-      const nextDay = daysOf(fields).nextRun(new Date(join(day, 0)));
-      return nextDay && nextDay.getTime() + (nextInDay(fields, -1) ?? 0) * MINUTE_MS;
+      return join(matchingDay(fields, day, 1), nextInDay(fields, -1)!);
     },
     previous(wall) {
       const [day, minute] = split(wall);
       const sameDay = dayMatches(fields, day) ? previousInDay(fields, minute) : undefined;
       if (sameDay !== undefined) return join(day, sameDay);
-      const [previousDay] = daysOf(fields).previousRuns(1, new Date(join(day, 0)));
-      return previousDay ? previousDay.getTime() + (previousInDay(fields, LAST_MINUTE) ?? 0) * MINUTE_MS : null;
+      return join(matchingDay(fields, day, -1), previousInDay(fields, LAST_MINUTE)!);
     },
     /** Walks the days, not the times: five years are 1,827 steps. */
     count(after, upTo) {

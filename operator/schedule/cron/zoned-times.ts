@@ -12,7 +12,7 @@ import type { TimeZone } from './time-zone.ts';
 
 /** The instants at which a schedule runs, in milliseconds. */
 export interface ZonedTimes {
-  next(after: number): number | null;
+  next(after: number): number;
   /** The last one with `after < instant <= upTo`. */
   previous(upTo: number, after: number): number | null;
   /** How many there are with `after < instant <= upTo`. */
@@ -37,7 +37,6 @@ export function elapsedTimes(calendar: Calendar, zone: TimeZone): ZonedTimes {
       let [from, passed, offset] = [after, after, zone.offsetAt(after)];
       for (;;) {
         const wall = calendar.next(from + offset);
-        if (wall === null) return null;
         const [change] = zone.changes(passed, wall - offset);
         if (change === undefined) return wall - offset;
         [from, passed, offset] = [change.at - 1, change.at, change.after];
@@ -46,7 +45,7 @@ export function elapsedTimes(calendar: Calendar, zone: TimeZone): ZonedTimes {
     previous(upTo, after) {
       for (const segment of segmentsOf(zone, after, upTo).reverse()) {
         const wall = calendar.previous(segment.upTo + segment.offset);
-        if (wall !== null && wall - segment.offset > segment.after) return wall - segment.offset;
+        if (wall - segment.offset > segment.after) return wall - segment.offset;
       }
       return null;
     },
@@ -77,13 +76,9 @@ export function wallClockTimes(calendar: Calendar, zone: TimeZone): ZonedTimes {
     return Math.max(start, wall - zone.offsetAt(start));
   };
   return {
-    next(after) {
-      const wall = calendar.next(latestWall(after));
-      return wall === null ? null : firstInstant(wall);
-    },
+    next: (after) => firstInstant(calendar.next(latestWall(after))),
     previous(upTo, after) {
-      const wall = calendar.previous(latestWall(upTo));
-      const instant = wall === null ? after : firstInstant(wall);
+      const instant = firstInstant(calendar.previous(latestWall(upTo)));
       return instant > after ? instant : null;
     },
     count(after, upTo) {

@@ -11,7 +11,7 @@ import type { Plan } from '../../runtime/planned-reconcile.ts';
 import type { ResourceClient } from '../../runtime/resource-client.ts';
 import type { ScanClient } from '../../scan/scan-client.ts';
 import type { NamespaceOwners } from '../owners.ts';
-import { createHeld, type Held } from './held.ts';
+import { createStoredDigests, type StoredDigests } from './held.ts';
 import { digestOf, rowOf } from './row.ts';
 
 export interface ScheduleMirrorDeps {
@@ -62,11 +62,11 @@ export interface ScheduleMirror {
 /** @param enqueue enqueues a schedule of the controller */
 export function createScheduleMirror(deps: ScheduleMirrorDeps, enqueue: (key: string) => void): ScheduleMirror {
   const { schedules, scanClient, owners, store, operatorClass, apiNamespace } = deps;
-  const held = createHeld(() => store.digests(operatorClass));
+  const digests = createStoredDigests(() => store.digests(operatorClass));
 
   async function factsOf(key: string): Promise<MirrorFacts> {
-    await held.ready();
-    const stored = held.get(key);
+    await digests.ready();
+    const stored = digests.get(key);
     const { namespace, name } = fromKey(key);
     const schedule = schedules.get(namespace, name);
     const nothing = { row: null, ownerUnknown: false, stored };
@@ -92,10 +92,10 @@ export function createScheduleMirror(deps: ScheduleMirrorDeps, enqueue: (key: st
       async execute({ actions: [action] }, { key }) {
         if (action!.do === 'put') {
           await store.put(action!.row, action!.digest);
-          held.set(key, action!.digest);
+          digests.set(key, action!.digest);
         } else {
           await store.remove({ operatorClass, ...fromKey(key) });
-          held.delete(key);
+          digests.delete(key);
         }
         return {};
       },
@@ -103,18 +103,18 @@ export function createScheduleMirror(deps: ScheduleMirrorDeps, enqueue: (key: st
     compare: {
       name: 'stored schedules',
       everyMs: deps.everyMs ?? OBSERVED_EVERY_MS,
-      run: () => compare(deps, held, enqueue),
+      run: () => compare(deps, digests, enqueue),
     },
   };
 }
 
-async function compare(deps: ScheduleMirrorDeps, held: Held, enqueue: (key: string) => void): Promise<void> {
+async function compare(deps: ScheduleMirrorDeps, digests: StoredDigests, enqueue: (key: string) => void): Promise<void> {
   const { schedules, isListed, store, operatorClass } = deps;
   const at = deps.now();
   const existing = new Set(schedules.list().map(keyOf));
-  for (const key of await held.refresh()) enqueue(key);
-  for (const key of held.keys()) if (!existing.has(key) && isListed(fromKey(key).namespace)) enqueue(key);
+  for (const key of await digests.refresh()) enqueue(key);
+  for (const key of digests.keys()) if (!existing.has(key) && isListed(fromKey(key).namespace)) enqueue(key);
   // A schedule whose first write failed, or whose organisation was added since.
-  for (const key of existing) if (held.get(key) === undefined) enqueue(key);
+  for (const key of existing) if (digests.get(key) === undefined) enqueue(key);
   if (existing.size > 0) await store.observed(operatorClass, at);
 }

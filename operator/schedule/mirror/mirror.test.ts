@@ -3,7 +3,7 @@ import { SCAN_ID_ANNOTATION, type AccessibilityScan } from '../../../core/protoc
 import type { ScanSchedule, ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
 import { NAMESPACE, scheduleWith } from '../../../test/support/schedule-world.ts';
 import { planMirror } from './controller.ts';
-import { createHeld } from './held.ts';
+import { createStoredDigests } from './held.ts';
 import { digestOf, rowOf } from './row.ts';
 
 const CREATED = new Date('2026-01-01T00:00:00Z');
@@ -103,15 +103,15 @@ describe('the plan of the mirror of a schedule', () => {
 describe('the stored digests', () => {
   it('are read once by callers at the same time, and again after a failure', async () => {
     let reads = 0;
-    const held = createHeld(async () => {
+    const digests = createStoredDigests(async () => {
       reads += 1;
       if (reads === 1) throw new Error('connection refused');
       return new Map([['team/a', '1']]);
     });
-    const failed = await Promise.allSettled([held.ready(), held.ready()]);
+    const failed = await Promise.allSettled([digests.ready(), digests.ready()]);
     expect(failed.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected']);
-    await Promise.all([held.ready(), held.ready()]);
-    expect([reads, held.get('team/a')]).to.deep.equal([2, '1']);
+    await Promise.all([digests.ready(), digests.ready()]);
+    expect([reads, digests.get('team/a')]).to.deep.equal([2, '1']);
   });
 
   it('show what another process has changed', async () => {
@@ -119,15 +119,15 @@ describe('the stored digests', () => {
       ['team/a', '1'],
       ['team/b', '1'],
     ]);
-    const held = createHeld(async () => new Map(stored));
-    expect(await held.refresh()).to.deep.equal([]);
-    held.set('team/c', '1');
+    const digests = createStoredDigests(async () => new Map(stored));
+    expect(await digests.refresh()).to.deep.equal([]);
+    digests.set('team/c', '1');
     stored = new Map([
       ['team/a', '2'],
       ['team/c', '1'],
     ]);
-    expect(await held.refresh()).to.have.members(['team/a', 'team/b']);
-    expect(await held.refresh()).to.deep.equal([]);
-    expect(held.keys()).to.have.members(['team/a', 'team/c']);
+    expect(await digests.refresh()).to.have.members(['team/a', 'team/b']);
+    expect(await digests.refresh()).to.deep.equal([]);
+    expect(digests.keys()).to.have.members(['team/a', 'team/c']);
   });
 });

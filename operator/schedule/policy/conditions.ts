@@ -4,7 +4,7 @@ import type { Failures } from './failures.ts';
 import type { Note, Refusal, ScheduleFacts } from './facts.ts';
 
 /** Whether a schedule can start scans. */
-export interface Standing {
+export interface Readiness {
   /** Whether scans are started at the scheduled times. */
   mayFire: boolean;
   /** Whether scans are started on demand. */
@@ -16,7 +16,7 @@ export interface Standing {
   message: string;
 }
 
-const READY: Standing = {
+const READY: Readiness = {
   mayFire: true,
   mayRun: true,
   stalled: false,
@@ -26,14 +26,14 @@ const READY: Standing = {
 };
 
 /** A suspended schedule is ready, because it is in the state that its manifest asks for. */
-const SUSPENDED: Standing = {
+const SUSPENDED: Readiness = {
   ...READY,
   mayFire: false,
   reason: 'Suspended',
   message: 'The schedule is suspended: no scan is started at the scheduled times.',
 };
 
-const held = (reason: string, stalled: boolean, message: string): Standing => ({
+const held = (reason: string, stalled: boolean, message: string): Readiness => ({
   mayFire: false,
   mayRun: false,
   ready: false,
@@ -44,7 +44,7 @@ const held = (reason: string, stalled: boolean, message: string): Standing => ({
 
 const INVALID_REASONS = { invalid_schedule: 'InvalidSchedule', invalid_time_zone: 'InvalidTimeZone' } as const;
 
-export function standingOf({ schedule, parsed, owner }: ScheduleFacts): Standing {
+export function readinessOf({ schedule, parsed, owner }: ScheduleFacts): Readiness {
   const { namespace } = schedule.metadata;
   if (owner.state === 'owned' && owner.blocked)
     return held(
@@ -64,12 +64,12 @@ export function standingOf({ schedule, parsed, owner }: ScheduleFacts): Standing
 
 /** Returns the conditions Ready, Stalled and Reconciling. A schedule whose scans keep failing is stalled, although it starts them. */
 export function readiness(
-  { standing, requestWaits }: { standing: Standing; requestWaits: boolean },
+  { readiness, requestWaits }: { readiness: Readiness; requestWaits: boolean },
   refusal: Refusal | null,
   failures: Pick<Failures, 'repeated' | 'condition'>,
 ): ConditionUpdate[] {
   const { ready, stalled, reason, message } =
-    standing.mayRun && standing.ready && refusal !== null ? { ready: false, stalled: true, ...refusal } : standing;
+    readiness.mayRun && readiness.ready && refusal !== null ? { ready: false, stalled: true, ...refusal } : readiness;
   const waits = requestWaits
     ? { reason: 'RunRequested', message: 'A run was requested. It starts when the scan that still runs has ended.' }
     : !ready && !stalled
@@ -77,7 +77,7 @@ export function readiness(
       : null;
   return [
     { type: 'Ready', status: ready ? 'True' : 'False', reason, message },
-    ready && standing.mayFire && failures.repeated
+    ready && readiness.mayFire && failures.repeated
       ? { type: 'Stalled', status: 'True', reason: 'ScansFail', message: failures.condition.message }
       : { type: 'Stalled', status: stalled ? 'True' : 'False', reason, message },
     waits === null

@@ -4,7 +4,7 @@ import type { AccessibilityScan } from '../../../core/protocol/custom-resources.
 import type { ObservedSchedule, ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
 import { timestamp } from '../../runtime/clock.ts';
 import { byCreation, childName, childOf, isActive, requestedRun, scheduledTimeOf } from './child.ts';
-import { standingOf, type Standing } from './conditions.ts';
+import { readinessOf, type Readiness } from './conditions.ts';
 import type { Note, Run, ScheduleAction, ScheduleFacts } from './facts.ts';
 import { dueRun, type CronTimes, type DueRunResult } from './times.ts';
 
@@ -13,7 +13,7 @@ export const REFUSED_RETRY_MS = 30_000;
 
 /** What the status records of the runs, and what is left to do. */
 export interface Starts {
-  standing: Standing;
+  readiness: Readiness;
   active: AccessibilityScan[];
   /** Creates the scan of one run, after canceling those that it replaces; empty if no run is started now. */
   actions: ScheduleAction[];
@@ -36,7 +36,7 @@ const times = (count: number): string => (count === 1 ? '1 scheduled time was' :
 export function decideStarts(facts: ScheduleFacts): Starts {
   const { schedule, children, now } = facts;
   const starts: Starts = {
-    standing: standingOf(facts),
+    readiness: readinessOf(facts),
     active: children.filter(isActive).toSorted(byCreation),
     actions: [],
     lastScheduleTime: dateOf(schedule.status?.lastScheduleTime),
@@ -48,7 +48,7 @@ export function decideStarts(facts: ScheduleFacts): Starts {
     wakes: [],
   };
   decideRequest(facts, starts);
-  if (starts.standing.mayFire && facts.parsed.ok) decideDue(facts, facts.parsed.times, starts);
+  if (starts.readiness.mayFire && facts.parsed.ok) decideDue(facts, facts.parsed.times, starts);
   else recordStarted(facts, starts);
   return starts;
 }
@@ -67,7 +67,7 @@ function decideRequest(facts: ScheduleFacts, starts: Starts): void {
   if (token === null || token === starts.lastRunRequest) return;
   const run: Run = { trigger: 'request', token };
   if (exists(facts, run)) starts.lastRunRequest = token;
-  else if (!starts.standing.mayRun) return;
+  else if (!starts.readiness.mayRun) return;
   else if (isForbidden(facts, starts)) starts.requestWaits = true;
   else start(facts, starts, run, facts.now);
 }
