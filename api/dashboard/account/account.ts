@@ -11,19 +11,15 @@ import {
   button,
   confirmedForm,
   definitions,
-  errorSummary,
   link,
   linkButton,
-  notice,
   table,
   textField,
   time,
-  titleWithErrors,
   type FormError,
 } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { browserName } from '../browsers.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.ts';
@@ -33,6 +29,7 @@ import { DELETE_PATH } from './delete.ts';
 import { passwordField } from '../sign-in/page.ts';
 import { RESET_PATH } from '../sign-in/reset-password.ts';
 import { continued, startSession } from '../sign-in/start-session.ts';
+import { titledPage } from '../titled-page.ts';
 
 export interface AccountDeps {
   stores: Pick<ApiStores, 'users' | 'members' | 'organisations' | 'sessions' | 'rateLimits'>;
@@ -115,18 +112,17 @@ interface AccountPage {
 function accountPage({ request, sessions, local, mail, errors = [], done, ...more }: AccountPage): Html {
   const { user, session, membership } = signedInOf(request);
   const { name = user.name ?? '' } = more;
-  return dashboardPage({
+  return titledPage({
     request,
-    title: titleWithErrors('Account', errors),
+    title: 'Account',
     active: 'account',
+    errors,
+    done,
     scripts: ['show-password.js'],
-    body: html`${errorSummary(errors)}
-      <h1>Account</h1>
-      ${done !== null && notice({ kind: 'good', body: done, announce: true })}
-      ${definitions([
-        ['E-mail address', addressText(user, local && mail)],
-        ['Organisation', html`${membership?.organisation.displayName ?? 'None'} (${link('switch, join or leave', ORGANISATIONS_PATH)})`],
-      ])}
+    body: html`${definitions([
+      ['E-mail address', addressText(user, local && mail)],
+      ['Organisation', html`${membership?.organisation.displayName ?? 'None'} (${link('switch, join or leave', ORGANISATIONS_PATH)})`],
+    ])}
       <h2>Name</h2>
       <form method="post" action="${PATH}/name" novalidate>
         ${csrfField(request)}

@@ -4,24 +4,14 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { ownStoresOf } from '../../scoped-stores.ts';
 import { clearSession, signedInOf } from '../../sessions/plugin.ts';
-import {
-  actions,
-  breadcrumb,
-  button,
-  errorSummary,
-  linkButton,
-  notice,
-  textField,
-  titleWithErrors,
-  type FormError,
-} from '../../web/components/index.ts';
+import { actions, button, linkButton, notice, textField, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import { recordEntry } from '../record.ts';
 import { passwordField } from '../sign-in/page.ts';
 import { confirmPassword } from './confirm-password.ts';
+import { titledPage } from '../titled-page.ts';
 
 export interface DeletionDeps {
   stores: Pick<ApiStores, 'organisations' | 'members' | 'rateLimits'>;
@@ -68,19 +58,18 @@ export const deletionPages: FastifyPluginAsync<DeletionDeps> = async (scope, { s
 
 function deletionPage(request: FastifyRequest, errors: readonly FormError[]): Html {
   const { email, hasPassword } = signedInOf(request).user;
-  const title = 'Delete the account';
-  return dashboardPage({
+  return titledPage({
     request,
-    title: titleWithErrors(title, errors),
+    title: 'Delete the account',
     active: 'account',
+    trail: [{ text: 'Account', href: '/dashboard/account' }],
+    errors,
+    narrow: true,
     scripts: ['show-password.js'],
-    body: html`<div class="narrow">
-      ${errorSummary(errors)} ${breadcrumb([{ text: 'Account', href: '/dashboard/account' }, { text: title }])}
-      <h1>${title}</h1>
-      ${notice({
-        kind: 'warn',
-        title: 'You cannot undo this',
-        body: html`<p>You leave every organisation, all your sessions end, and what you invited is canceled.</p>
+    body: html`${notice({
+      kind: 'warn',
+      title: 'You cannot undo this',
+      body: html`<p>You leave every organisation, all your sessions end, and what you invited is canceled.</p>
           <p>These stay, because they belong to the organisations:</p>
           <ul>
             <li>scans and reports</li>
@@ -88,7 +77,7 @@ function deletionPage(request: FastifyRequest, errors: readonly FormError[]): Ht
             <li>the audit log, which names your address</li>
             <li>API keys that you created: revoke those that are not needed any more first</li>
           </ul>`,
-      })}
+    })}
       <form method="post" action="${DELETE_PATH}" novalidate>
         ${csrfField(request)}
         ${textField({
@@ -103,7 +92,6 @@ function deletionPage(request: FastifyRequest, errors: readonly FormError[]): Ht
         })}
         ${hasPassword && passwordField({ name: 'password', label: 'Current password', autocomplete: 'current-password', error: errorOf(errors, 'password') })}
         ${actions(button({ text: 'Delete the account', kind: 'danger' }), linkButton({ text: 'Keep it', href: '/dashboard/account', kind: 'quiet' }))}
-      </form>
-    </div>`,
+      </form>`,
   });
 }

@@ -10,18 +10,16 @@ import {
   card,
   confirmedForm,
   emptyState,
-  errorSummary,
   hiddenField,
   notice,
   table,
   time,
-  titleWithErrors,
   type FormError,
 } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { csrfField } from '../forms.ts';
 import { ROLE_TEXTS } from '../roles.ts';
+import { titledPage } from '../titled-page.ts';
 
 /** The page, with an invitation that the person opened before. */
 export const openedInvitationPath = (id: string): string => `${ORGANISATIONS_PATH}?invitation=${encodeURIComponent(id)}`;
@@ -49,23 +47,22 @@ export function organisationsPage(options: OrganisationsPage): Html {
   const confirmed = belongings.filter((one) => one.confirmed);
   const first = invitations.filter(({ id }) => id === opened);
   const others = invitations.filter(({ id }) => id !== opened);
-  return dashboardPage({
+  return titledPage({
     request,
-    title: titleWithErrors('Organisations', errors),
+    title: 'Organisations',
     active: 'organisations',
-    body: html`${errorSummary(errors)}
-      <h1>Organisations</h1>
-      ${done && notice({ kind: 'good', body: done, announce: true })}
-      ${
-        opened !== null &&
-        first.length === 0 &&
-        notice({
-          kind: 'warn',
-          announce: true,
-          title: 'The invitation that you opened is not here',
-          body: html`It was used or canceled, or it is for another address than ${email}.`,
-        })
-      }
+    errors,
+    done,
+    body: html`${
+      opened !== null &&
+      first.length === 0 &&
+      notice({
+        kind: 'warn',
+        announce: true,
+        title: 'The invitation that you opened is not here',
+        body: html`It was used or canceled, or it is for another address than ${email}.`,
+      })
+    }
       ${[...first, ...others].map((one) => invitationCard(request, one))}
       ${belongings.filter((one) => !one.confirmed).map((one) => confirmationCard(request, one))}
       ${confirmed.length > 0 ? organisationTable(options, confirmed) : nothing(options)}`,

@@ -4,25 +4,22 @@ import { KEY_NAME_MAX, KEY_SCOPES, SCOPE_MEANINGS } from '../../../core/accounts
 import type { ApiKey } from '../../../stores/accounts/keys.ts';
 import {
   actions,
-  breadcrumb,
   button,
   choices,
   code,
   definitions,
-  errorSummary,
   hiddenField,
   link,
   linkButton,
   notice,
   textField,
   time,
-  titleWithErrors,
   type FormError,
 } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import { KEYS_PATH, scopesText } from './list-page.ts';
+import { titledPage } from '../titled-page.ts';
 
 const TITLE = 'Create an API key';
 
@@ -42,13 +39,10 @@ export interface CreateKeyPage {
   errors: readonly FormError[];
 }
 
-const trail = (text: string): Html => breadcrumb([{ text: 'API keys', href: KEYS_PATH }, { text }]);
+const FRAME = { active: 'api-keys', trail: [{ text: 'API keys', href: KEYS_PATH }], narrow: true } as const;
 
 export function createKeyPage({ request, typed, errors }: CreateKeyPage): Html {
-  const body = html`<div class="narrow">
-    ${trail(TITLE)} ${errorSummary(errors)}
-    <h1>${TITLE}</h1>
-    <form method="post" action="${KEYS_PATH}/new" novalidate>
+  const body = html`<form method="post" action="${KEYS_PATH}/new" novalidate>
       ${csrfField(request)} ${hiddenField('form_id', typed.formId)}
       ${textField({
         name: 'name',
@@ -79,25 +73,20 @@ export function createKeyPage({ request, typed, errors }: CreateKeyPage): Html {
         error: errorOf(errors, 'scopes'),
       })}
       ${actions(button({ text: 'Create key', kind: 'primary' }), linkButton({ text: 'Cancel', href: KEYS_PATH, kind: 'quiet' }))}
-    </form>
-  </div>`;
-  return dashboardPage({ request, title: titleWithErrors(TITLE, errors), active: 'api-keys', body });
+    </form>`;
+  return titledPage({ ...FRAME, request, title: TITLE, errors, body });
 }
 
 const EXPIRY = (key: ApiKey): Html => (key.expiresAt === null ? html`Never` : time(key.expiresAt));
 
 export function newKeyPage({ request, key, secret }: { request: FastifyRequest; key: ApiKey; secret: string }): Html {
-  const title = 'Your new API key';
   const { publicBaseUrl } = request.server.web;
-  const body = html`<div class="narrow">
-    ${trail(title)}
-    <h1>${title}</h1>
-    ${notice({
-      kind: 'warn',
-      title: 'Copy the key now',
-      body: 'It is shown on this page only, and never again. If it is lost, revoke it and create another one.',
-      announce: true,
-    })}
+  const body = html`${notice({
+    kind: 'warn',
+    title: 'Copy the key now',
+    body: 'It is shown on this page only, and never again. If it is lost, revoke it and create another one.',
+    announce: true,
+  })}
     <div data-secret data-forgotten="The key is not shown any more.">${code({ id: 'new-key', text: secret, label: 'API key', inline: true })}</div>
     ${definitions([
       ['Name', key.name],
@@ -111,20 +100,14 @@ export function newKeyPage({ request, key, secret }: { request: FastifyRequest; 
       label: 'Commands',
       text: `export CURBCUT_URL=${publicBaseUrl}\nread -rs CURBCUT_API_KEY && export CURBCUT_API_KEY\ncurbcut scan https://example.com/ --min-score 90`,
     })}
-    <p>${linkButton({ text: 'I have saved the key', href: KEYS_PATH })}</p>
-  </div>`;
-  return dashboardPage({ request, title, active: 'api-keys', body, scripts: ['forget-secret.js'] });
+    <p>${linkButton({ text: 'I have saved the key', href: KEYS_PATH })}</p>`;
+  return titledPage({ ...FRAME, request, title: 'Your new API key', body, scripts: ['forget-secret.js'] });
 }
 
 /** The form was sent again, as by a reload. */
 export function alreadyCreatedPage(request: FastifyRequest): Html {
-  const title = 'The key was created before';
-  const body = html`<div class="narrow">
-    ${trail(title)}
-    <h1>${title}</h1>
-    <p class="lead">This form has created a key, and the key is shown only once. No second key was created.</p>
+  const body = html`<p class="lead">This form has created a key, and the key is shown only once. No second key was created.</p>
     <p>If you have not saved the key, revoke it in the ${link('list of API keys', KEYS_PATH)}, and create another one.</p>
-    ${actions(linkButton({ text: 'Show the API keys', href: KEYS_PATH, kind: 'primary' }), linkButton({ text: TITLE, href: `${KEYS_PATH}/new` }))}
-  </div>`;
-  return dashboardPage({ request, title, active: 'api-keys', body });
+    ${actions(linkButton({ text: 'Show the API keys', href: KEYS_PATH, kind: 'primary' }), linkButton({ text: TITLE, href: `${KEYS_PATH}/new` }))}`;
+  return titledPage({ ...FRAME, request, title: 'The key was created before', body });
 }

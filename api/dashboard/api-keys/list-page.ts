@@ -4,9 +4,9 @@ import { KEY_SCOPES } from '../../../core/accounts.ts';
 import { LIVE_KEYS_MAX } from '../../../stores/accounts/key-slots.ts';
 import { KEY_STATUSES, statusOf, type ApiKey, type KeyStatus } from '../../../stores/accounts/keys.ts';
 import { LIMITS } from '../../rate-limits.ts';
-import { badge, card, emptyState, linkButton, notice, pagination, table, tabs, time, type BadgeKind } from '../../web/components/index.ts';
+import { badge, card, emptyState, linkButton, pagination, table, tabs, time, type BadgeKind } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
+import { titledPage } from '../titled-page.ts';
 
 export const KEYS_PATH = '/dashboard/settings/api-keys';
 
@@ -37,9 +37,7 @@ export function keyListPage({ request, keys, status, first, nextCursor, message,
   const filter = status === undefined ? '' : `status=${status}`;
   const address = (...parts: string[]) =>
     [KEYS_PATH, parts.filter((part) => part !== '').join('&')].filter((part) => part !== '').join('?');
-  const body = html`${message !== null && notice({ kind: 'good', body: message, announce: true })}
-    <h1>API keys</h1>
-    <p class="lead">Keys let pipelines and scripts use the API. Give each use a key of its own, so that it can be revoked alone.</p>
+  const body = html`<p class="lead">Keys let pipelines and scripts use the API. Give each use a key of its own, so that it can be revoked alone.</p>
     <p>${linkButton({ text: 'Create an API key', href: `${KEYS_PATH}/new`, kind: 'primary' })}</p>
     ${tabs('Status of the keys', [
       { text: 'All', href: KEYS_PATH, current: status === undefined },
@@ -54,7 +52,7 @@ export function keyListPage({ request, keys, status, first, nextCursor, message,
       </ol>`,
     })}
     ${card({ title: 'Limits', body: limits() })}`;
-  return dashboardPage({ request, title: 'API keys', active: 'api-keys', body });
+  return titledPage({ request, title: 'API keys', active: 'api-keys', done: message, body });
 }
 
 function noKeys(status: KeyStatus | undefined, first: boolean): Html {

@@ -1,11 +1,11 @@
 /** The page that asks before a key is revoked, and says what stops working. */
 import type { FastifyRequest } from 'fastify';
 import { statusOf, type ApiKey } from '../../../stores/accounts/keys.ts';
-import { actions, breadcrumb, button, definitions, linkButton, notice, time } from '../../web/components/index.ts';
+import { actions, button, definitions, linkButton, notice, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { csrfField } from '../forms.ts';
 import { creatorOf, endOf, KEYS_PATH, lastUse, scopesText } from './list-page.ts';
+import { titledPage } from '../titled-page.ts';
 
 /** A key that was used within this time is probably still in use. */
 const IN_USE_DAYS = 7;
@@ -13,20 +13,16 @@ const IN_USE_DAYS = 7;
 export function revokeKeyPage({ request, key, now }: { request: FastifyRequest; key: ApiKey; now: Date }): Html {
   const live = statusOf(key, now) === 'live';
   const title = live ? 'Revoke this API key?' : 'This API key is not live';
-  const body = html`<div class="narrow">
-    ${breadcrumb([{ text: 'API keys', href: KEYS_PATH }, { text: title }])}
-    <h1>${title}</h1>
-    ${definitions([
-      ['Name', key.name],
-      ['Key', endOf(key)],
-      ['Scopes', scopesText(key)],
-      ['Created', time(key.createdAt)],
-      ['Created by', creatorOf(key)],
-      ['Last used', lastUse(key)],
-    ])}
-    ${live ? confirmation(request, key, now) : html`<p>Nothing can use it any more.</p>${linkButton({ text: 'Show the API keys', href: KEYS_PATH })}`}
-  </div>`;
-  return dashboardPage({ request, title, active: 'api-keys', body });
+  const body = html`${definitions([
+    ['Name', key.name],
+    ['Key', endOf(key)],
+    ['Scopes', scopesText(key)],
+    ['Created', time(key.createdAt)],
+    ['Created by', creatorOf(key)],
+    ['Last used', lastUse(key)],
+  ])}
+    ${live ? confirmation(request, key, now) : html`<p>Nothing can use it any more.</p>${linkButton({ text: 'Show the API keys', href: KEYS_PATH })}`}`;
+  return titledPage({ request, title, active: 'api-keys', trail: [{ text: 'API keys', href: KEYS_PATH }], narrow: true, body });
 }
 
 const confirmation = (request: FastifyRequest, key: ApiKey, now: Date): Html =>

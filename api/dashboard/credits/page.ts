@@ -6,8 +6,8 @@ import { card, definitions, emptyState, figure, link, linkButton, pagination, ta
 import { html, type Html } from '../../web/html.ts';
 import { wordsIn } from '../../../core/words/words.ts';
 import { DEFAULT_LOCALE } from '../../web/languages.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { firstSteps, type Steps } from './first-steps.ts';
+import { titledPage } from '../titled-page.ts';
 
 export const CREDITS_PATH = '/dashboard/credits';
 
@@ -28,8 +28,7 @@ export interface CreditsPage {
 const { number } = wordsIn(DEFAULT_LOCALE, 'site');
 
 export function creditsPage({ request, plan, balance, steps, moves, first, nextCursor }: CreditsPage): Html {
-  const body = html`<h1>Credits</h1>
-    <p class="lead">One credit pays for one tested page. Pages that could not be tested cost nothing.</p>
+  const body = html`<p class="lead">One credit pays for one tested page. Pages that could not be tested cost nothing.</p>
     ${figure({ value: number(balance.balance), label: 'credits can be reserved now', kind: balance.balance === 0 ? 'warn' : 'good' })}
     ${definitions([
       ['Reserved for running scans', number(balance.held)],
@@ -57,7 +56,7 @@ export function creditsPage({ request, plan, balance, steps, moves, first, nextC
       title: 'What the movements mean',
       body: definitions(LEDGER_KINDS.map((kind) => [KIND_NAMES[kind], sentence(LEDGER_KIND_MEANINGS[kind])])),
     })}`;
-  return dashboardPage({ request, title: 'Credits', active: 'credits', body });
+  return titledPage({ request, title: 'Credits', active: 'credits', body });
 }
 
 const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

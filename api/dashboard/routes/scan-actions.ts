@@ -12,10 +12,10 @@ import type { ScanAccepted } from '../../routes/scans.ts';
 import { storesOf } from '../../scoped-stores.ts';
 import { fingerprintOf } from '../../submission/fingerprint.ts';
 import { errorOf } from '../../submission/refusals.ts';
-import { titleWithErrors, type FormError } from '../../web/components/index.ts';
+import type { FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { createScanForm, type ScanFormValues } from '../scan-form.ts';
+import { titledPage } from '../titled-page.ts';
 import { newScanBody } from '../views/new-scan.ts';
 import { admit, isIdempotencyKey, type ScanPageDeps } from './deps.ts';
 import { scanOf, sendScanPage } from './scan.ts';
@@ -113,7 +113,8 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
         )?.balance ?? null,
       allowPrepareSteps: deps.allowPrepareSteps,
     });
-    return reply.page(dashboardPage({ request, title: titleWithErrors('New scan', errors), active: 'scans', body }), { status });
+    const trail = [{ text: 'Scans', href: '/dashboard' }];
+    return reply.page(titledPage({ request, title: 'New scan', active: 'scans', trail, errors, narrow: true, body }), { status });
   }
 
   scope.get('/dashboard/scans/new', { config }, async (request, reply) => sendForm(request, reply, { values: form.empty, errors: [] }));

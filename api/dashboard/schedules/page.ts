@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { OUTDATED_AFTER_MS, type ListedSchedule, type ScheduleProblem } from '../../../stores/schedules/schedules.ts';
 import { badge, card, code, emptyState, externalLink, link, notice, pagination, table, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
+import { titledPage } from '../titled-page.ts';
 
 export const SCHEDULES_PATH = '/dashboard/schedules';
 
@@ -17,13 +17,12 @@ export interface SchedulesPage {
 }
 
 export function schedulesPage({ request, schedules, first, nextCursor, now }: SchedulesPage): Html {
-  const body = html`<h1>Schedules</h1>
-    <p class="lead">Scans at fixed times. They are Kubernetes resources of the kind ScanSchedule, and are changed in the cluster.</p>
+  const body = html`<p class="lead">Scans at fixed times. They are Kubernetes resources of the kind ScanSchedule, and are changed in the cluster.</p>
     ${schedules.length > 0 && outdated(schedules, now)}
     ${schedules.length === 0 ? noSchedules(first) : scheduleTable(schedules)}
     ${pagination({ previous: first ? null : SCHEDULES_PATH, next: nextCursor === null ? null : `${SCHEDULES_PATH}?cursor=${nextCursor}` })}
     ${howTo()}`;
-  return dashboardPage({ request, title: 'Schedules', active: 'schedules', body });
+  return titledPage({ request, title: 'Schedules', active: 'schedules', body });
 }
 
 function noSchedules(first: boolean): Html {

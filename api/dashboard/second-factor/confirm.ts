@@ -2,10 +2,9 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { ownPath } from '../../sessions/own-path.ts';
 import { signedInOf } from '../../sessions/plugin.ts';
-import { button, errorSummary, hiddenField, linkButton, titleWithErrors, type FormError } from '../../web/components/index.ts';
+import { button, hiddenField, linkButton, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type HtmlValue } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { confirmPassword } from '../account/confirm-password.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import { passwordField } from '../sign-in/page.ts';
@@ -13,6 +12,7 @@ import { startSession } from '../sign-in/start-session.ts';
 import { CONFIRM_PATH } from './fresh.ts';
 import { proofForms } from './proof-forms.ts';
 import { prove, wayOf, type FactorDeps } from './proof.ts';
+import { titledPage } from '../titled-page.ts';
 
 const CONFIG = { permission: null } as const;
 const TITLE = 'Confirm that it is you';
@@ -52,14 +52,10 @@ export const confirmPages: FastifyPluginAsync<FactorDeps & { provider: string | 
     else if (user.hasPassword) forms = passwordForm(request, next, errors);
     else if (provider !== null)
       forms = linkButton({ text: provider, href: `/dashboard/sign-in/oidc?${new URLSearchParams({ next })}`, kind: 'primary' });
-    const body = html`<div class="narrow">
-      ${errorSummary(errors)}
-      <h1>${TITLE}</h1>
-      <p class="lead">Your last sign-in was more than ten minutes ago. This protects your account if someone else uses your browser.</p>
-      ${forms}
-    </div>`;
+    const body = html`<p class="lead">Your last sign-in was more than ten minutes ago. This protects your account if someone else uses your browser.</p>
+      ${forms}`;
     const scripts = ['show-password.js', 'passkey.js'];
-    return reply.page(dashboardPage({ request, title: titleWithErrors(TITLE, errors), active: 'account', body, scripts }), { status });
+    return reply.page(titledPage({ request, title: TITLE, active: 'account', errors, narrow: true, body, scripts }), { status });
   }
 
   scope.get<{ Querystring: { next?: string; way?: string } }>(CONFIRM_PATH, { config: CONFIG }, async (request, reply) =>

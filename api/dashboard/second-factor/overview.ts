@@ -5,26 +5,23 @@ import { signedInOf } from '../../sessions/plugin.ts';
 import { ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
 import {
   actions,
-  breadcrumb,
   button,
   card,
   confirmedForm,
   definitions,
-  errorSummary,
   link,
   linkButton,
   notice,
   table,
   time,
-  titleWithErrors,
   type FormError,
 } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { csrfField } from '../forms.ts';
 import { RECOVERY_CODES } from '../../../stores/accounts/recovery-codes.ts';
 import { APP_PATH, CODES_PATH, NEW_PASSKEY_PATH, passkeyPath } from './pages.ts';
 import type { Passkeys } from './passkeys.ts';
+import { titledPage } from '../titled-page.ts';
 
 /** Below this number the page advises to make new codes. */
 const FEW_CODES = 4;
@@ -46,14 +43,15 @@ const TITLE = 'Second factor';
 
 export function overviewPage(options: Overview): Html {
   const { request, factors, local, lacking, recovered, done, errors = [] } = options;
-  return dashboardPage({
+  return titledPage({
     request,
-    title: titleWithErrors(TITLE, errors),
+    title: TITLE,
     active: 'account',
-    body: html`<div class="narrow">
-      ${breadcrumb([{ text: 'Account', href: '/dashboard/account' }, { text: TITLE }])} ${errorSummary(errors)}
-      <h1>${TITLE}</h1>
-      ${done !== null && notice({ kind: 'good', body: done, announce: true })} ${recovered && afterRecovery(factors)}
+    trail: [{ text: 'Account', href: '/dashboard/account' }],
+    errors,
+    done,
+    narrow: true,
+    body: html`${recovered && afterRecovery(factors)}
       ${lacking && requiredNotice(request, factors)}
       ${
         local
@@ -63,8 +61,7 @@ export function overviewPage(options: Overview): Html {
               <div class="factors">${passkeyPart(options)} ${appPart(request, factors)} ${factors.any && codesPart(request, factors)}</div>
               <p>If someone else may be signed in as you, ${link('sign out everywhere', '/dashboard/account')}.</p>`
           : html`<p class="lead">You sign in at your organisation's identity provider, which decides about a second factor.</p>`
-      }
-    </div>`,
+      }`,
   });
 }
 

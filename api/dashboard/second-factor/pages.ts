@@ -5,26 +5,23 @@ import { PASSKEY_NAME_MAX, type StoredPasskey } from '../../../stores/accounts/s
 import { FACTORS_PATH } from '../../sessions/require-session.ts';
 import {
   actions,
-  breadcrumb,
   button,
   code,
   confirmedForm,
   definitions,
-  errorSummary,
   link,
   linkButton,
   notice,
   textField,
   time,
-  titleWithErrors,
   type FormError,
 } from '../../web/components/index.ts';
 import { qrCode } from '../../web/components/qr-code.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import { passkeyForm } from './proof-forms.ts';
 import { CODE } from './proof.ts';
+import { titledPage } from '../titled-page.ts';
 
 export const NAME = 'name';
 export const APP_PATH = `${FACTORS_PATH}/app`;
@@ -40,19 +37,11 @@ interface FactorPage {
   scripts?: readonly string[];
 }
 
-const factorPage = ({ request, title, errors = [], body, scripts }: FactorPage): Html =>
-  dashboardPage({
-    request,
-    title: titleWithErrors(title, errors),
-    active: 'account',
-    scripts,
-    body: html`<div class="narrow">
-      ${breadcrumb([{ text: 'Account', href: '/dashboard/account' }, { text: 'Second factor', href: FACTORS_PATH }, { text: title }])}
-      ${errorSummary(errors)}
-      <h1>${title}</h1>
-      ${body}
-    </div>`,
-  });
+const TRAIL = [
+  { text: 'Account', href: '/dashboard/account' },
+  { text: 'Second factor', href: FACTORS_PATH },
+];
+const factorPage = (page: FactorPage): Html => titledPage({ ...page, active: 'account', trail: TRAIL, narrow: true });
 
 const back = linkButton({ text: 'Cancel', href: FACTORS_PATH, kind: 'quiet' });
 

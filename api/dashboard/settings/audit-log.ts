@@ -6,7 +6,7 @@ import { decodeCursor, pageOf } from '../../pagination.ts';
 import { storesOf } from '../../scoped-stores.ts';
 import { button, emptyState, link, linkButton, pagination, selectField, table, tabs, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
+import { titledPage } from '../titled-page.ts';
 
 const PATH = '/dashboard/settings/audit-log';
 const PER_PAGE = 50;
@@ -24,8 +24,7 @@ export const auditPages: FastifyPluginAsync = async (scope) => {
     const after = decodeCursor(typeof query.cursor === 'string' ? query.cursor : undefined);
     const found = await storesOf(request).audit.page({ ...filters, after, limit: PER_PAGE + 1 });
     const { items, nextCursor } = pageOf(found, PER_PAGE, ({ at, id }) => ({ at, id }));
-    const body = html`<h1>Audit log</h1>
-      <p class="lead">
+    const body = html`<p class="lead">
         Every change to this organisation, its members and its API keys, and what concerns the security of its accounts and keys; the newest
         first. Changes are kept. Sign-ins and other entries with a network are removed after ${SECURITY_KEPT_DAYS} days.
       </p>
@@ -36,7 +35,7 @@ export const auditPages: FastifyPluginAsync = async (scope) => {
       ${actionFilter(filters)} ${items.length === 0 ? noEntries(filters) : entryTable(items)}
       ${after !== null && html`<p>${link('Newest entries', address(filters))}</p>`}
       ${pagination({ previous: null, next: nextCursor === null ? null : address({ ...filters, cursor: nextCursor }) })}`;
-    return reply.page(dashboardPage({ request, title: 'Audit log', active: 'audit-log', body }));
+    return reply.page(titledPage({ request, title: 'Audit log', active: 'audit-log', body }));
   });
 };
 

@@ -5,13 +5,13 @@ import type { ApiKey } from '../../../stores/accounts/keys.ts';
 import { ApiError } from '../../errors.ts';
 import { askedBy, createKeyManagement, type KeyManagementDeps } from '../../key-management.ts';
 import { storesOf } from '../../scoped-stores.ts';
-import { actions, breadcrumb, button, hiddenField, linkButton, notice, table, time } from '../../web/components/index.ts';
+import { actions, button, hiddenField, linkButton, notice, table, time } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { endOf, KEYS_PATH, lastUse, scopesText } from '../api-keys/list-page.ts';
 import { csrfField } from '../forms.ts';
 import { MEMBERS_PATH } from './members-page.ts';
+import { titledPage } from '../titled-page.ts';
 
 const PATH = `${MEMBERS_PATH}/keys`;
 const CONFIG = { permission: 'members:write' } as const;
@@ -47,23 +47,13 @@ interface MemberKeysPage {
 }
 
 function memberKeysPage({ request, email, keys, removed }: MemberKeysPage): Html {
-  const title = 'Keys of a member';
   const count = keys.length === 1 ? 'this key' : `these ${keys.length} keys`;
-  const body = html`${breadcrumb([{ text: 'Members', href: MEMBERS_PATH }, { text: title }])}
-    <h1>${title}</h1>
-    ${
-      removed &&
-      notice({
-        kind: 'good',
-        announce: true,
-        body: `${email} is removed and signed out. What the member invited is canceled.`,
-      })
-    }
-    ${notice({
-      kind: 'warn',
-      title: `${email} created ${count}, which still work${keys.length === 1 ? 's' : ''}`,
-      body: 'A person who knows a key can use it without an account. Revoke the keys, unless something else depends on them: then replace them first.',
-    })}
+  const done = removed ? `${email} is removed and signed out. What the member invited is canceled.` : null;
+  const body = html`${notice({
+    kind: 'warn',
+    title: `${email} created ${count}, which still work${keys.length === 1 ? 's' : ''}`,
+    body: 'A person who knows a key can use it without an account. Revoke the keys, unless something else depends on them: then replace them first.',
+  })}
     ${table({
       id: 'member-keys',
       caption: `Live API keys that ${email} created`,
@@ -92,5 +82,6 @@ function memberKeysPage({ request, email, keys, removed }: MemberKeysPage): Html
         linkButton({ text: keys.length === 1 ? 'Keep it' : 'Keep them', href: MEMBERS_PATH, kind: 'quiet' }),
       )}
     </form>`;
-  return dashboardPage({ request, title, active: 'members', body });
+  const trail = [{ text: 'Members', href: MEMBERS_PATH }];
+  return titledPage({ request, title: 'Keys of a member', active: 'members', trail, done, body });
 }

@@ -8,7 +8,6 @@ import {
   button,
   code,
   confirmedForm,
-  errorSummary,
   hiddenField,
   link,
   notice,
@@ -16,14 +15,13 @@ import {
   table,
   textField,
   time,
-  titleWithErrors,
   visuallyHidden,
   type FormError,
 } from '../../web/components/index.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import { ROLE_CHOICES, ROLE_TEXTS } from '../roles.ts';
+import { titledPage } from '../titled-page.ts';
 
 export const MEMBERS_PATH = '/dashboard/settings/members';
 
@@ -42,13 +40,13 @@ export interface MembersPage {
 
 export function membersPage(options: MembersPage): Html {
   const { request, members, invitations, errors = [], invited, done } = options;
-  return dashboardPage({
+  return titledPage({
     request,
-    title: titleWithErrors('Members', errors),
+    title: 'Members',
     active: 'members',
-    body: html`${errorSummary(errors)}
-      <h1>Members</h1>
-      ${done && notice({ kind: 'good', body: done, announce: true })} ${invited && invitationLink(invited)}
+    errors,
+    done,
+    body: html`${invited && invitationLink(invited)}
       ${table({
         id: 'members',
         caption: 'Members',

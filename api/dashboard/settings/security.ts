@@ -5,13 +5,13 @@ import { callerOf } from '../../plugins/auth.ts';
 import { storesOf } from '../../scoped-stores.ts';
 import { signedInOf } from '../../sessions/plugin.ts';
 import { FACTORS_PATH } from '../../sessions/require-session.ts';
-import { button, errorSummary, link, notice, titleWithErrors, type FormError } from '../../web/components/index.ts';
+import { button, link, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { csrfField } from '../forms.ts';
 import type { Recorder } from '../record.ts';
 import { requireFresh } from '../second-factor/fresh.ts';
+import { titledPage } from '../titled-page.ts';
 
 export interface SecurityDeps {
   stores: Pick<ApiStores, 'organisations' | 'secondFactors'>;
@@ -21,7 +21,6 @@ export interface SecurityDeps {
 
 const PATH = '/dashboard/settings/security';
 const PERMISSION = { config: { permission: 'members:write' } } as const;
-const TITLE = 'Security';
 
 export const securityPages: FastifyPluginAsync<SecurityDeps> = async (scope, { stores, clock, record }) => {
   async function show(request: FastifyRequest, reply: FastifyReply, errors: FormError[] = [], status = 200) {
@@ -67,15 +66,14 @@ interface SecurityPage {
 
 function securityPage({ request, required, without, saved, errors }: SecurityPage): Html {
   const { displayName } = callerOf(request).organisation;
-  return dashboardPage({
+  return titledPage({
     request,
-    title: titleWithErrors(TITLE, errors),
+    title: 'Security',
     active: 'security',
-    body: html`<div class="narrow">
-      ${errorSummary(errors)}
-      <h1>${TITLE}</h1>
-      ${saved && notice({ kind: 'good', body: 'The setting is saved.', announce: true })}
-      <h2>Second factor</h2>
+    errors,
+    done: saved ? 'The setting is saved.' : null,
+    narrow: true,
+    body: html`<h2>Second factor</h2>
       <p>
         ${
           required
@@ -89,7 +87,6 @@ function securityPage({ request, required, without, saved, errors }: SecurityPag
         ${csrfField(request)} <input type="hidden" name="required" value="${required ? 'no' : 'yes'}" />
         ${button({ text: required ? 'Make the second factor optional' : 'Require a second factor', kind: required ? 'secondary' : 'primary' })}
       </form>
-      <p>${link('Your own second factors', FACTORS_PATH)}</p>
-    </div>`,
+      <p>${link('Your own second factors', FACTORS_PATH)}</p>`,
   });
 }

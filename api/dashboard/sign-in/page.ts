@@ -1,19 +1,9 @@
 /** The sign-in page. */
 import type { FastifyRequest } from 'fastify';
-import {
-  button,
-  errorSummary,
-  hiddenField,
-  link,
-  linkButton,
-  notice,
-  textField,
-  titleWithErrors,
-  type FormError,
-} from '../../web/components/index.ts';
+import { button, hiddenField, link, linkButton, notice, textField, type FormError } from '../../web/components/index.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
 import { errorOf } from '../forms.ts';
+import { titledPage } from '../titled-page.ts';
 
 export interface SignInPage {
   request: FastifyRequest;
@@ -43,17 +33,7 @@ export function plainPage(
   body: HtmlValue,
   scripts: readonly string[] = [],
 ): Html {
-  return dashboardPage({
-    request,
-    title: titleWithErrors(title, errors),
-    active: null,
-    scripts: ['show-password.js', ...scripts],
-    body: html`<div class="narrow">
-      ${errorSummary(errors)}
-      <h1>${title}</h1>
-      ${body}
-    </div>`,
-  });
+  return titledPage({ request, title, active: null, errors, narrow: true, body, scripts: ['show-password.js', ...scripts] });
 }
 
 export function signInPage(options: SignInPage): Html {

@@ -4,10 +4,8 @@ import type { Locale } from '../../../core/scan/locales.ts';
 import { wordsIn } from '../../../core/words/words.ts';
 import { PREPARE_MAX } from '../../../core/scan/steps.ts';
 import {
-  breadcrumb,
   button,
   checkbox,
-  errorSummary,
   hiddenField,
   selectField,
   textArea,
@@ -35,10 +33,7 @@ export function newScanBody(data: NewScanData): Html {
   const { form, values, errors, csrfToken, idempotencyKey, credits, allowPrepareSteps } = data;
   const controls = (fields: readonly ScanField[]): Html[] =>
     fields.map((field) => control(field, values[field.name], errorOf(errors, field.name)));
-  return html`<div class="narrow">
-    ${errorSummary(errors)} ${breadcrumb([{ text: 'Scans', href: '/dashboard' }, { text: 'New scan' }])}
-    <h1>New scan</h1>
-    <p>A scan reserves one credit per page, and charges the pages that it tests.${credits !== null && ` ${number(credits)} credits are available.`}</p>
+  return html`<p>A scan reserves one credit per page, and charges the pages that it tests.${credits !== null && ` ${number(credits)} credits are available.`}</p>
     <form method="post" action="/dashboard/scans/new" novalidate>
       ${hiddenField('_csrf', csrfToken)}${hiddenField('idempotency_key', idempotencyKey)} ${controls(form.groups.options)}
       <fieldset>
@@ -52,8 +47,7 @@ export function newScanBody(data: NewScanData): Html {
         ${controls(form.groups.crawl.filter(({ kind }) => allowPrepareSteps || kind !== 'steps'))}
       </fieldset>
       ${button({ text: 'Start scan', kind: 'primary' })}
-    </form>
-  </div>`;
+    </form>`;
 }
 
 function control(field: ScanField, value: string, error: string | undefined): Html {
