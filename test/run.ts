@@ -17,14 +17,17 @@ const PROCESSES = availableParallelism() + 2;
 const { values } = parseArgs({ options: { only: { type: 'string' }, since: { type: 'string' } } });
 const wanted = values.only?.split(',') ?? Object.keys(SUITES);
 const unknown = wanted.filter((name) => !(name in SUITES));
-if (unknown.length > 0) {
-  console.error(`unknown suite: ${unknown.join(', ')}; the suites are ${Object.keys(SUITES).join(', ')}`);
+if (unknown.length > 0) fail(`unknown suite: ${unknown.join(', ')}; the suites are ${Object.keys(SUITES).join(', ')}`);
+
+function fail(message: string): never {
+  console.error(message);
   process.exit(2);
 }
 
 let runs = (_file: string): boolean => true;
 if (values.since !== undefined) {
-  const reached = testsReachedBy(await changedSince(values.since), await readGraph(), allTestFiles());
+  const changed = await changedSince(values.since).catch((error: Error) => fail(error.message));
+  const reached = testsReachedBy(changed, await readGraph(), allTestFiles());
   runs = (file) => reached.has(file);
 }
 const waiting = sharesOf(

@@ -108,7 +108,7 @@ describe('network faults', () => {
       },
       '/_image': drip('image/png', 'PNG'),
     });
-    const { pages } = await scan(`${site.origin}/`, {}, { pageBudgetMs: 12_000, workers: 2 });
+    const { pages } = await scan(`${site.origin}/`, {}, { pageBudgetMs: 30_000, workers: 2 });
     for (const page of pages.slice(1)) expect(found(page), page.url).to.include('image-alt #fault');
     expect(pages).to.have.length(7);
   }).timeout(180_000);

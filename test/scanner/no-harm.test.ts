@@ -22,7 +22,7 @@ describe('a scan that signs in', () => {
   const scanMembers = (site: Site, { start = '/', ...crawl }: Partial<CrawlRules> & { start?: string } = {}) => {
     const rules = { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0, ...crawl };
     const signIn = signInOf(site.origin, CREDENTIALS, { steps: STEPS, marker: MARKER });
-    return scan(site.origin + start, { crawl: rules }, { workers: 2 }, { signIn, stepMs: 5000 });
+    return scan(site.origin + start, { crawl: rules }, { workers: 2 }, { signIn, stepMs: 30_000 });
   };
   /** The requests that an address of the list, or the sign-out of the site, got. */
   const requestsOf = (site: Site, addresses = [...ADDRESSES, '/logout']): string[] =>
