@@ -16,7 +16,6 @@ import { createCredentials, type Credentials } from './networks/credentials.ts';
 import { createNetworkLimits } from './networks/network-limits.ts';
 import { createTrust } from './networks/networks.ts';
 import networks from './networks/plugin.ts';
-import { ruleText } from '../core/report/rule-texts/rule-texts.ts';
 import type { Logger } from '../platform/logger.ts';
 import { NO_TRACER } from '../platform/tracing.ts';
 import { dashboardRoutes } from './dashboard/dashboard.ts';
@@ -144,7 +143,6 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
     requestPublicScan,
     turnstile: widgetOf(options.publicScans?.turnstile),
     positions: services.positions,
-    ruleTexts: ruleText,
     logger,
   });
   await app.register(unsubscribeRoutes, anonymous);

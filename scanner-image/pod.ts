@@ -18,7 +18,7 @@ import type { Messages } from './messages.ts';
 import { buildReport } from './report/build.ts';
 import { fitReport } from './report/fit.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
-import { runScan, type ScanResult, type Traced } from './scan.ts';
+import { runScan, type ScanOutput, type Traced } from './scan.ts';
 import type { ReadSignIn } from './sign-in.ts';
 import { storeResults, tooLarge, type StoreDeps } from './store-results.ts';
 
@@ -53,7 +53,7 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
   const uploads = uploadSlotOf(input.uploads, identity);
   if (uploads === undefined) throw new Error(`The input has no upload links for shard ${identity.shard}.`);
   let known = { scanned: 0, failed: 0, total: 0 };
-  let closed: ScanResult['closed'] | undefined;
+  let closed: ScanOutput['closed'] | undefined;
   const deadline = timeoutAt(input.deadline);
   const uploadDeadline = timeoutAt(input.uploadDeadline);
   try {

@@ -19,7 +19,7 @@ import type { EgressLimits } from './egress/limits.ts';
 import { kindOf } from './egress/egress-failures.ts';
 import { openEgress, type Egress } from './egress/proxy.ts';
 import { ScanFailed } from './failure.ts';
-import { createPictureBook, type BookedPicture, type PictureBook, type PictureLimits } from './pictures/book.ts';
+import { createPictureBudget, type KeptPicture, type PictureBudget, type PictureLimits } from './pictures/book.ts';
 import { isPrepared } from './browser/preparation.ts';
 import { createSession } from './browser/session.ts';
 import { createRedactor, redactingLogger, type Redactor } from './redact.ts';
@@ -57,7 +57,7 @@ export interface ScanDeps {
   pictureLimits?: Partial<PictureLimits>;
 }
 
-export interface ScanResult {
+export interface ScanOutput {
   /** In the scan's order, tested and untested; at least one was tested. */
   pages: ReportPage[];
   /** The number of addresses that were found and are not in `pages`. */
@@ -65,7 +65,7 @@ export interface ScanResult {
   /** What was answered to the dialog; undefined if the scan answers none. */
   consent: ReportConsent | undefined;
   /** By fingerprint; empty if the scan takes none. */
-  pictures: ReadonlyMap<string, BookedPicture>;
+  pictures: ReadonlyMap<string, KeptPicture>;
   tools: Report['tools'];
   startedAt: Date;
   finishedAt: Date;
@@ -86,7 +86,7 @@ const FINDINGS_SHARE = 1 / 2;
  * Runs a scan. Secrets of its sign-in are masked in pages, errors and log lines.
  * @throws ScanFailed if it can never succeed; any other error may be transient
  */
-export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanResult> {
+export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanOutput> {
   const { signIn = null, log } = deps;
   if (signIn === null) return scanWith(input, deps, createRedactor());
   const redactor = createRedactor(signIn.secrets);
@@ -97,7 +97,7 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
   }
 }
 
-async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): Promise<ScanResult> {
+async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): Promise<ScanOutput> {
   const { options } = input;
   const { log, signIn = null } = deps;
   const startedAt = new Date();
@@ -114,7 +114,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
   const watch = await watchSource();
   const { waitFor, settleMs } = options.crawl;
   const settling = { waitFor, settleMs };
-  const pictures = options.pictures ? createPictureBook(deps.pictureLimits, redactor.values) : null;
+  const pictures = options.pictures ? createPictureBudget(deps.pictureLimits, redactor.values) : null;
   const pool = createPool({
     machine: deps.machine,
     proxy: egress.url,
@@ -181,8 +181,8 @@ async function refuseForbiddenTarget(egress: Egress, target: URL): Promise<void>
 async function walk(
   input: ScanInput,
   deps: ScanDeps,
-  scan: { start: URL; startedAt: Date; files: GuardedFetch; pool: Pool; pictures: PictureBook | null; redactor: Redactor },
-): Promise<Walked & Pick<ScanResult, 'consent'>> {
+  scan: { start: URL; startedAt: Date; files: GuardedFetch; pool: Pool; pictures: PictureBudget | null; redactor: Redactor },
+): Promise<Walked & Pick<ScanOutput, 'consent'>> {
   const { start, startedAt, files, pool, pictures, redactor } = scan;
   const { crawl, maxPages } = input.options;
   const { signIn = null, traced = (_step, work) => work() } = deps;

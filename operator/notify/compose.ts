@@ -13,8 +13,7 @@ import {
   renderPasswordReset,
   renderScanResult,
   type Rendered,
-  type RuleTexts,
-  type ScanResult,
+  type ResultMail,
 } from './templates/render.ts';
 import type { Message } from './transport.ts';
 
@@ -23,7 +22,6 @@ export interface ComposeDeps {
   scans: Pick<Scans, 'find'>;
   reports: Pick<Reports, 'readView'>;
   suppressions: Pick<Suppressions, 'tokenFor'>;
-  ruleTexts: RuleTexts;
   /** Without a slash at its end. */
   publicBaseUrl: string;
 }
@@ -67,7 +65,7 @@ async function contentOf(deps: ComposeDeps, mail: NewMail): Promise<Content | nu
     case 'account_notice':
       return { rendered: renderAccountNotice(mail.data, context), headers: {} };
     case 'scan_result': {
-      const { publicScans, scans, suppressions, publicBaseUrl, ruleTexts } = deps;
+      const { publicScans, scans, suppressions, publicBaseUrl } = deps;
       const { scanId } = mail.data;
       const [publicScan, row] = [await publicScans.findByScan(scanId), await scans.find(scanId)];
       if (publicScan === null || row === null) return null;
@@ -76,7 +74,7 @@ async function contentOf(deps: ComposeDeps, mail: NewMail): Promise<Content | nu
       const unsubscribeUrl = publicBaseUrl + unsubscribePath(await suppressions.tokenFor(mail.to, mail.locale));
       const resultUrl = publicBaseUrl + resultPath(mail.locale, publicScan.token);
       const result = { url: publicScan.url, at: row.finishedAt ?? row.updatedAt, ended, resultUrl, unsubscribeUrl };
-      return { rendered: renderScanResult(result, context, ruleTexts), headers: unsubscribeHeaders(unsubscribeUrl) };
+      return { rendered: renderScanResult(result, context), headers: unsubscribeHeaders(unsubscribeUrl) };
     }
   }
 }
@@ -87,7 +85,7 @@ const unsubscribeHeaders = (url: string): Record<string, string> => ({
   'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
 });
 
-async function endOf({ reports }: ComposeDeps, { id, phase, outcome, message }: ScanRow): Promise<ScanResult['ended'] | null> {
+async function endOf({ reports }: ComposeDeps, { id, phase, outcome, message }: ScanRow): Promise<ResultMail['ended'] | null> {
   if (phase === 'canceled') return { phase };
   if (phase === 'failed') return { phase, message };
   if (phase !== 'done' || outcome === null) return null;

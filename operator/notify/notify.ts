@@ -1,5 +1,4 @@
 /** Mails: queues the results of public scans, sends due mails, and removes old addresses. Only the last runs without a mail server. */
-import { ruleText } from '../../core/report/rule-texts/rule-texts.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { AllStores } from '../../stores/stores.ts';
@@ -39,7 +38,7 @@ export function addMailTasks(manager: Pick<Manager, 'addTask'>, deps: MailDeps):
     createSenderTask({
       outbox,
       suppressions,
-      compose: createCompose({ ...stores, reports, publicBaseUrl, ruleTexts: ruleText }),
+      compose: createCompose({ ...stores, reports, publicBaseUrl }),
       openTransport: (connections) => createMailTransport({ smtpUrl, from, connections }),
       metrics,
       logger,

@@ -29,7 +29,7 @@ import { missingMarker } from './marker.ts';
 import { runSteps, type StepsRequest, type StepsResult } from './steps.ts';
 import { openTarget, type Target } from './target.ts';
 import { watchTraffic } from './traffic.ts';
-import type { PictureBook } from '../pictures/book.ts';
+import type { PictureBudget } from '../pictures/book.ts';
 import { takeWanted } from '../pictures/wanted.ts';
 import {
   HungOnScroll,
@@ -53,7 +53,7 @@ export interface TabDeps extends AxeScript {
   /** Masks secrets in findings. */
   redact?: <T>(findings: T) => T;
   /** Null: the scan takes no pictures. */
-  pictures: PictureBook | null;
+  pictures: PictureBudget | null;
 }
 
 export interface Tab {

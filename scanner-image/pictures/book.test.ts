@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { ReportNode } from '../../core/report/schema.ts';
 import type { PageFindings } from '../axe/results.ts';
 import { emptyTally } from '../../core/report/score.ts';
-import { createPictureBook } from './book.ts';
+import { createPictureBudget } from './book.ts';
 import type { TakenPicture, WantedPicture } from './take.ts';
 
 const node = (letter: string): ReportNode => ({
@@ -38,48 +38,48 @@ const lettersOf = (wanted: readonly WantedPicture[]): string => wanted.map(({ no
 const taken = (wanted: readonly WantedPicture[]): TakenPicture[] =>
   wanted.map(({ fingerprint }) => ({ fingerprint, bytes: new Uint8Array(3), width: 1, height: 1 }));
 
-describe('picture book', () => {
+describe('picture budget', () => {
   it('wants each root cause once, with up to three of its elements', () => {
-    const book = createPictureBook();
-    const { wanted } = book.want(findings('aaaaab'), 0);
+    const budget = createPictureBudget();
+    const { wanted } = budget.want(findings('aaaaab'), 0);
     expect(wanted.map(({ nodes }) => nodes.length)).to.deep.equal([3, 1]);
-    expect(lettersOf(book.want(findings('abc'), 0).wanted), 'another worker').to.equal('c');
+    expect(lettersOf(budget.want(findings('abc'), 0).wanted), 'another worker').to.equal('c');
   });
 
   it('wants again what could not be taken, but no more than three times what nobody can see', () => {
-    const book = createPictureBook();
+    const budget = createPictureBudget();
     for (let page = 0; page < 3; page++) {
-      const { wanted } = book.want(findings('ab'), 0);
+      const { wanted } = budget.want(findings('ab'), 0);
       expect(lettersOf(wanted)).to.equal('ab');
-      book.took(wanted, { pictures: [], unseen: [wanted[0]!.fingerprint], stopped: null }, 1);
+      budget.took(wanted, { pictures: [], unseen: [wanted[0]!.fingerprint], stopped: null }, 1);
     }
-    expect(lettersOf(book.want(findings('ab'), 0).wanted)).to.equal('b');
+    expect(lettersOf(budget.want(findings('ab'), 0).wanted)).to.equal('b');
   });
 
   it('keeps the pictures of tested pages, and releases those of duplicates', () => {
-    const book = createPictureBook();
-    const { wanted } = book.want(findings('ab'), 0);
+    const budget = createPictureBudget();
+    const { wanted } = budget.want(findings('ab'), 0);
     const [a, b] = taken(wanted);
-    book.took(wanted, { pictures: [a!, b!], unseen: [], stopped: null }, 1);
-    book.keep('https://x.example/', [a!]);
-    book.release([b!]);
-    expect([...book.all().values()].map(({ pageUrl }) => pageUrl)).to.deep.equal(['https://x.example/']);
-    expect(lettersOf(book.want(findings('ab'), 0).wanted)).to.equal('b');
+    budget.took(wanted, { pictures: [a!, b!], unseen: [], stopped: null }, 1);
+    budget.keep('https://x.example/', [a!]);
+    budget.release([b!]);
+    expect([...budget.all().values()].map(({ pageUrl }) => pageUrl)).to.deep.equal(['https://x.example/']);
+    expect(lettersOf(budget.want(findings('ab'), 0).wanted)).to.equal('b');
   });
 
   it('is limited for a page and for the scan', () => {
-    const book = createPictureBook({ perPage: 2, perScan: 3 });
-    expect(lettersOf(book.want(findings('abcdef'), 0).wanted)).to.equal('ab');
-    expect(lettersOf(book.want(findings('abcdef'), 0).wanted)).to.equal('c');
-    expect(book.want(findings('abcdef'), 0).wanted).to.deep.equal([]);
+    const budget = createPictureBudget({ perPage: 2, perScan: 3 });
+    expect(lettersOf(budget.want(findings('abcdef'), 0).wanted)).to.equal('ab');
+    expect(lettersOf(budget.want(findings('abcdef'), 0).wanted)).to.equal('c');
+    expect(budget.want(findings('abcdef'), 0).wanted).to.deep.equal([]);
   });
 
   it('takes a fixed time and a share of the time of pages', () => {
-    const book = createPictureBook({ baseMs: 100, share: 0.1 });
-    const { wanted, ms } = book.want(findings('a'), 200);
+    const budget = createPictureBudget({ baseMs: 100, share: 0.1 });
+    const { wanted, ms } = budget.want(findings('a'), 200);
     expect(ms).to.equal(120);
-    book.took(wanted, { pictures: [], unseen: [], stopped: null }, 150);
-    expect(book.want(findings('a'), 200).wanted).to.deep.equal([]);
-    expect(lettersOf(book.want(findings('a'), 200).wanted)).to.equal('a');
+    budget.took(wanted, { pictures: [], unseen: [], stopped: null }, 150);
+    expect(budget.want(findings('a'), 200).wanted).to.deep.equal([]);
+    expect(lettersOf(budget.want(findings('a'), 200).wanted)).to.equal('a');
   });
 });

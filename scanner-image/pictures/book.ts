@@ -23,12 +23,12 @@ const CANDIDATES = 3;
 /** The number of pages on which no element of a root cause can be seen until it gets no picture. */
 const UNSEEN_PAGES = 3;
 
-export interface BookedPicture extends TakenPicture {
+export interface KeptPicture extends TakenPicture {
   /** The `url` of the page in the report. */
   pageUrl: string;
 }
 
-export interface PictureBook {
+export interface PictureBudget {
   /** Texts that no picture may show. */
   readonly words: readonly string[];
   /** Reserves the root causes of a page that have no picture yet, worst first. @param visitMs the time that the page took */
@@ -40,14 +40,14 @@ export interface PictureBook {
   /** Releases the pictures of a page that does not count as tested, such as a duplicate. */
   release(pictures: readonly TakenPicture[]): void;
   /** The pictures by fingerprint. */
-  all(): ReadonlyMap<string, BookedPicture>;
+  all(): ReadonlyMap<string, KeptPicture>;
 }
 
-export function createPictureBook(given: Partial<PictureLimits> = {}, words: () => readonly string[] = () => []): PictureBook {
+export function createPictureBudget(given: Partial<PictureLimits> = {}, words: () => readonly string[] = () => []): PictureBudget {
   const limits = { ...PICTURE_LIMITS, ...given };
   const reserved = new Set<string>();
   const unseen = new Map<string, number>();
-  const kept = new Map<string, BookedPicture>();
+  const kept = new Map<string, KeptPicture>();
   let allowedMs = limits.baseMs;
 
   function candidatesOf({ violations, needsReview }: PageFindings): Map<string, ReportNode[]> {

@@ -1,25 +1,25 @@
 /** Takes the pictures that a scan still wants of a tested page. */
 import type { PageFindings } from '../axe/results.ts';
 import type { Place } from '../axe/world.ts';
-import type { PictureBook } from './book.ts';
+import type { PictureBudget } from './book.ts';
 import { takePictures, type PicturesOfPage } from './take.ts';
 
 /**
  * Takes pictures of the root causes of a page that have none yet.
- * @param book null: the scan takes no pictures
+ * @param budget null: the scan takes no pictures
  * @param findings null: the page was not tested
  * @param clock tells what the visit took, and what is left of its budget, in milliseconds
  */
 export async function takeWanted(
-  book: PictureBook | null,
+  budget: PictureBudget | null,
   place: Place,
   findings: PageFindings | null,
   clock: { spent(): number; left(): number },
 ): Promise<PicturesOfPage> {
-  const { wanted, ms } = book === null || findings === null ? { wanted: [], ms: 0 } : book.want(findings, clock.spent());
-  if (book === null || wanted.length === 0) return { pictures: [], unseen: [], stopped: null };
+  const { wanted, ms } = budget === null || findings === null ? { wanted: [], ms: 0 } : budget.want(findings, clock.spent());
+  if (budget === null || wanted.length === 0) return { pictures: [], unseen: [], stopped: null };
   const started = clock.spent();
-  const found = await takePictures(place, wanted, book.words, { allowedMs: ms, left: clock.left });
-  book.took(wanted, found, clock.spent() - started);
+  const found = await takePictures(place, wanted, budget.words, { allowedMs: ms, left: clock.left });
+  budget.took(wanted, found, clock.spent() - started);
   return found;
 }

@@ -4,7 +4,7 @@ import { capPage } from '../../core/report/cap-nodes.ts';
 import { isParseable } from '../../core/report/json-shape.ts';
 import { placePictures, type PlacedPictures } from '../../core/report/pictures.ts';
 import type { Report, ReportPage } from '../../core/report/schema.ts';
-import type { ScanResult } from '../scan.ts';
+import type { ScanOutput } from '../scan.ts';
 
 /** The caps that are tried in turn. The pages are within the findings' budget, so the first one is nearly always enough. */
 const CAPS = [Infinity, 100, 20, 5, 1];
@@ -25,7 +25,7 @@ export interface FittedReport {
  */
 export function fitReport(
   build: (pages: ReportPage[]) => Report,
-  { pages, pictures }: Pick<ScanResult, 'pages' | 'pictures'>,
+  { pages, pictures }: Pick<ScanOutput, 'pages' | 'pictures'>,
   maxBytes: number,
 ): FittedReport | null {
   for (const max of CAPS) {

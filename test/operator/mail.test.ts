@@ -70,7 +70,7 @@ describe('mails of the operator', () => {
     const logger = createFakeLogger();
     const metrics = createOperatorMetrics();
     const stopping = new AbortController();
-    const compose = createCompose({ ...stores, reports: { readView: async () => null }, publicBaseUrl: BASE, ruleTexts: () => null });
+    const compose = createCompose({ ...stores, reports: { readView: async () => null }, publicBaseUrl: BASE });
     const task = createSenderTask({
       ...stores,
       compose,

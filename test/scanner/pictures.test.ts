@@ -5,8 +5,8 @@ import { jpegSize, picturesMismatch, placePictures } from '../../core/report/pic
 import { groupViolations } from '../../core/report/root-causes.ts';
 import { PICTURE_MAX_BYTES, type ReportGroup } from '../../core/report/schema.ts';
 import { findChromium } from '../../scanner-image/browser/chromium.ts';
-import type { BookedPicture, PictureLimits } from '../../scanner-image/pictures/book.ts';
-import type { ScanResult } from '../../scanner-image/scan.ts';
+import type { KeptPicture, PictureLimits } from '../../scanner-image/pictures/book.ts';
+import type { ScanOutput } from '../../scanner-image/scan.ts';
 import { html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
 /** The machine of a test may be slow. */
@@ -19,16 +19,16 @@ describe('pictures', () => {
   after(() => browser.close());
   afterEach(() => site.close());
 
-  async function picture(routes: Record<string, Route>, limits = UNHURRIED, workers = 1): Promise<ScanResult> {
+  async function picture(routes: Record<string, Route>, limits = UNHURRIED, workers = 1): Promise<ScanOutput> {
     site = await openSite(routes);
     return scan(`${site.origin}/`, { pictures: true }, { workers, pageBudgetMs: 20_000 }, { pictureLimits: limits });
   }
-  const groupsOf = ({ pages }: ScanResult, rule: string): ReportGroup[] => groupViolations(pages).filter((group) => group.rule === rule);
-  const picturesOf = (result: ScanResult, rule: string): (BookedPicture | undefined)[] =>
+  const groupsOf = ({ pages }: ScanOutput, rule: string): ReportGroup[] => groupViolations(pages).filter((group) => group.rule === rule);
+  const picturesOf = (result: ScanOutput, rule: string): (KeptPicture | undefined)[] =>
     groupsOf(result, rule).map(({ fingerprint }) => result.pictures.get(fingerprint));
 
   /** The number of pixels of a colour, which may differ a little in each channel. */
-  async function pixels({ bytes }: BookedPicture, [red, green, blue]: [number, number, number]): Promise<number> {
+  async function pixels({ bytes }: KeptPicture, [red, green, blue]: [number, number, number]): Promise<number> {
     const page = await browser.newPage();
     try {
       return await page.evaluate<number>(`(async () => {

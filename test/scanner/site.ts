@@ -6,7 +6,7 @@ import { withDefaults, type GivenOptions } from '../../core/scan/options.ts';
 import type { SignInPlan } from '../../core/scan/sign-in.ts';
 import { resolveSignIn, type SignIn } from '../../scanner-image/sign-in.ts';
 import { silentLogger } from '../support/silent-logger.ts';
-import { runScan, type ScanInput, type ScanDeps, type ScanResult } from '../../scanner-image/scan.ts';
+import { runScan, type ScanInput, type ScanDeps, type ScanOutput } from '../../scanner-image/scan.ts';
 
 export type Route = string | ((request: IncomingMessage, response: ServerResponse) => void);
 
@@ -109,7 +109,7 @@ export async function scan(
   options: Partial<GivenOptions> = {},
   more: Partial<Omit<ScanInput, 'options'>> = {},
   deps: Partial<ScanDeps> = {},
-): Promise<ScanResult> {
+): Promise<ScanOutput> {
   const result = await runScan(inputOf(url, options, more), { machine, log: silentLogger, ...deps });
   await result.closed;
   return result;

@@ -10,8 +10,7 @@ import {
   renderPasswordReset,
   renderScanResult,
   type Rendered,
-  type RuleTexts,
-  type ScanResult,
+  type ResultMail,
 } from '../../operator/notify/templates/render.ts';
 
 const group = (rule: string, impact: ViewGroup['impact'], help: string, elements: number, html: string): ViewGroup => ({
@@ -67,22 +66,22 @@ const viewOf = (groups: ViewGroup[], incomplete = 0): ReportView =>
   }) as unknown as ReportView;
 
 /** A result with the given number of violations, all of them serious. */
-export function doneWith(total: number): ScanResult['ended'] {
+export function doneWith(total: number): ResultMail['ended'] {
   if (total === 0) return { phase: 'done', outcome: NONE, view: viewOf([]) };
   const outcome: Outcome = { ...NONE, score: 71.4, violations: { ...NONE.violations, serious: total, total } };
   return { phase: 'done', outcome, view: viewOf([{ ...GROUPS[2]!, elements: total }]) };
 }
 
-const MANY: ScanResult['ended'] = {
+const MANY: ResultMail['ended'] = {
   phase: 'done',
   outcome: { ...NONE, score: 62.5, violations: { critical: 14, serious: 1224, moderate: 2, minor: 0, total: 1240 } },
   view: viewOf(GROUPS),
 };
 
 /** A result of a page that was tested in part. */
-export const INCOMPLETE: ScanResult['ended'] = { ...MANY, view: viewOf(GROUPS, 1) };
+export const INCOMPLETE: ResultMail['ended'] = { ...MANY, view: viewOf(GROUPS, 1) };
 
-export const scanResult = (over: Partial<ScanResult> = {}): ScanResult => ({
+export const scanResult = (over: Partial<ResultMail> = {}): ResultMail => ({
   url: 'https://shop.example.com/de/angebote?saison=winter',
   at: new Date('2026-11-22T09:05:00Z'),
   ended: MANY,
@@ -94,13 +93,12 @@ export const scanResult = (over: Partial<ScanResult> = {}): ScanResult => ({
 const FAILED_MESSAGE = 'No page could be tested: https://shop.example.com/ answered with the HTTP status 403.';
 
 /** Renders a mail of each kind and state. */
-export const SAMPLES: Readonly<Record<string, (locale: Locale, ruleTexts: RuleTexts) => Rendered>> = {
-  done: (locale, ruleTexts) => renderScanResult(scanResult(), context(locale), ruleTexts),
-  incomplete: (locale, ruleTexts) => renderScanResult(scanResult({ ended: INCOMPLETE }), context(locale), ruleTexts),
-  clean: (locale, ruleTexts) => renderScanResult(scanResult({ ended: doneWith(0) }), context(locale), ruleTexts),
-  failed: (locale, ruleTexts) =>
-    renderScanResult(scanResult({ ended: { phase: 'failed', message: FAILED_MESSAGE } }), context(locale), ruleTexts),
-  canceled: (locale, ruleTexts) => renderScanResult(scanResult({ ended: { phase: 'canceled' } }), context(locale), ruleTexts),
+export const SAMPLES: Readonly<Record<string, (locale: Locale) => Rendered>> = {
+  done: (locale) => renderScanResult(scanResult(), context(locale)),
+  incomplete: (locale) => renderScanResult(scanResult({ ended: INCOMPLETE }), context(locale)),
+  clean: (locale) => renderScanResult(scanResult({ ended: doneWith(0) }), context(locale)),
+  failed: (locale) => renderScanResult(scanResult({ ended: { phase: 'failed', message: FAILED_MESSAGE } }), context(locale)),
+  canceled: (locale) => renderScanResult(scanResult({ ended: { phase: 'canceled' } }), context(locale)),
   invitation: (locale) => renderInvitation({ organisation: 'Acme', invitedBy: 'ada@example.com', ...LINK }, context(locale)),
   'password-reset': (locale) => renderPasswordReset(LINK, context(locale)),
   ...Object.fromEntries(

@@ -98,7 +98,7 @@ describe('the dashboard', () => {
       .to.include('Images must have alternative text')
       .and.include('Needs review')
       .and.include('Best practices that WCAG does not require, for 4 elements.')
-      .and.include('Bot protection')
+      .and.include('Blocked by bot protection')
       .and.include('The consent dialog of One<b>trust on https://example.com/ was rejected')
       .and.include('Missed');
     expect(await page.locator('script:not([src]), img').count(), 'the text of the page is not HTML').to.equal(0);

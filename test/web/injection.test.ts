@@ -6,7 +6,6 @@
 import { expect } from 'chai';
 import { createTransport } from 'nodemailer';
 import type { BrowserContext, Page } from 'playwright-core';
-import { ruleText } from '../../core/report/rule-texts/rule-texts.ts';
 import type { Report, ReportViolation } from '../../core/report/schema.ts';
 import { viewOf, type ReportView } from '../../core/report/view.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
@@ -307,8 +306,8 @@ describe('hostile texts', () => {
       const [first] = storedView(exportOf([text], 'one')).groups;
       const view = { ...storedView(exportOf([text], 'one')), groups: [{ ...first!, rule: text }] };
       return [
-        renderScanResult(scanResult({ ended: { phase: 'done', outcome: OUTCOME, view } }), mailContext('fr'), ruleText),
-        renderScanResult(scanResult({ url: `${SITE}?${text}`, ended: { phase: 'failed', message: text } }), mailContext('en'), ruleText),
+        renderScanResult(scanResult({ ended: { phase: 'done', outcome: OUTCOME, view } }), mailContext('fr')),
+        renderScanResult(scanResult({ url: `${SITE}?${text}`, ended: { phase: 'failed', message: text } }), mailContext('en')),
         renderInvitation(
           { organisation: text, invitedBy: text, url: 'https://curbcut.example.com/x', expiresAt: '2026-11-22T10:05:00Z' },
           mailContext('pl'),

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { createTransport } from 'nodemailer';
 import { WORDS } from '../../core/words/words.ts';
-import { ruleText } from '../../core/report/rule-texts/rule-texts.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { startMail, type MailCatcher } from '../../local/mail/mail.ts';
 import { createSuppressions, type Suppressions } from '../../stores/mail/suppressions.ts';
@@ -27,7 +26,7 @@ describe('mails', () => {
     for (const [kind, render] of Object.entries(SAMPLES))
       it(`are accessible as a document: ${kind} in ${locale}`, async () => {
         const page = await (await web.visitor({ javaScriptEnabled: true })).newPage();
-        await page.setContent(render(locale, ruleText).html);
+        await page.setContent(render(locale).html);
         await expectAccessible(page, `mail-${kind}-${locale}`);
       });
 
@@ -38,7 +37,7 @@ describe('mails', () => {
       await page.goto(catcher.inboxUrl);
       await expectAccessible(page, 'inbox-empty');
       const transport = createTransport(catcher.smtpUrl);
-      const { subject, html, text } = SAMPLES['done']!('de', ruleText);
+      const { subject, html, text } = SAMPLES['done']!('de');
       const script = `<script>document.title = 'it ran'</script><img src="${web.url}/tracker.png" alt="" />`;
       const link = html.replaceAll('https://curbcut.example.com/scan/', `${web.url}/docs?`).replace('</body>', `${script}</body>`);
       await transport.sendMail({ from: 'Curbcut <no-reply@localhost>', to: 'ada@example.com', subject, text, html: link });

@@ -98,7 +98,6 @@ export async function servePublicPages(
     scans: { find: () => Promise.resolve(null) },
     reports: { readView: () => Promise.resolve(null), readPicture: () => Promise.resolve(null) },
     positions: () => Promise.resolve(undefined),
-    ruleTexts: () => null,
     logger: silentLogger,
     ...deps,
   });

@@ -15,7 +15,6 @@ import { breadcrumb } from '../../web/components/index.ts';
 import { html } from '../../web/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { differencePath, differenceSection, type Difference } from '../views/difference.ts';
-import { ruleTextOf } from '../rule-text.ts';
 import { picturePath, severityOf } from '../views/root-causes.ts';
 import { eventsPath, liveFragment, scanEnded, scanProgress } from '../views/scan-progress.ts';
 import { scanBody, scanTitle, type ScanPageData } from '../views/scan-page.ts';
@@ -68,7 +67,6 @@ export async function sendScanPage(
     view,
     trend: pointsOf(trend),
     severity: severityOf((request.query as Record<string, unknown>)['severity']),
-    ruleText: ruleTextOf,
     write: mayWrite
       ? { csrfToken: request.viewer!.csrfToken, idempotencyKey: idempotencyKey ?? deps.newId(), credits: account?.balance ?? null }
       : null,

@@ -1,5 +1,6 @@
 /** The page of the schedules, which Kubernetes manifests define. */
 import type { FastifyRequest } from 'fastify';
+import { WORDS } from '../../../core/words/words.ts';
 import { OUTDATED_AFTER_MS, type ListedSchedule, type ScheduleProblem } from '../../../stores/schedules/schedules.ts';
 import { badge, card, code, emptyState, externalLink, link, notice, pagination, table, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
@@ -88,8 +89,8 @@ function resultOf({ lastScan, lastPassedAt }: ListedSchedule): Html {
     passed === null
       ? badge('plain', ENDS[phase])
       : passed
-        ? badge('good', 'Passed')
-        : badge('bad', phase === 'done' ? 'Not passed' : ENDS[phase]);
+        ? badge('good', WORDS.en.report.passed)
+        : badge('bad', phase === 'done' ? WORDS.en.report.notPassed : ENDS[phase]);
   return html`${verdict} ${link(html`Scan of ${time(endedAt)}`, `/dashboard/scans/${scanId}`)}
   ${passed === false && lastPassedAt !== null && html`<p class="hint">Last passed ${time(lastPassedAt)}.</p>`}`;
 }

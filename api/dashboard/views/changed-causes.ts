@@ -1,8 +1,8 @@
 /** The root causes of new and of fixed violations, in the difference of two scans. Pure. */
 import type { ComparedCause, ComparedCauses } from '../../../core/report/diff-summary.ts';
+import { ruleText } from '../../../core/report/rule-texts/rule-texts.ts';
 import { severityBadge } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { ruleTextOf } from '../rule-text.ts';
 import { CAUSES, count, ELEMENTS, number, pagesText, shown, siteLink } from './scan-words.ts';
 
 /** More causes are in a list that opens. */
@@ -45,7 +45,7 @@ const list = (kind: Kind, causes: readonly ComparedCause[]): Html =>
 function change({ inBoth }: Kind, cause: ComparedCause): Html {
   const { rule, impact, help, elements, pages, examples } = cause;
   return html`<li>
-    <h4>${shown(ruleTextOf({ rule, help, description: help }).help)}</h4>
+    <h4>${shown(ruleText(rule, 'en')?.help ?? help)}</h4>
     <p class="cause-facts">
       ${severityBadge(impact)} <span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span> <code>${shown(rule, 100)}</code>
     </p>

@@ -1,4 +1,5 @@
 /** The filters of the list of scans: a form that works without scripts and keeps its state in the address. Pure. */
+import { WORDS } from '../../../core/words/words.ts';
 import { button, link, type Choice } from '../../web/components/index.ts';
 import { attributes, html, type Html } from '../../web/html.ts';
 import { SEARCH_TEXT_MAX } from '../../../stores/scans/scan-search.ts';
@@ -11,9 +12,9 @@ const STATES: readonly Choice[] = [
   { value: 'canceled', text: 'Canceled' },
 ];
 const VERDICTS: readonly Choice[] = [
-  { value: 'passed', text: 'Passed' },
-  { value: 'missed', text: 'Not passed' },
-  { value: 'none', text: 'No thresholds' },
+  { value: 'passed', text: WORDS.en.report.passed },
+  { value: 'missed', text: WORDS.en.report.notPassed },
+  { value: 'none', text: WORDS.en.report.noThresholds },
 ];
 const ORIGINS: readonly Choice[] = [
   { value: 'api', text: 'API and dashboard' },

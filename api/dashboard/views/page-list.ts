@@ -1,32 +1,13 @@
 /** The pages of a scan: tested with their scores, or not tested with the reason. Pure. */
 import { isAttempted } from '../../../core/report/coverage.ts';
 import { scanNotes } from '../../../core/report/formats/shared.ts';
-import type { PageFailureReason } from '../../../core/report/schema.ts';
 import type { ReportView, ViewGaps, ViewPage } from '../../../core/report/view-schema.ts';
+import { wordsIn } from '../../../core/words/words.ts';
 import { badge, table } from '../../web/components/index.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
 import { count, nothingYet, number, pagesText, shown, siteLink, violations } from './scan-words.ts';
 
-const REASONS: Readonly<Record<PageFailureReason, string>> = {
-  navigation_failed: 'Not reachable',
-  timeout: 'Too slow',
-  http_error: 'HTTP error',
-  not_html: 'Not HTML',
-  not_rendered: 'Nothing displayed',
-  crashed: 'Crashed the browser',
-  refused: 'Not allowed',
-  redirected_away: 'Redirects to another site',
-  redirected_to_gate: 'Redirects to a gate',
-  robots_disallowed: 'Disallowed by robots.txt',
-  sign_in_page: 'Sign-in page',
-  bot_wall: 'Bot protection',
-  download: 'Download',
-  test_failed: 'Test failed',
-  rate_limited: 'Rate limited',
-  sign_in_lost: 'Sign-in lost',
-  excluded: 'Excluded',
-  same_as: 'Same as another page',
-};
+const { texts: words } = wordsIn('en', 'report');
 
 const INCOMPLETE = {
   one: '{n} page was not tested completely: the list says what may have been missed.',
@@ -56,7 +37,7 @@ export function pageList({ pages, pages_total: total, pages_with_gaps: incomplet
 
 function pageRow(page: ViewPage): HtmlValue[] {
   if (!page.tested) {
-    const reason = html`${badge(isAttempted(page.reason) ? 'warn' : 'plain', REASONS[page.reason] ?? 'Not tested')}<span class="small soft address">${shown(page.message)}</span>${page.same_as !== undefined && html`<span class="small">${siteLink(page.same_as)}</span>`}${linkedFrom(page.linked_from ?? [])}`;
+    const reason = html`${badge(isAttempted(page.reason) ? 'warn' : 'plain', words.reasons[page.reason] ?? 'Not tested')}<span class="small soft address">${shown(page.message)}</span>${page.same_as !== undefined && html`<span class="small">${siteLink(page.same_as)}</span>`}${linkedFrom(page.linked_from ?? [])}`;
     return [siteLink(page.url), reason, nothingYet, nothingYet];
   }
   const name = html`${page.title !== '' && html`<span class="address">${shown(page.title, 150)}</span><br />`}${siteLink(page.url)}`;

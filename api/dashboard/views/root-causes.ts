@@ -1,9 +1,9 @@
 /** Root causes of violations, and of elements that need review: what fails where, why it matters, and how to fix it. Pure. */
-import { elementNames } from '../../../core/report/element-names.ts';
+import { causeTexts, type CauseText } from '../../../core/report/cause-texts.ts';
 import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
-import type { RuleText } from '../../../core/report/rule-texts/rule-texts.ts';
 import { standardsText } from '../../../core/report/standards.ts';
 import type { ReportView, ViewGroup } from '../../../core/report/view-schema.ts';
+import { wordsIn } from '../../../core/words/words.ts';
 import { pictureName } from '../../element-pictures.ts';
 import { code, elementPicture, externalLink, link, severityBadge, tabs } from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
@@ -17,7 +17,6 @@ export interface CausesData {
   total: number;
   /** Only this severity. Null: every one. */
   severity: Impact | null;
-  ruleText(group: ViewGroup): RuleText;
 }
 
 export function severityOf(value: unknown): Impact | null {
@@ -26,33 +25,29 @@ export function severityOf(value: unknown): Impact | null {
 
 export function rootCauses(data: CausesData): Html {
   const { groups, severity, total } = data;
-  const elements = namesOf(data);
+  const texts = causeTexts(groups, 'en');
   const listed = severity === null ? groups : groups.filter(({ impact }) => impact === severity);
   return html`<section class="card" id="causes" aria-labelledby="causes-title">
     <h2 id="causes-title">Root causes</h2>
     <p>One fault in a template appears on every page. Violations with the same cause are listed once, the worst first.</p>
-    ${total > data.leading.causes.length && leadingCauses(data, listed, elements)} ${groups.length > 0 && severityTabs(data)}
+    ${total > data.leading.causes.length && leadingCauses(data, listed, texts)} ${groups.length > 0 && severityTabs(data)}
     ${groups.length === 0 && html`<p>No violation was found.</p>`}
-    ${listed.map((group, at) => cause(group, data, { id: `cause-${at + 1}`, element: elements.get(group) }))}
+    ${listed.map((group, at) => cause(group, texts.get(group)!, data.scanId, `cause-${at + 1}`))}
     ${groups.length < total && html`<p>The first ${number(groups.length)} of ${count(CAUSES, total)} are shown. The JSON export has all of them.</p>`}
   </section>`;
 }
 
-/** The elements that tell root causes with the same title apart. */
-const namesOf = ({ groups, ruleText }: Pick<CausesData, 'groups' | 'ruleText'>): ReadonlyMap<ViewGroup, string> =>
-  elementNames(groups, (group) => ruleText(group).help);
-
 /** What to fix first. A cause that is shown below is a link to it. */
 function leadingCauses(
-  { leading: { causes, percent }, groups, ruleText }: CausesData,
+  { leading: { causes, percent }, groups }: CausesData,
   listed: readonly ViewGroup[],
-  names: ReadonlyMap<ViewGroup, string>,
+  texts: ReadonlyMap<ViewGroup, CauseText>,
 ): Html {
   const item = ({ fingerprint, help, elements }: ReportView['leading']['causes'][number]): Html => {
     const group = groups.find((one) => one.fingerprint === fingerprint);
     const at = listed.findIndex((one) => one.fingerprint === fingerprint);
-    const name = group && names.get(group);
-    const text = html`${shown(group === undefined ? help : ruleText(group).help)}${elementName(name)}`;
+    const known = group && texts.get(group);
+    const text = html`${shown(known?.title ?? help)}${elementName(known?.element)}`;
     return html`<li>${at === -1 ? text : link(text, `#cause-${at + 1}`)} (${count(ELEMENTS, elements)})</li>`;
   };
   return html`<p><strong>${count(LEADING, causes.length, { percent: `${number(percent)} %` })}</strong></p>
@@ -73,14 +68,12 @@ function severityTabs({ scanId, groups, severity }: CausesData): Html {
   return tabs('Severity', [
     { text: `All (${number(groups.length)})`, href: href(null), current: severity === null },
     ...present.map((impact) => ({
-      text: `${capitalised(impact)} (${number(of(impact))})`,
+      text: `${wordsIn('en', 'report').texts.severities[impact]} (${number(of(impact))})`,
       href: href(impact),
       current: severity === impact,
     })),
   ]);
 }
-
-const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 type FoldedData = Omit<CausesData, 'severity' | 'leading'> & { elements: number };
 
@@ -104,13 +97,13 @@ export const advice = (data: FoldedData): Html =>
 function folded(data: FoldedData, { name, id, title, intro }: Readonly<Record<'name' | 'id' | 'title' | 'intro', string>>): Html {
   const { groups, total } = data;
   if (groups.length === 0) return NOTHING;
-  const names = namesOf(data);
+  const texts = causeTexts(groups, 'en');
   return html`<section class="card" id="${id}" aria-labelledby="${name}-title">
     <h2 id="${name}-title">${title}</h2>
     <p>${intro}</p>
     <details id="${name}-list">
       <summary>Show ${count(CAUSES, groups.length)}${groups.length < total && html` of ${number(total)}`}</summary>
-      ${groups.map((group, at) => cause(group, data, { id: `${name}-${at + 1}`, element: names.get(group) }))}
+      ${groups.map((group, at) => cause(group, texts.get(group)!, data.scanId, `${name}-${at + 1}`))}
     </details>
   </section>`;
 }
@@ -120,22 +113,17 @@ export const picturePath = (scanId: string, name: string): string => `/dashboard
 
 const elementName = (name: string | undefined): Html => (name === undefined ? NOTHING : html` <code>${shown(name)}</code>`);
 
-function cause(
-  group: ViewGroup,
-  { scanId, ruleText }: Pick<CausesData, 'scanId' | 'ruleText'>,
-  { id, element: name }: { id: string; element: string | undefined },
-): Html {
+function cause(group: ViewGroup, { title, element: name, why, fix }: CauseText, scanId: string, id: string): Html {
   const { impact, pages, elements, help_url, page_urls, rule, picture, fingerprint } = group;
-  const text = ruleText(group);
-  const help = shown(text.help);
+  const help = shown(title);
   return html`<article class="cause" id="${id}" aria-labelledby="${id}-title">
     <h3 id="${id}-title">${help}${elementName(name)}</h3>
     <p class="cause-facts">
       ${severityBadge(impact)} <span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span>
       <span class="soft">${standardsText(group.wcag, group.standards, 'en').join(' · ')}</span> <code>${shown(rule, 100)}</code>
     </p>
-    ${text.why !== '' && html`<p><strong>Why it matters:</strong> ${text.why}</p>`}
-    ${text.fix !== '' ? html`<p><strong>How to fix it:</strong> ${text.fix}</p>` : html`<p>${shown(text.description)}</p>`}
+    ${why !== '' && html`<p><strong>Why it matters:</strong> ${why}</p>`}
+    ${fix !== '' ? html`<p><strong>How to fix it:</strong> ${fix}</p>` : html`<p>${shown(group.description)}</p>`}
     ${picture !== undefined && elementPicture({ src: picturePath(scanId, pictureName(fingerprint)), alt: `Picture of the page: the element to which this applies is outlined. ${help}`, picture })}
     ${element(group, id)} ${related(group, id)} ${affectedPages(page_urls, pages, id)}
     ${/^https:\/\//.test(help_url) && html`<p>${externalLink(html`More about ${shown(rule, 100)}`, help_url)}</p>`}

@@ -1,8 +1,7 @@
 /** The page of one scan. Pure. */
 import { isTerminal } from '../../../core/scan/phases.ts';
 import type { Impact } from '../../../core/scan/impacts.ts';
-import type { RuleText } from '../../../core/report/rule-texts/rule-texts.ts';
-import type { ReportView, ViewGroup } from '../../../core/report/view-schema.ts';
+import type { ReportView } from '../../../core/report/view-schema.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../queue-positions.ts';
 import { actions, breadcrumb, button, hiddenField, link, linkButton, notice, type NoticeKind } from '../../web/components/index.ts';
@@ -23,7 +22,6 @@ export interface ScanPageData {
   /** Oldest first. */
   trend: readonly TrendPoint[];
   severity: Impact | null;
-  ruleText(group: ViewGroup): RuleText;
   /** What a person needs to change something. Null: they may only read. */
   write: { csrfToken: string; idempotencyKey: string; credits: number | null } | null;
   /** The result of what the person did. */
@@ -81,7 +79,7 @@ function againForm({ id, options }: ScanRow, { csrfToken, idempotencyKey, credit
 }
 
 function findings(data: ScanPageData): Html {
-  const { row, view, severity, ruleText } = data;
+  const { row, view, severity } = data;
   if (row.reports === null)
     return notice({
       title: 'The reports of this scan are no longer stored',
@@ -96,7 +94,7 @@ function findings(data: ScanPageData): Html {
   if (view === null)
     return html`${differenceLater(row.id)} ${notice({ title: 'This scan has no findings to show', body: 'It was made by an earlier version. Download the PDF or the JSON export.' })}`;
   return html`${differenceLater(row.id)}
-    ${rootCauses({ scanId: row.id, groups: view.groups, leading: view.leading, total: view.groups_total, severity, ruleText })}
-    ${needsReview({ scanId: row.id, groups: view.needs_review, total: view.needs_review_total, elements: view.needs_review_elements, ruleText })}
-    ${advice({ scanId: row.id, groups: view.advice ?? [], total: view.advice_total ?? 0, elements: view.advice_elements ?? 0, ruleText })} ${pageList(view)}`;
+    ${rootCauses({ scanId: row.id, groups: view.groups, leading: view.leading, total: view.groups_total, severity })}
+    ${needsReview({ scanId: row.id, groups: view.needs_review, total: view.needs_review_total, elements: view.needs_review_elements })}
+    ${advice({ scanId: row.id, groups: view.advice ?? [], total: view.advice_total ?? 0, elements: view.advice_elements ?? 0 })} ${pageList(view)}`;
 }

@@ -37,8 +37,8 @@ export const stateBadge = (phase: Phase): Html => badge(PHASE_WORDS[phase].kind,
 export function verdictWords({ phase, passed }: Pick<ScanRow, 'phase' | 'passed'>): { text: string; kind: BadgeKind } | null {
   if (!isTerminal(phase)) return null;
   // Without thresholds, only a scan that is done has a result that could be good or bad.
-  if (passed === null) return phase === 'done' ? { text: 'No thresholds', kind: 'plain' } : null;
-  return passed ? { text: 'Passed', kind: 'good' } : { text: 'Not passed', kind: 'bad' };
+  if (passed === null) return phase === 'done' ? { text: texts.noThresholds, kind: 'plain' } : null;
+  return passed ? { text: texts.passed, kind: 'good' } : { text: texts.notPassed, kind: 'bad' };
 }
 
 export function verdictBadge(row: Pick<ScanRow, 'phase' | 'passed'>): Html {
@@ -51,7 +51,7 @@ export const nothingYet: Html = html`<span aria-hidden="true">–</span>${visual
 
 /** For `count`. */
 export const CAUSES = { one: '{n} root cause', other: '{n} root causes' };
-export const ELEMENTS = { one: '{n} element', other: '{n} elements' };
+export const ELEMENTS = texts.elements;
 const PAGES = { one: '{n} page', other: '{n} pages' };
 export const pagesText = (n: number): string => count(PAGES, n);
 

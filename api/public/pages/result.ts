@@ -1,5 +1,6 @@
 /** The result of a public scan, from its view: the score, the violations by root cause, and what a person must check. */
-import { elementNames } from '../../../core/report/element-names.ts';
+import { causeTexts, type CauseText } from '../../../core/report/cause-texts.ts';
+import { ruleText } from '../../../core/report/rule-texts/rule-texts.ts';
 import { criteriaText, otherStandardsText } from '../../../core/report/standards.ts';
 import type { ReportView, ViewGroup } from '../../../core/report/view.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
@@ -9,21 +10,10 @@ import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
 import { wordsIn } from '../../../core/words/words.ts';
 import { siteName } from './site-name.ts';
 
-/** What a page says about a rule. */
-export interface RuleText {
-  help: string;
-  why: string;
-  fix: string;
-}
-
-/** The texts of a rule in a language; null for a rule that this version does not know. */
-export type RuleTexts = (rule: string, locale: Locale) => RuleText | null;
-
 export interface ResultOptions {
   view: ReportView;
   /** The language of the page; the scan may have had another one. */
   locale: Locale;
-  ruleTexts: RuleTexts;
   /** The address of a picture by its name. */
   pictureHref(name: string): string;
 }
@@ -120,27 +110,22 @@ function review(options: ResultOptions): Html {
 
 /** Root causes. Those with the same title are told apart by their element. */
 function findingsOf(groups: readonly ViewGroup[], prefix: string, options: ResultOptions): Html[] {
-  const elements = elementNames(groups, ({ rule, help }) => options.ruleTexts(rule, options.locale)?.help ?? help);
-  return groups.map((group, at) => finding(group, { id: `${prefix}-${at + 1}`, element: elements.get(group) }, options));
+  const texts = causeTexts(groups, options.locale);
+  return groups.map((group, at) => finding(group, texts.get(group)!, `${prefix}-${at + 1}`, options));
 }
 
 /** One root cause. Its texts are in the language of the page; those of unknown rules in the language of the scan. */
-function finding(
-  group: ViewGroup,
-  { id, element }: { id: string; element: string | undefined },
-  { view, locale, ruleTexts, pictureHref }: ResultOptions,
-): Html {
+function finding(group: ViewGroup, cause: CauseText, id: string, { view, locale, pictureHref }: ResultOptions): Html {
   const { texts, format, count } = wordsIn(locale, 'report');
-  const known = ruleTexts(group.rule, locale);
-  const lang = known === null && view.locale !== locale ? view.locale : undefined;
+  const { title: help, element, why, fix, foreign } = cause;
+  const lang = foreign && view.locale !== locale ? view.locale : undefined;
   const { example, picture, fingerprint } = group;
-  const help = known?.help ?? group.help;
   return html`<article class="finding" aria-labelledby="${id}">
     <p class="finding-head">${ui.severityBadge(group.impact, locale)} <span class="soft">${count(texts.elements, group.elements)}</span></p>
     <h3${attributes({ id, lang })}>${help}${element !== undefined && html` <code translate="no">${element}</code>`}</h3>
     <div class="finding-text">
-      <div><h4>${texts.whyItMatters}</h4><p${attributes({ lang })}>${known?.why ?? group.description}</p></div>
-      ${known !== null && html`<div><h4>${texts.howToFix}</h4><p>${known.fix}</p></div>`}
+      <div><h4>${texts.whyItMatters}</h4><p${attributes({ lang })}>${foreign ? group.description : why}</p></div>
+      ${!foreign && html`<div><h4>${texts.howToFix}</h4><p>${fix}</p></div>`}
     </div>
     <h4>${texts.element}</h4>
     ${picture !== undefined && ui.elementPicture({ src: pictureHref(pictureName(fingerprint)), alt: format(wordsIn(locale, 'publicPages').texts.result.pictureAlt, { help }), picture })}
@@ -158,7 +143,7 @@ function finding(
 }
 
 /** Every failing element, as a table in a part that is closed at first. */
-function everyElement({ view, locale, ruleTexts }: ResultOptions): Html {
+function everyElement({ view, locale }: ResultOptions): Html {
   const { texts, count, number } = wordsIn(locale, 'publicPages');
   const { issues, issues_total: total } = view;
   if (issues.length <= view.groups.length) return NOTHING;
@@ -171,7 +156,7 @@ function everyElement({ view, locale, ruleTexts }: ResultOptions): Html {
       captionHidden: true,
       columns: [{ text: texts.result.fixTitle }, { text: wordsIn(locale, 'report').texts.selector }],
       rows: issues.map(({ rule, impact, help, selector }) => {
-        const known = ruleTexts(rule, locale);
+        const known = ruleText(rule, locale);
         const lang = known === null && view.locale !== locale ? view.locale : undefined;
         return [
           html`${ui.severityIcon(impact)} ${ui.visuallyHidden(wordsIn(locale, 'report').texts.severities[impact])} <span${attributes({ lang })}>${known?.help ?? help}</span>`,

@@ -16,7 +16,6 @@ import type { PageReports } from '../../views.ts';
 import type { RequestPublicScan } from '../public-scan.ts';
 import { describeRefusal, readScanForm, typedIn, type ScanForm } from './form.ts';
 import { homePage, type TurnstileWidget } from './home.ts';
-import type { RuleTexts } from './result.ts';
 import { picturePath, scanPage, unknownScanPage } from './scan-page.ts';
 
 export interface PublicPagesDeps {
@@ -28,7 +27,6 @@ export interface PublicPagesDeps {
   scans: Pick<Scans, 'find'>;
   reports: PageReports;
   positions: QueuePositions;
-  ruleTexts: RuleTexts;
   logger: Logger;
 }
 
@@ -97,5 +95,5 @@ async function showScan(
   const row = await deps.scans.find(scan.scanId, ANONYMOUS);
   const position = row === null ? undefined : await deps.positions(row);
   const view = row?.phase === 'done' && row.reports !== null ? await deps.reports.readView(row) : null;
-  return reply.page(scanPage({ request, locale, scan, row, position, view, ruleTexts: deps.ruleTexts }));
+  return reply.page(scanPage({ request, locale, scan, row, position, view }));
 }

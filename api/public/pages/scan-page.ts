@@ -12,7 +12,7 @@ import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';
 import { wordsIn } from '../../../core/words/words.ts';
 import { siteName } from './site-name.ts';
-import { resultBody, type RuleTexts } from './result.ts';
+import { resultBody } from './result.ts';
 
 /** How often the page refreshes itself, in seconds. */
 const REFRESH_SECONDS = 3;
@@ -26,7 +26,6 @@ export interface ScanPageOptions {
   position: QueuePosition | undefined;
   /** Of a scan that is done; null if it has none. */
   view: ReportView | null;
-  ruleTexts: RuleTexts;
 }
 
 /** The address of a picture of a scan. It is the same in every language. */

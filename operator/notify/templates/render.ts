@@ -1,4 +1,5 @@
 /** Subject, HTML and text of each kind of mail. Pure. */
+import { causeTexts, type CauseText } from '../../../core/report/cause-texts.ts';
 import type { ReportView, ViewGroup } from '../../../core/report/view.ts';
 import { IMPACTS } from '../../../core/scan/impacts.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
@@ -16,11 +17,8 @@ export interface Rendered {
   text: string;
 }
 
-/** The texts of a rule in a language; null if there are none. */
-export type RuleTexts = (rule: string, locale: Locale) => { help: string; why: string; fix: string } | null;
-
 /** The result of a public scan. */
-export interface ScanResult {
+export interface ResultMail {
   /** The scanned address. */
   url: string;
   /** When the scan ended. */
@@ -44,7 +42,7 @@ const FINDINGS_MAX = 5;
 const URL_MAX = 300;
 const NAME_MAX = 100;
 
-export function renderScanResult(result: ScanResult, { locale, host }: Context, ruleTexts: RuleTexts): Rendered {
+export function renderScanResult(result: ResultMail, { locale, host }: Context): Rendered {
   const i18n = wordsIn(locale, 'mail');
   const { result: texts } = i18n.texts;
   const report = wordsIn(locale, 'report').texts;
@@ -53,7 +51,7 @@ export function renderScanResult(result: ScanResult, { locale, host }: Context, 
     { is: 'labelled', label: report.page, text: oneLine(result.url, URL_MAX) },
     { is: 'labelled', label: texts.testedAt, text: i18n.date(result.at) },
   ];
-  const { subject, blocks } = content(result, site, page, i18n, ruleTexts);
+  const { subject, blocks } = content(result, site, page, i18n);
   const footer: Block[] = [
     { is: 'small', text: report.disclaimer },
     { is: 'small', text: i18n.format(texts.reason, { host }) },
@@ -63,9 +61,9 @@ export function renderScanResult(result: ScanResult, { locale, host }: Context, 
   return rendered(locale, subject, blocks, footer);
 }
 
-function content({ ended, resultUrl }: ScanResult, site: string, page: Block[], i18n: WordsIn<'mail'>, ruleTexts: RuleTexts) {
+function content({ ended, resultUrl }: ResultMail, site: string, page: Block[], i18n: WordsIn<'mail'>) {
   const { result: texts, linkFallback: fallback, statusPage } = i18n.texts;
-  if (ended.phase === 'done') return doneContent(ended, { site, page, resultUrl }, i18n, ruleTexts);
+  if (ended.phase === 'done') return doneContent(ended, { site, page, resultUrl }, i18n);
   if (ended.phase === 'canceled') {
     const { subject, heading, intro } = texts.canceled;
     const blocks: Block[] = [
@@ -84,10 +82,9 @@ function content({ ended, resultUrl }: ScanResult, site: string, page: Block[], 
 }
 
 function doneContent(
-  { outcome, view }: Extract<ScanResult['ended'], { phase: 'done' }>,
+  { outcome, view }: Extract<ResultMail['ended'], { phase: 'done' }>,
   { site, page, resultUrl }: { site: string; page: Block[]; resultUrl: string },
   i18n: WordsIn<'mail'>,
-  ruleTexts: RuleTexts,
 ) {
   const { done } = i18n.texts.result;
   const report = wordsIn(i18n.locale, 'report').texts;
@@ -108,24 +105,27 @@ function doneContent(
   }
   if (view !== null && view.pages_with_gaps > 0) blocks.push({ is: 'paragraph', text: done.incomplete });
   const worst = view?.groups.slice(0, FINDINGS_MAX) ?? [];
-  if (worst.length > 0) blocks.push({ is: 'h2', text: report.fixFirst }, ...worst.map((group) => finding(group, i18n, ruleTexts)));
+  if (worst.length > 0)
+    blocks.push(
+      { is: 'h2', text: report.fixFirst },
+      ...worst.map((group) => finding(group, causeTexts([group], i18n.locale).get(group)!, i18n)),
+    );
   const more = (view?.groups_total ?? 0) - worst.length;
   if (more > 0) blocks.push({ is: 'paragraph', text: i18n.count(done.more, more) });
   blocks.push({ is: 'button', text: done.button, url: resultUrl, fallback: i18n.texts.linkFallback });
   return { subject: total === 0 ? i18n.format(done.subjectNone, { site }) : i18n.count(done.subject, total, { site }), blocks };
 }
 
-function finding(group: ViewGroup, i18n: WordsIn<'mail'>, ruleTexts: RuleTexts): Block {
+function finding(group: ViewGroup, { title, why, fix, foreign }: CauseText, i18n: WordsIn<'mail'>): Block {
   const report = wordsIn(i18n.locale, 'report').texts;
-  const texts = ruleTexts(group.rule, i18n.locale);
   const parts: FindingPart[] = [];
-  if (texts !== null) parts.push({ label: report.whyItMatters, text: texts.why }, { label: report.howToFix, text: texts.fix });
+  if (!foreign) parts.push({ label: report.whyItMatters, text: why }, { label: report.howToFix, text: fix });
   parts.push({ label: report.element, code: elementText(group.example.html) });
   return {
     is: 'finding',
     impact: group.impact,
     severity: report.severities[group.impact],
-    title: texts?.help ?? oneLine(group.help, URL_MAX),
+    title: oneLine(title, URL_MAX),
     elements: i18n.count(report.elements, group.elements),
     parts,
   };

@@ -2,7 +2,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Report, ReportGroup } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
-import { causeElements, causeTitle, type CauseContext } from './cause.ts';
+import { causeTexts, type CauseText } from '../../../core/report/cause-texts.ts';
+import type { CauseContext } from './cause.ts';
 import { drawCause } from './cause-card.ts';
 import { placeOf } from './links.ts';
 import { TYPE } from './palette.ts';
@@ -36,12 +37,13 @@ export async function drawCauses(flow: Flow, report: Report, context: CauseConte
   const entry = flow.heading(section, 2, texts.rootCauses, { outline });
   flow.skip(5);
   flow.paragraph(section, texts.rootCausesIntro, TYPE.soft);
-  const titleOf = titles(report.groups, i18n);
+  const causes = causeTexts(report.groups, i18n.locale);
   for (const [index, group] of report.groups.slice(0, CAUSES_IN_FULL).entries()) {
     await nextTurn();
     flow.skip(11);
-    const title = `${index + 1}. ${titleOf(group)}`;
-    drawCause(flow, section, { kind: 'violation', group, title, place: placeOf(index) }, context, entry);
+    const text = causes.get(group)!;
+    const title = `${index + 1}. ${headingOf(text)}`;
+    drawCause(flow, section, { kind: 'violation', group, text, title, place: placeOf(index) }, context, entry);
   }
   const further = report.groups.slice(CAUSES_IN_FULL, CAUSES_IN_FULL + CAUSES_IN_TABLE);
   const left = report.groups.length - CAUSES_IN_FULL - further.length;
@@ -60,11 +62,12 @@ export async function drawReviews(flow: Flow, report: Report, context: CauseCont
   const entry = flow.heading(section, 2, texts.needsReview, { outline, keep: 220 });
   flow.skip(5);
   flow.paragraph(section, texts.reviewIntro, TYPE.soft);
-  const titleOf = titles(groups, i18n);
+  const causes = causeTexts(groups, i18n.locale);
   for (const group of groups.slice(0, REVIEWS_IN_FULL)) {
     await nextTurn();
     flow.skip(11);
-    drawCause(flow, section, { kind: 'review', group, title: titleOf(group) }, context, entry);
+    const text = causes.get(group)!;
+    drawCause(flow, section, { kind: 'review', group, text, title: headingOf(text) }, context, entry);
   }
   const further = groups.slice(REVIEWS_IN_FULL, REVIEWS_IN_FULL + CAUSES_IN_TABLE);
   const left = groups.length - REVIEWS_IN_FULL - further.length;
@@ -81,15 +84,8 @@ export function drawAdvice(flow: Flow, { advice_groups: groups = [] }: Report, i
   flow.skip(26);
 }
 
-/** Returns the title of each group, with its element if another group has the same name. */
-function titles(groups: readonly ReportGroup[], { locale }: ReportWords): (group: ReportGroup) => string {
-  const elements = causeElements(groups, locale);
-  return (group) => {
-    const [title, element] = [causeTitle(group, locale), elements.get(group)];
-    // Some translations of axe-core end with a full stop.
-    return element === undefined ? title : `${title.replace(/\.$/, '')} · ${element}`;
-  };
-}
+/** A title and, if another cause has the same one, the element. Some translations of axe-core end with a full stop. */
+const headingOf = ({ title, element }: CauseText): string => (element === undefined ? title : `${title.replace(/\.$/, '')} · ${element}`);
 
 /** A table of the groups without a card. @param left how many the table leaves out */
 function drawFurther(
@@ -122,9 +118,9 @@ function drawGroups(...[flow, groups, left, { heading, intro }, i18n, outline]: 
       { heading: texts.elementsColumn, width: 58, side: 'right' },
       { heading: texts.pages, width: CONTENT_WIDTH - 441 + 8, side: 'right' },
     ],
-    groups.map((group): Cell[] => [
+    [...causeTexts(groups, i18n.locale)].map(([group, { title }]): Cell[] => [
       {
-        text: causeTitle(group, i18n.locale),
+        text: title,
         style: TYPE.cellStrong,
         rowHeader: true,
         maxLines: 2,

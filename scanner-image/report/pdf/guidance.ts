@@ -1,6 +1,5 @@
 /** What a reader should do about a root cause, and where it occurs. */
 import { reviewText } from '../../../core/report/rule-texts/review-texts.ts';
-import { ruleText } from '../../../core/report/rule-texts/rule-texts.ts';
 import type { ReportGroup } from '../../../core/report/schema.ts';
 import { adviceOf, type Advice } from './advice.ts';
 import { GAP, SPLIT_ABOVE, type Card, type CauseContext, type Column } from './cause.ts';
@@ -28,20 +27,20 @@ export function drawGuidance(flow: Flow, section: Element, card: Card, context: 
   const advice: Column = { x: PAGE.left, width: CONTENT_WIDTH - PLACES_WIDTH - GAP };
   const places: Column = { x: PAGE.left + CONTENT_WIDTH - PLACES_WIDTH, width: PLACES_WIDTH };
   const height = Math.max(
-    flow.measure((dry) => draw(dry, section, group, context.i18n, advice)),
+    flow.measure((dry) => draw(dry, section, card, context.i18n, advice)),
     flow.measure((dry) => drawPlaces(dry, section, group, context, places)),
   );
   if (flow.left() < height && flow.left() < SPLIT_ABOVE) flow.newPage();
   // Columns cannot continue on the next page.
   if (flow.left() < height) {
-    draw(flow, section, group, context.i18n, whole);
+    draw(flow, section, card, context.i18n, whole);
     flow.skip(6);
     flow.need(100);
     drawPlaces(flow, section, group, context, whole);
     return;
   }
   const top = flow.y;
-  draw(flow, section, group, context.i18n, advice);
+  draw(flow, section, card, context.i18n, advice);
   const below = flow.y;
   flow.y = top;
   drawPlaces(flow, section, group, context, places);
@@ -56,19 +55,18 @@ function drawLabelled(flow: Flow, section: Element, label: string, column: Colum
   draw(flow);
 }
 
-function drawAdvice(flow: Flow, section: Element, group: ReportGroup, i18n: ReportWords, column: Column): void {
-  const { texts, locale } = i18n;
-  const known = ruleText(group.rule, locale);
-  if (known !== null && known.why !== '') {
-    drawLabelled(flow, section, texts.whyItMatters, column, (on) => on.paragraph(section, known.why, TYPE.text, column));
+function drawAdvice(flow: Flow, section: Element, card: Card, i18n: ReportWords, column: Column): void {
+  const { texts } = i18n;
+  const { text } = card;
+  if (text.why !== '') {
+    drawLabelled(flow, section, texts.whyItMatters, column, (on) => on.paragraph(section, text.why, TYPE.text, column));
     flow.skip(4);
   }
-  drawLabelled(flow, section, texts.howToFix, column, (on) => drawFix(on, section, group, i18n, column));
+  drawLabelled(flow, section, texts.howToFix, column, (on) => drawFix(on, section, card, i18n, column));
 }
 
-function drawFix(flow: Flow, section: Element, group: ReportGroup, i18n: ReportWords, column: Column): void {
-  const fix = ruleText(group.rule, i18n.locale)?.fix ?? '';
-  if (fix !== '') flow.paragraph(section, fix, TYPE.text, column);
+function drawFix(flow: Flow, section: Element, { group, text }: Card, i18n: ReportWords, column: Column): void {
+  if (text.fix !== '') flow.paragraph(section, text.fix, TYPE.text, column);
   for (const { lead, lang, points } of adviceOf(group.example.failure_summary, i18n.locale).slice(0, 4)) {
     flow.skip(2);
     flow.paragraph(section, lead, TYPE.cell, { ...column, lang, maxLines: 3 });
@@ -77,7 +75,7 @@ function drawFix(flow: Flow, section: Element, group: ReportGroup, i18n: ReportW
 }
 
 /** What a person should look at, and why the tests could not decide. */
-function drawReview(flow: Flow, section: Element, group: ReportGroup, i18n: ReportWords, column: Column): void {
+function drawReview(flow: Flow, section: Element, { group }: Card, i18n: ReportWords, column: Column): void {
   const { texts, locale } = i18n;
   drawLabelled(flow, section, texts.whatToCheck, column, (on) => on.paragraph(section, reviewText(group.rule, locale), TYPE.text, column));
   // The lead says "Fix any of the following", which is not known yet.

@@ -8,7 +8,7 @@ import { checkThresholds } from '../../../core/scan/thresholds.ts';
 import type { Flow } from './flow.ts';
 import { GROUND, SEVERITIES, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, type Element } from './tagged-document.ts';
-import { causeElements, causeTitle } from './cause.ts';
+import { causeTexts } from '../../../core/report/cause-texts.ts';
 import { severityIcon, verdictIcon } from './icons.ts';
 import { placeOf } from './links.ts';
 import { drawTable, type Cell } from './table.ts';
@@ -122,10 +122,9 @@ export function drawLeadingCauses(
   const { texts, number, locale } = i18n;
   const { doc } = flow.pdf;
   const bar = 70;
-  const elements = causeElements(report.groups, locale);
+  const known = causeTexts(report.groups, locale);
   const rows = causes.map(({ group, index }): Cell[] => {
-    const title = causeTitle(group, locale);
-    const element = elements.get(group);
+    const { title, element } = known.get(group)!;
     return [
       {
         text: title,
