@@ -31,8 +31,8 @@ export interface Web extends ApiContext {
 export const DESKTOP = { width: 1280, height: 900 };
 
 export async function openWeb(options: WebOptions = {}): Promise<Web> {
-  // Plain HTTP on loopback, so that cookies need no HTTPS.
-  const started = await startContext({ publicBaseUrl: 'http://127.0.0.1', ...options });
+  // Plain HTTP on loopback, so that cookies need no HTTPS; and the time of a busy machine.
+  const started = await startContext({ publicBaseUrl: 'http://127.0.0.1', dependencyTimeoutMs: 60_000, ...options });
   // Where the address matters, pages are opened at the public one.
   const context = options.port === undefined ? started : { ...started, url: options.publicBaseUrl! };
   const visitors: BrowserContext[] = [];
