@@ -16,7 +16,7 @@ describe('the words of a report', () => {
       const { severities, severitiesShort, passed, notPassed, noThresholds } = WORDS[locale].report;
       return [...Object.values(severities), ...Object.values(severitiesShort), passed, notPassed, noThresholds];
     });
-    const text = new RegExp(`(['"\`>])(${words.map((word) => RegExp.escape(word)).join('|')})(['"\`<])`, 'u');
+    const text = new RegExp(`(['"\`>])(${words.join('|').replaceAll('.', '\\.')})(['"\`<])`, 'u');
     expect(SOURCES).to.have.length.above(100);
     const again = SOURCES.filter((path) => text.test(readFileSync(join(ROOT, path), 'utf8')));
     expect(again).to.deep.equal([]);
