@@ -14,6 +14,9 @@ const found = (process.env['PATH'] ?? '')
 /** Each kubectl once, without resolving links: a multi-call binary depends on its name. */
 const kubectls = [...new Map(found.map((path) => [realpathSync(path), path])).values()];
 
+/** The only Jobs that the embedded controller runs. */
+const INDEXED = { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 1, podReplacementPolicy: 'Failed' };
+
 interface Said {
   code: number;
   out: string;
@@ -97,7 +100,7 @@ for (const [index, kubectl] of kubectls.entries()) {
           metadata: { name: 'applied' },
           spec: {
             suspend: true,
-            ttlSecondsAfterFinished: 100,
+            ...INDEXED,
             template: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image, env }] } },
           },
         });
@@ -219,7 +222,7 @@ for (const [index, kubectl] of kubectls.entries()) {
       const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'test/true:1' }] } };
       await says(
         ['create', '-f', '-'],
-        JSON.stringify({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'run' }, spec: { template } }),
+        JSON.stringify({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'run' }, spec: { ...INDEXED, template } }),
       );
       await says(['wait', 'job/run', '--for=condition=complete', '--timeout=15s']);
       expect(rows(await says(['get', 'jobs', 'run']))[1]?.slice(0, 3)).to.deep.equal(['run', 'Complete', '1/1']);

@@ -173,15 +173,20 @@ behaves('rejects invalid pods and Jobs', async ({ call }) => {
     spec: { restartPolicy: 'Never', containers: [{ name: 'a', image: 'x', volumeMounts: [{ name: 'v', mountPath: '/v' }] }] },
   });
   const template = { spec: { restartPolicy: 'Never', schedulerName: 'nobody', containers: [{ name: 'a', image: 'x' }] } };
-  await call('POST', JOBS, { metadata: { name: 'x' }, spec: { template: { spec: { containers: [{ name: 'a', image: 'x' }] } } } });
-  await call('POST', JOBS, { metadata: { name: 'x' }, spec: { backoffLimit: -1, template } });
-  await call('POST', JOBS, { metadata: { name: 'x' }, spec: { backoffLimitPerIndex: 1, template } });
-  const indexed = { suspend: true, completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 1, template };
+  const indexed = {
+    suspend: true,
+    completionMode: 'Indexed',
+    completions: 1,
+    backoffLimitPerIndex: 1,
+    podReplacementPolicy: 'Failed',
+    template,
+  };
+  await call('POST', JOBS, {
+    metadata: { name: 'x' },
+    spec: { ...indexed, template: { spec: { containers: [{ name: 'a', image: 'x' }] } } },
+  });
+  await call('POST', JOBS, { metadata: { name: 'x' }, spec: { ...indexed, activeDeadlineSeconds: -1 } });
   await call('POST', JOBS, { metadata: { name: 'by-index' }, spec: indexed });
   await call('PATCH', `${JOBS}/by-index`, { spec: { backoffLimitPerIndex: 2 } }, MERGE);
   await call('DELETE', `${JOBS}/by-index`, { propagationPolicy: 'Background' });
-  await call('POST', JOBS, { metadata: { name: 'fixed' }, spec: { suspend: true, template } });
-  await call('PATCH', `${JOBS}/fixed`, { spec: { completions: 2 } }, MERGE);
-  await call('PATCH', `${JOBS}/fixed`, { spec: { backoffLimit: 2 } }, MERGE);
-  await call('DELETE', `${JOBS}/fixed`, { propagationPolicy: 'Background' });
 });
