@@ -9,7 +9,7 @@ import { rewritten } from './kubelet/volumes.ts';
 import { unschedulable } from './kubelet/scheduling.ts';
 import { labelSelector } from './api-server/selectors.ts';
 import { StatusError } from './status.ts';
-import type { KubeObject, Schema } from './types.ts';
+import type { KubeObject } from './types.ts';
 import type { Pod } from './workload-types.ts';
 
 const labelled = (labels: Record<string, string>): KubeObject => ({
@@ -111,26 +111,9 @@ describe('patches', () => {
     }
   });
 
-  it('merges lists by their key', () => {
-    const schema: Schema = {
-      properties: {
-        list: { type: 'array', 'x-kubernetes-patch-strategy': 'merge', 'x-kubernetes-patch-merge-key': 'name', items: { type: 'object' } },
-        plain: { type: 'array' },
-      },
-    };
-    const target = {
-      list: [
-        { name: 'a', v: 1, w: 1 },
-        { name: 'b', v: 2 },
-      ],
-      plain: [1, 2],
-    };
-    const patch = {
-      list: [{ name: 'a', v: 3, w: null }, { name: 'b', $patch: 'delete' }, { name: 'c' }],
-      '$setElementOrder/list': [{ name: 'a' }, { name: 'c' }],
-      plain: [3],
-    };
-    expect(strategicPatch(target, patch, schema)).to.deep.equal({ list: [{ name: 'a', v: 3 }, { name: 'c' }], plain: [3] });
+  it('merges strategically what has no lists', () => {
+    expect(strategicPatch({ a: { b: '1', c: '2' } }, { a: { b: null, d: '3' } })).to.deep.equal({ a: { c: '2', d: '3' } });
+    for (const patch of [{ list: [1] }, { a: { $patch: 'replace' } }]) expect(() => strategicPatch({}, patch)).to.throw(StatusError);
   });
 });
 

@@ -85,26 +85,9 @@ behaves('patches', async ({ call }) => {
     ],
     JSON_PATCH,
   );
-  await call('PATCH', path, { metadata: { finalizers: ['a.test/y'] } }, STRATEGIC);
-  await call('PATCH', path, { metadata: { '$deleteFromPrimitiveList/finalizers': ['a.test/x'] } }, STRATEGIC);
+  await call('PATCH', path, { data: { y: null, x: '4' } }, STRATEGIC);
   await call('PATCH', path, { metadata: { resourceVersion: '1' } }, MERGE);
-  await call('PATCH', path, { data: { $patch: 'replace', only: 'this' } }, STRATEGIC);
   await call('PATCH', path, { metadata: { finalizers: null } }, MERGE);
-});
-
-behaves('merges lists by their keys', async ({ call }) => {
-  await call('POST', `${CORE}/serviceaccounts`, { metadata: { name: 'merged' }, secrets: [{ name: 'a' }, { name: 'b' }] });
-  const path = `${CORE}/serviceaccounts/merged`;
-  await call('PATCH', path, { secrets: [{ name: 'c' }, { name: 'b' }] }, STRATEGIC);
-  await call('PATCH', path, { secrets: [{ name: 'a', $patch: 'delete' }] }, STRATEGIC);
-  await call(
-    'PATCH',
-    path,
-    { secrets: [{ name: 'd' }], '$setElementOrder/secrets': [{ name: 'b' }, { name: 'd' }, { name: 'c' }] },
-    STRATEGIC,
-  );
-  await call('PATCH', path, { secrets: [{ $patch: 'replace' }, { name: 'z' }] }, STRATEGIC);
-  await call('PATCH', path, { secrets: [{ name: 'm' }] }, MERGE);
 });
 
 behaves('serves discovery', async ({ call }) => {
