@@ -8,7 +8,7 @@ import type { Pods } from './pods.ts';
 /** The message of the `Unschedulable` condition; null if the pod fits. */
 export function unschedulable(spec: PodSpec): string | null {
   const selected = Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => NODE_LABELS[key] === value);
-  // The node has no other labels that a rule could match.
+  // Rules of affinity are not evaluated: a pod with a required one stays pending.
   const hasRule = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution !== undefined;
   if (selected && !hasRule) return null;
   const why = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.";
