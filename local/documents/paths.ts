@@ -1,6 +1,6 @@
 /** Dotted paths: how a filter reads them and how an update writes to them. */
 import { CommandError } from './errors.ts';
-import { isDoc, type Doc } from './values.ts';
+import { define, isDoc, type Doc } from './values.ts';
 
 const INDEX = /^(0|[1-9]\d*)$/;
 
@@ -60,18 +60,9 @@ export function removeAt(doc: Doc, path: readonly string[]): void {
   } else if (isDoc(holder)) delete holder[field];
 }
 
-/** Sets a field of any name, also `__proto__`. */
-export function define(doc: Doc, field: string, value: unknown): void {
-  if (field === '__proto__') Object.defineProperty(doc, field, { value, writable: true, enumerable: true, configurable: true });
-  else doc[field] = value;
-}
-
 const read = (holder: Doc | unknown[], field: string): unknown =>
   Array.isArray(holder) ? holder[Number(field)] : Object.hasOwn(holder, field) ? holder[field] : undefined;
 
 function notViable(field: string, holder: string, value: unknown): CommandError {
-  const shown = Array.isArray(value)
-    ? 'an array'
-    : JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner));
-  return new CommandError(28, `Cannot create field '${field}' in element {${holder}: ${shown}}`);
+  return new CommandError(28, `Cannot create field '${field}' in element {${holder}: ${JSON.stringify(value)}}`);
 }

@@ -73,8 +73,6 @@ export interface Schema {
   'x-kubernetes-embedded-resource'?: boolean;
   'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
   'x-kubernetes-list-map-keys'?: string[];
-  'x-kubernetes-patch-merge-key'?: string;
-  'x-kubernetes-patch-strategy'?: string;
   'x-kubernetes-validations'?: ValidationRule[];
   'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[];
 }

@@ -44,8 +44,6 @@ export interface EnvVar {
   value?: string;
   valueFrom?: {
     fieldRef?: { fieldPath: string };
-    secretKeyRef?: { name: string; key: string; optional?: boolean };
-    configMapKeyRef?: { name: string; key: string; optional?: boolean };
   };
 }
 
@@ -55,43 +53,22 @@ export interface Container {
   command?: string[];
   args?: string[];
   env?: EnvVar[];
-  envFrom?: { prefix?: string; secretRef?: { name: string; optional?: boolean }; configMapRef?: { name: string; optional?: boolean } }[];
-  volumeMounts?: { name: string; mountPath: string; subPath?: string }[];
-  workingDir?: string;
+  volumeMounts?: { name: string; mountPath: string }[];
   terminationMessagePath?: string;
-  terminationMessagePolicy?: string;
 }
 
-interface KeyItems {
-  items?: { key: string; path: string }[];
-  optional?: boolean;
-}
-interface DownwardItems {
-  items?: { path: string; fieldRef?: { fieldPath: string } }[];
-}
 export interface Volume {
   name: string;
   emptyDir?: object;
-  secret?: KeyItems & { secretName: string };
-  configMap?: KeyItems & { name: string };
-  downwardAPI?: DownwardItems;
-  projected?: {
-    sources?: { secret?: KeyItems & { name: string }; configMap?: KeyItems & { name: string }; downwardAPI?: DownwardItems }[];
-  };
-}
-
-interface NodeSelectorTerm {
-  matchExpressions?: { key: string; operator: string; values?: string[] }[];
-  matchFields?: { key: string; operator: string; values?: string[] }[];
+  secret?: { secretName: string };
 }
 
 export interface PodSpec {
   nodeName?: string;
   hostname?: string;
   schedulerName?: string;
-  schedulingGates?: object[];
   nodeSelector?: Record<string, string>;
-  affinity?: { nodeAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms: NodeSelectorTerm[] } } };
+  affinity?: { nodeAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: object } };
   restartPolicy?: string;
   terminationGracePeriodSeconds?: number;
   activeDeadlineSeconds?: number;
@@ -146,15 +123,9 @@ export interface PodFailureRule {
 }
 
 export interface JobSpec {
-  parallelism?: number;
-  completions?: number;
-  completionMode?: string;
-  backoffLimit?: number;
   backoffLimitPerIndex?: number;
   activeDeadlineSeconds?: number;
-  ttlSecondsAfterFinished?: number;
   suspend?: boolean;
-  podReplacementPolicy?: string;
   podFailurePolicy?: { rules: PodFailureRule[] };
   template: { metadata?: Partial<Meta>; spec: PodSpec };
 }

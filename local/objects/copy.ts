@@ -24,6 +24,8 @@ export async function copyObject(
   const text = (name: string): string | undefined => request.headers[name] as string | undefined;
   for (const name of UNSUPPORTED_HEADERS)
     if (text(name) !== undefined) throw new S3Error('NotImplemented', `The header ${name} is not supported by the embedded object store.`);
+  if (text('x-amz-metadata-directive') !== 'REPLACE')
+    throw new S3Error('NotImplemented', 'The embedded object store copies only with the metadata directive REPLACE.');
   const source = sourceKey(text('x-amz-copy-source')!, bucket);
   const opened = await storage.read(source);
   if (opened === null) throw new S3Error('NoSuchKey', 'The specified key does not exist.', { Key: source });
@@ -34,7 +36,6 @@ export async function copyObject(
       throw new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold', {
         Condition: 'x-amz-copy-source-If-Match',
       });
-    const replaces = text('x-amz-metadata-directive') === 'REPLACE';
     const draft = await storage.begin(key);
     try {
       if (object.size > 0)
@@ -42,8 +43,8 @@ export async function copyObject(
           await draft.write(bytes as Buffer);
       const copy = await draft.commit({
         md5: object.md5,
-        contentType: replaces ? (text('content-type') ?? 'binary/octet-stream') : object.contentType,
-        headers: replaces ? keptHeaders(request) : object.headers,
+        contentType: text('content-type') ?? 'binary/octet-stream',
+        headers: keptHeaders(request),
         modified: now().getTime(),
       });
       const result = document('CopyObjectResult', { LastModified: new Date(copy.modified).toISOString(), ETag: `"${copy.md5}"` });

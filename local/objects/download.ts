@@ -4,15 +4,6 @@ import { pipeline } from 'node:stream/promises';
 import { S3Error } from './errors.ts';
 import type { Storage, StoredObject } from './storage.ts';
 
-const OVERRIDES: Readonly<Record<string, string>> = {
-  'response-cache-control': 'cache-control',
-  'response-content-disposition': 'content-disposition',
-  'response-content-encoding': 'content-encoding',
-  'response-content-language': 'content-language',
-  'response-content-type': 'content-type',
-  'response-expires': 'expires',
-};
-
 /** Handles GET and HEAD of an object. @throws S3Error */
 export async function getObject(
   request: IncomingMessage,
@@ -26,10 +17,6 @@ export async function getObject(
   const { object, file } = opened;
   try {
     const headers = headersOf(object, query);
-    if (isNotModified(request, object)) {
-      response.writeHead(304, { etag: headers['etag'], 'last-modified': headers['last-modified'] }).end();
-      return;
-    }
     const range = rangeOf(request.headers.range, object.size);
     const [start, end] = range ?? [0, object.size - 1];
     response.writeHead(range === null ? 200 : 206, {
@@ -53,22 +40,12 @@ function headersOf(object: StoredObject, query: [string, string][]): Record<stri
     'x-content-type-options': 'nosniff',
     ...object.headers,
   };
-  for (const [name, value] of query) {
-    const wanted = OVERRIDES[name];
-    if (wanted === undefined) continue;
-    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw new S3Error('InvalidArgument', `Header value cannot be represented in ${name}.`);
-    headers[wanted] = value;
+  const disposition = new Map(query).get('response-content-disposition');
+  if (disposition !== undefined) {
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(disposition)) throw new S3Error('InvalidArgument', 'The Content-Disposition cannot be represented.');
+    headers['content-disposition'] = disposition;
   }
   return headers;
-}
-
-/** Whether the client already has this version of the object, by its conditional headers. */
-function isNotModified(request: IncomingMessage, object: StoredObject): boolean {
-  const known = request.headers['if-none-match'];
-  if (known !== undefined)
-    return known.split(',').some((tag) => tag.trim().replace(/^W\//, '') === `"${object.md5}"` || tag.trim() === '*');
-  const since = Date.parse(request.headers['if-modified-since'] ?? '');
-  return !Number.isNaN(since) && Math.floor(object.modified / 1000) * 1000 <= since;
 }
 
 /** The first and last byte of a range; null without a valid range header. @throws S3Error if the object does not contain it */

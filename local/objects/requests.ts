@@ -1,7 +1,6 @@
 /** Verifies a request and routes it to the S3 operation. */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { crc32 } from 'node:zlib';
 import { copyObject } from './copy.ts';
 import { getObject } from './download.ts';
 import { S3Error } from './errors.ts';
@@ -9,7 +8,7 @@ import { listObjects } from './listing.ts';
 import type { Storage } from './storage.ts';
 import { decodePercent, queryOf, verify, type Credentials, type PayloadHash } from './signature.ts';
 import { putObject } from './upload.ts';
-import { document, keysToDelete } from './xml.ts';
+import { document } from './xml.ts';
 
 export interface ObjectsContext {
   bucket: string;
@@ -21,7 +20,6 @@ export interface ObjectsContext {
 }
 
 const MAX_KEY_BYTES = 1024;
-const MAX_DELETE_BYTES = 2 * 1024 * 1024;
 const COMMON_PARAMETERS = /^(X-Amz-|x-amz-|x-id$)/;
 
 /** Handles one request. Never rejects. @param sendContinue asks a waiting client to send the body */
@@ -39,10 +37,10 @@ export async function handleRequest(
     const signed = { method: request.method ?? 'GET', target, headers: request.headers };
     const payloadHash = verify(signed, context.credentials, context.now());
     const { bucket, key } = addressOf(target);
-    if (bucket === '') return listBuckets(request, response, context);
     if (bucket !== context.bucket) throw new S3Error('NoSuchBucket', 'The specified bucket does not exist.', { BucketName: bucket });
     sendContinue();
-    await (key === '' ? handleBucket(request, response, payloadHash, context) : handleObject(request, response, key, payloadHash, context));
+    if (key === '') return handleBucket(request, response, context);
+    await handleObject(request, response, key, payloadHash, context);
   } catch (error) {
     sendError(request, response, error, requestId);
   }
@@ -68,7 +66,7 @@ async function handleObject(
 ): Promise<void> {
   const query = queryOf(request.url!);
   const reading = request.method === 'GET' || request.method === 'HEAD';
-  rejectUnknownParameters(query, reading ? /^response-/ : /^$/);
+  rejectUnknownParameters(query, reading ? /^response-content-disposition$/ : /^$/);
   switch (request.method) {
     case 'GET':
     case 'HEAD':
@@ -90,53 +88,18 @@ async function handleObject(
   }
 }
 
-async function handleBucket(
-  request: IncomingMessage,
-  response: ServerResponse,
-  payloadHash: PayloadHash,
-  context: ObjectsContext,
-): Promise<void> {
-  const query = new Map(queryOf(request.url!));
-  switch (request.method) {
-    case 'HEAD':
-      rejectUnknownParameters([...query], /^$/);
-      response.writeHead(200).end();
-      return;
-    case 'GET':
-      if (query.get('list-type') !== '2')
-        throw new S3Error('NotImplemented', 'The embedded object store supports only ListObjectsV2 for GET requests on a bucket.');
-      rejectUnknownParameters(
-        [...query],
-        /^(list-type|prefix|delimiter|max-keys|continuation-token|start-after|encoding-type|fetch-owner)$/,
-      );
-      return sendXml(response, 200, listObjects(context.bucket, query, context.storage));
-    case 'POST': {
-      if (!query.has('delete'))
-        throw new S3Error('NotImplemented', 'The embedded object store supports only DeleteObjects for POST requests on a bucket.');
-      rejectUnknownParameters([...query], /^delete$/);
-      const { keys, quiet } = keysToDelete(await smallBody(request, payloadHash));
-      for (const key of keys) context.storage.remove(key);
-      return sendXml(response, 200, document('DeleteResult', quiet ? {} : { Deleted: keys.map((Key) => ({ Key })) }));
-    }
-    case 'PUT':
-      throw new S3Error('BucketAlreadyOwnedByYou', 'The bucket you tried to create already exists, and you own it.', {
-        BucketName: context.bucket,
-      });
-    default:
-      throw new S3Error('MethodNotAllowed', 'The specified method is not allowed against this resource.', {
-        Method: String(request.method),
-      });
+function handleBucket(request: IncomingMessage, response: ServerResponse, { bucket, storage }: ObjectsContext): void {
+  const query = queryOf(request.url!);
+  if (request.method === 'HEAD') {
+    rejectUnknownParameters(query, /^$/);
+    response.writeHead(200).end();
+    return;
   }
-}
-
-function listBuckets(request: IncomingMessage, response: ServerResponse, { bucket }: ObjectsContext): void {
-  if (request.method !== 'GET')
-    throw new S3Error('MethodNotAllowed', 'The specified method is not allowed against this resource.', { Method: String(request.method) });
-  sendXml(
-    response,
-    200,
-    document('ListAllMyBucketsResult', { Buckets: { Bucket: [{ Name: bucket, CreationDate: new Date(0).toISOString() }] } }),
-  );
+  const given = new Map(query);
+  if (request.method !== 'GET' || given.get('list-type') !== '2')
+    throw new S3Error('NotImplemented', 'The embedded object store supports only HeadBucket and ListObjectsV2 on a bucket.');
+  rejectUnknownParameters(query, /^(list-type|prefix|max-keys|continuation-token)$/);
+  sendXml(response, 200, listObjects(bucket, given, storage));
 }
 
 /** Rejects unknown parameters: if they were ignored, the result could differ from what the client asked for. */
@@ -144,29 +107,6 @@ function rejectUnknownParameters(query: [string, string][], known: RegExp): void
   for (const [name] of query)
     if (!COMMON_PARAMETERS.test(name) && !known.test(name))
       throw new S3Error('NotImplemented', `The parameter ${name} is not supported by the embedded object store.`);
-}
-
-/** Reads a small body and verifies its digests. @throws S3Error */
-async function smallBody(request: IncomingMessage, payloadHash: PayloadHash): Promise<string> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const bytes of request) {
-    size += (bytes as Buffer).length;
-    if (size > MAX_DELETE_BYTES) throw new S3Error('EntityTooLarge', 'The request body is too large.');
-    parts.push(bytes as Buffer);
-  }
-  const body = Buffer.concat(parts);
-  if (payloadHash !== 'UNSIGNED-PAYLOAD' && createHash('sha256').update(body).digest('hex') !== payloadHash)
-    throw new S3Error('XAmzContentSHA256Mismatch', "The provided 'x-amz-content-sha256' header does not match what was computed.");
-  const [md5, crc] = [request.headers['content-md5'], request.headers['x-amz-checksum-crc32']];
-  if (md5 !== undefined && createHash('md5').update(body).digest('base64') !== md5)
-    throw new S3Error('BadDigest', 'The Content-MD5 you specified did not match what we received.');
-  if (crc !== undefined) {
-    const sum = Buffer.alloc(4);
-    sum.writeUInt32BE(crc32(body));
-    if (sum.toString('base64') !== crc) throw new S3Error('BadDigest', 'The CRC32 you specified did not match the calculated checksum.');
-  }
-  return body.toString();
 }
 
 function sendXml(response: ServerResponse, status: number, text: string): void {

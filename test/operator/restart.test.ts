@@ -93,11 +93,12 @@ describe('operator: restarts', function () {
     const operator = context.start();
     await context.pauseQueue();
     const scan = await context.apply(context.team);
+    const indexed = { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 0, podReplacementPolicy: 'Failed' };
     const template = {
       spec: { restartPolicy: 'Never', nodeSelector: { 'curbcut.test/stage': 'nowhere' }, containers: [{ name: 'scanner', image: 'x' }] },
     };
     await context.connection.request('POST', context.connection.path({ group: 'batch', version: 'v1', plural: 'jobs' }, context.team), {
-      body: { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: `scan-${scan.id}` }, spec: { template } },
+      body: { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: `scan-${scan.id}` }, spec: { ...indexed, template } },
     });
     await context.setQueue({ paused: false });
     const failed = await scan.settles();

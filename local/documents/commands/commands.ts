@@ -42,14 +42,6 @@ const COMMANDS: Commands = {
   isMaster: hello,
   ismaster: hello,
   ping: () => ({}),
-  buildInfo: () => ({
-    version: '4.4.0',
-    versionArray: [4, 4, 0, 0],
-    gitVersion: 'embedded',
-    modules: ['curbcut-embedded'],
-    maxBsonObjectSize: 16 * 1024 * 1024,
-  }),
-  buildinfo: (command, session) => COMMANDS['buildInfo']!(command, session),
   endSessions: () => ({}),
   configureFailPoint: (command, { faults }) => {
     if (faults === null) throw new CommandError(59, "no such command: 'configureFailPoint'");

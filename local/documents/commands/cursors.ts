@@ -1,6 +1,6 @@
 /** Open cursors: query results that are sent in batches. */
 import { CommandError } from '../errors.ts';
-import { encode, numberType, toNumber, type Doc } from '../values.ts';
+import { encode, type Doc } from '../values.ts';
 
 export interface Cursors {
   /** Returns the first batch of a query and keeps the rest. */
@@ -64,6 +64,6 @@ export function openCursors(): Cursors {
 export function countOf(command: Doc, field: string): number | null {
   const value = command[field];
   if (value === undefined || value === null) return null;
-  if (numberType(value) === null || !Number.isInteger(toNumber(value))) throw new CommandError(14, `${field} must be a whole number`);
-  return toNumber(value);
+  if (!Number.isInteger(value)) throw new CommandError(14, `${field} must be a whole number`);
+  return value as number;
 }

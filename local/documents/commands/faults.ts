@@ -4,7 +4,7 @@
  * one certain command, and `afterExecution` loses the answer of any command, and not only of a transaction.
  */
 import { CommandError } from '../errors.ts';
-import { isDoc, numberType, toNumber, truthy, type Doc } from '../values.ts';
+import { isDoc, truthy, type Doc } from '../values.ts';
 
 /** What a command meets instead of its answer. */
 export interface Fault {
@@ -64,9 +64,9 @@ function readMode(mode: unknown): { skip: number; times: number } {
   if (mode === 'off') return { skip: 0, times: 0 };
   if (mode === 'alwaysOn') return { skip: 0, times: Infinity };
   const counts = isDoc(mode) ? Object.entries(mode) : [];
-  if (counts.length === 0 || counts.some(([name, count]) => !['skip', 'times'].includes(name) || numberType(count) === null))
+  if (counts.length === 0 || counts.some(([name, count]) => !['skip', 'times'].includes(name) || typeof count !== 'number'))
     throw new CommandError(2, 'the mode of a fail point is off, alwaysOn, {times: N}, {skip: N} or both counts');
-  const { skip = 0, times = Infinity } = Object.fromEntries(counts.map(([name, count]) => [name, toNumber(count)]));
+  const { skip = 0, times = Infinity } = Object.fromEntries(counts as [string, number][]);
   return { skip, times };
 }
 
@@ -80,6 +80,6 @@ function readFault(data: Doc): Fault {
   const labels = errorLabels === undefined ? {} : { errorLabels };
   if (errorCode === undefined)
     return { executes: true, response: { ...(writeConcernError !== undefined && { writeConcernError }), ...labels } };
-  const { code, codeName, message } = new CommandError(toNumber(errorCode), "Failing command via 'failCommand' failpoint");
+  const { code, codeName, message } = new CommandError(errorCode as number, "Failing command via 'failCommand' failpoint");
   return { executes, response: { ok: 0, errmsg: message, code, codeName, ...labels } };
 }

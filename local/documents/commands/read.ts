@@ -1,25 +1,20 @@
-/** Commands that read: find, getMore, aggregate, count, distinct and the lists. */
+/** Commands that read: find, getMore, aggregate and the lists. */
 import type { Collection } from '../storage/collection.ts';
 import type { Commands, Session } from './session.ts';
 import { countOf } from './cursors.ts';
 import { CommandError } from '../errors.ts';
-import { projector, spreadValues } from '../query/projection.ts';
-import { matcher } from '../query/match.ts';
+import { projector } from '../query/projection.ts';
 import { runStages, sorter } from '../query/stages.ts';
-import { compare, keyOf, type Doc } from '../values.ts';
+import type { Doc } from '../values.ts';
 
 /** The documents of a query: filtered, sorted, limited and projected. findAndModify and update use it too. */
-export function select(
-  collection: Collection | null,
-  query: { filter?: Doc; sort?: Doc; skip?: number; limit?: number },
-  now: Date,
-): Doc[] {
+export function select(collection: Collection | null, query: { filter?: Doc; sort?: Doc; skip?: number; limit?: number }): Doc[] {
   if (collection === null) return [];
   const { filter = {}, sort, skip = 0, limit = 0 } = query;
   const sorted = sort !== undefined && Object.keys(sort).length > 0;
-  const inOrder = sorted && limit > 0 ? collection.findInOrder(filter, sort, now, skip + limit) : null;
+  const inOrder = sorted && limit > 0 ? collection.findInOrder(filter, sort, skip + limit) : null;
   if (inOrder !== null) return inOrder.slice(skip);
-  const found = collection.find(filter, now, sorted || limit === 0 ? Infinity : skip + limit);
+  const found = collection.find(filter, sorted || limit === 0 ? Infinity : skip + limit);
   if (sorted) found.sort(sorter(sort));
   return skip === 0 && limit === 0 ? found : found.slice(skip, limit === 0 ? undefined : skip + limit);
 }
@@ -27,7 +22,7 @@ export function select(
 /** Applies a projection to documents. */
 export function project(docs: Doc[], projection: unknown, now: Date): Doc[] {
   if (projection === undefined || projection === null || Object.keys(projection as Doc).length === 0) return docs;
-  return docs.map(projector(projection as Doc, { now }));
+  return docs.map(projector(projection as Doc, now));
 }
 
 function find(command: Doc, { store, cursors, now, database }: Session): Doc {
@@ -39,7 +34,7 @@ function find(command: Doc, { store, cursors, now, database }: Session): Doc {
     skip: countOf(command, 'skip') ?? 0,
     limit: Math.abs(limit),
   };
-  const docs = project(select(store.find(namespace), query, now), command['projection'], now);
+  const docs = project(select(store.find(namespace), query), command['projection'], now);
   return cursors.first(namespace, docs, countOf(command, 'batchSize'), command['singleBatch'] === true || limit < 0);
 }
 
@@ -50,17 +45,10 @@ function aggregate(command: Doc, { store, cursors, now, database }: Session): Do
   const stages = command['pipeline'] as Doc[];
   // The first $match uses the collection's indexes.
   const first = stages[0] !== undefined && '$match' in stages[0] ? (stages[0]['$match'] as Doc) : null;
-  const source = store.find(namespace)?.find(first ?? {}, now) ?? [];
-  const findIn = (name: string, filter: Doc): Doc[] => store.find(`${database}.${name}`)?.find(filter, now) ?? [];
+  const source = store.find(namespace)?.find(first ?? {}) ?? [];
+  const findIn = (name: string, filter: Doc): Doc[] => store.find(`${database}.${name}`)?.find(filter) ?? [];
   const docs = runStages(source, first === null ? stages : stages.slice(1), { now, find: findIn });
   return cursors.first(namespace, docs, countOf((command['cursor'] as Doc | undefined) ?? {}, 'batchSize'));
-}
-
-function distinct(command: Doc, { store, now, database }: Session): Doc {
-  const values = new Map<string, unknown>();
-  for (const doc of select(store.find(`${database}.${String(command['distinct'])}`), { filter: command['query'] as Doc }, now))
-    for (const value of spreadValues(doc, String(command['key']))) values.set(keyOf(value), value);
-  return { values: [...values.values()].sort(compare) };
 }
 
 function listIndexes(command: Doc, { store, cursors, database }: Session): Doc {
@@ -70,39 +58,22 @@ function listIndexes(command: Doc, { store, cursors, database }: Session): Doc {
   return cursors.first(namespace, collection.indexes(), null);
 }
 
-function listCollections(command: Doc, { store, cursors, now, database }: Session): Doc {
-  const all = store.namespaces(database).map((namespace) => ({
-    name: namespace.slice(database.length + 1),
-    type: 'collection',
-    ...(command['nameOnly'] === true ? {} : { options: {}, info: { readOnly: false }, idIndex: { v: 2, key: { _id: 1 }, name: '_id_' } }),
-  }));
-  const test = matcher((command['filter'] as Doc | undefined) ?? {}, { now });
-  return cursors.first(
-    `${database}.$cmd.listCollections`,
-    all.filter(test),
-    countOf((command['cursor'] as Doc | undefined) ?? {}, 'batchSize'),
-  );
+function listCollections(command: Doc, { store, cursors, database }: Session): Doc {
+  const all = store.namespaces(database).map((namespace) => ({ name: namespace.slice(database.length + 1), type: 'collection' }));
+  return cursors.first(`${database}.$cmd.listCollections`, all, countOf((command['cursor'] as Doc | undefined) ?? {}, 'batchSize'));
 }
+
+/** A cursor's ID, which is too large for a JavaScript number. */
+const idOf = (value: unknown): bigint => BigInt(String(value));
 
 export const READ_COMMANDS: Commands = {
   find,
   aggregate,
-  distinct,
   listIndexes,
   listCollections,
-  getMore: (command, { cursors, now }) => cursors.more(BigInt(command['getMore'] as bigint), countOf(command, 'batchSize'), now.getTime()),
+  getMore: (command, { cursors, now }) => cursors.more(idOf(command['getMore']), countOf(command, 'batchSize'), now.getTime()),
   killCursors: (command, { cursors }) => {
-    const { killed, missing } = cursors.kill((command['cursors'] as bigint[]).map(BigInt));
+    const { killed, missing } = cursors.kill((command['cursors'] as unknown[]).map(idOf));
     return { cursorsKilled: killed, cursorsNotFound: missing, cursorsAlive: [], cursorsUnknown: [] };
   },
-  count: (command, { store, now, database }) => ({
-    n: select(
-      store.find(`${database}.${String(command['count'])}`),
-      { filter: command['query'] as Doc, skip: countOf(command, 'skip') ?? 0, limit: Math.abs(countOf(command, 'limit') ?? 0) },
-      now,
-    ).length,
-  }),
-  listDatabases: (command, { store }) => ({
-    databases: store.databases().map((name) => (command['nameOnly'] === true ? { name } : { name, sizeOnDisk: 0n, empty: false })),
-  }),
 };

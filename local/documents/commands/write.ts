@@ -1,12 +1,12 @@
-/** Commands that write: insert, update, findAndModify, delete, and collections and indexes. */
+/** Commands that write: insert, update, findAndModify, delete, createIndexes and dropping. */
 import { ObjectId } from 'bson';
 import { project, select } from './read.ts';
 import type { Commands, Session } from './session.ts';
 import type { Collection } from '../storage/collection.ts';
 import { CommandError } from '../errors.ts';
-import { readSpecification, sameIndex } from '../storage/indexes.ts';
+import { readSpecification } from '../storage/indexes.ts';
 import { seedOf, updated, type Update } from '../update/update.ts';
-import { identical, isDoc, toNumber, truthy, type Doc } from '../values.ts';
+import { identical, isDoc, isOperators, truthy, type Doc } from '../values.ts';
 
 const namespaceOf = (command: Doc, { database }: Session): string => `${database}.${String(Object.values(command)[0])}`;
 
@@ -58,9 +58,9 @@ function update(command: Doc, session: Session): Doc {
     rejectOptions(statement);
     const [filter, change] = [statement['q'] as Doc, statement['u'] as Update];
     const multi = statement['multi'] === true;
-    if (multi && isDoc(change) && !Object.keys(change)[0]?.startsWith('$'))
+    if (multi && isDoc(change) && !isOperators(change))
       throw new CommandError(9, 'multi update is not supported for replacement-style update');
-    const found = collection.find(filter, session.now, multi ? Infinity : 1);
+    const found = collection.find(filter, multi ? Infinity : 1);
     if (found.length === 0 && statement['upsert'] === true) {
       upserted.push({ index, _id: upsert(collection, filter, change, session.now)['_id'] });
       n += 1;
@@ -91,7 +91,7 @@ function findAndModify(command: Doc, session: Session): Doc {
   if (truthy(remove) === (change !== undefined))
     throw new CommandError(9, 'Either an update or remove=true must be specified, and not both');
   const collection = session.store.open(namespaceOf(command, session));
-  const [doc] = select(collection, { filter: query, sort, limit: 1 }, session.now);
+  const [doc] = select(collection, { filter: query, sort, limit: 1 });
   const value = (found: Doc | null): Doc | null => (found === null ? null : project([found], fields, session.now)[0]!);
   if (truthy(remove)) {
     if (doc !== undefined) collection.remove(doc);
@@ -112,7 +112,7 @@ function remove(command: Doc, session: Session): Doc {
   let n = 0;
   const errors = eachStatement(command['deletes'] as Doc[], command['ordered'] !== false, (statement) => {
     rejectOptions(statement);
-    for (const doc of collection?.find(statement['q'] as Doc, session.now, toNumber(statement['limit']) === 0 ? Infinity : 1) ?? []) {
+    for (const doc of collection?.find(statement['q'] as Doc, statement['limit'] === 0 ? Infinity : 1) ?? []) {
       collection!.remove(doc);
       n += 1;
     }
@@ -129,38 +129,12 @@ function createIndexes(command: Doc, session: Session): Doc {
   return { createdCollectionAutomatically, numIndexesBefore, numIndexesAfter: collection.indexes().length };
 }
 
-function dropIndexes(command: Doc, session: Session): Doc {
-  const namespace = namespaceOf(command, session);
-  const collection = session.store.find(namespace);
-  if (collection === null) throw new CommandError(26, 'ns not found');
-  const nIndexesWas = collection.indexes().length;
-  const given = command['index'];
-  const named = collection
-    .indexes()
-    .filter(
-      (index) =>
-        index.name !== '_id_' && (given === '*' || given === index.name || (isDoc(given) && sameIndex({ ...index, key: given }, index))),
-    );
-  if (named.length === 0 && given !== '*') throw new CommandError(27, `index not found with name [${String(given)}]`);
-  for (const { name } of named) collection.dropIndex(name);
-  return { nIndexesWas };
-}
-
 export const WRITE_COMMANDS: Commands = {
   insert,
   update,
   findAndModify,
   delete: remove,
   createIndexes,
-  dropIndexes,
-  create: (command, session) => {
-    const namespace = namespaceOf(command, session);
-    for (const option of ['capped', 'validator', 'viewOn', 'timeseries', 'collation', 'clusteredIndex'])
-      if (truthy(command[option])) throw new CommandError(115, `The option '${option}' is not supported by the embedded document store.`);
-    if (session.store.find(namespace) !== null) throw new CommandError(48, `Collection already exists. NS: ${namespace}`);
-    session.store.open(namespace);
-    return {};
-  },
   drop: (command, session) => {
     const namespace = namespaceOf(command, session);
     if (!session.store.drop(namespace)) throw new CommandError(26, 'ns not found');

@@ -12,7 +12,6 @@ export type Change =
   | { kind: 'delete'; namespace: string; id: unknown }
   | { kind: 'create'; namespace: string }
   | { kind: 'index'; namespace: string; specification: IndexSpecification }
-  | { kind: 'unindex'; namespace: string; name: string }
   | { kind: 'drop'; namespace: string };
 
 export interface Collection {
@@ -20,9 +19,9 @@ export interface Collection {
   readonly size: number;
   all(): Iterable<Doc>;
   /** The documents that match a filter, at most `limit`, in insertion order. */
-  find(filter: Doc, now: Date, limit?: number): Doc[];
+  find(filter: Doc, limit?: number): Doc[];
   /** The first documents that match a filter, in the order of `sort`; null if no index has this order. Reads no others. */
-  findInOrder(filter: Doc, sort: Doc, now: Date, limit: number): Doc[] | null;
+  findInOrder(filter: Doc, sort: Doc, limit: number): Doc[] | null;
   /** Stores a new document, with an `_id` if it has none. @throws CommandError 11000 */
   insert(doc: Doc): Doc;
   /** Replaces `doc` with `next`, which has the same `_id`. @throws CommandError 11000 */
@@ -31,8 +30,6 @@ export interface Collection {
   indexes(): IndexSpecification[];
   /** @returns false if the index exists already @throws CommandError if another index conflicts, 11000 if documents are not unique */
   createIndex(specification: IndexSpecification): boolean;
-  /** @returns false if the index does not exist */
-  dropIndex(name: string): boolean;
 }
 
 const ID_INDEX: IndexSpecification = { v: 2, key: { _id: 1 }, name: '_id_' };
@@ -74,8 +71,8 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
       return docs.size;
     },
     all: () => docs.values(),
-    find(filter, now, limit = Infinity) {
-      const test = matcher(filter, { now });
+    find(filter, limit = Infinity) {
+      const test = matcher(filter);
       const found: Doc[] = [];
       for (const doc of candidates(filter)) {
         if (!test(doc)) continue;
@@ -84,7 +81,7 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
       }
       return found;
     },
-    findInOrder(filter, sort, now, limit) {
+    findInOrder(filter, sort, limit) {
       const equal = equalities(filter);
       if (equal.has('_id')) return null;
       let best: ReturnType<OrderedIndex['range']> = null;
@@ -93,7 +90,7 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
         if (range !== null && (best === null || range.fixed > best.fixed)) best = range;
       }
       if (best === null) return null;
-      const test = matcher(filter, { now });
+      const test = matcher(filter);
       const found: Doc[] = [];
       for (let at = best.from; at < best.to && found.length < limit; at += 1) {
         const doc = best.docs[at]!;
@@ -151,12 +148,6 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
       indexes.set(specification.name, index);
       return true;
     },
-    dropIndex(name) {
-      if (!indexes.has(name)) return false;
-      onChange({ kind: 'unindex', namespace, name });
-      indexes.delete(name);
-      return true;
-    },
   };
 }
 
@@ -182,8 +173,4 @@ function duplicate(namespace: string, index: IndexSpecification, key: Doc): Comm
 }
 
 const show = (value: unknown): string =>
-  typeof value === 'string'
-    ? JSON.stringify(value)
-    : isDoc(value)
-      ? JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner))
-      : String(value);
+  typeof value === 'string' ? JSON.stringify(value) : isDoc(value) ? JSON.stringify(value) : String(value);

@@ -1,9 +1,8 @@
 /** Indexes as hash tables: they enforce unique keys and look documents up by equality. */
 import { CommandError } from '../errors.ts';
-import { matcher, type Predicate } from '../query/match.ts';
 import { openOrderedIndex, type OrderedIndex } from './ordered.ts';
 import { leaves } from '../paths.ts';
-import { identical, isDoc, keyOf, numberType, toNumber, type Doc } from '../values.ts';
+import { identical, isDoc, keyOf, type Doc } from '../values.ts';
 
 /** An index, as in `createIndexes` and `listIndexes`. */
 export interface IndexSpecification extends Doc {
@@ -11,7 +10,6 @@ export interface IndexSpecification extends Doc {
   key: Doc;
   unique?: boolean;
   sparse?: boolean;
-  partialFilterExpression?: Doc;
   expireAfterSeconds?: number;
 }
 
@@ -27,7 +25,7 @@ export interface Index {
   readonly ordered: OrderedIndex | null;
 }
 
-const KNOWN = new Set(['v', 'key', 'name', 'unique', 'sparse', 'partialFilterExpression', 'expireAfterSeconds', 'background']);
+const KNOWN = new Set(['v', 'key', 'name', 'unique', 'sparse', 'expireAfterSeconds', 'background']);
 const MAX_KEYS = 1000;
 
 /** Validates a client's specification. @throws CommandError */
@@ -37,7 +35,7 @@ export function readSpecification(given: Doc): IndexSpecification {
   const { key, name } = given;
   if (!isDoc(key) || Object.keys(key).length === 0) throw new CommandError(67, 'An index needs a key with at least one field');
   for (const [field, direction] of Object.entries(key))
-    if (numberType(direction) === null)
+    if (typeof direction !== 'number')
       throw new CommandError(
         115,
         `Indexes of kind '${String(direction)}' (field ${field}) are not supported by the embedded document store.`,
@@ -51,12 +49,11 @@ export function readSpecification(given: Doc): IndexSpecification {
 
 /** Whether two specifications describe the same index. */
 export function sameIndex(a: IndexSpecification, b: IndexSpecification): boolean {
-  const options = ({ key, unique, sparse, partialFilterExpression, expireAfterSeconds }: IndexSpecification): Doc => ({
-    key: Object.entries(key).map(([field, direction]) => [field, toNumber(direction)]),
+  const options = ({ key, unique, sparse, expireAfterSeconds }: IndexSpecification): Doc => ({
+    key,
     unique: unique === true,
     sparse: sparse === true,
-    partialFilterExpression: partialFilterExpression ?? null,
-    expireAfterSeconds: expireAfterSeconds === undefined ? null : toNumber(expireAfterSeconds),
+    expireAfterSeconds,
   });
   return identical(options(a), options(b));
 }
@@ -67,12 +64,9 @@ export function openIndex(specification: IndexSpecification): Index {
   const paths = fields.map((field) => field.split('.'));
   const byKey = new Map<string, Set<string>>();
   const byFirst = fields.length > 1 ? new Map<string, Set<string>>() : byKey;
-  const partial: Predicate | null =
-    specification.partialFilterExpression === undefined ? null : matcher(specification.partialFilterExpression, { now: new Date(0) });
 
   /** All keys of a document, each with one part per field. Arrays yield several keys. */
   function keysOf(doc: Doc): string[][] {
-    if (partial !== null && !partial(doc)) return [];
     const found = paths.map((path) => leaves(doc, path));
     if (specification.sparse === true && found.every((values) => values.every((value) => value === undefined))) return [];
     return found.reduce<string[][]>(
@@ -103,7 +97,7 @@ export function openIndex(specification: IndexSpecification): Index {
     if (ids?.size === 0) map.delete(key);
   };
 
-  const ordered = partial === null && specification.sparse !== true ? openOrderedIndex(specification.key) : null;
+  const ordered = specification.sparse !== true ? openOrderedIndex(specification.key) : null;
 
   return {
     specification,
@@ -132,7 +126,6 @@ export function openIndex(specification: IndexSpecification): Index {
       }
     },
     candidates(equal) {
-      if (partial !== null) return null;
       const wanted = fields.map((field) => equal.get(field));
       if (wanted[0] === undefined) return null;
       // A sparse index does not contain documents without the field, which null also matches.

@@ -42,13 +42,13 @@ describe('sorted queries by an index', () => {
         const collection = collectionOf();
         for (const step of steps) {
           if (!('id' in step)) {
-            const wanted = collection.find(step, NOW).sort(sorter(SORT)).slice(0, limit);
-            expect(collection.findInOrder(step, SORT, NOW, limit)).to.deep.equal(wanted);
+            const wanted = collection.find(step).sort(sorter(SORT)).slice(0, limit);
+            expect(collection.findInOrder(step, SORT, limit)).to.deep.equal(wanted);
             continue;
           }
           const { id, remove, owner, kind, at } = step;
           const next = { _id: id, at, ...(owner !== undefined && { owner }), ...(kind !== undefined && { kind }) };
-          const [known] = collection.find({ _id: id }, NOW);
+          const [known] = collection.find({ _id: id });
           if (known === undefined) collection.insert(next);
           else if (remove) collection.remove(known);
           else collection.replace(known, next);
@@ -60,9 +60,9 @@ describe('sorted queries by an index', () => {
   it('also see documents that were stored before the index was created', () => {
     const collection = openCollection('test.docs', () => {});
     for (const id of [2, 1, 3]) collection.insert({ _id: id, owner: 'a', at: NOW });
-    expect(collection.findInOrder({ owner: 'a' }, SORT, NOW, 2)).to.equal(null);
+    expect(collection.findInOrder({ owner: 'a' }, SORT, 2)).to.equal(null);
     collection.createIndex({ name: 'by owner', key: { owner: 1, at: -1, _id: -1 } });
-    expect(collection.findInOrder({ owner: 'a' }, SORT, NOW, 2)?.map((doc) => doc['_id'])).to.deep.equal([3, 2]);
+    expect(collection.findInOrder({ owner: 'a' }, SORT, 2)?.map((doc) => doc['_id'])).to.deep.equal([3, 2]);
   });
 
   const unordered: [string, Doc, Doc][] = [
@@ -74,14 +74,14 @@ describe('sorted queries by an index', () => {
   ];
   for (const [what, wanted, sort] of unordered)
     it(`leave a query with ${what} to others`, () => {
-      expect(collectionOf([{ _id: 1, owner: 'a', at: NOW }]).findInOrder(wanted, sort, NOW, 5)).to.equal(null);
+      expect(collectionOf([{ _id: 1, owner: 'a', at: NOW }]).findInOrder(wanted, sort, 5)).to.equal(null);
     });
 
   it('leave an index whose documents have arrays to others', () => {
     const collection = collectionOf([{ _id: 1, owner: 'a', at: NOW }]);
-    expect(collection.findInOrder({ owner: 'a' }, SORT, NOW, 5)).to.have.length(1);
+    expect(collection.findInOrder({ owner: 'a' }, SORT, 5)).to.have.length(1);
     collection.insert({ _id: 2, owner: ['a', 'b'], at: NOW });
-    expect(collection.findInOrder({ owner: 'a' }, SORT, NOW, 5)).to.equal(null);
+    expect(collection.findInOrder({ owner: 'a' }, SORT, 5)).to.equal(null);
   });
 
   it('look only at the documents between the bounds of a filter', () => {

@@ -4,7 +4,7 @@
  */
 import { leaves } from '../paths.ts';
 import { sorter } from '../query/stages.ts';
-import { compare, isDoc, keyOf, toNumber, type Doc } from '../values.ts';
+import { compare, isDoc, keyOf, type Doc } from '../values.ts';
 
 /** A sorted query: its equalities, its sort, and its filter. */
 export interface OrderedQuery {
@@ -78,14 +78,14 @@ export function openOrderedIndex(key: Doc): OrderedIndex {
       const sorted = Object.keys(sort);
       const fixed = fields.length - sorted.length;
       if (!isUsable || hasArrays || fixed < 1) return null;
-      const isOrdered = sorted.every((field, i) => field === fields[fixed + i] && toNumber(sort[field]) === toNumber(key[field]));
+      const isOrdered = sorted.every((field, i) => field === fields[fixed + i] && sort[field] === key[field]);
       const values = fields.slice(0, fixed).map((field) => equal.get(field));
       if (!isOrdered || values.some((wanted) => wanted?.length !== 1)) return null;
       const docs = listOf(fixed, values.map((wanted) => keyOf(wanted![0] ?? null)).join('|'), all);
       const field = sorted[0]!;
       const { low, high } = boundsOf(filter, field);
-      const [first, last] = toNumber(sort[field]) === 1 ? [low, high] : [high, low];
-      const sign = toNumber(sort[field]) === 1 ? 1 : -1;
+      const [first, last] = sort[field] === 1 ? [low, high] : [high, low];
+      const sign = sort[field] === 1 ? 1 : -1;
       const from = first === undefined ? 0 : firstIndex(docs, (doc) => sign * compare(valueOf(doc, field), first) >= 0);
       const to = last === undefined ? docs.length : firstIndex(docs, (doc) => sign * compare(valueOf(doc, field), last) > 0);
       return { docs, from, to, fixed };

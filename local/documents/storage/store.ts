@@ -13,7 +13,6 @@ export interface Store {
   drop(namespace: string): boolean;
   /** Namespaces of a database, sorted. */
   namespaces(database: string): string[];
-  databases(): string[];
   /** Ends a command: writes its changes to the log. */
   settle(): void;
   /** Removes the documents that have expired at `now` by a TTL index. */
@@ -52,13 +51,11 @@ export function openStore(folder: string | null): Store {
   }
 
   function replay(change: Change): void {
-    const now = new Date(0);
     if (change.kind === 'drop') return void drop(change.namespace);
     const collection = open(change.namespace);
     if (change.kind === 'index') collection.createIndex(change.specification);
-    if (change.kind === 'unindex') collection.dropIndex(change.name);
-    if (change.kind === 'create' || change.kind === 'index' || change.kind === 'unindex') return;
-    const [current] = collection.find({ _id: { $eq: change.kind === 'put' ? change.doc['_id'] : change.id } }, now, 1);
+    if (change.kind === 'create' || change.kind === 'index') return;
+    const [current] = collection.find({ _id: { $eq: change.kind === 'put' ? change.doc['_id'] : change.id } }, 1);
     if (change.kind === 'delete') {
       if (current !== undefined) collection.remove(current);
     } else if (current === undefined) collection.insert(change.doc);
@@ -90,7 +87,6 @@ export function openStore(folder: string | null): Store {
     open,
     drop,
     namespaces: (database) => [...collections.keys()].filter((namespace) => namespace.startsWith(`${database}.`)).sort(),
-    databases: () => [...new Set([...collections.keys()].map((namespace) => namespace.slice(0, namespace.indexOf('.'))))].sort(),
     settle() {
       if (log === null) return;
       log.flush();
@@ -101,8 +97,8 @@ export function openStore(folder: string | null): Store {
         for (const { key, expireAfterSeconds } of collection.indexes()) {
           if (expireAfterSeconds === undefined) continue;
           const field = Object.keys(key)[0]!;
-          const expired: Doc = { [field]: { $lte: new Date(now.getTime() - Number(expireAfterSeconds) * 1000) } };
-          for (const doc of collection.find(expired, now)) collection.remove(doc);
+          const expired: Doc = { [field]: { $lte: new Date(now.getTime() - expireAfterSeconds * 1000) } };
+          for (const doc of collection.find(expired)) collection.remove(doc);
         }
     },
     close: () => log?.close(),

@@ -1,4 +1,3 @@
-import { Double } from 'bson';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { CommandError } from '../errors.ts';
@@ -13,29 +12,24 @@ describe('updates', () => {
     ['$set makes what is missing', { _id: 1 }, { $set: { 'a.b.c': 2 } }, { _id: 1, a: { b: { c: 2 } } }],
     ['$set in an array', { a: [1, 2] }, { $set: { 'a.1': 5, 'a.3': 7 } }, { a: [1, 5, null, 7] }],
     ['$unset', { a: 1, b: { c: 1, d: 2 } }, { $unset: { a: '', 'b.c': '', 'x.y': '' } }, { b: { d: 2 } }],
-    ['$inc keeps types', { a: 1, l: 1n, d: new Double(1) }, { $inc: { a: 2, l: 2, d: 2, n: 1 } }, { a: 3, l: 3n, d: new Double(3), n: 1 }],
-    ['$mul of nothing is zero', { a: 2 }, { $mul: { a: 3, b: 5 } }, { a: 6, b: 0 }],
-    ['$min and $max', { a: 5, b: 5 }, { $min: { a: 3, b: 9, c: 1 }, $max: { d: now } }, { a: 3, b: 5, c: 1, d: now }],
+    ['$inc', { a: 1 }, { $inc: { a: 2, n: 1 } }, { a: 3, n: 1 }],
+    ['$max', { a: 5, b: 5 }, { $max: { a: 3, b: 9, d: now } }, { a: 5, b: 9, d: now }],
+    ['$push each, at a position and cut', { a: [5, 1] }, { $push: { a: { $each: [4], $position: 0, $slice: 2 } } }, { a: [4, 5] }],
+    ['$addToSet', { a: [1] }, { $addToSet: { a: 1, b: 3 } }, { a: [1], b: [3] }],
     ['$push', { a: [1] }, { $push: { a: 2, b: 1 } }, { a: [1, 2], b: [1] }],
-    ['$push each, sorted and cut', { a: [5, 1] }, { $push: { a: { $each: [4, 2], $sort: 1, $slice: -3 } } }, { a: [2, 4, 5] }],
-    ['$push documents by a field', { a: [{ n: 2 }] }, { $push: { a: { $each: [{ n: 1 }], $sort: { n: 1 }, $slice: 1 } } }, { a: [{ n: 1 }] }],
-    ['$addToSet', { a: [1] }, { $addToSet: { a: { $each: [1, 2, 2] }, b: 3 } }, { a: [1, 2], b: [3] }],
     ['$pull by value, condition and document', { a: [1, 2, 3], b: [{ x: 1 }, { x: 2, y: 1 }] }, { $pull: { a: { $gte: 2 }, b: { x: 2 } } }, { a: [1], b: [{ x: 1 }] }],
-    ['$pullAll and $pop', { a: [1, 2, 1], b: [1, 2], c: [1, 2] }, { $pullAll: { a: [1] }, $pop: { b: 1, c: -1 } }, { a: [2], b: [1], c: [2] }],
-    ['$rename', { a: 1 }, { $rename: { a: 'b.c' } }, { b: { c: 1 } }],
     ['$currentDate', {}, { $currentDate: { at: true } }, { at: now }],
     ['$setOnInsert is for inserts', { a: 1 }, { $setOnInsert: { b: 1 } }, { a: 1 }],
     ['a replacement keeps the _id', { _id: 7, a: 1 }, { b: 2 }, { _id: 7, b: 2 }],
     ['a pipeline sees each stage’s result', { a: 1 }, [{ $set: { b: { $add: ['$a', 1] } } }, { $set: { c: '$b' } }, { $unset: 'a' }], { b: 2, c: 2 }],
     ['a pipeline’s document is merged', { a: { x: 1 } }, [{ $set: { a: { y: 2 } } }], { a: { x: 1, y: 2 } }],
     ['a pipeline’s literal replaces', { a: { x: 1 } }, [{ $set: { a: { $literal: { y: 2 } } } }], { a: { y: 2 } }],
-    ['$$REMOVE takes away', { a: 1, b: 2 }, [{ $set: { a: { $cond: [{ $gt: ['$b', 1] }, '$$REMOVE', '$a'] } } }], { b: 2 }],
+    ['nothing is less than a date, and not null', {}, [{ $set: { less: { $lt: ['$a', '$$NOW'] }, none: { $eq: ['$a', null] } } }], { less: true, none: false }],
     ['$$NOW is the server’s clock', {}, [{ $set: { at: '$$NOW', later: { $add: ['$$NOW', 1000] } } }], { at: now, later: new Date(now.getTime() + 1000) }],
     ['both see the same beginning', { a: 1, b: 2 }, [{ $set: { a: '$b', b: '$a' } }], { a: 2, b: 1 }],
-    ['filter, map and sums', { h: [{ n: 1 }, { n: 5 }] }, [{ $set: { h: { $filter: { input: '$h', as: 'e', cond: { $gt: ['$$e.n', 2] } } }, s: { $sum: '$h.n' } } }], { h: [{ n: 5 }], s: 6 }],
+    ['a filter and a minimum', { h: [{ n: 1 }, { n: 5 }] }, [{ $set: { h: { $filter: { input: '$h', as: 'e', cond: { $gt: ['$$e.n', 2] } } }, least: { $min: '$h.n' } } }], { h: [{ n: 5 }], least: 1 }],
+    ['a sum by $reduce', { h: [{ n: 1 }, { n: 5 }] }, [{ $set: { s: { $reduce: { input: '$h', initialValue: 0, in: { $add: ['$$value', '$$this.n'] } } }, m: { $map: { input: '$h', as: 'e', in: { $mergeObjects: ['$$e', { x: 1 }] } } } } }], { h: [{ n: 1 }, { n: 5 }], s: 6, m: [{ n: 1, x: 1 }, { n: 5, x: 1 }] }],
     ['objects by key', { held: { a: 1, b: 2 } }, [{ $set: { held: { $arrayToObject: { $filter: { input: { $objectToArray: '$held' }, cond: { $ne: ['$$this.k', 'a'] } } } } } }], { held: { b: 2 } }],
-    ['$replaceWith', { _id: 1, a: { b: 2 } }, [{ $replaceWith: '$a' }], { _id: 1, b: 2 }],
-    ['strings and dates by mingo', { n: 'Ab', at: now }, [{ $set: { n: { $toLower: '$n' }, at: { $dateToString: { date: '$at', format: '%Y-%m' } } } }], { n: 'ab', at: '2026-01' }],
   ]; // prettier-ignore
   for (const [what, doc, update, expected] of cases)
     it(what, () => {
@@ -58,7 +52,7 @@ describe('updates', () => {
     ['pushing to no array', { a: 1 }, { $push: { a: 1 } }, 2],
     ['an unknown operator', {}, { $foo: { a: 1 } }, 9],
     ['a stage that is not for updates', {}, [{ $match: {} }], 72],
-    ['an operator of a later MongoDB', {}, [{ $set: { a: { $getField: 'x' } } }], 168],
+    ['an operator that the product does not use', {}, [{ $set: { a: { $concat: ['x'] } } }], 168],
     ['a positional path', { a: [1] }, { $set: { 'a.$': 1 } }, 115],
   ];
   for (const [what, doc, update, code] of rejected)

@@ -2,13 +2,13 @@
 import { CommandError } from '../errors.ts';
 import { applyOperator } from './operators.ts';
 import { runStages } from '../query/stages.ts';
-import { define, writeAt } from '../paths.ts';
-import { copy, identical, isDoc, type Doc } from '../values.ts';
+import { writeAt } from '../paths.ts';
+import { copy, identical, isDoc, isOperators, type Doc } from '../values.ts';
 
 /** An update, as the client sent it. */
 export type Update = Doc | Doc[];
 
-const PIPELINE_STAGES = new Set(['$addFields', '$set', '$project', '$unset', '$replaceRoot', '$replaceWith']);
+const PIPELINE_STAGES = new Set(['$set', '$unset']);
 
 /**
  * The document after an update.
@@ -27,29 +27,20 @@ function throughPipeline(doc: Doc, pipeline: Doc[], now: Date): Doc {
     const name = Object.keys(stage)[0] ?? '';
     if (!PIPELINE_STAGES.has(name)) throw new CommandError(72, `${name} is not allowed to be used within an update`);
   }
-  const [result] = runStages([doc], pipeline, { now });
-  if (!isDoc(result)) throw new CommandError(40228, 'an update pipeline must leave a document');
-  return withId(doc['_id'], result);
+  return runStages([doc], pipeline, { now })[0]!;
 }
 
 function changed(doc: Doc, update: Doc, now: Date, inserting: boolean): Doc {
-  const operators = Object.keys(update);
-  if (!operators[0]?.startsWith('$')) return withId(doc['_id'], copy(update));
+  // A replacement keeps the `_id`, which comes first.
+  if (!isOperators(update as unknown)) return { ...(doc['_id'] !== undefined && { _id: doc['_id'] }), ...copy(update) };
   rejectConflicts(update);
   const result = copy(doc);
-  for (const name of operators) {
+  for (const [name, changes] of Object.entries(update)) {
     if (name === '$setOnInsert' && !inserting) continue;
-    const changes = update[name];
     if (!isDoc(changes)) throw new CommandError(9, `Modifiers operate on fields but we found another type instead under ${name}`);
     for (const [path, operand] of Object.entries(changes)) applyOperator(result, name, path, operand, now);
   }
   return result;
-}
-
-/** A replacement keeps the `_id`, which comes first. */
-function withId(id: unknown, doc: Doc): Doc {
-  if (id === undefined || doc['_id'] !== undefined) return doc;
-  return { _id: id, ...doc };
 }
 
 function rejectConflicts(update: Doc): void {
@@ -72,11 +63,8 @@ export function seedOf(filter: Doc): Doc {
     for (const [field, condition] of Object.entries(conditions)) {
       if (field === '$and') for (const inner of condition as Doc[]) take(inner);
       if (field.startsWith('$')) continue;
-      const operators = isDoc(condition) && Object.keys(condition)[0]?.startsWith('$') === true;
-      const value = operators ? (condition as Doc)['$eq'] : condition;
-      if (value === undefined || value instanceof RegExp) continue;
-      if (field.includes('.')) writeAt(seed, field.split('.'), copy(value));
-      else define(seed, field, copy(value));
+      const value = isOperators(condition) ? condition['$eq'] : condition;
+      if (value !== undefined && !(value instanceof RegExp)) writeAt(seed, field.split('.'), copy(value));
     }
   };
   take(filter);

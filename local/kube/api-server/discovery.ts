@@ -1,6 +1,6 @@
-/** API discovery, in both forms: one list per group, or aggregated. */
+/** API discovery: one list per group. Clients that ask for the aggregated form accept this one too. */
 import { groupVersion } from '../resources/catalogue.ts';
-import type { Json, JsonObject, Resource } from '../types.ts';
+import type { JsonObject, Resource } from '../types.ts';
 
 export const VERSION = {
   major: '1',
@@ -80,41 +80,6 @@ export function groupList(resources: readonly Resource[]): JsonObject {
 export function oneGroup(resources: readonly Resource[], group: string): JsonObject | undefined {
   const versions = groups(resources).get(group);
   return versions === undefined || group === '' ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(group, versions) };
-}
-
-/** Whether a client accepts aggregated discovery. */
-export const wantsAggregated = (accept: string): boolean =>
-  /g=apidiscovery\.k8s\.io;v=v2;as=APIGroupDiscoveryList/.test(accept.replace(/\s/g, ''));
-export const AGGREGATED_TYPE = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
-
-/** Aggregated discovery. @param core whether to list the core group (`/api`) or all others (`/apis`) */
-export function aggregated(resources: readonly Resource[], core: boolean): JsonObject {
-  const items = [...groups(resources)]
-    .filter(([group]) => (group === '') === core)
-    .map(([group, versions]) => ({
-      metadata: group === '' ? {} : { name: group },
-      versions: versions.map((version) => ({
-        version,
-        resources: resources.filter((resource) => resource.group === group && resource.version === version).map(entry),
-        freshness: 'Current',
-      })),
-    }));
-  return { kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2', metadata: {}, items };
-}
-
-function entry(resource: Resource): Json {
-  const { group, version, kind } = resource;
-  const responseKind = { group, version, kind };
-  const below = subresources(resource).map(({ name, verbs }) => ({ subresource: name, responseKind, verbs }));
-  return {
-    resource: resource.plural,
-    responseKind,
-    scope: resource.namespaced ? 'Namespaced' : 'Cluster',
-    singularResource: resource.singular,
-    verbs: [...resource.verbs],
-    ...common(resource),
-    ...(below.length === 0 ? {} : { subresources: below }),
-  };
 }
 
 /** `/api`. */

@@ -26,10 +26,10 @@ export interface ServerDeps {
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-function send(response: ServerResponse, answer: Answer, type = 'application/json'): void {
+function send(response: ServerResponse, answer: Answer): void {
   for (const warning of answer.warnings) response.appendHeader('warning', `299 - ${JSON.stringify(warning)}`);
   const text = `${JSON.stringify(answer.body)}\n`;
-  response.writeHead(answer.code, { 'content-type': type, 'content-length': Buffer.byteLength(text) });
+  response.writeHead(answer.code, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
   response.end(text);
 }
 
@@ -86,7 +86,6 @@ async function serve(deps: ServerDeps, request: IncomingMessage, response: Serve
     .split('/')
     .filter((part) => part !== '')
     .map(decodeURIComponent);
-  const accept = request.headers.accept ?? '';
   const all = catalogue.all();
   const [root, ...rest] = path;
   switch (root) {
@@ -103,10 +102,7 @@ async function serve(deps: ServerDeps, request: IncomingMessage, response: Serve
     case 'api':
     case 'apis': {
       const core = root === 'api';
-      if (rest.length === 0) {
-        if (discovery.wantsAggregated(accept)) return send(response, ok(discovery.aggregated(all, core)), discovery.AGGREGATED_TYPE);
-        return send(response, ok(core ? discovery.coreVersions() : discovery.groupList(all)));
-      }
+      if (rest.length === 0) return send(response, ok(core ? discovery.coreVersions() : discovery.groupList(all)));
       const [group = '', version = '', ...below] = core ? ['', ...rest] : rest;
       if (!core && version === '') {
         const found = discovery.oneGroup(all, group);

@@ -37,30 +37,6 @@ export function labelSelector(selector: string): Matches {
   return (object) => requirements.every((holds) => holds(object.metadata.labels ?? {}));
 }
 
-/** One requirement of a label selector or of a node affinity. */
-export function matchesExpression(
-  { key, operator, values = [] }: { key: string; operator: string; values?: string[] },
-  labels: Record<string, string>,
-): boolean {
-  const value = labels[key];
-  switch (operator) {
-    case 'In':
-      return value !== undefined && values.includes(value);
-    case 'NotIn':
-      return value === undefined || !values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    case 'DoesNotExist':
-      return value === undefined;
-    case 'Gt':
-      return Number(value) > Number(values[0]);
-    case 'Lt':
-      return Number(value) < Number(values[0]);
-    default:
-      return false;
-  }
-}
-
 /** `metadata.name=x,status.phase!=y`; only supported fields. @throws StatusError 400 */
 export function fieldSelector(selector: string, resource: Resource): Matches {
   const known: Record<string, (object: KubeObject) => string> = {

@@ -36,7 +36,7 @@ export async function patched(wanted: ResourceRequest, request: IncomingMessage)
   return (old) => {
     const target = old as unknown as Json;
     if (type === 'application/json-patch+json') return jsonPatch(target, patch);
-    const merged = type === 'application/merge-patch+json' ? mergePatch(target, patch) : strategicPatch(target, patch, resource.schema);
+    const merged = type === 'application/merge-patch+json' ? mergePatch(target, patch) : strategicPatch(target, patch);
     return merged ?? null;
   };
 }

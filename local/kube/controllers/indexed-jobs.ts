@@ -1,6 +1,6 @@
 /**
- * Indexed Jobs with a back-off limit per index, as the real Job controller runs them. Only Jobs with one completion are
- * supported, because the product uses no others. Annotations of the pods count the retries, so they identify an attempt.
+ * What the real Job controller adds to the pods and the status of an Indexed Job of one completion. The annotations of the pods
+ * count the retries, so they identify an attempt.
  */
 import type { Job, Pod, PodSpec } from '../workload-types.ts';
 
@@ -9,8 +9,6 @@ const FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';
 const IGNORED_FAILURE_COUNT = 'batch.kubernetes.io/job-index-ignored-failure-count';
 /** The only index. */
 const INDEX = '0';
-
-export const isIndexed = ({ spec }: Job): boolean => spec.completionMode === 'Indexed';
 
 /** How many pods of the index failed before this one. */
 export interface FailureCounts {

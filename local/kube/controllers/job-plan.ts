@@ -1,6 +1,6 @@
 /** Plans the next changes of a Job from the Job, its pods and the time. Pure. The order of the rules is the real Job controller's. */
 import { timestamp } from '../printing/durations.ts';
-import { countsAfter, failureCounts, finishedAt, indexStatus, isIndexed, newestFailed, type FailureCounts } from './indexed-jobs.ts';
+import { countsAfter, failureCounts, finishedAt, indexStatus, newestFailed, type FailureCounts } from './indexed-jobs.ts';
 import type { Job, JobCondition, JobStatus, Pod, PodFailureRule } from '../workload-types.ts';
 
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
@@ -17,21 +17,11 @@ export interface JobPlan {
   release: Pod[];
   /** Pods to delete. */
   end: Pod[];
-  /** How many pods to create. */
-  create: number;
-  /** For an Indexed Job: the earlier failures, for the annotations of the new pod. */
-  counts?: FailureCounts;
+  /** The earlier failures, for the annotations of the pod to create; null if none is to be created. */
+  create: FailureCounts | null;
   events: JobEvent[];
   /** When to sync the Job again without a change, in ms since the epoch. */
   wakeAt?: number;
-  /** The Job's time to live is over: it must be deleted. */
-  expired?: boolean;
-}
-
-/** The number of successive pod failures, and the time of the last one in ms since the epoch. The back-off depends on both. */
-export interface Failures {
-  inARow: number;
-  lastAt: number;
 }
 
 export const hasFinalizer = (pod: Pod): boolean => pod.metadata.finalizers?.includes(TRACKING_FINALIZER) === true;
@@ -39,14 +29,6 @@ const isEnded = ({ status }: Pod): boolean => status.phase === 'Succeeded' || st
 const isActive = (pod: Pod): boolean => !isEnded(pod) && pod.metadata.deletionTimestamp === undefined;
 const isReady = ({ status }: Pod): boolean =>
   status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
-
-/** Whether a Job counts and replaces a pod only after all its containers have ended. */
-const waitsForEnd = ({ spec }: Job): boolean => spec.podReplacementPolicy === 'Failed' || spec.podFailurePolicy !== undefined;
-
-function hasFailed(pod: Pod, job: Job): boolean {
-  if (pod.status.phase === 'Failed') return true;
-  return !waitsForEnd(job) && pod.metadata.deletionTimestamp !== undefined && pod.status.phase !== 'Succeeded';
-}
 
 /** The action of the first rule that matches a failed pod, and the message of the Job's condition if the Job fails by it. */
 export function policyVerdict(pod: Pod, rules: readonly PodFailureRule[]): { action: PodFailureRule['action']; message: string } {
@@ -97,89 +79,55 @@ function withCondition(
   return index === -1 ? [...conditions, next] : conditions.with(index, next);
 }
 
-/** The delay before a pod is replaced. It doubles with each successive failure. */
-export const backoffMs = (failures: Failures, baseMs: number): number => Math.min(baseMs * 2 ** (failures.inARow - 1), baseMs * 60);
-
-const NOTHING = { release: [], end: [], create: 0, events: [] } as const;
-
-function planFinished(job: Job, pods: readonly Pod[], now: Date): JobPlan {
-  const plan: JobPlan = { ...NOTHING, status: job.status, release: pods.filter(hasFinalizer), end: [], events: [] };
-  const ttl = job.spec.ttlSecondsAfterFinished;
-  const end = conditionOf(job.status, 'Complete') ?? conditionOf(job.status, 'Failed');
-  if (ttl === undefined || end === undefined || job.metadata.deletionTimestamp !== undefined) return plan;
-  const wakeAt = Date.parse(end.lastTransitionTime) + ttl * 1000;
-  return now.getTime() >= wakeAt ? { ...plan, expired: true } : { ...plan, wakeAt };
-}
+/** The delay before a pod is replaced. It doubles with each failure. */
+const backoffMs = (failures: number, baseMs: number): number => Math.min(baseMs * 2 ** (failures - 1), baseMs * 60);
 
 interface Counted {
   succeeded: number;
   failed: number;
   release: Pod[];
   failMessage: string;
-  /** Whether the index of an Indexed Job has reached its back-off limit. */
+  /** Whether the index has reached its back-off limit. */
   indexFailed: boolean;
 }
 
-const isIgnored = (pod: Pod, { spec }: Job): boolean => policyVerdict(pod, spec.podFailurePolicy?.rules ?? []).action === 'Ignore';
+const rulesOf = ({ spec }: Job): readonly PodFailureRule[] => spec.podFailurePolicy?.rules ?? [];
 
 /** Adds the pods that ended since the last sync to the Job's counts. */
 function count(job: Job, pods: readonly Pod[]): Counted {
-  const rules = job.spec.podFailurePolicy?.rules;
   const { succeeded = 0, failed = 0 } = job.status;
   const counted: Counted = { succeeded, failed, release: [], failMessage: '', indexFailed: false };
-  for (const pod of pods.filter(hasFinalizer)) {
-    if (pod.status.phase === 'Succeeded') counted.succeeded += 1;
-    else if (hasFailed(pod, job)) {
-      const verdict = rules === undefined ? { action: 'Count', message: '' } : policyVerdict(pod, rules);
-      if (verdict.action !== 'Ignore') {
-        counted.failed += 1;
-        counted.indexFailed ||= isIndexed(job) && failureCounts(pod).failed >= (job.spec.backoffLimitPerIndex ?? 0);
-      }
-      if (verdict.action === 'FailJob' && counted.failMessage === '') counted.failMessage = verdict.message;
-    } else continue;
+  for (const pod of pods.filter(hasFinalizer).filter(isEnded)) {
     counted.release.push(pod);
+    if (pod.status.phase === 'Succeeded') {
+      counted.succeeded += 1;
+      continue;
+    }
+    const { action, message } = policyVerdict(pod, rulesOf(job));
+    if (action !== 'Ignore') {
+      counted.failed += 1;
+      counted.indexFailed ||= failureCounts(pod).failed >= (job.spec.backoffLimitPerIndex ?? 0);
+    }
+    if (action === 'FailJob' && counted.failMessage === '') counted.failMessage = message;
   }
   return counted;
 }
 
 /** The condition that ends the Job now, if any. */
-function ending(job: Job, counted: Counted, now: Date): { type: string; reason: string; message: string } | undefined {
-  const { spec, status } = job;
-  const met = conditionOf(status, 'SuccessCriteriaMet') ?? conditionOf(status, 'FailureTarget');
+function endOf(job: Job, counted: Counted, now: Date): { type: string; reason: string; message: string } | undefined {
+  const met = conditionOf(job.status, 'SuccessCriteriaMet') ?? conditionOf(job.status, 'FailureTarget');
   if (met !== undefined) return met;
-  if (counted.failMessage !== '') return { type: 'FailureTarget', reason: 'PodFailurePolicy', message: counted.failMessage };
-  if (counted.failed > (spec.backoffLimit ?? 6)) {
-    return { type: 'FailureTarget', reason: 'BackoffLimitExceeded', message: 'Job has reached the specified backoff limit' };
-  }
-  const deadline = deadlineOf(job);
-  if (deadline !== undefined && spec.suspend !== true && now.getTime() >= deadline) {
-    return { type: 'FailureTarget', reason: 'DeadlineExceeded', message: 'Job was active longer than specified deadline' };
-  }
-  if (counted.indexFailed) return { type: 'FailureTarget', reason: 'FailedIndexes', message: 'Job has failed indexes' };
-  return undefined;
+  const fails = (reason: string, message: string) => ({ type: 'FailureTarget', reason, message });
+  if (counted.failMessage !== '') return fails('PodFailurePolicy', counted.failMessage);
+  if (now.getTime() >= deadlineOf(job)) return fails('DeadlineExceeded', 'Job was active longer than specified deadline');
+  if (counted.indexFailed) return fails('FailedIndexes', 'Job has failed indexes');
+  if (counted.succeeded === 0) return undefined;
+  return { type: 'SuccessCriteriaMet', reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods' };
 }
 
-function deadlineOf({ spec, status }: Job): number | undefined {
-  if (spec.activeDeadlineSeconds === undefined || status.startTime === undefined) return undefined;
+function deadlineOf({ spec, status }: Job): number {
+  if (spec.activeDeadlineSeconds === undefined || status.startTime === undefined) return Infinity;
   return Date.parse(status.startTime) + spec.activeDeadlineSeconds * 1000;
-}
-
-/**
- * The failed pod of an Indexed Job that the next pod replaces. It is counted after the replacement exists, because the
- * replacement's annotations are computed from its own.
- */
-function replacedNext(job: Job, pods: readonly Pod[]): Pod | undefined {
-  if (!isIndexed(job) || pods.some(isActive)) return undefined;
-  return newestFailed(pods.filter((pod) => hasFinalizer(pod) && hasFailed(pod, job)));
-}
-
-const deletedEvent = (pod: Pod): JobEvent => ({ type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${pod.metadata.name}` });
-
-/** The successive failures of an index before its next pod. */
-function rowOf(replaced: Pod | undefined): Failures {
-  if (replaced === undefined) return { inARow: 0, lastAt: 0 };
-  const { failed, ignored } = failureCounts(replaced);
-  return { inARow: failed + ignored + 1, lastAt: finishedAt(replaced) };
 }
 
 /**
@@ -187,99 +135,93 @@ function rowOf(replaced: Pod | undefined): Failures {
  * @param pods the pods that it controls
  * @param backoffBaseMs the delay after the first failure (10 s in a real cluster)
  */
-export function planJob(job: Job, pods: readonly Pod[], failures: Failures, now: Date, backoffBaseMs: number): JobPlan {
-  if (isFinished(job)) return planFinished(job, pods, now);
-  if (job.metadata.deletionTimestamp !== undefined)
-    return { ...NOTHING, status: job.status, release: pods.filter(hasFinalizer), end: [], events: [] };
-  const { spec } = job;
-  const suspended = spec.suspend === true;
-  const events: JobEvent[] = [];
-  const started: Job =
-    job.status.startTime === undefined && !suspended ? { ...job, status: { ...job.status, startTime: timestamp(now) } } : job;
-  let counted = count(started, pods);
-  const active = pods.filter(isActive);
+export function planJob(job: Job, pods: readonly Pod[], now: Date, backoffBaseMs: number): JobPlan {
+  if (isFinished(job) || job.metadata.deletionTimestamp !== undefined)
+    return { status: job.status, release: pods.filter(hasFinalizer), end: [], create: null, events: [] };
+  if (job.spec.suspend === true) return planSuspended(job, now);
+  const started: Job = { ...job, status: { ...job.status, startTime: job.status.startTime ?? timestamp(now) } };
+  const counted = count(started, pods);
+  const end = endOf(started, counted, now);
+  return end === undefined ? planNextPod(started, pods, now, backoffBaseMs) : planEnd(started, pods, counted, end, now);
+}
+
+/** The operator creates each Job suspended, and resumes it once. */
+function planSuspended({ status }: Job, now: Date): JobPlan {
+  if (conditionOf(status, 'Suspended') !== undefined) return { status, release: [], end: [], create: null, events: [] };
+  const conditions = withCondition([], 'Suspended', 'True', 'JobSuspended', 'Job suspended', now);
+  const events: JobEvent[] = [{ type: 'Normal', reason: 'Suspended', message: 'Job suspended' }];
+  const suspended: JobStatus = { conditions, terminating: 0, uncountedTerminatedPods: {}, failedIndexes: '', ready: 0 };
+  return { status: suspended, release: [], end: [], create: null, events };
+}
+
+/** Ends the Job: its pods first, then the Job. */
+function planEnd(
+  job: Job,
+  pods: readonly Pod[],
+  counted: Counted,
+  { type, reason, message }: { type: string; reason: string; message: string },
+  now: Date,
+): JobPlan {
+  const end = pods.filter(isActive);
+  const events: JobEvent[] = end.map((pod) => ({
+    type: 'Normal',
+    reason: 'SuccessfulDelete',
+    message: `Deleted pod: ${pod.metadata.name}`,
+  }));
   let conditions: JobCondition[] = [...(job.status.conditions ?? [])];
-  let { startTime, completionTime } = started.status;
-  let end: Pod[] = [];
-  let create = 0;
-  let wakeAt = deadlineOf(started);
-  let remaining = active;
-
-  let target = ending(started, counted, now);
-  const wanted = spec.completions;
-  const done = wanted === undefined ? counted.succeeded > 0 && active.length === 0 : counted.succeeded >= wanted;
-  if (target === undefined && done)
-    target = { type: 'SuccessCriteriaMet', reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods' };
-
-  const { indexFailed } = counted;
-  const replaced = target === undefined ? replacedNext(started, pods) : undefined;
-  if (replaced !== undefined) counted = count(started, pods.filter((pod) => pod !== replaced)); // prettier-ignore
-  let { release } = counted;
-
-  if (target !== undefined) {
-    wakeAt = undefined;
-    end = active;
-    remaining = [];
-    events.push(...end.map(deletedEvent));
-    if (!conditions.some((condition) => condition.type === target.type))
-      conditions = withCondition(conditions, target.type, 'True', target.reason, target.message, now);
-    const isStopped = !pods.some((pod) => !isEnded(pod));
-    if (isStopped) {
-      const failed = target.type === 'FailureTarget';
-      conditions = withCondition(conditions, failed ? 'Failed' : 'Complete', 'True', target.reason, target.message, now);
-      if (!failed) completionTime = timestamp(now);
-      events.push(
-        failed
-          ? { type: 'Warning', reason: target.reason, message: target.message }
-          : { type: 'Normal', reason: 'Completed', message: 'Job completed' },
-      );
-    }
-  } else if (suspended) {
-    wakeAt = undefined;
-    if (conditionOf(job.status, 'Suspended') === undefined) {
-      conditions = withCondition(conditions, 'Suspended', 'True', 'JobSuspended', 'Job suspended', now);
-      events.push({ type: 'Normal', reason: 'Suspended', message: 'Job suspended' });
-    }
-    startTime = undefined;
-    end = active;
-    remaining = [];
-    release = [...release, ...active.filter(hasFinalizer)];
-    events.push(...end.map(deletedEvent));
-  } else {
-    if (conditionOf(job.status, 'Suspended') !== undefined) {
-      conditions = withCondition(conditions, 'Suspended', 'False', 'JobResumed', 'Job resumed', now);
-      events.push({ type: 'Normal', reason: 'Resumed', message: 'Job resumed' });
-    }
-    const parallelism = spec.parallelism ?? 1;
-    const terminating = waitsForEnd(job) ? pods.filter((pod) => !isEnded(pod) && !isActive(pod)).length : 0;
-    const target =
-      wanted === undefined ? (counted.succeeded > 0 ? active.length : parallelism) : Math.min(parallelism, wanted - counted.succeeded);
-    const missing = target - active.length - terminating;
-    const row = isIndexed(job) ? rowOf(replaced) : failures;
-    const heldUntil = row.inARow === 0 ? 0 : row.lastAt + backoffMs(row, backoffBaseMs);
-    if (missing > 0 && now.getTime() < heldUntil) wakeAt = Math.min(heldUntil, wakeAt ?? heldUntil);
-    else if (missing > 0) create = missing;
-    else if (active.length > target) {
-      end = active.slice(target);
-      remaining = active.slice(0, target);
-      events.push(...end.map(deletedEvent));
-    }
+  if (!conditions.some((condition) => condition.type === type)) conditions = withCondition(conditions, type, 'True', reason, message, now);
+  const hasFailed = type === 'FailureTarget';
+  const isStopped = pods.every(isEnded);
+  if (isStopped) {
+    conditions = withCondition(conditions, hasFailed ? 'Failed' : 'Complete', 'True', reason, message, now);
+    events.push(hasFailed ? { type: 'Warning', reason, message } : { type: 'Normal', reason: 'Completed', message: 'Job completed' });
   }
+  const completionTime = isStopped && !hasFailed ? timestamp(now) : undefined;
+  const status = statusOf(job, pods, counted, { conditions, completionTime, running: [], active: 0 });
+  return { status, release: counted.release, end, create: null, events };
+}
 
-  const terminating = pods.filter((pod) => !isEnded(pod) && !isActive(pod)).length;
-  const activeCount = remaining.length + create;
-  const status: JobStatus = {
-    ...(conditions.length === 0 ? {} : { conditions }),
-    ...(startTime === undefined ? {} : { startTime }),
-    ...(completionTime === undefined ? {} : { completionTime }),
-    ...(activeCount === 0 ? {} : { active: activeCount }),
-    ...(counted.succeeded === 0 ? {} : { succeeded: counted.succeeded }),
-    ...(counted.failed === 0 ? {} : { failed: counted.failed }),
-    terminating,
+/** Creates the pod that the Job lacks, after the back-off. */
+function planNextPod(job: Job, pods: readonly Pod[], now: Date, backoffBaseMs: number): JobPlan {
+  const running = pods.filter(isActive);
+  // It is counted after its replacement exists, because the replacement's annotations are computed from its own.
+  const replaced = running.length > 0 ? undefined : newestFailed(pods.filter((pod) => hasFinalizer(pod) && pod.status.phase === 'Failed'));
+  const counted = count(
+    job,
+    pods.filter((pod) => pod !== replaced),
+  );
+  const counts = countsAfter(replaced, (pod) => policyVerdict(pod, rulesOf(job)).action === 'Ignore');
+  const heldUntil = replaced === undefined ? 0 : finishedAt(replaced) + backoffMs(counts.failed + counts.ignored, backoffBaseMs);
+  const isDue = now.getTime() >= heldUntil;
+  const create = pods.every(isEnded) && isDue ? counts : null;
+  const events: JobEvent[] = [];
+  let conditions: JobCondition[] = [...(job.status.conditions ?? [])];
+  if (conditionOf(job.status, 'Suspended') !== undefined) {
+    conditions = withCondition(conditions, 'Suspended', 'False', 'JobResumed', 'Job resumed', now);
+    events.push({ type: 'Normal', reason: 'Resumed', message: 'Job resumed' });
+  }
+  const status = statusOf(job, pods, counted, { conditions, running, active: running.length + (create === null ? 0 : 1) });
+  const wakeAt = Math.min(deadlineOf(job), isDue ? Infinity : heldUntil);
+  return { status, release: counted.release, end: [], create, events, ...(wakeAt !== Infinity && { wakeAt }) };
+}
+
+function statusOf(
+  job: Job,
+  pods: readonly Pod[],
+  { succeeded, failed, indexFailed }: Counted,
+  given: { conditions: JobCondition[]; completionTime?: string; running: readonly Pod[]; active: number },
+): JobStatus {
+  const { conditions, completionTime, running, active } = given;
+  return {
+    ...(conditions.length > 0 && { conditions }),
+    startTime: job.status.startTime,
+    ...(completionTime !== undefined && { completionTime }),
+    ...(active > 0 && { active }),
+    ...(succeeded > 0 && { succeeded }),
+    ...(failed > 0 && { failed }),
+    terminating: pods.filter((pod) => !isEnded(pod) && !isActive(pod)).length,
     uncountedTerminatedPods: {},
-    ...(isIndexed(job) && indexStatus(job, counted.succeeded > 0, indexFailed)),
-    ready: remaining.filter(isReady).length,
+    ...indexStatus(job, succeeded > 0, indexFailed),
+    ready: running.filter(isReady).length,
   };
-  const counts = isIndexed(job) ? countsAfter(replaced, (pod) => isIgnored(pod, job)) : undefined;
-  return { status, release, end, create, events, ...(counts && { counts }), ...(wakeAt === undefined ? {} : { wakeAt }) };
 }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Catalogue } from '../resources/catalogue.ts';
 import { indexedPod, type FailureCounts } from './indexed-jobs.ts';
-import { hasFinalizer, isFinished, planJob, TRACKING_FINALIZER, type Failures, type JobPlan } from './job-plan.ts';
+import { hasFinalizer, planJob, TRACKING_FINALIZER, type JobPlan } from './job-plan.ts';
 import type { Registry } from '../registry/registry.ts';
 import { openRecorder } from './recorder.ts';
 import { openWorkQueue } from './work-queue.ts';
@@ -33,9 +33,8 @@ export interface JobControllerDeps {
 
 /** Starts the controller. @returns how to stop it */
 export function startJobController(deps: JobControllerDeps): () => void {
-  const { store, now, logger } = deps;
+  const { store, now, backoffBaseMs, logger } = deps;
   const pods = openJobPods(deps);
-  const failures = openFailures(now);
   const timers = new Map<string, NodeJS.Timeout>();
   const queue = openWorkQueue(sync, (error, key) => {
     if (error instanceof StatusError && [403, 404, 409].includes(error.code)) return;
@@ -49,9 +48,9 @@ export function startJobController(deps: JobControllerDeps): () => void {
     timers.delete(key);
     const job = store.get(JOBS, namespace, name) as Job | undefined;
     if (job === undefined) return;
-    const plan = planOf(job, pods.of(job), failures, deps);
+    const plan = planJob(job, pods.of(job), now(), backoffBaseMs);
     apply(job, plan);
-    if (plan.expired === true || plan.wakeAt === undefined) return;
+    if (plan.wakeAt === undefined) return;
     const delay = Math.min(Math.max(plan.wakeAt - now().getTime(), 0) + 1, MAX_TIMER_MS);
     timers.set(
       key,
@@ -64,7 +63,6 @@ export function startJobController(deps: JobControllerDeps): () => void {
     if (change.storage === JOBS) {
       queue.add(namespace, name);
       if (change.type !== 'DELETED') return;
-      failures.forget(uid);
       setImmediate(() => pods.releaseOrphans(namespace, uid));
     } else if (change.storage === PODS) {
       const owner = ownerOf(change.object);
@@ -79,36 +77,6 @@ export function startJobController(deps: JobControllerDeps): () => void {
     queue.close();
     for (const timer of timers.values()) clearTimeout(timer);
   };
-}
-
-/** Successive failures of each Job, by UID. The back-off depends on them. */
-interface JobFailures {
-  of(uid: string): Failures;
-  /** Counts pods that have ended. A success resets the count. */
-  update(job: Job, ended: readonly Pod[]): void;
-  forget(uid: string): void;
-}
-
-function openFailures(now: () => Date): JobFailures {
-  const failures = new Map<string, Failures>();
-  const of = (uid: string): Failures => failures.get(uid) ?? { inARow: 0, lastAt: 0 };
-  return {
-    of,
-    update({ metadata: { uid }, spec }, ended) {
-      for (const pod of ended) {
-        if (pod.status.phase === 'Succeeded') failures.delete(uid);
-        else if (spec.suspend !== true) failures.set(uid, { inARow: of(uid).inARow + 1, lastAt: now().getTime() });
-      }
-    },
-    forget: (uid) => void failures.delete(uid),
-  };
-}
-
-function planOf(job: Job, pods: readonly Pod[], failures: JobFailures, { now, backoffBaseMs }: JobControllerDeps): JobPlan {
-  const plan = (): JobPlan => planJob(job, pods, failures.of(job.metadata.uid), now(), backoffBaseMs);
-  if (!isFinished(job)) failures.update(job, plan().release);
-  // A second plan, because a failure that was counted just now delays its own replacement.
-  return plan();
 }
 
 interface JobPods {
@@ -160,7 +128,7 @@ function openPlans({ store, objects, catalogue, now }: JobControllerDeps, pods: 
   const podResource = catalogue.named('', 'pods');
   const recorder = openRecorder(objects, catalogue, now, 'job-controller');
   return (job, plan) => {
-    const { namespace = '', name, uid } = job.metadata;
+    const { namespace = '', name } = job.metadata;
     if (!isDeepStrictEqual(plan.status, job.status))
       objects.update(jobResource, namespace, name, (old) => ({ ...old, status: plan.status }) as unknown as Json, 'status');
     for (const pod of plan.release) pods.release(pod);
@@ -168,26 +136,23 @@ function openPlans({ store, objects, catalogue, now }: JobControllerDeps, pods: 
       if (store.get(PODS, namespace, pod.metadata.name) !== undefined)
         objects.remove(podResource, namespace, pod.metadata.name, { propagationPolicy: 'Background' });
     }
-    for (let index = 0; index < plan.create; index += 1) {
-      const pod = objects.create(podResource, namespace, podOf(job, plan.counts));
+    if (plan.create !== null) {
+      const pod = objects.create(podResource, namespace, podOf(job, plan.create));
       recorder.record(job, 'Normal', 'SuccessfulCreate', `Created pod: ${pod.metadata.name}`);
     }
     for (const event of plan.events) recorder.record(job, event.type, event.reason, event.message);
-    if (plan.expired === true) objects.remove(jobResource, namespace, name, { propagationPolicy: 'Foreground', preconditions: { uid } });
   };
 }
 
-/** The manifest of a Job's next pod. @param counts the earlier failures, for an Indexed Job */
-function podOf(job: Job, counts: FailureCounts | undefined): Json {
+/** The manifest of a Job's next pod. @param counts the earlier failures */
+function podOf(job: Job, counts: FailureCounts): Json {
   const { name, uid } = job.metadata;
-  const { metadata, spec: plain } = job.spec.template;
-  const template = { generateName: `${name}-`, labels: metadata?.labels, annotations: metadata?.annotations, spec: plain };
-  const { generateName, labels, annotations, spec } = counts === undefined ? template : indexedPod(job, counts);
+  const { generateName, labels, annotations, spec } = indexedPod(job, counts);
   return structuredClone({
     metadata: {
       generateName,
-      ...(labels === undefined ? {} : { labels }),
-      ...(annotations === undefined ? {} : { annotations }),
+      labels,
+      annotations,
       ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name, uid, controller: true, blockOwnerDeletion: true }],
       finalizers: [TRACKING_FINALIZER],
     },

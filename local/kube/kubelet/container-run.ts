@@ -1,19 +1,18 @@
-/** Runs one container of a pod as a local process: start, restarts, termination. */
+/** Runs one container of a pod as a local process: start and termination. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { timestamp } from '../printing/durations.ts';
 import type { Container, ContainerStatus, Pod, Terminated } from '../workload-types.ts';
 import { MountError, NotReadyError } from './not-ready.ts';
 import { launchOf } from './pod-environment.ts';
-import { containerStatus } from './pod-status.ts';
 import { launch, type Exit, type RunningProcess } from './processes.ts';
-import { materialise, pathsOf, rewritten, type ReadData } from './volumes.ts';
+import { materialise, pathsOf, type ReadSecret } from './volumes.ts';
 
 export type Images = Record<string, { command: string[]; env?: Record<string, string> }>;
 
 export interface PodRunDeps {
   images: Images;
-  read: ReadData;
+  read: ReadSecret;
   now(): Date;
   /** Writes the containers' statuses to the pod's status. */
   report(containers: ContainerStatus[]): void;
@@ -41,20 +40,13 @@ export interface PodContext {
 
 /** Time between attempts to start a container that is not ready. */
 const RETRY_MS = 1000;
-/** The back-off of a real kubelet before it restarts a container; doubled each time. */
-const RESTART_BASE_MS = 10_000;
-const RESTART_LONGEST_MS = 300_000;
 const MESSAGE_BYTES = 4096;
-const LOG_MESSAGE_BYTES = 2048;
 
-/** The termination message: the container's file, or the end of its log. */
-function messageOf({ deps }: PodContext, container: Container, path: string, exit: Exit): string | undefined {
-  if (exit.failure !== undefined) return exit.failure;
+/** The termination message: why the start failed, or what the container wrote to its file. */
+function messageOf({ failure }: Exit, path: string): string | undefined {
+  if (failure !== undefined) return failure;
   const written = existsSync(path) ? readFileSync(path).subarray(0, MESSAGE_BYTES).toString('utf8') : '';
-  if (written !== '') return written;
-  if (container.terminationMessagePolicy !== 'FallbackToLogsOnError' || exit.code === 0) return undefined;
-  const log = deps.logPath(container.name);
-  return existsSync(log) ? readFileSync(log).subarray(-LOG_MESSAGE_BYTES).toString('utf8') : undefined;
+  return written === '' ? undefined : written;
 }
 
 function terminated(exit: Exit, startedAt: string, finishedAt: string, message: string | undefined): Terminated {
@@ -70,7 +62,7 @@ function terminated(exit: Exit, startedAt: string, finishedAt: string, message: 
   };
 }
 
-/** Starts a container's process; null if a Secret or ConfigMap is missing. */
+/** Starts a container's process; null if a Secret is missing. */
 function start(
   context: PodContext,
   container: Container,
@@ -82,16 +74,9 @@ function start(
   try {
     materialise(pod, folder, deps.read);
     const paths = pathsOf(container, folder, terminationLog);
-    const { command, env } = launchOf(pod, container, image, paths, folder, deps.read);
+    const { command, env } = launchOf(pod, container, image, paths, folder);
     writeFileSync(terminationLog, '', { mode: 0o600 });
-    const cwd = container.workingDir === undefined ? folder : rewritten(container.workingDir, paths);
-    const process = launch(
-      command,
-      env,
-      existsSync(cwd) ? cwd : folder,
-      deps.logPath(container.name),
-      join(folder, `${container.name}.pid`),
-    );
+    const process = launch(command, env, folder, deps.logPath(container.name), join(folder, `${container.name}.pid`));
     return { process, terminationLog };
   } catch (error) {
     if (!(error instanceof NotReadyError)) throw error;
@@ -131,12 +116,9 @@ async function pullForever({ deps, set, report, pause, stopped }: PodContext, co
   await stopped;
 }
 
-const restarts = ({ pod, isStopping }: PodContext, code: number): boolean =>
-  !isStopping() && (pod.spec.restartPolicy === 'Always' || (pod.spec.restartPolicy === 'OnFailure' && code !== 0));
-
-/** Runs a container until it has ended for good or the pod is stopped. */
+/** Runs a container until it has ended or the pod is stopped. */
 export async function runContainer(context: PodContext, container: Container): Promise<void> {
-  const { pod, deps, statuses, processes, set, report, pause } = context;
+  const { deps, processes, set, report, pause } = context;
   const { images, now } = deps;
   const image = images[container.image];
   if (image === undefined) return pullForever(context, container);
@@ -146,29 +128,18 @@ export async function runContainer(context: PodContext, container: Container): P
     `Container image "${container.image}" already present on machine and can be accessed by the pod`,
     container.name,
   );
-  for (let restart = 0; !context.isStopping(); restart += 1) {
-    let started = start(context, container, image);
-    while (started === null) {
-      if (!(await pause(RETRY_MS))) return;
-      started = start(context, container, image);
-    }
-    const startedAt = timestamp(now());
-    processes.set(container.name, started.process);
-    deps.event('Normal', 'Created', 'Container created', container.name);
-    deps.event('Normal', 'Started', 'Container started', container.name);
-    set(container, { running: { startedAt } });
-    report();
-    const exit = await started.process.exited;
-    processes.delete(container.name);
-    const end = terminated(exit, startedAt, timestamp(now()), messageOf(context, container, started.terminationLog, exit));
-    set(container, { terminated: end });
-    if (!restarts(context, exit.code)) return;
-    const again = containerStatus(container.name, container.image, {
-      waiting: { reason: 'CrashLoopBackOff', message: `back-off restarting failed container=${container.name} pod=${pod.metadata.name}` },
-    });
-    statuses.set(container.name, { ...again, lastState: { terminated: end }, restartCount: restart + 1 });
-    deps.event('Warning', 'BackOff', `Back-off restarting failed container ${container.name} in pod ${pod.metadata.name}`, container.name);
-    report();
-    if (!(await pause(Math.min(RESTART_BASE_MS * 2 ** restart, RESTART_LONGEST_MS)))) set(container, { terminated: end });
+  let started = start(context, container, image);
+  while (started === null) {
+    if (!(await pause(RETRY_MS))) return;
+    started = start(context, container, image);
   }
+  const startedAt = timestamp(now());
+  processes.set(container.name, started.process);
+  deps.event('Normal', 'Created', 'Container created', container.name);
+  deps.event('Normal', 'Started', 'Container started', container.name);
+  set(container, { running: { startedAt } });
+  report();
+  const exit = await started.process.exited;
+  processes.delete(container.name);
+  set(container, { terminated: terminated(exit, startedAt, timestamp(now()), messageOf(exit, started.terminationLog)) });
 }

@@ -14,7 +14,7 @@ import { openPodRuns } from './pod-runs.ts';
 import { lostStatus } from './pod-status.ts';
 import { hasEnded, openPods, PODS } from './pods.ts';
 import { openScheduler, usesDefaultScheduler } from './scheduling.ts';
-import { dataReader } from './volumes.ts';
+import { secretReader } from './volumes.ts';
 
 export interface KubeletDeps {
   store: Store;
@@ -38,7 +38,7 @@ export function startKubelet({ store, objects, catalogue, images, now, folder, l
   const pods = openPods(store, objects, catalogue);
   const scheduler = openScheduler(pods, openRecorder(objects, catalogue, now, 'default-scheduler'), now);
   const recorder = openRecorder(objects, catalogue, now, 'kubelet', NODE_NAME);
-  const runs = openPodRuns({ pods, files, images, read: dataReader(store), recorder, now, logger, ended: enqueue });
+  const runs = openPodRuns({ pods, files, images, read: secretReader(store), recorder, now, logger, ended: enqueue });
 
   function sync(pod: Pod): void {
     const { metadata, spec } = pod;

@@ -8,7 +8,7 @@ import type { PodFiles } from './pod-files.ts';
 import { runPod, type PodRun } from './pod-run.ts';
 import { nodeStatus } from './pod-status.ts';
 import { hasEnded, type Pods } from './pods.ts';
-import type { ReadData } from './volumes.ts';
+import type { ReadSecret } from './volumes.ts';
 
 /** On close, the time that every pod gets to end by itself. */
 const CLOSE_GRACE_MS = 3000;
@@ -17,7 +17,7 @@ export interface PodRunsDeps {
   pods: Pods;
   files: PodFiles;
   images: Images;
-  read: ReadData;
+  read: ReadSecret;
   recorder: Recorder;
   now(): Date;
   logger: Logger;

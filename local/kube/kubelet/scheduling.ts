@@ -1,5 +1,4 @@
 /** The scheduler: binds pods to the one node, or reports why they do not fit it. */
-import { matchesExpression } from '../api-server/selectors.ts';
 import type { Recorder } from '../controllers/recorder.ts';
 import type { Pod, PodSpec } from '../workload-types.ts';
 import { NODE_LABELS, NODE_NAME } from './node.ts';
@@ -9,15 +8,9 @@ import type { Pods } from './pods.ts';
 /** The message of the `Unschedulable` condition; null if the pod fits. */
 export function unschedulable(spec: PodSpec): string | null {
   const selected = Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => NODE_LABELS[key] === value);
-  const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
-  const suits = terms?.some(({ matchExpressions = [], matchFields = [] }) => {
-    if (matchExpressions.length + matchFields.length === 0) return false;
-    return (
-      matchExpressions.every((expression) => matchesExpression(expression, NODE_LABELS)) &&
-      matchFields.every((expression) => matchesExpression(expression, { 'metadata.name': NODE_NAME }))
-    );
-  });
-  if (selected && suits !== false) return null;
+  // Rules of affinity are not evaluated: a pod with a required one stays pending.
+  const hasRule = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution !== undefined;
+  if (selected && !hasRule) return null;
   const why = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.";
   return `${why} no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.`;
 }
@@ -25,7 +18,7 @@ export function unschedulable(spec: PodSpec): string | null {
 export const usesDefaultScheduler = ({ spec }: Pod): boolean => spec.schedulerName === 'default-scheduler';
 
 export interface Scheduler {
-  /** Binds a pod that no other scheduler and no scheduling gate claims. */
+  /** Binds a pod that no other scheduler claims. */
   schedule(pod: Pod): void;
 }
 
@@ -39,7 +32,7 @@ export function openScheduler(pods: Pods, recorder: Recorder, now: () => Date): 
 
   return {
     schedule(pod) {
-      if (!usesDefaultScheduler(pod) || (pod.spec.schedulingGates?.length ?? 0) > 0) return;
+      if (!usesDefaultScheduler(pod)) return;
       const message = unschedulable(pod.spec);
       if (message !== null) return reportUnschedulable(pod, message);
       pods.bind(pod, NODE_NAME);

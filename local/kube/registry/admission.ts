@@ -3,7 +3,7 @@ import { blocksRules, violations } from '../schemas/validate.ts';
 import { brokenRules, hasRules } from '../schemas/cel.ts';
 import { groupVersion } from '../resources/catalogue.ts';
 import { metadataCauses } from './metadata.ts';
-import { defaulted, pruned } from '../schemas/prune.ts';
+import { defaulted, fieldPath, pruned } from '../schemas/prune.ts';
 import { badRequest, invalid, invalidValue, type Cause } from '../status.ts';
 import type { Json, JsonObject, KubeObject, Resource, Schema } from '../types.ts';
 
@@ -53,12 +53,9 @@ export function decodeBody(body: Json, resource: Resource, options: WriteOptions
     if (options.fieldValidation === 'Strict') throw cannot(`strict decoding error: ${said.join(', ')}`);
     options.warnings?.push(...said);
   }
-  const mistake = typeMistake(
-    asJson(object),
-    resource.custom ? { properties: { metadata: resource.schema.properties?.['metadata'] ?? {} } } : resource.schema,
-    resource.kind,
-  );
-  if (mistake !== undefined) throw cannot(mistake);
+  const metadataOnly = { properties: { metadata: resource.schema.properties?.['metadata'] ?? {} } };
+  const wrong = mistyped(asJson(object), resource.custom ? metadataOnly : resource.schema, '');
+  if (wrong !== undefined) throw cannot(`the value of ${wrong} has a wrong type`);
   if (!resource.custom) dropNulls(asJson(object));
   return object;
 }
@@ -75,41 +72,22 @@ function dropNulls(value: JsonObject): void {
   }
 }
 
-/** The message of the real server's decoder for the first value of a wrong type; undefined if all types match. */
-function typeMistake(value: JsonObject, schema: Schema, typeName: string): string | undefined {
+/** The first field below a path whose value has another type than its schema; undefined if all types match. */
+function mistyped(value: Json | undefined, schema: Schema, path: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  const type = Array.isArray(value) ? 'array' : typeof value;
+  const wanted = schema.type === 'integer' ? 'number' : schema.type;
+  if (wanted !== undefined && wanted !== type) return path;
+  if (typeof value === 'string') return schema.format === 'byte' && !/^[A-Za-z0-9+/]*={0,2}$/.test(value) ? path : undefined;
+  if (typeof value !== 'object') return undefined;
   for (const [key, item] of Object.entries(value)) {
-    const below = schema.properties?.[key] ?? (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined);
-    if (below === undefined || item === null || item === undefined) continue;
-    const owner = schema.properties?.[key] === undefined ? typeName : `${typeName}.${key}`;
-    for (const single of Array.isArray(item) ? item : [item]) {
-      const expected = Array.isArray(item) && below.type === 'array' ? (below.items ?? {}) : below;
-      const actual = Array.isArray(single) ? 'array' : typeof single;
-      const said = actual === 'boolean' ? 'bool' : actual;
-      const wanted = expected.type === 'integer' ? 'number' : expected.type;
-      if (wanted !== undefined && single !== null && wanted !== actual)
-        return `json: cannot unmarshal ${said} into Go struct field ${owner} of type ${goType(expected)}`;
-      if (expected.format === 'byte' && typeof single === 'string' && !/^[A-Za-z0-9+/]*={0,2}$/.test(single)) {
-        return `illegal base64 data at input byte ${single.search(/[^A-Za-z0-9+/=]/)}`;
-      }
-      if (typeof single === 'object' && single !== null && !Array.isArray(single)) {
-        const mistake = typeMistake(single, expected, expected.additionalProperties === undefined ? goName(key, typeName) : owner);
-        if (mistake !== undefined) return mistake;
-      }
-    }
+    const other = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : {};
+    const below = Array.isArray(value) ? schema.items : schema.properties?.[key];
+    const found = mistyped(item, below ?? other, fieldPath(path, key));
+    if (found !== undefined) return found;
   }
   return undefined;
 }
-
-/** The Go type of a field, as the decoder names it. */
-const goName = (key: string, owner: string): string =>
-  key === 'metadata'
-    ? 'ObjectMeta'
-    : key === 'spec' || key === 'status'
-      ? `${owner}${key[0]?.toUpperCase()}${key.slice(1)}`
-      : `${key[0]?.toUpperCase()}${key.slice(1)}`;
-
-const goType = (schema: Schema): string =>
-  schema.type === 'boolean' ? 'bool' : schema.type === 'integer' ? (schema.format ?? 'int64') : (schema.type ?? 'string');
 
 /** Applies the defaults of a custom resource's schema. */
 export function withDefaults(object: KubeObject, resource: Resource): KubeObject {

@@ -108,6 +108,8 @@ export function preparePod(object: KubeObject): void {
   object.metadata.generation = 1;
   object['status'] = { phase: 'Pending', qosClass: qosClass(spec) };
   const causes = podSpecCauses(spec, 'spec', ['Always', 'OnFailure', 'Never']);
+  if (causes.length === 0 && spec['restartPolicy'] !== 'Never')
+    causes.push(forbiddenValue('spec.restartPolicy', 'the embedded Kubernetes does not restart containers'));
   if (causes.length > 0) throw invalid(POD, object.metadata.name, causes);
 }
 
@@ -144,27 +146,24 @@ function ownLabels(uid: string, name: string): Record<string, string> {
 
 function jobCauses(spec: JsonObject): Cause[] {
   const causes: Cause[] = [];
-  for (const name of [
-    'parallelism',
-    'completions',
-    'activeDeadlineSeconds',
-    'backoffLimit',
-    'backoffLimitPerIndex',
-    'ttlSecondsAfterFinished',
-  ]) {
+  for (const name of ['activeDeadlineSeconds', 'backoffLimitPerIndex']) {
     const value = spec[name];
     if (typeof value === 'number' && value < 0) causes.push(invalidValue(`spec.${name}`, value, 'must be greater than or equal to 0'));
   }
-  if (spec['completionMode'] === 'Indexed') {
-    if (spec['completions'] !== 1 || spec['backoffLimitPerIndex'] === undefined)
-      causes.push(
-        forbiddenValue(
-          'spec.completionMode',
-          'the embedded Kubernetes runs Indexed jobs of one completion with a backoffLimitPerIndex only',
-        ),
-      );
-  } else if (spec['backoffLimitPerIndex'] !== undefined)
-    causes.push(invalidValue('spec.backoffLimitPerIndex', spec['backoffLimitPerIndex'], 'requires indexed completion mode'));
+  const isSupported =
+    spec['completionMode'] === 'Indexed' &&
+    spec['completions'] === 1 &&
+    spec['parallelism'] === 1 &&
+    spec['backoffLimitPerIndex'] !== undefined &&
+    spec['podReplacementPolicy'] === 'Failed' &&
+    spec['ttlSecondsAfterFinished'] === undefined;
+  if (!isSupported)
+    causes.push(
+      forbiddenValue(
+        'spec',
+        'the embedded Kubernetes runs only Jobs with completionMode Indexed, completions 1, backoffLimitPerIndex and podReplacementPolicy Failed, and without ttlSecondsAfterFinished',
+      ),
+    );
   const template = (spec['template'] ?? {}) as JsonObject;
   causes.push(...podSpecCauses((template['spec'] ?? {}) as JsonObject, 'spec.template.spec', ['OnFailure', 'Never'], ''));
   const policy = spec['podFailurePolicy'];
@@ -176,9 +175,8 @@ function jobCauses(spec: JsonObject): Cause[] {
 }
 
 function defaultJobSpec(spec: JsonObject): void {
-  if (spec['completions'] === undefined && spec['parallelism'] === undefined) spec['completions'] = 1;
   spec['parallelism'] ??= 1;
-  spec['backoffLimit'] ??= spec['backoffLimitPerIndex'] === undefined ? 6 : 2 ** 31 - 1;
+  spec['backoffLimit'] ??= 2 ** 31 - 1;
   spec['completionMode'] ??= 'NonIndexed';
   spec['suspend'] ??= false;
   spec['manualSelector'] ??= false;
@@ -219,6 +217,8 @@ export function prepareJobUpdate(object: KubeObject, old: KubeObject, subresourc
     // A real cluster allows some changes of a suspended Job's template; the product does not use them.
     if (!isDeepStrictEqual(spec[name], before[name])) causes.push(invalidValue(`spec.${name}`, spec[name], 'field is immutable'));
   }
+  if (spec['suspend'] === true && before['suspend'] !== true)
+    causes.push(forbiddenValue('spec.suspend', 'the embedded Kubernetes does not suspend a Job that was resumed'));
   if (causes.length > 0) throw invalid(JOB, object.metadata.name, causes);
   if (!isDeepStrictEqual(spec, before)) object.metadata.generation = (old.metadata.generation ?? 1) + 1;
 }

@@ -1,14 +1,14 @@
 /**
- * The fields of the built-in kinds, one type per paragraph: `name type`; `!` is required, `@key` is the merge key of a list
- * (`@` alone: a set), `~` retains keys. `any` is accepted and stored but never read.
+ * The fields of the built-in kinds, one type per paragraph: `name type`; `!` is required. `any` is accepted
+ * and stored but never read.
  */
 
 /** Metadata, pods and their parts. */
 export const POD_FIELDS = `
 OwnerReference: apiVersion! string, blockOwnerDeletion bool, controller bool, kind! string, name! string, uid! string
 ObjectMeta: annotations {string}, creationTimestamp time, deletionGracePeriodSeconds int64, deletionTimestamp time, finalizers
-  [string] @, generateName string, generation int64, labels {string}, managedFields [any], name string, namespace string,
-  ownerReferences [OwnerReference] @uid, resourceVersion string, selfLink string, uid string
+  [string], generateName string, generation int64, labels {string}, managedFields [any], name string, namespace string,
+  ownerReferences [OwnerReference], resourceVersion string, selfLink string, uid string
 NodeSelectorRequirement: key! string, operator! string, values [string]
 NodeSelectorTerm: matchExpressions [NodeSelectorRequirement], matchFields [NodeSelectorRequirement]
 PreferredSchedulingTerm: preference! NodeSelectorTerm, weight! int32
@@ -43,11 +43,11 @@ SecurityContext: allowPrivilegeEscalation bool, appArmorProfile any, capabilitie
   SeccompProfile, windowsOptions any
 VolumeMount: mountPath! string, mountPropagation string, name! string, readOnly bool, recursiveReadOnly string, subPath string,
   subPathExpr string
-Container: args [string], command [string], env [EnvVar] @name, envFrom [EnvFromSource], image string, imagePullPolicy string,
-  lifecycle any, livenessProbe any, name! string, ports [ContainerPort] @containerPort, readinessProbe any, resizePolicy [any],
+Container: args [string], command [string], env [EnvVar], envFrom [EnvFromSource], image string, imagePullPolicy string,
+  lifecycle any, livenessProbe any, name! string, ports [ContainerPort], readinessProbe any, resizePolicy [any],
   resources ResourceRequirements, restartPolicy string, restartPolicyRules [any], securityContext SecurityContext, startupProbe
-  any, stdin bool, stdinOnce bool, terminationMessagePath string, terminationMessagePolicy string, tty bool, volumeDevices [any]
-  @devicePath, volumeMounts [VolumeMount] @mountPath, workingDir string
+  any, stdin bool, stdinOnce bool, terminationMessagePath string, terminationMessagePolicy string, tty bool, volumeDevices [any],
+  volumeMounts [VolumeMount], workingDir string
 LocalObjectReference: name string
 PodSecurityContext: appArmorProfile any, fsGroup int64, fsGroupChangePolicy string, runAsGroup int64, runAsNonRoot bool,
   runAsUser int64, seLinuxChangePolicy string, seLinuxOptions any, seccompProfile SeccompProfile, supplementalGroups [int64],
@@ -73,15 +73,15 @@ Volume: awsElasticBlockStore any, azureDisk any, azureFile any, cephfs any, cind
   gcePersistentDisk any, gitRepo any, glusterfs any, hostPath any, image any, iscsi any, name! string, nfs any,
   persistentVolumeClaim any, photonPersistentDisk any, portworxVolume any, projected ProjectedVolumeSource, quobyte any, rbd
   any, scaleIO any, secret SecretVolumeSource, storageos any, vsphereVolume any
-PodSpec: activeDeadlineSeconds int64, affinity Affinity, automountServiceAccountToken bool, containers! [Container] @name,
-  dnsConfig any, dnsPolicy string, enableServiceLinks bool, ephemeralContainers [any] @name, hostAliases [any] @ip, hostIPC
+PodSpec: activeDeadlineSeconds int64, affinity Affinity, automountServiceAccountToken bool, containers! [Container],
+  dnsConfig any, dnsPolicy string, enableServiceLinks bool, ephemeralContainers [any], hostAliases [any], hostIPC
   bool, hostNetwork bool, hostPID bool, hostUsers bool, hostname string, hostnameOverride string, imagePullSecrets
-  [LocalObjectReference] @name, initContainers [Container] @name, nodeName string, nodeSelector {string}, os any, overhead
-  {quantity}, preemptionPolicy string, priority int32, priorityClassName string, readinessGates [any], resourceClaims [any]
-  @name ~, resources ResourceRequirements, restartPolicy string, runtimeClassName string, schedulerName string, schedulingGates
-  [any] @name, schedulingGroup any, securityContext PodSecurityContext, serviceAccount string, serviceAccountName string,
+  [LocalObjectReference], initContainers [Container], nodeName string, nodeSelector {string}, os any, overhead
+  {quantity}, preemptionPolicy string, priority int32, priorityClassName string, readinessGates [any], resourceClaims [any],
+  resources ResourceRequirements, restartPolicy string, runtimeClassName string, schedulerName string, schedulingGates
+  [any], schedulingGroup any, securityContext PodSecurityContext, serviceAccount string, serviceAccountName string,
   setHostnameAsFQDN bool, shareProcessNamespace bool, subdomain string, terminationGracePeriodSeconds int64, tolerations
-  [Toleration], topologySpreadConstraints [TopologySpreadConstraint] @topologyKey, volumes [Volume] @name ~
+  [Toleration], topologySpreadConstraints [TopologySpreadConstraint], volumes [Volume]
 PodCondition: lastProbeTime time, lastTransitionTime time, message string, observedGeneration int64, reason string, status!
   string, type! string
 ContainerStateRunning: startedAt time
@@ -89,16 +89,16 @@ ContainerStateTerminated: containerID string, exitCode! int32, finishedAt time, 
   startedAt time
 ContainerStateWaiting: message string, reason string
 ContainerState: running ContainerStateRunning, terminated ContainerStateTerminated, waiting ContainerStateWaiting
-ContainerStatus: allocatedResources {quantity}, allocatedResourcesStatus [any] @name, containerID string, image! string,
+ContainerStatus: allocatedResources {quantity}, allocatedResourcesStatus [any], containerID string, image! string,
   imageID! string, lastState ContainerState, name! string, ready! bool, resources ResourceRequirements, restartCount! int32,
-  started bool, state ContainerState, stopSignal string, user any, volumeMounts [any] @mountPath
+  started bool, state ContainerState, stopSignal string, user any, volumeMounts [any]
 HostIP: ip! string
 PodIP: ip! string
-PodStatus: allocatedResources {quantity}, conditions [PodCondition] @type, containerStatuses [ContainerStatus],
-  ephemeralContainerStatuses [ContainerStatus], extendedResourceClaimStatus any, hostIP string, hostIPs [HostIP] @ip,
+PodStatus: allocatedResources {quantity}, conditions [PodCondition], containerStatuses [ContainerStatus],
+  ephemeralContainerStatuses [ContainerStatus], extendedResourceClaimStatus any, hostIP string, hostIPs [HostIP],
   initContainerStatuses [ContainerStatus], message string, nodeAllocatableResourceClaimStatuses [any], nominatedNodeName string,
-  observedGeneration int64, phase string, podIP string, podIPs [PodIP] @ip, qosClass string, reason string, resize string,
-  resourceClaimStatuses [any] @name ~, resources ResourceRequirements, startTime time
+  observedGeneration int64, phase string, podIP string, podIPs [PodIP], qosClass string, reason string, resize string,
+  resourceClaimStatuses [any], resources ResourceRequirements, startTime time
 Pod: metadata ObjectMeta, spec PodSpec, status PodStatus
 `;
 
@@ -116,7 +116,7 @@ JobSpec: activeDeadlineSeconds int64, backoffLimit int32, backoffLimitPerIndex i
   ttlSecondsAfterFinished int32
 JobCondition: lastProbeTime time, lastTransitionTime time, message string, reason string, status! string, type! string
 UncountedTerminatedPods: failed [string], succeeded [string]
-JobStatus: active int32, completedIndexes string, completionTime time, conditions [JobCondition] @type, failed int32,
+JobStatus: active int32, completedIndexes string, completionTime time, conditions [JobCondition], failed int32,
   failedIndexes string, ready int32, startTime time, succeeded int32, terminating int32, uncountedTerminatedPods
   UncountedTerminatedPods
 Job: metadata ObjectMeta, spec JobSpec, status JobStatus
@@ -124,12 +124,12 @@ Secret: data {byte}, immutable bool, metadata ObjectMeta, stringData {string}, t
 ConfigMap: binaryData {byte}, data {string}, immutable bool, metadata ObjectMeta
 NamespaceSpec: finalizers [string]
 NamespaceCondition: lastTransitionTime time, message string, reason string, status! string, type! string
-NamespaceStatus: conditions [NamespaceCondition] @type, phase string
+NamespaceStatus: conditions [NamespaceCondition], phase string
 Namespace: metadata ObjectMeta, spec NamespaceSpec, status NamespaceStatus
 ObjectReference: apiVersion string, fieldPath string, kind string, name string, namespace string, resourceVersion string, uid
   string
 ServiceAccount: automountServiceAccountToken bool, imagePullSecrets [LocalObjectReference], metadata ObjectMeta, secrets
-  [ObjectReference] @name
+  [ObjectReference]
 LeaseSpec: acquireTime microtime, holderIdentity string, leaseDurationSeconds int32, leaseTransitions int32, preferredHolder
   string, renewTime microtime, strategy string
 Lease: metadata ObjectMeta, spec LeaseSpec

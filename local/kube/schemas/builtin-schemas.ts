@@ -35,16 +35,10 @@ for (const paragraph of `${POD_FIELDS}${OTHER_FIELDS}`
   const properties: Record<string, Schema> = {};
   const required: string[] = [];
   for (const field of fields.split(/,\s*/)) {
-    const [label = '', type = '', ...marks] = field.split(/\s+/);
+    const [label = '', type = ''] = field.split(/\s+/);
     const key = label.replace('!', '');
     if (label.endsWith('!')) required.push(key);
-    const schema = { ...typeOf(type) };
-    const merge = marks.find((mark) => mark.startsWith('@'));
-    if (merge !== undefined) {
-      schema['x-kubernetes-patch-strategy'] = marks.includes('~') ? 'merge,retainKeys' : 'merge';
-      if (merge !== '@') schema['x-kubernetes-patch-merge-key'] = merge.slice(1);
-    }
-    properties[key] = schema;
+    properties[key] = typeOf(type);
   }
   named.set(name, { type: 'object', properties, ...(required.length === 0 ? {} : { required }) });
 }

@@ -46,8 +46,6 @@ describe('document store persistence', () => {
   it('restores documents, indexes and removals after a restart', async () => {
     let things = await open((await start()).url);
     await things.createIndex({ n: 1 }, { unique: true });
-    await things.createIndex({ gone: 1 });
-    await things.dropIndex('gone_1');
     await things.insertMany([1, 2, 3].map((n) => ({ _id: n as never, n, at: new Date(n) })));
     await things.updateOne({ n: 2 }, { $set: { n: 20 } });
     await things.deleteOne({ n: 3 });

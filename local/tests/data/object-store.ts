@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { GetObjectCommand, PutObjectCommand, S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { startObjects, type Objects } from '../../objects/objects.ts';
 
@@ -19,7 +18,7 @@ export interface ObjectStore {
   /** Starts the store on its folder. Works again after `objects.close()`. */
   start(): Promise<void>;
   clientWith(options?: S3ClientConfig): S3Client;
-  put(key: string, body: string | Uint8Array | Readable, more?: object): Promise<{ ETag?: string }>;
+  put(key: string, body: string | Uint8Array, more?: object): Promise<{ ETag?: string }>;
   text(key: string): Promise<string>;
   /** The name of the error that the attempt throws, or `none`. */
   errorName(attempt: Promise<unknown>): Promise<string>;
@@ -46,6 +45,8 @@ export function objectStore(): ObjectStore {
         region: 'us-east-1',
         forcePathStyle: true,
         maxAttempts: 1,
+        requestChecksumCalculation: 'WHEN_REQUIRED',
+        responseChecksumValidation: 'WHEN_REQUIRED',
         credentials,
         ...options,
       });

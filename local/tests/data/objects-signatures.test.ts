@@ -29,7 +29,7 @@ describe('object store signatures', () => {
         [(request: { headers: Record<string, string> }) => void (request.headers['x-amz-meta-a'] = 'b'), 'AccessDenied'],
         [(request: { path: string }) => void (request.path = `/${Bucket}/other`), 'SignatureDoesNotMatch'],
       ] as [(request: never) => void, string][]) {
-        const made = store.clientWith({ requestChecksumCalculation: 'WHEN_REQUIRED' });
+        const made = store.clientWith();
         made.middlewareStack.add(
           (next) => (args) => {
             change(args.request as never);
@@ -53,10 +53,6 @@ describe('object store signatures', () => {
       });
     const upload = (url: string, headers: Record<string, string> = { 'content-type': 'application/json' }) =>
       fetch(url, { method: 'PUT', body: '{}', headers });
-
-    beforeEach(() => {
-      store.client = store.clientWith({ requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED' });
-    });
 
     it('allow the upload of one object with the signed type', async () => {
       const url = await uploadLink();
@@ -105,16 +101,10 @@ describe('object store signatures', () => {
     it('set the file name of a download', async () => {
       await store.put('a', 'content');
       const disposition = `attachment; filename="report ü.pdf"; filename*=UTF-8''report%20%C3%BC.pdf`;
-      const url = await getSignedUrl(
-        store.client,
-        new GetObjectCommand({ Bucket, Key: 'a', ResponseContentDisposition: disposition, ResponseContentType: 'application/pdf' }),
-      );
+      const url = await getSignedUrl(store.client, new GetObjectCommand({ Bucket, Key: 'a', ResponseContentDisposition: disposition }));
       const response = await fetch(url);
-      expect(response.headers.get('content-type')).to.equal('application/pdf');
       expect(Buffer.from(response.headers.get('content-disposition')!, 'latin1').toString('latin1')).to.equal(disposition);
       expect(await response.text()).to.equal('content');
-      const cached = await fetch(url, { headers: { 'if-none-match': response.headers.get('etag')! } });
-      expect(cached.status).to.equal(304);
     });
 
     it('reject an unsupported parameter', async () => {

@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import {
   CopyObjectCommand,
   DeleteObjectCommand,
-  DeleteObjectsCommand,
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
@@ -32,32 +30,17 @@ describe('object store with the AWS SDK', () => {
     await store.client.send(new HeadBucketCommand({ Bucket }));
   });
 
-  it('accepts every form in which the SDK sends a body', async () => {
+  it('stores empty and large bodies', async () => {
     const bytes = Buffer.alloc(2_500_000, 'x');
     await store.put('whole', bytes); // larger than 2 MB: sends "Expect: 100-continue"
-    await store.put('streamed', Readable.from([bytes.subarray(0, 100_000), bytes.subarray(100_000)]), { ContentLength: bytes.length });
     await store.put('empty', '');
-    for (const ChecksumAlgorithm of ['CRC32', 'SHA1', 'SHA256'] as const)
-      await store.put(`sum/${ChecksumAlgorithm}`, 'body', { ChecksumAlgorithm });
     expect(Buffer.from(await store.text('whole')).equals(bytes)).to.equal(true);
-    expect(Buffer.from(await store.text('streamed')).equals(bytes)).to.equal(true);
     expect(await store.text('empty')).to.equal('');
-    expect(await store.text('sum/SHA256')).to.equal('body');
   });
 
-  it('rejects an unsupported checksum', async () => {
-    const attempt = store.client.send(new PutObjectCommand({ Bucket, Key: 'a', Body: 'body', ChecksumCRC32C: 'AAAAAA==' }));
-    expect(await store.errorName(attempt)).to.equal('NotImplemented');
+  it('rejects a checksum, which it would not verify', async () => {
+    expect(await store.errorName(store.put('a', 'body', { ChecksumCRC32: 'AAAAAA==' }))).to.equal('NotImplemented');
     expect(await store.errorName(store.text('a'))).to.equal('NoSuchKey');
-  });
-
-  it('rejects a body that does not match its checksum', async () => {
-    expect(await store.errorName(store.put('a', 'body', { ChecksumCRC32: 'AAAAAA==' }))).to.equal('BadDigest');
-    expect(await store.errorName(store.put('a', 'body', { ContentMD5: createHash('md5').update('other').digest('base64') }))).to.equal(
-      'BadDigest',
-    );
-    expect(await store.errorName(store.text('a'))).to.equal('NoSuchKey');
-    expect(readdirSync(join(store.folder, 'drafts'))).to.deep.equal([]);
   });
 
   it('returns ranges', async () => {
@@ -73,54 +56,45 @@ describe('object store with the AWS SDK', () => {
     expect(await store.errorName(range('bytes=10-'))).to.equal('InvalidRange');
   });
 
-  it('lists by prefix, by delimiter and in pages', async () => {
+  it('lists by prefix and in pages', async () => {
     for (const key of ['b/2', 'a', 'b/1', 'b/c/3', 'ü & <"\'>.txt']) await store.put(key, key);
     const all = await store.client.send(new ListObjectsV2Command({ Bucket }));
     expect(all.Contents!.map(({ Key }) => Key)).to.deep.equal(['a', 'b/1', 'b/2', 'b/c/3', 'ü & <"\'>.txt']);
     expect(all.Contents![1]).to.include({ Size: 3, ETag: `"${createHash('md5').update('b/1').digest('hex')}"` });
-    const folded = await store.client.send(new ListObjectsV2Command({ Bucket, Prefix: 'b/', Delimiter: '/' }));
-    expect(folded.Contents!.map(({ Key }) => Key)).to.deep.equal(['b/1', 'b/2']);
-    expect(folded.CommonPrefixes).to.deep.equal([{ Prefix: 'b/c/' }]);
+    const some = await store.client.send(new ListObjectsV2Command({ Bucket, Prefix: 'b/' }));
+    expect(some.Contents!.map(({ Key }) => Key)).to.deep.equal(['b/1', 'b/2', 'b/c/3']);
     const pages: string[][] = [];
     for (let ContinuationToken: string | undefined; ;) {
-      const page = await store.client.send(new ListObjectsV2Command({ Bucket, MaxKeys: 2, Delimiter: '/', ContinuationToken }));
-      pages.push([...(page.Contents ?? []).map(({ Key }) => Key!), ...(page.CommonPrefixes ?? []).map(({ Prefix }) => Prefix!)]);
+      const page = await store.client.send(new ListObjectsV2Command({ Bucket, MaxKeys: 2, ContinuationToken }));
+      pages.push((page.Contents ?? []).map(({ Key }) => Key!));
       if (!page.IsTruncated) break;
       ContinuationToken = page.NextContinuationToken;
     }
-    expect(pages).to.deep.equal([['a', 'b/'], ['ü & <"\'>.txt']]);
+    expect(pages).to.deep.equal([['a', 'b/1'], ['b/2', 'b/c/3'], ['ü & <"\'>.txt']]);
   });
 
-  it('deletes one and several objects, also if they do not exist', async () => {
-    for (const key of ['a', 'b & <c>', 'd']) await store.put(key, key);
-    await store.client.send(new DeleteObjectCommand({ Bucket, Key: 'a' }));
-    await store.client.send(new DeleteObjectCommand({ Bucket, Key: 'a' }));
-    const { Deleted } = await store.client.send(
-      new DeleteObjectsCommand({ Bucket, Delete: { Objects: [{ Key: 'b & <c>' }, { Key: 'none' }] } }),
-    );
-    expect(Deleted).to.deep.equal([{ Key: 'b & <c>' }, { Key: 'none' }]);
+  it('deletes an object, also if it does not exist', async () => {
+    for (const key of ['a', 'd']) await store.put(key, key);
+    for (const Key of ['a', 'a']) await store.client.send(new DeleteObjectCommand({ Bucket, Key }));
     expect((await store.client.send(new ListObjectsV2Command({ Bucket }))).Contents!.map(({ Key }) => Key)).to.deep.equal(['d']);
   });
 
   describe('CopyObject', () => {
     const CopySource = `${Bucket}/from/${encodeURIComponent('ü &.json')}`;
     const put = () => store.put('from/ü &.json', 'content', { ContentType: 'application/json', ContentEncoding: 'gzip' });
-    const copy = (more: object = {}) => store.client.send(new CopyObjectCommand({ Bucket, Key: 'to', CopySource, ...more }));
+    const copy = (more: object = {}) =>
+      store.client.send(
+        new CopyObjectCommand({ Bucket, Key: 'to', CopySource, MetadataDirective: 'REPLACE', ContentType: 'text/plain', ...more }),
+      );
     const head = () => store.client.send(new HeadObjectCommand({ Bucket, Key: 'to' }));
 
-    it('copies the type and headers', async () => {
+    it('replaces the type and headers', async () => {
       const { ETag } = await put();
       expect((await copy({ CopySourceIfMatch: ETag })).CopyObjectResult).to.include({ ETag });
-      expect(await head()).to.include({ ETag, ContentType: 'application/json', ContentEncoding: 'gzip', ContentLength: 7 });
-      expect(await store.text('from/ü &.json')).to.equal('content');
-    });
-
-    it('replaces the type and headers', async () => {
-      await put();
-      await copy({ MetadataDirective: 'REPLACE', ContentType: 'text/plain' });
       expect(await head())
-        .to.include({ ContentType: 'text/plain' })
+        .to.include({ ETag, ContentType: 'text/plain', ContentLength: 7 })
         .and.not.have.property('ContentEncoding');
+      expect(await store.text('from/ü &.json')).to.equal('content');
     });
 
     it('copies an empty object', async () => {
@@ -143,8 +117,9 @@ describe('object store with the AWS SDK', () => {
       expect(await store.errorName(copy({ CopySource: Bucket }))).to.equal('InvalidArgument');
     });
 
-    it('rejects an unsupported condition', async () => {
+    it('rejects an unsupported condition or directive', async () => {
       await put();
+      expect(await store.errorName(copy({ MetadataDirective: 'COPY' }))).to.equal('NotImplemented');
       expect(await store.errorName(copy({ CopySourceIfNoneMatch: '"x"' }))).to.equal('NotImplemented');
     });
   });

@@ -35,6 +35,9 @@ interface Pod {
   status: { phase: string };
 }
 
+/** What every Job of the product has; the embedded controller runs no others. */
+const INDEXED = { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 1, podReplacementPolicy: 'Failed' };
+
 const INDEX = 'batch.kubernetes.io/job-completion-index';
 const FAILURES = 'batch.kubernetes.io/job-index-failure-count';
 const IGNORED = 'batch.kubernetes.io/job-index-ignored-failure-count';
@@ -74,7 +77,7 @@ interface Trial {
 }
 
 async function trialOf({ call }: Client, name: string, spec: object): Promise<Trial> {
-  const made = await call('POST', JOBS, { metadata: { name }, spec: { template, ...spec } });
+  const made = await call('POST', JOBS, { metadata: { name }, spec: { template, ...INDEXED, ...spec } });
   expect(made.code, made.text).to.equal(201);
   const status = async (): Promise<Status> => (await call('GET', `${JOBS}/${name}`)).body['status'] as Status;
   const pods = async (): Promise<Pod[]> => {
@@ -137,9 +140,15 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     const begun = await job.until('a pod', ({ active }) => active === 1);
     expect(begun).to.deep.include({ active: 1, ready: 0, terminating: 0, uncountedTerminatedPods: {} });
     const pod = await job.livePod();
-    expect(pod.metadata.name).to.match(/^completes-[a-z0-9]{5}$/);
+    expect(pod.metadata.name).to.match(/^completes-0-[a-z0-9]{5}$/);
+    expect(pod.metadata.annotations).to.deep.equal({ [INDEX]: '0', [FAILURES]: '0' });
+    expect(pod.spec.hostname).to.equal('completes-0');
+    expect(pod.spec.containers[0]!.env).to.deep.equal([
+      { name: 'JOB_COMPLETION_INDEX', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: `metadata.labels['${INDEX}']` } } },
+    ]);
     expect(pod.metadata.labels).to.have.all.keys(
       'batch.kubernetes.io/controller-uid',
+      INDEX,
       'batch.kubernetes.io/job-name',
       'controller-uid',
       'job-name',
@@ -154,25 +163,10 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
       'SuccessCriteriaMet True CompletionsReached: Reached expected number of succeeded pods',
       'Complete True CompletionsReached: Reached expected number of succeeded pods',
     ]);
-    expect(status).to.include({ succeeded: 1, ready: 0, terminating: 0 }).and.have.property('completionTime');
+    expect(status).to.include({ succeeded: 1, completedIndexes: '0', ready: 0, terminating: 0 }).and.have.property('completionTime');
     expect(status).not.to.have.any.keys('active', 'failed');
     expect((await job.pods())[0]?.metadata.finalizers).to.equal(undefined);
     expect(await job.events(2)).to.deep.equal(['Normal Completed', 'Normal SuccessfulCreate']);
-  },
-
-  async 'retries up to the back-off limit'(client) {
-    const job = await trialOf(client, 'limited', { backoffLimit: 1 });
-    await job.report(await job.livePod(), ended(1));
-    await job.until('a count', ({ failed }) => failed === 1);
-    await job.until('another pod', ({ active }) => active === 1);
-    await job.report(await job.livePod(), ended(1));
-    const status = await job.until('the end', has('Failed'));
-    expect(said(status)).to.deep.equal([
-      'FailureTarget True BackoffLimitExceeded: Job has reached the specified backoff limit',
-      'Failed True BackoffLimitExceeded: Job has reached the specified backoff limit',
-    ]);
-    expect(status).to.include({ failed: 2 }).and.not.have.property('completionTime');
-    expect(await job.events(3)).to.deep.equal(['Normal SuccessfulCreate', 'Normal SuccessfulCreate', 'Warning BackoffLimitExceeded']);
   },
 
   async 'applies its pod failure policy'(client) {
@@ -180,10 +174,9 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
       { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] },
       { action: 'FailJob', onExitCodes: { containerName: 'c', operator: 'In', values: [42] } },
     ];
-    const job = await trialOf(client, 'policy', { backoffLimit: 0, podFailurePolicy: { rules } });
+    const job = await trialOf(client, 'policy', { backoffLimitPerIndex: 0, podFailurePolicy: { rules } });
     await job.report(await job.livePod(), ended(137, { conditions: [{ type: 'DisruptionTarget', status: 'True' }] }));
-    // The controller may replace an ignored pod between two polls, so the moment without a pod is not waited for.
-    const pod = await job.livePod();
+    const pod = await nextPod(job);
     expect((await job.status()).failed).to.equal(undefined);
     await job.report(pod, ended(42));
     const status = await job.until('the end', has('Failed'));
@@ -192,26 +185,9 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     expect(status.failed).to.equal(1);
   },
 
-  async 'completes its index'(client) {
-    const job = await trialOf(client, 'indexed', { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 1 });
-    const pod = await job.livePod();
-    expect(pod.metadata.name).to.match(/^indexed-0-[a-z0-9]{5}$/);
-    expect(pod.metadata.labels).to.include({ [INDEX]: '0' });
-    expect(pod.metadata.annotations).to.deep.equal({ [INDEX]: '0', [FAILURES]: '0' });
-    expect(pod.spec.hostname).to.equal('indexed-0');
-    expect(pod.spec.containers[0]!.env).to.deep.equal([
-      { name: 'JOB_COMPLETION_INDEX', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: `metadata.labels['${INDEX}']` } } },
-    ]);
-    await job.report(pod, ended(0));
-    const status = await job.until('the end', has('Complete'));
-    expect(said(status).at(-1)).to.equal('Complete True CompletionsReached: Reached expected number of succeeded pods');
-    expect(status).to.include({ succeeded: 1, completedIndexes: '0' });
-  },
-
   async 'retries its index up to the limit and counts the attempts in annotations'(client) {
     const rules = [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] }];
-    const indexed = { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 1, podReplacementPolicy: 'Failed' };
-    const job = await trialOf(client, 'retried', { ...indexed, podFailurePolicy: { rules } });
+    const job = await trialOf(client, 'retried', { podFailurePolicy: { rules } });
     const first = await job.livePod();
     await job.report(first, ended(137, { conditions: [{ type: 'DisruptionTarget', status: 'True' }] }));
     const second = await nextPod(job);
@@ -233,8 +209,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
   },
 
   async 'keeps the failed pod of an index until it is replaced'(client) {
-    const indexed = { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 1, podReplacementPolicy: 'Failed' };
-    const job = await trialOf(client, 'kept', indexed);
+    const job = await trialOf(client, 'kept', {});
     const first = await job.livePod();
     await job.report(first, ended(1));
     await client.call('DELETE', `${PODS}/${first.metadata.name}?gracePeriodSeconds=0`);
@@ -245,8 +220,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
 
   async 'fails an index immediately by its pod failure policy'(client) {
     const rules = [{ action: 'FailJob', onExitCodes: { containerName: 'c', operator: 'In', values: [42] } }];
-    const indexed = { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 2 };
-    const job = await trialOf(client, 'given-up', { ...indexed, podFailurePolicy: { rules } });
+    const job = await trialOf(client, 'given-up', { backoffLimitPerIndex: 2, podFailurePolicy: { rules } });
     await job.report(await job.livePod(), ended(42));
     const status = await job.until('the end', has('Failed'));
     expect(status.conditions?.map(({ reason }) => reason)).to.deep.equal(['PodFailurePolicy', 'PodFailurePolicy']);
@@ -254,6 +228,9 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
 
   async 'fails at its deadline'(client) {
     const job = await trialOf(client, 'deadline', { activeDeadlineSeconds: 1 });
+    await job.until('the deadline', has('FailureTarget'));
+    // A real cluster removes a pod that no kubelet has. Here the test ends it, if it is still there.
+    for (const pod of await job.pods()) await client.call('PATCH', `${PODS}/${pod.metadata.name}/status`, { status: ended(137) }, MERGE);
     const status = await job.until('the end', has('Failed'));
     expect(said(status)).to.deep.equal([
       'FailureTarget True DeadlineExceeded: Job was active longer than specified deadline',
@@ -263,21 +240,17 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     expect(await job.events(3)).to.deep.equal(['Normal SuccessfulCreate', 'Normal SuccessfulDelete', 'Warning DeadlineExceeded']);
   },
 
-  async 'is suspended and resumed'(client) {
+  async 'is created suspended, and resumed'(client) {
     const job = await trialOf(client, 'suspended', { suspend: true });
     const held = await job.until('suspension', has('Suspended'));
     expect(held).not.to.have.any.keys('startTime', 'active');
     await job.patch({ spec: { suspend: false } });
     const resumed = await job.until('a pod', ({ active }) => active === 1);
     expect(said(resumed)).to.deep.equal(['Suspended False JobResumed: Job resumed']);
-    await job.patch({ spec: { suspend: true } });
-    const again = await job.until('suspension', has('Suspended'));
-    expect(again).not.to.have.any.keys('startTime', 'failed');
-    await eventually('the deletion of the pod', async () => ((await job.pods()).length === 0 ? true : undefined));
   },
 
-  async 'replaces a terminating pod only after it has ended with podReplacementPolicy Failed'(client) {
-    const job = await trialOf(client, 'patient', { podReplacementPolicy: 'Failed' });
+  async 'replaces a terminating pod only after it has ended'(client) {
+    const job = await trialOf(client, 'patient', {});
     const pod = await job.livePod();
     await client.call(
       'PATCH',
@@ -292,24 +265,6 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     await job.until('a count', ({ failed }) => failed === 1);
     await job.until('another pod', ({ active }) => active === 1);
     await client.call('PATCH', `${PODS}/${pod.metadata.name}`, { metadata: { finalizers: null } }, MERGE);
-  },
-
-  async 'runs several pods at once'(client) {
-    const job = await trialOf(client, 'parallel', { completions: 3, parallelism: 2 });
-    await job.until('two pods', ({ active }) => active === 2);
-    for (const succeeded of [1, 2, 3]) {
-      await job.report(await job.livePod(), ended(0));
-      await job.until('a count', (status) => status.succeeded === succeeded);
-    }
-    expect(await job.until('the end', has('Complete'))).to.include({ succeeded: 3 });
-    expect(await job.pods()).to.have.lengthOf(3);
-  },
-
-  async 'is deleted after its time to live'(client) {
-    const job = await trialOf(client, 'brief', { ttlSecondsAfterFinished: 0 });
-    await job.report(await job.livePod(), ended(0));
-    await eventually('the deletion of the Job', async () => ((await client.call('GET', `${JOBS}/brief`)).code === 404 ? true : undefined));
-    expect(await job.pods()).to.deep.equal([]);
   },
 
   async 'deletes or orphans its pods with itself'(client) {

@@ -25,13 +25,16 @@ const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g;
 
 function settled(value: unknown): unknown {
   if (typeof value === 'string') {
-    return value
-      .replace(UUID, '<uid>')
-      .replace(TIME, '<time>')
-      .replace(/\(\d+\)/g, '(<revision>)')
-
-      .replace(/(patch: |^)Invalid value: "\{.*\}": strict/s, '$1Invalid value: <object>: strict')
-      .replace(/(generated-)[a-z0-9]{5}/, '$1<suffix>');
+    return (
+      value
+        .replace(UUID, '<uid>')
+        .replace(TIME, '<time>')
+        .replace(/\(\d+\)/g, '(<revision>)')
+        // The real server names the types of Go.
+        .replace(/(cannot be handled as a \w+: )(?!strict|no kind).*/s, '$1<why>')
+        .replace(/(patch: |^)Invalid value: "\{.*\}": strict/s, '$1Invalid value: <object>: strict')
+        .replace(/(generated-)[a-z0-9]{5}/, '$1<suffix>')
+    );
   }
   if (Array.isArray(value)) return value.map(settled);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,7 +1,7 @@
 /** The supported patches: JSON Patch, JSON Merge Patch and, for built-in kinds, strategic merge. */
 import { isDeepStrictEqual } from 'node:util';
 import { badRequest, StatusError } from '../../status.ts';
-import type { Json, JsonObject, Schema } from '../../types.ts';
+import type { Json, JsonObject } from '../../types.ts';
 
 const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -108,71 +108,15 @@ export function jsonPatch(target: Json, patch: Json): Json {
   return document;
 }
 
-/** Strategic merge: as a merge patch, but lists with a merge key, and sets, are merged item by item. */
-export function strategicPatch(target: Json | undefined, patch: Json | undefined, schema: Schema | undefined): Json | undefined {
-  if (!isObject(patch)) return patch;
-  if (patch['$patch'] === 'replace') return withoutDirectives(patch);
-  const result: JsonObject = isObject(target) ? { ...target } : {};
-  const retained = patch['$retainKeys'];
-  if (Array.isArray(retained)) for (const key of Object.keys(result)) if (!retained.includes(key)) delete result[key];
-  for (const [key, value] of Object.entries(patch)) {
-    const deleted = /^\$deleteFromPrimitiveList\/(.+)$/.exec(key)?.[1];
-    if (deleted !== undefined) {
-      const gone = value as Json[];
-      result[deleted] = (Array.isArray(result[deleted]) ? result[deleted] : []).filter((item) => !gone.includes(item));
-    } else if (key.startsWith('$')) continue;
-    else if (value === null) delete result[key];
-    else if (isObject(value) && value['$patch'] === 'delete') delete result[key];
-    else {
-      const below =
-        schema?.properties?.[key] ?? (typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined);
-      result[key] = Array.isArray(value)
-        ? mergedList(result[key], value, below, patch[`$setElementOrder/${key}`])
-        : strategicPatch(result[key], value, below);
-    }
-  }
-  return result;
+/**
+ * Strategic merge, which `kubectl apply` sends for built-in kinds: as a merge patch, without lists. To merge them, the server
+ * would have to know their keys. @throws StatusError 422 for a list of objects or a directive
+ */
+export function strategicPatch(target: Json, patch: Json): Json | undefined {
+  if (hasLists(patch))
+    throw new StatusError(422, 'Invalid', 'the embedded Kubernetes does not merge lists: use a merge patch or a JSON Patch', {});
+  return mergePatch(target, patch);
 }
 
-function withoutDirectives(value: Json | undefined): Json | undefined {
-  if (Array.isArray(value)) return value.map((item) => withoutDirectives(item) ?? null);
-  if (!isObject(value)) return value;
-  const kept = Object.entries(value).filter(([key, item]) => !key.startsWith('$') && item !== null);
-  return Object.fromEntries(kept.map(([key, item]) => [key, withoutDirectives(item)]));
-}
-
-/** The identity of a list item: the value of its merge key, or the item itself. */
-const identity = (item: Json | undefined, key: string | undefined): string =>
-  JSON.stringify(key !== undefined && isObject(item) ? (item[key] ?? null) : (item ?? null));
-
-function mergedList(target: Json | undefined, patch: Json[], schema: Schema | undefined, wantedOrder: Json | undefined): Json {
-  const merges = schema?.['x-kubernetes-patch-strategy']?.includes('merge') === true;
-  const key = schema?.['x-kubernetes-patch-merge-key'];
-  const replaces = (item: Json): boolean => isObject(item) && item['$patch'] === 'replace';
-  if (!merges || patch.some(replaces)) return withoutDirectives(patch.filter((item) => !replaces(item))) ?? [];
-  const before = Array.isArray(target) ? target : [];
-  const list = [...before];
-  for (const item of patch) {
-    const index = list.findIndex((other) => identity(other, key) === identity(item, key));
-    if (isObject(item) && item['$patch'] === 'delete') {
-      if (index !== -1) list.splice(index, 1);
-    } else if (index === -1) list.push(withoutDirectives(item) ?? null);
-    else list[index] = strategicPatch(list[index], item, schema?.items) ?? null;
-  }
-  return ordered(list, before, Array.isArray(wantedOrder) ? wantedOrder : patch, key);
-}
-
-/** Orders items as the patch does; other items keep their place among them, and new items come first. */
-function ordered(list: Json[], before: Json[], wanted: Json[], key: string | undefined): Json[] {
-  const place = new Map(before.map((item, index) => [identity(item, key), index]));
-  const byId = new Map(list.map((item) => [identity(item, key), item]));
-  const right = wanted.map((item) => identity(item, key)).filter((id) => byId.has(id));
-  const left = [...byId.keys()].filter((id) => !right.includes(id));
-  const result: string[] = [];
-  while (left.length > 0 && right.length > 0) {
-    const at = place.get(right[0] ?? '');
-    const isNext = at === undefined || at < (place.get(left[0] ?? '') ?? 0);
-    result.push((isNext ? right : left).shift() ?? '');
-  }
-  return [...result, ...left, ...right].map((id) => byId.get(id) ?? null);
-}
+const hasLists = (patch: Json | undefined): boolean =>
+  Array.isArray(patch) || (isObject(patch) && Object.entries(patch).some(([key, value]) => key.startsWith('$') || hasLists(value)));
