@@ -38,7 +38,7 @@ export async function arrive(deps: Arriving, clock: VisitClock): Promise<Arrival
     const { loaderId } = frame.shown;
     const isLeaving = (): boolean => loaderId !== frame.shown.loaderId || traffic.leaving();
     try {
-      const { place, caveats, cutOff } = await settle(deps, clock);
+      const { world, caveats, cutOff } = await settle(deps, clock);
       // The browser requests a document shortly after the page has asked for it.
       if (traffic.announced()) await changes.waitFor(() => isOver(deps) || isLeaving() || !traffic.announced(), ANNOUNCED_MS);
       if (isLeaving()) continue;
@@ -46,7 +46,7 @@ export async function arrive(deps: Arriving, clock: VisitClock): Promise<Arrival
       const open = traffic.requests.openData(REQUEST_MS).map(({ url }) => url);
       lesson.leftOpen.push(...addressesOf(open));
       const unanswered = [...new Set([...open, ...cutOff])];
-      return { place, caveats: [...late, ...requestCaveats(unanswered, traffic.requests.blocked()), ...caveats] };
+      return { world, caveats: [...late, ...requestCaveats(unanswered, traffic.requests.blocked()), ...caveats] };
     } catch (error) {
       if (!(error instanceof EvaluationFailed)) throw error;
       // The document was replaced while our script ran in it. The next round waits for the new document.

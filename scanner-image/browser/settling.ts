@@ -1,7 +1,7 @@
 /** Waits until a loaded document is quiet and shows its content: for everything, except what never came on pages like it. */
 import type { Cdp } from './cdp.ts';
 import type { PageCaveat } from '../../core/report/schema.ts';
-import { evaluate, placeOf, type Place } from '../axe/world.ts';
+import { evaluate, isolatedWorldOf, type IsolatedWorld } from '../axe/world.ts';
 import type { Lesson, Wait, WaitPlan } from '../crawl/lessons.ts';
 import { TimeLimitExceeded } from '../../platform/time-limits.ts';
 import { HANGS_ON_SCROLL, NOT_QUIET, notScrolled, STILL_BUSY, viewOnly, waitForMissing, WAIT_SKIPPED } from './caveats.ts';
@@ -35,7 +35,7 @@ export interface Learning {
 /** A page that is ready for its test. */
 export interface Arrival {
   /** The world in which our scripts run. */
-  place: Place;
+  world: IsolatedWorld;
   /** What may be missing on the page. */
   caveats: PageCaveat[];
 }
@@ -86,7 +86,7 @@ export interface Settled {
 
 interface Waiting extends ArrivalDeps, Learning {
   clock: VisitClock;
-  place: Place;
+  world: IsolatedWorld;
   /** The time until which the document may become quiet, in milliseconds since the epoch. Requests that it waits for move it. */
   end: number;
   /** The time that is not moved. */
@@ -109,12 +109,12 @@ export function learnWork(lesson: Lesson, { worked, working }: Settled): void {
 /** Waits until the document does not change and its scripts wait for no data. */
 export async function settle(deps: ArrivalDeps & Learning, clock: VisitClock): Promise<SettledArrival> {
   const { cdp, frame, rules, plan } = deps;
-  const place = await frame.whileAlive(placeOf(cdp, frame.id), clock.left(), 'creating the isolated world');
+  const world = await frame.whileAlive(isolatedWorldOf(cdp, frame.id), clock.left(), 'creating the isolated world');
   const latest = Date.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
-  const waiting: Waiting = { ...deps, clock, place, end: Math.min(latest, Date.now() + SETTLE_MS), latest, cutOff: [] };
+  const waiting: Waiting = { ...deps, clock, world, end: Math.min(latest, Date.now() + SETTLE_MS), latest, cutOff: [] };
   const first = await waitForElement(waiting);
   let settled = await becomeQuiet(waiting, first);
-  if (settled === null) return { place, caveats: [], cutOff: [] };
+  if (settled === null) return { world, caveats: [], cutOff: [] };
   settled = (await hearMessages(waiting)) ?? settled;
   const scrolled = await scrollThrough(waiting, settled);
   const last = scrolled.settled ?? settled;
@@ -126,14 +126,14 @@ export async function settle(deps: ArrivalDeps & Learning, clock: VisitClock): P
   if (!scrolled.complete) caveats.push(notScrolled(SCREENS_MAX));
   if (scrolled.viewOnly > 0) caveats.push(viewOnly(scrolled.viewOnly));
   if (rules.waitFor !== '' && first?.matched !== true) caveats.push(waitForMissing(rules.waitFor, first?.matched ?? false));
-  return { place, caveats, cutOff: waiting.cutOff };
+  return { world, caveats, cutOff: waiting.cutOff };
 }
 
 const isLeaving = ({ frame, traffic }: Waiting): boolean => frame.lost() !== null || traffic.leaving();
 
 /** Calls `curbcut.settle`. */
 async function settleOnce(waiting: Waiting, more: { settleMs?: number; waitFor?: string; waitForMs?: number } = {}): Promise<Settled> {
-  const { frame, traffic, clock, place, plan, lesson, end } = waiting;
+  const { frame, traffic, clock, world, plan, lesson, end } = waiting;
   const refresh = parseFloat(traffic.answer()?.headers.refresh ?? '');
   const options = {
     quietMs: QUIET_MS,
@@ -142,7 +142,7 @@ async function settleOnce(waiting: Waiting, more: { settleMs?: number; waitFor?:
     work: !plan.skips.has('work'),
     ...more,
   };
-  const call = evaluate<string>(place, `curbcut.settle(${JSON.stringify(options)})`);
+  const call = evaluate<string>(world, `curbcut.settle(${JSON.stringify(options)})`);
   const settled = JSON.parse(await frame.whileAlive(call, clock.left(), 'settling')) as Settled;
   learnWork(lesson, settled);
   return settled;
@@ -215,7 +215,7 @@ interface Scrolled {
 
 /** Scrolls through a page that shows content when it is scrolled. */
 async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scrolled> {
-  const { plan, lesson, place, frame, clock } = waiting;
+  const { plan, lesson, world, frame, clock } = waiting;
   if (plan.hangsOnScroll || !settled.scrolls || plan.skips.has('scroll') || isLeaving(waiting))
     return { settled: null, complete: true, viewOnly: 0 };
   await markContent(waiting);
@@ -225,7 +225,7 @@ async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scroll
   for (let times = 0; times <= SCROLLS_MAX; times++) {
     const scroll = `curbcut.scrollThrough(${times < SCROLLS_MAX ? SCREENS_MAX : 0}, ${times > 0})`;
     const end = await frame
-      .whileAlive(evaluate<boolean | null>(place, scroll), clock.left() * SCROLL_SHARE, 'scrolling')
+      .whileAlive(evaluate<boolean | null>(world, scroll), clock.left() * SCROLL_SHARE, 'scrolling')
       .catch((error: unknown) => {
         throw error instanceof TimeLimitExceeded ? new HungOnScroll(error.limitMs) : error;
       });
@@ -237,12 +237,12 @@ async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scroll
     if (after?.found === true) learn(lesson, 'scroll', true);
     if (after === null || !after.found) break;
   }
-  const counting = isLeaving(waiting) ? 0 : evaluate<number>(place, 'curbcut.viewOnly()');
+  const counting = isLeaving(waiting) ? 0 : evaluate<number>(world, 'curbcut.viewOnly()');
   const shownOnly = await frame.whileAlive(Promise.resolve(counting), clock.left(), 'reading the page');
   learn(lesson, 'scroll', shownOnly > 0);
   return { settled: after, complete: reached || after?.found !== true, viewOnly: shownOnly };
 }
 
-async function markContent({ place, frame, clock }: Waiting): Promise<void> {
-  await frame.whileAlive(evaluate(place, 'curbcut.mark()'), clock.left(), 'reading the page');
+async function markContent({ world, frame, clock }: Waiting): Promise<void> {
+  await frame.whileAlive(evaluate(world, 'curbcut.mark()'), clock.left(), 'reading the page');
 }

@@ -29,7 +29,7 @@ import { missingMarker } from './marker.ts';
 import { runSteps, type StepsRequest, type StepsResult } from './steps.ts';
 import { openTarget, type Target } from './target.ts';
 import { watchTraffic } from './traffic.ts';
-import type { PictureBudget } from '../pictures/book.ts';
+import type { PictureBudget } from '../pictures/budget.ts';
 import { takeWanted } from '../pictures/wanted.ts';
 import {
   HungOnScroll,
@@ -209,7 +209,7 @@ interface Progress {
 async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, progress: Progress): Promise<Visit> {
   const { deps, target, frame, traffic } = tab;
   progress.stage = 'did not finish loading';
-  const { place, caveats } = await arrive({ ...tab, plan: request.plan, lesson: progress.lesson }, clock);
+  const { world, caveats } = await arrive({ ...tab, plan: request.plan, lesson: progress.lesson }, clock);
   // The displayed document redirected to one that may not be displayed.
   const stopped = stoppedVisit(tab, clock);
   if (stopped !== null) return stopped;
@@ -217,10 +217,10 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   progress.goesOn();
   const readFacts = async (): Promise<PageFacts> =>
     JSON.parse(
-      await frame.whileAlive(evaluate<string>(place, 'curbcut.still(1000).then(curbcut.facts)'), clock.left(), 'reading the page'),
+      await frame.whileAlive(evaluate<string>(world, 'curbcut.still(1000).then(curbcut.facts)'), clock.left(), 'reading the page'),
     ) as PageFacts;
   const closed = await frame.whileAlive(
-    openClosedRoots(place, frame.id, traffic.answer()?.url ?? ''),
+    openClosedRoots(world, frame.id, traffic.answer()?.url ?? ''),
     clock.left(),
     'opening shadow roots',
   );
@@ -228,16 +228,16 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const finalUrl = frame.shown.url;
   const wrong = judgeShown(tab, request, facts);
   if (wrong !== null) return failedVisit(tab, clock, wrong, { finalUrl });
-  const lost = await missingMarker(frame, { place, marker: request.marker }, clock);
+  const lost = await missingMarker(frame, { world, marker: request.marker }, clock);
   if (lost !== null) return failedVisit(tab, clock, lost, { finalUrl });
   caveats.push(...renderedCaveats(tab, facts));
   let tested: TestedDocument | null = null;
   if (request.test) {
     // The others have a caveat of their own.
     const sheets = readsSheets(deps.options) ? facts.foreignSheets.filter(({ href }) => !tab.faults.lacksStyles(href)) : [];
-    const unread = await frame.whileAlive(readForeignSheets(place, frame.id, sheets), clock.left(), 'reading style sheets');
+    const unread = await frame.whileAlive(readForeignSheets(world, frame.id, sheets), clock.left(), 'reading style sheets');
     const waits = frameWaits(request, progress.lesson, caveats);
-    const found = await frame.whileAlive(testDocument(target, place, deps, { waits, msLeft: clock.left }), clock.left(), 'testing');
+    const found = await frame.whileAlive(testDocument(target, world, deps, { waits, msLeft: clock.left }), clock.left(), 'testing');
     tested = deps.redact?.(found) ?? found;
     caveats.push(...unreadSheets(unread + tested.unreadSheets));
     const left = judgeBlocked(tab, request) ?? (frame.shown.url === finalUrl ? null : judgeShown(tab, request, await readFacts()));
@@ -247,7 +247,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const allCaveats = [...caveats, ...(tested?.caveats ?? []), ...closedRoots(closed + (tested?.closedRoots ?? 0)), ...redirectCaveats(tab)];
   const durationMs = clock.spent();
   // Last, because scrolling may change the page.
-  const taken = await takeWanted(deps.pictures, place, findings, clock);
+  const taken = await takeWanted(deps.pictures, world, findings, clock);
   return {
     loaded: true,
     finalUrl: new URL(finalUrl),
