@@ -120,16 +120,16 @@ export async function collectPartials(run: FrameRun, top: IsolatedWorld): Promis
   return [partial, ...(await collectFrames(run, top, frames, []))];
 }
 
-interface Partial {
+interface PartialResults {
   /** Partial results of axe-core as JSON. */
   partial: string;
   hidden: string[];
   frames: FrameElement[];
 }
 
-async function testPartially({ script, options, hidden }: FrameRun, world: IsolatedWorld, context: unknown): Promise<Partial> {
+async function testPartially({ script, options, hidden }: FrameRun, world: IsolatedWorld, context: unknown): Promise<PartialResults> {
   const expression = `curbcut.partial(${JSON.stringify(context)}, ${options}, ${script.htmlTotal})`;
-  const tested = JSON.parse(await evaluate<string>(world, expression)) as Partial;
+  const tested = JSON.parse(await evaluate<string>(world, expression)) as PartialResults;
   for (const name of tested.hidden) hidden.add(name);
   return tested;
 }
@@ -161,23 +161,28 @@ async function collectFrame(run: FrameRun, parent: IsolatedWorld, { frame, at, p
   return [outcome.partial, ...(await collectFrames(run, outcome.world, outcome.frames, path))];
 }
 
-interface Skipped {
+interface SkippedFrame {
   ok: false;
   reason: FrameFailureReason;
   message: string;
   url?: string;
 }
 
-interface Entered {
+interface EnteredFrame {
   ok: true;
   frameId: string;
   world: IsolatedWorld;
 }
 
-async function testFrame(run: FrameRun, parent: IsolatedWorld, frame: FrameElement, at: number): Promise<(Entered & Partial) | Skipped> {
+async function testFrame(
+  run: FrameRun,
+  parent: IsolatedWorld,
+  frame: FrameElement,
+  at: number,
+): Promise<(EnteredFrame & PartialResults) | SkippedFrame> {
   const limitMs = run.limitMs();
   if (limitMs === 0) return { ok: false, reason: 'timeout', message: 'No time was left for this frame.' };
-  const test = async (): Promise<(Entered & Partial) | Skipped> => {
+  const test = async (): Promise<(EnteredFrame & PartialResults) | SkippedFrame> => {
     const entered = await enterFrame(run, parent, at);
     if (!entered.ok) return entered;
     return { ...entered, ...(await testPartially(run, entered.world, frame.context)) };
@@ -196,14 +201,14 @@ async function testFrame(run: FrameRun, parent: IsolatedWorld, frame: FrameEleme
 }
 
 /** Our world of the n-th frame of a document, after its scripts have become quiet. */
-async function enterFrame(run: FrameRun, parent: IsolatedWorld, at: number): Promise<Entered | Skipped> {
+async function enterFrame(run: FrameRun, parent: IsolatedWorld, at: number): Promise<EnteredFrame | SkippedFrame> {
   const { script, index, known, waits } = run;
   const frameId = await frameIdOf(parent, at);
   if (frameId !== null) known.add(frameId);
   const found = frameId === null ? null : await index.find(parent.cdp, frameId);
   if (frameId === null || found === null || found.url === '')
     return { ok: false, reason: 'not_loaded', message: 'The frame had not loaded a document when the page was tested.' };
-  const unreachable = judgeFrame(found, script);
+  const unreachable = checkFrame(found, script);
   if (unreachable !== null) return unreachable;
   const world = await openWorld(found.cdp, frameId, script.source);
   const options = JSON.stringify({ quietMs: QUIET_MS, capMs: SETTLE_MS, load: true, work: waits.work });
@@ -226,7 +231,7 @@ async function enterFrame(run: FrameRun, parent: IsolatedWorld, at: number): Pro
 }
 
 /** Returns why the document of a frame was not displayed, or null. */
-function judgeFrame({ url, unreachable }: FoundFrame, { egressFailureOf }: AxeScript): Skipped | null {
+function checkFrame({ url, unreachable }: FoundFrame, { egressFailureOf }: AxeScript): SkippedFrame | null {
   const failure = /^https?:/.test(url) ? egressFailureOf(new URL(url)) : undefined;
   if (failure !== undefined)
     return { ok: false, reason: failure.kind === 'refused' ? 'refused' : 'not_loaded', message: failure.message, url };

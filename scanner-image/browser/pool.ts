@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core';
 import type { Logger } from '../../platform/logger.ts';
 import { withTimeLimit } from '../../platform/time-limits.ts';
-import { bothLessons, emptyLesson, planAgain } from '../crawl/lessons.ts';
+import { mergeOutcomes, noOutcomes, planAgain } from '../crawl/wait-history.ts';
 import { launchChromium, type Machine } from './chromium.ts';
 import type { StepsRequest, StepsResult } from './steps.ts';
 import { openTab, type Tab, type TabDeps } from './tab.ts';
@@ -44,7 +44,7 @@ const DISCONNECT_MS = 300;
 /** The minimum time left for a second visit, in milliseconds. */
 const MIN_RETRY_MS = 1000;
 
-const isHung = (visit: Visit): boolean => !visit.loaded && visit.lesson?.hangsOnScroll === true;
+const isHung = (visit: Visit): boolean => !visit.loaded && visit.outcomes?.hangsOnScroll === true;
 
 export function createPool(deps: PoolDeps): Pool {
   const { machine, proxy, log, languages } = deps;
@@ -151,21 +151,21 @@ export function createPool(deps: PoolDeps): Pool {
       const started = performance.now();
       const first = await attempt(worker, request);
       const hung = isHung(first.visit);
-      const inVain = !first.visit.loaded && first.visit.waitedInVain === true;
+      const lacksFiles = !first.visit.loaded && first.visit.lacksFiles === true;
       const unexpected = !first.visit.loaded && first.visit.reason === 'test_failed' && first.visit.broken;
       if (unexpected)
         log.warn({ page: request.url.href, why: first.visit.loaded || first.visit.message }, 'testing a page failed; trying again');
-      if ((!first.browserLost && !inVain && !hung && !unexpected) || closed) return first.visit;
+      if ((!first.browserLost && !lacksFiles && !hung && !unexpected) || closed) return first.visit;
       // The page of another tab may have crashed the browser, the page waited for files that do not arrive, it hangs when it is
       // scrolled, or the tab failed: visit this page again in the rest of its time.
       const left = request.budgetMs - (performance.now() - started);
       if (left < MIN_RETRY_MS) return first.visit;
-      const { lesson = emptyLesson() } = first.visit;
-      const { visit } = await attempt(worker, { ...request, budgetMs: left, plan: planAgain(request.plan, lesson) });
+      const { outcomes = noOutcomes() } = first.visit;
+      const { visit } = await attempt(worker, { ...request, budgetMs: left, plan: planAgain(request.plan, outcomes) });
       const durationMs = first.visit.durationMs + visit.durationMs;
       // The message of the first visit names the whole time, or why the page hung.
-      const isAsBefore = (inVain || hung) && !visit.loaded && visit.reason === 'timeout' && !isHung(visit);
-      return { ...(isAsBefore ? first.visit : visit), durationMs, lesson: bothLessons(lesson, visit.lesson ?? emptyLesson()) };
+      const isAsBefore = (lacksFiles || hung) && !visit.loaded && visit.reason === 'timeout' && !isHung(visit);
+      return { ...(isAsBefore ? first.visit : visit), durationMs, outcomes: mergeOutcomes(outcomes, visit.outcomes ?? noOutcomes()) };
     },
     async runSteps(request) {
       if (closed) throw new Error('the pool is closed');
