@@ -19,7 +19,7 @@ import type { EgressLimits } from './egress/limits.ts';
 import { kindOf } from './egress/egress-failures.ts';
 import { openEgress, type Egress } from './egress/proxy.ts';
 import { ScanFailed } from './failure.ts';
-import { createPictureBudget, type KeptPicture, type PictureBudget, type PictureLimits } from './pictures/book.ts';
+import { createPictureBudget, type KeptPicture, type PictureBudget, type PictureLimits } from './pictures/budget.ts';
 import { isPrepared } from './browser/preparation.ts';
 import { createSession } from './browser/session.ts';
 import { createRedactor, redactingLogger, type Redactor } from './redact.ts';

@@ -25,7 +25,7 @@ export interface NatsConnectionOptions {
 type OnMessage = (subject: string, payload: Uint8Array) => void;
 
 /** A subscription that outlives connections. */
-interface Interest {
+interface SubjectSubscription {
   subject: string;
   onMessage: OnMessage;
   subscription: Subscription | null;
@@ -39,12 +39,12 @@ const CONNECT_LIMIT_MS = 2_000;
 const FLUSH_LIMIT_MS = 1_000;
 
 export function openNatsConnection({ url, readCredentials, logger }: NatsConnectionOptions): NatsConnection {
-  const interests = new Set<Interest>();
+  const interests = new Set<SubjectSubscription>();
   const closing = new AbortController();
   let client: Client | null = null;
   let connected = false;
 
-  function subscribe(interest: Interest): void {
+  function subscribe(interest: SubjectSubscription): void {
     if (client === null || client.isClosed()) return;
     interest.subscription = client.subscribe(interest.subject, {
       callback: (error, message) => {
@@ -115,7 +115,7 @@ export function openNatsConnection({ url, readCredentials, logger }: NatsConnect
     },
 
     follow(subject, onMessage) {
-      const interest: Interest = { subject, onMessage, subscription: null };
+      const interest: SubjectSubscription = { subject, onMessage, subscription: null };
       interests.add(interest);
       subscribe(interest);
       return () => {

@@ -1,7 +1,8 @@
-/** Writes everything that is generated from the code: settings, errors, metrics, scan options and phases in docs/, the custom resource definition, and Argo CD's ConfigMap. */
+/** Writes everything that is generated from the code: settings, limits, errors, metrics, scan options and phases in docs/, the custom resource definition, and Argo CD's ConfigMap. */
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { argocdConfigMap } from './argocd.ts';
+import { limitsPage } from './limits.ts';
 import { referencePage, withOptionTables } from './reference.ts';
 import { withOptions, withScanTemplate } from './manifest-options.ts';
 import { ERRORS, QUEUE_LIMITS, STREAM_LIMITS, VALIDATION_TYPES } from '../api/errors.ts';
@@ -171,6 +172,7 @@ export function generatedFiles(): Record<string, string> {
   for (const name of readdirSync(join(root, 'crds'))) definitions[name] ??= read(`crds/${name}`);
   return {
     ...Object.fromEntries(Object.entries(pages()).map(([name, text]) => [`docs/${name}`, text])),
+    'docs/limits.md': limitsPage(),
     'docs/reference.md': referencePage(),
     'docs/cli.md': withOptionTables(read('docs/cli.md')),
     'examples/argocd/argocd-cm-curbcut.yaml': argocdConfigMap(),

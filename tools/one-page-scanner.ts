@@ -6,7 +6,7 @@ import type { Machine } from '../scanner-image/browser/chromium.ts';
 import { LANGUAGES, identityOf } from '../scanner-image/browser/identity.ts';
 import { createPool } from '../scanner-image/browser/pool.ts';
 import type { Visit, VisitRequest } from '../scanner-image/browser/visit.ts';
-import { PATIENT } from '../scanner-image/crawl/lessons.ts';
+import { EVERY_WAIT } from '../scanner-image/crawl/wait-history.ts';
 import { openEgress } from '../scanner-image/egress/proxy.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 
@@ -53,7 +53,7 @@ export async function openOnePageScanner(target: { level: WcagLevel; version: Wc
   });
   return {
     visit: (url, { worker = 0, ...options } = {}) =>
-      pool.visit(worker, { url, test: true, mayGoTo: () => null, plan: PATIENT, budgetMs: BUDGET_MS, ...options }),
+      pool.visit(worker, { url, test: true, mayGoTo: () => null, plan: EVERY_WAIT, budgetMs: BUDGET_MS, ...options }),
     browserVersion: () => pool.version(),
     close: () => pool.close().then(() => egress.close()),
   };

@@ -32,7 +32,7 @@ export type NetworkPolicy = keyof typeof NETWORK_LIMITS;
  * How much of the limit the networks around an address have: a /24 of IPv4, then a /56 and a /48 of IPv6. One subscriber has a
  * whole /56 or /48; the addresses of a /24 are different clients.
  */
-const SHARES = { ipv4: [1, 8], ipv6: [1, 2, 4] } as const;
+export const NETWORK_SHARES = { ipv4: [1, 8], ipv6: [1, 2, 4] } as const;
 /** Networks in the memory of one policy. Further ones replace those that were not seen for the longest time. An entry takes about 150 bytes. */
 const NETWORKS_MAX = 50_000;
 
@@ -69,7 +69,7 @@ export function createNetworkLimits(options: NetworkLimitOptions = {}): NetworkL
       const { limit, windowSeconds } = sizes[policy];
       const memory = memories[policy];
       const networks = networksOf(address);
-      const shares = networks.length === 3 ? SHARES.ipv6 : SHARES.ipv4;
+      const shares = networks.length === 3 ? NETWORK_SHARES.ipv6 : NETWORK_SHARES.ipv4;
       const counted = networks.map((network, width) => ({ network, limit: limit * shares[width]!, window: memory.get(network) }));
       const stateOf = ({ limit: most, window }: (typeof counted)[number], added: number): RateLimitState => {
         const remaining = most - (window?.used ?? 0) - added;

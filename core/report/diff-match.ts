@@ -44,7 +44,7 @@ export function matchElements(before: readonly ReducedElement[], after: readonly
   // The search begins on one side. It is always the same one, so that the result does not depend on which scan comes first.
   const [left, right, flipped] = comesFirst(after, before) ? [after, before, true] : [before, after, false];
   const pairs = pairsByTier(left, right);
-  exchangePairs(left, right, pairs);
+  augmentPairs(left, right, pairs);
   const onlyLeft = left.filter((_, at) => pairs.ofLeft[at] === NONE);
   const onlyRight = right.filter((_, at) => pairs.ofRight[at] === NONE);
   const matched = left.length - onlyLeft.length;
@@ -97,41 +97,55 @@ function addTo(lists: Map<string, number[]>, key: string | null, at: number): vo
 }
 
 /**
- * Finds more pairs by augmenting paths. An element may only take the partner of another one if both are of the same
- * component, so that a sure pair is never given up for a vague one.
+ * Maximum bipartite matching by augmenting paths (Berge), each found by breadth-first search: a path begins at an element
+ * without a partner, alternates between possible and chosen pairs, and ends at one without a partner on the other side. A pair
+ * is possible within a component only, so that a sure pair is never given up for a vague one.
  */
-function exchangePairs(left: readonly ReducedElement[], right: readonly ReducedElement[], pairs: Pairs): void {
+function augmentPairs(left: readonly ReducedElement[], right: readonly ReducedElement[], pairs: Pairs): void {
   if (!pairs.ofLeft.includes(NONE) || !pairs.ofRight.includes(NONE)) return;
   const components = new Map<string, number[]>();
   for (const [at, { fingerprint }] of right.entries()) addTo(components, fingerprint, at);
-  // What a search without success has seen leads nowhere later either.
-  const dead = new Set<string>();
-  let work = 0;
+  const search: Search = { left, components, pairs, dead: new Set(), work: 0 };
   for (const start of left.keys()) {
     if (pairs.ofLeft[start] !== NONE) continue;
-    const seen = new Set<string>();
-    const from = new Map<number, number>();
-    const queue = [start];
-    let end = NONE;
-    for (let at = 0; at < queue.length && end === NONE; at += 1) {
-      const { fingerprint } = left[queue[at]!]!;
-      if (dead.has(fingerprint) || seen.has(fingerprint)) continue;
-      seen.add(fingerprint);
-      for (const partner of components.get(fingerprint) ?? []) {
-        work += 1;
-        from.set(partner, queue[at]!);
-        if (pairs.ofRight[partner] !== NONE) queue.push(pairs.ofRight[partner]!);
-        else if (end === NONE) end = partner;
-      }
-    }
-    if (end === NONE) for (const fingerprint of seen) dead.add(fingerprint);
-    else exchangeAlong(pairs, from, end);
-    if (work > SEARCH_MAX) return;
+    augmentFrom(search, start);
+    if (search.work > SEARCH_MAX) return;
   }
 }
 
+interface Search {
+  left: readonly ReducedElement[];
+  /** The elements of the right side by component. */
+  components: ReadonlyMap<string, readonly number[]>;
+  pairs: Pairs;
+  /** The components that a search without success has seen: they lead nowhere later either. */
+  dead: Set<string>;
+  work: number;
+}
+
+function augmentFrom(search: Search, start: number): void {
+  const { left, components, pairs, dead } = search;
+  const seen = new Set<string>();
+  const from = new Map<number, number>();
+  const queue = [start];
+  let end = NONE;
+  for (let at = 0; at < queue.length && end === NONE; at += 1) {
+    const { fingerprint } = left[queue[at]!]!;
+    if (dead.has(fingerprint) || seen.has(fingerprint)) continue;
+    seen.add(fingerprint);
+    for (const partner of components.get(fingerprint) ?? []) {
+      search.work += 1;
+      from.set(partner, queue[at]!);
+      if (pairs.ofRight[partner] !== NONE) queue.push(pairs.ofRight[partner]!);
+      else if (end === NONE) end = partner;
+    }
+  }
+  if (end === NONE) for (const fingerprint of seen) dead.add(fingerprint);
+  else flipPath(pairs, from, end);
+}
+
 /** Gives each element of a path the partner of the next one. */
-function exchangeAlong({ ofLeft, ofRight }: Pairs, from: ReadonlyMap<number, number>, end: number): void {
+function flipPath({ ofLeft, ofRight }: Pairs, from: ReadonlyMap<number, number>, end: number): void {
   for (let right = end; right !== NONE;) {
     const left = from.get(right)!;
     const next = ofLeft[left]!;

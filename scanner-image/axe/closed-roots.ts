@@ -4,7 +4,7 @@
  */
 import type { PageCaveat } from '../../core/report/schema.ts';
 import type { Cdp } from '../browser/cdp.ts';
-import { evaluationFailed, type Place } from './world.ts';
+import { evaluationFailed, type IsolatedWorld } from './world.ts';
 
 /** More closed roots of a document are not opened. */
 const ROOTS_MAX = 500;
@@ -24,23 +24,23 @@ interface DescribedNode {
  * @param url the address from which the document was loaded
  * @returns the number of closed roots that stay closed
  */
-export async function openClosedRoots(place: Place, frameId: string, url: string): Promise<number> {
-  const [places, declares] = await Promise.all([placesOf(place), declaresRoots(place.cdp, frameId, url)]);
-  if (places.length === 0 && !declares) return 0;
+export async function openClosedRoots(world: IsolatedWorld, frameId: string, url: string): Promise<number> {
+  const [hosts, declares] = await Promise.all([hostsOf(world), declaresRoots(world.cdp, frameId, url)]);
+  if (hosts.length === 0 && !declares) return 0;
   const found = new Set<number>();
   let failed = 0;
-  for (const objectId of declares ? [await documentOf(place)] : places) {
+  for (const objectId of declares ? [await documentOf(world)] : hosts) {
     // Fails for a tree that is too deep to be described.
-    const described = await place.cdp.send('DOM.describeNode', { objectId, depth: -1, pierce: true }).catch(() => null);
+    const described = await world.cdp.send('DOM.describeNode', { objectId, depth: -1, pierce: true }).catch(() => null);
     if (described === null) failed += 1;
     else collectClosed(described.node, found);
   }
-  const opened = await open(place, [...found].slice(0, ROOTS_MAX));
+  const opened = await open(world, [...found].slice(0, ROOTS_MAX));
   return failed + found.size - opened;
 }
 
 /** The objects in which closed roots are known to be. */
-async function placesOf({ cdp, contextId }: Place): Promise<string[]> {
+async function hostsOf({ cdp, contextId }: IsolatedWorld): Promise<string[]> {
   const expression = '((places) => (places.length > 0 ? places : null))(curbcutRoots.places())';
   const { result } = await cdp.send('Runtime.evaluate', { expression, contextId }).catch(evaluationFailed);
   const { objectId } = result;
@@ -57,7 +57,7 @@ async function declaresRoots(cdp: Cdp, frameId: string, url: string): Promise<bo
   );
 }
 
-async function documentOf({ cdp, contextId }: Place): Promise<string> {
+async function documentOf({ cdp, contextId }: IsolatedWorld): Promise<string> {
   const { result } = await cdp.send('Runtime.evaluate', { expression: 'document', contextId }).catch(evaluationFailed);
   return result.objectId!;
 }
@@ -72,7 +72,7 @@ function collectClosed(node: DescribedNode, found: Set<number>): void {
 }
 
 /** @returns the number of roots that were opened */
-async function open({ cdp, contextId }: Place, roots: readonly number[]): Promise<number> {
+async function open({ cdp, contextId }: IsolatedWorld, roots: readonly number[]): Promise<number> {
   const resolving = roots.map((backendNodeId) =>
     cdp.send('DOM.resolveNode', { backendNodeId, executionContextId: contextId }).then(
       ({ object }) => object.objectId,

@@ -13,7 +13,7 @@ import type { FoundFrame, FrameIndex } from './frame-index.ts';
 import { PIERCE } from './results.ts';
 import type { AxeScript } from './script.ts';
 import type { EnteredDocument } from './unlisted-frames.ts';
-import { EvaluationFailed, evaluate, placeOf, type Place } from './world.ts';
+import { EvaluationFailed, evaluate, isolatedWorldOf, type IsolatedWorld } from './world.ts';
 
 /** The maximum number of frames of a page that are tested, with nested frames. */
 export const FRAMES_MAX = 50;
@@ -114,27 +114,27 @@ const framesLimited = (total: number): PageCaveat => ({
  * frame that was not tested.
  * @throws EvaluationFailed if the page itself cannot be tested
  */
-export async function collectPartials(run: FrameRun, top: Place): Promise<string[]> {
+export async function collectPartials(run: FrameRun, top: IsolatedWorld): Promise<string[]> {
   const { partial, frames } = await testPartially(run, top, null);
-  run.documents.push({ frameId: null, place: top, path: [] });
+  run.documents.push({ frameId: null, world: top, path: [] });
   return [partial, ...(await collectFrames(run, top, frames, []))];
 }
 
-interface Partial {
+interface PartialResults {
   /** Partial results of axe-core as JSON. */
   partial: string;
   hidden: string[];
   frames: FrameElement[];
 }
 
-async function testPartially({ script, options, hidden }: FrameRun, place: Place, context: unknown): Promise<Partial> {
+async function testPartially({ script, options, hidden }: FrameRun, world: IsolatedWorld, context: unknown): Promise<PartialResults> {
   const expression = `curbcut.partial(${JSON.stringify(context)}, ${options}, ${script.htmlTotal})`;
-  const tested = JSON.parse(await evaluate<string>(place, expression)) as Partial;
+  const tested = JSON.parse(await evaluate<string>(world, expression)) as PartialResults;
   for (const name of tested.hidden) hidden.add(name);
   return tested;
 }
 
-async function collectFrames(run: FrameRun, parent: Place, frames: FrameElement[], path: string[]): Promise<string[]> {
+async function collectFrames(run: FrameRun, parent: IsolatedWorld, frames: FrameElement[], path: string[]): Promise<string[]> {
   const partials = await Promise.all(frames.map((frame, at) => collectFrame(run, parent, { frame, at, path: [...path, pathOf(frame)] })));
   return partials.flat();
 }
@@ -148,7 +148,7 @@ interface FrameAt {
   path: string[];
 }
 
-async function collectFrame(run: FrameRun, parent: Place, { frame, at, path }: FrameAt): Promise<string[]> {
+async function collectFrame(run: FrameRun, parent: IsolatedWorld, { frame, at, path }: FrameAt): Promise<string[]> {
   const skip = (reason: FrameFailureReason, message: string, url = frame.url): string[] => {
     run.skip({ path, url, reason, message });
     return ['null'];
@@ -157,30 +157,35 @@ async function collectFrame(run: FrameRun, parent: Place, { frame, at, path }: F
   if (path.length > DEPTH_MAX) return skip('too_many', `Only ${DEPTH_MAX} levels of nested frames are tested.`);
   const outcome = await run.sideBySide(() => testFrame(run, parent, frame, at));
   if (!outcome.ok) return skip(outcome.reason, outcome.message, outcome.url);
-  run.documents.push({ frameId: outcome.frameId, place: outcome.place, path });
-  return [outcome.partial, ...(await collectFrames(run, outcome.place, outcome.frames, path))];
+  run.documents.push({ frameId: outcome.frameId, world: outcome.world, path });
+  return [outcome.partial, ...(await collectFrames(run, outcome.world, outcome.frames, path))];
 }
 
-interface Skipped {
+interface SkippedFrame {
   ok: false;
   reason: FrameFailureReason;
   message: string;
   url?: string;
 }
 
-interface Entered {
+interface EnteredFrame {
   ok: true;
   frameId: string;
-  place: Place;
+  world: IsolatedWorld;
 }
 
-async function testFrame(run: FrameRun, parent: Place, frame: FrameElement, at: number): Promise<(Entered & Partial) | Skipped> {
+async function testFrame(
+  run: FrameRun,
+  parent: IsolatedWorld,
+  frame: FrameElement,
+  at: number,
+): Promise<(EnteredFrame & PartialResults) | SkippedFrame> {
   const limitMs = run.limitMs();
   if (limitMs === 0) return { ok: false, reason: 'timeout', message: 'No time was left for this frame.' };
-  const test = async (): Promise<(Entered & Partial) | Skipped> => {
+  const test = async (): Promise<(EnteredFrame & PartialResults) | SkippedFrame> => {
     const entered = await enterFrame(run, parent, at);
     if (!entered.ok) return entered;
-    return { ...entered, ...(await testPartially(run, entered.place, frame.context)) };
+    return { ...entered, ...(await testPartially(run, entered.world, frame.context)) };
   };
   try {
     return await withTimeLimit(test(), limitMs, 'testing a frame');
@@ -196,37 +201,37 @@ async function testFrame(run: FrameRun, parent: Place, frame: FrameElement, at: 
 }
 
 /** Our world of the n-th frame of a document, after its scripts have become quiet. */
-async function enterFrame(run: FrameRun, parent: Place, at: number): Promise<Entered | Skipped> {
+async function enterFrame(run: FrameRun, parent: IsolatedWorld, at: number): Promise<EnteredFrame | SkippedFrame> {
   const { script, index, known, waits } = run;
   const frameId = await frameIdOf(parent, at);
   if (frameId !== null) known.add(frameId);
   const found = frameId === null ? null : await index.find(parent.cdp, frameId);
   if (frameId === null || found === null || found.url === '')
     return { ok: false, reason: 'not_loaded', message: 'The frame had not loaded a document when the page was tested.' };
-  const unreachable = judgeFrame(found, script);
+  const unreachable = checkFrame(found, script);
   if (unreachable !== null) return unreachable;
-  const place = await openWorld(found.cdp, frameId, script.source);
+  const world = await openWorld(found.cdp, frameId, script.source);
   const options = JSON.stringify({ quietMs: QUIET_MS, capMs: SETTLE_MS, load: true, work: waits.work });
   const { settled, contentType, parserError } = await evaluate<Pick<PageFacts, 'contentType' | 'parserError'> & { settled: string }>(
-    place,
+    world,
     `curbcut.settle(${options}).then((settled) => curbcut.still(${FONTS_MS}).then(() => ({ settled, contentType: document.contentType, parserError: curbcut.parserError() })))`,
   );
   waits.settled(JSON.parse(settled) as Settled);
   if (!isHtml(contentType))
     return { ok: false, reason: 'not_html', message: `The frame shows ${contentType}, not a web page.`, url: found.url };
   if (parserError !== null) return { ok: false, reason: 'test_failed', message: notWellFormed(parserError), url: found.url };
-  run.closedRoots += await openClosedRoots(place, frameId, found.url);
+  run.closedRoots += await openClosedRoots(world, frameId, found.url);
   if (readsSheets(script.options))
     run.unreadSheets += await readForeignSheets(
-      place,
+      world,
       frameId,
-      await evaluate<ForeignSheet[]>(place, 'curbcutSheets.foreign(curbcutSeen.roots())'),
+      await evaluate<ForeignSheet[]>(world, 'curbcutSheets.foreign(curbcutSeen.roots())'),
     );
-  return { ok: true, frameId, place };
+  return { ok: true, frameId, world };
 }
 
 /** Returns why the document of a frame was not displayed, or null. */
-function judgeFrame({ url, unreachable }: FoundFrame, { egressFailureOf }: AxeScript): Skipped | null {
+function checkFrame({ url, unreachable }: FoundFrame, { egressFailureOf }: AxeScript): SkippedFrame | null {
   const failure = /^https?:/.test(url) ? egressFailureOf(new URL(url)) : undefined;
   if (failure !== undefined)
     return { ok: false, reason: failure.kind === 'refused' ? 'refused' : 'not_loaded', message: failure.message, url };
@@ -235,15 +240,15 @@ function judgeFrame({ url, unreachable }: FoundFrame, { egressFailureOf }: AxeSc
 }
 
 /** Our world of a frame. In the process of the tab it exists since the document was created. */
-async function openWorld(cdp: Cdp, frameId: string, source: string): Promise<Place> {
-  const place = await placeOf(cdp, frameId);
+async function openWorld(cdp: Cdp, frameId: string, source: string): Promise<IsolatedWorld> {
+  const world = await isolatedWorldOf(cdp, frameId);
   // An element with the ID `curbcut` is a property of the global object too, but not an own one.
-  if (!(await evaluate<boolean>(place, "Object.hasOwn(globalThis, 'curbcut')"))) await evaluate(place, `${source};0`);
-  return place;
+  if (!(await evaluate<boolean>(world, "Object.hasOwn(globalThis, 'curbcut')"))) await evaluate(world, `${source};0`);
+  return world;
 }
 
 /** The ID of the n-th frame of a document, or null if it has no document. */
-async function frameIdOf({ cdp, contextId }: Place, at: number): Promise<string | null> {
+async function frameIdOf({ cdp, contextId }: IsolatedWorld, at: number): Promise<string | null> {
   const failed = (error: unknown): never => {
     throw new EvaluationFailed(errorMessage(error));
   };
@@ -254,4 +259,4 @@ async function frameIdOf({ cdp, contextId }: Place, at: number): Promise<string 
 }
 
 /** Whether the n-th frame of a document was removed. */
-const isGone = (place: Place, at: number): Promise<boolean> => evaluate(place, `!curbcut.frameElement(${at}).isConnected`);
+const isGone = (world: IsolatedWorld, at: number): Promise<boolean> => evaluate(world, `!curbcut.frameElement(${at}).isConnected`);

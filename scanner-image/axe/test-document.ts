@@ -5,7 +5,7 @@ import { collectPartials, createFrameRun, type FrameRun, type FrameWaits } from 
 import type { AxeResults } from './results.ts';
 import type { AxeScript } from './script.ts';
 import { findUnlisted } from './unlisted-frames.ts';
-import { evaluate, type Place } from './world.ts';
+import { evaluate, type IsolatedWorld } from './world.ts';
 
 export interface TestedDocument {
   results: AxeResults;
@@ -24,7 +24,7 @@ export interface TestedDocument {
  */
 export async function testDocument(
   page: FrameSource,
-  top: Place,
+  top: IsolatedWorld,
   script: AxeScript,
   { waits, msLeft }: { waits: FrameWaits; msLeft: () => number },
 ): Promise<TestedDocument> {

@@ -9,13 +9,13 @@ import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts'
 import { isHtml } from '../crawl/page-checks.ts';
 import type { FrameIndex, ListedFrame } from './frame-index.ts';
 import { PIERCE } from './results.ts';
-import { EvaluationFailed, type Place } from './world.ts';
+import { EvaluationFailed, type IsolatedWorld } from './world.ts';
 
 /** A document that was tested, with the path of its frame; empty for the page itself. */
 export interface EnteredDocument {
   /** The ID of its frame; null for the page itself. */
   frameId: string | null;
-  place: Place;
+  world: IsolatedWorld;
   path: string[];
 }
 
@@ -61,11 +61,11 @@ async function describeInTime(frame: ListedFrame, documents: EnteredDocument[]):
 }
 
 async function describe(frame: ListedFrame, documents: EnteredDocument[]): Promise<UntestedFrame | null> {
-  for (const cdp of new Set(documents.map(({ place }) => place.cdp))) {
+  for (const cdp of new Set(documents.map(({ world }) => world.cdp))) {
     const node = await ownerOf(cdp, frame.id);
     if (node === null) continue;
-    for (const { place, path } of documents) {
-      const owner = place.cdp === cdp ? await read(place, node) : null;
+    for (const { world, path } of documents) {
+      const owner = world.cdp === cdp ? await read(world, node) : null;
       if (owner !== null) return toUntested(frame, owner, path);
     }
   }
@@ -80,7 +80,7 @@ async function ownerOf(cdp: Cdp, frameId: string): Promise<number | null> {
   );
 }
 
-async function read({ cdp, contextId }: Place, backendNodeId: number): Promise<Owner | null> {
+async function read({ cdp, contextId }: IsolatedWorld, backendNodeId: number): Promise<Owner | null> {
   // Fails for an element of another document.
   const resolved = await cdp.send('DOM.resolveNode', { backendNodeId, executionContextId: contextId }).catch(() => null);
   const objectId = resolved?.object.objectId;

@@ -4,7 +4,7 @@ import { errorMessage } from '../../platform/errors.ts';
 import { WORLD } from './source.ts';
 
 /** The isolated world of a frame, in which our scripts run, and the CDP session of the process that owns the frame. */
-export interface Place {
+export interface IsolatedWorld {
   cdp: Cdp;
   contextId: number;
 }
@@ -15,9 +15,9 @@ export class EvaluationFailed extends Error {
 }
 
 /** Evaluates an expression and returns its value; a promise is awaited. @throws EvaluationFailed */
-export async function evaluate<T>(place: Place, expression: string): Promise<T> {
-  const { result, exceptionDetails } = await place.cdp
-    .send('Runtime.evaluate', { expression, contextId: place.contextId, awaitPromise: true, returnByValue: true })
+export async function evaluate<T>(world: IsolatedWorld, expression: string): Promise<T> {
+  const { result, exceptionDetails } = await world.cdp
+    .send('Runtime.evaluate', { expression, contextId: world.contextId, awaitPromise: true, returnByValue: true })
     .catch(evaluationFailed);
   if (exceptionDetails !== undefined)
     throw new EvaluationFailed(exceptionDetails.exception?.description?.split('\n')[0] ?? exceptionDetails.text);
@@ -30,7 +30,7 @@ export function evaluationFailed(error: unknown): never {
 }
 
 /** Our isolated world of a frame. In the process of the tab it exists since the document was created. */
-export async function placeOf(cdp: Cdp, frameId: string): Promise<Place> {
+export async function isolatedWorldOf(cdp: Cdp, frameId: string): Promise<IsolatedWorld> {
   const { executionContextId } = await cdp.send('Page.createIsolatedWorld', { frameId, worldName: WORLD }).catch(evaluationFailed);
   return { cdp, contextId: executionContextId };
 }

@@ -2,9 +2,9 @@
 import { TimeLimitExceeded } from '../../platform/time-limits.ts';
 import { EvaluationFailed } from '../axe/world.ts';
 import type { PageCaveat } from '../../core/report/schema.ts';
-import { withoutQuery } from '../crawl/lessons.ts';
+import { withoutQuery } from '../crawl/wait-history.ts';
 import { requestCaveats, stillLoading } from './caveats.ts';
-import { isOver, REQUEST_MS, settle, type Arrival, type ArrivalDeps, type Learning } from './settling.ts';
+import { isOver, REQUEST_MS, settle, type Arrival, type ArrivalDeps, type Waits } from './settling.ts';
 import { VisitEnded, type VisitClock } from './visit.ts';
 
 /** The time that a parsed document gets for what is no script, such as images, in milliseconds. */
@@ -23,7 +23,7 @@ export const KEEPS_REDIRECTING = {
   message: `The page keeps redirecting itself (more than ${MAX_HOPS} times).`,
 } as const;
 
-type Arriving = ArrivalDeps & Learning;
+type Arriving = ArrivalDeps & Waits;
 
 const addressesOf = (urls: readonly string[]): string[] => [...new Set(urls.flatMap((url) => withoutQuery(url) ?? []))].sort();
 
@@ -32,21 +32,21 @@ const addressesOf = (urls: readonly string[]): string[] => [...new Set(urls.flat
  * @throws VisitEnded, TimeLimitExceeded, EvaluationFailed
  */
 export async function arrive(deps: Arriving, clock: VisitClock): Promise<Arrival> {
-  const { frame, traffic, changes, lesson } = deps;
+  const { frame, traffic, changes, outcomes } = deps;
   for (let hop = 0; hop <= MAX_HOPS; hop++) {
     const late = await waitForLoad(deps, clock);
     const { loaderId } = frame.shown;
     const isLeaving = (): boolean => loaderId !== frame.shown.loaderId || traffic.leaving();
     try {
-      const { place, caveats, cutOff } = await settle(deps, clock);
+      const { world, caveats, cutOff } = await settle(deps, clock);
       // The browser requests a document shortly after the page has asked for it.
       if (traffic.announced()) await changes.waitFor(() => isOver(deps) || isLeaving() || !traffic.announced(), ANNOUNCED_MS);
       if (isLeaving()) continue;
       traffic.hold();
       const open = traffic.requests.openData(REQUEST_MS).map(({ url }) => url);
-      lesson.leftOpen.push(...addressesOf(open));
+      outcomes.leftOpen.push(...addressesOf(open));
       const unanswered = [...new Set([...open, ...cutOff])];
-      return { place, caveats: [...late, ...requestCaveats(unanswered, traffic.requests.blocked()), ...caveats] };
+      return { world, caveats: [...late, ...requestCaveats(unanswered, traffic.requests.blocked()), ...caveats] };
     } catch (error) {
       if (!(error instanceof EvaluationFailed)) throw error;
       // The document was replaced while our script ran in it. The next round waits for the new document.
@@ -63,7 +63,7 @@ export async function arrive(deps: Arriving, clock: VisitClock): Promise<Arrival
  * @returns the caveat of a document that was stopped
  */
 async function waitForLoad(deps: Arriving, clock: VisitClock): Promise<PageCaveat[]> {
-  const { cdp, frame, traffic, changes, lesson } = deps;
+  const { cdp, frame, traffic, changes, outcomes } = deps;
   const { shown } = frame;
   const limitMs = Math.max(0, clock.left() * LOAD_SHARE);
   const loaded = (): boolean => isOver(deps) || (shown.loaded && !traffic.leaving()) || traffic.keptAt() !== null;
@@ -72,7 +72,7 @@ async function waitForLoad(deps: Arriving, clock: VisitClock): Promise<PageCavea
     changes.waitFor(() => loaded() || holds(), Math.max(0, Math.min(ms, until - Date.now())));
   for (let replaced = true; replaced && !loaded() && Date.now() < until;) {
     await wait(() => shown.parsed && !traffic.leaving());
-    if (traffic.requests.crowded()) break;
+    if (traffic.requests.overloaded()) break;
     const { documents } = shown;
     const isReplaced = (): boolean => shown.documents !== documents || traffic.leaving();
     await wait(isReplaced, PARTS_MS);
@@ -90,7 +90,7 @@ async function waitForLoad(deps: Arriving, clock: VisitClock): Promise<PageCavea
   if (traffic.stopped() !== null) throw new VisitEnded('navigation_failed', '');
   if (shown.loaded) return [];
   const unanswered = traffic.requests.open().map(({ url }) => url);
-  lesson.silent.push(...addressesOf(unanswered));
+  outcomes.unanswered.push(...addressesOf(unanswered));
   // The parser waits for a script, so that there is nothing to test yet.
   if (!shown.parsed && (shown.documents === 0 || traffic.requests.holdParser())) throw new TimeLimitExceeded('loading', limitMs);
   // It fails if the document is being replaced, which then counts as a redirect.

@@ -4,7 +4,7 @@ import { errorMessage } from '../../platform/errors.ts';
 import { withTimeLimit } from '../../platform/time-limits.ts';
 import type { AxeScript } from '../axe/script.ts';
 import { WORLD } from '../axe/source.ts';
-import { evaluate, placeOf } from '../axe/world.ts';
+import { evaluate, isolatedWorldOf } from '../axe/world.ts';
 import { networkFailureMessage } from '../egress/network-errors.ts';
 import { pageFailureOf } from './navigation.ts';
 import type { PageFaults } from './page-faults.ts';
@@ -46,7 +46,7 @@ export async function navigate(tab: LoadingTab, request: VisitRequest, clock: Vi
 
 /** Forgets what a tab keeps of earlier pages beside their storage: its history, and the name that they gave it. */
 async function forgetPages({ cdp, frame }: LoadingTab): Promise<void> {
-  const unname = async (): Promise<void> => void (await evaluate(await placeOf(cdp, frame.id), "name = ''"));
+  const unname = async (): Promise<void> => void (await evaluate(await isolatedWorldOf(cdp, frame.id), "name = ''"));
   await Promise.all([
     cdp.send('Page.resetNavigationHistory'),
     // A page that hangs by now keeps its name.

@@ -6,7 +6,7 @@ import type { Cdp } from './cdp.ts';
 import { withTimeLimit } from '../../platform/time-limits.ts';
 import type { EgressFailure } from '../egress/egress-failures.ts';
 import { EGRESS_HEADER } from '../egress/egress-failures.ts';
-import { judgeError, judgeHead, retryAfterMs, type Answer, type WrongPage } from '../crawl/page-checks.ts';
+import { failureOfStatus, checkHeaders, retryAfterMs, type Answer, type WrongPage } from '../crawl/page-checks.ts';
 
 /** HTTP basic authentication for one origin. */
 export interface BasicSignIn {
@@ -181,7 +181,7 @@ export function createNavigation({ cdp, egressFailureOf, addHeaders, now, change
       const answer = answerOf(event);
       state.answer = answer;
       if (state.held) return abortRequest(cdp, event);
-      const decision = judgeAnswer(event, answer, state.shown, egressFailureOf);
+      const decision = checkResponse(event, answer, state.shown, egressFailureOf);
       switch (decision.action) {
         case 'continue':
           if (!isRedirect(answer)) state.document = { networkId: event.networkId, bytes: 0 };
@@ -197,7 +197,7 @@ export function createNavigation({ cdp, egressFailureOf, addHeaders, now, change
         case 'stop':
           return stop(event, decision.wrong, decision.status);
         case 'read_error': {
-          const wrong = judgeError(answer, await readBody(cdp, event));
+          const wrong = failureOfStatus(answer, await readBody(cdp, event));
           return stop(event, wrong, answer.status, retryAfterMs(answer.headers['retry-after'], now()));
         }
       }
@@ -229,7 +229,7 @@ type Decision =
   /** An error status. Its body shows whether bot protection sent it. */
   | { action: 'read_error' };
 
-function judgeAnswer(event: PausedRequest, answer: Answer, shown: boolean, egressFailureOf: NavigationDeps['egressFailureOf']): Decision {
+function checkResponse(event: PausedRequest, answer: Answer, shown: boolean, egressFailureOf: NavigationDeps['egressFailureOf']): Decision {
   const { status, headers } = answer;
   if (event.responseErrorReason !== undefined) {
     const failure = egressFailureOf(new URL(event.request.url));
@@ -242,7 +242,7 @@ function judgeAnswer(event: PausedRequest, answer: Answer, shown: boolean, egres
     return { action: 'stop', wrong: { reason: fromProxy === 'refused' ? 'refused' : 'navigation_failed', message }, status: null };
   }
   if (status >= 400) return { action: 'read_error' };
-  const wrong = judgeHead(answer);
+  const wrong = checkHeaders(answer);
   if (wrong === null) return { action: 'continue' };
   if (shown && (wrong.reason === 'download' || status === 204 || status === 205)) return { action: 'keep_shown' };
   return { action: 'stop', wrong, status };

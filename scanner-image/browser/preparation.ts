@@ -11,7 +11,7 @@ import { STEP_MS, type StepsResult } from './steps.ts';
 import type { Visit } from './visit.ts';
 
 /** The time limit of the steps, and of the answer to the dialog, in milliseconds. */
-const STEPS_MS = 90_000;
+export const STEPS_MS = 90_000;
 const CONSENT_MS = 60_000;
 
 export interface PreparationDeps {

@@ -2,7 +2,7 @@
 import type { Cdp } from './cdp.ts';
 import type { ConditionVariable } from './condition-variable.ts';
 import type { FrameCdp } from './frame-sessions.ts';
-import { withoutQuery, type WaitPlan } from '../crawl/lessons.ts';
+import { withoutQuery, type WaitPlan } from '../crawl/wait-history.ts';
 
 export interface OpenRequest {
   url: string;
@@ -17,11 +17,11 @@ export interface Requests {
   /** All requests with an incomplete response. */
   open(): OpenRequest[];
   /** Whether so many requests are open that the browser does little else. */
-  crowded(): boolean;
+  overloaded(): boolean;
   /** Whether the parser may wait for a script or style sheet. */
   holdParser(): boolean;
   /** Whether one of them is expected from a host that has not answered. */
-  waitInVain(): boolean;
+  awaitsSilentHost(): boolean;
   /** URLs that were blocked, because they or their hosts did not answer on an earlier page. */
   blocked(): string[];
   /** The origins that answered. */
@@ -45,7 +45,7 @@ export interface RequestsDeps {
 const AWAITED_TYPES = ['Script', 'XHR', 'Fetch', 'Document'];
 
 /** More open requests than this keep the browser busy for as long as they load. */
-const CROWD = 2000;
+const OPEN_REQUESTS_MAX = 2000;
 
 /** Nobody reads the bodies of responses. */
 export const NO_BUFFERS = { maxTotalBufferSize: 0, maxResourceBufferSize: 0 };
@@ -68,7 +68,7 @@ export function watchRequests({ cdp, mainFrame, changes, now }: RequestsDeps): R
   /** Requests by ID, which is unique among all processes of the browser. */
   const open = new Map<string, OpenRequest & { since: number; session: Cdp }>();
   /** WebSockets and event streams without a message, with their session. */
-  const mute = new Map<string, Cdp>();
+  const withoutMessage = new Map<string, Cdp>();
   const blocked = new Set<string>();
   const answered = new Set<string>();
   let leftOpen: WaitPlan['leftOpen'] = new Set();
@@ -82,7 +82,7 @@ export function watchRequests({ cdp, mainFrame, changes, now }: RequestsDeps): R
     // Ignores the script of a worker, which has no loader: its start is reported here, but its end only to the worker. The
     // request of a document has the ID of its loader.
     if (loaderId === '' || type === undefined || (requestId === loaderId && frameId === mainFrame) || open.has(requestId)) return;
-    if (type === 'EventSource') mute.set(requestId, session);
+    if (type === 'EventSource') withoutMessage.set(requestId, session);
     else open.set(requestId, { url: request?.url ?? '', type, since: now(), session });
   };
   const onResponse = ({ requestId, response }: { requestId: string; response: { url: string } }): void => {
@@ -95,10 +95,10 @@ export function watchRequests({ cdp, mainFrame, changes, now }: RequestsDeps): R
     if (request !== undefined && blockedReason === 'inspector') blocked.add(request.url);
     open.delete(requestId);
     // Nothing waits for a single picture.
-    if (mute.delete(requestId) || (request !== undefined && isData(request))) changes.notify();
+    if (withoutMessage.delete(requestId) || (request !== undefined && isData(request))) changes.notify();
   };
   const onMessage = ({ requestId }: { requestId: string }): void => {
-    mute.delete(requestId);
+    withoutMessage.delete(requestId);
     received += 1;
     changes.notify();
   };
@@ -108,14 +108,14 @@ export function watchRequests({ cdp, mainFrame, changes, now }: RequestsDeps): R
     session.on('Network.responseReceived', onResponse);
     session.on('Network.loadingFinished', onEnd);
     session.on('Network.loadingFailed', onEnd);
-    session.on('Network.webSocketCreated', ({ requestId }: { requestId: string }) => void mute.set(requestId, session));
+    session.on('Network.webSocketCreated', ({ requestId }: { requestId: string }) => void withoutMessage.set(requestId, session));
     session.on('Network.webSocketClosed', onEnd);
     session.on('Network.webSocketFrameReceived', onMessage);
     session.on('Network.eventSourceMessageReceived', onMessage);
   }
   function forget(session: Cdp): void {
     for (const [id, request] of open) if (request.session === session) open.delete(id);
-    for (const [id, owner] of mute) if (owner === session) mute.delete(id);
+    for (const [id, owner] of withoutMessage) if (owner === session) withoutMessage.delete(id);
     changes.notify();
   }
   follow(cdp);
@@ -132,9 +132,9 @@ export function watchRequests({ cdp, mainFrame, changes, now }: RequestsDeps): R
       return [...open.values()].filter((request) => isData(request) && (request.since <= until || staysOpen(request)));
     },
     open: () => [...open.values()],
-    crowded: () => open.size >= CROWD,
+    overloaded: () => open.size >= OPEN_REQUESTS_MAX,
     holdParser: () => forParser().length > 0,
-    waitInVain: () => forParser().some(({ url }) => !answered.has(originOf(url))),
+    awaitsSilentHost: () => forParser().some(({ url }) => !answered.has(originOf(url))),
     blocked: () => [...blocked],
     answered: () => [...answered],
     followFrame(frame) {
@@ -142,11 +142,11 @@ export function watchRequests({ cdp, mainFrame, changes, now }: RequestsDeps): R
       frame.onClosed(() => forget(frame));
       return frame.send('Network.enable', NO_BUFFERS);
     },
-    messages: () => ({ awaited: mute.size, received }),
+    messages: () => ({ awaited: withoutMessage.size, received }),
     begin(plan) {
       ({ leftOpen } = plan);
       open.clear();
-      mute.clear();
+      withoutMessage.clear();
       blocked.clear();
       answered.clear();
       received = 0;

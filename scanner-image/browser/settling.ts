@@ -1,8 +1,8 @@
 /** Waits until a loaded document is quiet and shows its content: for everything, except what never came on pages like it. */
 import type { Cdp } from './cdp.ts';
 import type { PageCaveat } from '../../core/report/schema.ts';
-import { evaluate, placeOf, type Place } from '../axe/world.ts';
-import type { Lesson, Wait, WaitPlan } from '../crawl/lessons.ts';
+import { evaluate, isolatedWorldOf, type IsolatedWorld } from '../axe/world.ts';
+import type { WaitOutcomes, Wait, WaitPlan } from '../crawl/wait-history.ts';
 import { TimeLimitExceeded } from '../../platform/time-limits.ts';
 import { HANGS_ON_SCROLL, NOT_QUIET, notScrolled, STILL_BUSY, viewOnly, waitForMissing, WAIT_SKIPPED } from './caveats.ts';
 import type { ConditionVariable } from './condition-variable.ts';
@@ -26,16 +26,16 @@ export interface ArrivalDeps {
   rules: SettleRules;
 }
 
-/** What the page is waited for, and what that teaches. */
-export interface Learning {
+/** What the page is waited for, and the outcomes. */
+export interface Waits {
   plan: WaitPlan;
-  lesson: Lesson;
+  outcomes: WaitOutcomes;
 }
 
 /** A page that is ready for its test. */
 export interface Arrival {
   /** The world in which our scripts run. */
-  place: Place;
+  world: IsolatedWorld;
   /** What may be missing on the page. */
   caveats: PageCaveat[];
 }
@@ -84,9 +84,9 @@ export interface Settled {
   matched: boolean | string;
 }
 
-interface Waiting extends ArrivalDeps, Learning {
+interface Waiting extends ArrivalDeps, Waits {
   clock: VisitClock;
-  place: Place;
+  world: IsolatedWorld;
   /** The time until which the document may become quiet, in milliseconds since the epoch. Requests that it waits for move it. */
   end: number;
   /** The time that is not moved. */
@@ -95,45 +95,45 @@ interface Waiting extends ArrivalDeps, Learning {
   cutOff: string[];
 }
 
-/** Records whether a wait has led to something. */
-export function learn({ found, inVain }: Lesson, wait: Wait, hasFound: boolean): void {
-  const waits = hasFound ? found : inVain;
+/** Records whether a wait had a result. */
+export function recordWait({ useful, useless }: WaitOutcomes, wait: Wait, hasResult: boolean): void {
+  const waits = hasResult ? useful : useless;
   if (!waits.includes(wait)) waits.push(wait);
 }
 
 /** Records whether work in the background has ended in time. */
-export function learnWork(lesson: Lesson, { worked, working }: Settled): void {
-  if (worked || working) learn(lesson, 'work', !working);
+export function recordWork(outcomes: WaitOutcomes, { worked, working }: Settled): void {
+  if (worked || working) recordWait(outcomes, 'work', !working);
 }
 
 /** Waits until the document does not change and its scripts wait for no data. */
-export async function settle(deps: ArrivalDeps & Learning, clock: VisitClock): Promise<SettledArrival> {
+export async function settle(deps: ArrivalDeps & Waits, clock: VisitClock): Promise<SettledArrival> {
   const { cdp, frame, rules, plan } = deps;
-  const place = await frame.whileAlive(placeOf(cdp, frame.id), clock.left(), 'creating the isolated world');
+  const world = await frame.whileAlive(isolatedWorldOf(cdp, frame.id), clock.left(), 'creating the isolated world');
   const latest = Date.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
-  const waiting: Waiting = { ...deps, clock, place, end: Math.min(latest, Date.now() + SETTLE_MS), latest, cutOff: [] };
+  const waiting: Waiting = { ...deps, clock, world, end: Math.min(latest, Date.now() + SETTLE_MS), latest, cutOff: [] };
   const first = await waitForElement(waiting);
-  let settled = await becomeQuiet(waiting, first);
-  if (settled === null) return { place, caveats: [], cutOff: [] };
-  settled = (await hearMessages(waiting)) ?? settled;
+  let settled = await waitUntilQuiet(waiting, first);
+  if (settled === null) return { world, caveats: [], cutOff: [] };
+  settled = (await waitForMessages(waiting)) ?? settled;
   const scrolled = await scrollThrough(waiting, settled);
   const last = scrolled.settled ?? settled;
   const caveats: PageCaveat[] = [];
   if (!last.quiet) caveats.push(NOT_QUIET);
-  if (last.working && plan.found.has('work')) caveats.push(WAIT_SKIPPED);
+  if (last.working && plan.useful.has('work')) caveats.push(WAIT_SKIPPED);
   if (last.busy) caveats.push(STILL_BUSY);
   if (plan.hangsOnScroll) caveats.push(HANGS_ON_SCROLL);
   if (!scrolled.complete) caveats.push(notScrolled(SCREENS_MAX));
   if (scrolled.viewOnly > 0) caveats.push(viewOnly(scrolled.viewOnly));
   if (rules.waitFor !== '' && first?.matched !== true) caveats.push(waitForMissing(rules.waitFor, first?.matched ?? false));
-  return { place, caveats, cutOff: waiting.cutOff };
+  return { world, caveats, cutOff: waiting.cutOff };
 }
 
 const isLeaving = ({ frame, traffic }: Waiting): boolean => frame.lost() !== null || traffic.leaving();
 
 /** Calls `curbcut.settle`. */
 async function settleOnce(waiting: Waiting, more: { settleMs?: number; waitFor?: string; waitForMs?: number } = {}): Promise<Settled> {
-  const { frame, traffic, clock, place, plan, lesson, end } = waiting;
+  const { frame, traffic, clock, world, plan, outcomes, end } = waiting;
   const refresh = parseFloat(traffic.answer()?.headers.refresh ?? '');
   const options = {
     quietMs: QUIET_MS,
@@ -142,22 +142,22 @@ async function settleOnce(waiting: Waiting, more: { settleMs?: number; waitFor?:
     work: !plan.skips.has('work'),
     ...more,
   };
-  const call = evaluate<string>(place, `curbcut.settle(${JSON.stringify(options)})`);
+  const call = evaluate<string>(world, `curbcut.settle(${JSON.stringify(options)})`);
   const settled = JSON.parse(await frame.whileAlive(call, clock.left(), 'settling')) as Settled;
-  learnWork(lesson, settled);
+  recordWork(outcomes, settled);
   return settled;
 }
 
 /** The first wait, which the caller of the scan has asked for. */
 async function waitForElement(waiting: Waiting): Promise<Settled | null> {
-  const { rules, clock, plan, lesson } = waiting;
+  const { rules, clock, plan, outcomes } = waiting;
   if (rules.waitFor === '' && rules.settleMs === 0) return null;
   const third = clock.left() / 3;
   const waitForMs = rules.waitFor === '' ? 0 : Math.min(plan.skips.has('element') ? MISSING_WAIT_FOR_MS : WAIT_FOR_MS, third);
   const began = Date.now();
   const settled = await settleOnce(waiting, { settleMs: Math.min(rules.settleMs, third), waitFor: rules.waitFor, waitForMs });
   postpone(waiting, Date.now() - began);
-  if (rules.waitFor !== '') learn(lesson, 'element', settled.matched === true);
+  if (rules.waitFor !== '') recordWait(outcomes, 'element', settled.matched === true);
   return settled;
 }
 
@@ -167,7 +167,7 @@ function postpone(waiting: Waiting, ms: number): void {
 }
 
 /** @returns null if the page redirects or leaves */
-async function becomeQuiet(waiting: Waiting, first: Settled | null = null): Promise<Settled | null> {
+async function waitUntilQuiet(waiting: Waiting, first: Settled | null = null): Promise<Settled | null> {
   const { changes, frame, traffic } = waiting;
   const isPending = (): boolean => traffic.requests.pending(REQUEST_MS) > 0;
   for (let settled = first ?? (await settleOnce(waiting)); ; settled = await settleOnce(waiting)) {
@@ -186,23 +186,23 @@ async function becomeQuiet(waiting: Waiting, first: Settled | null = null): Prom
 }
 
 /** Waits for the first messages of WebSockets and event streams. @returns null if there was nothing to wait for */
-async function hearMessages(waiting: Waiting): Promise<Settled | null> {
-  const { plan, lesson, changes, traffic } = waiting;
+async function waitForMessages(waiting: Waiting): Promise<Settled | null> {
+  const { plan, outcomes, changes, traffic } = waiting;
   const { awaited, received } = traffic.requests.messages();
-  if (received > 0) learn(lesson, 'messages', true);
+  if (received > 0) recordWait(outcomes, 'messages', true);
   if (awaited === 0 || plan.skips.has('messages') || isLeaving(waiting)) return null;
   const hasAll = (): boolean => traffic.requests.messages().awaited === 0;
   await changes.waitFor(() => isLeaving(waiting) || hasAll(), Math.min(MESSAGE_MS, waiting.latest - Date.now()));
   if (isLeaving(waiting)) return null;
   const came = traffic.requests.messages().received > received;
-  learn(lesson, 'messages', came);
+  recordWait(outcomes, 'messages', came);
   return came ? settleAgain(waiting) : null;
 }
 
 /** Becomes quiet again after the page was given a reason to change. */
 function settleAgain(waiting: Waiting): Promise<Settled | null> {
   waiting.end = Math.min(waiting.latest, Date.now() + SETTLE_MS);
-  return becomeQuiet(waiting);
+  return waitUntilQuiet(waiting);
 }
 
 interface Scrolled {
@@ -215,7 +215,7 @@ interface Scrolled {
 
 /** Scrolls through a page that shows content when it is scrolled. */
 async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scrolled> {
-  const { plan, lesson, place, frame, clock } = waiting;
+  const { plan, outcomes, world, frame, clock } = waiting;
   if (plan.hangsOnScroll || !settled.scrolls || plan.skips.has('scroll') || isLeaving(waiting))
     return { settled: null, complete: true, viewOnly: 0 };
   await markContent(waiting);
@@ -225,7 +225,7 @@ async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scroll
   for (let times = 0; times <= SCROLLS_MAX; times++) {
     const scroll = `curbcut.scrollThrough(${times < SCROLLS_MAX ? SCREENS_MAX : 0}, ${times > 0})`;
     const end = await frame
-      .whileAlive(evaluate<boolean | null>(place, scroll), clock.left() * SCROLL_SHARE, 'scrolling')
+      .whileAlive(evaluate<boolean | null>(world, scroll), clock.left() * SCROLL_SHARE, 'scrolling')
       .catch((error: unknown) => {
         throw error instanceof TimeLimitExceeded ? new HungOnScroll(error.limitMs) : error;
       });
@@ -234,15 +234,15 @@ async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scroll
     reached = end;
     if (times === SCROLLS_MAX) break;
     after = await settleAgain(waiting);
-    if (after?.found === true) learn(lesson, 'scroll', true);
+    if (after?.found === true) recordWait(outcomes, 'scroll', true);
     if (after === null || !after.found) break;
   }
-  const counting = isLeaving(waiting) ? 0 : evaluate<number>(place, 'curbcut.viewOnly()');
+  const counting = isLeaving(waiting) ? 0 : evaluate<number>(world, 'curbcut.viewOnly()');
   const shownOnly = await frame.whileAlive(Promise.resolve(counting), clock.left(), 'reading the page');
-  learn(lesson, 'scroll', shownOnly > 0);
+  recordWait(outcomes, 'scroll', shownOnly > 0);
   return { settled: after, complete: reached || after?.found !== true, viewOnly: shownOnly };
 }
 
-async function markContent({ place, frame, clock }: Waiting): Promise<void> {
-  await frame.whileAlive(evaluate(place, 'curbcut.mark()'), clock.left(), 'reading the page');
+async function markContent({ world, frame, clock }: Waiting): Promise<void> {
+  await frame.whileAlive(evaluate(world, 'curbcut.mark()'), clock.left(), 'reading the page');
 }

@@ -7,7 +7,7 @@ import type { ReportConsent } from '../../core/report/consent.ts';
 import type { Marker } from '../../core/scan/sign-in.ts';
 import { describeMarker, kindOfStep } from '../../core/scan/steps.ts';
 import { WORLD } from '../axe/source.ts';
-import { evaluate, placeOf } from '../axe/world.ts';
+import { evaluate, isolatedWorldOf } from '../axe/world.ts';
 import type { WrongPage } from '../crawl/page-checks.ts';
 import type { ReadyStep } from '../sign-in.ts';
 import { answerConsent, asksAgain, type ConsentAnswer } from './consent.ts';
@@ -230,13 +230,13 @@ function addressOf(page: Page): string {
 /** Whether the document shows a marker, at once or after a while. */
 async function isShown({ cdp, frame, page }: StepTab, marker: Marker, stepMs: number): Promise<boolean> {
   await becomeQuiet(page, stepMs);
-  return evaluate<boolean>(await placeOf(cdp, frame.id), `curbcut.shows(${JSON.stringify(marker)}, ${stepMs})`);
+  return evaluate<boolean>(await isolatedWorldOf(cdp, frame.id), `curbcut.shows(${JSON.stringify(marker)}, ${stepMs})`);
 }
 
 async function readStorage({ cdp, frame }: StepTab): Promise<OriginStorage | null> {
   // The document may be replaced at any time; the next step reads the storage again.
-  const json = await placeOf(cdp, frame.id)
-    .then((place) => evaluate<string | null>(place, 'curbcut.storage()'))
+  const json = await isolatedWorldOf(cdp, frame.id)
+    .then((world) => evaluate<string | null>(world, 'curbcut.storage()'))
     .catch(() => null);
   return json === null ? null : (JSON.parse(json) as OriginStorage);
 }

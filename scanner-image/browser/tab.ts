@@ -12,24 +12,24 @@ import { testDocument, type TestedDocument } from '../axe/test-document.ts';
 import { evaluate } from '../axe/world.ts';
 import type { WrongPage } from '../crawl/page-checks.ts';
 import type { OriginValue } from '../sign-in.ts';
-import { emptyLesson, type Lesson } from '../crawl/lessons.ts';
+import { noOutcomes, type WaitOutcomes } from '../crawl/wait-history.ts';
 import { arrive, KEEPS_REDIRECTING, MAX_HOPS } from './arrival.ts';
 import { STILL_BUSY } from './caveats.ts';
 import type { Cdp } from './cdp.ts';
 import { createConditionVariable } from './condition-variable.ts';
 import type { Identity } from './identity.ts';
-import { judgeBlocked, judgeShown, redirectCaveats, renderedCaveats } from './judgement.ts';
+import { checkBlockedNavigation, checkDisplayed, redirectCaveats, renderedCaveats } from './displayed-page.ts';
 import { watchMainFrame } from './main-frame.ts';
 import { navigate } from './load.ts';
 import type { BasicSignIn } from './navigation.ts';
 import { watchPageFaults, type PageFaults } from './page-faults.ts';
 import { readCookies } from './session-state.ts';
-import { learnWork, type ArrivalDeps, type SettleRules } from './settling.ts';
+import { recordWork, type ArrivalDeps, type SettleRules } from './settling.ts';
 import { missingMarker } from './marker.ts';
 import { runSteps, type StepsRequest, type StepsResult } from './steps.ts';
 import { openTarget, type Target } from './target.ts';
 import { watchTraffic } from './traffic.ts';
-import type { PictureBudget } from '../pictures/book.ts';
+import type { PictureBudget } from '../pictures/budget.ts';
 import { takeWanted } from '../pictures/wanted.ts';
 import {
   HungOnScroll,
@@ -150,14 +150,14 @@ async function visitInSession(tab: OpenTab, request: VisitRequest): Promise<Visi
 async function visit(tab: OpenTab, request: VisitRequest): Promise<Visit> {
   const clock = startVisitClock(request.budgetMs);
   const before = tab.frame.shown.documents;
-  const progress: Progress = { stage: 'did not answer', goesOn: watchWaiting(request), lesson: emptyLesson() };
+  const progress: Progress = { stage: 'did not answer', endWaiting: watchWaiting(request), outcomes: noOutcomes() };
   try {
     let result = await visitOnce(tab, request, clock, progress).catch((error: unknown) => failureOf(tab, error, clock, progress));
     // How such a visit ends depends on the moment; that the page reloads itself does not.
     if (tab.frame.shown.documents - before > MAX_HOPS + 1) result = failedVisit(tab, clock, KEEPS_REDIRECTING, { broken: result.broken });
-    return { ...result, lesson: { ...progress.lesson, answered: tab.traffic.requests.answered() } };
+    return { ...result, outcomes: { ...progress.outcomes, answered: tab.traffic.requests.answered() } };
   } finally {
-    progress.goesOn();
+    progress.endWaiting();
     tab.traffic.hold();
   }
 }
@@ -167,14 +167,14 @@ async function visitOnce(tab: OpenTab, request: VisitRequest, clock: VisitClock,
   return stoppedVisit(tab, clock) ?? (await testPage(tab, request, clock, progress));
 }
 
-async function failureOf(tab: OpenTab, error: unknown, clock: VisitClock, { stage, lesson }: Progress): Promise<FailedVisit> {
+async function failureOf(tab: OpenTab, error: unknown, clock: VisitClock, { stage, outcomes }: Progress): Promise<FailedVisit> {
   const { frame, traffic } = tab;
   const stopped = stoppedVisit(tab, clock);
   if (stopped !== null) return stopped;
   // A command fails with the tab, possibly before the event that says why.
   if (!(error instanceof VisitEnded || error instanceof TimeLimitExceeded)) await tab.changes.waitFor(() => frame.lost() !== null, LOST_MS);
   const lost = frame.lost();
-  if (error instanceof HungOnScroll) lesson.hangsOnScroll = true;
+  if (error instanceof HungOnScroll) outcomes.hangsOnScroll = true;
   if (error instanceof VisitEnded) return failedVisit(tab, clock, error, { broken: error.broken || lost !== null });
   if (lost !== null) return failedVisit(tab, clock, { reason: 'crashed', message: lost }, { broken: true });
   const wrong: WrongPage =
@@ -184,7 +184,7 @@ async function failureOf(tab: OpenTab, error: unknown, clock: VisitClock, { stag
           message: `The page ${stage} within ${(clock.budgetMs / 1000).toFixed(0)} s.${stage === TESTING ? TIME_ADVICE : ''}`,
         }
       : { reason: 'test_failed', message: `The page could not be tested: ${errorMessage(error).slice(0, 300)}` };
-  return failedVisit(tab, clock, wrong, { broken: true, waitedInVain: !frame.shown.parsed && traffic.requests.waitInVain() });
+  return failedVisit(tab, clock, wrong, { broken: true, lacksFiles: !frame.shown.parsed && traffic.requests.awaitsSilentHost() });
 }
 
 /** Reports a page that waits for its site. Returns the function to call when the page is displayed, or the visit ends. */
@@ -201,53 +201,54 @@ interface Progress {
   /** Completes the message of a timeout. */
   stage: string;
   /** Must be called when the visit does not wait for its site any more. */
-  goesOn(): void;
-  lesson: Lesson;
+  endWaiting(): void;
+  outcomes: WaitOutcomes;
 }
 
 /** Tests the page that the tab has navigated to. */
 async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, progress: Progress): Promise<Visit> {
   const { deps, target, frame, traffic } = tab;
   progress.stage = 'did not finish loading';
-  const { place, caveats } = await arrive({ ...tab, plan: request.plan, lesson: progress.lesson }, clock);
+  const { world, caveats } = await arrive({ ...tab, plan: request.plan, outcomes: progress.outcomes }, clock);
   // The displayed document redirected to one that may not be displayed.
   const stopped = stoppedVisit(tab, clock);
   if (stopped !== null) return stopped;
   progress.stage = TESTING;
-  progress.goesOn();
+  progress.endWaiting();
   const readFacts = async (): Promise<PageFacts> =>
     JSON.parse(
-      await frame.whileAlive(evaluate<string>(place, 'curbcut.still(1000).then(curbcut.facts)'), clock.left(), 'reading the page'),
+      await frame.whileAlive(evaluate<string>(world, 'curbcut.still(1000).then(curbcut.facts)'), clock.left(), 'reading the page'),
     ) as PageFacts;
   const closed = await frame.whileAlive(
-    openClosedRoots(place, frame.id, traffic.answer()?.url ?? ''),
+    openClosedRoots(world, frame.id, traffic.answer()?.url ?? ''),
     clock.left(),
     'opening shadow roots',
   );
   const facts = await readFacts();
   const finalUrl = frame.shown.url;
-  const wrong = judgeShown(tab, request, facts);
+  const wrong = checkDisplayed(tab, request, facts);
   if (wrong !== null) return failedVisit(tab, clock, wrong, { finalUrl });
-  const lost = await missingMarker(frame, { place, marker: request.marker }, clock);
+  const lost = await missingMarker(frame, { world, marker: request.marker }, clock);
   if (lost !== null) return failedVisit(tab, clock, lost, { finalUrl });
   caveats.push(...renderedCaveats(tab, facts));
   let tested: TestedDocument | null = null;
   if (request.test) {
     // The others have a caveat of their own.
     const sheets = readsSheets(deps.options) ? facts.foreignSheets.filter(({ href }) => !tab.faults.lacksStyles(href)) : [];
-    const unread = await frame.whileAlive(readForeignSheets(place, frame.id, sheets), clock.left(), 'reading style sheets');
-    const waits = frameWaits(request, progress.lesson, caveats);
-    const found = await frame.whileAlive(testDocument(target, place, deps, { waits, msLeft: clock.left }), clock.left(), 'testing');
+    const unread = await frame.whileAlive(readForeignSheets(world, frame.id, sheets), clock.left(), 'reading style sheets');
+    const waits = frameWaits(request, progress.outcomes, caveats);
+    const found = await frame.whileAlive(testDocument(target, world, deps, { waits, msLeft: clock.left }), clock.left(), 'testing');
     tested = deps.redact?.(found) ?? found;
     caveats.push(...unreadSheets(unread + tested.unreadSheets));
-    const left = judgeBlocked(tab, request) ?? (frame.shown.url === finalUrl ? null : judgeShown(tab, request, await readFacts()));
+    const left =
+      checkBlockedNavigation(tab, request) ?? (frame.shown.url === finalUrl ? null : checkDisplayed(tab, request, await readFacts()));
     if (left !== null) return failedVisit(tab, clock, left, { finalUrl: frame.shown.url });
   }
   const findings = tested === null ? null : toPageFindings(tested.results);
   const allCaveats = [...caveats, ...(tested?.caveats ?? []), ...closedRoots(closed + (tested?.closedRoots ?? 0)), ...redirectCaveats(tab)];
   const durationMs = clock.spent();
   // Last, because scrolling may change the page.
-  const taken = await takeWanted(deps.pictures, place, findings, clock);
+  const taken = await takeWanted(deps.pictures, world, findings, clock);
   return {
     loaded: true,
     finalUrl: new URL(finalUrl),
@@ -263,11 +264,11 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
 }
 
 /** How the frames of a page are waited for. @param caveats gets the one of a frame that is still at work, unless the page has it */
-function frameWaits({ plan }: VisitRequest, lesson: Lesson, caveats: PageCaveat[]): FrameWaits {
+function frameWaits({ plan }: VisitRequest, outcomes: WaitOutcomes, caveats: PageCaveat[]): FrameWaits {
   return {
     work: !plan.skips.has('work'),
     settled(settled) {
-      learnWork(lesson, settled);
+      recordWork(outcomes, settled);
       if (settled.busy && !caveats.includes(STILL_BUSY)) caveats.push(STILL_BUSY);
     },
   };

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
 import type { Cdp } from './cdp.ts';
-import { PATIENT } from '../crawl/lessons.ts';
+import { EVERY_WAIT } from '../crawl/wait-history.ts';
 import { watchTraffic } from './traffic.ts';
 
 const PAGE = new URL('https://a.test/');
@@ -58,7 +58,7 @@ describe('traffic of a tab', () => {
 
   it('does not wait for data that an earlier page waited for in vain, and names it', async () => {
     const { traffic, sent } = await watchedSession();
-    await traffic.begin(PAGE, () => null, { ...PATIENT, leftOpen: new Set(['https://a.test/poll']) });
+    await traffic.begin(PAGE, () => null, { ...EVERY_WAIT, leftOpen: new Set(['https://a.test/poll']) });
     sent('poll', { request: { url: 'https://a.test/poll?since=1' } });
     sent('data', { request: { url: 'https://a.test/data' } });
     expect(traffic.requests.pending(1500)).to.equal(1);

@@ -5,7 +5,7 @@ import type { ConditionVariable } from './condition-variable.ts';
 import type { OriginValue } from '../sign-in.ts';
 import { continueRequest, createNavigation, type AddHeaders, type BasicSignIn, type Navigation, type PausedRequest } from './navigation.ts';
 import { NO_BUFFERS, watchRequests, type Requests } from './requests.ts';
-import { blockedPatterns, isBlocked, PATIENT, type WaitPlan } from '../crawl/lessons.ts';
+import { blockedPatterns, isBlocked, EVERY_WAIT, type WaitPlan } from '../crawl/wait-history.ts';
 
 export interface Traffic extends Omit<Navigation, 'begin'> {
   requests: Requests;
@@ -31,7 +31,7 @@ export async function watchTraffic(cdp: Cdp, mainFrame: string, deps: TrafficDep
   const navigation = createNavigation({ cdp, egressFailureOf, addHeaders, now, changed: () => changes.notify() });
   const credentials = answerChallenges(cdp, signIn);
   const requests = watchRequests({ cdp, mainFrame, changes, now });
-  let plan = PATIENT;
+  let plan = EVERY_WAIT;
   let blocked = '';
 
   cdp.on('Fetch.requestPaused', (event: PausedRequest) => {
@@ -65,7 +65,7 @@ export async function watchTraffic(cdp: Cdp, mainFrame: string, deps: TrafficDep
 
   return {
     ...navigation,
-    async begin(page, mayGoTo, visitPlan = PATIENT) {
+    async begin(page, mayGoTo, visitPlan = EVERY_WAIT) {
       plan = visitPlan;
       navigation.begin(mayGoTo);
       requests.begin(plan);

@@ -6,7 +6,7 @@ import type { TakenPicture } from '../pictures/take.ts';
 import type { Marker } from '../../core/scan/sign-in.ts';
 import type { WrongPage } from '../crawl/page-checks.ts';
 import type { SignInForm } from '../crawl/sign-in-pages.ts';
-import type { Lesson, WaitPlan } from '../crawl/lessons.ts';
+import type { WaitOutcomes, WaitPlan } from '../crawl/wait-history.ts';
 import type { SessionCookie, SessionState } from './session-state.ts';
 
 /** What a visitor sees of a page. */
@@ -90,13 +90,13 @@ export type Visit = (
       retryAfterMs: number | null;
       durationMs: number;
       /** The page did not load because of files that do not arrive. A second visit is worth it, which blocks them. */
-      waitedInVain?: boolean;
+      lacksFiles?: boolean;
       /** The tab must not be used again. */
       broken: boolean;
     }
 ) & {
-  /** What the visit teaches about waiting for other pages; absent if the page was not visited. */
-  lesson?: Lesson;
+  /** The outcomes of the waits; absent if the page was not visited. */
+  outcomes?: WaitOutcomes;
   /** The cookies after the visit, if it started with the state of a session. */
   cookies?: SessionCookie[];
 };

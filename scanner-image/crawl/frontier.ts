@@ -10,7 +10,7 @@ export interface Candidate {
   turn: number;
   /** Its place among all addresses that were chosen. It does not depend on the number of workers, as `turn` may. */
   position: number;
-  /** The position up to which it may use what other pages taught. */
+  /** The position up to which it uses the outcomes of other pages. */
   knows: number;
 }
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { botProtection, isHtml, judgeError, judgeHead, retryAfterMs } from './page-checks.ts';
+import { botProtection, isHtml, failureOfStatus, checkHeaders, retryAfterMs } from './page-checks.ts';
 
 const head = (status: number, headers: Record<string, string> = {}) => ({ url: 'https://example.org/', status, headers });
 
@@ -15,23 +15,23 @@ describe('page checks', () => {
   for (const [type, html] of types) it(`treat ${type} as ${html ? 'a' : 'no'} web page`, () => expect(isHtml(type)).to.equal(html));
 
   it('judge a response by its headers', () => {
-    expect(judgeHead(head(200, { 'content-type': 'text/html' }))).to.equal(null);
-    expect(judgeHead(head(200))).to.equal(null);
-    expect(judgeHead(head(204))?.reason).to.equal('not_html');
-    expect(judgeHead(head(200, { 'content-type': 'application/pdf' }))).to.deep.equal({
+    expect(checkHeaders(head(200, { 'content-type': 'text/html' }))).to.equal(null);
+    expect(checkHeaders(head(200))).to.equal(null);
+    expect(checkHeaders(head(204))?.reason).to.equal('not_html');
+    expect(checkHeaders(head(200, { 'content-type': 'application/pdf' }))).to.deep.equal({
       reason: 'not_html',
       message: 'The URL returns application/pdf, not a web page.',
     });
-    expect(judgeHead(head(200, { 'content-type': 'text/html', 'content-disposition': 'Attachment; filename=a' }))?.reason).to.equal(
+    expect(checkHeaders(head(200, { 'content-type': 'text/html', 'content-disposition': 'Attachment; filename=a' }))?.reason).to.equal(
       'download',
     );
-    expect(judgeHead(head(200, { 'content-type': 'text/html', 'content-disposition': 'inline' }))).to.equal(null);
+    expect(checkHeaders(head(200, { 'content-type': 'text/html', 'content-disposition': 'inline' }))).to.equal(null);
   });
 
   it('explain an error status', () => {
-    expect(judgeError(head(404), '').message).to.equal('The server responded with status 404: the page does not exist.');
-    expect(judgeError(head(418), '').message).to.include('418');
-    expect(judgeError(head(502), '').message).to.include('the server failed');
+    expect(failureOfStatus(head(404), '').message).to.equal('The server responded with status 404: the page does not exist.');
+    expect(failureOfStatus(head(418), '').message).to.include('418');
+    expect(failureOfStatus(head(502), '').message).to.include('the server failed');
   });
 
   const challenges: [string, Record<string, string>, string][] = [
@@ -66,11 +66,11 @@ describe('page checks', () => {
 
   it('recognise a captcha in a refusal, but not in a missing page or on a page with a form', () => {
     const captcha = '<script src="https://js.hcaptcha.com/1/api.js"></script>';
-    for (const status of [403, 429, 503]) expect(judgeError(head(status), captcha).reason).to.equal('bot_wall');
-    expect(judgeError(head(403), captcha).message)
+    for (const status of [403, 429, 503]) expect(failureOfStatus(head(status), captcha).reason).to.equal('bot_wall');
+    expect(failureOfStatus(head(403), captcha).message)
       .to.include('a captcha, status 403')
       .and.to.include('Curbcut');
-    expect(judgeError(head(404), captcha).reason).to.equal('http_error');
+    expect(failureOfStatus(head(404), captcha).reason).to.equal('http_error');
     expect(botProtection({}, captcha)).to.equal(null);
   });
 

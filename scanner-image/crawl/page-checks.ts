@@ -78,8 +78,8 @@ export const notWellFormed = (error: string): string =>
 /** What a browser makes of a response without content. */
 export const EMPTY_DOCUMENT = /^<html><head><\/head><body><\/body><\/html>$/;
 
-/** Judges a response by its headers. Returns null if the page may be displayed. For error statuses, use `judgeError`, which needs the body. */
-export function judgeHead({ status, headers }: Answer): WrongPage | null {
+/** Checks a response by its headers. Returns null if the page may be displayed. For error statuses, use `failureOfStatus`, which needs the body. */
+export function checkHeaders({ status, headers }: Answer): WrongPage | null {
   if (status === 204 || status === 205)
     return { reason: 'not_html', message: `The server responded with status ${status}, which has no content.` };
   const disposition = headers['content-disposition'];
@@ -107,8 +107,8 @@ const MEANING: Readonly<Record<number, string>> = {
 const REFUSED = new Set([403, 429, 503]);
 const CAPTCHA = /js\.hcaptcha\.com|(?:google\.com|recaptcha\.net)\/recaptcha\/|challenges\.cloudflare\.com\/turnstile/;
 
-/** Judges a response with an error status. `body` may be truncated. */
-export function judgeError({ status, headers }: Answer, body: string): WrongPage {
+/** The failure of a response with an error status. `body` may be truncated. */
+export function failureOfStatus({ status, headers }: Answer, body: string): WrongPage {
   const product = botProtection(headers, body) ?? (REFUSED.has(status) && CAPTCHA.test(body) ? 'a captcha' : null);
   if (product !== null) return { reason: 'bot_wall', message: botProtectionMessage(product, status) };
   const meaning = MEANING[status] ?? (status >= 500 ? 'the server failed' : 'the response is not a page');

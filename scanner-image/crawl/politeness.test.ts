@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Visit, VisitRequest } from '../browser/visit.ts';
-import { PATIENT } from './lessons.ts';
+import { EVERY_WAIT } from './wait-history.ts';
 import { RATE_LIMITS } from './pacing.ts';
 import { createPoliteVisits } from './politeness.ts';
 
@@ -8,7 +8,7 @@ const request = (path: string): VisitRequest => ({
   url: new URL(path, 'https://a.test'),
   test: true,
   mayGoTo: () => null,
-  plan: PATIENT,
+  plan: EVERY_WAIT,
   budgetMs: 15_000,
 });
 const failed = (status: number | null, more: Partial<Extract<Visit, { loaded: false }>> = {}): Visit => ({

@@ -50,7 +50,7 @@ export interface SitemapPages {
 const NOT_INCLUDED: WrongPage = { reason: 'excluded', message: 'The include and exclude rules of the scan leave out this address.' };
 
 /** The time limit for all sitemaps of a scan, in milliseconds. */
-const SITEMAPS_MS = 20_000;
+export const SITEMAPS_MS = 20_000;
 /** The number of addresses in sitemaps that are kept although they are not part of the scan. More would not be listed. */
 const LEFT_MAX = 1000;
 

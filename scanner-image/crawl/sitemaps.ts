@@ -6,10 +6,10 @@ import { FetchRefused, type GuardedFetch } from '../egress/fetch.ts';
 import type { PageAddress } from './address.ts';
 import { createSitemapReader } from './sitemap-reader.ts';
 
-const MAX_FILES = 30;
+export const SITEMAPS_MAX = 30;
 const MAX_DEPTH = 3;
 /** The size of a file that the protocol allows, in bytes, packed and unpacked. */
-const MAX_BYTES = 50 * 1024 * 1024;
+export const SITEMAP_MAX_BYTES = 50 * 1024 * 1024;
 /** The bytes of a file that are parsed at once, so that the proxy and the timers of the process do not wait. */
 const SLICE = 64 * 1024;
 /** The number of collected pages, as a multiple of those of one file: the templates of a site often have files of their own. */
@@ -73,7 +73,7 @@ export async function collectSitemaps(starts: URL[], files: GuardedFetch, option
 /** Returns why no further sitemap is read, or null. */
 function limitOf(state: { depth: number; files: number; timeoutMs: number }): string | null {
   if (state.depth > MAX_DEPTH) return `It was not read, because it is listed within ${MAX_DEPTH + 1} indexes.`;
-  if (state.files >= MAX_FILES) return `It was not read, because a scan reads at most ${MAX_FILES} sitemaps.`;
+  if (state.files >= SITEMAPS_MAX) return `It was not read, because a scan reads at most ${SITEMAPS_MAX} sitemaps.`;
   return state.timeoutMs <= 0 ? 'It was not read, because the time for sitemaps was up.' : null;
 }
 
@@ -96,7 +96,7 @@ async function readFile(location: URL, files: GuardedFetch, options: SitemapOpti
     sitemap(text) {
       if (!URL.canParse(text, location.href)) return;
       listed += 1;
-      if (sitemaps.length < MAX_FILES) sitemaps.push(new URL(text, location));
+      if (sitemaps.length < SITEMAPS_MAX) sitemaps.push(new URL(text, location));
     },
   });
   const size = { cut: false };
@@ -104,7 +104,7 @@ async function readFile(location: URL, files: GuardedFetch, options: SitemapOpti
     const decoder = new TextDecoder();
     for await (const slice of slices(unpacked(packed, size))) {
       reader.write(decoder.decode(slice, { stream: true }));
-      if (pages.length >= options.enough || listed > MAX_FILES) return;
+      if (pages.length >= options.enough || listed > SITEMAPS_MAX) return;
       await nextTurn();
     }
     reader.end();
@@ -112,13 +112,13 @@ async function readFile(location: URL, files: GuardedFetch, options: SitemapOpti
   let problem: string | null = null;
   const { timeoutMs, headersFor, isDefault = false } = options;
   try {
-    const answer = await files.get(location, { maxBytes: MAX_BYTES, larger: 'cut', timeoutMs, headersFor, consume });
+    const answer = await files.get(location, { maxBytes: SITEMAP_MAX_BYTES, larger: 'cut', timeoutMs, headersFor, consume });
     problem = problemOf({ status: answer.status, cut: answer.cut || size.cut, isSitemap: reader.isSitemap(), isDefault });
   } catch (error) {
     if (!(error instanceof FetchRefused) && !isDamaged(error)) throw error;
     problem = error instanceof FetchRefused ? error.message : 'It is damaged, so it was not unpacked to its end.';
   }
-  if (listed > MAX_FILES) problem ??= `It lists more than ${MAX_FILES} sitemaps, of which the first were read.`;
+  if (listed > SITEMAPS_MAX) problem ??= `It lists more than ${SITEMAPS_MAX} sitemaps, of which the first were read.`;
   return { pages, sitemaps, problem: pages.length >= options.enough ? null : problem };
 }
 
@@ -128,7 +128,7 @@ function problemOf(file: { status: number; cut: boolean; isSitemap: boolean; isD
   if (file.isDefault && (status === 200 ? !file.isSitemap : status < 500 && status !== 429)) return null;
   if (status !== 200) return `The server responded with status ${status}.`;
   if (!file.isSitemap) return 'It is neither a sitemap in XML without a document type nor a list of addresses.';
-  return file.cut ? `It is larger than ${MAX_BYTES / 1024 / 1024} MiB, so its end was not read.` : null;
+  return file.cut ? `It is larger than ${SITEMAP_MAX_BYTES / 1024 / 1024} MiB, so its end was not read.` : null;
 }
 
 /** Whether a packed file is damaged, by the codes of zlib. */
@@ -147,7 +147,7 @@ async function* unpacked(chunks: AsyncIterable<Uint8Array>, size: { cut: boolean
   pipeline(Readable.from(all), gunzip, () => undefined);
   for await (const chunk of gunzip as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
-    if (bytes > MAX_BYTES) {
+    if (bytes > SITEMAP_MAX_BYTES) {
       size.cut = true;
       return;
     }

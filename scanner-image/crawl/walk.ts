@@ -8,7 +8,7 @@ import { addressOf } from './address.ts';
 import { crawl, type CrawlDeps } from './crawl.ts';
 import { createExclusions } from './exclusions.ts';
 import { createFrontier, type Frontier } from './frontier.ts';
-import { createLessons } from './lessons.ts';
+import { createWaitHistory } from './wait-history.ts';
 import { listGates, type ListedGates } from './gates.ts';
 import { createPoliteVisits } from './politeness.ts';
 import { createReferrers } from './referrers.ts';
@@ -53,7 +53,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
   const exclusions = createExclusions();
   const referrers = createReferrers();
   referrers.follow(addressOf(start).key);
-  const lessons = createLessons();
+  const history = createWaitHistory();
   const timeIsUp = (): boolean => Date.now() >= softDeadline;
   const visitPolitely = createPoliteVisits({
     pool,
@@ -81,7 +81,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
     budget: deps.budget,
     onOutcome(candidate, visit, outcome) {
       // A single worker would not have visited a page that is skipped.
-      if (outcome !== 'skipped' && visit.lesson !== undefined) lessons.record(candidate, visit.lesson);
+      if (outcome !== 'skipped' && visit.outcomes !== undefined) history.record(candidate, visit.outcomes);
       deps.onOutcome(candidate, visit, outcome);
     },
     visit(worker, candidate, onWaiting) {
@@ -92,7 +92,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
         url: candidate.url,
         test: candidate.depth > 0 || site.startInScope,
         mayGoTo: (url: URL) => site.refusal(url, isFirst),
-        plan: lessons.planFor(candidate),
+        plan: history.planFor(candidate),
         budgetMs: deps.pageBudgetMs,
         onWaiting,
       };

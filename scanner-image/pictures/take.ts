@@ -3,7 +3,7 @@ import { errorMessage } from '../../platform/errors.ts';
 import { withTimeLimit } from '../../platform/time-limits.ts';
 import { jpegSize } from '../../core/report/pictures.ts';
 import { PICTURE_MAX_BYTES, PICTURE_MAX_PIXELS, type ReportNode } from '../../core/report/schema.ts';
-import { evaluate, type Place } from '../axe/world.ts';
+import { evaluate, type IsolatedWorld } from '../axe/world.ts';
 import { PIERCE } from '../axe/results.ts';
 
 /** A root cause that has no picture yet. */
@@ -58,7 +58,7 @@ interface Clip {
 
 /** @param words texts that no picture may show */
 export async function takePictures(
-  place: Place,
+  world: IsolatedWorld,
   wanted: readonly WantedPicture[],
   words: readonly string[],
   time: PictureTime,
@@ -70,7 +70,7 @@ export async function takePictures(
       // Half of the budget, so that a page that hangs now still ends in time.
       const limitMs = Math.min(PICTURE_MS, time.left() / 2);
       if (performance.now() >= end || limitMs < PICTURE_MIN_MS) break;
-      const taken = await withTimeLimit(takeOne(place, nodes, words), limitMs, 'taking a picture');
+      const taken = await withTimeLimit(takeOne(world, nodes, words), limitMs, 'taking a picture');
       if (taken === null) found.unseen.push(fingerprint);
       else found.pictures.push({ fingerprint, ...taken });
     }
@@ -81,17 +81,17 @@ export async function takePictures(
 }
 
 async function takeOne(
-  place: Place,
+  world: IsolatedWorld,
   nodes: readonly ReportNode[],
   words: readonly string[],
 ): Promise<Omit<TakenPicture, 'fingerprint'> | null> {
   const candidates = nodes.map((node) => ({ path: pathOf(node), html: node.html }));
   const clip = JSON.parse(
-    await evaluate<string>(place, `curbcut.picture(${JSON.stringify(candidates)}, ${JSON.stringify(words)})`),
+    await evaluate<string>(world, `curbcut.picture(${JSON.stringify(candidates)}, ${JSON.stringify(words)})`),
   ) as Clip | null;
   if (clip === null) return null;
   for (const { quality, scale } of TRIES) {
-    const { data } = await place.cdp.send('Page.captureScreenshot', {
+    const { data } = await world.cdp.send('Page.captureScreenshot', {
       format: 'jpeg',
       quality,
       clip: { ...clip, scale },

@@ -1,7 +1,7 @@
 /** Takes the pictures that a scan still wants of a tested page. */
 import type { PageFindings } from '../axe/results.ts';
-import type { Place } from '../axe/world.ts';
-import type { PictureBudget } from './book.ts';
+import type { IsolatedWorld } from '../axe/world.ts';
+import type { PictureBudget } from './budget.ts';
 import { takePictures, type PicturesOfPage } from './take.ts';
 
 /**
@@ -12,14 +12,14 @@ import { takePictures, type PicturesOfPage } from './take.ts';
  */
 export async function takeWanted(
   budget: PictureBudget | null,
-  place: Place,
+  world: IsolatedWorld,
   findings: PageFindings | null,
   clock: { spent(): number; left(): number },
 ): Promise<PicturesOfPage> {
-  const { wanted, ms } = budget === null || findings === null ? { wanted: [], ms: 0 } : budget.want(findings, clock.spent());
+  const { wanted, ms } = budget === null || findings === null ? { wanted: [], ms: 0 } : budget.reserve(findings, clock.spent());
   if (budget === null || wanted.length === 0) return { pictures: [], unseen: [], stopped: null };
   const started = clock.spent();
-  const found = await takePictures(place, wanted, budget.words, { allowedMs: ms, left: clock.left });
-  budget.took(wanted, found, clock.spent() - started);
+  const found = await takePictures(world, wanted, budget.words, { allowedMs: ms, left: clock.left });
+  budget.settle(wanted, found, clock.spent() - started);
   return found;
 }

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { FRAME_FAILURES, PAGE_CAVEATS, PAGE_FAILURES, Report } from '../../core/report/schema.ts';
 import { ReportOptions, ReportThresholds } from '../../core/report/options.ts';
 
-const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'reports.md'), 'utf8');
+const read = (name: string): string => readFileSync(join(import.meta.dirname, '..', '..', 'docs', name), 'utf8');
 
 /** The names of all fields of a JSON Schema. */
 function fieldsOf(schema: unknown): string[] {
@@ -13,20 +13,30 @@ function fieldsOf(schema: unknown): string[] {
   return [...Object.keys(properties), ...Object.values(properties).flatMap(fieldsOf), ...Object.values(schema).flatMap(fieldsOf)];
 }
 
-describe('the page about the JSON export', () => {
+describe('docs/reports.md', () => {
+  const page = read('reports.md');
   // reference.md has the options and thresholds.
   const elsewhere = new Set([...Object.keys(ReportOptions.properties), ...Object.keys(ReportThresholds.properties)]);
 
-  for (const [what, names] of Object.entries({
-    fields: [...new Set(fieldsOf(JSON.parse(JSON.stringify(Report))))].filter(
+  it('names all fields of the JSON export', () => {
+    const names = [...new Set(fieldsOf(JSON.parse(JSON.stringify(Report))))].filter(
       (name) => !elsewhere.has(name) && name !== 'properties' && name !== 'items',
-    ),
+    );
+    expect(names.length).to.be.greaterThan(5);
+    expect(names.filter((name) => !page.includes(`\`${name}\``) && !page.includes(`.${name}\``))).to.deep.equal([]);
+  });
+});
+
+describe('docs/scanning.md', () => {
+  const rows = new Set(
+    read('scanning.md')
+      .split('\n')
+      .flatMap((line) => [...(/^\| (`.*?) \|/.exec(line)?.[1]!.matchAll(/`(\w+)`/g) ?? [])].map(([, name]) => name)),
+  );
+  for (const [what, names] of Object.entries({
     'reasons of pages': PAGE_FAILURES,
     'reasons of frames': FRAME_FAILURES,
     caveats: PAGE_CAVEATS,
   }))
-    it(`names all ${what}`, () => {
-      expect(names.length).to.be.greaterThan(5);
-      expect(names.filter((name) => !page.includes(`\`${name}\``) && !page.includes(`.${name}\``))).to.deep.equal([]);
-    });
+    it(`explains all ${what}`, () => expect(names.filter((name) => !rows.has(name))).to.deep.equal([]));
 });

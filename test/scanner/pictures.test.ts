@@ -5,7 +5,7 @@ import { jpegSize, picturesMismatch, placePictures } from '../../core/report/pic
 import { groupViolations } from '../../core/report/root-causes.ts';
 import { PICTURE_MAX_BYTES, type ReportGroup } from '../../core/report/schema.ts';
 import { findChromium } from '../../scanner-image/browser/chromium.ts';
-import type { KeptPicture, PictureLimits } from '../../scanner-image/pictures/book.ts';
+import type { KeptPicture, PictureLimits } from '../../scanner-image/pictures/budget.ts';
 import type { ScanOutput } from '../../scanner-image/scan.ts';
 import { html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 

@@ -26,7 +26,7 @@ export interface FactorDeps {
 }
 
 /** Limits of attempts. A stranger gets this far only with the password, so the account's own networks count too. */
-const SECOND_FACTOR_LIMITS = {
+export const SECOND_FACTOR_LIMITS = {
   /** Attempts of one client address on one account. */
   'second-factor': { limit: 10, windowSeconds: 900 },
   /** Codes tried on one account: 20 an hour find one of 1,000,000 codes, three of which are valid, in two years. */

@@ -26,10 +26,10 @@ export interface MembersDeps {
 }
 
 /** Invitations of one organisation: each may send a mail to a stranger. */
-const INVITATIONS: LimitSize = { limit: 30, windowSeconds: 3600 };
+export const INVITATION_LIMIT: LimitSize = { limit: 30, windowSeconds: 3600 };
 const NOT_MAILED = 'The mail could not be queued, so the invitation was withdrawn. Try again in a minute.';
 /** Invitations to one mailbox, of all organisations. */
-const PER_MAILBOX: LimitSize = { limit: 10, windowSeconds: 3600 };
+export const MAILBOX_INVITATION_LIMIT: LimitSize = { limit: 10, windowSeconds: 3600 };
 const LAST_OWNER = 'An organisation needs an owner: make another member an owner first.';
 const CONFIG = { permission: 'members:write' } as const;
 
@@ -80,8 +80,8 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
     if (errors.length > 0 || role === null) return refuse(errors);
     const { organisation, actor } = callerOf(request);
     const decision = await rateLimits.admit([
-      { policy: 'invitations', subject: organisation.id, ...INVITATIONS },
-      { policy: 'invitation-mailbox', subject: mailboxOf(email), ...PER_MAILBOX },
+      { policy: 'invitations', subject: organisation.id, ...INVITATION_LIMIT },
+      { policy: 'invitation-mailbox', subject: mailboxOf(email), ...MAILBOX_INVITATION_LIMIT },
     ]);
     if (!decision.ok) {
       reply.header('Retry-After', decision.retryAfterSeconds);

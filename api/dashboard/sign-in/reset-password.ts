@@ -27,14 +27,14 @@ export interface ResetDeps {
 export const RESET_PATH = '/dashboard/reset-password';
 const LIMITED = { config: { network: 'links' } } as const;
 /** Mails to one mailbox. */
-const PER_ACCOUNT: LimitSize = { limit: 3, windowSeconds: 3600 };
+export const RESET_LIMIT: LimitSize = { limit: 3, windowSeconds: 3600 };
 /** Longer than the work for an account usually takes, so that the time of the answer does not reveal one. */
 const ANSWER_AFTER_MS = 300;
 
 export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores, mail, logger }) => {
   /** Sends the link, if the address has an account and did not get too many. */
   async function sendLink(email: string): Promise<void> {
-    const allowed = await stores.rateLimits.admit([{ policy: 'reset-account', subject: mailboxOf(email), ...PER_ACCOUNT }]);
+    const allowed = await stores.rateLimits.admit([{ policy: 'reset-account', subject: mailboxOf(email), ...RESET_LIMIT }]);
     const reset = allowed.ok ? await stores.passwordResets.create(email) : null;
     if (reset === null) return;
     const { id, token, expiresAt } = reset;

@@ -5,7 +5,7 @@
 import type { PageCaveat } from '../../../core/report/schema.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
 import type { AxeOptions } from '../source.ts';
-import { evaluate, type Place } from '../world.ts';
+import { evaluate, type IsolatedWorld } from '../world.ts';
 
 /** More style sheets of other origins are not read, with those that they import. */
 const SHEETS_MAX = 20;
@@ -28,13 +28,13 @@ export interface ForeignSheet {
 export const readsSheets = ({ runOnly }: AxeOptions): boolean => runOnly.values.includes('wcag21aa');
 
 /** @returns the number of style sheets that were not read completely, within the limits and the time */
-export async function readForeignSheets(place: Place, frameId: string, sheets: readonly ForeignSheet[]): Promise<number> {
+export async function readForeignSheets(world: IsolatedWorld, frameId: string, sheets: readonly ForeignSheet[]): Promise<number> {
   if (sheets.length === 0) return 0;
   const unread = new Set(sheets);
   const reading = Promise.all(
     sheets.slice(0, SHEETS_MAX).map(async (sheet) => {
-      const { texts, complete } = await textsOf(place, frameId, sheet);
-      if (texts.length > 0) await evaluate(place, `curbcutSheets.add(${JSON.stringify(sheet.href)}, ${JSON.stringify(texts)})`);
+      const { texts, complete } = await textsOf(world, frameId, sheet);
+      if (texts.length > 0) await evaluate(world, `curbcutSheets.add(${JSON.stringify(sheet.href)}, ${JSON.stringify(texts)})`);
       if (complete) unread.delete(sheet);
     }),
   );
@@ -56,13 +56,17 @@ export const unreadSheets = (count: number): PageCaveat[] =>
       ];
 
 /** The texts of a style sheet and of those that it imports, if they mention the orientation, and whether all of them were read. */
-async function textsOf(place: Place, frameId: string, { href, isOriented }: ForeignSheet): Promise<{ texts: string[]; complete: boolean }> {
+async function textsOf(
+  world: IsolatedWorld,
+  frameId: string,
+  { href, isOriented }: ForeignSheet,
+): Promise<{ texts: string[]; complete: boolean }> {
   const urls = new Set([href]);
   const texts: string[] = [];
   let complete = true;
   for (const url of urls) {
     if (urls.size > SHEETS_MAX) return { texts, complete: false };
-    const text = await textOf(place, { frameId, url }, isOriented);
+    const text = await textOf(world, { frameId, url }, isOriented);
     if (text === null) complete = false;
     else if (text !== '') texts.push(text);
     for (const [, target] of (text ?? '').matchAll(IMPORTS)) if (URL.canParse(target!, url)) urls.add(new URL(target!, url).href);
@@ -71,7 +75,7 @@ async function textsOf(place: Place, frameId: string, { href, isOriented }: Fore
 }
 
 /** The text of a style sheet; empty if it does not mention the orientation, null if it cannot be read. */
-async function textOf({ cdp }: Place, resource: { frameId: string; url: string }, isOriented: boolean): Promise<string | null> {
+async function textOf({ cdp }: IsolatedWorld, resource: { frameId: string; url: string }, isOriented: boolean): Promise<string | null> {
   try {
     if (!isOriented) {
       const { result } = await cdp.send('Page.searchInResource', { ...resource, query: MENTIONS, isRegex: true });

@@ -1,24 +1,24 @@
 /**
- * What the pages of a scan teach about waiting. Every page gets every wait, except those that ended in nothing on the first
- * pages of its template. A page uses the lessons of the pages up to a fixed place in the frontier's order (`Candidate.knows`), never
+ * Which waits had a result on the pages of a scan. Every page gets every wait, except those that had no result on the first pages
+ * of its template. A page uses the outcomes of the pages up to a fixed position in the frontier's order (`Candidate.knows`), never
  * of those that happen to have ended, so that results do not depend on the order or delay of answers. Pure.
  */
 import type { Candidate } from './frontier.ts';
 import { templateOf } from './template.ts';
 
-/** A wait that may end in nothing: for work in the background, a message, content on scrolling, the element of `waitFor`. */
+/** A wait that may have no result: for work in the background, a message, content on scrolling, the element of `waitFor`. */
 export type Wait = 'work' | 'messages' | 'scroll' | 'element';
 
-/** What one page taught. */
-export interface Lesson {
-  /** The waits that led to something. */
-  found: Wait[];
-  /** The waits that ended in nothing. */
-  inVain: Wait[];
+/** What waiting for one page has led to. */
+export interface WaitOutcomes {
+  /** The waits that had a result. */
+  useful: Wait[];
+  /** The waits that had no result. */
+  useless: Wait[];
   /** The page stopped responding when it was scrolled. */
   hangsOnScroll: boolean;
   /** Addresses without query of files that did not arrive in time. */
-  silent: string[];
+  unanswered: string[];
   /** Addresses without query of data that scripts asked for and that did not arrive: long polls, streams. */
   leftOpen: string[];
   /** Origins that answered. */
@@ -27,32 +27,31 @@ export interface Lesson {
 
 /** How a page is waited for. */
 export interface WaitPlan {
-  /** The waits that have only ended in nothing on pages of the template. */
+  /** The waits that had no result on any page of the template. */
   skips: ReadonlySet<Wait>;
-  /** The waits that led to something on a page of the template. */
-  found: ReadonlySet<Wait>;
+  /** The waits that had a result on a page of the template. */
+  useful: ReadonlySet<Wait>;
   /** Addresses and origins that are not requested, because no page got an answer from them. */
   blocked: readonly string[];
   /** Addresses of data that are not waited for. */
   leftOpen: ReadonlySet<string>;
-  /** Pages like this one stop responding when they are scrolled. */
+  /** Pages of the template stop responding when they are scrolled. */
   hangsOnScroll: boolean;
 }
 
-export interface Lessons {
-  /** Records the lesson of a page. */
-  record(page: Pick<Candidate, 'position' | 'url'>, lesson: Lesson): void;
+export interface WaitHistory {
+  record(page: Pick<Candidate, 'position' | 'url'>, outcomes: WaitOutcomes): void;
   planFor(page: Pick<Candidate, 'knows' | 'url'>): WaitPlan;
 }
 
 /** The number of addresses that are remembered of each kind. */
-const MOST = 200;
+const ADDRESSES_MAX = 200;
 
-/** The plan of a page before which nothing was learned. */
-export const PATIENT: WaitPlan = { skips: new Set(), found: new Set(), blocked: [], leftOpen: new Set(), hangsOnScroll: false };
+/** The plan of a page before which no page was visited. */
+export const EVERY_WAIT: WaitPlan = { skips: new Set(), useful: new Set(), blocked: [], leftOpen: new Set(), hangsOnScroll: false };
 
-export function emptyLesson(): Lesson {
-  return { found: [], inVain: [], hangsOnScroll: false, silent: [], leftOpen: [], answered: [] };
+export function noOutcomes(): WaitOutcomes {
+  return { useful: [], useless: [], hangsOnScroll: false, unanswered: [], leftOpen: [], answered: [] };
 }
 
 /** The address of a URL without query and fragment; null for `data:` and other URLs without a host. */
@@ -62,26 +61,26 @@ export function withoutQuery(url: string): string | null {
 }
 
 /** Starts without any knowledge. */
-export function createLessons(): Lessons {
-  const recorded: { position: number; template: string; lesson: Lesson }[] = [];
+export function createWaitHistory(): WaitHistory {
+  const recorded: { position: number; template: string; outcomes: WaitOutcomes }[] = [];
 
   return {
-    record({ position, url }, lesson) {
-      recorded.push({ position, template: templateOf(url), lesson });
+    record({ position, url }, outcomes) {
+      recorded.push({ position, template: templateOf(url), outcomes });
     },
     planFor({ knows, url }) {
       const template = templateOf(url);
       const known = recorded.filter(({ position }) => position <= knows);
       const own = known.filter((page) => page.template === template);
-      const found = new Set(own.flatMap(({ lesson }) => lesson.found));
-      const answered = new Set(known.flatMap(({ lesson }) => lesson.answered));
-      const silent = known.flatMap(({ lesson }) => lesson.silent);
+      const useful = new Set(own.flatMap(({ outcomes }) => outcomes.useful));
+      const answered = new Set(known.flatMap(({ outcomes }) => outcomes.answered));
+      const unanswered = known.flatMap(({ outcomes }) => outcomes.unanswered);
       return {
-        skips: new Set(own.flatMap(({ lesson }) => lesson.inVain)).difference(found),
-        found,
-        blocked: [...new Set(silent.map((address) => blockedFor(address, answered)))].slice(0, MOST),
-        leftOpen: new Set(known.flatMap(({ lesson }) => lesson.leftOpen).slice(0, MOST)),
-        hangsOnScroll: own.some(({ lesson }) => lesson.hangsOnScroll),
+        skips: new Set(own.flatMap(({ outcomes }) => outcomes.useless)).difference(useful),
+        useful: useful,
+        blocked: [...new Set(unanswered.map((address) => blockedFor(address, answered)))].slice(0, ADDRESSES_MAX),
+        leftOpen: new Set(known.flatMap(({ outcomes }) => outcomes.leftOpen).slice(0, ADDRESSES_MAX)),
+        hangsOnScroll: own.some(({ outcomes }) => outcomes.hangsOnScroll),
       };
     },
   };
@@ -93,21 +92,21 @@ function blockedFor(address: string, answered: ReadonlySet<string>): string {
   return answered.has(origin) ? address : origin;
 }
 
-/** The lesson of two visits of a page. */
-export function bothLessons(first: Lesson, second: Lesson): Lesson {
+/** The outcomes of two visits of a page. */
+export function mergeOutcomes(first: WaitOutcomes, second: WaitOutcomes): WaitOutcomes {
   return {
-    found: [...first.found, ...second.found],
-    inVain: [...first.inVain, ...second.inVain],
+    useful: [...first.useful, ...second.useful],
+    useless: [...first.useless, ...second.useless],
     hangsOnScroll: first.hangsOnScroll || second.hangsOnScroll,
-    silent: [...first.silent, ...second.silent],
+    unanswered: [...first.unanswered, ...second.unanswered],
     leftOpen: [...first.leftOpen, ...second.leftOpen],
     answered: [...first.answered, ...second.answered],
   };
 }
 
-/** A plan for a second visit of the page that taught a lesson. */
-export function planAgain(plan: WaitPlan, { silent, answered, hangsOnScroll }: Lesson): WaitPlan {
-  const blocked = silent.map((address) => blockedFor(address, new Set(answered)));
+/** A plan for a second visit of the page that had these outcomes. */
+export function planAgain(plan: WaitPlan, { unanswered, answered, hangsOnScroll }: WaitOutcomes): WaitPlan {
+  const blocked = unanswered.map((address) => blockedFor(address, new Set(answered)));
   return { ...plan, blocked: [...new Set([...plan.blocked, ...blocked])], hangsOnScroll: plan.hangsOnScroll || hangsOnScroll };
 }
 

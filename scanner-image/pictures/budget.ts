@@ -32,9 +32,9 @@ export interface PictureBudget {
   /** Texts that no picture may show. */
   readonly words: readonly string[];
   /** Reserves the root causes of a page that have no picture yet, worst first. @param visitMs the time that the page took */
-  want(findings: PageFindings, visitMs: number): { wanted: WantedPicture[]; ms: number };
+  reserve(findings: PageFindings, visitMs: number): { wanted: WantedPicture[]; ms: number };
   /** Releases what was reserved and not taken. @param ms the time that the pictures took */
-  took(wanted: readonly WantedPicture[], found: PicturesOfPage, ms: number): void;
+  settle(wanted: readonly WantedPicture[], found: PicturesOfPage, ms: number): void;
   /** Keeps the pictures of a tested page. */
   keep(pageUrl: string, pictures: readonly TakenPicture[]): void;
   /** Releases the pictures of a page that does not count as tested, such as a duplicate. */
@@ -67,7 +67,7 @@ export function createPictureBudget(given: Partial<PictureLimits> = {}, words: (
     get words() {
       return words();
     },
-    want(findings, visitMs) {
+    reserve(findings, visitMs) {
       allowedMs += visitMs * limits.share;
       const free = Math.min(limits.perPage, limits.perScan - reserved.size);
       if (allowedMs <= 0 || free <= 0) return { wanted: [], ms: 0 };
@@ -75,7 +75,7 @@ export function createPictureBudget(given: Partial<PictureLimits> = {}, words: (
       for (const { fingerprint } of wanted) reserved.add(fingerprint);
       return { wanted, ms: allowedMs };
     },
-    took(wanted, { pictures, unseen: hidden }, ms) {
+    settle(wanted, { pictures, unseen: hidden }, ms) {
       allowedMs -= ms;
       const taken = new Set(pictures.map(({ fingerprint }) => fingerprint));
       for (const { fingerprint } of wanted) if (!taken.has(fingerprint)) reserved.delete(fingerprint);

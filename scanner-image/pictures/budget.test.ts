@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { ReportNode } from '../../core/report/schema.ts';
 import type { PageFindings } from '../axe/results.ts';
 import { emptyTally } from '../../core/report/score.ts';
-import { createPictureBudget } from './book.ts';
+import { createPictureBudget } from './budget.ts';
 import type { TakenPicture, WantedPicture } from './take.ts';
 
 const node = (letter: string): ReportNode => ({
@@ -41,45 +41,45 @@ const taken = (wanted: readonly WantedPicture[]): TakenPicture[] =>
 describe('picture budget', () => {
   it('wants each root cause once, with up to three of its elements', () => {
     const budget = createPictureBudget();
-    const { wanted } = budget.want(findings('aaaaab'), 0);
+    const { wanted } = budget.reserve(findings('aaaaab'), 0);
     expect(wanted.map(({ nodes }) => nodes.length)).to.deep.equal([3, 1]);
-    expect(lettersOf(budget.want(findings('abc'), 0).wanted), 'another worker').to.equal('c');
+    expect(lettersOf(budget.reserve(findings('abc'), 0).wanted), 'another worker').to.equal('c');
   });
 
   it('wants again what could not be taken, but no more than three times what nobody can see', () => {
     const budget = createPictureBudget();
     for (let page = 0; page < 3; page++) {
-      const { wanted } = budget.want(findings('ab'), 0);
+      const { wanted } = budget.reserve(findings('ab'), 0);
       expect(lettersOf(wanted)).to.equal('ab');
-      budget.took(wanted, { pictures: [], unseen: [wanted[0]!.fingerprint], stopped: null }, 1);
+      budget.settle(wanted, { pictures: [], unseen: [wanted[0]!.fingerprint], stopped: null }, 1);
     }
-    expect(lettersOf(budget.want(findings('ab'), 0).wanted)).to.equal('b');
+    expect(lettersOf(budget.reserve(findings('ab'), 0).wanted)).to.equal('b');
   });
 
   it('keeps the pictures of tested pages, and releases those of duplicates', () => {
     const budget = createPictureBudget();
-    const { wanted } = budget.want(findings('ab'), 0);
+    const { wanted } = budget.reserve(findings('ab'), 0);
     const [a, b] = taken(wanted);
-    budget.took(wanted, { pictures: [a!, b!], unseen: [], stopped: null }, 1);
+    budget.settle(wanted, { pictures: [a!, b!], unseen: [], stopped: null }, 1);
     budget.keep('https://x.example/', [a!]);
     budget.release([b!]);
     expect([...budget.all().values()].map(({ pageUrl }) => pageUrl)).to.deep.equal(['https://x.example/']);
-    expect(lettersOf(budget.want(findings('ab'), 0).wanted)).to.equal('b');
+    expect(lettersOf(budget.reserve(findings('ab'), 0).wanted)).to.equal('b');
   });
 
   it('is limited for a page and for the scan', () => {
     const budget = createPictureBudget({ perPage: 2, perScan: 3 });
-    expect(lettersOf(budget.want(findings('abcdef'), 0).wanted)).to.equal('ab');
-    expect(lettersOf(budget.want(findings('abcdef'), 0).wanted)).to.equal('c');
-    expect(budget.want(findings('abcdef'), 0).wanted).to.deep.equal([]);
+    expect(lettersOf(budget.reserve(findings('abcdef'), 0).wanted)).to.equal('ab');
+    expect(lettersOf(budget.reserve(findings('abcdef'), 0).wanted)).to.equal('c');
+    expect(budget.reserve(findings('abcdef'), 0).wanted).to.deep.equal([]);
   });
 
   it('takes a fixed time and a share of the time of pages', () => {
     const budget = createPictureBudget({ baseMs: 100, share: 0.1 });
-    const { wanted, ms } = budget.want(findings('a'), 200);
+    const { wanted, ms } = budget.reserve(findings('a'), 200);
     expect(ms).to.equal(120);
-    budget.took(wanted, { pictures: [], unseen: [], stopped: null }, 150);
-    expect(budget.want(findings('a'), 200).wanted).to.deep.equal([]);
-    expect(lettersOf(budget.want(findings('a'), 200).wanted)).to.equal('a');
+    budget.settle(wanted, { pictures: [], unseen: [], stopped: null }, 150);
+    expect(budget.reserve(findings('a'), 200).wanted).to.deep.equal([]);
+    expect(lettersOf(budget.reserve(findings('a'), 200).wanted)).to.equal('a');
   });
 });
