@@ -2,12 +2,14 @@
 const packages = {
   core: [],
   platform: ['core'],
-  stores: ['core', 'platform'],
-  api: ['core', 'platform', 'stores'],
-  operator: ['core', 'platform', 'stores'],
-  'scanner-image': ['core', 'platform'],
-  cli: ['core'],
-  local: ['core', 'platform'],
+  report: ['core'],
+  'demo-site': ['core'],
+  stores: ['core', 'platform', 'report'],
+  api: ['core', 'platform', 'stores', 'report'],
+  operator: ['core', 'platform', 'stores', 'report'],
+  'scanner-image': ['core', 'platform', 'report'],
+  cli: ['core', 'report'],
+  local: ['core', 'platform', 'demo-site'],
 };
 const tests = '[.]test[.]ts$|^local/tests/';
 

@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 with_node := . tools/node.sh &&
-packages := core platform stores api operator scanner-image cli local
+packages := core report platform stores api operator scanner-image cli local demo-site
 
 .PHONY: help run test test-cluster lint check format docs bench parity act images clean
 

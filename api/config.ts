@@ -16,7 +16,7 @@ import {
   TargetSettings,
   TracingSettings,
 } from '../platform/settings.ts';
-import { identityProblems, IdentitySettings } from './identity-settings.ts';
+import { identityProblems, IdentitySettings } from './accounts/identity-settings.ts';
 import { ScanLimitSettings } from '../platform/scan-limit-settings.ts';
 import { ProxySettings, publicScanOptionsOf, publicScanProblems, PublicScanSettings, type PublicScanOptions } from './public/settings.ts';
 import { readTargetRules } from '../platform/target-rules.ts';

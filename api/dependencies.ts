@@ -27,10 +27,10 @@ import type { Reports } from '../stores/reports.ts';
 import type { ScanResources } from '../stores/submissions/scan-resources.ts';
 import type { Schedules } from '../stores/schedules/schedules.ts';
 import type { Scans } from '../stores/scans/scans.ts';
-import type { IdentityProviderSettings } from './identity-settings.ts';
-import type { StreamTimings } from './scan-stream.ts';
-import type { NetworkPolicy } from './networks/network-limits.ts';
-import type { LimitName, LimitSize } from './rate-limits.ts';
+import type { IdentityProviderSettings } from './accounts/identity-settings.ts';
+import type { StreamTimings } from './streams/scan-stream.ts';
+import type { NetworkPolicy } from './http/networks/network-limits.ts';
+import type { LimitName, LimitSize } from './http/rate-limits.ts';
 import type { PublicScanOptions } from './public/settings.ts';
 import type { Metrics } from './metrics.ts';
 

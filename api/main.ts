@@ -9,7 +9,7 @@ import { createResolver } from '../platform/resolver.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import { openConnections } from '../stores/connections.ts';
 import { buildApp } from './app.ts';
-import { identityProviderOf } from './identity-settings.ts';
+import { identityProviderOf } from './accounts/identity-settings.ts';
 import { readApiConfiguration, type Configuration } from './config.ts';
 import { addProcessMetrics, createMetrics } from './metrics.ts';
 

@@ -2,9 +2,9 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { DependencyName } from '../stores/connections.ts';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
-import { NETWORK_LIMITS, type NetworkPolicy } from './networks/network-limits.ts';
+import { NETWORK_LIMITS, type NetworkPolicy } from './http/networks/network-limits.ts';
 import type { PublicScanRefusal } from './public/public-scan.ts';
-import type { SubmissionRefusal } from './submission/refusals.ts';
+import type { SubmissionRefusal } from './scans/submission/refusals.ts';
 
 const PREFIX = 'curbcut_';
 

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { buildApp } from '../api/app.ts';
 import { createMetrics } from '../api/metrics.ts';
 import { DEMO_EMAIL, ensureDemoOrganisation } from '../local/demo-organisation.ts';
-import { startDemoSite } from '../local/demo-site/server.ts';
+import { startDemoSite } from '../demo-site/server.ts';
 import { startProduct } from '../local/product.ts';
 import { startStack } from '../local/stack.ts';
 import { connectMongo } from '../stores/mongo.ts';

@@ -1,12 +1,12 @@
 /** Makes the report of a large scan as the scanner pod does, and prints what it took as JSON. Runs as a process of its own. */
 import { EXPORT_MAX_BYTES } from '../core/protocol/pod-messages.ts';
-import { createFindingsBudget } from '../core/report/cap-nodes.ts';
-import { picturesOf } from '../core/report/pictures.ts';
-import type { Report, ReportNode, TestedPage } from '../core/report/schema.ts';
+import { createFindingsBudget } from '../report/results/cap-nodes.ts';
+import { picturesOf } from '../report/results/pictures.ts';
+import type { Report, ReportNode, TestedPage } from '../report/schema/schema.ts';
 import { IMPACTS } from '../core/scan/impacts.ts';
-import { buildReport } from '../scanner-image/report/build.ts';
-import { fitReport } from '../scanner-image/report/fit.ts';
-import { renderPdf } from '../scanner-image/report/pdf/render.ts';
+import { buildReport } from '../report/results/build.ts';
+import { fitReport } from '../report/results/fit.ts';
+import { renderPdf } from '../report/pdf/render.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from '../test/report/samples.ts';
 
 const [pageCount = 500, perPage = 40] = process.argv.slice(2).map(Number);

@@ -1,5 +1,5 @@
 /** The difference of two scans as text. */
-import type { CauseChange, ChangedElement, NewCauseChange, ReportDiff } from '../core/report/diff.ts';
+import type { CauseChange, ChangedElement, NewCauseChange, ReportDiff } from '../report/diff/diff.ts';
 import { printable } from './errors.ts';
 import { paint, type Paint, type Terminal } from './terminal.ts';
 

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { errorMessage } from '../platform/errors.ts';
 import { DEMO_EMAIL, ensureDemoOrganisation, type DemoOrganisation } from './demo-organisation.ts';
-import { startDemoSite } from './demo-site/server.ts';
+import { startDemoSite } from '../demo-site/server.ts';
 import { lockStateFolder } from './lock.ts';
 import { freePort } from './port.ts';
 import { startProduct } from './product.ts';

@@ -21,7 +21,7 @@ import {
   text,
   TracingSettings,
 } from '../platform/settings.ts';
-import { exportMemoryMib } from '../core/report/large-exports.ts';
+import { exportMemoryMib } from '../report/schema/large-exports.ts';
 import { ScanLimitSettings } from '../platform/scan-limit-settings.ts';
 import { PublicQueueSettings } from '../platform/scan-limit-settings.ts';
 import { readTargetRules } from '../platform/target-rules.ts';

@@ -1,11 +1,11 @@
 /** The operator's Prometheus metrics. Labels are bounded: reasons and phases, never IDs; of queues only the first names. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
-import { PAGE_FAILURES } from '../core/report/schema.ts';
+import { PAGE_FAILURES } from '../report/schema/schema.ts';
 import { LIVE_PHASES, TERMINAL_PHASES } from '../core/scan/phases.ts';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
-import { createMailMetrics, type MailMetrics } from './notify/metrics.ts';
+import { createMailMetrics, type MailMetrics } from './mail/metrics.ts';
 import { createQueueGauges, type QueueGauges } from './queue/metrics.ts';
-import { DROP_REASONS } from './runtime/event-sender.ts';
+import { DROP_REASONS } from './runtime/events/event-sender.ts';
 import type { RuntimeMetrics, WatchRestart } from './runtime/metrics.ts';
 import type { PageVisit } from './scan/results/page-visits.ts';
 import type { PhaseChange, Stage } from './scan/phase-metrics.ts';

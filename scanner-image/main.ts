@@ -7,13 +7,13 @@ import { POD_MESSAGE_MAX_BYTES, podIdentity, type PodFailed, type PodStored } fr
 import { errorMessage } from '../platform/errors.ts';
 import { inSpan } from '../platform/tracing.ts';
 import { ScannerConfiguration, readPodInput } from './config.ts';
-import { openMessages } from './messages.ts';
-import { runPod, type PodDeps } from './pod.ts';
+import { openMessages } from './pod/messages.ts';
+import { runPod, type PodDeps } from './pod/pod.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
-import { readSignIn } from './sign-in.ts';
+import { readSignIn } from './sign-in/sign-in.ts';
 
 /** Loads the modules of the PDF. They would delay the start of the browser. */
-const loadPdf = async (): Promise<PodDeps['renderPdf']> => (await import('./report/pdf/render.ts')).renderPdf;
+const loadPdf = async (): Promise<PodDeps['renderPdf']> => (await import('../report/pdf/render.ts')).renderPdf;
 
 /** A failure that may be transient: the Job retries. */
 const EXIT_RETRY = 1;

@@ -1,6 +1,6 @@
 /** Reads stored views. Another version of the operator may have written them. */
 import { Compile } from 'typebox/compile';
-import { ReportView } from '../core/report/view.ts';
+import { ReportView } from '../report/view/view.ts';
 
 const schema = Compile(ReportView);
 

@@ -15,8 +15,8 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { create as contentDisposition } from 'content-disposition';
-import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../core/report/formats/names.ts';
-import { VIEW_MAX_BYTES, type ReportView } from '../core/report/view.ts';
+import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../report/formats/names.ts';
+import { VIEW_MAX_BYTES, type ReportView } from '../report/view/view.ts';
 import { parseView } from './report-view.ts';
 import { isMissing, readRange, statusOf, type ByteRange } from './s3-ranges.ts';
 

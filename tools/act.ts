@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { standardsOf } from '../core/report/rules.ts';
+import { standardsOf } from '../report/rules/rules.ts';
 import { withDefaults } from '../core/scan/options.ts';
 import { errorMessage } from '../platform/errors.ts';
-import { AXE_VERSION } from '../scanner-image/axe/source.ts';
+import { AXE_VERSION } from '../scanner-image/page/axe/source.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import { CaseFolderError, readCaseFolder, type CaseFolder, type TestCase } from './act/cases.ts';
 import { actPage, summary } from './act/page.ts';

@@ -5,7 +5,7 @@ import { argocdConfigMap } from './argocd.ts';
 import { limitsPage } from './limits.ts';
 import { referencePage, withOptionTables } from './reference.ts';
 import { withOptions, withScanTemplate } from './manifest-options.ts';
-import { ERRORS, QUEUE_LIMITS, STREAM_LIMITS, VALIDATION_TYPES } from '../api/errors.ts';
+import { ERRORS, QUEUE_LIMITS, STREAM_LIMITS, VALIDATION_TYPES } from '../api/http/errors.ts';
 import { Environment as ApiEnvironment } from '../api/config.ts';
 import { createMetrics } from '../api/metrics.ts';
 import { Environment as OperatorEnvironment } from '../operator/config.ts';

@@ -1,13 +1,13 @@
 /** Generates docs/limits.md: the limits that are constants of the code, not settings. */
-import { STREAMS_PER_KEY } from '../api/errors.ts';
+import { STREAMS_PER_KEY } from '../api/http/errors.ts';
 import { SECOND_FACTOR_LIMITS } from '../api/dashboard/second-factor/proof.ts';
 import { INVITATION_LIMIT, MAILBOX_INVITATION_LIMIT } from '../api/dashboard/settings/members.ts';
 import { RESET_LIMIT } from '../api/dashboard/sign-in/reset-password.ts';
-import { NETWORK_LIMITS, NETWORK_SHARES } from '../api/networks/network-limits.ts';
-import { LIMITS, type LimitSize } from '../api/rate-limits.ts';
-import { SIGN_IN_LIMITS } from '../api/sessions/sign-in-limits.ts';
-import { NODES_MAX } from '../core/report/cap-nodes.ts';
-import { LARGE_EXPORT_BYTES } from '../core/report/large-exports.ts';
+import { NETWORK_LIMITS, NETWORK_SHARES } from '../api/http/networks/network-limits.ts';
+import { LIMITS, type LimitSize } from '../api/http/rate-limits.ts';
+import { SIGN_IN_LIMITS } from '../api/accounts/sessions/sign-in-limits.ts';
+import { NODES_MAX } from '../report/results/cap-nodes.ts';
+import { LARGE_EXPORT_BYTES } from '../report/schema/large-exports.ts';
 import {
   FAILURE_SUMMARY_MAX,
   LINKED_FROM_MAX,
@@ -15,21 +15,21 @@ import {
   PICTURE_MAX_BYTES,
   RELATED_MAX,
   SELECTOR_MAX,
-} from '../core/report/schema.ts';
+} from '../report/schema/schema.ts';
 import { MAX_PAGES_CEILING } from '../core/scan/options.ts';
 import { PREPARE_MAX } from '../core/scan/steps.ts';
 import { URL_MAX_LENGTH } from '../core/scan/targets.ts';
-import { FRAMES_LISTED_MAX, FRAMES_MAX } from '../scanner-image/axe/frames.ts';
-import { STEPS_MS } from '../scanner-image/browser/preparation.ts';
-import { SIGN_INS_AGAIN_MAX } from '../scanner-image/browser/session.ts';
-import { STEP_MS } from '../scanner-image/browser/steps.ts';
+import { FRAMES_LISTED_MAX, FRAMES_MAX } from '../scanner-image/page/axe/frames.ts';
+import { STEPS_MS } from '../scanner-image/page/session/preparation.ts';
+import { SIGN_INS_AGAIN_MAX } from '../scanner-image/page/session/session.ts';
+import { STEP_MS } from '../scanner-image/page/session/steps.ts';
 import { EXCLUSIONS_MAX } from '../scanner-image/crawl/exclusions.ts';
 import { ROBOTS_MAX_BYTES } from '../scanner-image/crawl/robots.ts';
 import { SITEMAPS_MS } from '../scanner-image/crawl/site.ts';
 import { SITEMAP_MAX_BYTES, SITEMAPS_MAX } from '../scanner-image/crawl/sitemaps.ts';
-import { ADVICE_IN_TABLE, CAUSES_IN_FULL, CAUSES_IN_TABLE, REVIEWS_IN_FULL } from '../scanner-image/report/pdf/causes.ts';
-import { GAP_ROWS } from '../scanner-image/report/pdf/gaps.ts';
-import { TESTED_ROWS } from '../scanner-image/report/pdf/pages.ts';
+import { ADVICE_IN_TABLE, CAUSES_IN_FULL, CAUSES_IN_TABLE, REVIEWS_IN_FULL } from '../report/pdf/causes.ts';
+import { GAP_ROWS } from '../report/pdf/gaps.ts';
+import { TESTED_ROWS } from '../report/pdf/pages.ts';
 import { INVITATION_HOURS, INVITATIONS_MAX } from '../stores/accounts/invitations.ts';
 import { LIVE_KEYS_MAX } from '../stores/accounts/key-slots.ts';
 import { PASSKEYS_MAX } from '../stores/accounts/second-factor-steps.ts';

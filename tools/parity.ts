@@ -5,10 +5,10 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { chromium, type Browser } from 'playwright-core';
-import { engineOf } from '../core/report/engines.ts';
-import type { ReportViolation } from '../core/report/schema.ts';
+import { engineOf } from '../report/schema/engines.ts';
+import type { ReportViolation } from '../report/schema/schema.ts';
 import { axeTags } from '../core/scan/wcag.ts';
-import { findChromium } from '../scanner-image/browser/chromium.ts';
+import { findChromium } from '../scanner-image/page/browser/chromium.ts';
 import { BUDGET_MS, openOnePageScanner, thisMachine, type OnePageScanner } from './one-page-scanner.ts';
 import { plainAxe, type PlainFindings } from './plain-axe.ts';
 

@@ -1,14 +1,14 @@
 /**
- * Writes core/report/rule-texts/axe.*.json, the help and description of each rule from axe-core and its locale files, and
+ * Writes report/rule-texts/axe.*.json, the help and description of each rule from axe-core and its locale files, and
  * standards.json, the tags and ACT rules of each rule, and english-messages.json. Run it after every update of axe-core: `node tools/rule-texts.ts`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { AxeTexts } from '../core/report/rule-texts/rule-texts.ts';
-import { ENGLISH_MIN, type EnglishMessages } from '../core/report/rule-texts/english-messages.ts';
-import { OWN_RULES } from '../core/report/engines.ts';
-import type { RuleStandards } from '../core/report/rules.ts';
+import type { AxeTexts } from '../report/rule-texts/rule-texts.ts';
+import { ENGLISH_MIN, type EnglishMessages } from '../report/rule-texts/english-messages.ts';
+import { OWN_RULES } from '../report/schema/engines.ts';
+import type { RuleStandards } from '../report/rules/rules.ts';
 import { LOCALES, type Locale } from '../core/scan/locales.ts';
 
 interface AxeRule {
@@ -101,7 +101,7 @@ export function axeEnglishMessages(): EnglishMessages {
 }
 
 if (import.meta.main) {
-  const folder = join(import.meta.dirname, '..', 'core', 'report', 'rule-texts');
+  const folder = join(import.meta.dirname, '..', 'report', 'rule-texts');
   const write = (name: string, content: unknown): void => writeFileSync(join(folder, name), `${JSON.stringify(content, null, 2)}\n`);
   for (const locale of LOCALES) write(`axe.${locale}.json`, axeTexts(locale));
   write('standards.json', axeStandards());

@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { AccountNotice } from '../../core/audit-actions.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { auditNetwork } from '../audit-network.ts';
+import { auditNetwork } from '../accounts/audit-network.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { browserName } from './browsers.ts';
 

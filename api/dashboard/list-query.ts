@@ -8,7 +8,7 @@ import {
   type ScanSearch,
   type VerdictFilter,
 } from '../../stores/scans/scan-search.ts';
-import { decodeCursor, encodeCursor } from '../pagination.ts';
+import { decodeCursor, encodeCursor } from '../http/pagination.ts';
 
 const ORIGINS = ['api', 'manifest'] as const satisfies ScanSearch['origin'][];
 

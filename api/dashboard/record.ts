@@ -4,9 +4,9 @@ import { auditName } from '../../core/accounts.ts';
 import { NOTICE_OF_ACTION } from '../../core/audit-actions.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { NewAuditEntry } from '../../stores/accounts/audit.ts';
-import { auditNetwork } from '../audit-network.ts';
+import { auditNetwork } from '../accounts/audit-network.ts';
 import type { ApiStores } from '../dependencies.ts';
-import { callerOf } from '../plugins/auth.ts';
+import { callerOf } from '../http/plugins/auth.ts';
 
 export interface RecordDeps {
   organisations: Pick<ApiStores['organisations'], 'record'>;

@@ -4,9 +4,9 @@ import { CRAWL_LABELS, OPTION_LABELS, type ScanOptions } from '../../core/scan/o
 import { readSteps } from '../../core/scan/step-text.ts';
 import { THRESHOLD_NAMES, THRESHOLDS } from '../../core/scan/thresholds.ts';
 import { snakeCase } from '../../core/schemas.ts';
-import type { ValidationFailure, ValidationItem } from '../errors.ts';
-import { scanSubmission, toScanOptions, type ScanSubmission } from '../routes/scans.ts';
-import { createValidatorCompiler } from '../validation.ts';
+import type { ValidationFailure, ValidationItem } from '../http/errors.ts';
+import { scanSubmission, toScanOptions, type ScanSubmission } from '../scans/scans.ts';
+import { createValidatorCompiler } from '../http/validation.ts';
 import type { FormError } from '../web/components/index.ts';
 import type { Form } from '../web/html-scope.ts';
 

@@ -1,7 +1,7 @@
 /** The trail of sign-ins: entries of the audit log, and mails to the owner of the account. */
 import type { FastifyRequest } from 'fastify';
 import type { Session, SignInMethod } from '../../stores/accounts/sessions.ts';
-import { auditNetwork } from '../audit-network.ts';
+import { auditNetwork } from '../accounts/audit-network.ts';
 import type { ApiStores } from '../dependencies.ts';
 import type { AccountMails } from './account-mails.ts';
 import { browserName } from './browsers.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { domainOf, mailboxOf } from '../../core/email-address.ts';
 import type { RateLimitRule } from '../../stores/rate-limits/sliding-window.ts';
-import { networkOf } from '../networks/networks.ts';
+import { networkOf } from '../http/networks/networks.ts';
 import type { PublicScanOptions } from './settings.ts';
 
 const HOUR_SECONDS = 3_600;

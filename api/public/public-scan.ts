@@ -2,7 +2,7 @@
 import type { Locale } from '../../core/scan/locales.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { RateLimitDecision, RateLimitState } from '../../stores/rate-limits/sliding-window.ts';
-import type { SubmissionRefusal } from '../submission/refusals.ts';
+import type { SubmissionRefusal } from '../scans/submission/refusals.ts';
 
 export interface PublicScanRequest {
   /** An absolute URL. It is not checked against the target rules yet. */

@@ -1,8 +1,8 @@
 /** The error responses of refused public scans. */
 import type { FastifyReply } from 'fastify';
-import { ApiError, ValidationFailure } from '../errors.ts';
-import { rateLimited } from '../plugins/denials.ts';
-import { errorOf, queueFull } from '../submission/refusals.ts';
+import { ApiError, ValidationFailure } from '../http/errors.ts';
+import { rateLimited } from '../http/plugins/denials.ts';
+import { errorOf, queueFull } from '../scans/submission/refusals.ts';
 import type { PublicScanRefusal } from './public-scan.ts';
 
 const TURNSTILE_REFUSED = 'cf_turnstile_token is missing, was used before or is too old; repeat the check.';

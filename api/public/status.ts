@@ -2,9 +2,9 @@
 import { Type, type Static } from 'typebox';
 import { PHASES } from '../../core/scan/phases.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
-import { growing, reference } from '../responses.ts';
+import { growing, reference } from '../http/responses.ts';
 import { nullable } from '../../core/schemas.ts';
-import type { ReportView } from '../../core/report/view.ts';
+import type { ReportView } from '../../report/view/view.ts';
 import type { PublicScan } from '../../stores/public-scans/public-scans.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 

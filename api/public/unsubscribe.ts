@@ -3,7 +3,7 @@
  * permission, so neither needs a session. A GET changes nothing, because mail scanners open links.
  */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { wordsIn } from '../../core/words/words.ts';
+import { wordsIn } from '../../report/words/words.ts';
 import { unsubscribePath } from '../../core/web-paths.ts';
 import type { Recipient, Suppressions } from '../../stores/mail/suppressions.ts';
 import { button } from '../web/components/buttons.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ApiError, ERROR_CODES, ERRORS, type ErrorCode } from '../errors.ts';
+import { ApiError, ERROR_CODES, ERRORS, type ErrorCode } from '../http/errors.ts';
 import { pageErrorOf } from './error-page.ts';
 
 describe('the page of an error', () => {

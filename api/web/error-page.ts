@@ -1,10 +1,10 @@
 /** The page of an error: what happened, what to do, and the ID of the request. */
 import type { FastifyRequest } from 'fastify';
-import { ApiError, statusOf, type ErrorCode, type ValidationFailure } from '../errors.ts';
+import { ApiError, statusOf, type ErrorCode, type ValidationFailure } from '../http/errors.ts';
 import { actions, linkButton } from './components/buttons.ts';
 import { html, type Html } from './html.ts';
-import type { Words } from '../../core/words/translated.ts';
-import { wordsIn } from '../../core/words/words.ts';
+import type { Words } from '../../report/words/translated.ts';
+import { wordsIn } from '../../report/words/words.ts';
 import { inLanguage, splitLanguage } from './languages.ts';
 import { dashboardPage, publicPage } from './layout.ts';
 

@@ -6,7 +6,7 @@ import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
-import { refuseCrossSite } from '../plugins/cross-site.ts';
+import { refuseCrossSite } from '../http/plugins/cross-site.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

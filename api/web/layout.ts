@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { LOCALES, type Locale } from '../../core/scan/locales.ts';
 import { attributes, html, type Html, type HtmlValue } from './html.ts';
-import { wordsIn } from '../../core/words/words.ts';
+import { wordsIn } from '../../report/words/words.ts';
 import { DEFAULT_LOCALE, inLanguage, splitLanguage } from './languages.ts';
 import { logo } from './logo.ts';
 import { button, visuallyHidden } from './components/buttons.ts';

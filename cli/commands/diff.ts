@@ -1,7 +1,7 @@
 /** `curbcut diff BEFORE AFTER`: compares two scans. */
-import { diffReduced } from '../../core/report/diff.ts';
-import { reduceReport, type ReducedReport } from '../../core/report/diff-reduce.ts';
-import type { Report } from '../../core/report/schema.ts';
+import { diffReduced } from '../../report/diff/diff.ts';
+import { reduceReport, type ReducedReport } from '../../report/diff/reduce.ts';
+import type { Report } from '../../report/schema/schema.ts';
 import { renderDiff } from '../diff-text.ts';
 import { CliError, UsageError } from '../errors.ts';
 import type { Client } from '../service/client.ts';

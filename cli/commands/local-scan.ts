@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { EXPORT_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
 import { SCANNER_DEFAULTS } from '../../core/protocol/scanner-program.ts';
-import { consentSentence } from '../../core/report/consent-sentence.ts';
-import type { ReportFormat } from '../../core/report/formats/names.ts';
-import type { Report } from '../../core/report/schema.ts';
+import { consentSentence } from '../../report/view/consent-sentence.ts';
+import type { ReportFormat } from '../../report/formats/names.ts';
+import type { Report } from '../../report/schema/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import { CliError, errorMessage } from '../errors.ts';
@@ -81,7 +81,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
 
 /** @throws CliError if a file cannot be written */
 async function save({ pdf, export: exported, ...formats }: Files, results: ScannerResults, report: Report): Promise<void> {
-  const { formatReport } = await import('../../core/report/formats/formats.ts');
+  const { formatReport } = await import('../../report/formats/formats.ts');
   const made = Object.entries(formats).map(([name, file]) => [file, formatReport(name as ReportFormat, report)] as const);
   for (const [file, content] of [[pdf, results.pdf] as const, [exported, results.export] as const, ...made]) {
     if (file === undefined) continue;

@@ -3,8 +3,8 @@ import { createWriteStream } from 'node:fs';
 import { access, constants, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { ReportFormat } from '../../core/report/formats/names.ts';
-import type { Report } from '../../core/report/schema.ts';
+import type { ReportFormat } from '../../report/formats/names.ts';
+import type { Report } from '../../report/schema/schema.ts';
 import { causeOf } from './answers.ts';
 import { createWatchdog, type Watchdog } from './budget.ts';
 import type { Client } from './client.ts';
@@ -69,7 +69,7 @@ async function saveFormats(
 ): Promise<void> {
   const report = (await readExport(client, scanId)) as Report;
   // Loaded only here, because the command must start fast.
-  const { formatReport } = await import('../../core/report/formats/formats.ts');
+  const { formatReport } = await import('../../report/formats/formats.ts');
   for (const [format, file] of Object.entries(files) as [ReportFormat, string][]) {
     let text;
     try {

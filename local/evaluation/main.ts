@@ -8,7 +8,7 @@ import pino from 'pino';
 import { ConfigurationError, readConfiguration } from '../../platform/configuration.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import { ensureDemoOrganisation } from '../demo-organisation.ts';
-import { startDemoSite } from '../demo-site/server.ts';
+import { startDemoSite } from '../../demo-site/server.ts';
 import { startDocuments } from '../documents/documents.ts';
 import { startMail } from '../mail/mail.ts';
 import { startMessages } from '../messages/messages.ts';

@@ -7,7 +7,7 @@ import type { AllStores } from '../../stores/stores.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { keyOf } from '../runtime/key.ts';
-import { watch, type ControllerDefinition, type Manager } from '../runtime/manager.ts';
+import { watch, type ControllerDefinition, type Manager } from '../runtime/controller/manager.ts';
 import { createOrganisationActions, type RunOrganisationAction } from './execute.ts';
 import { planOrganisation, type OrganisationAction, type OrganisationFacts } from './plan.ts';
 import { createReadability, type Readability } from './readability.ts';

@@ -13,7 +13,7 @@ import type { AppliedOrganisation } from '../../stores/accounts/organisation-man
 import type { AccountSummary } from '../../stores/credits/credits.ts';
 import { watchesNamespace } from '../watched.ts';
 import { withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
-import type { Plan } from '../runtime/planned-reconcile.ts';
+import type { Plan } from '../runtime/controller/planned-reconcile.ts';
 import { deleting, managedByAdmin, outdated, ready, storeUnavailable, type TakenNamespace } from './conditions.ts';
 
 /** What MongoDB holds about an organisation. */

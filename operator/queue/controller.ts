@@ -14,7 +14,7 @@ import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Readability } from '../organisation/readability.ts';
 import { fromKey, keyOf, toKey } from '../runtime/key.ts';
-import { watch, type ControllerDefinition, type Manager, type Source } from '../runtime/manager.ts';
+import { watch, type ControllerDefinition, type Manager, type Source } from '../runtime/controller/manager.ts';
 import { admittedStatus, waitingStatus } from '../scan/policy/status.ts';
 import { scansOfQueue, type ScanClient } from '../scan/scan-client.ts';
 import type { AdmissionGate } from './gate.ts';

@@ -1,7 +1,7 @@
 /** Which scans take part in admission while the operator cannot read or write some of them. Pure. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { ConditionUpdate } from '../runtime/conditions.ts';
-import type { Unreadable } from '../runtime/lanes.ts';
+import type { Unreadable } from '../runtime/controller/lanes.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
 
 /** The namespaces that the operator cannot read; an empty name stands for all namespaces. */

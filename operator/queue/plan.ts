@@ -11,7 +11,7 @@ import {
 import type { WaitingLine } from '../../stores/submissions/queue-state.ts';
 import { dueIn } from '../runtime/clock.ts';
 import { conditionOf, type ConditionUpdate } from '../runtime/conditions.ts';
-import type { Plan } from '../runtime/planned-reconcile.ts';
+import type { Plan } from '../runtime/controller/planned-reconcile.ts';
 import { QUEUE_NOT_ALLOWED, queueNotAllowed, queueNotFound, type WaitReason } from '../scan/policy/condition-reasons.ts';
 import { QUEUED, QUEUE_PAUSED } from '../scan/policy/status.ts';
 import { decideAdmission, type QueueDecision, type QueueLoad } from './admission.ts';

@@ -1,7 +1,7 @@
 /** Reads and writes the ScanQueues of the installation, which are in the API's namespace. */
 import { isBuiltInQueue, type BuiltInQueue, type QueuePause, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
-import type { Manager } from '../runtime/manager.ts';
+import type { Manager } from '../runtime/controller/manager.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import { QUEUES } from '../scan/kube-types.ts';
 

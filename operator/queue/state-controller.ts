@@ -4,7 +4,7 @@ import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import { dueIn, type Clock } from '../runtime/clock.ts';
 import { fromKey, toKey } from '../runtime/key.ts';
-import { watch, type Manager } from '../runtime/manager.ts';
+import { watch, type Manager } from '../runtime/controller/manager.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 import type { QueueClient } from './queue-client.ts';
 import { countsAsLive, COUNT_EVERY_MS, planState, stateOf, type StateAction, type StateFacts } from './state-plan.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../core/protocol/custom-resources.ts';
 import type { QueueState } from '../../stores/submissions/queue-state.ts';
 import { dueIn } from '../runtime/clock.ts';
-import type { Plan } from '../runtime/planned-reconcile.ts';
+import type { Plan } from '../runtime/controller/planned-reconcile.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
 import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
 import { isLive, organisationOf } from './standing.ts';

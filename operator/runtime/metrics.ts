@@ -1,5 +1,5 @@
 /** Hooks for the runtime's metrics. The operator connects them to Prometheus; tests count calls. */
-import type { DropReason } from './event-sender.ts';
+import type { DropReason } from './events/event-sender.ts';
 
 /** `conflict` is a write that lost a race and is retried, not an error. `aborted` was aborted by a stop. */
 export type ReconcileResult = 'success' | 'requeue' | 'conflict' | 'error' | 'aborted';

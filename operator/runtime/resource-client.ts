@@ -1,7 +1,7 @@
 /** Reads and writes the objects of a custom resource. Reads come from a cache and include own writes. */
 import type { KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
-import type { Cache } from './cache.ts';
+import type { Cache } from './cache/cache.ts';
 import { createOwnWrites } from './own-writes.ts';
 
 /** The object to write does not exist any more. The cache will deliver its deletion. */

@@ -3,7 +3,7 @@ import { SETTLE_FINALIZER, queueOf, type AccessibilityScan } from '../../core/pr
 import { uploadSlotOf, type PodIdentity } from '../../core/protocol/pod-messages.ts';
 import { incomingPrefix, type Reports } from '../../stores/reports.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
-import type { Recorder } from '../runtime/recorder.ts';
+import type { Recorder } from '../runtime/events/recorder.ts';
 import { ObjectGone } from '../runtime/resource-client.ts';
 import type { AdmissionGate } from '../queue/gate.ts';
 import type { Job } from './kube-types.ts';

@@ -3,7 +3,7 @@ import { requestOf } from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { keyOf } from '../runtime/key.ts';
-import type { Next, Planned } from '../runtime/planned-reconcile.ts';
+import type { Next, Planned } from '../runtime/controller/planned-reconcile.ts';
 import type { RunActions } from './actions.ts';
 import type { Action, Facts } from './policy/plan.ts';
 import { phaseOf } from './policy/status.ts';

@@ -1,6 +1,6 @@
 /** Reads and writes the scans of the cluster, with reads from a cache that includes own writes. */
 import { classOf, queueOf, scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import type { Manager } from '../runtime/manager.ts';
+import type { Manager } from '../runtime/controller/manager.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import { SCANS, controllerUids } from './kube-types.ts';
 

@@ -5,7 +5,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import { keyOf } from '../runtime/key.ts';
-import type { Recorder } from '../runtime/recorder.ts';
+import type { Recorder } from '../runtime/events/recorder.ts';
 import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
 import { isOwnedBy } from '../scan/kube-types.ts';
 import type { ScanClient } from '../scan/scan-client.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as settled } from 'node:timers/promises';
 import { expect } from 'chai';
-import { toPageFindings } from '../axe/results.ts';
-import type { Visit } from '../browser/visit.ts';
+import { toPageFindings } from '../page/axe/results.ts';
+import type { Visit } from '../page/visit/visit.ts';
 import { addressOf } from './address.ts';
 import { crawl, SPARE_WORKERS } from './crawl.ts';
 import { createExclusions } from './exclusions.ts';

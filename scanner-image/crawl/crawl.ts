@@ -1,7 +1,7 @@
 /** Crawls a site: several workers load pages, and the results are processed sequentially, in the frontier's order. */
-import type { FindingsBudget } from '../../core/report/cap-nodes.ts';
-import type { ReportPage } from '../../core/report/schema.ts';
-import type { Visit } from '../browser/visit.ts';
+import type { FindingsBudget } from '../../report/results/cap-nodes.ts';
+import type { ReportPage } from '../../report/schema/schema.ts';
+import type { Visit } from '../page/visit/visit.ts';
 import type { Candidate, Outcome } from './frontier.ts';
 import { createIntake, type IntakeDeps } from './intake.ts';
 

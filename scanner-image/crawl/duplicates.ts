@@ -4,8 +4,8 @@
  * the canonical address of every page. Pages with different findings are never the same. Pure.
  */
 import { createHash } from 'node:crypto';
-import type { PageFindings } from '../axe/results.ts';
-import type { PageFacts } from '../browser/visit.ts';
+import type { PageFindings } from '../page/axe/results.ts';
+import type { PageFacts } from '../page/visit/visit.ts';
 
 export interface ComparedPage {
   /** The key of its address. */

@@ -1,5 +1,5 @@
 /** Lists addresses that were found and are not part of the scan. Pure. */
-import type { UntestedPage } from '../../core/report/schema.ts';
+import type { UntestedPage } from '../../report/schema/schema.ts';
 import type { PageAddress } from './address.ts';
 import type { WrongPage } from './page-checks.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { toPageFindings } from '../axe/results.ts';
-import type { ReportPage } from '../../core/report/schema.ts';
+import { toPageFindings } from '../page/axe/results.ts';
+import type { ReportPage } from '../../report/schema/schema.ts';
 import { arrivalOf, listGates } from './gates.ts';
 
 const at = (path: string): string => new URL(path, 'https://example.org/').href;

@@ -2,7 +2,7 @@
  * Recognises gates: a page that the site shows instead of several requested ones, such as a question for the age of a visitor.
  * Addresses that lead to the gate are not duplicates of it, because their own pages were not tested. Pure.
  */
-import type { ReportPage, TestedPage, UntestedPage } from '../../core/report/schema.ts';
+import type { ReportPage, TestedPage, UntestedPage } from '../../report/schema/schema.ts';
 import { cleanUrl, pageKey } from './address.ts';
 
 /** The number of addresses that must end at one that no link names. One address alone may have moved. */

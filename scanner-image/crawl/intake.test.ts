@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import type { PageCaveatKind, ReportPage } from '../../core/report/schema.ts';
-import { toPageFindings } from '../axe/results.ts';
-import type { Visit } from '../browser/visit.ts';
+import type { PageCaveatKind, ReportPage } from '../../report/schema/schema.ts';
+import { toPageFindings } from '../page/axe/results.ts';
+import type { Visit } from '../page/visit/visit.ts';
 import { addressOf } from './address.ts';
 import { createExclusions } from './exclusions.ts';
 import { createFrontier } from './frontier.ts';

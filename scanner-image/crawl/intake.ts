@@ -1,11 +1,11 @@
 /** Processes visited pages in the frontier's order: lists them, recognises duplicates, queues their links. */
-import { isAttempted } from '../../core/report/coverage.ts';
-import { positionsOf } from '../../core/report/rule-outcomes.ts';
-import type { PageCaveatKind, ReportPage, UntestedPage } from '../../core/report/schema.ts';
-import { countViolations, pageScore, roundScore } from '../../core/report/score.ts';
-import { mergeFindings } from '../axe/merge-findings.ts';
-import { rulesWithoutFinding, type PageFindings } from '../axe/results.ts';
-import type { FailedVisit, Visit } from '../browser/visit.ts';
+import { isAttempted } from '../../report/results/coverage.ts';
+import { positionsOf } from '../../report/results/rule-outcomes.ts';
+import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/schema/schema.ts';
+import { countViolations, pageScore, roundScore } from '../../report/results/score.ts';
+import { mergeFindings } from '../page/axe/merge-findings.ts';
+import { rulesWithoutFinding, type PageFindings } from '../page/axe/results.ts';
+import type { FailedVisit, Visit } from '../page/visit/visit.ts';
 import { isTooLong, looksLikeFile, pageKey, pagesOf, repeatsItself, type AddressParts, type PageAddress } from './address.ts';
 import { createDuplicates, type SamePage } from './duplicates.ts';
 import type { Exclusions } from './exclusions.ts';

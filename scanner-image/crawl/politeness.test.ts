@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Visit, VisitRequest } from '../browser/visit.ts';
+import type { Visit, VisitRequest } from '../page/visit/visit.ts';
 import { EVERY_WAIT } from './wait-history.ts';
 import { RATE_LIMITS } from './pacing.ts';
 import { createPoliteVisits } from './politeness.ts';

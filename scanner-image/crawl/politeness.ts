@@ -1,7 +1,7 @@
 /** Visits pages without overloading their server: obeys the crawl delay of robots.txt, and `Retry-After` of 429 and 503. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool } from '../browser/pool.ts';
-import type { FailedVisit, Visit, VisitRequest } from '../browser/visit.ts';
+import type { Pool } from '../page/browser/pool.ts';
+import type { FailedVisit, Visit, VisitRequest } from '../page/visit/visit.ts';
 import { createOriginPacing, RATE_LIMITS, type Limited, type OriginPacing } from './pacing.ts';
 
 /** The delay before the second visit of a page whose server failed briefly, in milliseconds. */

@@ -1,5 +1,5 @@
 /** Remembers where addresses were found, so that the report says which pages link to one that was not tested. Bounded. Pure. */
-import { LINKED_FROM_MAX, type ReportPage } from '../../core/report/schema.ts';
+import { LINKED_FROM_MAX, type ReportPage } from '../../report/schema/schema.ts';
 import { pageKey } from './address.ts';
 
 export interface Referrers {

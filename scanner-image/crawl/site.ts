@@ -1,7 +1,7 @@
 /** The site of a scan: its origin, its robots.txt and its sitemaps. All three change if the first page redirects to another host. */
 import type { CrawlRules } from '../../core/scan/options.ts';
 import type { GuardedFetch } from '../egress/fetch.ts';
-import { ScanFailed } from '../failure.ts';
+import { ScanFailed } from '../pod/failure.ts';
 import { movedWithin, sameSite } from '../../core/scan/site.ts';
 import { addressOf, isTooLong, pagesOf, scopeOf, type AddressParts, type PageAddress } from './address.ts';
 import { harmRule, type Harm } from './harmful.ts';

@@ -1,9 +1,9 @@
 /** Walks the site of a scan: connects the crawl with the browser, the site's rules and the scan's deadline. */
-import type { FindingsBudget } from '../../core/report/cap-nodes.ts';
-import type { ReportPage } from '../../core/report/schema.ts';
+import type { FindingsBudget } from '../../report/results/cap-nodes.ts';
+import type { ReportPage } from '../../report/schema/schema.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
-import type { Pool } from '../browser/pool.ts';
-import { ScanFailed, firstPageFailure } from '../failure.ts';
+import type { Pool } from '../page/browser/pool.ts';
+import { ScanFailed, firstPageFailure } from '../pod/failure.ts';
 import { addressOf } from './address.ts';
 import { crawl, type CrawlDeps } from './crawl.ts';
 import { createExclusions } from './exclusions.ts';

@@ -1,7 +1,7 @@
 /** Comparisons of two scans, kept for a while: the exports of ended scans never change. */
 import type { Db } from 'mongodb';
-import type { ComparedReports } from '../../core/report/diff-summary.ts';
-import { FINGERPRINT_VERSION } from '../../core/report/versions.ts';
+import type { ComparedReports } from '../../report/diff/summary.ts';
+import { FINGERPRINT_VERSION } from '../../report/schema/versions.ts';
 
 /** Increase this if the result of a comparison changes. */
 const COMPARISON_VERSION = 1;

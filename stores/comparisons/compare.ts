@@ -1,12 +1,12 @@
 /** Compares the stored exports of two scans, in a worker thread with limited memory. */
 import type { Worker } from 'node:worker_threads';
-import type { ComparedReports } from '../../core/report/diff-summary.ts';
-import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../core/report/large-exports.ts';
+import type { ComparedReports } from '../../report/diff/summary.ts';
+import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../report/schema/large-exports.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { createSemaphore, ONE_AT_A_TIME, type Semaphore } from '../../platform/concurrency/semaphore.ts';
 import { InputRefused, nextMessage, startThread } from '../../platform/concurrency/worker-threads.ts';
 import { reportKeys, type Reports } from '../reports.ts';
-import type { CompareMessage, CompareOptions } from './compare-worker.ts';
+import type { CompareMessage, CompareOptions } from '../../report/workers/compare-worker.ts';
 
 /**
  * `not_found`: a scan has no stored export (any more). `not_comparable`: an export is too large, or of another version.
@@ -73,7 +73,9 @@ export function createReportComparer({ reports, bounds, largeExports, causesMax 
 
   /** Reads one export after the other, so that only one of them is in memory. */
   async function inThread(keys: readonly string[], memoryMib: number, signal: AbortSignal): Promise<StoredComparison> {
-    const thread = startThread(new URL('./compare-worker.ts', import.meta.url), memoryMib, { causesMax } satisfies CompareOptions);
+    const thread = startThread(new URL('../../report/workers/compare-worker.ts', import.meta.url), memoryMib, {
+      causesMax,
+    } satisfies CompareOptions);
     try {
       for (const key of keys) {
         const read = await fromStore(

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ComparedReports } from '../../core/report/diff-summary.ts';
+import type { ComparedReports } from '../../report/diff/summary.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
 import type { LastingComparison } from './cache.ts';
 import type { StoredComparison } from './compare.ts';

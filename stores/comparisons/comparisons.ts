@@ -1,5 +1,5 @@
 /** The difference between two scans of an organisation, for pages. Computed once, and then kept. Organisations take turns. */
-import type { ComparedCauses, ComparedReports } from '../../core/report/diff-summary.ts';
+import type { ComparedCauses, ComparedReports } from '../../report/diff/summary.ts';
 import { createSemaphore, TooBusy, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { untilAborted } from '../../platform/time-limits.ts';

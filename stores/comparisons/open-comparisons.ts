@@ -1,5 +1,5 @@
 /** Opens the comparison of scans in a process that serves requests. */
-import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../../core/report/large-exports.ts';
+import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../../report/schema/large-exports.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { createSemaphore, ONE_AT_A_TIME } from '../../platform/concurrency/semaphore.ts';
 import type { Reports } from '../reports.ts';

@@ -2,13 +2,13 @@
  * The formats for other tools as objects beside the export. Each is made when it is first asked for, in a worker thread with
  * limited memory, and then kept as long as the export.
  */
-import type { ReportFormat } from '../../core/report/formats/names.ts';
-import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../../core/report/large-exports.ts';
+import type { ReportFormat } from '../../report/formats/names.ts';
+import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../../report/schema/large-exports.ts';
 import { createSemaphore, TooBusy, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
 import { InputRefused, nextMessage, startThread } from '../../platform/concurrency/worker-threads.ts';
 import { reportKeys, type Reports } from '../reports.ts';
 import type { ScanRow } from '../scans/scan-row.ts';
-import type { ConvertInput, ConvertMessage } from './convert-worker.ts';
+import type { ConvertInput, ConvertMessage } from '../../report/workers/convert-worker.ts';
 
 /**
  * `not_found`: the scan has no stored export (any more). `too_large`: the export needs more memory than this process has, or is
@@ -81,7 +81,7 @@ export function createReportFormats(
 /** @returns null if the export cannot be converted within the limits @throws the signal's reason if it aborts */
 async function inThread(input: ConvertInput, signal: AbortSignal): Promise<ConvertMessage> {
   const memoryMib = exportMemoryMib(LARGE_EXPORT_BYTES / 1024 / 1024);
-  const thread = startThread(new URL('./convert-worker.ts', import.meta.url), memoryMib, input);
+  const thread = startThread(new URL('../../report/workers/convert-worker.ts', import.meta.url), memoryMib, input);
   try {
     return await nextMessage<ConvertMessage>(thread, { signal });
   } catch (error) {

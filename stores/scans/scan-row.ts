@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
-import type { ReportObjects } from '../../core/report/objects.ts';
+import type { ReportObjects } from '../../report/schema/objects.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
 import { isTerminal, mayMove, type Phase } from '../../core/scan/phases.ts';
 

@@ -2,7 +2,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'chai';
-import { ERROR_CODES, VALIDATION_TYPES } from '../../api/errors.ts';
+import { ERROR_CODES, VALIDATION_TYPES } from '../../api/http/errors.ts';
 
 interface Header {
   required?: boolean;

@@ -2,7 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'chai';
-import { ERROR_CODES } from '../../api/errors.ts';
+import { ERROR_CODES } from '../../api/http/errors.ts';
 import { startContext, SUBMISSION, type ApiContext } from './context.ts';
 
 interface Operation {

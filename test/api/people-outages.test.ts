@@ -1,6 +1,6 @@
 /** Pages of the dashboard while something that they need is down or busy. */
 import { expect } from 'chai';
-import { TooBusy } from '../..//platform/concurrency/semaphore.ts';
+import { TooBusy } from '../../platform/concurrency/semaphore.ts';
 import { createClient } from './client.ts';
 import { startContext, type ApiContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn } from './people.ts';

@@ -1,8 +1,8 @@
 /** The status of public scans. */
 import { expect } from 'chai';
 import { withDefaults } from '../../core/scan/options.ts';
-import { toReportOptions } from '../../core/report/options.ts';
-import type { ReportView, ViewIssue } from '../../core/report/view.ts';
+import { toReportOptions } from '../../report/schema/options.ts';
+import type { ReportView, ViewIssue } from '../../report/view/view.ts';
 import { startContext, type ApiContext } from './context.ts';
 import { BEHIND_PROXY, client, PUBLIC_SCANS, rowOf, tokenOf } from './public-context.ts';
 import { down } from './replica.ts';

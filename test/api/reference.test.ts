@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { DomUtils, parseDocument } from 'htmlparser2';
-import { jsonText, operationsOf, type OpenApi, type Schema } from '../../api/reference/document.ts';
-import { ERROR_CODES, ERRORS } from '../../api/errors.ts';
+import { jsonText, operationsOf, type OpenApi, type Schema } from '../../api/http/reference/document.ts';
+import { ERROR_CODES, ERRORS } from '../../api/http/errors.ts';
 import { startContext, type ApiContext } from './context.ts';
 
 type Element = ReturnType<typeof DomUtils.getElementsByTagName>[number];

@@ -1,9 +1,9 @@
 /** SARIF, JUnit XML and EARL over HTTP: made from the stored export when they are first asked for. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { formatReport } from '../../core/report/formats/formats.ts';
-import { REPORT_FORMAT_NAMES, REPORT_FORMATS } from '../../core/report/formats/names.ts';
-import { LARGE_EXPORT_BYTES } from '../../core/report/large-exports.ts';
+import { formatReport } from '../../report/formats/formats.ts';
+import { REPORT_FORMAT_NAMES, REPORT_FORMATS } from '../../report/formats/names.ts';
+import { LARGE_EXPORT_BYTES } from '../../report/schema/large-exports.ts';
 import { reportKeys } from '../../stores/reports.ts';
 import { smallReport } from '../report/samples.ts';
 import { eventually, startContext, type ApiContext } from './context.ts';

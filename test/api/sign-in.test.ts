@@ -1,6 +1,6 @@
 /** Sign-in with a password, sessions and sign-out. */
 import { expect } from 'chai';
-import { TooBusy } from '../..//platform/concurrency/semaphore.ts';
+import { TooBusy } from '../../platform/concurrency/semaphore.ts';
 import { createClient, tokenIn } from './client.ts';
 import { startContext, type ApiContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn } from './people.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import type { Report, ReportPage } from '../../core/report/schema.ts';
+import type { Report, ReportPage } from '../../report/schema/schema.ts';
 import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from '../report/samples.ts';
 import { reportOf } from '../support/scan-results.ts';
 import { SCAN_ID, replies, serviceForTests, type Answering } from './service.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
-import { Report, type TestedPage } from '../../core/report/schema.ts';
+import { Report, type TestedPage } from '../../report/schema/schema.ts';
 import { curbcut } from './service.ts';
 
 describe('curbcut scan --local', () => {

@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { formatReport } from '../../core/report/formats/formats.ts';
-import { REPORT_FORMAT_NAMES } from '../../core/report/formats/names.ts';
+import { formatReport } from '../../report/formats/formats.ts';
+import { REPORT_FORMAT_NAMES } from '../../report/formats/names.ts';
 import { smallReport } from '../report/samples.ts';
 import { SCAN_ID, replies, serviceForTests, type Answering } from './service.ts';
 

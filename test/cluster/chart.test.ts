@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
-import { Report } from '../../core/report/schema.ts';
+import { Report } from '../../report/schema/schema.ts';
 import { clusterAndHelm, eventually, follow, helm, kubectl, startEvaluation, type Evaluation, type StreamEvent } from './release.ts';
 
 interface Pod {

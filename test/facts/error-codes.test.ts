@@ -2,10 +2,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { ERRORS } from '../../api/errors.ts';
+import { ERRORS } from '../../api/http/errors.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const SOURCES = globSync('{api,core,platform,stores,operator}/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
+const SOURCES = globSync('{api,core,report,platform,stores,operator}/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.test.ts'));
 
 /** The codes that the text of a file puts into error bodies. */
 function codesIn(text: string): string[] {

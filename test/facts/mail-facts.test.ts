@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ATTEMPTS_MAX } from '../../operator/notify/back-off.ts';
-import { CONCURRENCY, CONNECTIONS, LOWEST_FIRST_EVERY, PER_DOMAIN, PER_ORGANISATION } from '../../operator/notify/lanes.ts';
-import { CLAIM_LEASE_MS, RECORD_ATTEMPTS, RECORD_PAUSE_MS } from '../../operator/notify/sender.ts';
+import { ATTEMPTS_MAX } from '../../operator/mail/back-off.ts';
+import { CONCURRENCY, CONNECTIONS, LOWEST_FIRST_EVERY, PER_DOMAIN, PER_ORGANISATION } from '../../operator/mail/lanes.ts';
+import { CLAIM_LEASE_MS, RECORD_ATTEMPTS, RECORD_PAUSE_MS } from '../../operator/mail/sender.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { resultPath } from '../../core/web-paths.ts';

@@ -2,16 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { adviceOf } from '../../core/report/rule-texts/advice.ts';
-import { isEnglishMessage, type EnglishMessages } from '../../core/report/rule-texts/english-messages.ts';
-import { reviewText, type ReviewTexts } from '../../core/report/rule-texts/review-texts.ts';
-import { knownRules, ruleText, type AxeTexts, type OwnTexts } from '../../core/report/rule-texts/rule-texts.ts';
-import { standardsOf, type RuleStandards } from '../../core/report/rules.ts';
-import { engineOf, isOwnRule, OWN_RULES } from '../../core/report/engines.ts';
+import { adviceOf } from '../../report/rule-texts/advice.ts';
+import { isEnglishMessage, type EnglishMessages } from '../../report/rule-texts/english-messages.ts';
+import { reviewText, type ReviewTexts } from '../../report/rule-texts/review-texts.ts';
+import { knownRules, ruleText, type AxeTexts, type OwnTexts } from '../../report/rule-texts/rule-texts.ts';
+import { standardsOf, type RuleStandards } from '../../report/rules/rules.ts';
+import { engineOf, isOwnRule, OWN_RULES } from '../../report/schema/engines.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { axeEnglishMessages, axeReviewRules, axeRules, axeStandards, axeTexts } from '../../tools/rule-texts.ts';
 
-const folder = join(import.meta.dirname, '..', '..', 'core', 'report', 'rule-texts');
+const folder = join(import.meta.dirname, '..', '..', 'report', 'rule-texts');
 const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), 'utf8'));
 const fromAxe = axeRules().map(({ ruleId }) => ruleId);
 const rules = [...fromAxe, ...Object.keys(OWN_RULES)].sort();
@@ -40,7 +40,7 @@ describe('texts about rules', () => {
   });
 
   it('name the rules that find more by our own checks, and docs/scanning.md explains them', () => {
-    const section = readFileSync(join(folder, '..', '..', '..', 'docs', 'scanning.md'), 'utf8')
+    const section = readFileSync(join(folder, '..', '..', 'docs', 'scanning.md'), 'utf8')
       .split(/^## /m)
       .find((text) => text.startsWith('Own checks'))!;
     const explained = [...section.matchAll(/^\| `([a-z-]+)`/gm)].map(([, rule]) => rule!);

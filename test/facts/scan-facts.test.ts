@@ -6,18 +6,18 @@ import type { TSchema } from 'typebox';
 import { parse } from 'yaml';
 import { createScanForm } from '../../api/dashboard/scan-form.ts';
 import { newScanBody } from '../../api/dashboard/views/new-scan.ts';
-import { ProgressEvent, CompleteEvent } from '../../api/routes/scan-events.ts';
-import { ScanResult, scanSubmission } from '../../api/routes/scans.ts';
+import { ProgressEvent, CompleteEvent } from '../../api/streams/scan-events.ts';
+import { ScanResult, scanSubmission } from '../../api/scans/scans.ts';
 import { SCAN_HELP } from '../../cli/commands/scan-help.ts';
 import { SCAN_OPTION_HELP, THRESHOLD_HELP } from '../../cli/options.ts';
 import { PodInput, PodProgress } from '../../core/protocol/pod-messages.ts';
-import { ReportOptions, ReportThresholds } from '../../core/report/options.ts';
+import { ReportOptions, ReportThresholds } from '../../report/schema/options.ts';
 import { snakeCase } from '../../core/schemas.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { CrawlRules, HTTP_OPTIONS, ScanOptions } from '../../core/scan/options.ts';
 import { LIVE_PHASES, PHASES, POD_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { THRESHOLDS, THRESHOLD_NAMES } from '../../core/scan/thresholds.ts';
-import { WORDS } from '../../core/words/words.ts';
+import { WORDS } from '../../report/words/words.ts';
 import { curbcut, startService } from '../cli/service.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -157,7 +157,7 @@ describe('thresholds', () => {
     const [flag] = THRESHOLDS[name].flag;
     it(`${name} is in the export, the help of curbcut scan, the PDF and the docs`, () => {
       const lacks = Object.entries({
-        'core/report/options.ts': snakeCase(name) in propertiesOf(ReportThresholds),
+        'report/schema/options.ts': snakeCase(name) in propertiesOf(ReportThresholds),
         'curbcut scan --help': SCAN_HELP.includes(`--${flag} `),
         'docs/cli.md': read('docs/cli.md').includes(`\`--${flag} `),
         'docs/reference.md': read('docs/reference.md').includes(`\`thresholds.${name}\``),

@@ -2,11 +2,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { LOCALES } from '../../core/scan/locales.ts';
-import { WORDS } from '../../core/words/words.ts';
+import { WORDS } from '../../report/words/words.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** What makes pages, mails and the PDF. */
-const SOURCES = globSync(['api/**/*.ts', 'operator/notify/**/*.ts', 'scanner-image/**/*.ts'], { cwd: ROOT }).filter(
+const SOURCES = globSync(['api/**/*.ts', 'operator/mail/**/*.ts', 'scanner-image/**/*.ts'], { cwd: ROOT }).filter(
   (path) => !path.endsWith('.test.ts') && !path.includes('node_modules'),
 );
 

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Report } from '../../core/report/schema.ts';
+import type { Report } from '../../report/schema/schema.ts';
 import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
 
 interface Result {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { BrowserContext, Page } from 'playwright-core';
-import { wordsIn } from '../../core/words/words.ts';
+import { wordsIn } from '../../report/words/words.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';

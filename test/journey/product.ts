@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { ensureDemoOrganisation } from '../../local/demo-organisation.ts';
-import { startDemoSite } from '../../local/demo-site/server.ts';
+import { startDemoSite } from '../../demo-site/server.ts';
 import { startProduct, type Product } from '../../local/product.ts';
 import { CRDS, startStack } from '../../local/stack.ts';
 import { connectMongo } from '../../stores/mongo.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import type { PodStored } from '../../core/protocol/pod-messages.ts';
-import type { Report, TestedPage } from '../../core/report/schema.ts';
+import type { Report, TestedPage } from '../../report/schema/schema.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import { PDF, bytesOf, digestOf, pagesOf, reportOf } from '../support/scan-results.ts';
 import { openContext, reasonOf, until, type Scan, type OperatorContext } from './context.ts';

@@ -3,7 +3,7 @@ import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import { RUN_ANNOTATION } from '../../core/protocol/scan-schedules.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
-import type { ReportViolation } from '../../core/report/schema.ts';
+import type { ReportViolation } from '../../report/schema/schema.ts';
 import { sampleNode, sampleViolation } from '../report/samples.ts';
 import { bytesOf, pagesOf, reportOf, violations } from '../support/scan-results.ts';
 import { NOWHERE, openContext, TARGET, until, type OperatorContext, type Scan } from './context.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
-import { Report, type ReportPage } from '../../core/report/schema.ts';
-import { buildReport } from '../../scanner-image/report/build.ts';
+import { Report, type ReportPage } from '../../report/schema/schema.ts';
+import { buildReport } from '../../report/results/build.ts';
 import {
   cleanReport,
   hostileReport,

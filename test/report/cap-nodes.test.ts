@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { samplePage, sampleNode, sampleViolation } from './samples.ts';
-import { NODES_MAX, capNodes, capPage, createFindingsBudget, findingsBytes, uncounted } from '../../core/report/cap-nodes.ts';
-import { groupViolations, rootCauseFingerprint } from '../../core/report/root-causes.ts';
-import type { ReportViolation } from '../../core/report/schema.ts';
+import { NODES_MAX, capNodes, capPage, createFindingsBudget, findingsBytes, uncounted } from '../../report/results/cap-nodes.ts';
+import { groupViolations, rootCauseFingerprint } from '../../report/causes/root-causes.ts';
+import type { ReportViolation } from '../../report/schema/schema.ts';
 
 /** A finding with one node for each letter; equal letters are one root cause. */
 const finding = (letters: string): ReportViolation =>

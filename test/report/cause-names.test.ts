@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { viewOf } from '../../core/report/view.ts';
+import { viewOf } from '../../report/view/view.ts';
 import { variedReport } from './varied-report.ts';
 import { resultBody } from '../../api/public/pages/result.ts';
 import { needsReview, rootCauses } from '../../api/dashboard/views/root-causes.ts';

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from './samples.ts';
 import { reportOf } from '../support/scan-results.ts';
-import { capPage } from '../../core/report/cap-nodes.ts';
-import { EXAMPLES_MAX, diffReports, type ReportDiff } from '../../core/report/diff.ts';
-import type { Report, ReportNode, ReportPage } from '../../core/report/schema.ts';
+import { capPage } from '../../report/results/cap-nodes.ts';
+import { EXAMPLES_MAX, diffReports, type ReportDiff } from '../../report/diff/diff.ts';
+import type { Report, ReportNode, ReportPage } from '../../report/schema/schema.ts';
 
 const SITE = 'https://www.example.org/';
 

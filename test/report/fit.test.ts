@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { isParseable } from '../../core/report/json-shape.ts';
-import type { Report, ReportPage } from '../../core/report/schema.ts';
-import { buildReport } from '../../scanner-image/report/build.ts';
-import { exportOf, fitReport } from '../../scanner-image/report/fit.ts';
+import { isParseable } from '../../report/schema/json-shape.ts';
+import type { Report, ReportPage } from '../../report/schema/schema.ts';
+import { buildReport } from '../../report/results/build.ts';
+import { exportOf, fitReport } from '../../report/results/fit.ts';
 import { cleanReport, hostileReport, sampleInput, sampleNode, samplePage, sampleViolation, smallReport } from './samples.ts';
 
 describe('a report that must fit', () => {

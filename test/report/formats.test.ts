@@ -8,14 +8,14 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Result } from 'sarif';
 import { validateXML } from 'xmllint-wasm';
-import { earlOf } from '../../core/report/formats/earl.ts';
-import { formatReport } from '../../core/report/formats/formats.ts';
-import { junitOf } from '../../core/report/formats/junit.ts';
-import { sarifOf } from '../../core/report/formats/sarif.ts';
-import { relativeUriOf, uriOf } from '../../core/report/formats/shared.ts';
-import { rootCauseFingerprint } from '../../core/report/root-causes.ts';
-import { standardsOf } from '../../core/report/rules.ts';
-import type { Report, TestedPage } from '../../core/report/schema.ts';
+import { earlOf } from '../../report/formats/earl.ts';
+import { formatReport } from '../../report/formats/formats.ts';
+import { junitOf } from '../../report/formats/junit.ts';
+import { sarifOf } from '../../report/formats/sarif.ts';
+import { relativeUriOf, uriOf } from '../../report/formats/shared.ts';
+import { rootCauseFingerprint } from '../../report/causes/root-causes.ts';
+import { standardsOf } from '../../report/rules/rules.ts';
+import type { Report, TestedPage } from '../../report/schema/schema.ts';
 import { criterionUrl } from '../../core/scan/success-criteria.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';
@@ -435,7 +435,7 @@ describe('relativeUriOf', () => {
 
 describe('criterionUrl', () => {
   it('knows every success criterion that axe-core tests', () => {
-    const { rules } = require('../../core/report/rule-texts/standards.json') as { rules: Record<string, unknown> };
+    const { rules } = require('../../report/rule-texts/standards.json') as { rules: Record<string, unknown> };
     const criteria = new Set(Object.keys(rules).flatMap((rule) => standardsOf(rule)!.wcag));
     expect(criteria.size).to.be.greaterThan(20);
     expect([...criteria].filter((criterion) => criterionUrl(criterion) === null)).to.deep.equal([]);

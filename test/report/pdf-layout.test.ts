@@ -1,10 +1,10 @@
 /** How root causes are named and laid out in the PDF. */
 import { expect } from 'chai';
-import { drawCauses, drawReviews } from '../../scanner-image/report/pdf/causes.ts';
-import { createFlow, type Flow } from '../../scanner-image/report/pdf/flow.ts';
-import { wordsIn } from '../../core/words/words.ts';
-import { renderPdf } from '../../scanner-image/report/pdf/render.ts';
-import { openTaggedDocument, PAGE } from '../../scanner-image/report/pdf/tagged-document.ts';
+import { drawCauses, drawReviews } from '../../report/pdf/causes.ts';
+import { createFlow, type Flow } from '../../report/pdf/flow.ts';
+import { wordsIn } from '../../report/words/words.ts';
+import { renderPdf } from '../../report/pdf/render.ts';
+import { openTaggedDocument, PAGE } from '../../report/pdf/tagged-document.ts';
 import { LOCALES, type Locale } from '../../core/scan/locales.ts';
 import { allOf, readPdf } from './pdf-reader.ts';
 import { picturesOfSizes, variedReport } from './varied-report.ts';

@@ -8,9 +8,9 @@ import {
   positionsOf,
   ruleResults,
   type RuleLists,
-} from '../../core/report/rule-outcomes.ts';
-import { knownStandards } from '../../core/report/rules.ts';
-import type { ReportPage, TestedPage } from '../../core/report/schema.ts';
+} from '../../report/results/rule-outcomes.ts';
+import { knownStandards } from '../../report/rules/rules.ts';
+import type { ReportPage, TestedPage } from '../../report/schema/schema.ts';
 import { samplePage, sampleUntested, sampleViolation } from './samples.ts';
 
 const TARGET = { wcag_level: 'AA', wcag_version: '2.2', locale: 'en' } as const;

@@ -1,9 +1,9 @@
 /** Sample reports: small, large, clean, hostile. */
-import { buildReport } from '../../scanner-image/report/build.ts';
+import { buildReport } from '../../report/results/build.ts';
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
-import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage, UntestedPage } from '../../core/report/schema.ts';
-import { positionsOf } from '../../core/report/rule-outcomes.ts';
-import { emptyTally } from '../../core/report/score.ts';
+import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage, UntestedPage } from '../../report/schema/schema.ts';
+import { positionsOf } from '../../report/results/rule-outcomes.ts';
+import { emptyTally } from '../../report/results/score.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';

@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import type { Location, Log, ReportingDescriptor, Result, Run } from 'sarif';
-import { formatReport } from '../../core/report/formats/formats.ts';
-import { sarifOf } from '../../core/report/formats/sarif.ts';
-import type { Report, ReportNode, TestedPage } from '../../core/report/schema.ts';
+import { formatReport } from '../../report/formats/formats.ts';
+import { sarifOf } from '../../report/formats/sarif.ts';
+import type { Report, ReportNode, TestedPage } from '../../report/schema/schema.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
 import { cleanReport, hostileReport, largeReport, sampleNode, sampleViolation, smallReport } from './samples.ts';
 

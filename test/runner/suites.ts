@@ -31,18 +31,18 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   journey: { files: ['test/journey/**/*.test.ts'] },
   api: { files: ['test/api/**/*.test.ts', 'api/**/*.test.ts'], processes: 2 },
   kube: { files: ['local/**/kube/**/*.test.ts'] },
-  demo: { files: ['local/**/demo-site*.test.ts', 'local/**/demo-site/**/*.test.ts'] },
+  demo: { files: ['local/**/demo-site*.test.ts', 'demo-site/**/*.test.ts'] },
   runtime: { files: ['test/runtime/**/*.test.ts', 'operator/runtime/**/*.test.ts'] },
   stores: { files: ['test/stores/**/*.test.ts', 'stores/**/*.test.ts'] },
   local: {
     files: ['local/**/*.test.ts'],
-    except: ['local/**/kube/**', 'local/**/demo-site*.test.ts', 'local/**/demo-site/**'],
+    except: ['local/**/kube/**', 'local/**/demo-site*.test.ts'],
   },
   chart: { files: ['test/chart/**/*.test.ts'] },
   gitops: { files: ['test/gitops/**/*.test.ts'] },
   report: { files: ['test/report/**/*.test.ts'] },
   cli: { files: ['test/cli/**/*.test.ts', 'cli/**/*.test.ts'] },
-  core: { files: ['core/**/*.test.ts', 'platform/**/*.test.ts', 'crds/**/*.test.ts'] },
+  core: { files: ['core/**/*.test.ts', 'report/**/*.test.ts', 'platform/**/*.test.ts', 'crds/**/*.test.ts'] },
   facts: { files: ['test/facts/**/*.test.ts', 'test/runner/**/*.test.ts', 'bench/**/*.test.ts', 'tools/**/*.test.ts'] },
 };
 

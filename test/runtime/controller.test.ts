@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { createCache } from '../../operator/runtime/cache.ts';
+import { createCache } from '../../operator/runtime/cache/cache.ts';
 import { systemClock } from '../../operator/runtime/clock.ts';
-import { startController } from '../../operator/runtime/controller.ts';
+import { startController } from '../../operator/runtime/controller/controller.ts';
 import { fromKey, keyOf } from '../../operator/runtime/key.ts';
 import type { ReconcileResult } from '../../operator/runtime/metrics.ts';
-import { createWorkqueue } from '../../operator/runtime/workqueue.ts';
+import { createWorkqueue } from '../../operator/runtime/controller/workqueue.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 import { unobservedMetrics } from '../support/unobserved-metrics.ts';

@@ -4,7 +4,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { standardsOf } from '../../core/report/rules.ts';
+import { standardsOf } from '../../report/rules/rules.ts';
 import { axeTags } from '../../core/scan/wcag.ts';
 import { readCaseFolder, type TestCase } from '../../tools/act/cases.ts';
 import { runCases, type CaseResult } from '../../tools/act/run.ts';

@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import { chromium, type Browser } from 'playwright-core';
 import { axeTags } from '../../core/scan/wcag.ts';
-import type { TestedPage } from '../../core/report/schema.ts';
-import { findChromium } from '../../scanner-image/browser/chromium.ts';
+import type { TestedPage } from '../../report/schema/schema.ts';
+import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { plainAxe } from '../../tools/plain-axe.ts';
 import { someOf } from '../support/nightly.ts';
 import { lateContent, openSocketServer } from './fixtures/late-content.ts';

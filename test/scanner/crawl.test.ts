@@ -2,9 +2,9 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { countPages } from '../../core/report/coverage.ts';
+import { countPages } from '../../report/results/coverage.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
-import { ScanFailed } from '../../scanner-image/failure.ts';
+import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { nightly } from '../support/nightly.ts';
 import { answer, file, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
 

@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
-import { isAttempted } from '../../core/report/coverage.ts';
-import { startDemoSite, type DemoSite } from '../../local/demo-site/server.ts';
+import { isAttempted } from '../../report/results/coverage.ts';
+import { startDemoSite, type DemoSite } from '../../demo-site/server.ts';
 import { scan } from './site.ts';
 
 interface Faults {
   pages: Record<string, { rule: string; impact: string; elements: number }[]>;
 }
-const faults = JSON.parse(readFileSync(join(import.meta.dirname, '../../local/demo-site/faults.json'), 'utf8')) as Faults;
+const faults = JSON.parse(readFileSync(join(import.meta.dirname, '../../demo-site/faults.json'), 'utf8')) as Faults;
 
 describe('scan of the demo site', () => {
   let site: DemoSite;

@@ -4,9 +4,9 @@ import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import { chromium, type Browser } from 'playwright-core';
 import { axeTags } from '../../core/scan/wcag.ts';
-import { Report } from '../../core/report/schema.ts';
+import { Report } from '../../report/schema/schema.ts';
 import { Value } from 'typebox/value';
-import { findChromium } from '../../scanner-image/browser/chromium.ts';
+import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { answer, file, found, html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
 const require = createRequire(import.meta.url);

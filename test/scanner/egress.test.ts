@@ -1,9 +1,9 @@
 /** Pages cannot reach addresses that the target rules forbid. An internal server counts the attempts. */
 import { expect } from 'chai';
-import type { ReportPage } from '../../core/report/schema.ts';
-import { findChromium, launchChromium } from '../../scanner-image/browser/chromium.ts';
-import { identityOf } from '../../scanner-image/browser/identity.ts';
-import { openTarget } from '../../scanner-image/browser/target.ts';
+import type { ReportPage } from '../../report/schema/schema.ts';
+import { findChromium, launchChromium } from '../../scanner-image/page/browser/chromium.ts';
+import { identityOf } from '../../scanner-image/page/browser/identity.ts';
+import { openTarget } from '../../scanner-image/page/browser/target.ts';
 import { openEgress } from '../../scanner-image/egress/proxy.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { SECURE_INTERFACES, attemptsAt, hostileHeaders, hostileServiceWorker } from './hostile-attempts.ts';

@@ -1,12 +1,12 @@
 /** The HTML of findings is the element's own, and root causes that follow from it are true. */
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
-import { OWN_RULES } from '../../core/report/engines.ts';
-import { outcomesOn } from '../../core/report/rule-outcomes.ts';
-import { knownStandards } from '../../core/report/rules.ts';
+import { OWN_RULES } from '../../report/schema/engines.ts';
+import { outcomesOn } from '../../report/results/rule-outcomes.ts';
+import { knownStandards } from '../../report/rules/rules.ts';
 import { axeTags } from '../../core/scan/wcag.ts';
-import { groupViolations } from '../../core/report/root-causes.ts';
-import { NODE_HTML_MAX, Report, type ReportNode, type TestedPage } from '../../core/report/schema.ts';
+import { groupViolations } from '../../report/causes/root-causes.ts';
+import { NODE_HTML_MAX, Report, type ReportNode, type TestedPage } from '../../report/schema/schema.ts';
 import { Value } from 'typebox/value';
 import { html, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 

@@ -1,6 +1,6 @@
 /** A page is judged and recognised by the address that it ends at, also after redirects by scripts. */
 import { expect } from 'chai';
-import { ScanFailed } from '../../scanner-image/failure.ts';
+import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { file, found, html, openSite, paths, redirect, scan, signInOf, testedOf, untested, type Route, type Site } from './site.ts';
 
 const LOGIN_FORM =

@@ -1,9 +1,9 @@
 /** Frames: each one is tested, or listed with the reason why it was not. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { expect } from 'chai';
-import type { TestedPage } from '../../core/report/schema.ts';
+import type { TestedPage } from '../../report/schema/schema.ts';
 import type { ScanInput } from '../../scanner-image/scan.ts';
-import { FRAMES_LISTED_MAX, FRAMES_MAX } from '../../scanner-image/axe/frames.ts';
+import { FRAMES_LISTED_MAX, FRAMES_MAX } from '../../scanner-image/page/axe/frames.ts';
 import { file, found, html, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
 const FAULT = '<img src="/missing.png" id="fault">';

@@ -1,6 +1,6 @@
 /** A gate that a site shows instead of its pages is tested once, and the pages are listed as not tested. */
 import { expect } from 'chai';
-import type { ReportPage } from '../../core/report/schema.ts';
+import type { ReportPage } from '../../report/schema/schema.ts';
 import { file, found, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
 
 const FAULT = '<img src="/missing.png" id="fault">';

@@ -1,9 +1,9 @@
 /** Pages with thousands of failing elements: all are counted, and the report stays small. */
 import { expect } from 'chai';
-import { NODES_MAX } from '../../core/report/cap-nodes.ts';
-import { groupViolations, rootCauseFingerprint } from '../../core/report/root-causes.ts';
-import type { ReportViolation, TestedPage } from '../../core/report/schema.ts';
-import { countViolations } from '../../core/report/score.ts';
+import { NODES_MAX } from '../../report/results/cap-nodes.ts';
+import { groupViolations, rootCauseFingerprint } from '../../report/causes/root-causes.ts';
+import type { ReportViolation, TestedPage } from '../../report/schema/schema.ts';
+import { countViolations } from '../../report/results/score.ts';
 import { nightly } from '../support/nightly.ts';
 import { html, openSite, scan, testedOf, type Site } from './site.ts';
 

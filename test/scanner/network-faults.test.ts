@@ -6,7 +6,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { makeCertificate } from '../../local/kube/credentials/certificate.ts';
-import { ScanFailed } from '../../scanner-image/failure.ts';
+import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { answer, found, html, openSite, redirect, scan, untested, type Route, type Site } from './site.ts';
 
 const FAULT = '<img src="/missing.png" id="fault">';

@@ -1,11 +1,11 @@
 /** Our own checks change nothing on pages without the content that they are about. */
 import { expect } from 'chai';
 import { chromium, type Browser } from 'playwright-core';
-import { engineOf, isOwnRule } from '../../core/report/engines.ts';
-import { startDemoSite, type DemoSite } from '../../local/demo-site/server.ts';
-import { writeSite } from '../../local/demo-site/site.ts';
-import { findChromium } from '../../scanner-image/browser/chromium.ts';
-import type { AxeResults } from '../../scanner-image/axe/results.ts';
+import { engineOf, isOwnRule } from '../../report/schema/engines.ts';
+import { startDemoSite, type DemoSite } from '../../demo-site/server.ts';
+import { writeSite } from '../../demo-site/site.ts';
+import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
+import type { AxeResults } from '../../scanner-image/page/axe/results.ts';
 import { checkSources, openWorld, type Sources } from '../../tools/without-checks.ts';
 import { nightly } from '../support/nightly.ts';
 import { html, machine } from './site.ts';

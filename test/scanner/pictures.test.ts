@@ -1,11 +1,11 @@
 /** Pictures of elements: one for each root cause, outlined, small, and without secrets. */
 import { expect } from 'chai';
 import { chromium, type Browser } from 'playwright-core';
-import { jpegSize, picturesMismatch, placePictures } from '../../core/report/pictures.ts';
-import { groupViolations } from '../../core/report/root-causes.ts';
-import { PICTURE_MAX_BYTES, type ReportGroup } from '../../core/report/schema.ts';
-import { findChromium } from '../../scanner-image/browser/chromium.ts';
-import type { KeptPicture, PictureLimits } from '../../scanner-image/pictures/budget.ts';
+import { jpegSize, picturesMismatch, placePictures } from '../../report/results/pictures.ts';
+import { groupViolations } from '../../report/causes/root-causes.ts';
+import { PICTURE_MAX_BYTES, type ReportGroup } from '../../report/schema/schema.ts';
+import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
+import type { KeptPicture, PictureLimits } from '../../scanner-image/page/pictures/budget.ts';
 import type { ScanOutput } from '../../scanner-image/scan.ts';
 import { html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 

@@ -1,7 +1,7 @@
 /** Steps that prepare a scan: what every page is tested with, and where they may go. */
 import { expect } from 'chai';
 import type { PrepareStep } from '../../core/scan/steps.ts';
-import { ScanFailed } from '../../scanner-image/failure.ts';
+import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { openAgeGateSite, openFrameSite, openLanguageSite, openLayerSite, PATHS } from './fixtures/gated-sites.ts';
 import { CREDENTIALS, MARKER, openMembersSite, STEPS } from './fixtures/members-site.ts';
 import { html, openSite, paths, redirect, scan, signInOf, testedOf, type Route, type Site } from './site.ts';

@@ -1,8 +1,8 @@
 /** Servers that limit the rate of requests: the scan slows down, and what stays limited counts against the coverage. */
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { deriveResults } from '../../core/report/results.ts';
-import { ScanFailed } from '../../scanner-image/failure.ts';
+import { deriveResults } from '../../report/results/results.ts';
+import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { answer, html, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
 describe('servers that limit the rate of requests', () => {

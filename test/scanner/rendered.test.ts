@@ -1,7 +1,7 @@
 /** Pages that show nothing are not tested, and pages of which something failed say so. */
 import { expect } from 'chai';
-import type { PageCaveatKind, ReportPage } from '../../core/report/schema.ts';
-import { ScanFailed } from '../../scanner-image/failure.ts';
+import type { PageCaveatKind, ReportPage } from '../../report/schema/schema.ts';
+import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { answer, file, found, html, openSite, paths, scan, testedOf, untested, type Route, type Site } from './site.ts';
 
 const FAULT = '<img src="/missing.png" id="fault">';

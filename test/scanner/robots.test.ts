@@ -1,6 +1,6 @@
 /** robots.txt files that are large, fail, or redirect. */
 import { expect } from 'chai';
-import { ScanFailed } from '../../scanner-image/failure.ts';
+import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { answer, file, html, openSite, paths, redirect, scan, testedOf, type Route, type Site } from './site.ts';
 
 describe('a robots.txt', () => {

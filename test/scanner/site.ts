@@ -1,10 +1,10 @@
 /** Small web sites on loopback for the scanner's tests, and scans of them with default settings. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { ReportPage, TestedPage, UntestedPage } from '../../core/report/schema.ts';
+import type { ReportPage, TestedPage, UntestedPage } from '../../report/schema/schema.ts';
 import { withDefaults, type GivenOptions } from '../../core/scan/options.ts';
 import type { SignInPlan } from '../../core/scan/sign-in.ts';
-import { resolveSignIn, type SignIn } from '../../scanner-image/sign-in.ts';
+import { resolveSignIn, type SignIn } from '../../scanner-image/sign-in/sign-in.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { runScan, type ScanInput, type ScanDeps, type ScanOutput } from '../../scanner-image/scan.ts';
 

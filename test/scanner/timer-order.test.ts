@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { chromium, type Browser } from 'playwright-core';
-import { findChromium } from '../../scanner-image/browser/chromium.ts';
+import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { html, machine } from './site.ts';
 
-const sourceOf = (name: string): string => readFileSync(join(import.meta.dirname, '../../scanner-image/axe', name), 'utf8');
+const sourceOf = (name: string): string => readFileSync(join(import.meta.dirname, '../../scanner-image/page/axe', name), 'utf8');
 
 describe('the wait for timers', () => {
   let browser: Browser;

@@ -1,7 +1,7 @@
 /** Responses that are not the requested page are listed with a reason, but not tested or scored. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { ScanFailed } from '../../scanner-image/failure.ts';
+import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { answer, file, html, openSite, redirect, scan, signInOf, testedOf, untested, type Site } from './site.ts';
 
 describe('responses that are not the page', () => {

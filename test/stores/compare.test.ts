@@ -1,9 +1,9 @@
 /** The comparison of two stored exports, with a real object store and real threads. */
 import { expect } from 'chai';
 import { startObjects } from '../../local/objects/objects.ts';
-import type { Report, ReportPage } from '../../core/report/schema.ts';
+import type { Report, ReportPage } from '../../report/schema/schema.ts';
 import { createReportComparer, type StoredComparison } from '../../stores/comparisons/compare.ts';
-import { LARGE_EXPORT_BYTES, exportMemoryMib } from '../../core/report/large-exports.ts';
+import { LARGE_EXPORT_BYTES, exportMemoryMib } from '../../report/schema/large-exports.ts';
 import { createSemaphore, ONE_AT_A_TIME } from '../../platform/concurrency/semaphore.ts';
 import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
 import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from '../report/samples.ts';

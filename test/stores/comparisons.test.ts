@@ -1,8 +1,8 @@
 /** The comparison of two scans with the real stores, and what remains of it when reports are deleted. */
 import { expect } from 'chai';
 import { startObjects } from '../../local/objects/objects.ts';
-import type { Report } from '../../core/report/schema.ts';
-import { LARGE_EXPORT_BYTES } from '../../core/report/large-exports.ts';
+import type { Report } from '../../report/schema/schema.ts';
+import { LARGE_EXPORT_BYTES } from '../../report/schema/large-exports.ts';
 import { openComparisons } from '../../stores/comparisons/open-comparisons.ts';
 import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';

@@ -76,7 +76,7 @@ describe('creators of API keys', () => {
     const creations = Promise.all([create(), create(), create()]);
     await keys().revokeCreatedBy(organisation, 'ann@example.com');
     await creations;
-    // Stored after the last look. The requests that stored them revoke them (`api/key-management.ts`).
+    // Stored after the last look. The requests that stored them revoke them (`api/accounts/key-management.ts`).
     const late = await keys().createdBy(organisation, 'ann@example.com');
     expect(late.length, 'at most one for each request that was under way').to.be.below(4);
   });

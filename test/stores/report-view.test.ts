@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { viewOf } from '../../core/report/view.ts';
+import { viewOf } from '../../report/view/view.ts';
 import { smallReport } from '../report/samples.ts';
 import { parseView } from '../../stores/report-view.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { viewOf } from '../../core/report/view.ts';
+import { viewOf } from '../../report/view/view.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import { smallReport } from '../report/samples.ts';
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';

@@ -1,6 +1,6 @@
 /** What mails are about, for tests of their texts and of their appearance. */
 import { ACCOUNT_NOTICES } from '../../core/audit-actions.ts';
-import type { ReportView, ViewGroup } from '../../core/report/view.ts';
+import type { ReportView, ViewGroup } from '../../report/view/view.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
@@ -11,7 +11,7 @@ import {
   renderScanResult,
   type Rendered,
   type ResultMail,
-} from '../../operator/notify/templates/render.ts';
+} from '../../operator/mail/templates/render.ts';
 
 const group = (rule: string, impact: ViewGroup['impact'], help: string, elements: number, html: string): ViewGroup => ({
   fingerprint: rule,

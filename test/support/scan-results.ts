@@ -1,9 +1,9 @@
 /** Sample results of a scanner: an export, a PDF and their digests. */
 import { createHash } from 'node:crypto';
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
-import type { Report, ReportPage, ReportViolation } from '../../core/report/schema.ts';
-import { emptyTally, pageScore } from '../../core/report/score.ts';
-import { buildReport } from '../../scanner-image/report/build.ts';
+import type { Report, ReportPage, ReportViolation } from '../../report/schema/schema.ts';
+import { emptyTally, pageScore } from '../../report/results/score.ts';
+import { buildReport } from '../../report/results/build.ts';
 import { sampleNode, samplePage, sampleUntested, sampleViolation } from '../report/samples.ts';
 
 export const violations: ReportViolation[] = [

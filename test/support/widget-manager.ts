@@ -2,7 +2,7 @@
 import type { Condition, KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { conditionOf, withConditions } from '../../operator/runtime/conditions.ts';
 import { fromKey, keyOf } from '../../operator/runtime/key.ts';
-import { createManager, watch, type ControllerDefinition } from '../../operator/runtime/manager.ts';
+import { createManager, watch, type ControllerDefinition } from '../../operator/runtime/controller/manager.ts';
 import { createFakeApi } from './fake-api.ts';
 import { createFakeClock, settle } from './fake-clock.ts';
 import { createFakeLogger } from './fake-logger.ts';

@@ -1,6 +1,6 @@
 /** The browser that all tests of pages in a run share. The first test that needs it starts it. */
 import { chromium, type Browser } from 'playwright-core';
-import { findChromium } from '../../scanner-image/browser/chromium.ts';
+import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 
 let browser: Promise<Browser> | null = null;
 

@@ -1,6 +1,6 @@
 /** Public pages as people use them: by keyboard, without JavaScript, with mistakes, and while a scan runs. */
 import { expect } from 'chai';
-import { WORDS } from '../../core/words/words.ts';
+import { WORDS } from '../../report/words/words.ts';
 import type { PublicScanOutcome, PublicScanRequest } from '../../api/public/public-scan.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { showCount } from '../support/counts.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createTransport } from 'nodemailer';
-import { WORDS } from '../../core/words/words.ts';
+import { WORDS } from '../../report/words/words.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { startMail, type MailCatcher } from '../../local/mail/mail.ts';
 import { createSuppressions, type Suppressions } from '../../stores/mail/suppressions.ts';

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { WORDS } from '../../core/words/words.ts';
+import { WORDS } from '../../report/words/words.ts';
 import { inLanguage } from '../../api/web/languages.ts';
-import type { ReportView } from '../../core/report/view.ts';
+import type { ReportView } from '../../report/view/view.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';

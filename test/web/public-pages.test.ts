@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { WORDS } from '../../core/words/words.ts';
+import { WORDS } from '../../report/words/words.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { expectAccessible } from './accessible.ts';

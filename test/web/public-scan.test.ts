@@ -1,6 +1,6 @@
 /** A public scan from the form to its result, through the real app. */
 import { expect } from 'chai';
-import { WORDS } from '../../core/words/words.ts';
+import { WORDS } from '../../report/words/words.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { PUBLIC_SCANS } from '../api/public-context.ts';

@@ -1,5 +1,5 @@
 /** A view with everything that a page of a scan shows, from a hostile site. */
-import type { ReportView, ViewGroup } from '../../core/report/view-schema.ts';
+import type { ReportView, ViewGroup } from '../../report/view/schema.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { ApiContext } from '../api/context.ts';

@@ -4,9 +4,9 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { ownStoresOf } from '../../scoped-stores.ts';
-import { clearSession, signedInOf } from '../../sessions/plugin.ts';
-import { FACTORS_PATH, ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
+import { ownStoresOf } from '../../accounts/scoped-stores.ts';
+import { clearSession, signedInOf } from '../../accounts/sessions/plugin.ts';
+import { FACTORS_PATH, ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import {
   button,
   confirmedForm,

@@ -2,9 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VerifiedUser } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { ownStoresOf } from '../../scoped-stores.ts';
-import { signedInOf } from '../../sessions/plugin.ts';
-import { confirmationRule } from '../../sessions/sign-in-limits.ts';
+import { ownStoresOf } from '../../accounts/scoped-stores.ts';
+import { signedInOf } from '../../accounts/sessions/plugin.ts';
+import { confirmationRule } from '../../accounts/sessions/sign-in-limits.ts';
 import type { FormError } from '../../web/components/index.ts';
 import { waitText } from '../sign-in/routes.ts';
 

@@ -2,8 +2,8 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../../platform/logger.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { ownStoresOf } from '../../scoped-stores.ts';
-import { clearSession, signedInOf } from '../../sessions/plugin.ts';
+import { ownStoresOf } from '../../accounts/scoped-stores.ts';
+import { clearSession, signedInOf } from '../../accounts/sessions/plugin.ts';
 import { actions, button, linkButton, notice, textField, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Invitation } from '../../../stores/accounts/invitations.ts';
 import type { Belonging } from '../../../stores/accounts/members.ts';
-import { ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
+import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import {
   actions,
   badge,

@@ -2,10 +2,10 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../../platform/logger.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { ApiError } from '../../errors.ts';
-import { ownStoresOf } from '../../scoped-stores.ts';
-import { signedInOf } from '../../sessions/plugin.ts';
-import { ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
+import { ApiError } from '../../http/errors.ts';
+import { ownStoresOf } from '../../accounts/scoped-stores.ts';
+import { signedInOf } from '../../accounts/sessions/plugin.ts';
+import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { recordEntry } from '../record.ts';
 import { recordJoin } from '../sign-in/invitation.ts';

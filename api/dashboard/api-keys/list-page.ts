@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { KEY_SCOPES } from '../../../core/accounts.ts';
 import { LIVE_KEYS_MAX } from '../../../stores/accounts/key-slots.ts';
 import { KEY_STATUSES, statusOf, type ApiKey, type KeyStatus } from '../../../stores/accounts/keys.ts';
-import { LIMITS } from '../../rate-limits.ts';
+import { LIMITS } from '../../http/rate-limits.ts';
 import { badge, card, emptyState, linkButton, pagination, table, tabs, time, type BadgeKind } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { titledPage } from '../titled-page.ts';

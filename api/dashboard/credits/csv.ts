@@ -1,5 +1,5 @@
 /** The ledger as CSV (RFC 4180), streamed in parts. */
-import { readLedger, type LedgerMove } from '../../ledger-moves.ts';
+import { readLedger, type LedgerMove } from '../../accounts/ledger-moves.ts';
 
 /** Bounds the time and the work of one download. A longer ledger can be read over REST. */
 export const CSV_ROWS_MAX = 50_000;

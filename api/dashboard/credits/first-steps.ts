@@ -3,7 +3,7 @@ import { card } from '../../web/components/index.ts';
 import { badge } from '../../web/components/badges.ts';
 import { link } from '../../web/components/buttons.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
-import type { ScopedStores } from '../../scoped-stores.ts';
+import type { ScopedStores } from '../../accounts/scoped-stores.ts';
 
 export interface Steps {
   /** The organisation has ever been granted credits. */

@@ -1,10 +1,10 @@
 /** The page of the credits: the balance, the first steps, and the ledger. */
 import type { FastifyRequest } from 'fastify';
 import type { Balance } from '../../../stores/credits/credits.ts';
-import { LEDGER_KIND_MEANINGS, LEDGER_KINDS, type LedgerKind, type LedgerMove } from '../../ledger-moves.ts';
+import { LEDGER_KIND_MEANINGS, LEDGER_KINDS, type LedgerKind, type LedgerMove } from '../../accounts/ledger-moves.ts';
 import { card, definitions, emptyState, figure, link, linkButton, pagination, table, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 import { DEFAULT_LOCALE } from '../../web/languages.ts';
 import { firstSteps, type Steps } from './first-steps.ts';
 import { titledPage } from '../titled-page.ts';

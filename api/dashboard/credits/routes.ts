@@ -1,9 +1,9 @@
 /** The credits of the organisation and their ledger. */
 import { Readable } from 'node:stream';
 import type { FastifyPluginAsync } from 'fastify';
-import { readLedger } from '../../ledger-moves.ts';
-import { callerOf } from '../../plugins/auth.ts';
-import { storesOf } from '../../scoped-stores.ts';
+import { readLedger } from '../../accounts/ledger-moves.ts';
+import { callerOf } from '../../http/plugins/auth.ts';
+import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ledgerCsv } from './csv.ts';
 import { readSteps } from './first-steps.ts';
 import { creditsPage, CREDITS_PATH } from './page.ts';

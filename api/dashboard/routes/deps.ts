@@ -4,17 +4,17 @@ import { createHash } from 'node:crypto';
 import type { Logger } from '../../../platform/logger.ts';
 import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
 import type { Comparisons } from '../../../stores/comparisons/comparisons.ts';
-import type { CancellationDeps } from '../../cancellation.ts';
-import type { EventStreams } from '../../event-streams.ts';
-import { ApiError } from '../../errors.ts';
+import type { CancellationDeps } from '../../scans/cancellation.ts';
+import type { EventStreams } from '../../streams/event-streams.ts';
+import { ApiError } from '../../http/errors.ts';
 import type { Metrics } from '../../metrics.ts';
-import { callerOf } from '../../plugins/auth.ts';
-import { rateLimited } from '../../plugins/denials.ts';
-import type { QueuePositions } from '../../queue-positions.ts';
-import type { LimitName, LimitSize } from '../../rate-limits.ts';
-import type { ReportObjects } from '../../report-links.ts';
-import type { Submissions } from '../../submission/submission.ts';
-import type { PageReports } from '../../views.ts';
+import { callerOf } from '../../http/plugins/auth.ts';
+import { rateLimited } from '../../http/plugins/denials.ts';
+import type { QueuePositions } from '../../scans/queue-positions.ts';
+import type { LimitName, LimitSize } from '../../http/rate-limits.ts';
+import type { ReportObjects } from '../../scans/report-links.ts';
+import type { Submissions } from '../../scans/submission/submission.ts';
+import type { PageReports } from '../../scans/views.ts';
 import type { Html } from '../../web/html.ts';
 
 export interface ScanPageDeps extends CancellationDeps {

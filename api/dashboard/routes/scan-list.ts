@@ -1,8 +1,8 @@
 /** The pages that list scans. */
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
-import { callerOf } from '../../plugins/auth.ts';
-import { storesOf } from '../../scoped-stores.ts';
+import { callerOf } from '../../http/plugins/auth.ts';
+import { storesOf } from '../../accounts/scoped-stores.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { readListQuery, toSearch } from '../list-query.ts';
 import { LIST_FRAGMENT, scanListBody, scanListFragment, type ScanListData } from '../views/scan-list.ts';

@@ -1,6 +1,6 @@
 /** The page of the schedules, which Kubernetes manifests define. */
 import type { FastifyRequest } from 'fastify';
-import { WORDS } from '../../../core/words/words.ts';
+import { WORDS } from '../../../report/words/words.ts';
 import { OUTDATED_AFTER_MS, type ListedSchedule, type ScheduleProblem } from '../../../stores/schedules/schedules.ts';
 import { badge, card, code, emptyState, externalLink, link, notice, pagination, table, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';

@@ -1,8 +1,8 @@
 /** The schedules of the organisation, read only. */
 import type { FastifyPluginAsync } from 'fastify';
-import { ValidationFailure } from '../../errors.ts';
-import { INVALID_CURSOR } from '../../pagination.ts';
-import { storesOf } from '../../scoped-stores.ts';
+import { ValidationFailure } from '../../http/errors.ts';
+import { INVALID_CURSOR } from '../../http/pagination.ts';
+import { storesOf } from '../../accounts/scoped-stores.ts';
 import { schedulesPage, SCHEDULES_PATH } from './page.ts';
 
 const PER_PAGE = 25;

@@ -1,7 +1,7 @@
 /** Asks a signed-in person to confirm who they are: by a second factor if there is one, else by the password. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { ownPath } from '../../sessions/own-path.ts';
-import { signedInOf } from '../../sessions/plugin.ts';
+import { ownPath } from '../../accounts/sessions/own-path.ts';
+import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { button, hiddenField, linkButton, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type HtmlValue } from '../../web/html.ts';

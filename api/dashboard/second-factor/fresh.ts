@@ -5,8 +5,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { ownPath } from '../../sessions/own-path.ts';
-import { signedInOf } from '../../sessions/plugin.ts';
+import { ownPath } from '../../accounts/sessions/own-path.ts';
+import { signedInOf } from '../../accounts/sessions/plugin.ts';
 
 export const CONFIRM_PATH = '/dashboard/account/confirm';
 const FRESH_MS = 600_000;

@@ -1,8 +1,8 @@
 /** The overview of a person's second factors. */
 import type { FastifyRequest } from 'fastify';
 import type { Factors } from '../../../stores/accounts/second-factors.ts';
-import { signedInOf } from '../../sessions/plugin.ts';
-import { ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
+import { signedInOf } from '../../accounts/sessions/plugin.ts';
+import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import {
   actions,
   button,

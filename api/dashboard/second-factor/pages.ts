@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { toBase32, totpAddress } from '../../../core/totp.ts';
 import { PASSKEY_NAME_MAX, type StoredPasskey } from '../../../stores/accounts/second-factor-steps.ts';
-import { FACTORS_PATH } from '../../sessions/require-session.ts';
+import { FACTORS_PATH } from '../../accounts/sessions/require-session.ts';
 import {
   actions,
   button,

@@ -4,10 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { networkOf } from '../../networks/networks.ts';
-import { ownPath } from '../../sessions/own-path.ts';
-import { checkCsrf, csrfToken } from '../../sessions/plugin.ts';
-import { SIGN_IN_LIMITS } from '../../sessions/sign-in-limits.ts';
+import { networkOf } from '../../http/networks/networks.ts';
+import { ownPath } from '../../accounts/sessions/own-path.ts';
+import { checkCsrf, csrfToken } from '../../accounts/sessions/plugin.ts';
+import { SIGN_IN_LIMITS } from '../../accounts/sessions/sign-in-limits.ts';
 import { hiddenField, link, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';

@@ -1,8 +1,8 @@
 /** The second step of a sign-in with a password: a passkey, a code of an authenticator app, or a recovery code. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { PendingSignIn } from '../../../stores/accounts/pending-sign-ins.ts';
-import { checkCsrf, csrfToken } from '../../sessions/plugin.ts';
-import { FACTORS_PATH } from '../../sessions/require-session.ts';
+import { checkCsrf, csrfToken } from '../../accounts/sessions/plugin.ts';
+import { FACTORS_PATH } from '../../accounts/sessions/require-session.ts';
 import { linkButton, type FormError } from '../../web/components/index.ts';
 import { html } from '../../web/html.ts';
 import { FORM_EXPIRED } from '../forms.ts';

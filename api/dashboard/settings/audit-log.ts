@@ -2,8 +2,8 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { AUDIT_ACTIONS, isSecurityAction } from '../../../core/audit-actions.ts';
 import { AUDIT_KINDS, SECURITY_KEPT_DAYS, type AuditEntry, type AuditKind } from '../../../stores/accounts/audit.ts';
-import { decodeCursor, pageOf } from '../../pagination.ts';
-import { storesOf } from '../../scoped-stores.ts';
+import { decodeCursor, pageOf } from '../../http/pagination.ts';
+import { storesOf } from '../../accounts/scoped-stores.ts';
 import { button, emptyState, link, linkButton, pagination, selectField, table, tabs, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { titledPage } from '../titled-page.ts';

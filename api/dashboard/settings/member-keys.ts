@@ -2,9 +2,9 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { userIdOf } from '../../../stores/accounts/user-document.ts';
 import type { ApiKey } from '../../../stores/accounts/keys.ts';
-import { ApiError } from '../../errors.ts';
-import { askedBy, createKeyManagement, type KeyManagementDeps } from '../../key-management.ts';
-import { storesOf } from '../../scoped-stores.ts';
+import { ApiError } from '../../http/errors.ts';
+import { askedBy, createKeyManagement, type KeyManagementDeps } from '../../accounts/key-management.ts';
+import { storesOf } from '../../accounts/scoped-stores.ts';
 import { actions, button, hiddenField, linkButton, notice, table, time } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';

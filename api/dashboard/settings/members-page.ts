@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Role } from '../../../core/accounts.ts';
 import { INVITATION_HOURS, type Invitation } from '../../../stores/accounts/invitations.ts';
 import type { Member } from '../../../stores/accounts/users.ts';
-import { ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
+import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import {
   button,
   code,

@@ -1,10 +1,10 @@
 /** Whether an organisation requires a second factor, and who has none. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiStores } from '../../dependencies.ts';
-import { callerOf } from '../../plugins/auth.ts';
-import { storesOf } from '../../scoped-stores.ts';
-import { signedInOf } from '../../sessions/plugin.ts';
-import { FACTORS_PATH } from '../../sessions/require-session.ts';
+import { callerOf } from '../../http/plugins/auth.ts';
+import { storesOf } from '../../accounts/scoped-stores.ts';
+import { signedInOf } from '../../accounts/sessions/plugin.ts';
+import { FACTORS_PATH } from '../../accounts/sessions/require-session.ts';
 import { button, link, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';

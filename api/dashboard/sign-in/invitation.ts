@@ -5,7 +5,7 @@ import type { Invitation } from '../../../stores/accounts/invitations.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { checkCsrf, csrfToken, signedInOf } from '../../sessions/plugin.ts';
+import { checkCsrf, csrfToken, signedInOf } from '../../accounts/sessions/plugin.ts';
 import { linkButton, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { NAME_MAX } from '../account/account.ts';

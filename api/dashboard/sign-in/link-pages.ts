@@ -8,7 +8,7 @@ import { ROLE_TEXTS } from '../roles.ts';
 import { plainPage } from './page.ts';
 import type { Invitation } from '../../../stores/accounts/invitations.ts';
 import type { User } from '../../../stores/accounts/users.ts';
-import { ownPath } from '../../sessions/own-path.ts';
+import { ownPath } from '../../accounts/sessions/own-path.ts';
 import type { InvitationWay } from './invitation-way.ts';
 
 interface LinkPage {

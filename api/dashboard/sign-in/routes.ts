@@ -1,11 +1,11 @@
 /** Sign-in with a password, and sign-out. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../networks/networks.ts';
-import { createPasswordChecks } from '../../networks/password-checks.ts';
-import { ownPath } from '../../sessions/own-path.ts';
-import { checkCsrf, clearSession, csrfToken } from '../../sessions/plugin.ts';
-import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
+import { networkOf } from '../../http/networks/networks.ts';
+import { createPasswordChecks } from '../../http/networks/password-checks.ts';
+import { ownPath } from '../../accounts/sessions/own-path.ts';
+import { checkCsrf, clearSession, csrfToken } from '../../accounts/sessions/plugin.ts';
+import { SIGN_IN_LIMITS, signInRules } from '../../accounts/sessions/sign-in-limits.ts';
 import { notice, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { afterPassword } from '../second-factor/after-password.ts';

@@ -3,9 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Session, SessionRequest } from '../../../stores/accounts/sessions.ts';
 import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../networks/networks.ts';
-import { annotate } from '../../plugins/request-log.ts';
-import { setSession } from '../../sessions/plugin.ts';
+import { networkOf } from '../../http/networks/networks.ts';
+import { annotate } from '../../http/plugins/request-log.ts';
+import { setSession } from '../../accounts/sessions/plugin.ts';
 
 interface StartOptions {
   request: FastifyRequest;

@@ -1,6 +1,6 @@
 /** The root causes of new and of fixed violations, in the difference of two scans. Pure. */
-import type { ComparedCause, ComparedCauses } from '../../../core/report/diff-summary.ts';
-import { ruleText } from '../../../core/report/rule-texts/rule-texts.ts';
+import type { ComparedCause, ComparedCauses } from '../../../report/diff/summary.ts';
+import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import { severityBadge } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { CAUSES, count, ELEMENTS, number, pagesText, shown, siteLink } from './scan-words.ts';

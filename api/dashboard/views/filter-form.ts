@@ -1,5 +1,5 @@
 /** The filters of the list of scans: a form that works without scripts and keeps its state in the address. Pure. */
-import { WORDS } from '../../../core/words/words.ts';
+import { WORDS } from '../../../report/words/words.ts';
 import { button, link, type Choice } from '../../web/components/index.ts';
 import { attributes, html, type Html } from '../../web/html.ts';
 import { SEARCH_TEXT_MAX } from '../../../stores/scans/scan-search.ts';

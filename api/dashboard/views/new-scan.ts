@@ -1,7 +1,7 @@
 /** The form for a new scan. Pure. */
 import type { ConsentChoice } from '../../../core/scan/options.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 import { PREPARE_MAX } from '../../../core/scan/steps.ts';
 import {
   button,

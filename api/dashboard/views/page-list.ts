@@ -1,8 +1,8 @@
 /** The pages of a scan: tested with their scores, or not tested with the reason. Pure. */
-import { isAttempted } from '../../../core/report/coverage.ts';
-import { scanNotes } from '../../../core/report/formats/shared.ts';
-import type { ReportView, ViewGaps, ViewPage } from '../../../core/report/view-schema.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import { isAttempted } from '../../../report/results/coverage.ts';
+import { scanNotes } from '../../../report/formats/shared.ts';
+import type { ReportView, ViewGaps, ViewPage } from '../../../report/view/schema.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 import { badge, table } from '../../web/components/index.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
 import { count, nothingYet, number, pagesText, shown, siteLink, violations } from './scan-words.ts';

@@ -1,10 +1,10 @@
 /** Root causes of violations, and of elements that need review: what fails where, why it matters, and how to fix it. Pure. */
-import { causeTexts, type CauseText } from '../../../core/report/cause-texts.ts';
+import { causeTexts, type CauseText } from '../../../report/view/cause-texts.ts';
 import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
-import { standardsText } from '../../../core/report/standards.ts';
-import type { ReportView, ViewGroup } from '../../../core/report/view-schema.ts';
-import { wordsIn } from '../../../core/words/words.ts';
-import { pictureName } from '../../element-pictures.ts';
+import { standardsText } from '../../../report/rules/standards.ts';
+import type { ReportView, ViewGroup } from '../../../report/view/schema.ts';
+import { wordsIn } from '../../../report/words/words.ts';
+import { pictureName } from '../../scans/element-pictures.ts';
 import { code, elementPicture, externalLink, link, severityBadge, tabs } from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
 import { CAUSES, count, ELEMENTS, number, pagesText, shown, siteLink } from './scan-words.ts';

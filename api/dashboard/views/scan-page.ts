@@ -1,9 +1,9 @@
 /** The page of one scan. Pure. */
 import { isTerminal } from '../../../core/scan/phases.ts';
 import type { Impact } from '../../../core/scan/impacts.ts';
-import type { ReportView } from '../../../core/report/view-schema.ts';
+import type { ReportView } from '../../../report/view/schema.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import type { QueuePosition } from '../../queue-positions.ts';
+import type { QueuePosition } from '../../scans/queue-positions.ts';
 import { actions, breadcrumb, button, hiddenField, link, linkButton, notice, type NoticeKind } from '../../web/components/index.ts';
 import { html, NOTHING, type Html } from '../../web/html.ts';
 import { differenceLater } from './difference.ts';

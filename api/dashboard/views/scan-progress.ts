@@ -1,7 +1,7 @@
 /** A scan that is in progress: its phases, pages, place in the queue, and the button that cancels it. Pure. */
 import { LIVE_PHASES, type LivePhase } from '../../../core/scan/phases.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import type { QueuePosition } from '../../queue-positions.ts';
+import type { QueuePosition } from '../../scans/queue-positions.ts';
 import { confirmedForm, hiddenField, notice, progress, visuallyHidden } from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
 import { number, PHASE_WORDS, pagesText, progressText } from './scan-words.ts';

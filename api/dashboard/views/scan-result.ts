@@ -5,7 +5,7 @@ import { withDefaults } from '../../../core/scan/options.ts';
 import { describeStep, type PrepareStep } from '../../../core/scan/steps.ts';
 import { checkThresholds, THRESHOLDS, type ThresholdCheck, type ThresholdName } from '../../../core/scan/thresholds.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { badge, definitions, figure, notice, severityCounts, table, time, type NoticeKind } from '../../web/components/index.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';

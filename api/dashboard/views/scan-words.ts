@@ -6,7 +6,7 @@ import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { badge, externalLink, severityIcon, visuallyHidden, type BadgeKind } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 
 const { number, count, date, texts } = wordsIn('en', 'report');
 

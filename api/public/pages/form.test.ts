@@ -4,7 +4,7 @@ import { LOCALES } from '../../../core/scan/locales.ts';
 import { formOf } from '../../web/html-scope.ts';
 import type { PublicScanRefusal } from '../public-scan.ts';
 import { describeRefusal, readScanForm } from './form.ts';
-import { WORDS } from '../../../core/words/words.ts';
+import { WORDS } from '../../../report/words/words.ts';
 
 const EMAIL = 'ann@example.com';
 const read = (fields: Record<string, unknown>) => readScanForm(formOf(fields), 'en');

@@ -5,8 +5,8 @@ import { URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
 import type { FormError } from '../../web/components/fields.ts';
 import type { Form } from '../../web/html-scope.ts';
 import type { PublicScanRefusal } from '../public-scan.ts';
-import type { Words } from '../../../core/words/translated.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import type { Words } from '../../../report/words/translated.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 
 /** What was typed. */
 export interface ScanForm {

@@ -6,7 +6,7 @@ import { html, type Html } from '../../web/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';
 import type { ScanForm } from './form.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 
 /** Cloudflare Turnstile's widget. */
 export interface TurnstileWidget {

@@ -1,13 +1,13 @@
 /** The result of a public scan, from its view: the score, the violations by root cause, and what a person must check. */
-import { causeTexts, type CauseText } from '../../../core/report/cause-texts.ts';
-import { ruleText } from '../../../core/report/rule-texts/rule-texts.ts';
-import { criteriaText, otherStandardsText } from '../../../core/report/standards.ts';
-import type { ReportView, ViewGroup } from '../../../core/report/view.ts';
+import { causeTexts, type CauseText } from '../../../report/view/cause-texts.ts';
+import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
+import { criteriaText, otherStandardsText } from '../../../report/rules/standards.ts';
+import type { ReportView, ViewGroup } from '../../../report/view/view.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
-import { pictureName } from '../../element-pictures.ts';
+import { pictureName } from '../../scans/element-pictures.ts';
 import * as ui from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 import { siteName } from './site-name.ts';
 
 export interface ResultOptions {

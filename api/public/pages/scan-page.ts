@@ -1,16 +1,16 @@
 /** The page of a public scan: its state while it runs, then its result, at the same address. */
 import type { FastifyRequest } from 'fastify';
-import type { ReportView } from '../../../core/report/view.ts';
+import type { ReportView } from '../../../report/view/view.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { isTerminal, LIVE_PHASES, type LivePhase } from '../../../core/scan/phases.ts';
 import type { PublicScan } from '../../../stores/public-scans/public-scans.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import type { QueuePosition } from '../../queue-positions.ts';
+import type { QueuePosition } from '../../scans/queue-positions.ts';
 import * as ui from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 import { siteName } from './site-name.ts';
 import { resultBody } from './result.ts';
 

@@ -2,7 +2,7 @@
 import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { html, type Html, type HtmlValue } from '../html.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 import { DEFAULT_LOCALE } from '../languages.ts';
 
 export type BadgeKind = 'good' | 'bad' | 'warn' | 'note' | 'plain';

@@ -1,7 +1,7 @@
 /** Blocks of a page: notices, cards, empty states, tabs, breadcrumbs, progress, code, charts, dialogs. */
 import type { Locale } from '../../../core/scan/locales.ts';
 import { attributes, html, type Html, type HtmlValue } from '../html.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 import { DEFAULT_LOCALE } from '../languages.ts';
 import { button, safeHref, type ButtonKind } from './buttons.ts';
 

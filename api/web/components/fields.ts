@@ -1,6 +1,6 @@
 /** Form fields: each has a label, and its hint and its error are linked to it. */
 import { attributes, html, NOTHING, type Attributes, type Html, type HtmlValue } from '../html.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 import { DEFAULT_LOCALE } from '../languages.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 

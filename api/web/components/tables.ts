@@ -1,7 +1,7 @@
 /** Tables, definition lists and pagination. */
 import type { Locale } from '../../../core/scan/locales.ts';
 import { attributes, html, NOTHING, type Html, type HtmlValue } from '../html.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 import { DEFAULT_LOCALE } from '../languages.ts';
 import { safeHref } from './buttons.ts';
 

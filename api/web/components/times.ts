@@ -1,7 +1,7 @@
 /** Dates in UTC, with the machine-readable form. */
 import type { Locale } from '../../../core/scan/locales.ts';
 import { html, type Html } from '../html.ts';
-import { wordsIn } from '../../../core/words/words.ts';
+import { wordsIn } from '../../../report/words/words.ts';
 import { DEFAULT_LOCALE } from '../languages.ts';
 
 /** A date and time with "UTC". */

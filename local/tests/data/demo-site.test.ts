@@ -4,13 +4,13 @@ import { expect } from 'chai';
 import { XMLParser } from 'fast-xml-parser';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { axeTags } from '../../../core/scan/wcag.ts';
-import { startDemoSite, type DemoSite } from '../../demo-site/server.ts';
-import { findChromium } from '../../../scanner-image/browser/chromium.ts';
-import { knownFaults } from '../../demo-site/site.ts';
+import { startDemoSite, type DemoSite } from '../../../demo-site/server.ts';
+import { findChromium } from '../../../scanner-image/page/browser/chromium.ts';
+import { knownFaults } from '../../../demo-site/site.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const AXE = readFileSync(join(ROOT, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
-const listed = JSON.parse(readFileSync(join(ROOT, 'local', 'demo-site', 'faults.json'), 'utf8')) as ReturnType<typeof knownFaults>;
+const listed = JSON.parse(readFileSync(join(ROOT, 'demo-site', 'faults.json'), 'utf8')) as ReturnType<typeof knownFaults>;
 
 interface AxeResult {
   violations: { id: string; impact: string; nodes: unknown[] }[];
@@ -37,7 +37,7 @@ describe('demo site', () => {
     expect(Object.values(listed.pages).filter((page) => page.length === 0).length).to.be.at.least(10);
   });
 
-  it('declares the faults of faults.json (to update it: node local/demo-site/write-faults.ts)', () => {
+  it('declares the faults of faults.json (to update it: node demo-site/write-faults.ts)', () => {
     expect(listed).to.deep.equal(knownFaults());
   });
 

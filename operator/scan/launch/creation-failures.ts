@@ -2,8 +2,8 @@
 import type { CoreV1Event } from '@kubernetes/client-node';
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
 import type { Wire } from '../../../platform/kubernetes/models.ts';
-import type { Manager } from '../../runtime/manager.ts';
-import type { Watched } from '../../runtime/multi-namespace-cache.ts';
+import type { Manager } from '../../runtime/controller/manager.ts';
+import type { Watched } from '../../runtime/cache/multi-namespace-cache.ts';
 import { EVENTS, type Job } from '../kube-types.ts';
 
 type WholeEvent = KubernetesObject & Pick<Wire<CoreV1Event>, 'involvedObject' | 'message' | 'lastTimestamp' | 'eventTime'>;

@@ -5,7 +5,7 @@ import { createReconcileStates } from '../reconcile-state.ts';
 import { createScanTraces } from '../traces.ts';
 import { createResultsController } from './controller.ts';
 import type { Ingested } from './ingest.ts';
-import { LARGE_EXPORT_BYTES } from '../../../core/report/large-exports.ts';
+import { LARGE_EXPORT_BYTES } from '../../../report/schema/large-exports.ts';
 import { createSemaphore, ONE_AT_A_TIME } from '../../../platform/concurrency/semaphore.ts';
 
 describe('results controller', () => {

@@ -4,13 +4,13 @@
  * one worker at most. When a task has ended, its outcome is in the scan's state and the scan is enqueued again.
  */
 import { scanIdOf, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
-import { LARGE_EXPORT_BYTES } from '../../../core/report/large-exports.ts';
+import { LARGE_EXPORT_BYTES } from '../../../report/schema/large-exports.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
 import type { Semaphore } from '../../../platform/concurrency/semaphore.ts';
 import type { Reports } from '../../../stores/reports.ts';
 import { fromKey, keyOf } from '../../runtime/key.ts';
-import type { ControllerDefinition } from '../../runtime/manager.ts';
+import type { ControllerDefinition } from '../../runtime/controller/manager.ts';
 import type { Children } from '../launch/children.ts';
 import { identityKey } from '../policy/pod-identity.ts';
 import { reservedPages } from '../policy/run-time.ts';

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import { rootCauseFingerprint } from '../../../core/report/root-causes.ts';
-import type { Report, ReportViolation, TestedPage } from '../../../core/report/schema.ts';
-import { buildReport } from '../../../scanner-image/report/build.ts';
+import { rootCauseFingerprint } from '../../../report/causes/root-causes.ts';
+import type { Report, ReportViolation, TestedPage } from '../../../report/schema/schema.ts';
+import { buildReport } from '../../../report/results/build.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
 import { PDF, bytesOf, digestOf, jpegOf, reportOf } from '../../../test/support/scan-results.ts';
 import { SCAN_ID, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
 import { incomingKeys, reportKeys, type Reports } from '../../../stores/reports.ts';
-import { viewOf } from '../../../core/report/view.ts';
+import { viewOf } from '../../../report/view/view.ts';
 import { verifyExport } from './verify.ts';
 import { createIngestion } from './ingest.ts';
 import { createVerifier } from './verifier.ts';

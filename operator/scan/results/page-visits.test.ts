@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { ReportPage } from '../../../core/report/schema.ts';
+import type { ReportPage } from '../../../report/schema/schema.ts';
 import { pageVisits } from './page-visits.ts';
 
 describe('page visits', () => {

@@ -1,5 +1,5 @@
 /** The page visits of an export, for the metrics. Pure. */
-import type { ReportPage } from '../../../core/report/schema.ts';
+import type { ReportPage } from '../../../report/schema/schema.ts';
 
 export interface PageVisit {
   /** `tested`, or the reason why the page was not tested. */

@@ -3,7 +3,7 @@
  * ahead and ends after one export, because a hostile export must not be able to influence the judgement of another one.
  */
 import { parentPort } from 'node:worker_threads';
-import { viewOf } from '../../../core/report/view.ts';
+import { viewOf } from '../../../report/view/view.ts';
 import { verifyExport, type Expectation, type Judgement, type ResultObjects } from './verify.ts';
 import { pageVisits, type PageVisit } from './page-visits.ts';
 

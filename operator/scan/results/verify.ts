@@ -3,16 +3,16 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Compile } from 'typebox/compile';
-import { countPages } from '../../../core/report/coverage.ts';
-import { uncounted } from '../../../core/report/cap-nodes.ts';
-import { isParseable } from '../../../core/report/json-shape.ts';
-import { toReportOptions } from '../../../core/report/options.ts';
-import { picturesMismatch } from '../../../core/report/pictures.ts';
-import { deriveResults, testedPages } from '../../../core/report/results.ts';
-import { outcomesOn, ruleResults } from '../../../core/report/rule-outcomes.ts';
-import { rootCauseFingerprint } from '../../../core/report/root-causes.ts';
-import { Report, type ReportViolation, type TestedPage } from '../../../core/report/schema.ts';
-import { pageScore } from '../../../core/report/score.ts';
+import { countPages } from '../../../report/results/coverage.ts';
+import { uncounted } from '../../../report/results/cap-nodes.ts';
+import { isParseable } from '../../../report/schema/json-shape.ts';
+import { toReportOptions } from '../../../report/schema/options.ts';
+import { picturesMismatch } from '../../../report/results/pictures.ts';
+import { deriveResults, testedPages } from '../../../report/results/results.ts';
+import { outcomesOn, ruleResults } from '../../../report/results/rule-outcomes.ts';
+import { rootCauseFingerprint } from '../../../report/causes/root-causes.ts';
+import { Report, type ReportViolation, type TestedPage } from '../../../report/schema/schema.ts';
+import { pageScore } from '../../../report/results/score.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
 import type { Verdict } from '../../../core/scan/thresholds.ts';

@@ -6,8 +6,8 @@
 import type { ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
 import { OBSERVED_EVERY_MS, type ScheduleRow, type Schedules } from '../../../stores/schedules/schedules.ts';
 import { fromKey, keyOf } from '../../runtime/key.ts';
-import { watch, type ControllerDefinition, type PeriodicTask } from '../../runtime/manager.ts';
-import type { Plan } from '../../runtime/planned-reconcile.ts';
+import { watch, type ControllerDefinition, type PeriodicTask } from '../../runtime/controller/manager.ts';
+import type { Plan } from '../../runtime/controller/planned-reconcile.ts';
 import type { ResourceClient } from '../../runtime/resource-client.ts';
 import type { ScanClient } from '../../scan/scan-client.ts';
 import type { NamespaceOwners } from '../owners.ts';

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ACTIVE_LISTED_MAX, type ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
 import { timestamp } from '../../runtime/clock.ts';
 import { conditionOf, withConditions } from '../../runtime/conditions.ts';
-import type { Plan } from '../../runtime/planned-reconcile.ts';
+import type { Plan } from '../../runtime/controller/planned-reconcile.ts';
 import { readiness, readinessNote } from './conditions.ts';
 import { failuresOf } from './failures.ts';
 import type { Note, ScheduleAction, ScheduleFacts, StatusPatch } from './facts.ts';

@@ -2,8 +2,8 @@
 import type { Condition } from '../../../core/protocol/custom-resources.ts';
 import type { CompletedScan, ScanComparison } from '../../../core/protocol/scan-schedules.ts';
 import type { ConditionUpdate } from '../../runtime/conditions.ts';
-import type { Caveat } from '../../../core/report/diff.ts';
-import type { ComparedReports } from '../../../core/report/diff-summary.ts';
+import type { Caveat } from '../../../report/diff/diff.ts';
+import type { ComparedReports } from '../../../report/diff/summary.ts';
 import type { ComparisonOutcome, Note } from './facts.ts';
 
 export interface Judgement {

@@ -1,13 +1,13 @@
 /** Flows of API keys: issue and revoke, as the dashboard does it. */
 import type { Db } from 'mongodb';
 import { KEY_SCOPES, type Caller } from '../../../core/accounts.ts';
-import { detectStoreOutages } from '../../../api/dependency-outages.ts';
+import { detectStoreOutages } from '../../../api/http/dependency-outages.ts';
 import type { ApiStores } from '../../../api/dependencies.ts';
-import { ApiError, statusOf } from '../../../api/errors.ts';
-import { issueOnce } from '../../../api/idempotent-keys.ts';
-import { createKeyManagement } from '../../../api/key-management.ts';
-import { refusalOf } from '../../../api/plugins/errors.ts';
-import { scopedTo } from '../../../api/scoped-stores.ts';
+import { ApiError, statusOf } from '../../../api/http/errors.ts';
+import { issueOnce } from '../../../api/accounts/idempotent-keys.ts';
+import { createKeyManagement } from '../../../api/accounts/key-management.ts';
+import { refusalOf } from '../../../api/http/plugins/errors.ts';
+import { scopedTo } from '../../../api/accounts/scoped-stores.ts';
 import { createOrganisations } from '../../../stores/accounts/organisations.ts';
 import { createKeys } from '../../../stores/accounts/keys.ts';
 import { openStores } from '../../../stores/stores.ts';

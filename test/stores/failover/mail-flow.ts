@@ -1,7 +1,7 @@
 /** The mail about the result of a public scan: queued, claimed, sent and recorded. */
-import { createResultMailTask } from '../../../operator/notify/results.ts';
-import { CLAIM_LEASE_MS, createSenderTask } from '../../../operator/notify/sender.ts';
-import type { Message } from '../../../operator/notify/transport.ts';
+import { createResultMailTask } from '../../../operator/mail/results.ts';
+import { CLAIM_LEASE_MS, createSenderTask } from '../../../operator/mail/sender.ts';
+import type { Message } from '../../../operator/mail/transport.ts';
 import type { Clock } from '../../../operator/runtime/clock.ts';
 import { dependencyIsDown } from '../../../stores/availability.ts';
 import { createOutbox, resultMailId, type Outbox } from '../../../stores/mail/outbox.ts';

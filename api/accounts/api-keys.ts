@@ -1,0 +1,211 @@
+/** Routes that issue, list and revoke API keys. */
+import { randomUUID } from 'node:crypto';
+import { Type, type Static } from 'typebox';
+import { KEY_NAME_MAX, KEY_SCOPES } from '../../core/accounts.ts';
+import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
+import { KEY_STATUSES, statusOf, type ApiKey } from '../../stores/accounts/keys.ts';
+import { storesOf } from './scoped-stores.ts';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ApiError } from '../http/errors.ts';
+import { idempotencyOf, issueOnce } from './idempotent-keys.ts';
+import { askedBy, createKeyManagement, type KeyManagementDeps } from './key-management.ts';
+import { nullable, oneOf } from '../../core/schemas.ts';
+import { readDateTime } from '../../core/date-time.ts';
+import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
+import { EXAMPLES } from '../http/examples.ts';
+import {
+  answer,
+  emptyAnswer,
+  growing,
+  idempotencyKeyHeader,
+  keyOrSession,
+  LIMITED,
+  reference,
+  refusals,
+  WITH_SESSION,
+} from '../http/responses.ts';
+
+export const NewKey = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: KEY_NAME_MAX, pattern: '\\S', description: 'The purpose of the key.' }),
+    expires_at: Type.Optional(
+      nullable(
+        Type.String({
+          format: 'date-time',
+          description:
+            'When the key expires. Null or absent: never, or when the API key of the request expires. A key cannot create a key that expires later than itself.',
+        }),
+      ),
+    ),
+    scopes: Type.Optional(
+      Type.Array(oneOf(KEY_SCOPES), {
+        minItems: 1,
+        uniqueItems: true,
+        description:
+          'What requests with the key may do. Absent: all that the sender of the request has. A key cannot create a key with a scope that it lacks.',
+      }),
+    ),
+  },
+  {
+    title: 'NewKey',
+    additionalProperties: false,
+    examples: [{ name: 'Pipeline', expires_at: '2030-01-31T12:00:00Z', scopes: ['scans:read', 'scans:write'] }],
+  },
+);
+
+const shared = {
+  id: Type.String({ format: 'uuid' }),
+  name: Type.String(),
+  last4: Type.String({ description: 'The last four characters of the key.' }),
+  scopes: Type.Array(growing(KEY_SCOPES), { description: 'What requests with the key may do.' }),
+  created_at: Type.String({ format: 'date-time' }),
+  created_by: nullable(
+    Type.String({
+      description: 'An e-mail address, `key:` and the ID of the API key that created it, or `curbcut-admin`. Null: not known.',
+    }),
+  ),
+  expires_at: nullable(Type.String({ format: 'date-time' })),
+};
+
+export const IssuedKey = Type.Object(
+  {
+    ...shared,
+    key: Type.String({ pattern: '^svc_live_[0-9A-Za-z]{38}$', description: 'The full key. It is shown only in this response.' }),
+  },
+  { $id: 'IssuedKey' },
+);
+
+export const ListedKey = Type.Object(
+  {
+    ...shared,
+    status: growing(KEY_STATUSES),
+    last_used_at: nullable(Type.String({ format: 'date-time', description: 'Accurate to the minute.' })),
+  },
+  { $id: 'ListedKey' },
+);
+
+const KeyList = Type.Object({ data: Type.Array(reference(ListedKey)), next_cursor: NEXT_CURSOR });
+
+const ISSUE_KEY = {
+  operationId: 'issueKey',
+  tags: ['Account'],
+  summary: 'Create an API key',
+  description:
+    'The key is shown once: only its SHA-256 is stored. To rotate a key: create a new one, deploy it, test it, then revoke the old one. ' +
+    `An organisation can have ${LIVE_KEYS_MAX} live keys.`,
+  security: keyOrSession('keys:write'),
+  headers: idempotencyKeyHeader(
+    'For 24 hours, a request with the same Idempotency-Key, body and sender (API key or session) creates no second key and returns the ' +
+      'first response, with the key.',
+  ),
+  body: NewKey,
+  response: {
+    201: answer('The new key.', reference(IssuedKey), [...LIMITED, 'Idempotent-Replayed'], { issued: EXAMPLES.issuedKey }),
+    ...refusals(
+      [
+        ...WITH_SESSION,
+        'invalid_csrf_token',
+        'too_many_keys',
+        'idempotency_conflict',
+        'bad_request',
+        'payload_too_large',
+        'unsupported_media_type',
+      ],
+      { limited: true, validated: true },
+    ),
+  },
+};
+
+const LIST_KEYS = {
+  operationId: 'listKeys',
+  tags: ['Account'],
+  summary: 'List the API keys',
+  security: keyOrSession('keys:write'),
+  querystring: pageQuery({ status: Type.Optional(oneOf(KEY_STATUSES, { description: 'Only keys with this status.' })) }),
+  response: {
+    200: answer('The keys, newest first, without their secrets.', KeyList, LIMITED, { keys: EXAMPLES.keys }),
+    ...refusals(WITH_SESSION, { limited: true, validated: true }),
+  },
+};
+
+const REVOKE_KEY = {
+  operationId: 'revokeKey',
+  tags: ['Account'],
+  summary: 'Revoke an API key',
+  description: 'Takes effect immediately on every replica. A key may revoke itself.',
+  security: keyOrSession('keys:write'),
+  params: Type.Object({ key_id: Type.String({ format: 'uuid' }) }),
+  response: {
+    204: emptyAnswer('The key is revoked.', LIMITED),
+    ...refusals([...WITH_SESSION, 'invalid_csrf_token', 'key_not_found'], { limited: true, validated: true }),
+  },
+};
+
+export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (scope, deps) => {
+  const { clock, logger } = deps;
+  const management = createKeyManagement(deps);
+
+  scope.post(
+    '/v1/api-keys',
+    {
+      config: { session: true, permission: 'keys:write', limit: 'key-creations' },
+      schema: ISSUE_KEY,
+    },
+    async (request, reply) => {
+      const { name, expires_at: expires, scopes } = request.body;
+      const expiresAt = expires == null ? null : readDateTime(expires);
+      const asked = askedBy(request);
+      const idempotency = idempotencyOf(request, asked);
+      const wanted = { name, expiresAt, scopes };
+      const { issued, replayed } =
+        idempotency === null
+          ? { issued: await management.issue(asked, wanted), replayed: false }
+          : await issueOnce({ management, logger, newId: randomUUID }, asked, wanted, idempotency);
+      if (!issued.ok) throw issued.reason === 'already_issued' ? new TypeError('a random ID exists') : new ApiError(issued.reason);
+      if (replayed) reply.header('Idempotent-Replayed', 'true');
+      return reply.code(201).send({ ...toShared(issued.key), key: issued.secret });
+    },
+  );
+
+  scope.get(
+    '/v1/api-keys',
+    {
+      config: { session: true, permission: 'keys:write' },
+      schema: LIST_KEYS,
+    },
+    async (request) => {
+      const { limit, cursor, status } = request.query;
+      const found = await storesOf(request).keys.list({ status, after: decodeCursor(cursor), limit: limit + 1 });
+      const { items, nextCursor } = pageOf(found, limit, (key) => ({ at: key.createdAt, id: key.id }));
+      return { data: items.map((key) => toListed(key, clock())), next_cursor: nextCursor };
+    },
+  );
+
+  scope.delete(
+    '/v1/api-keys/:key_id',
+    {
+      config: { session: true, permission: 'keys:write' },
+      schema: REVOKE_KEY,
+    },
+    async (request, reply) => {
+      await management.revoke(askedBy(request), request.params.key_id);
+      return reply.code(204).send();
+    },
+  );
+};
+
+const toShared = (key: ApiKey) => ({
+  id: key.id,
+  name: key.name,
+  last4: key.last4,
+  scopes: [...key.scopes],
+  created_at: key.createdAt.toISOString(),
+  created_by: key.createdBy,
+  expires_at: key.expiresAt?.toISOString() ?? null,
+});
+
+const toListed = (key: ApiKey, now: Date): Static<typeof ListedKey> => ({
+  ...toShared(key),
+  status: statusOf(key, now),
+  last_used_at: key.lastUsedAt?.toISOString() ?? null,
+});

@@ -1,0 +1,119 @@
+/** Issues and revokes API keys for a caller, over REST and in the dashboard. Each change is recorded in the audit log. */
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '../../core/accounts.ts';
+import { rightsOfNewKey, type KeyRights, type WantedRights } from '../../core/key-rights.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { ApiKey, IssuedKey, KeyRequest } from '../../stores/accounts/keys.ts';
+import { ApiError, ValidationFailure } from '../http/errors.ts';
+import { callerOf } from '../http/plugins/auth.ts';
+import { requirePermission } from '../http/plugins/permissions.ts';
+import { storesOf, type ScopedStores } from './scoped-stores.ts';
+
+export interface KeyManagementDeps {
+  clock: () => Date;
+  logger: Logger;
+}
+
+export interface WantedKey extends WantedRights {
+  name: string;
+  /** Repeated requests with the same ID issue one key. Default: a random one. */
+  id?: string;
+  /** See `KeyRequest`. */
+  bytes?: KeyRequest['bytes'];
+}
+
+/** Who asks: the caller, the stores of the caller's organisation, and the ID of the HTTP request, for logs. */
+export interface Asked {
+  caller: Caller;
+  stores: Pick<ScopedStores, 'keys' | 'audit' | 'callerIsUsable' | 'idempotency'>;
+  request: string;
+}
+
+export interface KeyManagement {
+  /**
+   * @throws ValidationFailure if the expiry has passed or is after that of the caller's key; ApiError if the caller lacks one
+   * of the scopes, or if the caller's key or session ended while the key was issued
+   */
+  issue(asked: Asked, wanted: WantedKey): Promise<IssuedKey>;
+  /** @throws ApiError if the organisation has no such live key */
+  revoke(asked: Asked, id: string): Promise<void>;
+  /** Revokes the live keys that a person created, and those that these keys created. @returns the revoked keys */
+  revokeCreatedBy(asked: Asked, person: string): Promise<ApiKey[]>;
+  /** Records what happened to a key, if its entries are missing. A failure is only logged: it must not hide a new key from its creator. */
+  record(asked: Asked, key: ApiKey): Promise<void>;
+}
+
+export function createKeyManagement({ clock, logger }: KeyManagementDeps): KeyManagement {
+  async function record({ caller, stores, request }: Asked, key: ApiKey): Promise<void> {
+    await stores.audit.recordKey(key).catch((error: unknown) => {
+      logger.error({ request, organisation: caller.organisation.id, key: key.id, err: error }, 'audit entry lost');
+    });
+  }
+
+  /**
+   * Revokes a new key whose creator was removed or revoked during the request. The end of all keys of a person may have missed
+   * the new one. Its secret is not in a response yet, so no one has it if this fails.
+   */
+  async function revokeIfTooLate(asked: Asked, id: string): Promise<void> {
+    const { caller, stores } = asked;
+    if (await stores.callerIsUsable()) return;
+    const revoked = await stores.keys.revoke(id);
+    if (revoked !== null) await record(asked, revoked);
+    throw new ApiError(caller.actor.kind === 'key' ? 'invalid_api_key' : 'session_required');
+  }
+
+  return {
+    record,
+
+    async issue(asked, { name, id, bytes, ...wanted }) {
+      const { scopes, expiresAt } = granted(asked.caller, rightsOfNewKey(asked.caller.actor, wanted, clock()));
+      const issued = await asked.stores.keys.issue({ name: name.trim(), expiresAt, scopes, id, bytes });
+      if (!issued.ok) {
+        const key = issued.reason === 'already_issued' && id !== undefined ? await asked.stores.keys.find(id) : null;
+        // The entry of the first request may have been lost.
+        if (key !== null) await record(asked, key);
+        return issued;
+      }
+      await record(asked, issued.key);
+      await revokeIfTooLate(asked, issued.key.id);
+      return issued;
+    },
+
+    async revoke(asked, keyId) {
+      const id = keyId.toLowerCase();
+      const revoked = await asked.stores.keys.revoke(id);
+      // Also if it was revoked before: the answer to that request, and its entry, may have been lost.
+      const key = revoked ?? (await asked.stores.keys.find(id));
+      if (key !== null) await record(asked, key);
+      if (revoked === null) throw new ApiError('key_not_found');
+    },
+
+    async revokeCreatedBy(asked, person) {
+      const revoked = await asked.stores.keys.revokeCreatedBy(person);
+      for (const key of revoked) await record(asked, key);
+      return revoked;
+    },
+  };
+}
+
+/** @throws ValidationFailure or ApiError if the caller cannot pass on the rights */
+function granted(caller: Caller, rights: KeyRights): Extract<KeyRights, { ok: true }> {
+  if (rights.ok) return rights;
+  const refuse = (msg: string, type: 'date.past' | 'date.after_creator') =>
+    new ValidationFailure([{ loc: ['body', 'expires_at'], msg, type }]);
+  switch (rights.reason) {
+    case 'expired':
+      throw refuse('expires_at must be in the future.', 'date.past');
+    case 'outlives_creator':
+      throw refuse(
+        `expires_at must not be after ${rights.end.toISOString()}, when the API key of this request expires.`,
+        'date.after_creator',
+      );
+    case 'missing_scope':
+      requirePermission(caller, rights.scope);
+      throw new TypeError(`the caller has the scope ${rights.scope}`);
+  }
+}
+
+/** Who asks by a request. */
+export const askedBy = (request: FastifyRequest): Asked => ({ caller: callerOf(request), stores: storesOf(request), request: request.id });

@@ -1,0 +1,112 @@
+/**
+ * The stores as one organisation sees them: the only place that binds queries of pages and REST routes to the organisation of
+ * the caller. Routes get these stores by `storesOf`, and no others.
+ */
+import type { FastifyRequest } from 'fastify';
+import { auditName, keyCreator, type Caller, type Role } from '../../core/accounts.ts';
+import type { AuditPage } from '../../stores/accounts/audit.ts';
+import { keyEntries } from '../../stores/accounts/key-entries.ts';
+import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
+import type { ScanRow } from '../../stores/scans/scan-row.ts';
+import type { ApiStores } from '../dependencies.ts';
+import { callerOf } from '../http/plugins/auth.ts';
+import { signedInOf } from './sessions/plugin.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The stores of all organisations. Only `storesOf` uses them. */
+    allStores: ApiStores;
+  }
+}
+
+export type ScopedStores = ReturnType<typeof scopedTo>;
+
+/** Binds the stores to the organisation of a caller. */
+export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiStores) {
+  const { scans, keys, credits, organisations, schedules, members, invitations, sessions, idempotency } = stores;
+  return {
+    scans: {
+      find: (scanId: string) => scans.find(scanId, id),
+      list: (page: Parameters<typeof scans.list>[1]) => scans.list(id, page),
+      search: (search: Parameters<typeof scans.search>[1]) => scans.search(id, search),
+      trend: (url: string, limit: number) => scans.trend(id, url, limit),
+      previousDone: async (row: ScanRow) => (row.organisation === id ? scans.previousDone(row) : null),
+    },
+    keys: {
+      issue: (key: Omit<Parameters<Keys['issue']>[0], 'organisation' | 'creator'>) =>
+        keys.issue({ ...key, organisation: id, creator: keyCreator(actor) }),
+      find: (keyId: string) => keys.find(id, keyId),
+      list: (page: Parameters<Keys['list']>[1]) => keys.list(id, page),
+      revoke: (keyId: string) => keys.revoke(id, keyId, auditName(actor)),
+      createdBy: (person: string) => keys.createdBy(id, person),
+      revokeCreatedBy: (person: string) => keys.revokeCreatedBy(id, person, auditName(actor)),
+    },
+    idempotency: {
+      claim: (request: Omit<Parameters<typeof idempotency.claim>[0], 'organisation'>) =>
+        idempotency.claim({ ...request, organisation: id }),
+      release: idempotency.release,
+      remove: idempotency.remove,
+    },
+    credits: {
+      balance: () => credits.balance(id),
+      /** Null if the organisation has no account. */
+      account: async () => (await credits.accounts([id])).get(id) ?? null,
+      ledger: (page: Parameters<typeof credits.ledger>[1]) => credits.ledger(id, page),
+    },
+    schedules: {
+      list: (page: Parameters<typeof schedules.list>[1]) => schedules.list(id, page),
+    },
+    members: {
+      list: () => members.list(id),
+      setRole: (email: string, role: Role) => members.setRole(id, email, role),
+      remove: (email: string) => members.remove(id, email),
+    },
+    invitations: {
+      list: () => invitations.list(id),
+      create: (invitation: { email: string; role: Role; mailed: boolean }) =>
+        invitations.create({ ...invitation, organisation: id, createdBy: auditName(actor) }),
+      cancel: (invitationId: string) => invitations.cancel(id, invitationId),
+    },
+    /** Whether the key or the session of the caller can still be used: it was when the request began. */
+    callerIsUsable: async () =>
+      actor.kind === 'key'
+        ? (await keys.usable([actor.keyId])).has(actor.keyId)
+        : (await sessions.usable([actor.sessionId])).has(actor.sessionId),
+    audit: {
+      page: (page: AuditPage) => organisations.auditPage(id, page),
+      /** Records what happened to keys of the organisation. An entry that is stored already changes nothing. */
+      recordKey: async (key: ApiKey) => {
+        for (const entry of keyEntries(key)) await organisations.record({ ...entry, organisation: id });
+      },
+    },
+  };
+}
+
+/** What the signed-in user may read and change, whichever organisation the session acts for. @throws TypeError before sign-in */
+export function ownStoresOf(request: FastifyRequest) {
+  const { users, members, invitations, sessions } = request.server.allStores;
+  const { user } = signedInOf(request);
+  const { email } = user;
+  return {
+    verify: (password: string) => users.verify(email, password),
+    changePassword: users.changePassword,
+    rename: (name: string | null) => users.rename(email, name),
+    sessions: () => sessions.list(email),
+    endSessions: () => users.endSessions(email),
+    organisations: () => members.of(email),
+    /** An address that is not verified may be someone else's, so its user does not learn who invited it. */
+    invitations: async () => (user.verified ? invitations.findByEmail(email) : []),
+    /** Accepts one of `invitations`. */
+    accept: async (id: string) =>
+      user.verified ? members.accept({ id, email }, async () => user) : ({ ok: false, reason: 'ended' } as const),
+    decline: async (id: string) => (user.verified ? invitations.decline(email, id) : null),
+    confirm: (organisation: string) => members.confirm(organisation, email),
+    leave: (organisation: string, options?: { lastOwner?: boolean }) => members.remove(organisation, email, options),
+    deleteAccount: () => members.deleteAccount(email),
+  };
+}
+
+/** The stores of the caller's organisation. @throws TypeError outside the authenticated scopes */
+export function storesOf(request: FastifyRequest): ScopedStores {
+  return scopedTo(callerOf(request), request.server.allStores);
+}

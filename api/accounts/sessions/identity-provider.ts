@@ -1,0 +1,103 @@
+/** An OpenID Connect provider: authorization code with PKCE. It is discovered when it is first needed. */
+import * as oidc from 'openid-client';
+import type { OidcChecks } from '../../../stores/accounts/oidc-flows.ts';
+import type { Identity } from '../../../stores/accounts/users.ts';
+
+export interface IdentityProviderOptions {
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  /** The address to which the provider returns the browser. */
+  redirectUri: string;
+  /** The time limit of one request to the provider, in seconds. Default: 5. */
+  timeoutSeconds?: number;
+}
+
+/** What the provider says about a person. */
+export interface Claims {
+  identity: Identity;
+  /** Null: there is none, or the provider has not verified it. */
+  email: string | null;
+  name: string | null;
+}
+
+export type Exchange = { ok: true; claims: Claims } | { ok: false; reason: 'refused'; cause: unknown };
+
+export interface IdentityProvider {
+  /** Returns the address that starts a sign-in, and what to keep for its end. @throws if the provider is down */
+  start(): Promise<{ url: URL; flow: OidcChecks }>;
+  /** Exchanges the response for the claims. @param url the address with the response @throws if the provider is down */
+  finish(url: URL, flow: OidcChecks): Promise<Exchange>;
+}
+
+export function createIdentityProvider(options: IdentityProviderOptions): IdentityProvider {
+  const { issuer, clientId, clientSecret, redirectUri, timeoutSeconds = 5 } = options;
+  let discovered: Promise<oidc.Configuration> | null = null;
+
+  function configuration(): Promise<oidc.Configuration> {
+    discovered ??= oidc
+      .discovery(new URL(issuer), clientId, clientSecret, undefined, {
+        timeout: timeoutSeconds,
+        // The settings permit plain HTTP only on this machine.
+        execute: issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : [],
+      })
+      .catch((error: unknown) => {
+        // The next sign-in tries again.
+        discovered = null;
+        throw error;
+      });
+    return discovered;
+  }
+
+  return {
+    async start() {
+      const config = await configuration();
+      const flow = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier: oidc.randomPKCECodeVerifier() };
+      const url = oidc.buildAuthorizationUrl(config, {
+        redirect_uri: redirectUri,
+        scope: 'openid email profile',
+        code_challenge: await oidc.calculatePKCECodeChallenge(flow.verifier),
+        code_challenge_method: 'S256',
+        state: flow.state,
+        nonce: flow.nonce,
+      });
+      return { url, flow };
+    },
+
+    async finish(url, { state, nonce, verifier }) {
+      const config = await configuration();
+      try {
+        const tokens = await oidc.authorizationCodeGrant(config, url, {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: verifier,
+          idTokenExpected: true,
+        });
+        const claims = tokens.claims()!;
+        // Many providers give the address only at the UserInfo endpoint.
+        const more = claims.email === undefined ? await oidc.fetchUserInfo(config, tokens.access_token, claims.sub) : claims;
+        return { ok: true, claims: toClaims(claims.iss, claims.sub, more) };
+      } catch (error) {
+        if (isRefusal(error)) return { ok: false, reason: 'refused', cause: error };
+        throw error;
+      }
+    },
+  };
+}
+
+function toClaims(issuer: string, subject: string, { email, email_verified, name }: Record<string, unknown>): Claims {
+  return {
+    identity: { issuer, subject },
+    email: typeof email === 'string' && email_verified === true ? email.trim().toLowerCase() : null,
+    name: typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 100) : null,
+  };
+}
+
+/** Whether the provider or a check of its response said no. Other errors are outages. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof oidc.AuthorizationResponseError) return true;
+  if (error instanceof oidc.ResponseBodyError) return error.status < 500;
+  return (
+    error instanceof oidc.ClientError && !['OAUTH_TIMEOUT', 'OAUTH_ABORT'].includes(error.code ?? '') && !(error.cause instanceof TypeError)
+  );
+}

@@ -1,0 +1,123 @@
+/**
+ * Sessions and CSRF tokens, registered once on the root. Scopes that need a signed-in user also register `require-session.ts`.
+ * A CSRF token belongs to the session, and before sign-in to the form cookie of the browser.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import cookie from '@fastify/cookie';
+import csrf from '@fastify/csrf-protection';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Caller } from '../../../core/accounts.ts';
+import type { SignedIn } from '../../../stores/accounts/sessions.ts';
+import { ApiError } from '../../http/errors.ts';
+import type { Credentials } from '../../http/networks/credentials.ts';
+import { cookieRules, type CookieRules } from './cookies.ts';
+
+/** What is known about the browser of a request. */
+export interface BrowserSession {
+  /** Null: not signed in, or not read yet. */
+  signedIn: SignedIn | null;
+  /** The secret that CSRF tokens are made from. The name is that of @fastify/csrf-protection. */
+  _csrf: string | undefined;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null before `readSession`. */
+    session: BrowserSession | null;
+    /** The authenticated caller; null in scopes that authenticate nobody. */
+    caller: Caller | null;
+  }
+  interface FastifyInstance {
+    sessionCookies: CookieRules;
+    /** Reads the session of a request, once. */
+    readSession(request: FastifyRequest): Promise<SignedIn | null>;
+  }
+}
+
+/** Returns the session of a signed-in user. @throws TypeError in scopes that do not require one */
+export function signedInOf({ session }: Pick<FastifyRequest, 'session'>): SignedIn {
+  const signedIn = session?.signedIn ?? null;
+  if (signedIn === null) throw new TypeError('signedInOf was called before sign-in');
+  return signedIn;
+}
+
+const FORM_SECRET = /^[A-Za-z0-9_-]{43}$/;
+
+/** The secret of a session's CSRF tokens. It cannot be turned back into that of the session. */
+const csrfSecretOf = (sessionSecret: string): string => createHmac('sha256', sessionSecret).update('csrf').digest('base64url');
+
+const sessionsPlugin: FastifyPluginAsync<{ credentials: Credentials<SignedIn>; publicBaseUrl: string }> = async (app, deps) => {
+  const cookies = cookieRules(deps.publicBaseUrl);
+  await app.register(cookie);
+  await app.register(csrf, {
+    // It reads the secret from `request.session._csrf`, which is all that it needs of a session.
+    sessionPlugin: '@fastify/session',
+    getToken: tokenOf,
+  });
+  app.decorate('sessionCookies', cookies);
+  app.decorateRequest('session', null);
+  app.decorateRequest('caller', null);
+  app.decorate('readSession', async (request) => {
+    if (request.session !== null) return request.session.signedIn;
+    const secret = request.cookies[cookies.session];
+    const checked = secret === undefined ? null : await deps.credentials.check(secret, request.ip);
+    const signedIn = checked?.ok ? checked.holder : null;
+    const form = request.cookies[cookies.form];
+    const formSecret = form !== undefined && FORM_SECRET.test(form) ? form : undefined;
+    request.session = { signedIn, _csrf: signedIn === null ? formSecret : csrfSecretOf(secret!) };
+    return signedIn;
+  });
+};
+
+function tokenOf(request: FastifyRequest): string {
+  const field = (request.body as { _csrf?: unknown } | null | undefined)?._csrf;
+  const header = request.headers['x-csrf-token'];
+  return typeof field === 'string' ? field : typeof header === 'string' ? header : '';
+}
+
+/** Makes the CSRF token of a form or a script. Before sign-in it also sets the form cookie. Call `readSession` first. */
+export function csrfToken(request: FastifyRequest, reply: FastifyReply): string {
+  const { session, server } = request;
+  if (session === null) throw new TypeError('csrfToken was called before readSession');
+  if (session._csrf === undefined) {
+    session._csrf = randomBytes(32).toString('base64url');
+    reply.setCookie(server.sessionCookies.form, session._csrf, server.sessionCookies.options);
+  }
+  return reply.generateCsrf();
+}
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Whether a request cannot change anything, and needs no CSRF token. */
+export const isSafe = ({ method }: Pick<FastifyRequest, 'method'>): boolean => SAFE_METHODS.has(method);
+
+/** @throws ApiError if a request that changes something has no CSRF token of its session */
+export function checkCsrf(request: FastifyRequest): void {
+  if (isSafe(request)) return;
+  let valid = false;
+  // The plugin continues with `next` or answers with `reply.send`.
+  const reply = { send: () => undefined } as unknown as FastifyReply;
+  request.server.csrfProtection(request, reply, () => void (valid = true));
+  if (!valid) throw new ApiError('invalid_csrf_token');
+}
+
+/**
+ * Gives the browser a new session. Its cookie lasts as long as the browser is open, at most until the session ends. Forms of
+ * this response belong to it.
+ */
+export function setSession(reply: FastifyReply, secret: string): void {
+  const { sessionCookies: cookies } = reply.server;
+  const { session, viewer } = reply.request;
+  if (session !== null) session._csrf = csrfSecretOf(secret);
+  if (viewer !== null) viewer.csrfToken = reply.generateCsrf();
+  reply.setCookie(cookies.session, secret, cookies.options);
+  reply.clearCookie(cookies.form, cookies.options);
+}
+
+export function clearSession(reply: FastifyReply): void {
+  const { sessionCookies: cookies } = reply.server;
+  reply.clearCookie(cookies.session, cookies.options);
+}
+
+export default fp(sessionsPlugin, { name: 'sessions', dependencies: ['request-log'] });

@@ -1,0 +1,98 @@
+/** Requires a signed-in user for every page of the scope that registers it. */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { checkCaller } from '../../http/late-bodies.ts';
+import { permissionsOf, type Role } from '../../../core/accounts.ts';
+import type { Organisation } from '../../../core/organisation.ts';
+import { lacksFactor, type SignedIn } from '../../../stores/accounts/sessions.ts';
+import { ApiError } from '../../http/errors.ts';
+import { annotate } from '../../http/plugins/request-log.ts';
+import { wantsPage } from '../../web/error-page.ts';
+import { formExpiredPage } from '../../web/form-expired-page.ts';
+import { checkCsrf, csrfToken, isSafe } from './plugin.ts';
+import { ownPath, signInPath } from './own-path.ts';
+
+export interface RequireSessionOptions {
+  /**
+   * Whether the session must act for an organisation that is not blocked, with the second factor that it requires. Default: true.
+   * The pages of the account need none.
+   */
+  organisation?: boolean;
+}
+
+/** The page on which users choose an organisation. */
+export const ORGANISATIONS_PATH = '/dashboard/organisations';
+/** The page on which a person sets up a second factor. */
+export const FACTORS_PATH = '/dashboard/account/second-factor';
+
+const requireSession: FastifyPluginAsync<RequireSessionOptions> = async (scope, { organisation = true }) => {
+  checkCaller(scope, async (request, reply) => {
+    const signedIn = await scope.readSession(request);
+    if (signedIn === null) {
+      // A script cannot show the sign-in page.
+      if (!isNavigation(request)) throw new ApiError('session_required');
+      return reply.redirect(signInPath(returnAddress(request), { unsaved: !isSafe(request) }), 303);
+    }
+    const { membership } = signedIn;
+    view(request, reply, signedIn);
+    if (!organisation) return;
+    if (membership === null) {
+      if (!isNavigation(request)) throw new ApiError('session_required');
+      return reply.redirect(ORGANISATIONS_PATH, 303);
+    }
+    actAs(request, signedIn, membership);
+    if (membership.organisation.blocked) throw new ApiError('account_blocked');
+    if (!lacksFactor(signedIn)) return;
+    if (!isNavigation(request)) throw new ApiError('second_factor_required');
+    return reply.redirect(`${FACTORS_PATH}?required`, 303);
+  });
+  // After the body is parsed, because the token is a field of the form.
+  scope.addHook('preValidation', async (request, reply) => {
+    try {
+      checkCsrf(request);
+    } catch (error) {
+      if (!isNavigation(request) || !wantsPage(request)) throw error;
+      annotate(request, { refusal: 'invalid_csrf_token' });
+      return reply.page(formExpiredPage({ request, formAddress: ownPath(returnAddress(request)) }), { status: 403 });
+    }
+  });
+};
+
+/** Sets what pages show of the user. */
+function view(request: FastifyRequest, reply: FastifyReply, signedIn: SignedIn): void {
+  const { user, membership } = signedIn;
+  // The navigation shows only pages that can be opened.
+  const closed = membership === null || membership.organisation.blocked || lacksFactor(signedIn);
+  request.viewer = {
+    email: user.email,
+    organisation: membership?.organisation.id ?? null,
+    organisationName: membership?.organisation.displayName ?? null,
+    permissions: closed ? [] : permissionsOf(membership.role),
+    csrfToken: csrfToken(request, reply),
+  };
+  annotate(request, { user: user.email });
+}
+
+/** Sets the caller of a request. */
+export function actAs(
+  request: FastifyRequest,
+  { session, user }: SignedIn,
+  { organisation, role }: { organisation: Organisation; role: Role },
+): void {
+  request.caller = { organisation, actor: { kind: 'user', email: user.email, role, sessionId: session.id } };
+  annotate(request, { organisation: organisation.id, user: user.email });
+}
+
+/** Browsers say whether they will show the response as a page. */
+const isNavigation = ({ headers }: FastifyRequest): boolean => (headers['sec-fetch-mode'] ?? 'navigate') === 'navigate';
+
+/** The page on which the user was: a form returns to the page that it is on. */
+function returnAddress(request: FastifyRequest): string {
+  if (isSafe(request)) return request.url;
+  const { referer } = request.headers;
+  if (referer === undefined || !URL.canParse(referer)) return request.url;
+  const { host, pathname, search } = new URL(referer);
+  return host === request.host ? pathname + search : request.url;
+}
+
+export default fp(requireSession, { name: 'require-session', dependencies: ['sessions'] });

@@ -1,0 +1,239 @@
+/** The error codes of the API, and the only place that knows their HTTP statuses. */
+import type { SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
+import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
+
+/** Event streams of one key on one replica (decisions, "Limits"). */
+export const STREAMS_PER_KEY = 20;
+
+interface ErrorEntry {
+  status: number;
+  /** What the caller can do, in one sentence. Sent with the code in every body. */
+  message: string;
+  /** Default seconds for `Retry-After`. */
+  retryAfterSeconds?: number;
+}
+
+/** All error codes: the contract's, then those of HTTP itself. */
+export const ERRORS = {
+  invalid_api_key: { status: 401, message: 'Send a live API key in the X-API-Key header.' },
+  account_blocked: { status: 403, message: 'This account is blocked; ask the operator of this service to unblock it.' },
+  second_factor_required: {
+    status: 403,
+    message: 'The organisation requires a second factor; set one up at /dashboard/account/second-factor, or sign in with it.',
+  },
+  session_required: { status: 401, message: 'The session has ended; sign in again.' },
+  permission_denied: { status: 403, message: 'The key or the user lacks the permission for this; ask an owner of the organisation.' },
+  invalid_csrf_token: {
+    status: 403,
+    message: 'Send the token of the current session in the X-CSRF-Token header; load the page again to get it.',
+  },
+  cross_site_request: {
+    status: 403,
+    message: 'Another site sent this request; open the page of this service and send its form, or send the request from a program.',
+  },
+  insufficient_credits: {
+    status: 402,
+    message: 'There are not enough credits for the requested pages; request fewer pages, add credits, or set fail_on_truncation to false.',
+  },
+  rate_limit_exceeded: { status: 429, message: 'Too many requests; retry after the number of seconds in Retry-After.' },
+  too_many_streams: {
+    status: 429,
+    message: 'The key or the organisation has as many open event streams as it may have; close one, or poll the scan.',
+    retryAfterSeconds: 10,
+  },
+  streams_full: {
+    status: 503,
+    message:
+      'This replica has as many open event streams as it may have; retry after the number of seconds in Retry-After, or poll the scan.',
+    retryAfterSeconds: 10,
+  },
+  queue_paused: {
+    status: 503,
+    message: 'The scan queue is paused and nothing was charged; retry after the number of seconds in Retry-After.',
+    retryAfterSeconds: 30,
+  },
+  queue_full: {
+    status: 503,
+    message: 'Too many scans are in progress and nothing was charged; retry after the number of seconds in Retry-After.',
+    retryAfterSeconds: 30,
+  },
+  service_unavailable: {
+    status: 503,
+    message:
+      'A part of the service is down or did not answer in time, and nothing was charged; retry after the number of seconds in Retry-After.',
+    retryAfterSeconds: 5,
+  },
+  submission_unconfirmed: {
+    status: 503,
+    message:
+      'A part of the service failed, so the scan may or may not have been accepted and charged; retry with the same Idempotency-Key, or look for the scan in the list before you submit it again.',
+    retryAfterSeconds: 5,
+  },
+  replica_busy: {
+    status: 503,
+    message: 'This replica is busy; retry after the number of seconds in Retry-After.',
+    retryAfterSeconds: 5,
+  },
+  public_scans_disabled: { status: 403, message: 'This installation offers no public scans; use an API key and POST /v1/ci/scans.' },
+  scan_not_found: { status: 404, message: 'The scan does not exist; check its ID.' },
+  report_not_found: { status: 404, message: 'The report does not exist; check the scan ID and that the status of the scan is done.' },
+  json_export_unavailable: { status: 404, message: 'This scan has no JSON export; scan the site again to get one.' },
+  pictures_unavailable: {
+    status: 404,
+    message: 'This scan has no pictures of elements; scan the site again with the option `pictures`, which is on by default.',
+  },
+  report_format_unavailable: {
+    status: 404,
+    message:
+      'The JSON export of this scan is too large or of another version, so it cannot be converted here; convert it with `curbcut report`, which has options for each format.',
+  },
+  key_not_found: { status: 404, message: 'No live API key has this ID; list the keys to see their IDs.' },
+  too_many_keys: {
+    status: 409,
+    message: `The organisation has ${LIVE_KEYS_MAX} live API keys, which is the limit; revoke one, then create the new one.`,
+  },
+  scan_not_complete: {
+    status: 409,
+    message: 'The scan is not complete; poll it or follow its events, and retry when it is done.',
+    retryAfterSeconds: 5,
+  },
+  scan_already_ended: { status: 409, message: 'The scan has ended and cannot be canceled; poll it to get its result.' },
+  scan_managed_by_manifest: {
+    status: 409,
+    message: 'A Kubernetes manifest created this scan; cancel it in the cluster: set spec.cancel to true, or delete the resource.',
+  },
+  idempotency_conflict: {
+    status: 409,
+    message:
+      'A request with this Idempotency-Key is in progress or was interrupted; retry after the number of seconds in Retry-After to get its response.',
+    retryAfterSeconds: 1,
+  },
+  payload_too_large: { status: 413, message: 'The request body is too large; send at most 64 KiB.' },
+  unsupported_media_type: { status: 415, message: 'Send the request body as application/json.' },
+  not_found: { status: 404, message: 'This path does not exist; /docs lists the paths of this API.' },
+  method_not_allowed: { status: 405, message: 'This path does not accept this method; the Allow header lists the accepted methods.' },
+  bad_request: { status: 400, message: 'The request is not valid HTTP; check the client that sent it.' },
+  request_timeout: { status: 408, message: 'The request did not arrive completely in time; send it again.' },
+  headers_too_large: { status: 431, message: 'The request headers are too large; send at most 16 KiB.' },
+  internal_error: { status: 500, message: 'The service has an internal error; report it with the X-Request-Id of this response.' },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** Every code, for documentation and tests. */
+export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
+
+/** The status of a validation error: its `detail` is a list and not a code. */
+export const VALIDATION_STATUS = 422;
+
+/** Whose share of the live scans is used up: `limit` in the body of `queue_full`. */
+export const QUEUE_LIMITS = ['organisation', 'installation', 'public'] as const;
+export type QueueLimit = (typeof QUEUE_LIMITS)[number];
+
+/** Whose event streams are too many: `limit` in the body of `too_many_streams` and `streams_full`. */
+export const STREAM_LIMITS = ['key', 'organisation', 'replica'] as const;
+
+/** Whose work keeps a replica busy: `limit` in the body of `replica_busy`. */
+export const BUSY_LIMITS = ['organisation', 'replica'] as const;
+
+/** Every `type` of a validation item. They are stable: clients may branch on them. */
+export const VALIDATION_TYPES = [
+  'missing_field',
+  'unexpected_field',
+  'json.invalid',
+  'type.object',
+  'type.string',
+  'type.number',
+  'type.integer',
+  'type.boolean',
+  'type.array',
+  'array.min_items',
+  'array.max_items',
+  'array.unique_items',
+  'object.min_properties',
+  'object.max_properties',
+  'number.minimum',
+  'number.maximum',
+  'string.min_length',
+  'string.max_length',
+  'string.pattern',
+  'string.uuid',
+  'string.uri',
+  'string.email',
+  'string.date_time',
+  'enum',
+  'date.past',
+  'date.after_creator',
+  'cursor.invalid',
+  'url.private_address',
+  'url.scheme',
+  'url.credentials',
+  'url.port',
+  'url.unresolvable',
+  'prepare.disabled',
+  'prepare.other_site',
+  'idempotency_key.reused',
+  'turnstile.refused',
+] as const;
+export type ValidationType = (typeof VALIDATION_TYPES)[number];
+
+/** One error of an invalid request. */
+export interface ValidationItem {
+  /** The location: `body`, `path`, `query` or `header`, followed by the path to the value. */
+  loc: (string | number)[];
+  /** The error, in one English sentence. */
+  msg: string;
+  type: ValidationType;
+}
+
+/** An error with a code of the table. Throw it from any route or plugin; `plugins/errors.ts` sends the response. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  /** Fields of the body in addition to `detail` and `message`. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Seconds for `Retry-After`; null if a retry cannot succeed. */
+  readonly retryAfterSeconds: number | null;
+  constructor(code: ErrorCode, options: { fields?: Record<string, unknown>; retryAfterSeconds?: number; cause?: unknown } = {}) {
+    super(code, { cause: options.cause });
+    this.name = 'ApiError';
+    this.code = code;
+    this.fields = options.fields ?? {};
+    this.retryAfterSeconds = options.retryAfterSeconds ?? (ERRORS[code] as ErrorEntry).retryAfterSeconds ?? null;
+  }
+}
+
+const BUSY: Readonly<Record<SemaphoreLimit, { limit: (typeof BUSY_LIMITS)[number]; message: string }>> = {
+  key: {
+    limit: 'organisation',
+    message:
+      'The organisation has as many requests of this kind in progress as it may have on this replica; retry after the number of seconds in Retry-After.',
+  },
+  total: {
+    limit: 'replica',
+    message: 'This replica has as many requests of this kind in progress as it may have; retry after the number of seconds in Retry-After.',
+  },
+};
+
+/** The error of a request that a semaphore with a share for each organisation refused. */
+export const replicaBusy = (limit: SemaphoreLimit): ApiError => new ApiError('replica_busy', { fields: BUSY[limit] });
+
+/** An invalid request, with at least one item. Throw it like `ApiError`. */
+export class ValidationFailure extends Error {
+  readonly items: readonly ValidationItem[];
+  constructor(items: readonly ValidationItem[]) {
+    super(items.map((item) => item.msg).join(' '));
+    this.name = 'ValidationFailure';
+    this.items = items;
+  }
+}
+
+/** The response body of an error. */
+export function bodyOf(error: ApiError | ValidationFailure): Record<string, unknown> {
+  if (error instanceof ValidationFailure) return { detail: error.items };
+  return { detail: error.code, message: ERRORS[error.code].message, ...error.fields };
+}
+
+/** The HTTP status of an error. */
+export function statusOf(error: ApiError | ValidationFailure): number {
+  return error instanceof ValidationFailure ? VALIDATION_STATUS : ERRORS[error.code].status;
+}

@@ -1,0 +1,92 @@
+/**
+ * Recognises keys and sessions, and keeps the cost of unknown ones low. A credential that was valid lately is looked up on its
+ * own, so that its revocation takes effect at once. All others are looked up together, whoever sends them: that bounds what
+ * strangers cost, and a valid credential is accepted from every network. An unknown credential is remembered: it never becomes
+ * known.
+ */
+import { createHash } from 'node:crypto';
+import type { RateLimitDecision } from '../../../stores/rate-limits/sliding-window.ts';
+import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
+import type { NetworkLimits } from './network-limits.ts';
+import { createSharedLookups } from './shared-lookups.ts';
+
+export type CredentialResult<T> =
+  | { ok: true; holder: T }
+  | { ok: false; reason: 'invalid' }
+  /** The client's network has sent too many unknown credentials. */
+  | Extract<RateLimitDecision, { ok: false }>;
+
+export interface Credentials<T> {
+  /** @param address the client's address @throws TooBusy if too many look-ups wait */
+  check(secret: string, address: string): Promise<CredentialResult<T>>;
+}
+
+interface CredentialStore<T> {
+  recognise(secret: string): Promise<T | null>;
+  recogniseAll(secrets: readonly string[]): Promise<ReadonlyMap<string, T>>;
+}
+
+interface CredentialDeps<T> {
+  store: CredentialStore<T>;
+  /** A malformed secret costs nothing and is not counted. */
+  wellFormed(secret: string): boolean;
+  limits: NetworkLimits;
+  /** Milliseconds of a clock that never goes back. */
+  now?: () => number;
+}
+
+const REMEMBER_UNKNOWN_MS = 60_000;
+const REMEMBER_VALID_MS = 600_000;
+/** Entries of each memory. An entry takes about 200 bytes. */
+const REMEMBERED_MAX = 10_000;
+
+const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('base64');
+
+export function createCredentials<T>({ store, wellFormed, limits, now }: CredentialDeps<T>): Credentials<T> {
+  const unknown = new BoundedMap<true>({ max: REMEMBERED_MAX, now });
+  const valid = new BoundedMap<true>({ max: REMEMBERED_MAX, now });
+  const shared = createSharedLookups<T>(
+    async (secrets) => {
+      if (secrets.length > 1) return store.recogniseAll(secrets);
+      const holder = await store.recognise(secrets[0]!);
+      return new Map(holder === null ? [] : [[secrets[0]!, holder]]);
+    },
+    { now },
+  );
+
+  /** Looks up a credential that this replica has not seen valid lately. The network is charged before it is known. */
+  async function checkStranger(secret: string, address: string): Promise<CredentialResult<T>> {
+    const counted = limits.admit('invalid-keys', address);
+    const refund = (): void => void (counted.ok && limits.refund('invalid-keys', address));
+    const holder = await shared.find(secret, { last: !counted.ok }).catch((error: unknown) => {
+      refund();
+      throw error;
+    });
+    if (holder === null) return counted.ok ? { ok: false, reason: 'invalid' } : counted;
+    refund();
+    return { ok: true, holder };
+  }
+
+  /** An unknown credential that costs no look-up. */
+  function refused(address: string): CredentialResult<T> {
+    const counted = limits.admit('invalid-keys', address);
+    return counted.ok ? { ok: false, reason: 'invalid' } : counted;
+  }
+
+  return {
+    async check(secret, address) {
+      if (!wellFormed(secret)) return { ok: false, reason: 'invalid' };
+      const hash = hashOf(secret);
+      if (unknown.get(hash) !== null) return refused(address);
+      const holder = valid.get(hash) === null ? undefined : await store.recognise(secret);
+      const checked =
+        holder === undefined ? await checkStranger(secret, address) : holder === null ? refused(address) : ({ ok: true, holder } as const);
+      if (checked.ok) valid.set(hash, true, REMEMBER_VALID_MS);
+      else {
+        valid.delete(hash);
+        unknown.set(hash, true, REMEMBER_UNKNOWN_MS);
+      }
+      return checked;
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * Requires a live API key of an organisation that is not blocked, for every route of the scope that registers it. Routes with
+ * `config.session` also accept the session of a user.
+ */
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Caller } from '../../../core/accounts.ts';
+import type { KeyHolder } from '../../../stores/accounts/keys.ts';
+import { lacksFactor } from '../../../stores/accounts/sessions.ts';
+import type { ApiStores } from '../../dependencies.ts';
+import { ApiError } from '../errors.ts';
+import { checkCaller } from '../late-bodies.ts';
+import { auditNetwork } from '../../accounts/audit-network.ts';
+import type { Credentials } from '../networks/credentials.ts';
+import { checkCsrf } from '../../accounts/sessions/plugin.ts';
+import { actAs } from '../../accounts/sessions/require-session.ts';
+import { rateLimited } from './denials.ts';
+import { annotate } from './request-log.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A REST route that accepts a dashboard session instead of an API key. */
+    session?: boolean;
+  }
+}
+
+/** Returns the caller of a request. @throws TypeError outside the authenticated scope */
+export function callerOf(request: Pick<FastifyRequest, 'caller'>): Caller {
+  if (request.caller === null) throw new TypeError('callerOf was called outside the authenticated scope');
+  return request.caller;
+}
+
+/** Returns the id of the key that sent a request. @throws TypeError on a route that accepts sessions */
+export function keyIdOf({ actor }: Caller): string {
+  if (actor.kind !== 'key') throw new TypeError('keyIdOf was called for a request without an API key');
+  return actor.keyId;
+}
+
+interface AuthDeps {
+  credentials: Credentials<KeyHolder>;
+  keys: Pick<ApiStores['keys'], 'touch'>;
+  /** Whether there is a dashboard. */
+  sessions: boolean;
+}
+
+const auth: FastifyPluginAsync<AuthDeps> = async (scope, { credentials, keys, sessions }) => {
+  // Looked up on every request, so that a revocation takes effect immediately.
+  checkCaller(scope, async (request, reply) => {
+    const secret = request.headers['x-api-key'];
+    // A wrong key is refused also if there is a session: the sender wanted to use the key.
+    if (secret === undefined && sessions && request.routeOptions.config.session === true) {
+      const signedIn = await scope.readSession(request);
+      if (signedIn?.membership) {
+        actAs(request, signedIn, signedIn.membership);
+        if (signedIn.membership.organisation.blocked) throw new ApiError('account_blocked');
+        if (lacksFactor(signedIn)) throw new ApiError('second_factor_required');
+        return checkCsrf(request);
+      }
+    }
+    if (typeof secret !== 'string') throw new ApiError('invalid_api_key');
+    const checked = await credentials.check(secret, request.ip);
+    if (!checked.ok) throw checked.reason === 'invalid' ? new ApiError('invalid_api_key') : rateLimited(reply, checked);
+    const { key, organisation } = checked.holder;
+    const { id: keyId, scopes, expiresAt, rootCreator } = key;
+    request.caller = { organisation, actor: { kind: 'key', keyId, scopes, expiresAt, rootCreator } };
+    annotate(request, { organisation: organisation.id, key: key.id });
+    if (organisation.blocked) throw new ApiError('account_blocked');
+    keys.touch({ id: key.id, organisation: organisation.id, network: auditNetwork(request.ip) });
+  });
+};
+
+export default fp(auth, { name: 'auth', dependencies: ['request-log', 'sessions'] });

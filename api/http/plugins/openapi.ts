@@ -1,0 +1,131 @@
+/** Generates the OpenAPI 3.1 document from the schemas of the routes. `api/http/reference/` shows it at `/docs`. */
+import swagger from '@fastify/swagger';
+import type { TSchema } from 'typebox';
+import type { FastifyPluginAsync } from 'fastify';
+import fp from 'fastify-plugin';
+import { cookieRules } from '../../accounts/sessions/cookies.ts';
+import { LIMITS } from '../rate-limits.ts';
+
+const DESCRIPTION = `Scans web sites for accessibility and returns a score, violations by severity, a verdict against thresholds, a PDF and a JSON export.
+
+## Credits
+
+A scan costs one credit per tested page. Reserved credits that a scan does not use are released.
+
+## Limits
+
+Each API key may send ${LIMITS.key.limit} requests per minute. Each organisation may submit ${LIMITS.submissions.limit} scans, request ${LIMITS.reports.limit} report links and create ${LIMITS['key-creations'].limit} keys per minute. All windows are sliding windows. The \`RateLimit\` header reports the remaining requests; after a 429, wait for \`Retry-After\` seconds.
+
+## Errors
+
+Every error body is \`{"detail": …}\`: a stable code, with a \`message\`, or, for an invalid request (422), a list of its errors.
+
+## Idempotency
+
+An operation that takes an \`Idempotency-Key\` can be repeated safely, for example after a lost connection: a request with the same key and body returns the first response and charges nothing. Use a new key, such as a UUID, for each new request.
+
+## Versions
+
+Within \`/v1\`, responses may gain fields, and the values listed in \`x-extensible-enum\` may grow. Ignore unknown fields, and treat an unknown status as not terminal. Requests are strict: an unknown field is rejected with 422.`;
+
+interface OpenApiOptions {
+  publicBaseUrl: string;
+  version: string;
+  /** Schemas of `components`, by their `$id`. */
+  components: readonly TSchema[];
+}
+
+/** Register it before the routes: it documents only routes that are registered later. */
+const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
+  for (const schema of options.components) app.addSchema(schema);
+  await app.register(swagger, {
+    convertConstToEnum: false,
+    // Names a schema by its `$id` instead of def-0.
+    refResolver: { buildLocalReference: (json, _baseUri, _fragment, i) => (typeof json.$id === 'string' ? json.$id : `schema-${i}`) },
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Curbcut',
+        version: options.version,
+        description: DESCRIPTION,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: options.publicBaseUrl }],
+      tags: [
+        { name: 'Scans', description: 'Submit a scan, poll it, or follow its events.' },
+        { name: 'Reports', description: 'Links to the PDF report and the JSON export.' },
+        { name: 'Public scans', description: 'Scan one page without an account; the result is sent by mail.' },
+        { name: 'Account', description: 'Credits and API keys.' },
+        { name: 'Service', description: 'Documents and health.' },
+      ],
+      components: {
+        securitySchemes: {
+          apiKey: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'X-API-Key',
+            description:
+              'A key of your organisation: `svc_live_` followed by 38 letters and digits. Each operation names the scope that the key needs.',
+          },
+          session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: cookieRules(options.publicBaseUrl).session,
+            description:
+              'The session of a user who is signed in to the dashboard. Requests that change something also need its `X-CSRF-Token`.',
+          },
+        },
+      },
+    },
+    transformObject: (document) =>
+      nameBodies(liftRequiredHeaders(releaseDefaults((document as { openapiObject: Document }).openapiObject))) as never,
+  });
+};
+
+interface Header {
+  required?: boolean;
+  schema: { required?: unknown };
+}
+interface Operation {
+  parameters?: { required?: boolean; schema?: { default?: unknown } }[];
+  requestBody?: { content?: Record<string, { schema: { title?: string } }> };
+  responses?: Record<string, { headers?: Record<string, Header> }>;
+}
+interface Document {
+  components?: { schemas?: Record<string, object> };
+  paths?: Record<string, Record<string, Operation>>;
+}
+
+const operationsOf = (document: Document): Operation[] => Object.values(document.paths ?? {}).flatMap((path) => Object.values(path));
+
+/** A parameter with a default may be left out; @fastify/swagger calls it required. */
+function releaseDefaults(document: Document): Document {
+  for (const parameter of operationsOf(document).flatMap(({ parameters = [] }) => parameters))
+    if (parameter.schema?.default !== undefined) parameter.required = false;
+  return document;
+}
+
+/** Moves `required` of each header from its schema to the header object, where @fastify/swagger cannot put it. */
+function liftRequiredHeaders(document: Document): Document {
+  const responses = operationsOf(document).flatMap((operation) => Object.values(operation.responses ?? {}));
+  for (const header of responses.flatMap((response) => Object.values(response.headers ?? {}))) {
+    if (header.schema.required !== true) continue;
+    delete header.schema.required;
+    header.required = true;
+  }
+  return document;
+}
+
+/** Moves each request body's schema that has a title to `components`, under its title. Fastify needs it inline to validate requests. */
+function nameBodies(document: Document): Document {
+  const schemas = ((document.components ??= {}).schemas ??= {});
+  for (const body of operationsOf(document).flatMap(({ requestBody }) => Object.values(requestBody?.content ?? {}))) {
+    const { title } = body.schema;
+    if (title === undefined) continue;
+    schemas[title] = body.schema;
+    body.schema = { $ref: `#/components/schemas/${title}` } as never;
+  }
+  return document;
+}
+
+export default fp(openApi, { name: 'openapi' });

@@ -1,0 +1,140 @@
+/** Validates requests against their schemas, and describes errors as the contract's validation items. */
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import type { FastifySchemaCompiler } from 'fastify';
+import type { TSchema } from 'typebox';
+import { isEmailAddress } from '../../core/email-address.ts';
+import { readDateTime } from '../../core/date-time.ts';
+import { ValidationFailure, type ValidationItem, type ValidationType } from './errors.ts';
+
+/** Limits the size of a response to a body with thousands of unknown fields. */
+const ITEMS_MAX = 50;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const ABSOLUTE_URL = /^(?:https?:\/\/[^/?#\s\\]|(?!https?:)[a-z][a-z0-9+.-]*:)[^\s\\]*$/i;
+
+/** Adds the formats that the OpenAPI document names. `uri` accepts what a browser accepts, such as `https://exämple.de/ü`. */
+function withFormats(ajv: Ajv2020): Ajv2020 {
+  ajv.addFormat('date-time', { type: 'string', validate: (value: string) => readDateTime(value) !== null });
+  ajv.addFormat('uuid', UUID);
+  ajv.addFormat('email', { type: 'string', validate: isEmailAddress });
+  ajv.addFormat('uri', { type: 'string', validate: (value: string) => ABSOLUTE_URL.test(value) && URL.canParse(value) });
+  return ajv;
+}
+
+const options = { allErrors: true, useDefaults: true, removeAdditional: false, allowUnionTypes: true, strict: true } as const;
+
+/** Parts of a request: Fastify's name → the contract's name. */
+const PARTS: Readonly<Record<string, string>> = { body: 'body', params: 'path', querystring: 'query', headers: 'header' };
+
+/**
+ * Creates a validator compiler for Fastify. Unlike Fastify's own, it keeps unknown fields, so that
+ * `additionalProperties: false` rejects them. It converts types in the path, query and headers, where everything is text, but
+ * not in a body: `"5"` is not a number there.
+ */
+export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
+  const exact = withFormats(new Ajv2020({ ...options, coerceTypes: false }));
+  const text = withFormats(new Ajv2020({ ...options, coerceTypes: true }));
+  return ({ schema, httpPart = 'body' }) => {
+    const validate = (httpPart === 'body' ? exact : text).compile(httpPart === 'headers' ? withLowerCaseNames(schema) : schema);
+    return (value: unknown) => {
+      if (validate(value)) return { value };
+      return { error: new ValidationFailure(describeErrors(PARTS[httpPart] ?? httpPart, validate.errors ?? [])) };
+    };
+  };
+}
+
+/** Schemas write header names in their usual case, but Node lower-cases them. */
+function withLowerCaseNames(schema: TSchema): TSchema {
+  const { properties = {}, required = [] } = schema as { properties?: Record<string, TSchema>; required?: string[] };
+  const lowered = Object.entries(properties).map(([name, value]) => [name.toLowerCase(), value]);
+  return { ...schema, properties: Object.fromEntries(lowered), required: required.map((name) => name.toLowerCase()) };
+}
+
+/** Converts Ajv's errors to validation items: the first error of each location. */
+export function describeErrors(part: string, errors: readonly ErrorObject[]): ValidationItem[] {
+  const items = new Map<string, ValidationItem>();
+  for (const error of errors) {
+    const item = describe(part, error);
+    const location = JSON.stringify(item.loc);
+    if (!items.has(location)) items.set(location, item);
+    if (items.size === ITEMS_MAX) break;
+  }
+  return [...items.values()];
+}
+
+const FORMATS: Readonly<Record<string, [ValidationType, string]>> = {
+  uuid: ['string.uuid', 'must be a UUID'],
+  uri: ['string.uri', 'must be an absolute URL such as https://example.com/'],
+  email: ['string.email', 'must be an e-mail address such as name@example.com'],
+  'date-time': ['string.date_time', 'must be a date and time such as 2030-01-31T12:00:00Z'],
+};
+
+const TYPES: Readonly<Record<string, [ValidationType, string]>> = {
+  object: ['type.object', 'a JSON object'],
+  string: ['type.string', 'a string'],
+  number: ['type.number', 'a number'],
+  integer: ['type.integer', 'an integer'],
+  boolean: ['type.boolean', 'true or false'],
+  array: ['type.array', 'a list'],
+};
+
+function describe(part: string, error: ErrorObject): ValidationItem {
+  const path = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((step) => (/^\d+$/.test(step) ? Number(step) : step));
+  const params = error.params as Record<string, unknown>;
+  if (error.keyword === 'required') path.push(String(params.missingProperty));
+  if (error.keyword === 'additionalProperties') path.push(String(params.additionalProperty));
+  const name = path.length > 0 ? path.join('.') : `The ${part}`;
+  const item = (type: ValidationType, predicate: string): ValidationItem => ({ loc: [part, ...path], msg: `${name} ${predicate}.`, type });
+
+  switch (error.keyword) {
+    case 'required':
+      return item('missing_field', 'is required');
+    case 'additionalProperties':
+      return item('unexpected_field', 'is not a field of this request; check its spelling');
+    case 'minimum':
+      return item('number.minimum', `must be at least ${String(params.limit)}`);
+    case 'maximum':
+      return item('number.maximum', `must be at most ${String(params.limit)}`);
+    case 'minItems':
+      return item('array.min_items', `must have at least ${String(params.limit)} ${params.limit === 1 ? 'item' : 'items'}`);
+    case 'uniqueItems':
+      return item('array.unique_items', 'must not have the same item twice');
+    case 'maxItems':
+      return item('array.max_items', `must have at most ${String(params.limit)} items`);
+    case 'minProperties':
+      return item('object.min_properties', `must have at least ${fields(params.limit)}`);
+    case 'maxProperties':
+      return item('object.max_properties', `must have at most ${fields(params.limit)}`);
+    case 'minLength':
+      return item('string.min_length', `must have at least ${characters(params.limit)}`);
+    case 'maxLength':
+      return item('string.max_length', `must have at most ${characters(params.limit)}`);
+    case 'enum':
+      return item('enum', `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`);
+    case 'pattern':
+      return item('string.pattern', `must match ${String(params.pattern)}`);
+    case 'format': {
+      const [type, predicate] = FORMATS[String(params.format)] ?? unknownKeyword(error);
+      return item(type, predicate);
+    }
+    case 'type': {
+      const wanted = [params.type].flat().map(String);
+      const [type, noun] = TYPES[wanted[0] ?? ''] ?? unknownKeyword(error);
+      return item(type, `must be ${noun}${wanted.includes('null') ? ' or null' : ''}`);
+    }
+    default:
+      return unknownKeyword(error);
+  }
+}
+
+const fields = (limit: unknown): string => `${String(limit)} field${limit === 1 ? '' : 's'}`;
+const characters = (limit: unknown): string => `${String(limit)} character${limit === 1 ? '' : 's'}`;
+
+/** Reports a schema keyword without a message: a programming error, which the first test of that schema finds. */
+function unknownKeyword(error: ErrorObject): never {
+  throw new TypeError(`no message for the schema keyword ${error.keyword} (${JSON.stringify(error.params)})`);
+}

@@ -1,0 +1,53 @@
+/** The route that cancels a scan. It marks the custom resource; the operator then ends the scan and settles its credits. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { Scans } from '../../stores/scans/scans.ts';
+import { cancelScan, type CancellationDeps } from './cancellation.ts';
+import { ApiError, type ErrorCode } from '../http/errors.ts';
+import { EXAMPLES } from '../http/examples.ts';
+import { callerOf } from '../http/plugins/auth.ts';
+import { annotate } from '../http/plugins/request-log.ts';
+import { answer, KEYED, keyWith, LIMITED, reference, refusals } from '../http/responses.ts';
+import { POLL_AGAIN_SECONDS, ScanPath, ScanResult, toResult } from './scans.ts';
+
+const REFUSALS: readonly ErrorCode[] = [
+  ...KEYED,
+  'bad_request',
+  'payload_too_large',
+  'unsupported_media_type',
+  'scan_not_found',
+  'scan_already_ended',
+  'scan_managed_by_manifest',
+];
+
+const CANCEL_SCAN = {
+  operationId: 'cancelScan',
+  tags: ['Scans'],
+  summary: 'Cancel a scan',
+  description:
+    'Stops the scan within seconds. The pages tested until then are charged, and the other reserved credits are released. ' +
+    'The status changes to `canceled` afterwards: poll the scan, or follow its events. A repeated request has no further effect. ' +
+    'A scan that a Kubernetes manifest created is canceled in the cluster.',
+  security: keyWith('scans:write'),
+  params: ScanPath,
+  response: {
+    202: answer('The scan is being canceled. The body is its current state.', reference(ScanResult), [...LIMITED, 'Retry-After'], {
+      scanning: EXAMPLES.result.scanning,
+    }),
+    ...refusals(REFUSALS, { limited: true, validated: true }),
+  },
+};
+
+export interface CancelRouteDeps extends CancellationDeps {
+  scans: Pick<Scans, 'find'>;
+}
+
+export const cancelRoutes: FastifyPluginAsyncTypebox<CancelRouteDeps> = async (scope, { scans, scanResources, metrics }) => {
+  scope.post('/v1/ci/scans/:scan_id/cancel', { config: { permission: 'scans:write' }, schema: CANCEL_SCAN }, async (request, reply) => {
+    const { scan_id } = request.params;
+    annotate(request, { scan: scan_id });
+    const row = await scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);
+    if (row === null) throw new ApiError('scan_not_found');
+    await cancelScan(row, { scanResources, metrics });
+    return reply.code(202).header('Retry-After', POLL_AGAIN_SECONDS).send(toResult(row));
+  });
+};

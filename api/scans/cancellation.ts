@@ -1,0 +1,57 @@
+/** Cancels a scan, for the API and for the dashboard. It marks the custom resource; the operator then ends the scan and settles its credits. */
+import { isTerminal } from '../../core/scan/phases.ts';
+import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import type { ScanResources } from '../../stores/submissions/scan-resources.ts';
+import { DependencyDown } from '../http/dependency-outages.ts';
+import { ApiError, type ErrorCode } from '../http/errors.ts';
+import type { CancellationOutcome, Metrics } from '../metrics.ts';
+import { isRejection } from './submission/resource-writer.ts';
+
+export interface CancellationDeps {
+  scanResources: Pick<ScanResources, 'cancel'>;
+  metrics: Pick<Metrics, 'cancellation'>;
+}
+
+const CODES: Readonly<Record<Exclude<CancellationOutcome, 'accepted'>, ErrorCode>> = {
+  already_ended: 'scan_already_ended',
+  managed_by_manifest: 'scan_managed_by_manifest',
+  not_submitted: 'service_unavailable',
+  resource_rejected: 'internal_error',
+};
+
+const NOT_SUBMITTED =
+  'The submission of this scan is not completed, so it was not canceled; retry after the number of seconds in Retry-After.';
+
+/**
+ * Cancels the scan of a row that was just read. A repeated call has no further effect.
+ * @throws ApiError if it cannot be canceled; DependencyDown if Kubernetes does not answer, in which case it may be canceled nevertheless
+ */
+export async function cancelScan(row: ScanRow, { scanResources, metrics }: CancellationDeps): Promise<void> {
+  const { outcome, cause } = await cancel(row, scanResources);
+  metrics.cancellation(outcome);
+  if (outcome === 'not_submitted') throw new ApiError(CODES[outcome], { fields: { message: NOT_SUBMITTED } });
+  if (outcome !== 'accepted') throw new ApiError(CODES[outcome], { cause });
+}
+
+/** @throws DependencyDown if Kubernetes refuses for now, or does not answer; in the second case the scan may have been canceled */
+async function cancel(
+  row: ScanRow,
+  scanResources: CancellationDeps['scanResources'],
+): Promise<{ outcome: CancellationOutcome; cause?: unknown }> {
+  if (isTerminal(row.phase)) return { outcome: 'already_ended' };
+  // The API may write only in its own namespace, and a GitOps tool would revert a change to its manifest.
+  if (row.origin === 'manifest') return { outcome: 'managed_by_manifest' };
+  try {
+    const canceled = await scanResources.cancel(row);
+    if (!canceled.ok && canceled.reason === 'ended') return { outcome: 'already_ended' };
+    // Its submission is in progress, or its outcome is unknown until the sweeper decides. Nothing was canceled: the caller retries.
+    if (!canceled.ok && row.submission === 'pending') return { outcome: 'not_submitted' };
+    // An accepted scan without a resource cannot run. The sweeper ends it and charges nothing.
+    return { outcome: 'accepted' };
+  } catch (error) {
+    if (isRejection(error)) return { outcome: 'resource_rejected', cause: error };
+    // Such as a conflict with other writers, an expired token, or a missing custom resource definition.
+    throw error instanceof KubernetesError ? new DependencyDown('kubernetes', error) : error;
+  }
+}

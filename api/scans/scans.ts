@@ -1,0 +1,290 @@
+/** Routes that submit and poll a scan. */
+import { Type, type Static, type TOptional, type TSchema } from 'typebox';
+import { isTerminal, PHASES } from '../../core/scan/phases.ts';
+import { CrawlRules, HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
+import { fromSnakeStep, SnakeStep } from '../../core/scan/steps.ts';
+import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName } from '../../core/scan/thresholds.ts';
+import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts';
+import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
+import { callerOf } from '../http/plugins/auth.ts';
+import { annotate } from '../http/plugins/request-log.ts';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ApiError, VALIDATION_STATUS, type ErrorCode } from '../http/errors.ts';
+import { findings } from '../streams/scan-stream.ts';
+import type { Metrics } from '../metrics.ts';
+import { EXAMPLES } from '../http/examples.ts';
+import type { QueuePosition, QueuePositions } from './queue-positions.ts';
+import { answer, growing, idempotencyKeyHeader, KEYED, keyWith, LIMITED, reference, refusals, ValidationError } from '../http/responses.ts';
+import { errorOf } from './submission/refusals.ts';
+import { fingerprintOf } from './submission/fingerprint.ts';
+import type { AcceptedAnswer, Submissions } from './submission/submission.ts';
+import type { Logger } from '../../platform/logger.ts';
+
+/** Seconds between two polls (contract: 5 to 10). */
+export const POLL_AGAIN_SECONDS = 5;
+
+export const ScanPath = Type.Object({ scan_id: Type.String({ format: 'uuid' }) });
+
+/** The options of a submission. An absent option has its default; a null threshold is not checked. */
+function submissionOptions(maxPagesLimit: number) {
+  const { url, maxPages } = ScanOptions.properties;
+  const { prepare } = CrawlRules.properties;
+  const { default: defaultPages } = maxPages as { default?: number };
+  const schemas = {
+    ...ScanOptions.properties,
+    ...CrawlRules.properties,
+    url: Type.String({ ...url, format: 'uri' }),
+    maxPages: Type.Integer({ ...maxPages, maximum: maxPagesLimit, default: Math.min(defaultPages!, maxPagesLimit) }),
+    prepare: Type.Array(SnakeStep, { ...prepare, items: SnakeStep }),
+  };
+  return { ...snakeKeys(pick(schemas, [...HTTP_OPTIONS, ...HTTP_CRAWL_RULES])), ...snakeKeys(nullableThresholds()) };
+}
+
+const pick = <T extends object, K extends keyof T>(values: T, names: readonly K[]): Pick<T, K> =>
+  Object.fromEntries(names.map((name) => [name, values[name]])) as Pick<T, K>;
+
+type NullableThresholds = { [K in ThresholdName]: TOptional<ReturnType<typeof nullable<(typeof THRESHOLDS)[K]['schema']>>> };
+
+function nullableThresholds(): NullableThresholds {
+  const schemas = THRESHOLD_NAMES.map((name) => [name, Type.Optional(nullable<TSchema>(THRESHOLDS[name].schema))]);
+  return Object.fromEntries(schemas) as NullableThresholds;
+}
+
+/** The body of a submission. Unknown fields are rejected, because a misspelt threshold must not let a build pass. */
+export const scanSubmission = (maxPagesLimit: number) =>
+  Type.Object(
+    {
+      ...submissionOptions(maxPagesLimit),
+      fail_on_truncation: Type.Boolean({
+        default: true,
+        description: 'True: respond with 402 if there are not enough credits. False: test as many pages as the balance allows.',
+      }),
+    },
+    {
+      title: 'ScanSubmission',
+      additionalProperties: false,
+      required: ['url'],
+      examples: [{ url: 'https://example.com/', min_score: 90, fail_on_severity: 'serious', max_pages: 5 }],
+    },
+  );
+export type ScanSubmission = Static<ReturnType<typeof scanSubmission>>;
+
+export const ScanAccepted = Type.Object(
+  {
+    scan_id: Type.String({ format: 'uuid' }),
+    status: oneOf(['queued']),
+    status_url: Type.String({ description: 'The address to poll, relative to the base address.' }),
+    message: Type.String(),
+    pages_requested: Type.Integer({ minimum: 1 }),
+    pages_reserved: Type.Integer({ minimum: 1, description: 'Reserved credits: fewer than `pages_requested` if the balance was too low.' }),
+  },
+  { $id: 'ScanAccepted' },
+);
+export type ScanAccepted = Static<typeof ScanAccepted>;
+
+const count = (what: string) => nullable(Type.Integer({ minimum: 0, description: `${what} Null while in progress.` }));
+
+const QueuePlace = Type.Object(
+  {
+    name: Type.String({ description: 'The ScanQueue that the scan waits in.' }),
+    position: nullable(
+      Type.Integer({
+        minimum: 1,
+        description: '1 for the scan that starts next. Null behind the first 1,000. It may rise while others submit scans.',
+      }),
+    ),
+    waiting: Type.Integer({ minimum: 1, description: 'The number of scans that wait in the queue.' }),
+  },
+  {
+    description:
+      'Only while the status is `queued`, and absent once the scan has its place, for some seconds after the submission, or if the ' +
+      'position is not known. It is some seconds old.',
+  },
+);
+
+export const ScanResult = Type.Object(
+  {
+    scan_id: Type.String({ format: 'uuid' }),
+    status: growing(PHASES, { description: 'Treat an unknown status as not terminal.' }),
+    score: nullable(Type.Number({ minimum: 0, maximum: 100, description: 'Null while in progress.' })),
+    violations_count: count('Violations on all pages: failing elements, counted once per rule and page.'),
+    violations_critical: count('Critical violations.'),
+    violations_serious: count('Serious violations.'),
+    violations_moderate: count('Moderate violations.'),
+    violations_minor: count('Minor violations.'),
+    passed: nullable(Type.Boolean({ description: 'Whether the scan met every threshold. Null without thresholds and while in progress.' })),
+    report_url: nullable(Type.String({ description: 'The address that returns a link to the PDF report, relative to the base address.' })),
+    message: nullable(
+      Type.String({
+        description: 'Why the scan did not pass, failed or was canceled; also the coverage, if an attempted page could not be tested.',
+      }),
+    ),
+    queue: Type.Optional(QueuePlace),
+  },
+  { $id: 'ScanResult' },
+);
+export type ScanResult = Static<typeof ScanResult>;
+
+export interface ScanRouteDeps {
+  submissions: Submissions;
+  scans: Pick<Scans, 'find'>;
+  positions: QueuePositions;
+  metrics: Metrics;
+  logger: Logger;
+  maxPagesLimit: number;
+}
+
+const SUBMISSION_REFUSALS: readonly ErrorCode[] = [
+  ...KEYED,
+  'bad_request',
+  'insufficient_credits',
+  'idempotency_conflict',
+  'payload_too_large',
+  'unsupported_media_type',
+  'queue_paused',
+  'queue_full',
+  'submission_unconfirmed',
+];
+
+const submitScanSchema = (maxPagesLimit: number) => ({
+  operationId: 'submitScan',
+  tags: ['Scans'],
+  summary: 'Submit a scan',
+  description: 'Reserves one credit per page and queues the scan. Poll `status_url`, or follow the events.',
+  security: keyWith('scans:write'),
+  headers: idempotencyKeyHeader('For 24 hours, a request with the same key and body returns the first response and charges nothing.'),
+  body: scanSubmission(maxPagesLimit),
+  response: {
+    202: answer('The scan is queued.', reference(ScanAccepted), [...LIMITED, 'Location', 'Retry-After', 'Idempotent-Replayed'], {
+      accepted: EXAMPLES.accepted,
+    }),
+    ...refusals(SUBMISSION_REFUSALS, { limited: true, validated: true }),
+  },
+});
+
+const GET_SCAN = {
+  operationId: 'getScan',
+  tags: ['Scans'],
+  summary: 'Poll a scan',
+  description:
+    'Returns 202 while the scan is in progress, 422 if it missed a threshold (a verdict, not an error), and 200 otherwise. Each has the scan result as its body.',
+  security: keyWith('scans:read'),
+  params: ScanPath,
+  response: {
+    ...refusals([...KEYED, 'scan_not_found'], { limited: true }),
+    200: answer('The scan has ended and missed no threshold.', reference(ScanResult), LIMITED, { passed: EXAMPLES.result.passed }),
+    202: answer('The scan is in progress.', reference(ScanResult), [...LIMITED, 'Retry-After'], {
+      queued: EXAMPLES.result.queued,
+      scanning: EXAMPLES.result.scanning,
+    }),
+    422: answer(
+      'The scan has ended and missed a threshold, or the scan ID is not a UUID.',
+      Type.Unsafe<ScanResult>({ anyOf: [reference(ScanResult), reference(ValidationError)] }),
+      LIMITED,
+      { missed: EXAMPLES.result.missed, failed: EXAMPLES.result.failed, validation: EXAMPLES.validation },
+    ),
+  },
+};
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of the body as it was sent; null without an Idempotency-Key. */
+    fingerprint: string | null;
+  }
+}
+
+export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope, deps) => {
+  scope.decorateRequest('fingerprint', null);
+  scope.post(
+    '/v1/ci/scans',
+    {
+      config: { permission: 'scans:write', limit: 'submissions' },
+      schema: submitScanSchema(deps.maxPagesLimit),
+      // Before the validation, which adds the server's defaults to the body.
+      preValidation: async (request) => {
+        if (request.headers['idempotency-key'] !== undefined) request.fingerprint = fingerprintOf(request.body);
+      },
+    },
+    async (request, reply) => {
+      const { body } = request;
+      // Always a string: Node joins repeated headers of this name.
+      const key = request.headers['idempotency-key'] as string | undefined;
+      const outcome = await deps.submissions.submit(
+        {
+          organisation: callerOf(request).organisation.id,
+          options: toScanOptions(body),
+          partial: !body.fail_on_truncation,
+          idempotency: key === undefined ? null : { key, fingerprint: request.fingerprint! },
+          origin: { requestId: request.id, traceparent: request.span?.traceparent },
+        },
+        deps.logger.child({ request: request.id }),
+      );
+      deps.metrics.submission(outcome.ok ? (outcome.replayed ? 'replayed' : 'accepted') : outcome.reason);
+      if (!outcome.ok) throw errorOf(outcome, body.max_pages);
+      annotate(request, { scan: (outcome.answer.body as ScanAccepted).scan_id, replayed: outcome.replayed });
+      if (outcome.replayed) reply.header('Idempotent-Replayed', 'true');
+      return reply.code(202).headers(outcome.answer.headers).send(outcome.answer.body);
+    },
+  );
+
+  scope.get(
+    '/v1/ci/scans/:scan_id',
+    {
+      config: { permission: 'scans:read' },
+      schema: GET_SCAN,
+    },
+    async (request, reply) => {
+      const { scan_id } = request.params;
+      annotate(request, { scan: scan_id });
+      const row = await deps.scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);
+      if (row === null) throw new ApiError('scan_not_found');
+      const status = pollStatus(row);
+      if (status === 202) reply.header('Retry-After', POLL_AGAIN_SECONDS);
+      return reply.code(status).send(toResult(row, await deps.positions(row)));
+    },
+  );
+};
+
+/** The status of a poll: 202 in progress, 422 not passed, else 200 (decisions, "Scan results"). */
+export function pollStatus(row: Pick<ScanRow, 'phase' | 'passed'>): 200 | 202 | 422 {
+  if (!isTerminal(row.phase)) return 202;
+  return row.passed === false ? VALIDATION_STATUS : 200;
+}
+
+/** Converts a row to the contract's scan result. @param queue the position of a waiting scan */
+export function toResult(row: ScanRow, queue?: QueuePosition): ScanResult {
+  const ended = isTerminal(row.phase);
+  return {
+    scan_id: row.id,
+    status: row.phase,
+    ...findings(row),
+    passed: ended ? row.passed : null,
+    report_url: row.reports === null ? null : `/v1/scans/${row.id}/report`,
+    message: row.message,
+    ...(queue && { queue }),
+  };
+}
+
+/** The response to an accepted submission. */
+export function acceptedAnswer(row: ScanRow): AcceptedAnswer {
+  const path = `/v1/ci/scans/${row.id}`;
+  const partial = row.pagesReserved < row.pagesRequested;
+  const body: ScanAccepted = {
+    scan_id: row.id,
+    status: 'queued',
+    status_url: path,
+    message: partial
+      ? `The scan is queued for ${row.pagesReserved} of ${row.pagesRequested} pages, which is the number of available credits.`
+      : 'The scan is queued.',
+    pages_requested: row.pagesRequested,
+    pages_reserved: row.pagesReserved,
+  };
+  return { headers: { Location: path, 'Retry-After': String(POLL_AGAIN_SECONDS) }, body };
+}
+
+/** The options of a submission, with all defaults. */
+export function toScanOptions(body: ScanSubmission): ScanOptions {
+  const stated = fromSnakeKeys(body, HTTP_OPTIONS);
+  const crawl = { ...fromSnakeKeys(body, HTTP_CRAWL_RULES), prepare: body.prepare.map(fromSnakeStep) };
+  return withDefaults({ ...stated, url: body.url, crawl, thresholds: fromSnakeKeys(body, THRESHOLD_NAMES) });
+}

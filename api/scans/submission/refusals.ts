@@ -1,0 +1,94 @@
+/** Why a submission is rejected, and the error response for each reason. */
+import type { StepMistake } from '../../../core/scan/steps.ts';
+import type { ScanUrlRefusal } from '../../../core/scan/targets.ts';
+import { ApiError, ValidationFailure, type QueueLimit, type ValidationType } from '../../http/errors.ts';
+
+type RefusalOfTarget = Exclude<ScanUrlRefusal, 'dns_unavailable'>;
+
+export type SubmissionRefusal =
+  | { ok: false; reason: 'target_refused'; target: { reason: RefusalOfTarget; message: string } }
+  /** A step that prepares the scan leaves its site. */
+  | { ok: false; reason: 'prepare_refused'; mistake: StepMistake }
+  /** The installation runs no steps that prepare a scan. */
+  | { ok: false; reason: 'prepare_disabled' }
+  /** The name servers did not answer for the target's host. */
+  | { ok: false; reason: 'dns_unavailable' }
+  | { ok: false; reason: 'queue_paused' }
+  /** The installation has too many live scans. */
+  | { ok: false; reason: 'queue_full' }
+  /** The organisation has too many live scans. */
+  | { ok: false; reason: 'organisation_full' }
+  | { ok: false; reason: 'insufficient_credits'; balance: number }
+  /** The Kubernetes API rejects the scan's resource. The caller can do nothing about it. */
+  | { ok: false; reason: 'resource_rejected' }
+  | { ok: false; reason: 'idempotency_conflict'; retryAfterSeconds: number }
+  | { ok: false; reason: 'idempotency_reused' };
+
+const TARGET_TYPES: Readonly<Record<RefusalOfTarget, ValidationType>> = {
+  not_a_url: 'string.uri',
+  too_long: 'string.max_length',
+  scheme: 'url.scheme',
+  credentials: 'url.credentials',
+  port: 'url.port',
+  private_address: 'url.private_address',
+  unresolvable: 'url.unresolvable',
+};
+
+const QUEUE_FULL: Readonly<Record<QueueLimit, string>> = {
+  organisation:
+    "Too many of this organisation's scans are in progress and nothing was charged; wait for some of them to end, and retry after the number of seconds in Retry-After.",
+  public: 'Too many public scans are in progress; retry after the number of seconds in Retry-After.',
+  installation:
+    'Too many scans of all organisations are in progress and nothing was charged; retry after the number of seconds in Retry-After.',
+};
+
+const DNS_UNAVAILABLE =
+  'The name servers did not answer for the host of the URL and nothing was charged; retry after the number of seconds in Retry-After.';
+
+const PREPARE_DISABLED =
+  'This service does not run steps that prepare a scan; leave out prepare, or ask its operator to set ALLOW_PREPARE_STEPS.';
+
+/** Converts a refusal to an error. @param pagesRequested for the body of `insufficient_credits` */
+export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): ApiError | ValidationFailure {
+  switch (refusal.reason) {
+    case 'target_refused': {
+      const { reason, message } = refusal.target;
+      return new ValidationFailure([{ loc: ['body', 'url'], msg: message, type: TARGET_TYPES[reason] }]);
+    }
+    case 'prepare_refused': {
+      const { index, message } = refusal.mistake;
+      return new ValidationFailure([
+        { loc: ['body', 'prepare', index, 'goto'], msg: `prepare.${index}: ${message}`, type: 'prepare.other_site' },
+      ]);
+    }
+    case 'prepare_disabled':
+      return new ValidationFailure([{ loc: ['body', 'prepare'], msg: PREPARE_DISABLED, type: 'prepare.disabled' }]);
+    case 'idempotency_reused':
+      return new ValidationFailure([
+        {
+          loc: ['header', 'idempotency-key'],
+          msg: 'This Idempotency-Key was used for a different request; use a new key for a new request.',
+          type: 'idempotency_key.reused',
+        },
+      ]);
+    case 'insufficient_credits':
+      return new ApiError('insufficient_credits', { fields: { balance: refusal.balance, pages_requested: pagesRequested } });
+    case 'dns_unavailable':
+      return new ApiError('service_unavailable', { fields: { message: DNS_UNAVAILABLE } });
+    case 'idempotency_conflict':
+      return new ApiError('idempotency_conflict', { retryAfterSeconds: refusal.retryAfterSeconds });
+    case 'resource_rejected':
+      return new ApiError('internal_error');
+    case 'queue_paused':
+      return new ApiError('queue_paused');
+    case 'queue_full':
+      return queueFull('installation');
+    case 'organisation_full':
+      return queueFull('organisation');
+  }
+}
+
+/** The error of a full queue. @param limit whose share of the live scans is used up */
+export function queueFull(limit: QueueLimit): ApiError {
+  return new ApiError('queue_full', { fields: { message: QUEUE_FULL[limit], limit } });
+}

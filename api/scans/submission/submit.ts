@@ -1,0 +1,104 @@
+/** Submits a scan: claims the idempotency key, checks target and queue, and charges. */
+import { prepareMistake } from '../../../core/scan/steps.ts';
+import { judgeScanUrl } from '../../../core/scan/targets.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
+import type { OwnedClaim } from '../../../stores/submissions/idempotency.ts';
+import { bestEffort } from './best-effort.ts';
+import { createCharge, step, type Attempt, type Charge } from './charge.ts';
+import type { SubmissionRefusal } from './refusals.ts';
+import { LEASE_SECONDS, type SubmissionDeps, type SubmissionOutcome, type SubmissionRequest, type Submissions } from './submission.ts';
+
+/** An idempotency key that this request owns. */
+interface Claimed {
+  claim: OwnedClaim;
+  /** An earlier request may be submitting the same scan. */
+  resumed: boolean;
+  /** The row that the earlier request created. */
+  row: ScanRow | null;
+}
+
+export function createSubmissions(deps: SubmissionDeps): Submissions {
+  const charge = createCharge(deps);
+
+  return {
+    async submit(request, requestLogger) {
+      const attemptOf = (scanId: string, resumed: boolean, row: ScanRow | null): Attempt => {
+        const logger = requestLogger.child({ scan: scanId, organisation: request.organisation });
+        return { request, scanId, resumed, row, startedAt: deps.clock(), logger };
+      };
+      if (request.idempotency === null) return submitOnce(deps, charge, attemptOf(request.scanId ?? deps.newId(), false, null));
+      const claimed = await claimKey(deps, request, request.idempotency);
+      if ('ok' in claimed) return claimed;
+      const { claim, resumed, row } = claimed;
+      return submitClaimed(deps, charge, attemptOf(claim.resourceId, resumed, row), claim);
+    },
+  };
+}
+
+/**
+ * Claims the request's idempotency key, so that only one of several equal requests submits. The row of the scan that the key
+ * names comes first: once it is accepted, its response is the answer, whatever the queue, the target or the lease say now.
+ */
+async function claimKey(
+  deps: SubmissionDeps,
+  request: SubmissionRequest,
+  idempotency: NonNullable<SubmissionRequest['idempotency']>,
+): Promise<Claimed | SubmissionOutcome> {
+  const { idempotency: keys, scans } = deps.stores;
+  const { organisation } = request;
+  const claimed = await step(deps, 'claim idempotency key', request, () =>
+    keys.claim({ organisation, ...idempotency, resourceId: deps.newId(), leaseSeconds: LEASE_SECONDS }),
+  );
+  if (claimed.ok && !claimed.claim.takenOver) return { claim: claimed.claim, resumed: false, row: null };
+  if (!claimed.ok && claimed.reason === 'reused') return { ok: false, reason: 'idempotency_reused' };
+  const row = await scans.find(claimed.ok ? claimed.claim.resourceId : claimed.resourceId);
+  if (row?.submission === 'accepted') return { ok: true, answer: deps.answerFor(row), replayed: true };
+  if (!claimed.ok) return conflict(claimed.leaseMs);
+  if (row?.submission !== 'abandoned') return { claim: claimed.claim, resumed: true, row };
+  // That scan will never run, so this request submits another one.
+  const restarted = await keys.restart(claimed.claim, deps.newId());
+  return restarted === null ? conflict(LEASE_SECONDS * 1000) : { claim: restarted, resumed: false, row: null };
+}
+
+function conflict(leaseMs: number): SubmissionRefusal {
+  return { ok: false, reason: 'idempotency_conflict', retryAfterSeconds: Math.max(1, Math.ceil(leaseMs / 1000)) };
+}
+
+/** Submits under a claimed key, which can be claimed again at once if the scan is not accepted. */
+async function submitClaimed(deps: SubmissionDeps, charge: Charge, attempt: Attempt, claim: OwnedClaim): Promise<SubmissionOutcome> {
+  const { idempotency } = deps.stores;
+  const { logger } = attempt;
+  const free = (end: () => Promise<void>) => bestEffort('an idempotency key stays claimed until its lease ends', logger, end);
+  try {
+    const outcome = await submitOnce(deps, charge, attempt);
+    if (!outcome.ok) await free(() => idempotency.remove(claim));
+    return outcome;
+  } catch (error) {
+    // The scan may still be accepted, so the key keeps naming it.
+    await free(() => idempotency.release(claim));
+    throw error;
+  }
+}
+
+async function submitOnce(deps: SubmissionDeps, charge: Charge, attempt: Attempt): Promise<SubmissionOutcome> {
+  const { request } = attempt;
+  const refusal = await step(deps, 'judge target and queue', request, () => refusalBeforeCharge(deps, request));
+  if (refusal !== null) return refusal;
+  const charged = await charge(attempt);
+  return charged.ok ? { ok: true, answer: deps.answerFor(charged.row), replayed: charged.replayed } : charged;
+}
+
+/** The checks before anything is charged. */
+async function refusalBeforeCharge(deps: SubmissionDeps, request: SubmissionRequest): Promise<SubmissionRefusal | null> {
+  const { url, crawl } = request.options;
+  if (crawl.prepare.length > 0 && !deps.allowPrepareSteps) return { ok: false, reason: 'prepare_disabled' };
+  const target = await judgeScanUrl(url, deps.targets, deps.resolver);
+  if (!target.ok) {
+    const { reason, message } = target;
+    return reason === 'dns_unavailable' ? { ok: false, reason } : { ok: false, reason: 'target_refused', target: { reason, message } };
+  }
+  const mistake = prepareMistake(crawl.prepare, new URL(url));
+  if (mistake !== null) return { ok: false, reason: 'prepare_refused', mistake };
+  const reason = await deps.queueGate();
+  return reason === null ? null : { ok: false, reason };
+}

@@ -1,0 +1,89 @@
+/** The route that streams a scan as server-sent events. */
+import type { FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
+import { callerOf, keyIdOf } from '../http/plugins/auth.ts';
+import { annotate } from '../http/plugins/request-log.ts';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { STREAMS_PER_KEY } from '../http/errors.ts';
+import { keyCredential, type EventStreams } from './event-streams.ts';
+import { nullable, oneOf } from '../../core/schemas.ts';
+import { EXAMPLES } from '../http/examples.ts';
+import { growing, KEYED, keyWith, LIMITED, reference, refusals, textAnswer } from '../http/responses.ts';
+import { ScanPath } from '../scans/scans.ts';
+
+export const ProgressEvent = Type.Object(
+  {
+    event: oneOf(['progress']),
+    status: growing(LIVE_PHASES),
+    scan_id: Type.String({ format: 'uuid' }),
+    pages_scanned: Type.Integer({ minimum: 0 }),
+    pages_total: Type.Integer({ minimum: 0, description: 'Pages found so far. The number may grow during the crawl.' }),
+  },
+  { $id: 'ProgressEvent' },
+);
+
+const count = nullable(Type.Integer({ minimum: 0 }));
+
+export const CompleteEvent = Type.Object(
+  {
+    event: oneOf(['complete']),
+    scan_id: Type.String({ format: 'uuid' }),
+    status: growing(TERMINAL_PHASES),
+    score: nullable(Type.Number({ minimum: 0, maximum: 100 })),
+    violations_count: count,
+    violations_critical: count,
+    violations_serious: count,
+    violations_moderate: count,
+    violations_minor: count,
+    passed: nullable(Type.Boolean()),
+    message: nullable(Type.String()),
+  },
+  { $id: 'CompleteEvent' },
+);
+
+const ANY_EVENT = Type.Unsafe({ anyOf: [reference(ProgressEvent), reference(CompleteEvent)] });
+
+const FOLLOW_SCAN = {
+  operationId: 'followScan',
+  tags: ['Scans'],
+  summary: 'Follow a scan',
+  description:
+    'Sends the current state immediately, a `progress` event for each change, and one `complete` event, after which the stream ends. ' +
+    'Each `data:` line is a ProgressEvent or a CompleteEvent; ignore events of other kinds. `id:` increases with every change; send it as `Last-Event-ID` to resume. ' +
+    'A `: keepalive` comment is sent every 15 seconds. A slow client gets the newest state and misses those before it. ' +
+    'The stream ends within seconds when its key is revoked or expires, or its organisation is blocked. ' +
+    `A key can have ${STREAMS_PER_KEY} streams on each replica, an organisation a quarter of all.`,
+  security: keyWith('scans:read'),
+  params: ScanPath,
+  headers: Type.Object({
+    'Last-Event-ID': Type.Optional(Type.String({ description: 'The `id` of the last event that the client received.' })),
+  }),
+  response: {
+    200: textAnswer('The stream. The schema is that of one event.', 'text/event-stream', LIMITED, ANY_EVENT, EXAMPLES.events),
+    ...refusals([...KEYED, 'scan_not_found', 'too_many_streams', 'streams_full'], { limited: true, validated: true }),
+  },
+};
+
+export interface ScanEventRouteDeps {
+  streams: EventStreams;
+}
+
+export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = async (scope, { streams }) => {
+  scope.get(
+    '/v1/ci/scans/:scan_id/events',
+    {
+      // The response to HEAD would be a stream that never ends.
+      exposeHeadRoute: false,
+      config: { permission: 'scans:read' },
+      schema: FOLLOW_SCAN,
+    },
+    async (request, reply) => {
+      const scanId = request.params.scan_id.toLowerCase();
+      const caller = callerOf(request);
+      const organisation = caller.organisation.id;
+      annotate(request, { scan: scanId });
+      return streams.send(reply as FastifyReply, { credential: keyCredential(keyIdOf(caller)), organisation }, scanId);
+    },
+  );
+};

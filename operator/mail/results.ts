@@ -1,0 +1,56 @@
+/** Queues the mails about public scans that ended. A scan stays in the store's list until its mail is queued, so that no crash loses one. */
+import { isTerminal } from '../../core/scan/phases.ts';
+import { resultMailId, type Outbox } from '../../stores/mail/outbox.ts';
+import type { PublicScan, PublicScans } from '../../stores/public-scans/public-scans.ts';
+import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
+import type { PeriodicTask } from '../runtime/controller/manager.ts';
+
+export interface ResultMailDeps {
+  publicScans: Pick<PublicScans, 'unmailed' | 'markMailed'>;
+  scans: Pick<Scans, 'findMany'>;
+  outbox: Pick<Outbox, 'enqueue'>;
+  now: () => Date;
+}
+
+const EVERY_MS = 2_000;
+const BATCH = 200;
+/** A request takes at most 60 s. A public scan that has no row after this time never runs. */
+const WITHOUT_ROW_MS = 3_600_000;
+
+/** What to do about a public scan that has no mail yet. Pure. */
+export function mailFor(scan: PublicScan, row: ScanRow | undefined, now: Date): 'queue' | 'none' | 'wait' {
+  if (row === undefined) return now.getTime() - scan.createdAt.getTime() > WITHOUT_ROW_MS ? 'none' : 'wait';
+  if (row.submission === 'abandoned') return 'none';
+  return isTerminal(row.phase) ? 'queue' : 'wait';
+}
+
+/** Creates the leader's task. */
+export function createResultMailTask(deps: ResultMailDeps): PeriodicTask {
+  return {
+    name: 'queue result mails',
+    everyMs: EVERY_MS,
+    async run(signal) {
+      let batch: PublicScan[] = [];
+      for await (const scan of deps.publicScans.unmailed()) {
+        batch.push(scan);
+        if (batch.length < BATCH) continue;
+        await queueEnded(deps, batch, signal);
+        batch = [];
+      }
+      await queueEnded(deps, batch, signal);
+    },
+  };
+}
+
+async function queueEnded({ publicScans, scans, outbox, now }: ResultMailDeps, batch: PublicScan[], signal: AbortSignal): Promise<void> {
+  if (batch.length === 0) return;
+  const rows = new Map((await scans.findMany(batch.map(({ scanId }) => scanId))).map((row) => [row.id, row]));
+  for (const scan of batch) {
+    signal.throwIfAborted();
+    const { scanId, email: to, locale, token } = scan;
+    const decision = mailFor(scan, rows.get(scanId), now());
+    if (decision === 'wait') continue;
+    if (decision === 'queue') await outbox.enqueue({ id: resultMailId(scanId), kind: 'scan_result', to, locale, data: { scanId } });
+    await publicScans.markMailed(token);
+  }
+}

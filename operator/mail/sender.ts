@@ -1,0 +1,205 @@
+/**
+ * Sends the mails of the outbox. Each claim has a lease that is longer than any delivery, so that an operator that takes over
+ * sends nothing twice. The exception: if this process dies after the server accepted a mail and before that is recorded, the
+ * mail is sent again with the same Message-ID.
+ */
+import { domainOf } from '../../core/email-address.ts';
+import { retry } from '../../platform/concurrency/retry.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { LANE_OF, type ClaimedMail, type Outbox } from '../../stores/mail/outbox.ts';
+import type { BounceKind, Suppression, Suppressions } from '../../stores/mail/suppressions.ts';
+import { sleep, type Clock } from '../runtime/clock.ts';
+import type { PeriodicTask } from '../runtime/controller/manager.ts';
+import { pauseDelay, retryDelay } from './back-off.ts';
+import { claimOrder, CONCURRENCY, type InFlight } from './lanes.ts';
+import type { MailMetrics } from './metrics.ts';
+import type { Delivery, MailTransport, Message } from './transport.ts';
+
+/** Makes the message of a mail. `gone`: what it was about does not exist any more. */
+export type Compose = (claim: ClaimedMail) => Promise<{ ok: true; message: Message } | { ok: false; reason: 'gone' }>;
+
+export interface SenderDeps {
+  outbox: Outbox;
+  suppressions: Pick<Suppressions, 'find' | 'bounced' | 'lift'>;
+  compose: Compose;
+  openTransport: (connections: number) => MailTransport;
+  metrics: MailMetrics;
+  logger: Logger;
+  clock: Clock;
+  random?: () => number;
+  /** The pause between two looks at the outbox, in milliseconds. Default 1,000. */
+  pollMs?: number;
+}
+
+/** Longer than composing, the longest delivery, its check and all attempts to record it. */
+export const CLAIM_LEASE_MS = 300_000;
+const POLL_MS = 1_000;
+const GAUGE_EVERY_MS = 10_000;
+/** How long a stopping operator waits for deliveries. Their leases end by themselves. */
+const DRAIN_MS = 15_000;
+/** How often, and after which pauses, a delivery is recorded while the database is down. */
+export const RECORD_ATTEMPTS = 10;
+export const RECORD_PAUSE_MS = 2_000;
+
+/** State of one term as the leader. */
+interface Term {
+  deps: SenderDeps;
+  transport: MailTransport;
+  inFlight: Map<Promise<void>, InFlight>;
+  /** Mails that were claimed. */
+  claims: number;
+  /** When sending resumes, by the monotonic clock. */
+  pausedUntil: number;
+  /** Failures of the mail server in a row. */
+  failures: number;
+}
+
+/** Creates the leader's task, which runs until it is stopped. */
+export function createSenderTask(deps: SenderDeps): PeriodicTask {
+  return {
+    name: 'send mails',
+    everyMs: POLL_MS,
+    async run(signal) {
+      const term: Term = { deps, transport: deps.openTransport(CONCURRENCY), inFlight: new Map(), claims: 0, pausedUntil: 0, failures: 0 };
+      try {
+        await sendUntil(term, signal);
+      } finally {
+        await Promise.race([Promise.all(term.inFlight.keys()), sleep(deps.clock, DRAIN_MS)]);
+        term.transport.close();
+      }
+    },
+  };
+}
+
+async function sendUntil(term: Term, signal: AbortSignal): Promise<void> {
+  const { outbox, clock, metrics, pollMs = POLL_MS } = term.deps;
+  let gaugeAt = clock.monotonic();
+  while (!signal.aborted) {
+    if (clock.monotonic() >= gaugeAt) {
+      gaugeAt = clock.monotonic() + GAUGE_EVERY_MS;
+      const oldest = await outbox.oldestDue();
+      metrics.oldestDue(oldest === null ? 0 : Math.max(0, (clock.now() - oldest.getTime()) / 1000));
+    }
+    while (await startNext(term, signal));
+    await Promise.race([sleep(clock, pollMs, signal), ...term.inFlight.keys()]);
+  }
+}
+
+/** Starts the delivery of a due mail. @returns false if none may start now */
+async function startNext(term: Term, signal: AbortSignal): Promise<boolean> {
+  const { outbox, clock } = term.deps;
+  // After a failure of the server, one mail tries it.
+  if (signal.aborted || clock.monotonic() < term.pausedUntil || (term.failures > 0 && term.inFlight.size > 0)) return false;
+  for (const filter of claimOrder([...term.inFlight.values()], term.claims)) {
+    const claim = await outbox.claim({ leaseMs: CLAIM_LEASE_MS, ...filter });
+    if (claim === null) continue;
+    term.claims += 1;
+    const { mail } = claim;
+    const delivery = handle(term, claim).finally(() => term.inFlight.delete(delivery));
+    term.inFlight.set(delivery, { lane: filter.lane, domain: domainOf(mail.to), organisation: mail.organisation });
+    return true;
+  }
+  return false;
+}
+
+/** Sends one mail and records what became of it. Never throws: an error concerns only this mail. */
+async function handle(term: Term, claim: ClaimedMail): Promise<void> {
+  const { suppressions, compose, logger, clock } = term.deps;
+  const { mail } = claim;
+  try {
+    const suppression = await suppressions.find(mail.to, LANE_OF[mail.kind]);
+    if (suppression !== null) return await hold(term, claim, suppression);
+    if ('expiresAt' in mail.data && Date.parse(mail.data.expiresAt) <= clock.now())
+      return void (await fail(term, claim, 'its link expired'));
+    const composed = await compose(claim);
+    if (!composed.ok) return void (await fail(term, claim, composed.reason));
+    await record(term, claim, await term.transport.send(composed.message));
+  } catch (error) {
+    // A store is down. If this cannot be recorded either, the lease ends by itself.
+    logger.warn({ mail: mail.id, err: error }, 'mail not sent, retrying');
+    await defer(term, claim, 'a dependency of the operator is unavailable').catch((err: unknown) =>
+      logger.warn({ mail: mail.id, err }, 'mail not recorded, retrying when its lease ends'),
+    );
+  }
+}
+
+/** Keeps back a mail whose address is suppressed: until the end of the suppression, or for ever if that would be too late. */
+async function hold(term: Term, claim: ClaimedMail, { reason, until }: Suppression): Promise<void> {
+  const { outbox, logger, metrics } = term.deps;
+  const { data, id, kind } = claim.mail;
+  const end = 'expiresAt' in data ? Date.parse(data.expiresAt) : Infinity;
+  const inTime = until !== null && end > until.getTime();
+  if (LANE_OF[kind] !== 'public' && inTime) {
+    logger.info({ mail: id, until: until.toISOString() }, 'mail waits, because its address bounced');
+    return void (await outbox.retry(claim, until, reason));
+  }
+  metrics.suppressed(reason);
+  await outbox.suppress(claim, reason);
+}
+
+async function record(term: Term, claim: ClaimedMail, delivery: Delivery): Promise<void> {
+  const { outbox, suppressions, logger, metrics, clock } = term.deps;
+  const { mail } = claim;
+  if (delivery.ok) {
+    term.failures = 0;
+    metrics.attempted(mail.kind, 'sent');
+    logger.info({ mail: mail.id }, 'mail sent');
+    await persistently(clock, () => outbox.sent(claim));
+    await suppressions.lift(mail.to).catch((err: unknown) => logger.warn({ mail: mail.id, err }, 'bounce of a working address not lifted'));
+    return;
+  }
+  const { failure, reason } = delivery;
+  switch (failure) {
+    case 'unavailable':
+      return pause(term, claim, reason);
+    case 'later':
+      term.failures = 0;
+      return defer(term, claim, reason);
+    case 'bounced':
+    case 'doubtful':
+      term.failures = 0;
+      metrics.bounced();
+      await suppressions.bounced(mail.to, BOUNCES[failure]);
+      // People cannot sign in without it, and the refusal may be for another reason.
+      if (failure === 'doubtful' && LANE_OF[mail.kind] !== 'public') return defer(term, claim, reason);
+      return fail(term, claim, reason);
+    case 'refused':
+      term.failures = 0;
+      return fail(term, claim, reason);
+  }
+}
+
+const BOUNCES: Readonly<Record<'bounced' | 'doubtful', BounceKind>> = { bounced: 'certain', doubtful: 'doubtful' };
+
+/** The mail waits for the server as if it had not been tried. */
+async function pause(term: Term, claim: ClaimedMail, reason: string): Promise<void> {
+  const { outbox, logger, metrics, clock, random = Math.random } = term.deps;
+  metrics.attempted(claim.mail.kind, 'unavailable');
+  // Mails that were sent at the same time fail together.
+  if (clock.monotonic() >= term.pausedUntil) {
+    term.failures += 1;
+    const delay = pauseDelay(term.failures, random());
+    term.pausedUntil = clock.monotonic() + delay;
+    logger.warn({ reason, seconds: Math.round(delay / 1000) }, 'mail server unavailable, sending paused');
+  }
+  await outbox.release(claim);
+}
+
+async function defer(term: Term, claim: ClaimedMail, reason: string): Promise<void> {
+  const { outbox, metrics, clock, random = Math.random } = term.deps;
+  const delay = retryDelay(claim.attempts, random());
+  if (delay === null) return fail(term, claim, reason);
+  metrics.attempted(claim.mail.kind, 'deferred');
+  await persistently(clock, () => outbox.retry(claim, new Date(clock.now() + delay), reason));
+}
+
+async function fail(term: Term, claim: ClaimedMail, reason: string): Promise<void> {
+  const { outbox, logger, metrics, clock } = term.deps;
+  metrics.attempted(claim.mail.kind, 'failed');
+  logger.warn({ mail: claim.mail.id, reason }, 'mail given up');
+  await persistently(clock, () => outbox.fail(claim, reason));
+}
+
+/** Retries while the database is down, because a mail whose delivery is not recorded is sent twice. */
+const persistently = <T>(clock: Clock, operation: () => Promise<T>): Promise<T> =>
+  retry(operation, { attempts: RECORD_ATTEMPTS, pauseMs: () => RECORD_PAUSE_MS, pause: (ms) => sleep(clock, ms) });

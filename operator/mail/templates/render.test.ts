@@ -1,0 +1,148 @@
+import { expect } from 'chai';
+import { LOCALES, type Locale } from '../../../core/scan/locales.ts';
+import { context, doneWith, GROUPS, INCOMPLETE, SAMPLES, scanResult } from '../../../test/support/mail-samples.ts';
+import { elementText, oneLine } from './hostile-text.ts';
+import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
+import { renderInvitation, renderScanResult } from './render.ts';
+
+const DISCLAIMERS: Record<Locale, string> = {
+  en: 'Findings are automated test results only and are not compliance evidence or legal certification.',
+  de: 'weder ein Konformitätsnachweis noch eine rechtliche Zertifizierung',
+  fr: 'ni une preuve de conformité ni une certification juridique',
+  nl: 'geen bewijs van conformiteit en geen juridische certificering',
+  pl: 'nie stanowią dowodu zgodności ani certyfikatu prawnego',
+};
+/** The words of an HTML mail, without its style sheet, the headings of columns and the words before a button's address. */
+const wordsOf = (html: string): string =>
+  html
+    .replace(/<(style|title)>.*?<\/\1>|<th scope="col".*?<\/th>|>[^<]*<br \/>(?=<a class="link")/gs, ' ')
+    .replace(/<[^>]+>/g, ' ')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&nbsp;', ' ')
+    .replaceAll('&amp;', '&') // prettier-ignore
+    .replace(/\s+/g, ' ');
+
+describe('mails', () => {
+  for (const locale of LOCALES)
+    for (const [kind, render] of Object.entries(SAMPLES))
+      it(`are complete: ${kind} in ${locale}`, () => {
+        const { subject, html, text } = render(locale);
+        for (const content of [subject, html.replace(/<style>.*<\/style>/s, ''), text])
+          expect(content).not.to.match(/\{\w*\}|undefined|null|NaN|\[object/);
+        expect(subject).to.match(/^[^\r\n]{10,200}$/);
+        expect(html)
+          .to.include(`<html lang="${locale}"`)
+          .and.match(/<h1[ >]/);
+        expect(html).not.to.match(/<(img|script|link|iframe)\b|url\(|@import/);
+        for (const table of html.match(/<table[^>]*>/g)!) expect(table).to.match(/role="presentation"|class="line"/);
+        const words = wordsOf(html);
+        // What is marked differently in the two versions is compared without its marks.
+        const wordsOfText = text.split(/[\s:*=·.–-]+/).filter((word) => /^\p{L}{4,}$/u.test(word));
+        for (const word of wordsOfText) expect(words).to.include(word);
+        const compact = text.replace(/[\s:]+/g, '');
+        for (const word of words.match(/\p{L}{5,}/gu)!.filter((one) => one !== 'Curbcut')) expect(compact).to.include(word);
+        const isResult = !/^(invitation|password-reset|notice-)/.test(kind);
+        for (const version of [words, text.replace(/\s+/g, ' ')]) expect(version.includes(DISCLAIMERS[locale])).to.equal(isResult);
+        expect(html.includes('/unsubscribe/')).to.equal(isResult);
+        expect(text.includes('/unsubscribe/')).to.equal(isResult);
+      });
+
+  it('say that parts of the page were not tested, and only then', () => {
+    const sentence = 'Parts of the page could not be tested.';
+    const textOf = (ended: Parameters<typeof scanResult>[0]) => renderScanResult(scanResult(ended), context('en')).text;
+    expect(textOf({ ended: INCOMPLETE })).to.include(sentence);
+    expect(textOf({})).to.not.include(sentence);
+  });
+
+  const PLURALS: [Locale, number, string][] = [
+    ['en', 1, '1 violation'],
+    ['en', 1240, '1,240 violations'],
+    ['de', 1, '1 Verstoß'],
+    ['de', 1240, '1.240 Verstöße'],
+    ['fr', 1, '1 violation'],
+    ['fr', 2, '2 violations'],
+    ['fr', 1_000_000, '1 000 000 de violations'],
+    ['nl', 1, '1 overtreding'],
+    ['nl', 1240, '1.240 overtredingen'],
+    ['pl', 1, '1 naruszenie'],
+    ['pl', 3, '3 naruszenia'],
+    ['pl', 5, '5 naruszeń'],
+    ['pl', 22, '22 naruszenia'],
+    ['pl', 112, '112 naruszeń'],
+  ];
+  for (const [locale, total, expected] of PLURALS)
+    it(`count ${total} in ${locale} as "${expected}"`, () => {
+      const { subject, text } = renderScanResult(scanResult({ ended: doneWith(total) }), context(locale));
+      const plain = (written: string) => written.replace(/\s/g, ' ');
+      expect(plain(subject).endsWith(`: ${expected}`)).to.equal(true);
+      expect(plain(text)).to.include(expected);
+    });
+
+  const DATES: Record<Locale, [date: string, score: string]> = {
+    en: ['November 22, 2026 at 9:05 AM UTC', '62.5 of 100'],
+    de: ['22. November 2026 um 09:05 UTC', '62,5 von 100'],
+    fr: ['22 novembre 2026 à 09:05 UTC', '62,5 sur 100'],
+    nl: ['22 november 2026 om 09:05 UTC', '62,5 van 100'],
+    pl: ['22 listopada 2026 09:05 UTC', '62,5 na 100'],
+  };
+  for (const locale of LOCALES)
+    it(`write dates and numbers for ${locale}`, () => {
+      const text = SAMPLES['done']!(locale).text.replace(/\s+/g, ' ');
+      const [date, score] = DATES[locale];
+      expect(text.replaceAll(',', '')).to.include(date.replaceAll(',', ''));
+      expect(text).to.include(score);
+    });
+
+  it('show the five worst findings with help in the language of the mail, and say how many more there are', () => {
+    const { html, text } = SAMPLES['done']!('de');
+    const flat = (content: string): string => content.replace(/\s+/g, ' ');
+    const textsOf = (rule: string) => ruleText(rule, 'de')!;
+    for (const { rule } of GROUPS.slice(0, 5)) expect(flat(text)).to.include(textsOf(rule).help).and.include(textsOf(rule).fix);
+    for (const content of [html, text]) expect(flat(content)).not.to.include(textsOf('skip-link').help);
+    expect(text).to.include('Die Ergebnisseite zeigt 1 weitere Ursache.');
+  });
+
+  it("show the scanner's own help if a rule has no texts", () => {
+    const ended = doneWith(1);
+    if (ended.phase === 'done') ended.view!.groups = [{ ...GROUPS[0]!, rule: 'new-rule' }];
+    const { text } = renderScanResult(scanResult({ ended }), context('en'));
+    expect(text).to.include('Images must have alternative text').and.not.include('How to fix it');
+  });
+
+  it('escape the texts of tested pages, and keep their addresses from becoming links', () => {
+    const html =
+      '<a href="http://evil.example/?a=1&b=2" onclick="alert(\'x\')">www.evil.example mail@evil.example</a>\u0000\u202Etxt\r\n\r\nSubject: x';
+    const hostile = { ...GROUPS[0]!, rule: 'new-rule', help: '<script>alert(1)</script>', example: { ...GROUPS[0]!.example, html } };
+    const ended = doneWith(1);
+    if (ended.phase === 'done') ended.view!.groups = [hostile];
+    const url = 'https://shop.example.com/<script>alert(1)</script>\r\nBcc: x';
+    const mail = renderScanResult(scanResult({ ended, url }), context('en'));
+    expect(mail.html)
+      .not.to.include('<script')
+      .and.not.include('<a href="http://evil')
+      .and.not.match(/onclick="/);
+    expect(mail.html).to.include('&lt;script&gt;alert(1)&lt;/script&gt;');
+    for (const content of [mail.html, mail.text]) {
+      expect(content).not.to.match(/evil\.example|:\/\/evil|mail@evil|[\u0000\u202E\r]/);
+      expect(content.replaceAll('\u2060', '')).to.include('http://evil.example');
+    }
+    expect(mail.html.match(/href="[^"]*"/g)!.filter((href) => !href.startsWith('href="https://curbcut.example.com/'))).to.deep.equal([]);
+  });
+
+  it('have a subject of one line whatever people enter', () => {
+    const data = { organisation: 'Acme\r\nBcc: all@example.com', invitedBy: '"<b>Ada</b>"@example.com', url: 'https://curbcut.example.com/x', expiresAt: '2026-11-22T10:05:00Z' }; // prettier-ignore
+    const { subject, html } = renderInvitation(data, context('en'));
+    expect(subject).to.equal('Invitation to Acme Bcc: all@example.com on Curbcut');
+    expect(html).to.include('&lt;b&gt;').and.not.include('<b>');
+  });
+
+  it('cut long texts between characters', () => {
+    expect(oneLine('a😀😀😀', 3)).to.equal('a😀…');
+    expect(oneLine(' a\t\u0007b\u200b ', 10)).to.equal('a b');
+    expect(elementText('x'.repeat(500))).to.have.lengthOf(240);
+    expect(elementText('<p>a. b</p>')).to.equal('<p>a. b</p>');
+  });
+});

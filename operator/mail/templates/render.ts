@@ -1,0 +1,184 @@
+/** Subject, HTML and text of each kind of mail. Pure. */
+import { causeTexts, type CauseText } from '../../../report/view/cause-texts.ts';
+import type { ReportView, ViewGroup } from '../../../report/view/view.ts';
+import { IMPACTS } from '../../../core/scan/impacts.ts';
+import type { Locale } from '../../../core/scan/locales.ts';
+import type { Outcome } from '../../../core/scan/outcome.ts';
+import type { Words } from '../../../report/words/translated.ts';
+import { wordsIn, type WordsIn } from '../../../report/words/words.ts';
+import type { MailData } from '../../../stores/mail/outbox.ts';
+import { toHtml, toText, type Block, type FindingPart } from './blocks.ts';
+import { elementText, oneLine } from './hostile-text.ts';
+import { mailPage } from './parts.ts';
+
+export interface Rendered {
+  subject: string;
+  html: string;
+  text: string;
+}
+
+/** The result of a public scan. */
+export interface ResultMail {
+  /** The scanned address. */
+  url: string;
+  /** When the scan ended. */
+  at: Date;
+  ended:
+    | { phase: 'done'; outcome: Outcome; view: ReportView | null }
+    /** `message` is in English. */
+    | { phase: 'failed'; message: string | null }
+    | { phase: 'canceled' };
+  resultUrl: string;
+  unsubscribeUrl: string;
+}
+
+interface Context {
+  locale: Locale;
+  /** The host of this installation. */
+  host: string;
+}
+
+const FINDINGS_MAX = 5;
+const URL_MAX = 300;
+const NAME_MAX = 100;
+
+export function renderScanResult(result: ResultMail, { locale, host }: Context): Rendered {
+  const i18n = wordsIn(locale, 'mail');
+  const { result: texts } = i18n.texts;
+  const report = wordsIn(locale, 'report').texts;
+  const site = oneLine(new URL(result.url).host, NAME_MAX);
+  const page: Block[] = [
+    { is: 'labelled', label: report.page, text: oneLine(result.url, URL_MAX) },
+    { is: 'labelled', label: texts.testedAt, text: i18n.date(result.at) },
+  ];
+  const { subject, blocks } = content(result, site, page, i18n);
+  const footer: Block[] = [
+    { is: 'small', text: report.disclaimer },
+    { is: 'small', text: i18n.format(texts.reason, { host }) },
+    { is: 'link', text: texts.unsubscribe, url: result.unsubscribeUrl },
+    { is: 'small', text: i18n.format(i18n.texts.automatic, { host }) },
+  ];
+  return rendered(locale, subject, blocks, footer);
+}
+
+function content({ ended, resultUrl }: ResultMail, site: string, page: Block[], i18n: WordsIn<'mail'>) {
+  const { result: texts, linkFallback: fallback, statusPage } = i18n.texts;
+  if (ended.phase === 'done') return doneContent(ended, { site, page, resultUrl }, i18n);
+  if (ended.phase === 'canceled') {
+    const { subject, heading, intro } = texts.canceled;
+    const blocks: Block[] = [
+      { is: 'h1', text: heading },
+      { is: 'paragraph', text: intro },
+      ...page,
+      { is: 'button', text: statusPage, url: resultUrl, fallback },
+    ];
+    return { subject: i18n.format(subject, { site }), blocks };
+  }
+  const { subject, heading, intro, details, todo, steps } = texts.failed;
+  const blocks: Block[] = [{ is: 'h1', text: heading }, { is: 'paragraph', text: intro }, ...page];
+  if (ended.message !== null) blocks.push({ is: 'foreign', label: details, text: elementText(ended.message, 500), lang: 'en' });
+  blocks.push({ is: 'h2', text: todo }, { is: 'steps', items: steps }, { is: 'button', text: statusPage, url: resultUrl, fallback });
+  return { subject: i18n.format(subject, { site }), blocks };
+}
+
+function doneContent(
+  { outcome, view }: Extract<ResultMail['ended'], { phase: 'done' }>,
+  { site, page, resultUrl }: { site: string; page: Block[]; resultUrl: string },
+  i18n: WordsIn<'mail'>,
+) {
+  const { done } = i18n.texts.result;
+  const report = wordsIn(i18n.locale, 'report').texts;
+  const { violations, score } = outcome;
+  const { total } = violations;
+  const blocks: Block[] = [
+    { is: 'h1', text: done.heading },
+    { is: 'paragraph', text: total === 0 ? done.summaryNone : i18n.count(done.summary, total) },
+    { is: 'figure', label: report.score, text: `${i18n.number(score)} ${report.outOf}` },
+    ...page,
+  ];
+  if (total > 0) {
+    const rows = IMPACTS.map((impact) => [report.severities[impact], i18n.number(violations[impact])] as const);
+    blocks.push(
+      { is: 'h2', text: report.severityHeading },
+      { is: 'table', columns: [report.severity, report.violations], rows: [...rows, [report.total, i18n.number(total)]] },
+    );
+  }
+  if (view !== null && view.pages_with_gaps > 0) blocks.push({ is: 'paragraph', text: done.incomplete });
+  const worst = view?.groups.slice(0, FINDINGS_MAX) ?? [];
+  if (worst.length > 0)
+    blocks.push(
+      { is: 'h2', text: report.fixFirst },
+      ...worst.map((group) => finding(group, causeTexts([group], i18n.locale).get(group)!, i18n)),
+    );
+  const more = (view?.groups_total ?? 0) - worst.length;
+  if (more > 0) blocks.push({ is: 'paragraph', text: i18n.count(done.more, more) });
+  blocks.push({ is: 'button', text: done.button, url: resultUrl, fallback: i18n.texts.linkFallback });
+  return { subject: total === 0 ? i18n.format(done.subjectNone, { site }) : i18n.count(done.subject, total, { site }), blocks };
+}
+
+function finding(group: ViewGroup, { title, why, fix, foreign }: CauseText, i18n: WordsIn<'mail'>): Block {
+  const report = wordsIn(i18n.locale, 'report').texts;
+  const parts: FindingPart[] = [];
+  if (!foreign) parts.push({ label: report.whyItMatters, text: why }, { label: report.howToFix, text: fix });
+  parts.push({ label: report.element, code: elementText(group.example.html) });
+  return {
+    is: 'finding',
+    impact: group.impact,
+    severity: report.severities[group.impact],
+    title: oneLine(title, URL_MAX),
+    elements: i18n.count(report.elements, group.elements),
+    parts,
+  };
+}
+
+export function renderInvitation(data: MailData['invitation'], context: Context): Rendered {
+  const i18n = wordsIn(context.locale, 'mail');
+  const values = { organisation: oneLine(data.organisation, NAME_MAX), invitedBy: oneLine(data.invitedBy, NAME_MAX) };
+  return linkMail(i18n.texts.invitation, { ...data, values }, i18n, context);
+}
+
+export function renderPasswordReset(data: MailData['password_reset'], context: Context): Rendered {
+  const i18n = wordsIn(context.locale, 'mail');
+  return linkMail(i18n.texts.passwordReset, { ...data, values: { host: context.host } }, i18n, context);
+}
+
+export function renderAccountNotice({ event, at, network, browser, url }: MailData['account_notice'], context: Context): Rendered {
+  const i18n = wordsIn(context.locale, 'mail');
+  const { accountNotice: texts } = i18n.texts;
+  const { subject, heading, intro } = texts[event];
+  const blocks: Block[] = [
+    { is: 'h1', text: heading },
+    { is: 'paragraph', text: i18n.format(intro, { host: context.host }) },
+    { is: 'labelled', label: texts.at, text: i18n.date(at) },
+    { is: 'labelled', label: texts.network, text: oneLine(network, NAME_MAX) },
+    { is: 'labelled', label: texts.browser, text: oneLine(browser, NAME_MAX) },
+    { is: 'paragraph', text: texts.ignore },
+    { is: 'h2', text: texts.todo },
+    { is: 'steps', items: texts.steps },
+    { is: 'button', text: texts.button, url, fallback: i18n.texts.linkFallback },
+  ];
+  const footer: Block[] = [{ is: 'small', text: i18n.format(i18n.texts.automatic, { host: context.host }) }];
+  return rendered(context.locale, subject, blocks, footer);
+}
+
+/** A mail with a link that works once. */
+function linkMail(
+  texts: Words<'mail'>['invitation' | 'passwordReset'],
+  { url, expiresAt, values }: { url: string; expiresAt: string; values: Record<string, string> },
+  i18n: WordsIn<'mail'>,
+  { locale, host }: Context,
+): Rendered {
+  const blocks: Block[] = [
+    { is: 'h1', text: i18n.format(texts.heading, values) },
+    { is: 'paragraph', text: i18n.format(texts.intro, values) },
+    { is: 'button', text: texts.button, url, fallback: i18n.texts.linkFallback },
+    { is: 'paragraph', text: i18n.format(i18n.texts.validUntil, { date: i18n.date(expiresAt) }) },
+    { is: 'paragraph', text: texts.ignore },
+  ];
+  return rendered(locale, i18n.format(texts.subject, values), blocks, [{ is: 'small', text: i18n.format(i18n.texts.automatic, { host }) }]);
+}
+
+function rendered(locale: Locale, subject: string, blocks: Block[], footer: Block[]): Rendered {
+  const page = mailPage({ locale, title: subject, body: toHtml(blocks), footer: toHtml(footer) });
+  return { subject: oneLine(subject, 200), html: String(page), text: `${toText(blocks)}\n-- \n${toText(footer)}` };
+}

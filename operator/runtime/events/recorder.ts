@@ -1,0 +1,96 @@
+/**
+ * Records Kubernetes Events, which `kubectl describe` shows.
+ *
+ * Follows client-go's `tools/record` (events_cache.go, v0.36) and writes core/v1 Events, because `kubectl describe` prints
+ * their counts and times: a repeated message increases the count of its Event; more than ten different messages of one
+ * reason within ten minutes are combined into one Event; an object may cause a burst of 25 Events and then one per five
+ * minutes. Differences: repeats that are not sent yet are combined into one request; at most 250 Events wait per namespace; Events that
+ * the API server refuses are dropped. Events are best effort: losing one is not an error, but each one is counted.
+ */
+import type { Logger } from '../../../platform/logger.ts';
+import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
+import type { KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
+import { systemClock, type Clock } from '../clock.ts';
+import { createEventSender, type DropReason } from './event-sender.ts';
+import { remember } from '../remember.ts';
+
+export interface Recorder {
+  /** Records an Event. Never throws or waits. `reason` is one CamelCase word; `message` is truncated to 1,024 characters. */
+  event(object: KubernetesObject, type: 'Normal' | 'Warning', reason: string, message: string): void;
+  /** Resolves when every recorded Event was sent or dropped, or after `withinMs` (default 5,000). For a graceful stop. */
+  flush(withinMs?: number): Promise<void>;
+}
+
+export interface RecorderOptions {
+  connection: KubernetesConnection;
+  /** The Event's source: `curbcut-operator`. */
+  component: string;
+  /** The replica, usually the pod's name. Default: the component. */
+  instance?: string;
+  logger: Logger;
+  clock?: Clock;
+  /** Called for each Event that is not recorded. */
+  onDropped?: (reason: DropReason) => void;
+}
+
+const MAX_MESSAGE = 1024;
+const COMBINE_AFTER = 10;
+const COMBINE_WITHIN_MS = 600_000;
+const BURST = 25;
+const REFILL_MS = 300_000;
+
+export function createRecorder(options: RecorderOptions): Recorder {
+  const { component, instance = component, logger, clock = systemClock, onDropped = () => undefined } = options;
+  const similar = remember<{ since: number; messages: Set<string> }>();
+  const buckets = remember<{ tokens: number; at: number }>();
+  const sender = createEventSender({ ...options, instance, clock, onDropped });
+
+  /** Takes one token per Event from the object's bucket. */
+  function allowed(object: string): boolean {
+    const now = clock.monotonic();
+    const bucket = buckets.get(object, () => ({ tokens: BURST, at: now }));
+    bucket.tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_MS);
+    bucket.at = now;
+    if (bucket.tokens < 1) return false;
+    bucket.tokens -= 1;
+    return true;
+  }
+
+  /** Whether this group had so many different messages that they are combined into one Event. */
+  function combines(group: string, message: string): boolean {
+    const now = clock.monotonic();
+    const seen = similar.get(group, () => ({ since: now, messages: new Set() }));
+    if (now - seen.since > COMBINE_WITHIN_MS) [seen.since, seen.messages] = [now, new Set()];
+    if (seen.messages.size <= COMBINE_AFTER) seen.messages.add(message);
+    return seen.messages.size > COMBINE_AFTER;
+  }
+
+  function record(object: KubernetesObject, type: string, reason: string, text: string) {
+    const about = `${object.apiVersion} ${object.kind} ${object.metadata.namespace ?? ''}/${object.metadata.name} ${object.metadata.uid}`;
+    if (!allowed(about)) {
+      logger.debug({ object: object.metadata.name, reason }, 'event dropped: too many for this object');
+      return onDropped('rate_limited');
+    }
+    const group = `${about} ${type} ${reason}`;
+    const combined = combines(group, text);
+    const message = cut(combined ? `(combined from similar events): ${text}` : text);
+    const identity = combined ? `${group} combined` : `${group} ${message}`;
+    const now = clock.now();
+    sender.add(identity, { object, type, reason, message, times: 1, first: now, last: now });
+  }
+
+  return {
+    event(object, type, reason, message) {
+      try {
+        record(object, type, reason, message);
+      } catch (error) {
+        logger.warn({ err: error, reason }, 'cannot record event');
+      }
+    },
+    flush: (withinMs = 5_000) => sender.flush(withinMs),
+  };
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE - 1).toWellFormed()}…`;
+}

@@ -1,0 +1,163 @@
+/**
+ * Leader election with a Lease, so that only one replica acts.
+ *
+ * Follows client-go's `tools/leaderelection` (v0.36): a lease has expired when this process has seen it unchanged for its
+ * duration by its own clock (clocks of different machines are never compared); the leader renews every `retryPeriodMs` and
+ * stops leading after `renewDeadlineMs` without a renewal, which is shorter than the lease duration, so it stops before
+ * another replica can start; a graceful stop releases the lease at once. Differences:
+ * - the deadline counts from the time at which the last successful renewal was sent, not from its response
+ * - the lease is kept while a stop lets running work finish
+ * - a process that lost the lease campaigns again after its work has ended (users of client-go exit)
+ */
+import type { Logger } from '../../../platform/logger.ts';
+import { KubernetesError, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
+import { sleep, type Clock } from '../clock.ts';
+import { createLeaseLock, type LeaseLock } from './lease-lock.ts';
+import type { RuntimeMetrics } from '../metrics.ts';
+
+export interface LeaderElectionOptions {
+  connection: KubernetesConnection;
+  namespace: string;
+  /** The Lease's name. It is created if it does not exist. */
+  name: string;
+  /** The unique name of this candidate: the pod's name and a random part. */
+  identity: string;
+  clock: Clock;
+  logger: Logger;
+  metrics?: RuntimeMetrics;
+  /** Ends the campaign. A held lease is released when `whileLeading` has settled. */
+  signal: AbortSignal;
+  /**
+   * The work of the leader. `signal` aborts if the lease is lost or the campaign's own signal aborts; the promise must then
+   * settle. `lost` aborts only if the lease is lost, even if this happens later. Pass it to everything that writes, because
+   * the process must not write afterwards. On a stop, the lease is renewed until the promise settles and is then released.
+   * If the promise settles by itself, the lease is released and the election ends.
+   */
+  whileLeading: (signal: AbortSignal, lost: AbortSignal) => Promise<void>;
+  /** How long other candidates wait after the last renewal that they saw. Default 15,000. */
+  leaseDurationMs?: number;
+  /** Must be shorter than the lease; the difference is the margin between two leaders. Default 10,000. */
+  renewDeadlineMs?: number;
+  /** The interval of renewals and of attempts to acquire; up to a fifth is added at random. Default 2,000. */
+  retryPeriodMs?: number;
+  random?: () => number;
+}
+
+/** State shared by the steps of the election. */
+interface Election {
+  options: LeaderElectionOptions;
+  lock: LeaseLock;
+  clock: Clock;
+  logger: Logger;
+  renewDeadlineMs: number;
+  pause: (signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * Campaigns, leads, and campaigns again when the lease is lost, until `signal` aborts or `whileLeading` settles by itself.
+ * @throws the error that `whileLeading` throws while it holds the lease
+ */
+export async function runLeaderElection(options: LeaderElectionOptions): Promise<void> {
+  const { namespace, name, identity, clock, random = Math.random } = options;
+  const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2_000 } = options;
+  if (!(renewDeadlineMs < leaseDurationMs && retryPeriodMs * 1.2 < renewDeadlineMs)) {
+    throw new Error(
+      `leader election needs retryPeriodMs (${retryPeriodMs}) × 1.2 < renewDeadlineMs (${renewDeadlineMs}) < leaseDurationMs (${leaseDurationMs})`,
+    );
+  }
+  const logger = options.logger.child({ lease: `${namespace}/${name}`, identity });
+  const election: Election = {
+    options,
+    lock: createLeaseLock({ ...options, leaseDurationMs, logger }),
+    clock,
+    logger,
+    renewDeadlineMs,
+    pause: (signal) => sleep(clock, retryPeriodMs * (1 + random() * 0.2), signal),
+  };
+  for (let again = true; again && !options.signal.aborted;) {
+    const since = await campaign(election);
+    again = since !== null && (await lead(election, since));
+  }
+}
+
+/** @returns the start time of the lease in the worst case, or null if stopped before */
+async function campaign({ options: { signal }, lock, clock, logger, renewDeadlineMs, pause }: Election): Promise<number | null> {
+  let lastError = '';
+  while (!signal.aborted) {
+    const askedAt = clock.monotonic();
+    try {
+      if (await lock.acquireOrRenew({ timeoutMs: renewDeadlineMs / 2, signal })) return askedAt;
+      lastError = '';
+    } catch (error) {
+      // A conflict means that another candidate acquired the lease first.
+      const conflict = error instanceof KubernetesError && error.code === 409;
+      if (!conflict && lastError !== (lastError = String(error))) logger.warn({ err: error }, 'cannot acquire lease, retrying');
+    }
+    await pause(signal);
+  }
+  return null;
+}
+
+/** Leads until the lease is lost, the signal aborts, or the work ends. @returns true to campaign again */
+async function lead(election: Election, since: number): Promise<boolean> {
+  const { options, lock, logger, renewDeadlineMs } = election;
+  const [lost, over] = [new AbortController(), new AbortController()];
+  const lose = (why: string) => {
+    if (lost.signal.aborted) return;
+    logger.error({ why }, 'lost lease');
+    options.metrics?.leading(options.name, false);
+    lost.abort(new Error(`lost lease: ${why}`));
+  };
+  logger.info({}, 'acquired lease');
+  options.metrics?.leading(options.name, true);
+  const renewals = renew(election, { since, lost: lost.signal, over: over.signal, lose });
+  const signal = AbortSignal.any([options.signal, lost.signal]);
+  try {
+    await options.whileLeading(signal, lost.signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    logger.warn({ err: error }, 'work aborted after losing the lease');
+  } finally {
+    over.abort();
+    await renewals;
+    if (!lost.signal.aborted) {
+      options.metrics?.leading(options.name, false);
+      await lock.release(renewDeadlineMs / 2);
+    }
+  }
+  return lost.signal.aborted;
+}
+
+interface Term {
+  /** The start time of the lease in the worst case: when the renewal was sent. */
+  since: number;
+  lost: AbortSignal;
+  over: AbortSignal;
+  lose: (why: string) => void;
+}
+
+/** Renews until `over` aborts or the lease is lost. Calls `lose` if it is lost. */
+async function renew({ lock, clock, logger, renewDeadlineMs, pause }: Election, { since, lost, over, lose }: Term): Promise<void> {
+  const late = `not renewed for ${renewDeadlineMs / 1000} s`;
+  const ended = AbortSignal.any([lost, over]);
+  let renewedAt = since;
+  const left = () => renewedAt + renewDeadlineMs - clock.monotonic();
+  let cancelDeadline = clock.after(left(), () => lose(late));
+  for (await pause(ended); !ended.aborted; await pause(ended)) {
+    // If the whole process was suspended or its event loop blocked, the deadline timer is late too.
+    if (left() <= 0) return lose(late);
+    const askedAt = clock.monotonic();
+    try {
+      // Each attempt gets at most half of the deadline, so that a hung request leaves time for another one.
+      const held = await lock.acquireOrRenew({ timeoutMs: Math.min(left(), renewDeadlineMs / 2), signal: lost });
+      if (!held) lose(`taken by ${lock.holder}`);
+      if (lost.aborted) break;
+      renewedAt = askedAt;
+      cancelDeadline();
+      cancelDeadline = clock.after(left(), () => lose(late));
+    } catch (error) {
+      if (!lost.aborted) logger.warn({ err: error }, 'cannot renew lease, retrying');
+    }
+  }
+  cancelDeadline();
+}

@@ -1,0 +1,40 @@
+/** Short names of elements, by which people tell root causes with the same title apart. Pure. */
+import type { ReportNode } from '../schema/schema.ts';
+
+/** The longest name, in characters: a line of a heading. */
+const NAME_MAX = 60;
+
+interface Cause {
+  example: Pick<ReportNode, 'selector' | 'html'>;
+}
+
+/**
+ * Returns a name for each root cause that shares its title with another one: the end of its example's selector, or the opening
+ * tag if the selectors are the same too.
+ */
+export function elementNames<C extends Cause>(causes: readonly C[], titleOf: (cause: C) => string): Map<C, string> {
+  const names = new Map<C, string>();
+  for (const alike of Map.groupBy(causes, titleOf).values()) {
+    if (alike.length === 1) continue;
+    const bySelector = Map.groupBy(alike, ({ example }) => endOf(example.selector));
+    for (const [selector, same] of bySelector)
+      for (const cause of same) names.set(cause, same.length === 1 ? selector : openingTag(cause.example.html) || selector);
+  }
+  return names;
+}
+
+/** The last steps of a selector that fit. */
+function endOf(selector: string): string {
+  if (selector.length <= NAME_MAX) return selector;
+  const steps = selector.split(' > ');
+  let from = steps.length - 1;
+  const rest = (index: number): string => `… > ${steps.slice(index).join(' > ')}`;
+  while (from > 1 && rest(from - 1).length <= NAME_MAX) from -= 1;
+  const end = from === 0 ? selector : rest(from);
+  return end.length <= NAME_MAX ? end : `…${end.slice(1 - NAME_MAX)}`.toWellFormed();
+}
+
+function openingTag(html: string): string {
+  const [tag] = /^<[^>]*>?/.exec(html.replace(/\s+/g, ' ')) ?? [''];
+  return tag.length <= NAME_MAX ? tag : `${tag.slice(0, NAME_MAX - 1).toWellFormed()}…`;
+}

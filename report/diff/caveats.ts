@@ -1,0 +1,92 @@
+/** How far two scans can be compared. Pure. */
+import type { ScanFacts } from './reduce.ts';
+
+/** What differs between two scans, other than the site. */
+export const CAVEATS = [
+  'site',
+  'wcag',
+  'pages',
+  'crawl',
+  'locale',
+  'axe_core',
+  'score_version',
+  'fingerprint_version',
+  'elements_left_out',
+] as const;
+
+/** A part of the difference that may come from the scans and not from the site. */
+export interface Caveat {
+  reason: (typeof CAVEATS)[number];
+  /** A sentence for people. */
+  message: string;
+  before: string;
+  after: string;
+}
+
+interface Aspect {
+  /** Compared, and shown. */
+  of: (about: ScanFacts) => string;
+  message: string;
+  /** Whether the values allow a full comparison. Default: they are equal. */
+  isAlike?: (before: string, after: string) => boolean;
+}
+
+const ASPECTS: Readonly<Record<Caveat['reason'], Aspect>> = {
+  site: {
+    of: ({ url }) => url,
+    message: 'The scans begin at different addresses. Pages are compared by their path.',
+  },
+  wcag: {
+    of: ({ options }) => `${options.wcag_version} ${options.wcag_level}`,
+    message: 'The scans test different WCAG versions or levels. Violations of rules that only one of them ran are shown as new or fixed.',
+  },
+  pages: {
+    of: ({ options }) => String(options.pages_reserved),
+    message: 'The scans may test different numbers of pages.',
+  },
+  crawl: {
+    of: ({
+      options: {
+        wcag_version: _version,
+        wcag_level: _level,
+        pages_requested: _requested,
+        pages_reserved: _reserved,
+        locale: _locale,
+        pictures: _pictures,
+        advice: _advice,
+        ...crawl
+      },
+    }) => JSON.stringify(crawl),
+    message: 'The scans choose their pages by different rules.',
+  },
+  locale: {
+    of: ({ options }) => options.locale,
+    message: 'The scans describe their findings in different languages.',
+  },
+  axe_core: {
+    of: ({ tools }) => tools.axe_core,
+    message: 'The scans were made with different versions of axe-core, whose rules may differ.',
+  },
+  score_version: {
+    of: ({ scoreVersion }) => String(scoreVersion),
+    message: 'The scans were made with different checks of Curbcut. Scores, and what is new or fixed, may differ because of that.',
+  },
+  fingerprint_version: {
+    of: ({ fingerprintVersion }) => String(fingerprintVersion),
+    message: 'The exports hold different evidence of elements. Elements that changed place are matched less surely.',
+  },
+  elements_left_out: {
+    of: ({ uncounted }) => String(uncounted),
+    message: 'An export leaves out root causes of pages with very many violations. Their elements are missing from the difference.',
+    isAlike: (before, after) => before === '0' && after === '0',
+  },
+};
+
+/** The caveats between two scans, in the order of `CAVEATS`. */
+export function caveatsBetween(before: ScanFacts, after: ScanFacts): Caveat[] {
+  return CAVEATS.flatMap((reason) => {
+    const { of, message, isAlike = (left, right) => left === right } = ASPECTS[reason];
+    const [one, other] = [of(before), of(after)];
+    return isAlike(one, other) ? [] : [{ reason, message, before: one, after: other }];
+  });
+}

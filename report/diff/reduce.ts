@@ -1,0 +1,174 @@
+/** Reduces an export to what a comparison needs: digests of its elements instead of their HTML. Pure. */
+import { IMPACTS } from '../../core/scan/impacts.ts';
+import { uncounted } from '../results/cap-nodes.ts';
+import { digest, identifyHtml, type HtmlIdentity } from '../causes/element-identity.ts';
+import { testedPages } from '../results/results.ts';
+import { rootCauseFingerprint } from '../causes/root-causes.ts';
+import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
+
+/** What is said about a rule, in the language of the scan. */
+export interface CauseText {
+  wcag: string[];
+  help: string;
+  help_url: string;
+}
+
+export interface ReducedElement {
+  fingerprint: string;
+  /** The index in `IMPACTS`. */
+  impact: number;
+  identity: HtmlIdentity;
+  /** Digest of the paths to the element. */
+  location: string;
+  selector: string;
+  frame_path: string[];
+  shadow_path: string[];
+}
+
+/** Elements of one root cause that the export counts and does not describe. */
+export interface UndescribedElements {
+  elements: number;
+  /** The index in `IMPACTS`. */
+  impact: number;
+}
+
+export interface ReducedPage {
+  url: string;
+  /** The failing elements by rule, in the order of the export. */
+  rules: Map<string, ReducedElement[]>;
+  /** The other failing elements, by rule and fingerprint. */
+  undescribed: Map<string, Map<string, UndescribedElements>>;
+}
+
+/** How a scan was made. */
+export interface ScanFacts extends Pick<Report['scan'], 'url' | 'options'> {
+  tools: Report['tools'];
+  scoreVersion: number;
+  fingerprintVersion: number;
+  /** The number of failing elements that the export neither describes nor counts by root cause. */
+  uncounted: number;
+}
+
+export interface ReducedReport {
+  about: ScanFacts;
+  /** The tested pages by their key, which does not depend on the site's origin. */
+  pages: Map<string, ReducedPage>;
+  /** The keys of pages that were not tested, because they are the same as a tested page, with the key of that page. */
+  same: Map<string, string>;
+  rules: Map<string, CauseText>;
+  fingerprints: Set<string>;
+}
+
+/** Longer selectors of hostile pages are cut off in the result. */
+const SELECTOR_MAX = 1000;
+
+/** Reduces an export. It is not referenced afterwards, so that its memory can be used again. */
+export function reduceReport(report: Report): ReducedReport {
+  const reduced: ReducedReport = {
+    about: {
+      url: report.scan.url,
+      options: report.scan.options,
+      tools: report.tools,
+      scoreVersion: report.score.score_version,
+      fingerprintVersion: report.fingerprint_version ?? 1,
+      uncounted: 0,
+    },
+    pages: new Map(),
+    same: new Map(),
+    rules: new Map(),
+    fingerprints: new Set(),
+  };
+  const keyOf = pageKeys(report);
+  const elementOf = elementReader();
+  // Sorted, because the order of the pages differs from scan to scan.
+  for (const page of testedPages(report.pages).sort((a, b) => (a.url < b.url ? -1 : 1))) {
+    const key = keyOf(page);
+    const known: ReducedPage = reduced.pages.get(key) ?? { url: page.url, rules: new Map(), undescribed: new Map() };
+    reduced.pages.set(key, known);
+    for (const violation of page.violations) {
+      const { rule, wcag, help, help_url } = violation;
+      if (!reduced.rules.has(rule)) reduced.rules.set(rule, { wcag, help, help_url });
+      const elements = known.rules.get(rule) ?? [];
+      known.rules.set(rule, elements);
+      for (const node of violation.nodes) {
+        const element = elementOf(violation, node);
+        elements.push(element);
+        reduced.fingerprints.add(element.fingerprint);
+      }
+      addUndescribed(known, violation);
+      reduced.about.uncounted += Math.max(0, uncounted(violation) || 0);
+    }
+  }
+  addSamePages(reduced, report.pages, keyOf);
+  return reduced;
+}
+
+function addUndescribed({ undescribed }: ReducedPage, { rule, impact, nodes_beyond = [] }: ReportViolation): void {
+  if (nodes_beyond.length === 0) return;
+  const causes = undescribed.get(rule) ?? new Map<string, UndescribedElements>();
+  undescribed.set(rule, causes);
+  for (const { fingerprint, elements } of nodes_beyond) {
+    const known = causes.get(fingerprint)?.elements ?? 0;
+    causes.set(fingerprint, { elements: known + elements, impact: IMPACTS.indexOf(impact) });
+  }
+}
+
+function addSamePages({ pages, same }: ReducedReport, all: readonly ReportPage[], keyOf: PageKey): void {
+  const tested = new Map(testedPages(all).map((page) => [page.url, keyOf(page)]));
+  for (const page of all) {
+    if (page.tested || page.same_as === undefined) continue;
+    const [key, other] = [keyOf({ final_url: page.final_url ?? page.url }), tested.get(page.same_as)];
+    if (other !== undefined && !pages.has(key)) same.set(key, other);
+  }
+}
+
+/** Reads elements. What follows from rule and HTML is computed once, because components repeat on many pages. */
+export function elementReader(): (violation: ReportViolation, node: ReportNode) => ReducedElement {
+  const identities = new Map<string, HtmlIdentity>();
+  const fingerprints = new Map<string, string>();
+  return (violation, node) => {
+    const identity = identities.get(node.html) ?? identifyHtml(node.html);
+    identities.set(node.html, identity);
+    const cause = [violation.rule, node.landmark, node.contrast?.foreground, node.contrast?.background, node.html].join('\n');
+    const fingerprint = fingerprints.get(cause) ?? rootCauseFingerprint(violation.rule, node);
+    fingerprints.set(cause, fingerprint);
+    const place = [...node.frame_path, '', ...node.shadow_path, '', node.selector];
+    const location = digest(...place);
+    return {
+      fingerprint,
+      impact: IMPACTS.indexOf(violation.impact),
+      identity,
+      location,
+      selector: shortened(node.selector),
+      frame_path: node.frame_path.map(shortened),
+      shadow_path: node.shadow_path.map(shortened),
+    };
+  };
+}
+
+/** A cut text would keep the whole one in memory, unless it is copied. */
+const shortened = (text: string): string =>
+  text.length <= SELECTOR_MAX ? text : `${Buffer.from(text.slice(0, SELECTOR_MAX)).toString()}…`;
+
+type PageKey = (page: Pick<TestedPage, 'final_url'>) => string;
+
+/**
+ * Returns the key of a page: its final address, with sorted parameters and without a trailing slash, and without the origin
+ * of the scanned site, so that a preview can be compared with the production site.
+ */
+function pageKeys({ scan, pages }: Report): PageKey {
+  const start = pages.find((page): page is TestedPage => page.tested && page.url === scan.url);
+  const own = new Set(
+    [scan.url, start?.final_url].flatMap((url) => (url !== undefined && URL.canParse(url) ? [hostOf(new URL(url))] : [])),
+  );
+  return ({ final_url }) => {
+    if (!URL.canParse(final_url)) return final_url;
+    const url = new URL(final_url);
+    url.searchParams.sort();
+    const path = url.pathname.replace(/(?<=.)\/+$/, '');
+    const route = /^#[/!]/.test(url.hash) ? url.hash : '';
+    return `${own.has(hostOf(url)) ? '' : hostOf(url)}${path}${url.search}${route}`;
+  };
+}
+
+const hostOf = ({ host }: URL): string => host.replace(/^www\./, '');

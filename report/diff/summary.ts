@@ -1,0 +1,136 @@
+/** The difference of two scans as numbers and a few examples, small enough for a status or an Event. Pure. */
+import type { Impact } from '../../core/scan/impacts.ts';
+import type { Caveat, CauseChange, ChangedElement, ReportDiff } from './diff.ts';
+
+/** A new violation. */
+export interface NewViolation {
+  rule: string;
+  page: string;
+  selector: string;
+}
+
+/** Violations of one root cause that only one of the scans has. */
+export interface ComparedCause {
+  fingerprint: string;
+  rule: string;
+  impact: Impact;
+  wcag: string[];
+  help: string;
+  helpUrl: string;
+  elements: number;
+  pages: number;
+  /** Whether the other scan has the same root cause on other elements. */
+  inBoth: boolean;
+  examples: { page: string; selector: string }[];
+}
+
+/** Root causes, worst first. The lists are cut; the totals are not. */
+export interface ComparedCauses {
+  new: ComparedCause[];
+  newTotal: number;
+  fixed: ComparedCause[];
+  fixedTotal: number;
+}
+
+/** Numbers of violations: failing elements of one rule on one page, as in `violations_count`. */
+export interface ComparedReports {
+  ok: true;
+  /** Violations that only the second scan has; those on new pages are included. */
+  new: number;
+  /** How many of the new ones are on pages that the first scan did not test. */
+  onNewPages: number;
+  /** Root causes of new violations that the first scan does not have anywhere. */
+  newCauses: number;
+  fixed: number;
+  unchanged: number;
+  /** Violations of the first scan on pages that the second one did not test. */
+  notTested: number;
+  /** Why parts of the difference may come from the scans and not from the site. */
+  caveats: Caveat['reason'][];
+  /** At most 5 new violations, worst first, of as many root causes as possible; those on new pages last. */
+  examples: NewViolation[];
+  /** Only if the comparer lists causes. */
+  causes?: ComparedCauses;
+}
+
+const EXAMPLES_MAX = 5;
+/** The number of examples of each root cause. */
+const CAUSE_EXAMPLES_MAX = 3;
+/** In characters. */
+const PAGE_MAX = 500;
+const SELECTOR_MAX = 200;
+const HELP_MAX = 500;
+const CRITERIA_MAX = 20;
+
+const sum = (changes: readonly CauseChange[]): number => changes.reduce((all, { elements }) => all + elements, 0);
+const cut = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1).toWellFormed()}…`);
+
+export function summariseDiff(diff: ReportDiff): ComparedReports {
+  return {
+    ok: true,
+    new: sum(diff.new),
+    onNewPages: diff.new.reduce((all, { on_new_pages }) => all + on_new_pages, 0),
+    newCauses: diff.new.filter(({ in_both }) => !in_both).length,
+    fixed: sum(diff.fixed),
+    unchanged: diff.unchanged,
+    notTested: sum(diff.not_tested),
+    caveats: diff.comparable.map(({ reason }) => reason),
+    examples: examplesOf(diff),
+  };
+}
+
+function examplesOf({ new: added }: ReportDiff): NewViolation[] {
+  const causes = [
+    ...added.filter((cause) => cause.on_new_pages < cause.elements),
+    ...added.filter((cause) => cause.on_new_pages === cause.elements),
+  ];
+  // The first element of each cause, then the second ones.
+  const ranks = Math.max(0, ...causes.map(({ examples }) => examples.length));
+  return Array.from({ length: ranks }, (_, rank) =>
+    causes.flatMap(({ rule, examples }) => examples.slice(rank, rank + 1).map((example) => ({ rule, ...example }))),
+  )
+    .flat()
+    .slice(0, EXAMPLES_MAX)
+    .map(({ rule, page, selector, frame_path, shadow_path }) => ({
+      rule: cut(rule, SELECTOR_MAX),
+      page: cut(page, PAGE_MAX),
+      selector: selectorOf({ frame_path, shadow_path, selector }),
+    }));
+}
+
+const selectorOf = ({ frame_path, shadow_path, selector }: Pick<ChangedElement, 'frame_path' | 'shadow_path' | 'selector'>): string =>
+  cut([...frame_path, ...shadow_path, selector].join(' >>> '), SELECTOR_MAX);
+
+/** The root causes of a difference, at most `max` new and `max` fixed ones. */
+export function comparedCauses(diff: ReportDiff, max: number): ComparedCauses {
+  const some = (changes: readonly CauseChange[]): ComparedCause[] => changes.slice(0, max).map(comparedCause);
+  return { new: some(diff.new), newTotal: diff.new.length, fixed: some(diff.fixed), fixedTotal: diff.fixed.length };
+}
+
+function comparedCause({
+  fingerprint,
+  rule,
+  impact,
+  wcag,
+  help,
+  help_url,
+  elements,
+  pages,
+  in_both,
+  examples,
+}: CauseChange): ComparedCause {
+  return {
+    fingerprint,
+    rule: cut(rule, SELECTOR_MAX),
+    impact,
+    wcag: wcag.slice(0, CRITERIA_MAX).map((criterion) => cut(criterion, SELECTOR_MAX)),
+    help: cut(help, HELP_MAX),
+    helpUrl: cut(help_url, PAGE_MAX),
+    elements,
+    pages,
+    inBoth: in_both,
+    examples: examples
+      .slice(0, CAUSE_EXAMPLES_MAX)
+      .map((example) => ({ page: cut(example.page, PAGE_MAX), selector: selectorOf(example) })),
+  };
+}

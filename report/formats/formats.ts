@@ -1,0 +1,17 @@
+/** Makes the formats for other tools from the JSON export. A format loses what it has no place for; the export has everything. */
+import type { Report } from '../schema/schema.ts';
+import { earlOf } from './earl.ts';
+import { junitOf } from './junit.ts';
+import type { ReportFormat } from './names.ts';
+import { sarifText } from './sarif.ts';
+
+const json = (value: unknown): string => `${JSON.stringify(value)}\n`;
+
+const WRITERS: Readonly<Record<ReportFormat, (report: Report) => string>> = {
+  sarif: sarifText,
+  junit: junitOf,
+  earl: (report) => json(earlOf(report)),
+};
+
+/** Returns a report in another format, as the text of a file. */
+export const formatReport = (format: ReportFormat, report: Report): string => WRITERS[format](report);

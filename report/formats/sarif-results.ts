@@ -1,0 +1,140 @@
+/** The results of a SARIF file, and which of them are kept if there are too many. Pure. */
+import { createHash } from 'node:crypto';
+import type { PhysicalLocation, Result } from 'sarif';
+import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
+import { rootCauseFingerprint } from '../causes/root-causes.ts';
+import { unknownRule } from '../rules/rules.ts';
+import type { Report, ReportNode, ReportPage, ReportRule, ReportViolation, TestedPage } from '../schema/schema.ts';
+import { elementPath, relativeUriOf } from './shared.ts';
+
+export const LEVELS: Readonly<Record<Impact, Result.level>> = { critical: 'error', serious: 'error', moderate: 'warning', minor: 'note' };
+
+/** What a result is about: a violation by its impact, an element that needs review, or advice. */
+export type Severity = Impact | 'review' | 'advice';
+/** Worst first. */
+const SEVERITIES: readonly Severity[] = [...IMPACTS, 'review', 'advice'];
+
+interface Place {
+  page: ReportPage;
+  artifact: { uri: string; index: number };
+  ruleIndex: number | undefined;
+  version: number;
+  /** See `alertFingerprints`. */
+  alertFingerprint: (rule: string, kind: Kind, uri: string, fingerprint: string) => string;
+}
+type Kind = 'fail' | 'review' | 'advice';
+
+/** The rules of a file: those that ran, then those of the advice, which belong to no standard. */
+export const rulesOfFile = ({ rules, advice_groups = [] }: Report): ReportRule[] => [
+  ...rules,
+  ...[...new Set(advice_groups.map(({ rule }) => rule))].sort().map((id) => ({ ...unknownRule(id, []), tags: ['best-practice'] })),
+];
+
+/** Returns a result for each element that a report describes, in the order of the report. */
+export function resultsOf(report: Report): Result[] {
+  const ruleIndexes = new Map(rulesOfFile(report).map(({ id }, index) => [id, index]));
+  const alertFingerprint = alertFingerprints();
+  const results: Result[] = [];
+  for (const [index, page] of report.pages.entries()) {
+    if (!page.tested) continue;
+    const place = { page, artifact: { uri: relativeUriOf(page.url), index }, version: report.fingerprint_version, alertFingerprint };
+    for (const [kind, findings] of kindsOf(page))
+      for (const finding of findings)
+        for (const node of finding.nodes)
+          results.push(resultOf(finding, node, kind, { ...place, ruleIndex: ruleIndexes.get(finding.rule) }));
+  }
+  return results;
+}
+
+const kindsOf = ({ violations, needs_review, advice = [] }: TestedPage): [Kind, ReportViolation[]][] => [
+  ['fail', violations],
+  ['review', needs_review],
+  ['advice', advice],
+];
+
+function resultOf(finding: ReportViolation, node: ReportNode, kind: Kind, place: Place): Result {
+  const { page, artifact, ruleIndex, version } = place;
+  const fingerprint = rootCauseFingerprint(finding.rule, node);
+  return {
+    ruleId: finding.rule,
+    ...(ruleIndex !== undefined && { ruleIndex }),
+    ...kindAndLevel(kind, finding.impact),
+    message: { text: `${finding.help}\n${node.failure_summary}`.trim() || finding.rule },
+    locations: [
+      {
+        physicalLocation: locationOf(artifact, node.html),
+        logicalLocations: [{ fullyQualifiedName: elementPath(node), kind: 'element' }],
+      },
+    ],
+    ...(node.related !== undefined &&
+      node.related.length > 0 && {
+        relatedLocations: node.related.map(({ selector, html }, id) => ({
+          id,
+          message: { text: html },
+          physicalLocation: locationOf(artifact, html),
+          logicalLocations: [{ fullyQualifiedName: selector, kind: 'element' }],
+        })),
+      }),
+    partialFingerprints: {
+      [`rootCause/v${version}`]: fingerprint,
+      // The only one that GitHub uses.
+      primaryLocationLineHash: place.alertFingerprint(finding.rule, kind, artifact.uri, fingerprint),
+    },
+    properties: {
+      url: page.url,
+      impact: finding.impact,
+      ...(kind === 'advice' && { advice: true }),
+      wcag: finding.wcag,
+      landmark: node.landmark,
+      ...(node.contrast !== undefined && { contrast: node.contrast }),
+      ...(node.checks !== undefined && { checks: node.checks }),
+    },
+  };
+}
+
+/** The standard requires the level `none` for every kind but `fail`. */
+function kindAndLevel(kind: Kind, impact: Impact): Pick<Result, 'kind' | 'level'> {
+  if (kind === 'review') return { kind, level: 'none' };
+  return { kind: 'fail', level: kind === 'advice' ? 'note' : LEVELS[impact] };
+}
+
+/** GitHub requires all four numbers. */
+const locationOf = (artifactLocation: Place['artifact'], html: string): PhysicalLocation => ({
+  artifactLocation,
+  region: { startLine: 1, startColumn: 1, endLine: 1, endColumn: 1, snippet: { text: html } },
+});
+
+/**
+ * Returns the function that identifies the alert of an element: the root cause on its page, and how many elements of the same one
+ * precede it there. The selector is not part of it, so an alert survives when the element moves.
+ */
+function alertFingerprints(): Place['alertFingerprint'] {
+  const seen = new Map<string, number>();
+  return (...parts) => {
+    const hash = createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);
+    const occurrence = (seen.get(hash) ?? 0) + 1;
+    seen.set(hash, occurrence);
+    return `${hash}:${occurrence}`;
+  };
+}
+
+function severityOf({ kind, properties }: Result): Severity {
+  if (kind === 'review') return 'review';
+  return properties!.advice === true ? 'advice' : (properties!.impact as Impact);
+}
+
+/**
+ * Keeps the worst results, those of one severity in their order.
+ * @returns the kept results in their order, and the numbers of the others by severity
+ */
+export function worstOf(results: readonly Result[], max: number): { kept: Result[]; left: Map<Severity, number> } {
+  const left = new Map<Severity, number>();
+  const kept = new Set<Result>();
+  for (const severity of SEVERITIES)
+    for (const result of results) {
+      if (severityOf(result) !== severity) continue;
+      if (kept.size < max) kept.add(result);
+      else left.set(severity, (left.get(severity) ?? 0) + 1);
+    }
+  return { kept: results.filter((result) => kept.has(result)), left };
+}

@@ -1,0 +1,179 @@
+/** One root cause: what is wrong, what it looks like, how to fix it and where it occurs. */
+import type { ReportGroup, ReportNode } from '../schema/schema.ts';
+import { standardsText } from '../rules/standards.ts';
+import { GAP, SPLIT_ABOVE, type Card, type CauseContext, type Column } from './cause.ts';
+import type { Flow } from './flow.ts';
+import { drawGuidance } from './guidance.ts';
+import type { ReportWords } from '../words/words.ts';
+import { severityIcon } from './icons.ts';
+import { LINE, TYPE } from './palette.ts';
+import { CONTENT_WIDTH, PAGE, type Element, type Picture } from './tagged-document.ts';
+
+/** How many related elements a card names. */
+const RELATED_NAMED = 2;
+/** The largest size of a picture, in points. */
+const PICTURE_WIDTH = CONTENT_WIDTH;
+const PICTURE_HEIGHT = 104;
+/** Points per pixel of a picture: the size that the element has on the page, at most. */
+const PICTURE_SCALE = 0.75;
+/** The smallest width for facts beside a picture. */
+const BESIDE_MIN = 200;
+/** The smallest part of the facts that stays with the heading: the standards and the selector. */
+const FACTS_MIN = 40;
+
+/**
+ * Draws a root cause. It stays on one page, unless too much of the page before it would stay empty. Then the facts follow the
+ * picture on the next page, or the guidance follows the facts.
+ */
+export function drawCause(flow: Flow, parent: Element, card: Card, context: CauseContext, outline: PDFKit.PDFOutline | undefined): void {
+  const { pdf } = flow;
+  const { group, title, place } = card;
+  const head = (on: Flow, section: Element, entry?: PDFKit.PDFOutline): void => {
+    on.heading(section, 3, title, { keep: 0, outline: entry, place });
+    drawSummary(on, section, group, context.i18n);
+  };
+  const section = pdf.element(parent, 'Sect');
+  const heights = {
+    head: flow.measure((dry) => head(dry, section)) + pictureHeight(flow, group, context) + FACTS_MIN,
+    card: flow.measure((dry) => {
+      head(dry, section);
+      drawEvidence(dry, section, group, context);
+      drawGuidance(dry, section, card, context);
+    }),
+  };
+  const left = flow.left() - 9;
+  const split = left > SPLIT_ABOVE && left >= heights.head;
+  if (left < heights.card && !split) flow.newPage();
+  if (flow.y > PAGE.top)
+    pdf.artifact(() => {
+      pdf.doc
+        .lineWidth(0.7)
+        .strokeColor(LINE)
+        .moveTo(PAGE.left, flow.y - 1)
+        .lineTo(PAGE.left + CONTENT_WIDTH, flow.y - 1)
+        .stroke();
+    });
+  flow.skip(9);
+  head(flow, section, outline);
+  drawEvidence(flow, section, group, context);
+  drawGuidance(flow, section, card, context);
+}
+
+function drawSummary(flow: Flow, section: Element, group: ReportGroup, i18n: ReportWords): void {
+  const { texts, count } = i18n;
+  const about = [
+    texts.severities[group.impact],
+    group.rule,
+    `${count(texts.elements, group.elements)} ${count(texts.onPages, group.pages)}`,
+    ...(group.example.landmark === null ? [] : [`${texts.area}: ${texts.landmarks[group.example.landmark]}`]),
+  ].join('  ·  ');
+  flow.skip(2);
+  flow.pdf.artifact(() => severityIcon(flow.pdf.doc, group.impact, PAGE.left + 4.5, flow.y + TYPE.soft.leading / 2, 4));
+  flow.paragraph(section, about, TYPE.soft, { x: PAGE.left + 14, width: CONTENT_WIDTH - 14, maxLines: 3 });
+}
+
+/** The picture, and the facts and the HTML beside it if there is room. */
+function drawEvidence(flow: Flow, section: Element, group: ReportGroup, context: CauseContext): void {
+  const whole: Column = { x: PAGE.left, width: CONTENT_WIDTH };
+  const { i18n, pictures } = context;
+  const facts = (column: Column, on = flow): void => {
+    drawFacts(on, section, group, context, column);
+    on.skip(5);
+    on.panel(section, group.example.html, TYPE.code, { ...column, tag: 'Code', maxLines: 6 });
+  };
+  flow.skip(7);
+  const shown = pictures.get(group.fingerprint);
+  const picture = shown === undefined ? null : flow.pdf.picture(shown.jpeg);
+  if (picture === null) return facts(whole);
+  const size = sizeOf(picture);
+  flow.need(size.height);
+  const top = flow.y;
+  drawPicture(flow, section, picture, size, i18n.format(i18n.texts.pictureAlt, { page: shown!.pageUrl }));
+  const below = top + size.height;
+  const beside: Column = { x: PAGE.left + size.width + GAP, width: CONTENT_WIDTH - size.width - GAP };
+  // A column cannot continue on the next page.
+  const fits = beside.width >= BESIDE_MIN && flow.measure((dry) => facts(beside, dry)) <= flow.left();
+  if (fits) {
+    facts(beside);
+    flow.y = Math.max(flow.y, below);
+    return;
+  }
+  flow.y = below + 6;
+  facts(whole);
+}
+
+/** The height of a group's picture; 0 without one. */
+function pictureHeight({ pdf }: Flow, { fingerprint }: ReportGroup, { pictures }: CauseContext): number {
+  const shown = pictures.get(fingerprint);
+  const picture = shown === undefined ? null : pdf.picture(shown.jpeg);
+  return picture === null ? 0 : sizeOf(picture).height + 7;
+}
+
+function sizeOf({ width, height }: Picture): { width: number; height: number } {
+  const scale = Math.min(PICTURE_SCALE, PICTURE_WIDTH / width, PICTURE_HEIGHT / height);
+  return { width: width * scale, height: height * scale };
+}
+
+function drawPicture(flow: Flow, section: Element, picture: Picture, size: { width: number; height: number }, alt: string): void {
+  const { pdf, y } = flow;
+  const bbox: [number, number, number, number] = [PAGE.left, y, PAGE.left + size.width, y + size.height];
+  const figure = pdf.element(section, 'Figure', { alt, bbox, placement: 'Block' });
+  pdf.mark(figure, 'Figure', () => picture.draw(PAGE.left, y, size.width));
+  pdf.artifact(() => {
+    pdf.doc.lineWidth(0.5).strokeColor(LINE).rect(PAGE.left, y, size.width, size.height).stroke();
+  });
+}
+
+/** Standards, colours, the path to the element, and the elements that explain the finding. */
+function drawFacts(flow: Flow, section: Element, group: ReportGroup, context: CauseContext, column: Column): void {
+  const { i18n, rules } = context;
+  const { texts } = i18n;
+  const { example } = group;
+  const fact = (label: string, value: string, maxLines = 2): void =>
+    flow.paragraph(section, `${label}: ${value}`, { ...TYPE.cellSoft, breakAnywhere: true }, { ...column, maxLines });
+  const standards = standardsText(group.wcag, rules.get(group.rule) ?? {}, i18n.locale);
+  if (standards.length > 0) fact(texts.standards, standards.join('  ·  '), 5);
+  if (example.contrast !== undefined) drawColors(flow, section, example.contrast, i18n, column);
+  fact(texts.selector, example.selector);
+  if (example.frame_path.length > 0) fact(texts.inFrame, example.frame_path.join(' › '));
+  if (example.shadow_path.length > 0) fact(texts.inShadow, example.shadow_path.join(' › '));
+  const related = (example.related ?? []).filter(({ selector }) => selector !== example.selector);
+  for (const { selector } of related.slice(0, RELATED_NAMED)) fact(texts.relatedElement, selector, 1);
+  if (related.length > RELATED_NAMED)
+    flow.paragraph(section, i18n.count(texts.morePoints, related.length - RELATED_NAMED), TYPE.cellSoft, column);
+}
+
+const COLOR = /^#[0-9a-f]{6}$/i;
+
+/** The colours of a text, as words and as swatches. */
+function drawColors(
+  flow: Flow,
+  section: Element,
+  contrast: NonNullable<ReportNode['contrast']>,
+  i18n: ReportWords,
+  { x, width }: Column,
+): void {
+  const { texts, format } = i18n;
+  const { foreground, background, ratio, required, font_size_px: size, bold } = contrast;
+  const style = TYPE.cellSoft;
+  // Ratios have two decimals: 4.48 must not look like 4.5.
+  const decimals = new Intl.NumberFormat(i18n.locale, { maximumFractionDigits: 2 });
+  const words = [
+    format(texts.contrast, { ratio: decimals.format(ratio), required: decimals.format(required) }),
+    format(texts.foreground, { color: foreground }),
+    format(texts.background, { color: background }),
+    ...(size === undefined ? [] : [`${format(texts.fontSize, { size })}${bold === true ? `, ${texts.bold}` : ''}`]),
+  ].join('  ·  ');
+  const shown = COLOR.test(foreground) && COLOR.test(background);
+  const swatches = shown ? 30 : 0;
+  const lines = flow.pdf.lines(words, style, width - swatches, 3);
+  flow.need(lines.length * style.leading);
+  const { doc } = flow.pdf;
+  const top = flow.y + 1;
+  if (shown)
+    flow.pdf.artifact(() => {
+      doc.lineWidth(0.5).rect(x, top, 24, 9).fillAndStroke(background, LINE);
+      doc.rect(x + 5, top + 2.5, 14, 4).fill(foreground);
+    });
+  flow.paragraph(section, words, style, { x: x + swatches, width: width - swatches, maxLines: 3 });
+}

@@ -1,0 +1,233 @@
+/** The first page: the result at a glance, for readers who are not developers. */
+import { consentSentence } from '../view/consent-sentence.ts';
+import { LEADING_CAUSES_MAX, leadingCauses } from '../view/leading-causes.ts';
+import type { Report } from '../schema/schema.ts';
+import type { Flow } from './flow.ts';
+import { gapsLine } from './gaps.ts';
+import { linkable } from './links.ts';
+import { INK, LINE, SOFT, TYPE, VERDICTS, colored } from './palette.ts';
+import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
+import { ring, verdictIcon } from './icons.ts';
+import { drawLeadingCauses, drawSeverities, drawThresholds, thresholdRows, type ThresholdRow } from './summary-tables.ts';
+import type { ReportWords } from '../words/words.ts';
+
+/** Draws the first page. @param shownInFull how many root causes have a section to link to */
+export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownInFull: number): void {
+  const { pdf } = flow;
+  const { texts, format } = i18n;
+  const rows = thresholdRows(report, i18n);
+  drawTitle(flow, report, i18n);
+
+  const verdict = pdf.element(pdf.root, 'Sect');
+  drawVerdict(flow, verdict, report, i18n, rows);
+  drawFacts(flow, verdict, report, i18n);
+  const { pages_requested: requested, pages_reserved: reserved } = report.scan.options;
+  if (requested > reserved) {
+    flow.skip(10);
+    flow.paragraph(verdict, format(texts.partial, { n: reserved, m: requested }), TYPE.strong);
+  }
+
+  const gaps = gapsLine(report, i18n);
+  if (gaps !== '') {
+    flow.skip(10);
+    flow.paragraph(verdict, gaps, TYPE.soft);
+  }
+
+  if (report.consent !== undefined) {
+    flow.skip(10);
+    flow.paragraph(verdict, consentSentence(report.consent, report.scan.options.locale), TYPE.soft);
+  }
+
+  const noteHeight = flow.measure((dry) => dry.paragraph(pdf.root, texts.coverNote, TYPE.soft)) + 10;
+  const tables = (on: Flow): void => {
+    drawSeveritySection(on, report, i18n);
+    if (rows.length > 0) drawThresholdSection(on, i18n, rows);
+  };
+  drawLeading(flow, report, i18n, { shownInFull, room: flow.left() - flow.measure(tables) - noteHeight });
+  tables(flow);
+  // At the bottom of the page. The section at the end of the report says the same at length.
+  if (flow.left() < noteHeight) return;
+  flow.y = PAGE.height - PAGE.bottom - noteHeight + 10;
+  flow.paragraph(pdf.root, texts.coverNote, TYPE.soft);
+}
+
+function drawSeveritySection(flow: Flow, report: Report, i18n: ReportWords): void {
+  flow.skip(14);
+  const section = flow.pdf.element(flow.pdf.root, 'Sect');
+  flow.heading(section, 2, i18n.texts.severityHeading);
+  flow.skip(3);
+  drawSeverities(flow, section, report, i18n);
+}
+
+function drawThresholdSection(flow: Flow, i18n: ReportWords, rows: readonly ThresholdRow[]): void {
+  flow.skip(14);
+  const section = flow.pdf.element(flow.pdf.root, 'Sect');
+  flow.heading(section, 2, i18n.texts.thresholdsHeading);
+  flow.skip(3);
+  drawThresholds(flow, section, i18n, rows);
+}
+
+/** The causes whose fix removes the most violations: as many as fit on the page, and what remains after them. */
+function drawLeading(flow: Flow, report: Report, i18n: ReportWords, { shownInFull, room }: { shownInFull: number; room: number }): void {
+  const draw = (on: Flow, most: number): void => {
+    const leading = leadingCauses(report.groups, most);
+    const { removed, percent } = leading;
+    on.skip(14);
+    const section = on.pdf.element(on.pdf.root, 'Sect');
+    on.heading(section, 2, i18n.texts.fixFirst, { keep: 0 });
+    on.skip(3);
+    const { total } = report.counts;
+    on.paragraph(section, i18n.count(i18n.texts.leadingCauses, leading.causes.length, { percent, removed, total }), TYPE.strong);
+    on.skip(4);
+    drawLeadingCauses(on, section, report, leading, i18n, shownInFull);
+  };
+  for (let most = Math.min(LEADING_CAUSES_MAX, report.groups.length); most > 0; most -= 1)
+    if (most === 1 || flow.measure((dry) => draw(dry, most)) <= room) return draw(flow, most);
+}
+
+function drawTitle(flow: Flow, report: Report, i18n: ReportWords): void {
+  const { pdf } = flow;
+  const { texts, format } = i18n;
+  const title = pdf.lines(texts.title, TYPE.h1, CONTENT_WIDTH, 2);
+  const heading = pdf.element(pdf.root, 'H1');
+  pdf.mark(heading, 'H1', () => {
+    flow.y = pdf.draw(title, PAGE.left, flow.y - 4, TYPE.h1);
+  });
+  flow.y += 3;
+  const site = pdf.lines(report.scan.url, TYPE.site, CONTENT_WIDTH, 2);
+  const paragraph = pdf.element(pdf.root, 'P');
+  const url = linkable(report.scan.url);
+  if (url !== null) flow.y = pdf.link(paragraph, site, PAGE.left, flow.y, TYPE.site, { url }, report.scan.url);
+  else
+    pdf.mark(paragraph, 'P', () => {
+      flow.y = pdf.draw(site, PAGE.left, flow.y, TYPE.site);
+    });
+  flow.y += 3;
+  const { wcag_version: version, wcag_level: level } = report.scan.options;
+  flow.paragraph(
+    pdf.root,
+    `${format(texts.testedOn, { date: i18n.date(report.scan.finished_at) })}  ·  ${format(texts.target, { version, level })}`,
+    TYPE.soft,
+  );
+  flow.y += 13;
+}
+
+/** The height of the verdict's panel. */
+const VERDICT_HEIGHT = 102;
+const GAUGE_RADIUS = 38;
+
+function drawVerdict(flow: Flow, parent: Element, report: Report, i18n: ReportWords, rows: readonly ThresholdRow[]): void {
+  const { pdf } = flow;
+  const { doc } = pdf;
+  const { passed } = report.scan.verdict;
+  const colors = passed === null ? VERDICTS.none : passed ? VERDICTS.passed : VERDICTS.missed;
+  const { word, alt, detail } = verdictTexts(passed, i18n, rows);
+
+  const top = flow.y;
+  const middle = top + VERDICT_HEIGHT / 2;
+  const gauge = { x: PAGE.left + CONTENT_WIDTH - 74, y: middle, radius: GAUGE_RADIUS, thickness: 9 };
+  const textLeft = PAGE.left + 84;
+  const textWidth = gauge.x - gauge.radius - 26 - textLeft;
+  pdf.artifact(() => {
+    doc.roundedRect(PAGE.left, top, CONTENT_WIDTH, VERDICT_HEIGHT, 6).fill(colors.ground);
+    doc.rect(PAGE.left, top + 6, 4, VERDICT_HEIGHT - 12).fill(colors.strong);
+  });
+  const icon = pdf.element(parent, 'Figure', {
+    alt,
+    bbox: [PAGE.left + 24, middle - 23, PAGE.left + 70, middle + 23],
+    placement: 'Block',
+  });
+  pdf.mark(icon, 'Figure', () => verdictIcon(doc, passed, PAGE.left + 47, middle, 23, colors.strong));
+
+  const heading = colored({ ...TYPE.h1, size: 23, leading: 29 }, colors.strong);
+  const lines = pdf.lines(word, heading, textWidth, 2);
+  const explanation = pdf.lines(detail, TYPE.body, textWidth, 4);
+  let y = middle - (lines.length * heading.leading + 3 + explanation.length * TYPE.body.leading) / 2;
+  const result = pdf.element(parent, 'H2');
+  pdf.mark(result, 'H2', () => {
+    y = pdf.draw(lines, textLeft, y, heading) + 3;
+  });
+  const why = pdf.element(parent, 'P');
+  pdf.mark(why, 'P', () => {
+    pdf.draw(explanation, textLeft, y, TYPE.body);
+  });
+  drawGauge(flow, parent, report, i18n, gauge);
+  flow.y = top + VERDICT_HEIGHT;
+}
+
+function verdictTexts(
+  passed: boolean | null,
+  { texts, format }: ReportWords,
+  rows: readonly ThresholdRow[],
+): { word: string; alt: string; detail: string } {
+  if (passed === null) return { word: texts.noThresholds, alt: texts.noThresholdsAlt, detail: texts.noThresholdsDetail };
+  const m = rows.length;
+  if (passed) return { word: texts.passed, alt: texts.passedAlt, detail: format(texts.thresholdsMet, { n: m, m }) };
+  const missed = rows.filter(({ met }) => !met).length;
+  return { word: texts.notPassed, alt: texts.notPassedAlt, detail: format(texts.thresholdsMissed, { n: missed, m }) };
+}
+
+/** Draws the score as a ring, with a tick at the minimum. */
+function drawGauge(flow: Flow, parent: Element, report: Report, i18n: ReportWords, gauge: Parameters<typeof ring>[1]): void {
+  const { pdf } = flow;
+  const { texts, format, number } = i18n;
+  const minimum = report.scan.thresholds.min_score;
+  const score = report.score.value;
+  const { x, y, radius } = gauge;
+  const figure = pdf.element(parent, 'Figure', {
+    alt: minimum === null ? format(texts.scoreAlt, { score }) : format(texts.scoreAltMinimum, { score, minimum }),
+    bbox: [x - 50, y - 50, x + 50, y + 50],
+    placement: 'Block',
+  });
+  pdf.mark(figure, 'Figure', () => {
+    pdf.doc.circle(x, y, radius + 6).fill('#ffffff');
+    ring(pdf.doc, gauge, score / 100, { track: LINE, fill: VERDICTS.none.strong, tick: INK }, minimum === null ? null : minimum / 100);
+    const big = { ...TYPE.h1, size: 21, leading: 24 };
+    const box = { width: 2 * radius, side: 'center' as const };
+    const left = x - radius;
+    pdf.draw(pdf.lines(texts.score, TYPE.label, box.width), left, y - 24, colored(TYPE.label, SOFT), box);
+    pdf.draw(pdf.lines(number(score), big, box.width), left, y - 13, big, box);
+    pdf.draw(pdf.lines(texts.outOf, TYPE.label, box.width), left, y + 11, colored(TYPE.label, SOFT), box);
+  });
+}
+
+function drawFacts(flow: Flow, parent: Element, report: Report, i18n: ReportWords): void {
+  const { pdf } = flow;
+  const { texts, format, number } = i18n;
+  const facts: [string, string][] = [
+    [format(texts.nOfM, { n: report.score.pages_tested, m: report.score.pages_attempted }), texts.pagesTested],
+    [number(report.counts.total), texts.violations],
+    [number(report.groups.length), texts.rootCauses],
+    [number(report.score.needs_review), texts.needsReview],
+  ];
+  flow.y += 12;
+  const width = CONTENT_WIDTH / facts.length;
+  const list = pdf.element(parent, 'L');
+  let below = flow.y;
+  facts.forEach(([value, label], index) => {
+    const x = PAGE.left + index * width + (index === 0 ? 0 : 12);
+    const item = pdf.element(list, 'LI');
+    const body = pdf.element(item, 'LBody');
+    const figure = pdf.element(body, 'P');
+    let y = flow.y;
+    pdf.mark(figure, 'P', () => {
+      y = pdf.draw(pdf.lines(value, TYPE.figure, width - 12, 1), x, y, TYPE.figure);
+    });
+    const name = pdf.element(body, 'P');
+    pdf.mark(name, 'P', () => {
+      below = Math.max(below, pdf.draw(pdf.lines(label, TYPE.soft, width - 20, 2), x, y, TYPE.soft));
+    });
+  });
+  pdf.artifact(() => {
+    facts.slice(1).forEach((_, index) => {
+      const x = PAGE.left + (index + 1) * width;
+      pdf.doc
+        .lineWidth(0.7)
+        .strokeColor(LINE)
+        .moveTo(x, flow.y + 2)
+        .lineTo(x, flow.y + 34)
+        .stroke();
+    });
+  });
+  flow.y = below;
+}

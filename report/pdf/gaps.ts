@@ -1,0 +1,163 @@
+/** What was not tested, or not completely: pages, frames, parts of pages, and addresses. Nothing is left out silently. */
+import { isAttempted } from '../results/coverage.ts';
+import type { PageCaveat, Report, TestedPage, UntestedFrame, UntestedPage } from '../schema/schema.ts';
+import type { Flow } from './flow.ts';
+import type { ReportWords } from '../words/words.ts';
+import { shortened } from './links.ts';
+import { urlCell } from './pages.ts';
+import { TYPE } from './palette.ts';
+import { drawTable, type Cell, type Column } from './table.ts';
+import { CONTENT_WIDTH } from './tagged-document.ts';
+
+/** How many rows each table has. The JSON export has the rest. */
+export const GAP_ROWS = 100;
+/** The longest message, in characters. It comes from the pod, so it is limited. */
+const MESSAGE_MAX = 400;
+
+/** What a report says about what was not tested. */
+interface Gaps {
+  untested: UntestedPage[];
+  same: UntestedPage[];
+  frames: { page: TestedPage; frame: UntestedFrame }[];
+  caveats: { page: TestedPage; caveat: PageCaveat }[];
+  addressesLeft: number;
+}
+
+function gapsOf({ pages, addresses_left: addressesLeft }: Report): Gaps {
+  const tested = pages.filter((page): page is TestedPage => page.tested);
+  const untested = pages.filter((page): page is UntestedPage => !page.tested);
+  // Pages that were tried come before those that nobody wanted to be tested.
+  const rank = ({ reason }: UntestedPage): number => (isAttempted(reason) ? 0 : 1);
+  return {
+    untested: untested.filter(({ reason }) => reason !== 'same_as').sort((left, right) => rank(left) - rank(right)),
+    same: untested.filter(({ reason }) => reason === 'same_as'),
+    frames: tested.flatMap((page) => page.frames_untested.map((frame) => ({ page, frame }))),
+    caveats: tested.flatMap((page) => page.caveats.map((caveat) => ({ page, caveat }))),
+    addressesLeft,
+  };
+}
+
+/** One line about what was not tested, such as `Coverage 85% · 2 pages not tested`; empty if all was tested. */
+export function gapsLine(report: Report, { texts, count, format }: ReportWords): string {
+  const { untested, frames, caveats, addressesLeft } = gapsOf(report);
+  const { pages_tested: tested, pages_attempted: attempted } = report.score;
+  const numbers: [number, Parameters<ReportWords['count']>[0]][] = [
+    [untested.length, texts.pagesUntested],
+    [frames.length, texts.framesUntested],
+    [new Set(caveats.map(({ page }) => page)).size, texts.pagesWithCaveats],
+    [addressesLeft, texts.addressesLeft],
+  ];
+  const parts = numbers.flatMap(([n, forms]) => (n > 0 ? [count(forms, n)] : []));
+  if (parts.length === 0) return '';
+  return [format(texts.coverage, { percent: Math.floor((1000 * tested) / attempted) / 10 }), ...parts].join('  ·  ');
+}
+
+interface Section {
+  heading: string;
+  intro: string;
+  columns: Column[];
+  rows: Cell[][];
+}
+
+/** Draws a section for each kind of gap that the report has. */
+export function drawGaps(flow: Flow, report: Report, i18n: ReportWords, outline: PDFKit.PDFOutline): void {
+  const { texts, count } = i18n;
+  const { pdf } = flow;
+  const gaps = gapsOf(report);
+  for (const { heading, intro, columns, rows } of sectionsOf(gaps, report.scan.url, i18n)) {
+    if (rows.length === 0) continue;
+    const section = pdf.element(pdf.root, 'Sect');
+    flow.heading(section, 2, heading, { outline, keep: 120 });
+    flow.skip(5);
+    flow.paragraph(section, intro, TYPE.soft);
+    flow.skip(6);
+    drawTable(flow, section, columns, rows.slice(0, GAP_ROWS));
+    if (rows.length > GAP_ROWS) {
+      flow.skip(8);
+      flow.paragraph(section, count(texts.leftOutRows, rows.length - GAP_ROWS), TYPE.strong);
+    }
+    flow.skip(26);
+  }
+  if (gaps.addressesLeft === 0) return;
+  const section = pdf.element(pdf.root, 'Sect');
+  flow.heading(section, 2, texts.addressesLeftHeading, { outline });
+  flow.skip(5);
+  flow.paragraph(section, `${count(texts.addressesLeft, gaps.addressesLeft)}. ${texts.addressesLeftIntro}`);
+  flow.skip(26);
+}
+
+function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18n: ReportWords): Section[] {
+  const { texts, locale, format } = i18n;
+  // The scanner's messages are English.
+  const lang = locale === 'en' ? undefined : 'en';
+  const said = (text: string, message: string): Cell => ({
+    text,
+    style: TYPE.cellStrong,
+    maxLines: 4,
+    below: message === '' ? undefined : { text: message.slice(0, MESSAGE_MAX), style: TYPE.cellSoft, lang, maxLines: 4 },
+  });
+  const linkedFrom = ({ linked_from: urls = [] }: UntestedPage): Cell['below'] =>
+    urls.length === 0
+      ? undefined
+      : {
+          text: format(texts.linkedFrom, { pages: urls.map((url) => shortened(url, site)).join(', ') }),
+          style: TYPE.cellSoft,
+          maxLines: 3,
+        };
+  const first = 190;
+  const rest = CONTENT_WIDTH - first + 8;
+  return [
+    {
+      heading: texts.untestedHeading,
+      intro: texts.untestedIntro,
+      columns: [
+        { heading: texts.page, width: first },
+        { heading: texts.httpStatus, width: 46, side: 'right' },
+        { heading: texts.reason, width: rest - 46 },
+      ],
+      rows: untested.map((page) => [
+        urlCell(page.url, site, linkedFrom(page)),
+        { text: page.http_status === null ? '–' : String(page.http_status) },
+        said(texts.reasons[page.reason], page.message),
+      ]),
+    },
+    {
+      heading: texts.sameHeading,
+      intro: texts.sameIntro,
+      columns: [
+        { heading: texts.page, width: first },
+        { heading: texts.sameAs, width: rest },
+      ],
+      rows: same.map((page) => [
+        urlCell(page.url, site),
+        {
+          ...urlCell(page.same_as ?? '', site, { text: page.message.slice(0, MESSAGE_MAX), style: TYPE.cellSoft, lang, maxLines: 3 }),
+          rowHeader: false,
+        },
+      ]),
+    },
+    {
+      heading: texts.framesHeading,
+      intro: texts.framesIntro,
+      columns: [
+        { heading: texts.page, width: 150 },
+        { heading: texts.frame, width: 150 },
+        { heading: texts.reason, width: CONTENT_WIDTH - 300 + 8 },
+      ],
+      rows: frames.map(({ page, frame }) => [
+        urlCell(page.url, site),
+        { ...urlCell(frame.url, site, { text: frame.path.join(' › '), style: TYPE.cellSoft, maxLines: 2 }), rowHeader: false },
+        said(texts.frameReasons[frame.reason], frame.message),
+      ]),
+    },
+    {
+      heading: texts.caveatsHeading,
+      intro: texts.caveatsIntro,
+      columns: [
+        { heading: texts.page, width: first },
+        { heading: texts.caveat, width: rest },
+      ],
+      rows: caveats.map(({ page, caveat }) => [urlCell(page.url, site), said(texts.caveats[caveat.kind], caveat.message)]),
+    },
+  ];
+}

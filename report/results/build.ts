@@ -1,0 +1,57 @@
+/** Builds the JSON export of a scan: score, verdict, counts and root causes over its pages. */
+import type { PodInput } from '../../core/protocol/pod-messages.ts';
+import type { ReportConsent } from './consent.ts';
+import { toReportOptions } from '../schema/options.ts';
+import { deriveResults } from './results.ts';
+import { numberRules, ruleResults } from './rule-outcomes.ts';
+import type { Report, ReportPage, ReportPicture } from '../schema/schema.ts';
+
+/**
+ * Builds the report of a scan.
+ * @param found.pages in the scan's order, tested and untested; their rules as `positionsOf` gives them
+ * @param found.tools versions of Curbcut, axe-core and the browser
+ * @throws RangeError if no page was tested, because such a scan has failed and has no report
+ */
+export function buildReport(found: {
+  input: PodInput;
+  pages: ReportPage[];
+  tools: Report['tools'];
+  startedAt: Date;
+  finishedAt: Date;
+  consent?: ReportConsent;
+  pictures?: ReportPicture[];
+  /** The number of addresses that were found and are not in `pages`. */
+  addressesLeft?: number;
+}): Report {
+  const { input, tools, pictures = [], addressesLeft = 0 } = found;
+  const { pages, ids } = numberRules(found.pages);
+  const { outcome, verdict, score, fingerprint_version, groups, review_groups, advice_groups } = deriveResults(
+    pages,
+    input.options.thresholds,
+  );
+  const target = toReportOptions(input.options, { requested: input.pagesRequested, reserved: input.options.maxPages });
+  return {
+    schema_version: 1,
+    scan: {
+      id: input.scanId,
+      url: input.options.url,
+      ...target,
+      verdict,
+      submitted_at: input.submittedAt,
+      started_at: found.startedAt.toISOString(),
+      finished_at: found.finishedAt.toISOString(),
+    },
+    tools,
+    score,
+    counts: outcome.violations,
+    ...(found.consent && { consent: found.consent }),
+    pages,
+    fingerprint_version,
+    groups,
+    review_groups,
+    advice_groups,
+    ...ruleResults(pages, ids, target.options),
+    pictures,
+    addresses_left: addressesLeft,
+  };
+}

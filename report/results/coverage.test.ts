@@ -1,0 +1,53 @@
+import { expect } from 'chai';
+import { countPages } from './coverage.ts';
+import { deriveResults, outcomeOf } from './results.ts';
+import { PAGE_FAILURES, type PageFailureReason, type ReportPage, type TestedPage } from '../schema/schema.ts';
+import { emptyTally } from './score.ts';
+
+const tested = (url: string): TestedPage => ({
+  url,
+  final_url: url,
+  http_status: 200,
+  title: '',
+  language: null,
+  tested: true,
+  score: 100,
+  rules: emptyTally(),
+  duration_ms: 1,
+  violations: [],
+  needs_review: [],
+  frames_untested: [],
+  caveats: [],
+});
+const untested = (url: string, reason: PageFailureReason): ReportPage => ({
+  url,
+  final_url: null,
+  http_status: null,
+  tested: false,
+  reason,
+  message: 'It could not be tested.',
+  duration_ms: 1,
+});
+
+describe('page counts of a report', () => {
+  it('count every failure as attempted, except addresses that robots.txt or the rules of the scan exclude, and duplicates', () => {
+    const attempted = PAGE_FAILURES.filter((reason) => countPages([untested('https://x.example/', reason)]).failed === 1);
+    expect(PAGE_FAILURES.filter((reason) => !attempted.includes(reason))).to.deep.equal(['robots_disallowed', 'excluded', 'same_as']);
+  });
+
+  it('are the same in the outcome, the score and the verdict', () => {
+    const pages = [
+      tested('https://x.example/a'),
+      untested('https://x.example/b', 'timeout'),
+      untested('https://x.example/c', 'robots_disallowed'),
+    ];
+    const { outcome, score, verdict } = deriveResults(pages, { minScore: 1, minCoverage: 51 });
+    expect(outcome.pages).to.deep.equal({ scanned: 1, failed: 1, total: 2 });
+    expect(score).to.deep.include({ pages_tested: 1, pages_attempted: 2, pages_found: 3 });
+    expect(outcomeOf({ score, counts: outcome.violations })).to.deep.equal(outcome);
+    expect(verdict).to.deep.equal({
+      passed: false,
+      message: 'The coverage is 50%, below the minimum of 51%: 1 of 2 pages could be tested.',
+    });
+  });
+});

@@ -1,0 +1,42 @@
+/** What makes the findings of a rule. Pure. */
+import type { Impact } from '../../core/scan/impacts.ts';
+
+/** axe-core alone; axe-core with checks of ours; rules of ours that run inside axe-core. The code is in `scanner-image/page/axe/checks/`. */
+export const ENGINES = ['axe-core', 'axe-core+curbcut', 'curbcut'] as const;
+export type Engine = (typeof ENGINES)[number];
+
+/** Rules of axe-core that find more with a check of ours. */
+const EXTENDED_RULES: ReadonlySet<string> = new Set(['avoid-inline-spacing', 'color-contrast', 'css-orientation-lock']);
+
+export interface OwnRule {
+  impact: Impact;
+  /** By the system of axe-core. */
+  tags: readonly string[];
+  helpUrl: string;
+}
+
+/** Rules that axe-core does not have. Their elements need review and are never violations. Their texts are in `rule-texts/`. */
+export const OWN_RULES: Readonly<Record<string, OwnRule>> = {
+  'option-group-name': {
+    impact: 'moderate',
+    tags: ['cat.forms', 'wcag2a', 'wcag131', 'EN-301-549', 'EN-9.1.3.1'],
+    helpUrl: 'https://www.w3.org/WAI/WCAG22/Techniques/html/H71',
+  },
+  'placeholder-only-label': {
+    impact: 'moderate',
+    tags: ['cat.forms', 'wcag2a', 'wcag332', 'EN-301-549', 'EN-9.3.3.2'],
+    helpUrl: 'https://www.w3.org/WAI/WCAG22/Understanding/labels-or-instructions.html',
+  },
+  'empty-alt-with-title': {
+    impact: 'minor',
+    tags: ['cat.text-alternatives', 'wcag2a', 'wcag111', 'EN-301-549', 'EN-9.1.1.1'],
+    helpUrl: 'https://www.w3.org/WAI/WCAG22/Techniques/html/H67',
+  },
+};
+
+export const isOwnRule = (rule: string): boolean => Object.hasOwn(OWN_RULES, rule);
+
+export function engineOf(rule: string): Engine {
+  if (isOwnRule(rule)) return 'curbcut';
+  return EXTENDED_RULES.has(rule) ? 'axe-core+curbcut' : 'axe-core';
+}

@@ -1,0 +1,66 @@
+/** Scan options and thresholds in the JSON export: snake_case, one flat list, null for a threshold that is not set. */
+import { Type, type Static, type TProperties, type TSchema } from 'typebox';
+import { nullable, snakeCase, snakeKeys, type SnakeCase } from '../../core/schemas.ts';
+import { CrawlRules, ScanOptions } from '../../core/scan/options.ts';
+import { PREPARE_MAX, SnakeStep, toSnakeStep } from '../../core/scan/steps.ts';
+import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName, type Thresholds } from '../../core/scan/thresholds.ts';
+
+const closed = { additionalProperties: false } as const;
+
+/** Removes the defaults, because an option in the export always has a value. */
+const withoutDefaults = <P extends TProperties>(properties: P): P =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, { default: _, ...schema }]: [string, { default?: unknown }]) => [name, schema]),
+  ) as P;
+
+const { url: _url, maxPages: _maxPages, thresholds: _thresholds, crawl: _crawl, ...rest } = ScanOptions.properties;
+
+export const ReportOptions = Type.Object(
+  {
+    pages_requested: Type.Integer({ minimum: 1, description: 'Pages that the caller asked for.' }),
+    pages_reserved: Type.Integer({ minimum: 1, description: 'Pages that credits were reserved for; fewer if the balance was short.' }),
+    ...snakeKeys(withoutDefaults(rest)),
+    ...snakeKeys(withoutDefaults(CrawlRules.properties)),
+    prepare: Type.Array(SnakeStep, { maxItems: PREPARE_MAX, description: 'The steps that ran before the pages.' }),
+  },
+  closed,
+);
+export type ReportOptions = Static<typeof ReportOptions>;
+
+type ThresholdSchemas = { [K in ThresholdName as SnakeCase<K>]: ReturnType<typeof nullable<(typeof THRESHOLDS)[K]['schema']>> };
+
+export const ReportThresholds = Type.Object(
+  Object.fromEntries(
+    THRESHOLD_NAMES.map((name) => [snakeCase(name), nullable<TSchema>(THRESHOLDS[name].schema)]),
+  ) as unknown as ThresholdSchemas,
+  closed,
+);
+export type ReportThresholds = Static<typeof ReportThresholds>;
+
+/** Converts a scan's options and thresholds to those of its export. The two page counts replace `options.maxPages`. */
+export function toReportOptions(
+  options: ScanOptions,
+  pages: { requested: number; reserved: number },
+): { options: ReportOptions; thresholds: ReportThresholds } {
+  const { url: _url, maxPages: _maxPages, thresholds, crawl, ...rest } = options;
+  return {
+    options: {
+      pages_requested: pages.requested,
+      pages_reserved: pages.reserved,
+      ...snakeKeys(rest),
+      ...snakeKeys(crawl),
+      prepare: crawl.prepare.map(toSnakeStep),
+    },
+    thresholds: Object.fromEntries(THRESHOLD_NAMES.map((name) => [snakeCase(name), thresholds[name] ?? null])) as ReportThresholds,
+  };
+}
+
+/** Converts the thresholds of an export back. */
+export function thresholdsOf(report: ReportThresholds): Thresholds {
+  return Object.fromEntries(
+    THRESHOLD_NAMES.flatMap((name) => {
+      const allowed = report[snakeCase(name)];
+      return allowed === null ? [] : [[name, allowed]];
+    }),
+  );
+}

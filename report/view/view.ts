@@ -1,0 +1,232 @@
+/**
+ * The view of a report: what pages and mails show of it. The operator derives it from the verified export and stores it
+ * beside the export, so that a page is served without reading an export of many megabytes. Pure.
+ */
+import { IMPACTS } from '../../core/scan/impacts.ts';
+import { checkThresholds } from '../../core/scan/thresholds.ts';
+import { snakeCase } from '../../core/schemas.ts';
+import { leadingCauses } from './leading-causes.ts';
+import { thresholdsOf } from '../schema/options.ts';
+import { outcomeOf, testedPages } from '../results/results.ts';
+import type { Report, ReportGroup, ReportNode, ReportPage, ReportPicture, ReportRule, TestedPage } from '../schema/schema.ts';
+import { countViolations } from '../results/score.ts';
+import { fitting, shortened, startWithin } from './bounds.ts';
+import {
+  VIEW_LIMITS,
+  VIEW_MAX_BYTES,
+  type ReportView,
+  type ViewGaps,
+  type ViewGroup,
+  type ViewIssue,
+  type ViewPage,
+  type ViewThreshold,
+} from './schema.ts';
+
+export * from './schema.ts';
+
+/** The frames or shadow hosts that a path keeps. */
+const PATH_MAX = 20;
+/** The maximum size of a group's page URLs, in bytes of JSON. */
+const PAGE_URLS_MAX_BYTES = 8_192;
+/** More than WCAG assigns to any rule. */
+const CRITERIA_MAX = 20;
+
+/** Derives the view of a verified report. */
+export function viewOf(report: Report): ReportView {
+  const { scan, score, counts, tools } = report;
+  const tested = testedPages(report.pages);
+  const { review_groups: toReview, advice_groups: advice = [] } = report;
+  const facts = factsOf(report);
+  const view = {
+    view_version: 1 as const,
+    url: shortened(scan.url, 'url'),
+    locale: scan.options.locale,
+    tested_at: shortened(scan.finished_at, 'name'),
+    score: score.value,
+    counts,
+    coverage: { tested: score.pages_tested, attempted: score.pages_attempted },
+    passed: scan.verdict.passed,
+    message: scan.verdict.message,
+    thresholds: measuredThresholds(report),
+    options: scan.options,
+    ...(report.consent && { consent: { ...report.consent, url: shortened(report.consent.url, 'url') } }),
+    tools: {
+      curbcut: shortened(tools.curbcut, 'name'),
+      axe_core: shortened(tools.axe_core, 'name'),
+      browser: shortened(tools.browser, 'name'),
+    },
+    groups: [],
+    groups_total: report.groups.length,
+    leading: leadingOf(report),
+    needs_review: [],
+    needs_review_total: toReview.length,
+    needs_review_elements: score.needs_review,
+    advice: [],
+    advice_total: advice.length,
+    advice_elements: advice.reduce((sum, { elements }) => sum + elements, 0),
+    pages: [],
+    pages_total: report.pages.length,
+    pages_with_gaps: tested.filter(hasGaps).length,
+    addresses_left: report.addresses_left,
+    issues: [],
+    issues_total: counts.total,
+  } satisfies ReportView;
+  return fitting(view, VIEW_MAX_BYTES, [
+    { name: 'pages', entries: report.pages.slice(0, VIEW_LIMITS.pages).map(viewPage), share: 0.25 },
+    {
+      name: 'needs_review',
+      entries: worstFirst(toReview, VIEW_LIMITS.needs_review, describer(tested, 'needs_review'), facts),
+      share: 0.25,
+    },
+    { name: 'advice', entries: worstFirst(advice, VIEW_LIMITS.advice, describer(tested, 'advice'), facts), share: 0.1 },
+    { name: 'issues', entries: tested.length === 1 ? issuesOf(tested[0]!) : [], share: 0.5 },
+    { name: 'groups', entries: worstFirst(report.groups, VIEW_LIMITS.groups, describer(tested, 'violations'), facts), share: 1 },
+  ]);
+}
+
+function leadingOf({ groups }: Report): ReportView['leading'] {
+  const { causes, removed, percent } = leadingCauses(groups);
+  return {
+    causes: causes.map(({ group: { fingerprint, help, elements } }) => ({ fingerprint, help: shortened(help, 'help'), elements })),
+    removed,
+    percent,
+  };
+}
+
+function measuredThresholds(report: Report): ViewThreshold[] {
+  return checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report)).map(({ name, allowed, measured, met }) => ({
+    name: snakeCase(name),
+    allowed,
+    measured: measured as ViewThreshold['measured'],
+    met,
+  }));
+}
+
+/** Returns the description of a rule, which groups do not have. */
+function describer(pages: readonly TestedPage[], list: 'violations' | 'needs_review' | 'advice'): (rule: string) => string {
+  const descriptions = new Map<string, string>();
+  for (const page of pages)
+    for (const { rule, description } of page[list] ?? []) if (!descriptions.has(rule)) descriptions.set(rule, description);
+  return (rule) => descriptions.get(rule) ?? '';
+}
+
+/** What a report has once for all groups. */
+interface Facts {
+  /** By fingerprint. */
+  pictures: ReadonlyMap<string, ReportPicture>;
+  rules: ReadonlyMap<string, ReportRule>;
+}
+
+const factsOf = ({ pictures, rules }: Report): Facts => ({
+  pictures: new Map(pictures.map((picture) => [picture.fingerprint, picture])),
+  rules: new Map(rules.map((rule) => [rule.id, rule])),
+});
+
+/** The first groups by impact, then elements, then pages. Groups that are alike in these keep their order. */
+function worstFirst(
+  groups: readonly ReportGroup[],
+  max: number,
+  describe: (rule: string) => string,
+  { pictures, rules }: Facts,
+): ViewGroup[] {
+  return groups
+    .toSorted((a, b) => IMPACTS.indexOf(a.impact) - IMPACTS.indexOf(b.impact) || b.elements - a.elements || b.pages - a.pages)
+    .slice(0, max)
+    .map((group) => ({
+      fingerprint: group.fingerprint,
+      ...ruleFields(group),
+      description: shortened(describe(group.rule), 'text'),
+      pages: group.pages,
+      elements: group.elements,
+      page_urls: pageUrls(group),
+      example: boundedNode(group.example),
+      standards: standardsOf(rules.get(group.rule)),
+      ...pictureOf(pictures.get(group.fingerprint)),
+    }));
+}
+
+const names = (list: readonly string[] = []): string[] => list.slice(0, CRITERIA_MAX).map((name) => shortened(name, 'name'));
+
+const standardsOf = (rule: ReportRule | undefined): ViewGroup['standards'] => ({
+  en_301_549: names(rule?.en_301_549),
+  rgaa_4: names(rule?.rgaa_4),
+  trusted_tester_5: names(rule?.trusted_tester_5),
+  act_rules: names(rule?.act_rules),
+});
+
+const pictureOf = (picture: ReportPicture | undefined): Pick<ViewGroup, 'picture'> =>
+  picture === undefined ? {} : { picture: { offset: picture.offset, bytes: picture.bytes, width: picture.width, height: picture.height } };
+
+function pageUrls({ page_urls: [first, ...others] }: ReportGroup): string[] {
+  if (first === undefined) return [];
+  const rest = others.slice(0, VIEW_LIMITS.page_urls - 1).map((url) => shortened(url, 'url'));
+  return [shortened(first, 'url'), ...startWithin(rest, PAGE_URLS_MAX_BYTES).start];
+}
+
+const ruleFields = ({ rule, impact, wcag, help, help_url }: Pick<ReportGroup, 'rule' | 'impact' | 'wcag' | 'help' | 'help_url'>) => ({
+  rule: shortened(rule, 'name'),
+  impact,
+  wcag: names(wcag),
+  help: shortened(help, 'help'),
+  help_url: shortened(help_url, 'url'),
+});
+
+function boundedNode(node: ReportNode): ReportNode {
+  const { selector, html, landmark, contrast, checks, related, failure_summary, frame_path, shadow_path } = node;
+  return {
+    selector: shortened(selector, 'selector'),
+    html: shortened(html, 'html'),
+    landmark,
+    ...(contrast !== undefined && { contrast }),
+    ...(checks !== undefined && { checks: names(checks) }),
+    ...(related !== undefined && {
+      related: related.map((other) => ({ selector: shortened(other.selector, 'selector'), html: shortened(other.html, 'text') })),
+    }),
+    failure_summary: shortened(failure_summary, 'text'),
+    frame_path: boundedPath(frame_path),
+    shadow_path: boundedPath(shadow_path),
+  };
+}
+
+const boundedPath = (path: readonly string[]): string[] => path.slice(0, PATH_MAX).map((selector) => shortened(selector, 'selector'));
+
+function viewPage(page: ReportPage): ViewPage {
+  const url = shortened(page.url, 'url');
+  if (!page.tested) {
+    const same = page.same_as === undefined ? {} : { same_as: shortened(page.same_as, 'url') };
+    const from = page.linked_from === undefined ? {} : { linked_from: page.linked_from.map((one) => shortened(one, 'url')) };
+    return { url, tested: false, reason: page.reason, message: shortened(page.message, 'text'), ...same, ...from };
+  }
+  const gaps = hasGaps(page) ? { gaps: gapsOf(page) } : {};
+  return { url, title: shortened(page.title, 'title'), tested: true, score: page.score, counts: countViolations(page.violations), ...gaps };
+}
+
+const hasGaps = ({ frames_untested, caveats }: TestedPage): boolean => frames_untested.length > 0 || caveats.length > 0;
+
+const gapsOf = ({ frames_untested, caveats }: TestedPage): ViewGaps => ({
+  frames: frames_untested.slice(0, VIEW_LIMITS.frames).map(({ path, url, reason, message }) => ({
+    path: shortened(boundedPath(path).join(' >>> '), 'selector'),
+    url: shortened(url, 'name'),
+    reason,
+    message: shortened(message, 'help'),
+  })),
+  frames_total: frames_untested.length,
+  caveats: caveats.slice(0, VIEW_LIMITS.caveats).map(({ kind, message }) => ({ kind, message: shortened(message, 'help') })),
+});
+
+/** The failing elements of a page, worst first; elements of one severity in the order of the export. */
+function issuesOf({ violations }: TestedPage): ViewIssue[] {
+  const issues: ViewIssue[] = [];
+  for (const violation of violations.toSorted((a, b) => IMPACTS.indexOf(a.impact) - IMPACTS.indexOf(b.impact))) {
+    for (const node of violation.nodes) {
+      if (issues.length === VIEW_LIMITS.issues) return issues;
+      issues.push({ ...ruleFields(violation), selector: pathTo(node), html: shortened(node.html, 'html') });
+    }
+  }
+  return issues;
+}
+
+/** One text for the element and what contains it, as the command line prints it. */
+export function pathTo({ frame_path, shadow_path, selector }: Pick<ReportNode, 'frame_path' | 'shadow_path' | 'selector'>): string {
+  return shortened([...boundedPath(frame_path), ...boundedPath(shadow_path), selector].join(' >>> '), 'text');
+}

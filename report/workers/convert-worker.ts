@@ -1,0 +1,26 @@
+/** Converts one export in a worker thread, so that the process can answer other requests at the same time. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { formatReport } from '../formats/formats.ts';
+import type { ReportFormat } from '../formats/names.ts';
+import { isParseable } from '../schema/json-shape.ts';
+import type { Report } from '../schema/schema.ts';
+
+/** What the thread is given at its start. */
+export interface ConvertInput {
+  export: Uint8Array;
+  format: ReportFormat;
+}
+
+/** The converted report as text; null if the export cannot be read. Stored exports were verified, but maybe by another version. */
+export type ConvertMessage = Uint8Array | null;
+
+function convert({ export: bytes, format }: ConvertInput): ConvertMessage {
+  if (!isParseable(bytes)) return null;
+  try {
+    return Buffer.from(formatReport(format, JSON.parse(new TextDecoder().decode(bytes)) as Report));
+  } catch {
+    return null;
+  }
+}
+
+parentPort!.postMessage(convert(workerData as ConvertInput));

@@ -1,0 +1,69 @@
+/** Runs axe-core on a page: in one step if it has no frames, otherwise frame by frame, with merged results. */
+import type { PageCaveat, UntestedFrame } from '../../../report/schema/schema.ts';
+import { createFrameIndex, hasFrames, type FrameSource } from './frame-index.ts';
+import { collectPartials, createFrameRun, type FrameRun, type FrameWaits } from './frames.ts';
+import type { AxeResults } from './results.ts';
+import type { AxeScript } from './script.ts';
+import { findUnlisted } from './unlisted-frames.ts';
+import { evaluate, type IsolatedWorld } from './world.ts';
+
+export interface TestedDocument {
+  results: AxeResults;
+  framesUntested: UntestedFrame[];
+  caveats: PageCaveat[];
+  /** The number of closed shadow roots of its frames that were not opened. */
+  closedRoots: number;
+  /** The number of style sheets of other origins, in its frames, that were not read. */
+  unreadSheets: number;
+}
+
+/**
+ * Tests a page that is loaded and quiet. Frames that cannot be tested are listed; the results of all others are valid.
+ * @param limits.msLeft returns the rest of the page's budget
+ * @throws EvaluationFailed if the page itself cannot be tested
+ */
+export async function testDocument(
+  page: FrameSource,
+  top: IsolatedWorld,
+  script: AxeScript,
+  { waits, msLeft }: { waits: FrameWaits; msLeft: () => number },
+): Promise<TestedDocument> {
+  const options = JSON.stringify(script.options);
+  if (!(await hasFrames(page))) {
+    const results = JSON.parse(await evaluate<string>(top, `curbcut.run(${options}, ${script.htmlTotal})`)) as AxeResults;
+    return { results, framesUntested: [], caveats: failuresInside(results.hidden, results.failed), closedRoots: 0, unreadSheets: 0 };
+  }
+  const index = createFrameIndex(page);
+  const run = createFrameRun(script, index, waits, msLeft);
+  const partials = await collectPartials(run, top);
+  await skipUnlisted(run);
+  const results = JSON.parse(await evaluate<string>(top, `curbcut.finish([${partials.join(',')}], ${options})`)) as AxeResults;
+  const { framesUntested, caveats } = run.untested();
+  const failures = failuresInside([...run.hidden], results.failed);
+  return { results, framesUntested, caveats: [...caveats, ...failures], closedRoots: run.closedRoots, unreadSheets: run.unreadSheets };
+}
+
+async function skipUnlisted(run: FrameRun): Promise<void> {
+  const { frames, beyond } = await findUnlisted(run.index, run.documents, run.known);
+  for (const frame of frames) run.skip(frame);
+  run.count(beyond);
+}
+
+/**
+ * What axe-core could not test, without saying so.
+ * @param hidden names of form fields
+ * @param failed rules
+ */
+function failuresInside(hidden: string[], failed: string[]): PageCaveat[] {
+  const messages = [
+    ...(hidden.length === 0
+      ? []
+      : [`A form has a field with the name ${hidden.join(', ')}, so axe-core did not test the content of the form. Rename the field.`]),
+    ...(failed.length === 0
+      ? []
+      : [
+          `axe-core could not finish the ${failed.length === 1 ? 'rule' : 'rules'} ${failed.join(', ')}. Check the page for ${failed.length === 1 ? 'it' : 'them'} by hand.`,
+        ]),
+  ];
+  return messages.map((message) => ({ kind: 'rules_failed', message }));
+}

@@ -1,0 +1,296 @@
+/** A browser tab that is reused for many pages: loads a page, waits until it is quiet, blocks navigation and tests it. */
+import type { Browser } from 'playwright-core';
+import type { PageCaveat } from '../../../report/schema/schema.ts';
+import { errorMessage } from '../../../platform/errors.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
+import { toPageFindings } from '../axe/results.ts';
+import { readForeignSheets, readsSheets, unreadSheets } from '../axe/checks/foreign-sheets.ts';
+import { closedRoots, openClosedRoots } from '../axe/closed-roots.ts';
+import type { AxeScript } from '../axe/script.ts';
+import type { FrameWaits } from '../axe/frames.ts';
+import { testDocument, type TestedDocument } from '../axe/test-document.ts';
+import { evaluate } from '../axe/world.ts';
+import type { WrongPage } from '../../crawl/page-checks.ts';
+import type { OriginValue } from '../../sign-in/sign-in.ts';
+import { noOutcomes, type WaitOutcomes } from '../../crawl/wait-history.ts';
+import { arrive, KEEPS_REDIRECTING, MAX_HOPS } from '../visit/arrival.ts';
+import { STILL_BUSY } from '../visit/caveats.ts';
+import type { Cdp } from './cdp.ts';
+import { createConditionVariable } from './condition-variable.ts';
+import type { Identity } from './identity.ts';
+import { checkBlockedNavigation, checkDisplayed, redirectCaveats, renderedCaveats } from '../visit/displayed-page.ts';
+import { watchMainFrame } from '../visit/main-frame.ts';
+import { navigate } from '../visit/load.ts';
+import type { BasicSignIn } from '../visit/navigation.ts';
+import { watchPageFaults, type PageFaults } from '../visit/page-faults.ts';
+import { readCookies } from '../session/session-state.ts';
+import { recordWork, type ArrivalDeps, type SettleRules } from '../visit/settling.ts';
+import { missingMarker } from '../visit/marker.ts';
+import { runSteps, type StepsRequest, type StepsResult } from '../session/steps.ts';
+import { openTarget, type Target } from './target.ts';
+import { watchTraffic } from '../visit/traffic.ts';
+import type { PictureBudget } from '../pictures/budget.ts';
+import { takeWanted } from '../pictures/wanted.ts';
+import {
+  HungOnScroll,
+  VisitEnded,
+  startVisitClock,
+  type FailedVisit,
+  type PageFacts,
+  type Visit,
+  type VisitClock,
+  type VisitRequest,
+} from '../visit/visit.ts';
+
+export interface TabDeps extends AxeScript {
+  identity: Identity;
+  /** The script for the page's own world, from `watchSource`. */
+  watch: string;
+  settling: SettleRules;
+  basic?: BasicSignIn;
+  /** Headers of the sign-in, each for its origin only. */
+  headers?: readonly OriginValue[];
+  /** Masks secrets in findings. */
+  redact?: <T>(findings: T) => T;
+  /** Null: the scan takes no pictures. */
+  pictures: PictureBudget | null;
+}
+
+export interface Tab {
+  visit(request: VisitRequest): Promise<Visit>;
+  /** Runs steps and returns the state that they lead to. */
+  runSteps(request: StepsRequest): Promise<StepsResult>;
+  /** Whether the tab crashed or was closed, or a frame crashed in it. */
+  lost(): boolean;
+  /**
+   * Frees the memory of the documents of earlier visits, at the cost of 0.1 s. The browser itself keeps them until they take
+   * several times as much. Never fails.
+   */
+  tidy(): Promise<void>;
+  /** Closes the tab, even if its page is busy. @throws TimeLimitExceeded if the browser does not close it */
+  close(): Promise<void>;
+}
+
+const CLOSE_MS = 5000;
+/** The time limit for opening a tab, in milliseconds. */
+const OPEN_MS = 15_000;
+/** The time limit for freeing memory, because the last page may be busy, in milliseconds. */
+const TIDY_MS = 2000;
+/**
+ * A page that is not displayed and quiet after this time counts as waiting for its site, in milliseconds. Most pages are for a
+ * moment: a tenth of the time of two cores was idle when nothing was loaded meanwhile.
+ */
+const WAITING_MS = 50;
+/** The maximum delay between the failure of a command because of a lost tab and the event for the loss, in milliseconds. */
+const LOST_MS = 300;
+/** The limit for reading the cookies after a visit, in milliseconds. */
+const COOKIES_MS = 5000;
+
+/** The stage of a page that is being tested. */
+const TESTING = 'was not tested';
+const TIME_ADVICE = ' A very large page may need more: raise PAGE_BUDGET_SECONDS of the operator.';
+
+/** The parts of an open tab that the functions below use. */
+interface OpenTab extends ArrivalDeps {
+  deps: TabDeps;
+  target: Target;
+  faults: PageFaults;
+}
+
+/**
+ * @param scale 1 for a page in which steps click
+ * @throws TimeLimitExceeded if the browser does not open a tab
+ */
+export function openTab(browser: Browser, deps: TabDeps, scale?: number): Promise<Tab> {
+  const opening = open(browser, deps, scale);
+  return withTimeLimit(opening, OPEN_MS, 'opening a tab').catch((error: unknown) => {
+    // A tab that opens later has no user any more.
+    void opening.then((tab) => tab.close()).catch(() => undefined);
+    throw error;
+  });
+}
+
+async function open(browser: Browser, deps: TabDeps, scale?: number): Promise<Tab> {
+  const target = await openTarget(browser, { identity: deps.identity, scripts: deps, scale });
+  const { cdp, page } = target;
+  const changes = createConditionVariable();
+  const frame = await watchMainFrame(cdp, changes, target.onLost);
+  const { egressFailureOf, basic: signIn, headers, settling: rules } = deps;
+  const traffic = await watchTraffic(cdp, frame.id, { changes, egressFailureOf, signIn, headers });
+  target.onFrame(traffic.requests.followFrame);
+  const faults = await watchPageFaults(cdp, frame.id, egressFailureOf);
+  await prepareTab(cdp);
+  const tab: OpenTab = { deps, target, cdp, changes, frame, traffic, faults, rules };
+  return {
+    visit: (request) => (request.session === undefined ? visit(tab, request) : visitInSession(tab, request)),
+    runSteps: (request) => runSteps({ page, cdp, frame, traffic }, request),
+    lost: () => frame.lost() !== null || target.crashed(),
+    tidy: () => withTimeLimit(page.requestGC(), TIDY_MS, 'freeing memory').catch(() => undefined),
+    close: () => withTimeLimit(target.close(), CLOSE_MS, 'closing a tab'),
+  };
+}
+
+async function prepareTab(cdp: Cdp): Promise<void> {
+  await Promise.all([
+    cdp.send('Page.setLifecycleEventsEnabled', { enabled: true }),
+    cdp.send('DOM.enable'),
+    // Otherwise a page makes the browser run other pages that the crawl may not load.
+    cdp.send('Page.setPrerenderingAllowed', { isAllowed: false }),
+  ]);
+}
+
+/** Visits a page and reads the cookies that it leads to. */
+async function visitInSession(tab: OpenTab, request: VisitRequest): Promise<Visit> {
+  const result = await visit(tab, request);
+  if (!result.loaded && result.broken) return result;
+  const reading = tab.frame.whileAlive(readCookies(tab.cdp), COOKIES_MS, 'reading cookies');
+  return { ...result, cookies: await reading.catch(() => undefined) };
+}
+
+async function visit(tab: OpenTab, request: VisitRequest): Promise<Visit> {
+  const clock = startVisitClock(request.budgetMs);
+  const before = tab.frame.shown.documents;
+  const progress: Progress = { stage: 'did not answer', endWaiting: watchWaiting(request), outcomes: noOutcomes() };
+  try {
+    let result = await visitOnce(tab, request, clock, progress).catch((error: unknown) => failureOf(tab, error, clock, progress));
+    // How such a visit ends depends on the moment; that the page reloads itself does not.
+    if (tab.frame.shown.documents - before > MAX_HOPS + 1) result = failedVisit(tab, clock, KEEPS_REDIRECTING, { broken: result.broken });
+    return { ...result, outcomes: { ...progress.outcomes, answered: tab.traffic.requests.answered() } };
+  } finally {
+    progress.endWaiting();
+    tab.traffic.hold();
+  }
+}
+
+async function visitOnce(tab: OpenTab, request: VisitRequest, clock: VisitClock, progress: Progress): Promise<Visit> {
+  await navigate(tab, request, clock);
+  return stoppedVisit(tab, clock) ?? (await testPage(tab, request, clock, progress));
+}
+
+async function failureOf(tab: OpenTab, error: unknown, clock: VisitClock, { stage, outcomes }: Progress): Promise<FailedVisit> {
+  const { frame, traffic } = tab;
+  const stopped = stoppedVisit(tab, clock);
+  if (stopped !== null) return stopped;
+  // A command fails with the tab, possibly before the event that says why.
+  if (!(error instanceof VisitEnded || error instanceof TimeLimitExceeded)) await tab.changes.waitFor(() => frame.lost() !== null, LOST_MS);
+  const lost = frame.lost();
+  if (error instanceof HungOnScroll) outcomes.hangsOnScroll = true;
+  if (error instanceof VisitEnded) return failedVisit(tab, clock, error, { broken: error.broken || lost !== null });
+  if (lost !== null) return failedVisit(tab, clock, { reason: 'crashed', message: lost }, { broken: true });
+  const wrong: WrongPage =
+    error instanceof TimeLimitExceeded
+      ? {
+          reason: 'timeout',
+          message: `The page ${stage} within ${(clock.budgetMs / 1000).toFixed(0)} s.${stage === TESTING ? TIME_ADVICE : ''}`,
+        }
+      : { reason: 'test_failed', message: `The page could not be tested: ${errorMessage(error).slice(0, 300)}` };
+  return failedVisit(tab, clock, wrong, { broken: true, lacksFiles: !frame.shown.parsed && traffic.requests.awaitsSilentHost() });
+}
+
+/** Reports a page that waits for its site. Returns the function to call when the page is displayed, or the visit ends. */
+function watchWaiting({ onWaiting }: VisitRequest): () => void {
+  let waits = false;
+  const timer = setTimeout(() => onWaiting?.((waits = true)), WAITING_MS);
+  return () => {
+    clearTimeout(timer);
+    if (waits) onWaiting?.((waits = false));
+  };
+}
+
+interface Progress {
+  /** Completes the message of a timeout. */
+  stage: string;
+  /** Must be called when the visit does not wait for its site any more. */
+  endWaiting(): void;
+  outcomes: WaitOutcomes;
+}
+
+/** Tests the page that the tab has navigated to. */
+async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, progress: Progress): Promise<Visit> {
+  const { deps, target, frame, traffic } = tab;
+  progress.stage = 'did not finish loading';
+  const { world, caveats } = await arrive({ ...tab, plan: request.plan, outcomes: progress.outcomes }, clock);
+  // The displayed document redirected to one that may not be displayed.
+  const stopped = stoppedVisit(tab, clock);
+  if (stopped !== null) return stopped;
+  progress.stage = TESTING;
+  progress.endWaiting();
+  const readFacts = async (): Promise<PageFacts> =>
+    JSON.parse(
+      await frame.whileAlive(evaluate<string>(world, 'curbcut.still(1000).then(curbcut.facts)'), clock.left(), 'reading the page'),
+    ) as PageFacts;
+  const closed = await frame.whileAlive(
+    openClosedRoots(world, frame.id, traffic.answer()?.url ?? ''),
+    clock.left(),
+    'opening shadow roots',
+  );
+  const facts = await readFacts();
+  const finalUrl = frame.shown.url;
+  const wrong = checkDisplayed(tab, request, facts);
+  if (wrong !== null) return failedVisit(tab, clock, wrong, { finalUrl });
+  const lost = await missingMarker(frame, { world, marker: request.marker }, clock);
+  if (lost !== null) return failedVisit(tab, clock, lost, { finalUrl });
+  caveats.push(...renderedCaveats(tab, facts));
+  let tested: TestedDocument | null = null;
+  if (request.test) {
+    // The others have a caveat of their own.
+    const sheets = readsSheets(deps.options) ? facts.foreignSheets.filter(({ href }) => !tab.faults.lacksStyles(href)) : [];
+    const unread = await frame.whileAlive(readForeignSheets(world, frame.id, sheets), clock.left(), 'reading style sheets');
+    const waits = frameWaits(request, progress.outcomes, caveats);
+    const found = await frame.whileAlive(testDocument(target, world, deps, { waits, msLeft: clock.left }), clock.left(), 'testing');
+    tested = deps.redact?.(found) ?? found;
+    caveats.push(...unreadSheets(unread + tested.unreadSheets));
+    const left =
+      checkBlockedNavigation(tab, request) ?? (frame.shown.url === finalUrl ? null : checkDisplayed(tab, request, await readFacts()));
+    if (left !== null) return failedVisit(tab, clock, left, { finalUrl: frame.shown.url });
+  }
+  const findings = tested === null ? null : toPageFindings(tested.results);
+  const allCaveats = [...caveats, ...(tested?.caveats ?? []), ...closedRoots(closed + (tested?.closedRoots ?? 0)), ...redirectCaveats(tab)];
+  const durationMs = clock.spent();
+  // Last, because scrolling may change the page.
+  const taken = await takeWanted(deps.pictures, world, findings, clock);
+  return {
+    loaded: true,
+    finalUrl: new URL(finalUrl),
+    status: traffic.answer()?.status ?? 200,
+    facts,
+    findings,
+    framesUntested: tested?.framesUntested ?? [],
+    caveats: allCaveats,
+    pictures: taken.pictures,
+    durationMs,
+    broken: taken.stopped !== null,
+  };
+}
+
+/** How the frames of a page are waited for. @param caveats gets the one of a frame that is still at work, unless the page has it */
+function frameWaits({ plan }: VisitRequest, outcomes: WaitOutcomes, caveats: PageCaveat[]): FrameWaits {
+  return {
+    work: !plan.skips.has('work'),
+    settled(settled) {
+      recordWork(outcomes, settled);
+      if (settled.busy && !caveats.includes(STILL_BUSY)) caveats.push(STILL_BUSY);
+    },
+  };
+}
+
+function failedVisit({ frame, traffic }: OpenTab, clock: VisitClock, wrong: WrongPage, more: Partial<FailedVisit> = {}): FailedVisit {
+  return {
+    loaded: false,
+    reason: wrong.reason,
+    message: wrong.message,
+    finalUrl: traffic.answer()?.url ?? null,
+    status: traffic.answer()?.status || null,
+    retryAfterMs: null,
+    broken: frame.lost() !== null,
+    durationMs: clock.spent(),
+    ...more,
+  };
+}
+
+/** Returns the failure of a visit whose document was stopped before it was displayed, or null. */
+function stoppedVisit(tab: OpenTab, clock: VisitClock): FailedVisit | null {
+  const stop = tab.traffic.stopped();
+  if (stop === null) return null;
+  return failedVisit(tab, clock, stop, { finalUrl: stop.url, status: stop.status, retryAfterMs: stop.retryAfterMs });
+}

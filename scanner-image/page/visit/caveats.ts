@@ -1,0 +1,150 @@
+/** Sentences about what may be missing on a tested page. Pure. */
+import type { PageCaveat } from '../../../report/schema/schema.ts';
+import type { VisibleContent } from './visit.ts';
+
+/** The number of addresses that a sentence names. */
+const NAMED_MAX = 3;
+const URL_MAX = 200;
+
+export const NOT_QUIET: PageCaveat = {
+  kind: 'not_quiet',
+  message:
+    'The page never stopped changing. It was tested as it was. If content is missing, raise crawl.settleMs or name an element in crawl.waitFor.',
+};
+
+export const notScrolled = (screens: number): PageCaveat => ({
+  kind: 'not_scrolled',
+  message: `The page shows more content the further it is scrolled. It was scrolled through ${screens} screens, and content beyond them was not tested.`,
+});
+
+export const HANGS_ON_SCROLL: PageCaveat = {
+  kind: 'not_scrolled',
+  message:
+    'The page, or one like it, stopped responding when it was scrolled. It was tested without scrolling, and content that appears only on scrolling was not tested. Look for a script that handles scrolling and does not return.',
+};
+
+export const STILL_BUSY: PageCaveat = {
+  kind: 'still_busy',
+  message:
+    'The page was still at work when it was tested: a worker, a database or WebAssembly had no result, or a timer was pending. If content is missing, name an element in crawl.waitFor or raise crawl.settleMs.',
+};
+
+export const WAIT_SKIPPED: PageCaveat = {
+  kind: 'wait_skipped',
+  message:
+    'A wait that has shown content on pages like this one was cut short. If content is missing, name an element in crawl.waitFor or raise crawl.settleMs.',
+};
+
+/** @param elements the number of elements that were visible only while they were in view */
+export const viewOnly = (elements: number): PageCaveat => ({
+  kind: 'view_only',
+  message: `The page shows some content only while it is in view (${elements} ${elements === 1 ? 'element' : 'elements'}). It was seen while the page was scrolled, and not tested.`,
+});
+
+/** @param open URLs of the parts that had not arrived */
+export const stillLoading = (open: readonly string[]): PageCaveat => ({
+  kind: 'still_loading',
+  message: `The page had not finished loading when it was tested${open.length === 0 ? '' : `: no complete response arrived in time from ${namesOf(open)}`}. It was tested as it was then.`,
+});
+
+/** @param matched false, or the browser's message if the selector is invalid */
+export const waitForMissing = (selector: string, matched: boolean | string): PageCaveat => ({
+  kind: 'wait_for_missing',
+  message:
+    typeof matched === 'string'
+      ? `crawl.waitFor is not a valid CSS selector (${selector}). The page was tested without it.`
+      : `No element matched crawl.waitFor (${selector}) in time. The page was tested without it.`,
+});
+
+/**
+ * @param open URLs without a complete response, for which the page has waited
+ * @param blocked URLs that were not requested, because they or their hosts did not answer on an earlier page
+ */
+export function requestCaveats(open: readonly string[], blocked: readonly string[]): PageCaveat[] {
+  const sentences: string[] = [];
+  if (open.length > 0) sentences.push(`No complete response arrived in time from ${namesOf(open)}.`);
+  if (blocked.length > 0)
+    sentences.push(`Not requested, because this scan has waited for the same host or file in vain before: ${namesOf(blocked)}.`);
+  if (sentences.length === 0) return [];
+  return [{ kind: 'requests_unanswered', message: `${sentences.join(' ')} The page was tested without what they show.` }];
+}
+
+/** What failed on a page before its test: addresses with a reason, and uncaught errors. Each list is sorted. */
+export interface Faults {
+  scripts: string[];
+  styles: string[];
+  /** Requests of scripts to the same site. */
+  data: string[];
+  errors: string[];
+  /** Addresses that the egress rules refused. */
+  refused: string[];
+}
+
+export function faultCaveats({ scripts, styles, data, errors, refused }: Faults): PageCaveat[] {
+  const sentences = (parts: readonly [string[], string, string][]): string =>
+    parts.flatMap(([names, one, many]) => (names.length === 0 ? [] : [`${counted(names, one, many)}: ${listed(names)}.`])).join(' ');
+  const found: [PageCaveat['kind'], string, string][] = [
+    [
+      'script_failed',
+      sentences([
+        [scripts, 'script did not load', 'scripts did not load'],
+        [errors, 'uncaught error', 'uncaught errors'],
+      ]),
+      'The page was tested without what they would have shown.',
+    ],
+    ['style_failed', sentences([[styles, 'style sheet did not load', 'style sheets did not load']]), 'The page was tested without them.'],
+    [
+      'data_failed',
+      sentences([[data, 'data request failed', 'data requests failed']]),
+      'The page was tested without what they would have shown.',
+    ],
+    [
+      'request_refused',
+      sentences([[refused, 'request was refused', 'requests were refused']]),
+      'The scanner may not reach these addresses. An operator of the installation can allow them.',
+    ],
+  ];
+  return found.flatMap(([kind, what, end]) => (what === '' ? [] : [{ kind, message: `${what} ${end}` }]));
+}
+
+const counted = (names: readonly string[], one: string, many: string): string => `${names.length} ${names.length === 1 ? one : many}`;
+
+/** The first script that did not load, or else the first uncaught error or refused request, as a sentence; empty if there is none. */
+export function firstFault({ scripts: [script], errors: [error], refused: [address] }: Faults): string {
+  if (script !== undefined) return `A script did not load: ${script}.`;
+  if (error !== undefined) return `An error was not caught: ${error}.`;
+  return address === undefined ? '' : `A request was refused: ${address}.`;
+}
+
+const ERROR_MAX = 160;
+
+/** The first line of an error and its script, without queries. */
+export function shortError(description: string, script: string | undefined): string {
+  const line = description
+    .split('\n', 1)[0]!
+    .replace(/\.$/, '')
+    .replace(/(https?:\/\/[^\s"'?#]*)[?#][^\s"']*/g, '$1');
+  const short = line.length > ERROR_MAX ? `${line.slice(0, ERROR_MAX).toWellFormed()}…` : line;
+  return script !== undefined && /^https?:/.test(script) ? `${short} (${withoutQuery(script)})` : short;
+}
+
+export const contentBlocked = ({ by, layer }: NonNullable<VisibleContent['blocked']>): PageCaveat => {
+  const how = { inert: 'cannot be used', hidden: 'is hidden', covered: 'is covered' }[by];
+  const what = layer === '' ? '' : ` while a layer is displayed: ${layer}`;
+  return {
+    kind: 'content_blocked',
+    message: `Most of the page's content ${how}${what}. To test the page as visitors use it, answer the layer with crawl.prepare, or with crawl.consent if it asks for consent.`,
+  };
+};
+
+function namesOf(urls: readonly string[]): string {
+  return listed([...new Set(urls.map(withoutQuery))].sort());
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - NAMED_MAX;
+  return `${names.slice(0, NAMED_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** A query may contain personal data, and it is long. */
+export const withoutQuery = (url: string): string => url.replace(/[?#].*$/s, '').slice(0, URL_MAX);

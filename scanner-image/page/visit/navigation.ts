@@ -1,0 +1,290 @@
+/**
+ * Controls the navigation of the main frame. Checks the response of each document before it is displayed, and blocks
+ * navigation during the test.
+ */
+import type { Cdp } from '../browser/cdp.ts';
+import { withTimeLimit } from '../../../platform/time-limits.ts';
+import type { EgressFailure } from '../../egress/egress-failures.ts';
+import { EGRESS_HEADER } from '../../egress/egress-failures.ts';
+import { failureOfStatus, checkHeaders, retryAfterMs, type Answer, type WrongPage } from '../../crawl/page-checks.ts';
+
+/** HTTP basic authentication for one origin. */
+export interface BasicSignIn {
+  origin: string;
+  username: string;
+  password: string;
+}
+
+/** Why a document was stopped before it was displayed. */
+export interface Stopped extends WrongPage {
+  url: string;
+  status: number | null;
+  /** The delay of `Retry-After`, in milliseconds. */
+  retryAfterMs: number | null;
+}
+
+/** The parameters of `Fetch.requestPaused` that are used here. */
+export interface PausedRequest {
+  requestId: string;
+  /** The ID of the request in the events of the network domain. */
+  networkId?: string;
+  request: { url: string; headers?: Record<string, string> };
+  frameId: string;
+  resourceType: string;
+  responseStatusCode?: number;
+  responseErrorReason?: string;
+  responseHeaders?: { name: string; value: string }[];
+}
+
+export interface Navigation {
+  /** Starts a visit: the main frame may load documents. `mayGoTo` is called for every hop. */
+  begin(mayGoTo: (url: URL) => WrongPage | null): void;
+  /** Blocks navigation of the main frame from now on. */
+  hold(): void;
+  /** Whether the main frame is loading another document. */
+  leaving(): boolean;
+  /** Whether the document has asked for another one, which the browser has not requested yet. */
+  announced(): boolean;
+  /** Why the last document was stopped. */
+  stopped(): Stopped | null;
+  /** The response of the displayed document. */
+  answer(): Answer | null;
+  /** Where the displayed document tried to go while navigation was blocked, if it did. */
+  wanted(): string | null;
+  /** The time of the last stopped navigation that the displayed document started. The browser may never report such a document as loaded. */
+  keptAt(): number | null;
+}
+
+export interface NavigationControl extends Navigation {
+  /** Must be called when the document asks for another one, which the browser may not have requested yet. */
+  onWanted(url: string): void;
+  /** Handles a paused request for a document of the main frame. */
+  onRequest(event: PausedRequest): void;
+  /** Handles its paused response. */
+  onAnswer(event: PausedRequest): Promise<void>;
+  /** Must be called when the main frame displays a new document. */
+  onShown(): void;
+}
+
+/** Returns the headers with which a request is sent; undefined if they stay as they are. */
+export type AddHeaders = (event: PausedRequest) => { name: string; value: string }[] | undefined;
+
+export interface NavigationDeps {
+  cdp: Cdp;
+  addHeaders?: AddHeaders;
+  egressFailureOf: (url: URL) => EgressFailure | undefined;
+  now: () => number;
+  /** Called if the transfer of a document fails. */
+  changed: () => void;
+}
+
+/** The time limit for the body of an error response, which is only needed to recognise bot protection. */
+const BODY_MS = 3000;
+/** The largest document that is tested, in bytes. The browser needs many times as much memory for its elements. */
+export const DOCUMENT_MAX_BYTES = 32 * 1024 * 1024;
+
+/** The state of one visit. */
+interface VisitState {
+  held: boolean;
+  leaving: boolean;
+  announced: boolean;
+  /** Whether a document of this visit was displayed. */
+  shown: boolean;
+  keptAt: number | null;
+  mayGoTo: (url: URL) => WrongPage | null;
+  stopped: Stopped | null;
+  answer: Answer | null;
+  /** The request of the displayed document, and the bytes of it that have arrived. */
+  document: { networkId: string | undefined; bytes: number };
+  wanted: string | null;
+}
+
+const newVisit = (mayGoTo: VisitState['mayGoTo']): VisitState => ({
+  held: false,
+  leaving: false,
+  announced: false,
+  shown: false,
+  keptAt: null,
+  mayGoTo,
+  stopped: null,
+  answer: null,
+  document: { networkId: undefined, bytes: 0 },
+  wanted: null,
+});
+
+export function createNavigation({ cdp, egressFailureOf, addHeaders, now, changed }: NavigationDeps): NavigationControl {
+  let state: VisitState = { ...newVisit(() => null), held: true };
+
+  function stop(event: PausedRequest, wrong: WrongPage, status: number | null, waitMs: number | null = null): void {
+    state.stopped = { ...wrong, url: event.request.url, status, retryAfterMs: waitMs };
+    state.leaving = false;
+    abortRequest(cdp, event);
+  }
+
+  /** Fails the visit because the displayed document is not complete. A part of a page must not be tested as the page. */
+  function incomplete(message: string): void {
+    const { answer } = state;
+    state.stopped ??= { reason: 'navigation_failed', message, url: answer?.url ?? '', status: answer?.status ?? null, retryAfterMs: null };
+    changed();
+  }
+
+  watchDocument(cdp, {
+    isDocument: (networkId) => !state.held && networkId === state.document.networkId,
+    received(bytes) {
+      state.document.bytes += bytes;
+      if (state.document.bytes <= DOCUMENT_MAX_BYTES || state.stopped !== null) return;
+      incomplete(`The page is larger than ${DOCUMENT_MAX_BYTES / 1024 / 1024} MiB.`);
+      ignoreClosedTab(cdp.send('Page.stopLoading'));
+    },
+    failed(code) {
+      const url = URL.parse(state.answer?.url ?? '');
+      const failure = url === null ? undefined : egressFailureOf(url);
+      incomplete(failure?.message ?? `The connection ended before the whole page had arrived (${code}).`);
+    },
+  });
+
+  return {
+    begin(mayGoTo) {
+      state = newVisit(mayGoTo);
+    },
+    hold() {
+      state.held = true;
+    },
+    leaving: () => state.leaving,
+    announced: () => state.announced,
+    stopped: () => state.stopped,
+    answer: () => state.answer,
+    wanted: () => state.wanted,
+    onWanted(url) {
+      if (!/^https?:/i.test(url)) return;
+      if (state.held) state.wanted ??= url;
+      else state.announced = true;
+    },
+    keptAt: () => state.keptAt,
+    onShown() {
+      state.leaving = state.announced = false;
+      state.shown = true;
+    },
+    onRequest(event) {
+      state.announced = false;
+      if (state.held) {
+        state.wanted ??= event.request.url;
+        return abortRequest(cdp, event);
+      }
+      const wrong = state.mayGoTo(new URL(event.request.url));
+      if (wrong !== null) return stop(event, wrong, null);
+      state.leaving = true;
+      continueRequest(cdp, event, addHeaders);
+    },
+    async onAnswer(event) {
+      const previous = state.answer;
+      const answer = answerOf(event);
+      state.answer = answer;
+      if (state.held) return abortRequest(cdp, event);
+      const decision = checkResponse(event, answer, state.shown, egressFailureOf);
+      switch (decision.action) {
+        case 'continue':
+          if (!isRedirect(answer)) state.document = { networkId: event.networkId, bytes: 0 };
+          return continueRequest(cdp, event);
+        case 'let_fail':
+          state.leaving = false;
+          return continueRequest(cdp, event);
+        case 'keep_shown':
+          state.leaving = false;
+          state.answer = previous;
+          state.keptAt = now();
+          return abortRequest(cdp, event);
+        case 'stop':
+          return stop(event, decision.wrong, decision.status);
+        case 'read_error': {
+          const wrong = failureOfStatus(answer, await readBody(cdp, event));
+          return stop(event, wrong, answer.status, retryAfterMs(answer.headers['retry-after'], now()));
+        }
+      }
+    },
+  };
+}
+
+/** Watches the transfer of the displayed document. Frames and other resources have other IDs. */
+function watchDocument(
+  cdp: Cdp,
+  watch: { isDocument(networkId: string): boolean; received(bytes: number): void; failed(code: string): void },
+): void {
+  cdp.on('Network.dataReceived', ({ requestId, dataLength }: { requestId: string; dataLength: number }) => {
+    if (watch.isDocument(requestId)) watch.received(dataLength);
+  });
+  cdp.on('Network.loadingFailed', ({ requestId, errorText, canceled }: { requestId: string; errorText: string; canceled?: boolean }) => {
+    // A page may stop its own loading. Redirects and our own stops are reported as canceled too.
+    if (canceled !== true && watch.isDocument(requestId)) watch.failed(errorText);
+  });
+}
+
+type Decision =
+  | { action: 'continue' }
+  /** The browser reports the network error itself. */
+  | { action: 'let_fail' }
+  /** The response is not a page. The displayed document stays. */
+  | { action: 'keep_shown' }
+  | { action: 'stop'; wrong: WrongPage; status: number | null }
+  /** An error status. Its body shows whether bot protection sent it. */
+  | { action: 'read_error' };
+
+function checkResponse(event: PausedRequest, answer: Answer, shown: boolean, egressFailureOf: NavigationDeps['egressFailureOf']): Decision {
+  const { status, headers } = answer;
+  if (event.responseErrorReason !== undefined) {
+    const failure = egressFailureOf(new URL(event.request.url));
+    return failure === undefined ? { action: 'let_fail' } : { action: 'stop', wrong: pageFailureOf(failure), status: null };
+  }
+  if (isRedirect(answer)) return { action: 'continue' };
+  const fromProxy = headers[EGRESS_HEADER];
+  if (fromProxy !== undefined) {
+    const message = egressFailureOf(new URL(event.request.url))?.message ?? 'The page is unreachable.';
+    return { action: 'stop', wrong: { reason: fromProxy === 'refused' ? 'refused' : 'navigation_failed', message }, status: null };
+  }
+  if (status >= 400) return { action: 'read_error' };
+  const wrong = checkHeaders(answer);
+  if (wrong === null) return { action: 'continue' };
+  if (shown && (wrong.reason === 'download' || status === 204 || status === 205)) return { action: 'keep_shown' };
+  return { action: 'stop', wrong, status };
+}
+
+const isRedirect = ({ status, headers }: Answer): boolean => status >= 300 && status < 400 && headers.location !== undefined;
+
+async function readBody(cdp: Cdp, { requestId }: PausedRequest): Promise<string> {
+  return withTimeLimit(cdp.send('Fetch.getResponseBody', { requestId }), BODY_MS, 'reading an error response').then(
+    ({ body, base64Encoded }) => (base64Encoded ? Buffer.from(body.slice(0, 400_000), 'base64').toString() : body).slice(0, 200_000),
+    () => '',
+  );
+}
+
+// The tab may be closed before the command is sent. The main frame reports that to the visit.
+const ignoreClosedTab = (sent: Promise<unknown>): void => void sent.catch(() => undefined);
+
+/**
+ * Continues a request, or its response without the header that makes the browser load other pages in advance.
+ * @param addHeaders returns the headers of a request that needs more than its own
+ */
+export function continueRequest(cdp: Cdp, event: PausedRequest, addHeaders?: AddHeaders): void {
+  const { requestId, responseStatusCode, responseHeaders = [] } = event;
+  const kept = responseHeaders.filter(({ name }) => name.toLowerCase() !== 'speculation-rules');
+  if (responseStatusCode !== undefined && kept.length < responseHeaders.length)
+    return ignoreClosedTab(cdp.send('Fetch.continueResponse', { requestId, responseCode: responseStatusCode, responseHeaders: kept }));
+  const headers = addHeaders?.(event);
+  ignoreClosedTab(cdp.send('Fetch.continueRequest', { requestId, ...(headers && { headers }) }));
+}
+
+/** Aborts a request. `Aborted` keeps the displayed document; any other reason would replace it by an error page. */
+function abortRequest(cdp: Cdp, { requestId }: PausedRequest): void {
+  ignoreClosedTab(cdp.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }));
+}
+
+function answerOf(event: PausedRequest): Answer {
+  const headers: Record<string, string> = {};
+  for (const { name, value } of event.responseHeaders ?? []) headers[name.toLowerCase()] = value;
+  return { url: event.request.url, status: event.responseStatusCode ?? 0, headers };
+}
+
+/** Translates a failure of the egress proxy into the failure of a page. */
+export function pageFailureOf(failure: EgressFailure): WrongPage {
+  return { reason: failure.kind === 'refused' ? 'refused' : 'navigation_failed', message: failure.message };
+}

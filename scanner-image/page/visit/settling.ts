@@ -1,0 +1,248 @@
+/** Waits until a loaded document is quiet and shows its content: for everything, except what never came on pages like it. */
+import type { Cdp } from '../browser/cdp.ts';
+import type { PageCaveat } from '../../../report/schema/schema.ts';
+import { evaluate, isolatedWorldOf, type IsolatedWorld } from '../axe/world.ts';
+import type { WaitOutcomes, Wait, WaitPlan } from '../../crawl/wait-history.ts';
+import { TimeLimitExceeded } from '../../../platform/time-limits.ts';
+import { HANGS_ON_SCROLL, NOT_QUIET, notScrolled, STILL_BUSY, viewOnly, waitForMissing, WAIT_SKIPPED } from './caveats.ts';
+import type { ConditionVariable } from '../browser/condition-variable.ts';
+import type { MainFrame } from './main-frame.ts';
+import type { Traffic } from './traffic.ts';
+import { HungOnScroll, type VisitClock } from './visit.ts';
+
+/** How the pages of a scan are waited for. */
+export interface SettleRules {
+  /** A selector: a page is tested when an element matches it. Empty: no wait. */
+  waitFor: string;
+  /** An additional wait on every page, in milliseconds. */
+  settleMs: number;
+}
+
+export interface ArrivalDeps {
+  cdp: Cdp;
+  frame: MainFrame;
+  traffic: Traffic;
+  changes: ConditionVariable;
+  rules: SettleRules;
+}
+
+/** What the page is waited for, and the outcomes. */
+export interface Waits {
+  plan: WaitPlan;
+  outcomes: WaitOutcomes;
+}
+
+/** A page that is ready for its test. */
+export interface Arrival {
+  /** The world in which our scripts run. */
+  world: IsolatedWorld;
+  /** What may be missing on the page. */
+  caveats: PageCaveat[];
+}
+
+/** A document that was waited for. */
+export interface SettledArrival extends Arrival {
+  /** URLs of scripts and data that were on their way when the time for becoming quiet was over. */
+  cutOff: string[];
+}
+
+export const isOver = ({ frame, traffic }: Pick<ArrivalDeps, 'frame' | 'traffic'>): boolean =>
+  frame.lost() !== null || traffic.stopped() !== null;
+
+/** The time without changes after which a document with scripts counts as quiet, in milliseconds. */
+export const QUIET_MS = 50;
+/** A request that is open longer than this is a long poll or a dead host. The visit does not wait for it any longer. */
+export const REQUEST_MS = 5000;
+/** The limit for becoming quiet, without the time of requests, in milliseconds. */
+const SETTLE_MS = 5000;
+/** The limit for becoming quiet, with the time of requests, in milliseconds; and its share of the remaining time. */
+const SETTLE_MAX_MS = 15_000;
+const SETTLE_SHARE = 0.5;
+/** The time that a document with a refresh of zero seconds gets to redirect. After that it is tested. */
+const REDIRECT_MS = 2000;
+/** The time to wait for the first message of a WebSocket or an event stream, in milliseconds. */
+const MESSAGE_MS = 3000;
+/** The limits for the element of `waitFor`, in milliseconds: in general, and on templates where it was missing. */
+const WAIT_FOR_MS = 10_000;
+const MISSING_WAIT_FOR_MS = 2000;
+/** The number of screens through which a page is scrolled. */
+const SCREENS_MAX = 40;
+/** The number of times that a page is scrolled, because it became longer. */
+const SCROLLS_MAX = 2;
+/** The share of the remaining time that scrolling may take. A page that hangs is visited again in the rest. */
+const SCROLL_SHARE = 0.4;
+
+/** The result of `curbcut.settle`. */
+export interface Settled {
+  redirects: boolean;
+  found: boolean;
+  quiet: boolean;
+  worked: boolean;
+  working: boolean;
+  busy: boolean;
+  scrolls: boolean;
+  matched: boolean | string;
+}
+
+interface Waiting extends ArrivalDeps, Waits {
+  clock: VisitClock;
+  world: IsolatedWorld;
+  /** The time until which the document may become quiet, in milliseconds since the epoch. Requests that it waits for move it. */
+  end: number;
+  /** The time that is not moved. */
+  latest: number;
+  /** See `SettledArrival`. A later wait may make up for it. */
+  cutOff: string[];
+}
+
+/** Records whether a wait had a result. */
+export function recordWait({ useful, useless }: WaitOutcomes, wait: Wait, hasResult: boolean): void {
+  const waits = hasResult ? useful : useless;
+  if (!waits.includes(wait)) waits.push(wait);
+}
+
+/** Records whether work in the background has ended in time. */
+export function recordWork(outcomes: WaitOutcomes, { worked, working }: Settled): void {
+  if (worked || working) recordWait(outcomes, 'work', !working);
+}
+
+/** Waits until the document does not change and its scripts wait for no data. */
+export async function settle(deps: ArrivalDeps & Waits, clock: VisitClock): Promise<SettledArrival> {
+  const { cdp, frame, rules, plan } = deps;
+  const world = await frame.whileAlive(isolatedWorldOf(cdp, frame.id), clock.left(), 'creating the isolated world');
+  const latest = Date.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
+  const waiting: Waiting = { ...deps, clock, world, end: Math.min(latest, Date.now() + SETTLE_MS), latest, cutOff: [] };
+  const first = await waitForElement(waiting);
+  let settled = await waitUntilQuiet(waiting, first);
+  if (settled === null) return { world, caveats: [], cutOff: [] };
+  settled = (await waitForMessages(waiting)) ?? settled;
+  const scrolled = await scrollThrough(waiting, settled);
+  const last = scrolled.settled ?? settled;
+  const caveats: PageCaveat[] = [];
+  if (!last.quiet) caveats.push(NOT_QUIET);
+  if (last.working && plan.useful.has('work')) caveats.push(WAIT_SKIPPED);
+  if (last.busy) caveats.push(STILL_BUSY);
+  if (plan.hangsOnScroll) caveats.push(HANGS_ON_SCROLL);
+  if (!scrolled.complete) caveats.push(notScrolled(SCREENS_MAX));
+  if (scrolled.viewOnly > 0) caveats.push(viewOnly(scrolled.viewOnly));
+  if (rules.waitFor !== '' && first?.matched !== true) caveats.push(waitForMissing(rules.waitFor, first?.matched ?? false));
+  return { world, caveats, cutOff: waiting.cutOff };
+}
+
+const isLeaving = ({ frame, traffic }: Waiting): boolean => frame.lost() !== null || traffic.leaving();
+
+/** Calls `curbcut.settle`. */
+async function settleOnce(waiting: Waiting, more: { settleMs?: number; waitFor?: string; waitForMs?: number } = {}): Promise<Settled> {
+  const { frame, traffic, clock, world, plan, outcomes, end } = waiting;
+  const refresh = parseFloat(traffic.answer()?.headers.refresh ?? '');
+  const options = {
+    quietMs: QUIET_MS,
+    capMs: Math.max(0, end - Date.now()) + Math.max(more.settleMs ?? 0, more.waitForMs ?? 0),
+    refresh: Number.isNaN(refresh) ? null : refresh,
+    work: !plan.skips.has('work'),
+    ...more,
+  };
+  const call = evaluate<string>(world, `curbcut.settle(${JSON.stringify(options)})`);
+  const settled = JSON.parse(await frame.whileAlive(call, clock.left(), 'settling')) as Settled;
+  recordWork(outcomes, settled);
+  return settled;
+}
+
+/** The first wait, which the caller of the scan has asked for. */
+async function waitForElement(waiting: Waiting): Promise<Settled | null> {
+  const { rules, clock, plan, outcomes } = waiting;
+  if (rules.waitFor === '' && rules.settleMs === 0) return null;
+  const third = clock.left() / 3;
+  const waitForMs = rules.waitFor === '' ? 0 : Math.min(plan.skips.has('element') ? MISSING_WAIT_FOR_MS : WAIT_FOR_MS, third);
+  const began = Date.now();
+  const settled = await settleOnce(waiting, { settleMs: Math.min(rules.settleMs, third), waitFor: rules.waitFor, waitForMs });
+  postpone(waiting, Date.now() - began);
+  if (rules.waitFor !== '') recordWait(outcomes, 'element', settled.matched === true);
+  return settled;
+}
+
+/** Moves the end by a wait that does not count. */
+function postpone(waiting: Waiting, ms: number): void {
+  waiting.end = Math.min(waiting.latest, waiting.end + ms);
+}
+
+/** @returns null if the page redirects or leaves */
+async function waitUntilQuiet(waiting: Waiting, first: Settled | null = null): Promise<Settled | null> {
+  const { changes, frame, traffic } = waiting;
+  const isPending = (): boolean => traffic.requests.pending(REQUEST_MS) > 0;
+  for (let settled = first ?? (await settleOnce(waiting)); ; settled = await settleOnce(waiting)) {
+    if (settled.redirects) {
+      const { documents } = frame.shown;
+      await changes.waitFor(() => isOver(waiting) || traffic.leaving() || frame.shown.documents > documents, REDIRECT_MS);
+      return null;
+    }
+    if (isLeaving(waiting)) return null;
+    waiting.cutOff = isPending() ? traffic.requests.openData(0).map(({ url }) => url) : [];
+    if (!isPending() || Date.now() >= waiting.end) return settled;
+    const began = Date.now();
+    await changes.waitFor(() => isLeaving(waiting) || !isPending(), Math.min(waiting.latest - began, REQUEST_MS));
+    postpone(waiting, Date.now() - began);
+  }
+}
+
+/** Waits for the first messages of WebSockets and event streams. @returns null if there was nothing to wait for */
+async function waitForMessages(waiting: Waiting): Promise<Settled | null> {
+  const { plan, outcomes, changes, traffic } = waiting;
+  const { awaited, received } = traffic.requests.messages();
+  if (received > 0) recordWait(outcomes, 'messages', true);
+  if (awaited === 0 || plan.skips.has('messages') || isLeaving(waiting)) return null;
+  const hasAll = (): boolean => traffic.requests.messages().awaited === 0;
+  await changes.waitFor(() => isLeaving(waiting) || hasAll(), Math.min(MESSAGE_MS, waiting.latest - Date.now()));
+  if (isLeaving(waiting)) return null;
+  const came = traffic.requests.messages().received > received;
+  recordWait(outcomes, 'messages', came);
+  return came ? settleAgain(waiting) : null;
+}
+
+/** Becomes quiet again after the page was given a reason to change. */
+function settleAgain(waiting: Waiting): Promise<Settled | null> {
+  waiting.end = Math.min(waiting.latest, Date.now() + SETTLE_MS);
+  return waitUntilQuiet(waiting);
+}
+
+interface Scrolled {
+  settled: Settled | null;
+  /** False if the page became longer all the time. */
+  complete: boolean;
+  /** The number of elements that were visible only while the page was scrolled. */
+  viewOnly: number;
+}
+
+/** Scrolls through a page that shows content when it is scrolled. */
+async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scrolled> {
+  const { plan, outcomes, world, frame, clock } = waiting;
+  if (plan.hangsOnScroll || !settled.scrolls || plan.skips.has('scroll') || isLeaving(waiting))
+    return { settled: null, complete: true, viewOnly: 0 };
+  await markContent(waiting);
+  waiting.latest = Date.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
+  let after: Settled | null = null;
+  let reached = false;
+  for (let times = 0; times <= SCROLLS_MAX; times++) {
+    const scroll = `curbcut.scrollThrough(${times < SCROLLS_MAX ? SCREENS_MAX : 0}, ${times > 0})`;
+    const end = await frame
+      .whileAlive(evaluate<boolean | null>(world, scroll), clock.left() * SCROLL_SHARE, 'scrolling')
+      .catch((error: unknown) => {
+        throw error instanceof TimeLimitExceeded ? new HungOnScroll(error.limitMs) : error;
+      });
+    // The page has not become longer.
+    if (end === null) break;
+    reached = end;
+    if (times === SCROLLS_MAX) break;
+    after = await settleAgain(waiting);
+    if (after?.found === true) recordWait(outcomes, 'scroll', true);
+    if (after === null || !after.found) break;
+  }
+  const counting = isLeaving(waiting) ? 0 : evaluate<number>(world, 'curbcut.viewOnly()');
+  const shownOnly = await frame.whileAlive(Promise.resolve(counting), clock.left(), 'reading the page');
+  recordWait(outcomes, 'scroll', shownOnly > 0);
+  return { settled: after, complete: reached || after?.found !== true, viewOnly: shownOnly };
+}
+
+async function markContent({ world, frame, clock }: Waiting): Promise<void> {
+  await frame.whileAlive(evaluate(world, 'curbcut.mark()'), clock.left(), 'reading the page');
+}

@@ -1,0 +1,74 @@
+import { EventEmitter } from 'node:events';
+import { expect } from 'chai';
+import type { Cdp } from '../browser/cdp.ts';
+import { EVERY_WAIT } from '../../crawl/wait-history.ts';
+import { watchTraffic } from './traffic.ts';
+
+const PAGE = new URL('https://a.test/');
+
+describe('traffic of a tab', () => {
+  /** A CDP session whose events the test emits. */
+  async function watchedSession() {
+    const cdp = Object.assign(new EventEmitter(), { send: () => Promise.resolve({}) });
+    let changes = 0;
+    let now = 0;
+    const condition = { notify: () => void changes++, waitFor: () => Promise.resolve(true) };
+    const deps = { changes: condition, egressFailureOf: () => undefined, now: () => now };
+    const traffic = await watchTraffic(cdp as unknown as Cdp, 'main', deps);
+    await traffic.begin(PAGE, () => null);
+    const sent = (requestId: string, more: object = {}): void =>
+      void cdp.emit('Network.requestWillBeSent', { requestId, loaderId: 'a-document', type: 'Fetch', ...more });
+    const pass = (ms: number): void => void (now += ms);
+    return {
+      traffic,
+      sent,
+      pass,
+      over: (how: string, requestId: string) => cdp.emit(`Network.${how}`, { requestId }),
+      changes: () => changes,
+    };
+  }
+
+  it('counts scripts and data requests until they have finished or failed', async () => {
+    const { traffic, sent, over, changes } = await watchedSession();
+    sent('data');
+    sent('script', { type: 'Script' });
+    sent('picture', { type: 'Image' });
+    expect(traffic.requests.pending(1500)).to.equal(2);
+    over('loadingFinished', 'data');
+    expect([traffic.requests.pending(1500), changes()]).to.deep.equal([1, 1]);
+    over('loadingFailed', 'script');
+    over('loadingFinished', 'picture');
+    expect([traffic.requests.pending(1500), changes()]).to.deep.equal([0, 2]);
+  });
+
+  it('ignores the script of a worker, because its end is reported only to the worker', async () => {
+    const { traffic, sent } = await watchedSession();
+    sent('worker', { type: 'Script', loaderId: '' });
+    expect(traffic.requests.pending(1500)).to.equal(0);
+  });
+
+  it('stops counting a request after its maximum age, measured from before its redirects', async () => {
+    const { traffic, sent, pass } = await watchedSession();
+    sent('poll');
+    pass(1000);
+    sent('poll');
+    pass(600);
+    expect([traffic.requests.pending(1500), traffic.requests.pending(3000)]).to.deep.equal([0, 1]);
+  });
+
+  it('does not wait for data that an earlier page waited for in vain, and names it', async () => {
+    const { traffic, sent } = await watchedSession();
+    await traffic.begin(PAGE, () => null, { ...EVERY_WAIT, leftOpen: new Set(['https://a.test/poll']) });
+    sent('poll', { request: { url: 'https://a.test/poll?since=1' } });
+    sent('data', { request: { url: 'https://a.test/data' } });
+    expect(traffic.requests.pending(1500)).to.equal(1);
+    expect(traffic.requests.openData(1500).map(({ url }) => url)).to.deep.equal(['https://a.test/poll?since=1']);
+  });
+
+  it('forgets the requests of the previous page', async () => {
+    const { traffic, sent } = await watchedSession();
+    sent('data');
+    await traffic.begin(PAGE, () => null);
+    expect(traffic.requests.pending(1500)).to.equal(0);
+  });
+});

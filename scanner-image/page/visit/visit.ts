@@ -1,0 +1,144 @@
+/** A visit to a page: its parameters and its result. */
+import type { PageCaveat, PageFailureReason, UntestedFrame } from '../../../report/schema/schema.ts';
+import type { ForeignSheet } from '../axe/checks/foreign-sheets.ts';
+import type { PageFindings } from '../axe/results.ts';
+import type { TakenPicture } from '../pictures/take.ts';
+import type { Marker } from '../../../core/scan/sign-in.ts';
+import type { WrongPage } from '../../crawl/page-checks.ts';
+import type { SignInForm } from '../../crawl/sign-in-pages.ts';
+import type { WaitOutcomes, WaitPlan } from '../../crawl/wait-history.ts';
+import type { SessionCookie, SessionState } from '../session/session-state.ts';
+
+/** What a visitor sees of a page. */
+export interface VisibleContent {
+  /** Whether the page shows a text, a control or a picture. */
+  rendered: boolean;
+  /** Whether its main content does. */
+  own: boolean;
+  /** How a layer keeps a visitor from most of the content, and its selector and name; empty if no layer is found. */
+  blocked: { by: 'inert' | 'hidden' | 'covered'; layer: string } | null;
+}
+
+/** Facts that the script in the page reports. */
+export interface PageFacts {
+  title: string;
+  language: string | null;
+  contentType: string;
+  /** The browser's message about a document in XML that is not well formed; null if it is. */
+  parserError: string | null;
+  canonical: string | null;
+  /** The form that asks for a password or a user name, if there is one. */
+  signInForm: SignInForm | null;
+  /** The HTML of a small page, to recognise bot protection; empty for a large page. */
+  markup: string;
+  /** Fingerprints of what the page displays: all of it, and its main content. */
+  content: { whole: string; main: string };
+  visible: VisibleContent;
+  /** Scripts and style sheets of the document that the browser could not use. */
+  failedParts: { kind: 'scripts' | 'styles'; url: string }[];
+  /** Style sheets of other origins, which scripts cannot read. */
+  foreignSheets: ForeignSheet[];
+  /** Absolute links of the document and its open shadow roots, in document order, without fragments other than hash routes. Long ones are cut. */
+  links: string[];
+  /** The number of links that are too many for `links`. */
+  linksBeyond: number;
+}
+
+export interface VisitRequest {
+  url: URL;
+  /** False if only the links are needed. */
+  test: boolean;
+  /** Tests the page even if it displays nothing, as a test case for a single rule may. */
+  mayBeEmpty?: boolean;
+  /** Called for every redirect and navigation. Returns null if the page may go to this URL. */
+  mayGoTo: (url: URL) => WrongPage | null;
+  /** The time limit of the whole visit, in milliseconds. */
+  budgetMs: number;
+  /** The state that the page starts with, if the scan signs in and its pages could change the state. */
+  session?: SessionState;
+  /** What the page must show to be signed in. */
+  marker?: Marker;
+  /** How the page is waited for. */
+  plan: WaitPlan;
+  /** Called when the page has been loading or settling for a moment, and when its test begins or the visit ends. */
+  onWaiting?: (waits: boolean) => void;
+}
+
+export type Visit = (
+  | {
+      loaded: true;
+      finalUrl: URL;
+      status: number;
+      facts: PageFacts;
+      findings: PageFindings | null;
+      /** The findings of the page with the open dialog that asks for consent, if it was tested with it too. */
+      withDialog?: PageFindings;
+      framesUntested: UntestedFrame[];
+      caveats: PageCaveat[];
+      /** Pictures of root causes. */
+      pictures: TakenPicture[];
+      durationMs: number;
+      /** The tab must not be used again. */
+      broken: boolean;
+    }
+  | {
+      loaded: false;
+      reason: PageFailureReason;
+      message: string;
+      finalUrl: string | null;
+      status: number | null;
+      retryAfterMs: number | null;
+      durationMs: number;
+      /** The page did not load because of files that do not arrive. A second visit is worth it, which blocks them. */
+      lacksFiles?: boolean;
+      /** The tab must not be used again. */
+      broken: boolean;
+    }
+) & {
+  /** The outcomes of the waits; absent if the page was not visited. */
+  outcomes?: WaitOutcomes;
+  /** The cookies after the visit, if it started with the state of a session. */
+  cookies?: SessionCookie[];
+};
+
+export type FailedVisit = Extract<Visit, { loaded: false }>;
+
+/** Ends a visit early. */
+export class VisitEnded extends Error {
+  override readonly name = 'VisitEnded';
+  readonly reason: PageFailureReason;
+  /** The tab must not be used again. */
+  readonly broken: boolean;
+  constructor(reason: PageFailureReason, message: string, broken = false) {
+    super(message);
+    this.reason = reason;
+    this.broken = broken;
+  }
+}
+
+/** The page stopped responding when it was scrolled. */
+export class HungOnScroll extends VisitEnded {
+  constructor(limitMs: number) {
+    super(
+      'timeout',
+      `The page stopped responding when it was scrolled (for ${(limitMs / 1000).toFixed(0)} s). Look for a script that handles scrolling and does not return.`,
+      true,
+    );
+  }
+}
+
+/** The time of one visit, in milliseconds. */
+export interface VisitClock {
+  readonly budgetMs: number;
+  spent(): number;
+  left(): number;
+}
+
+export function startVisitClock(budgetMs: number): VisitClock {
+  const started = performance.now();
+  return {
+    budgetMs,
+    spent: () => Math.round(performance.now() - started),
+    left: () => budgetMs - (performance.now() - started),
+  };
+}

@@ -1,0 +1,144 @@
+/** The work of a scanner pod, from its input to its last message: scan, aggregate, generate, store. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Logger } from '../../platform/logger.ts';
+import {
+  EXIT_PERMANENT,
+  uploadSlotOf,
+  type PodFailed,
+  type PodIdentity,
+  type PodInput,
+  type PodStored,
+} from '../../core/protocol/pod-messages.ts';
+import { countPages } from '../../report/results/coverage.ts';
+import type { ReportPage } from '../../report/schema/schema.ts';
+import { countViolations } from '../../report/results/score.ts';
+import type { Machine } from '../page/browser/chromium.ts';
+import { ScanFailed } from './failure.ts';
+import type { Messages } from './messages.ts';
+import { buildReport } from '../../report/results/build.ts';
+import { fitReport } from '../../report/results/fit.ts';
+import { CURBCUT_VERSION } from '../../platform/version.ts';
+import { runScan, type ScanOutput, type Traced } from '../scan.ts';
+import type { ReadSignIn } from '../sign-in/sign-in.ts';
+import { storeResults, tooLarge, type StoreDeps } from './store-results.ts';
+
+export interface PodDeps {
+  identity: PodIdentity;
+  machine: Machine;
+  messages: Messages;
+  /** Reads the sign-in from the scan's Secret; null if the scan does not sign in. */
+  readSignIn: () => Promise<ReadSignIn | null>;
+  log: Logger;
+  /** Runs a step in a span of its name. */
+  traced?: Traced;
+  renderPdf: StoreDeps['renderPdf'];
+  /** Called while the browser starts and the process has nothing to do. */
+  onBrowserStarting?: () => void;
+  /** Aborts the work immediately; `runPod` then throws the signal's reason. */
+  signal: AbortSignal;
+}
+
+export interface PodEnd {
+  message: PodStored | PodFailed;
+  exitCode: number;
+}
+
+/**
+ * Runs the scan and stores its results.
+ * @returns the last message, and its exit code
+ * @throws an error that may be transient, so that the Job retries
+ */
+export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
+  const { identity, messages, log, traced = (_step, work) => work() } = deps;
+  const uploads = uploadSlotOf(input.uploads, identity);
+  if (uploads === undefined) throw new Error(`The input has no upload links for shard ${identity.shard}.`);
+  let known = { scanned: 0, failed: 0, total: 0 };
+  let closed: ScanOutput['closed'] | undefined;
+  const deadline = timeoutAt(input.deadline);
+  const uploadDeadline = timeoutAt(input.uploadDeadline);
+  try {
+    const signIn = await deps.readSignIn();
+    if (signIn !== null && !signIn.ok) throw new ScanFailed('sign_in_failed', signIn.reason);
+    const found = await traced('crawl', () =>
+      runScan(input, {
+        machine: deps.machine,
+        log,
+        traced,
+        signIn: signIn?.signIn ?? null,
+        signal: AbortSignal.any([deps.signal, deadline]),
+        onProgress(phase, counts) {
+          known = counts;
+          messages.progress(phase, counts);
+        },
+        onPage: (page) => logPage(log, page),
+        onBrowserStarting: deps.onBrowserStarting,
+      }),
+    );
+    closed = found.closed;
+    const { pages, pictures, addressesLeft, consent, tools, startedAt, finishedAt } = found;
+    known = countPages(pages);
+    messages.progress('aggregating', known);
+    // Lets the browser exit, and free its memory, while the report is made.
+    await nextTurn();
+    const fitted = fitReport(
+      (kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt, consent, addressesLeft }),
+      { pages, pictures },
+      input.exportMaxBytes,
+    );
+    if (fitted === null) throw tooLarge('export', input.exportMaxBytes, known);
+    const { report } = fitted;
+    const message = await storeResults(
+      fitted,
+      { scanId: input.scanId, ...identity, pages: known, version: CURBCUT_VERSION },
+      {
+        uploads,
+        renderPdf: deps.renderPdf,
+        traced,
+        log,
+        signal: AbortSignal.any([deps.signal, uploadDeadline]),
+        terminated: deps.signal,
+        onGenerating: () => messages.progress('generating', known),
+      },
+    );
+    log.info(
+      { pages: known, score: report.score.value, violations: report.counts.total, ms: Date.now() - startedAt.getTime() },
+      'scan stored',
+    );
+    return { message, exitCode: 0 };
+  } catch (error) {
+    if (!(error instanceof ScanFailed) && (deps.signal.aborted || !deadline.aborted)) throw error;
+    const failed = error instanceof ScanFailed ? error : deadlineExceeded(known, uploadDeadline.aborted);
+    log.warn({ reason: failed.reason, pages: failed.pages }, failed.message);
+    return {
+      message: {
+        kind: 'failed',
+        scanId: input.scanId,
+        ...identity,
+        reason: failed.reason,
+        message: failed.message.slice(0, 1000),
+        pages: failed.pages,
+      },
+      exitCode: EXIT_PERMANENT,
+    };
+  } finally {
+    await closed;
+  }
+}
+
+function timeoutAt(time: string): AbortSignal {
+  return AbortSignal.timeout(Math.max(0, new Date(time).getTime() - Date.now()));
+}
+
+/** @param tested whether only the object store prevented the end of the scan */
+function deadlineExceeded(pages: ScanFailed['pages'], tested: boolean): ScanFailed {
+  const message = tested
+    ? 'The pages were tested, but the object store did not accept the results before the deadline.'
+    : 'The scan reached its deadline before its results were stored. Scan fewer pages, or increase the deadline.';
+  return new ScanFailed('deadline_exceeded', message, pages);
+}
+
+function logPage(log: Logger, page: ReportPage): void {
+  const common = { url: page.url, status: page.http_status, ms: page.duration_ms };
+  if (page.tested) log.info({ ...common, score: page.score, violations: countViolations(page.violations).total }, 'page tested');
+  else log.info({ ...common, reason: page.reason, detail: page.message }, 'page not tested');
+}
