@@ -21,14 +21,13 @@ test-cluster: ## Run the cluster tests on the cluster of KUBECONFIG (ONLY=journe
 	@tools/setup --dev
 	@$(with_node) exec node test/cluster/run.ts $(if $(ONLY),--only $(ONLY))
 
-lint: ## Check format, lint, types, imports between packages, unused code, and the chart
+lint: ## Check format, lint, types, imports between packages and unused code
 	@tools/setup --dev
 	@$(with_node) npx prettier --check .
 	@$(with_node) npx eslint --max-warnings 0 .
 	@$(with_node) npx tsc -p .
-	@$(with_node) npx depcruise --config .dependency-cruiser.cjs $(packages)
+	@$(with_node) npx depcruise --config .dependency-cruiser.mjs $(packages)
 	@$(with_node) npx knip
-	@tools/chart --lint
 
 check: lint ## The same, and facts stated in several places
 	@$(with_node) exec env -u KUBECONFIG node test/run.ts --only facts
@@ -37,7 +36,7 @@ format: ## Format all files
 	@tools/setup --dev
 	@$(with_node) npx prettier --write .
 
-docs: ## Write what is generated from the code: pages of docs/, scan options in crds/
+docs: ## Write what is generated from the code: pages of docs/, scan options in helm/crds/
 	@tools/setup --dev
 	@$(with_node) exec node tools/docs.ts
 

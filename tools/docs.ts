@@ -1,5 +1,5 @@
 /** Writes everything that is generated from the code: settings, limits, errors, metrics, scan options and phases in docs/, the custom resource definition, and Argo CD's ConfigMap. */
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { argocdConfigMap } from './argocd.ts';
 import { limitsPage } from './limits.ts';
@@ -164,22 +164,15 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 /** Every file of the repository that is made from the code, in whole or in part, by its path. */
 export function generatedFiles(): Record<string, string> {
-  const scans = withOptions(read('crds/accessibilityscans.yaml'));
-  const definitions: Record<string, string> = {
-    'accessibilityscans.yaml': scans,
-    'scanschedules.yaml': withScanTemplate(read('crds/scanschedules.yaml'), scans),
-  };
-  for (const name of readdirSync(join(root, 'crds'))) definitions[name] ??= read(`crds/${name}`);
+  const scans = withOptions(read('helm/crds/accessibilityscans.yaml'));
   return {
     ...Object.fromEntries(Object.entries(pages()).map(([name, text]) => [`docs/${name}`, text])),
     'docs/limits.md': limitsPage(),
     'docs/reference.md': referencePage(),
     'docs/cli.md': withOptionTables(read('docs/cli.md')),
     'examples/argocd/argocd-cm-curbcut.yaml': argocdConfigMap(),
-    // The chart contains a copy of each definition.
-    ...Object.fromEntries(
-      Object.entries(definitions).flatMap(([name, text]) => [`crds/${name}`, `helm/crds/${name}`].map((path) => [path, text])),
-    ),
+    'helm/crds/accessibilityscans.yaml': scans,
+    'helm/crds/scanschedules.yaml': withScanTemplate(read('helm/crds/scanschedules.yaml'), scans),
   };
 }
 

@@ -1,4 +1,4 @@
-/** The custom resources as JSON (`crds/` holds their schemas), and the names derived from them. */
+/** The custom resources as JSON (`helm/crds/` holds their schemas), and the names derived from them. */
 import { readTraceparent } from './traceparent.ts';
 import type { GivenOptions } from '../scan/options.ts';
 import type { OutcomeStatus } from '../scan/outcome.ts';

@@ -1,4 +1,4 @@
-/** The Organisation resource (`crds/organisations.yaml`), cluster-scoped. Its name is the ID of the organisation. */
+/** The Organisation resource (`helm/crds/organisations.yaml`), cluster-scoped. Its name is the ID of the organisation. */
 import { DEFAULT_CLASS, type Condition, type KubernetesObject } from './custom-resources.ts';
 
 /** Delays the deletion of an Organisation until none of its scans is live. */

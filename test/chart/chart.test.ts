@@ -44,16 +44,6 @@ const VARIANTS = {
 const ORGANISATIONS_ROLE = 'prod-curbcut-operator-organisations';
 const rulesOf = (object: Rendered): Rule[] => object.rules as Rule[];
 
-describe('custom resource definitions of the chart', () => {
-  const names = (folder: string) => globSync('*.yaml', { cwd: folder }).sort();
-  it('equal those of crds/ (tools/chart copies them)', () => {
-    const [source, copy] = [join(ROOT, 'crds'), join(CHART, 'crds')];
-    expect(names(copy)).to.deep.equal(names(source));
-    for (const name of names(source))
-      expect(readFileSync(join(copy, name), 'utf8'), name).to.equal(readFileSync(join(source, name), 'utf8'));
-  });
-});
-
 describe('chart', () => {
   before(function () {
     if (hasHelm()) return;
@@ -72,7 +62,8 @@ describe('chart', () => {
     try {
       helm('package', CHART, '--destination', folder);
       const crds = helm('show', 'crds', join(folder, `curbcut-${version}.tgz`));
-      for (const path of globSync('crds/*.yaml', { cwd: ROOT })) expect(crds).to.contain(`name: ${basename(path, '.yaml')}.curbcut.dev`);
+      for (const path of globSync('helm/crds/*.yaml', { cwd: ROOT }))
+        expect(crds).to.contain(`name: ${basename(path, '.yaml')}.curbcut.dev`);
       expect(helm('show', 'chart', CHART)).to.match(new RegExp(`^appVersion: ${version}$`, 'm'));
     } finally {
       rmSync(folder, { recursive: true });

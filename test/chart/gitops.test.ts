@@ -65,7 +65,7 @@ describe('chart rendered without a cluster', () => {
 
   it('contains every custom resource definition with --include-crds', () => {
     const definitions = objectsOf(text(PLAIN, '--include-crds')).filter(({ kind }) => kind === 'CustomResourceDefinition');
-    const wanted = globSync('crds/*.yaml', { cwd: ROOT }).map(
+    const wanted = globSync('helm/crds/*.yaml', { cwd: ROOT }).map(
       (path) => (parse(readFileSync(join(ROOT, path), 'utf8')) as Document).metadata.name,
     );
     expect(definitions.map(({ metadata }) => metadata.name)).to.have.members(wanted);

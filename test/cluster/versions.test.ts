@@ -20,7 +20,7 @@ const run = promisify(execFile);
 /** A replacement in a file of the image. */
 type Edit = readonly [file: string, from: RegExp, to: string];
 
-const versioned = (version: string): Edit => ['scanner-image/package.json', /"version": "[^"]+"/, `"version": "${version}"`];
+const versioned = (version: string): Edit => ['package.json', /"version": "[^"]+"/, `"version": "${version}"`];
 const OTHER_SCORE: Edit = ['report/schema/versions.ts', /SCORE_VERSION = (\d+)/, 'SCORE_VERSION = 1$1'];
 const MORE_FIELDS: Edit = ['scanner-image/pod/store-results.ts', /export: exported,/, 'newer: true, export: { ...exported, newer: true },'];
 
@@ -43,7 +43,7 @@ async function buildImage(folder: string, tag: string): Promise<void> {
       const copy = join(tag, file);
       await mkdir(dirname(join(folder, copy)), { recursive: true });
       await writeFile(join(folder, copy), text.replace(from, to));
-      return `COPY ${copy} /app/${file === 'scanner-image/package.json' ? 'package.json' : file}`;
+      return `COPY ${copy} /app/${file}`;
     }),
   );
   await writeFile(join(folder, `${tag}.Dockerfile`), [`FROM ${CURRENT}`, ...lines, ''].join('\n'));

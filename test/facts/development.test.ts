@@ -1,4 +1,4 @@
-/** docs/development.md names existing files, and all settings and error codes are documented. */
+/** docs/development.md names existing files, docs/architecture.md every package, and all settings and error codes are documented. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 describe('docs/development.md', () => {
-  const TOP = /^(core|report|demo-site|platform|stores|api|operator|scanner-image|cli|local|crds|helm|images|test|tools|docs|bench)\//;
+  const TOP = /^(core|report|demo-site|platform|stores|api|operator|scanner-image|cli|local|helm|images|test|tools|docs|bench)\//;
 
   it('names files and folders that exist', () => {
     const named = [...read('docs/development.md').matchAll(/`([^`\s]+)`/g)].map(([, path]) => path!).filter((path) => TOP.test(path));
@@ -19,6 +19,41 @@ describe('docs/development.md', () => {
     expect(
       named.filter((path) => path !== 'bench/results/' && !path.includes('<') && globSync(path, { cwd: root }).length === 0),
     ).to.deep.equal([]);
+  });
+});
+
+describe('docs/architecture.md', () => {
+  const { workspaces } = JSON.parse(read('package.json')) as { workspaces: string[] };
+  const rows = new Map(
+    [...read('docs/architecture.md').matchAll(/^\| `([^`]+)\/` \| (.*) \| (.*) \|$/gm)].map(([, name, contents, imports]) => [
+      name!,
+      { contents: contents!, imports: imports! },
+    ]),
+  );
+
+  it('lists every package and its folders', () => {
+    const folders = (top: string): string[] => {
+      const files = globSync(`${top}/*/**/*.*`, { cwd: root, exclude: ['**/node_modules/**'] });
+      return [...new Set(files.map((path) => path.split('/')[1]!))];
+    };
+    const tops = [...new Set(workspaces.map((path) => path.split('/')[0]!))];
+    const missing = tops.flatMap((top) =>
+      folders(top)
+        .filter((name) => !rows.get(top)?.contents.includes(`\`${name}/\``))
+        .map((name) => `${top}/${name}`),
+    );
+    expect(missing).to.deep.equal([]);
+  });
+
+  it('states which packages each may import, as its package.json does', () => {
+    const packageOf = (path: string) => JSON.parse(read(`${path}/package.json`)) as { name: string; dependencies?: Record<string, string> };
+    const topOf = new Map(workspaces.map((path) => [packageOf(path).name, path.split('/')[0]!]));
+    for (const [top, { imports }] of rows) {
+      const own = workspaces.filter((path) => path.split('/')[0] === top);
+      const named = own.flatMap((path) => Object.keys(packageOf(path).dependencies ?? {}).flatMap((name) => topOf.get(name) ?? []));
+      const stated = imports.split(', ').filter((name) => name !== '–');
+      if (own.length > 0) expect(new Set(stated), top).to.deep.equal(new Set(named.filter((name) => name !== top)));
+    }
   });
 });
 

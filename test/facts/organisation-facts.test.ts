@@ -25,7 +25,7 @@ interface Definition {
 }
 
 describe('the definition of Organisations', () => {
-  const { spec } = parse(readFileSync(join(import.meta.dirname, '..', '..', 'crds', 'organisations.yaml'), 'utf8')) as Definition;
+  const { spec } = parse(readFileSync(join(import.meta.dirname, '..', '..', 'helm', 'crds', 'organisations.yaml'), 'utf8')) as Definition;
   const [version] = spec.versions;
   const { openAPIV3Schema: schema } = version!.schema;
   const fields = schema.properties.spec!.properties;

@@ -28,7 +28,7 @@ interface Cruise {
 /** The modules of the repository and what each imports, also as types. */
 export async function readGraph(): Promise<Graph> {
   const depcruise = join(ROOT, 'node_modules', '.bin', 'depcruise');
-  const options = ['--config', '.dependency-cruiser.cjs', '--output-type', 'json'];
+  const options = ['--config', '.dependency-cruiser.mjs', '--output-type', 'json'];
   const folders = new Set(globSync('*/**/*.{ts,js}', { cwd: ROOT, exclude: ['**/node_modules/**'] }).map((path) => path.split('/')[0]!));
   const { modules } = JSON.parse(await run(depcruise, [...options, ...folders])) as Cruise;
   const own = modules.filter(({ source }) => !source.startsWith('node_modules/') && source.includes('/'));

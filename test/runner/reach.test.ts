@@ -7,12 +7,12 @@ describe('tests that a change reaches', () => {
     ['core/b.ts', ['core/a.ts']],
     ['core/b.test.ts', ['core/b.ts']],
     ['api/main.ts', ['api/app.ts']],
-    ['api/app.ts', ['core/b.ts', 'api/http/errors.ts']],
-    ['api/http/errors.ts', []],
+    ['api/app.ts', ['core/b.ts', 'api/errors.ts']],
+    ['api/errors.ts', []],
     ['api/assets/page.js', ['api/assets/parts.js']],
     ['api/assets/parts.js', []],
     ['test/api/app.test.ts', ['api/app.ts']],
-    ['test/api/errors.test.ts', ['api/http/errors.ts']],
+    ['test/api/errors.test.ts', ['api/errors.ts']],
     ['test/api/fake.ts', []],
   ]);
   const tests = ['core/b.test.ts', 'test/api/app.test.ts', 'test/api/errors.test.ts', 'test/facts/docs.test.ts', 'test/gitops/lua.test.ts'];

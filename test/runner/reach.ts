@@ -4,7 +4,7 @@ import { dirname, matchesGlob } from 'node:path';
 /** The imports of each module, by paths relative to the repository. */
 export type Graph = ReadonlyMap<string, readonly string[]>;
 
-const PACKAGES = '{core,platform,stores,api,operator,scanner-image,cli,local}';
+const PACKAGES = '{core,report,demo-site,platform,stores,api,operator,scanner-image,cli,local}';
 
 /** Which tests start programs from these files, or read them by their path. */
 const READERS: readonly [files: string, tests: string][] = [
@@ -17,6 +17,7 @@ const READERS: readonly [files: string, tests: string][] = [
   ['docs/gitops.md', 'test/operator/platform-page.test.ts'],
   ['docs/act.md', 'test/scanner/act.test.ts'],
   ['*.md', 'test/facts/**'],
+  ['helm/crds/**', '**'],
   ['helm/**', 'test/{chart,facts,gitops}/**'],
   ['examples/**', '{test/{chart,facts,gitops}/**,test/operator/platform-page.test.ts}'],
   ['images/**', '{test/chart/**,test/runner/**}'],

@@ -42,7 +42,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   gitops: { files: ['test/gitops/**/*.test.ts'] },
   report: { files: ['test/report/**/*.test.ts'] },
   cli: { files: ['test/cli/**/*.test.ts', 'cli/**/*.test.ts'] },
-  core: { files: ['core/**/*.test.ts', 'report/**/*.test.ts', 'platform/**/*.test.ts', 'crds/**/*.test.ts'] },
+  core: { files: ['core/**/*.test.ts', 'report/**/*.test.ts', 'platform/**/*.test.ts'] },
   facts: { files: ['test/facts/**/*.test.ts', 'test/runner/**/*.test.ts', 'bench/**/*.test.ts', 'tools/**/*.test.ts'] },
 };
 

@@ -1,19 +1,19 @@
-/** Which package may import which (docs/architecture.md). Type imports count; there are no exceptions. */
-const packages = {
-  core: [],
-  platform: ['core'],
-  report: ['core'],
-  'demo-site': ['core'],
-  stores: ['core', 'platform', 'report'],
-  api: ['core', 'platform', 'stores', 'report'],
-  operator: ['core', 'platform', 'stores', 'report'],
-  'scanner-image': ['core', 'platform', 'report'],
-  cli: ['core', 'report'],
-  local: ['core', 'platform', 'demo-site'],
-};
+/** A package may import those that its package.json names (docs/architecture.md). Type imports count; there are no exceptions. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const read = (...path) => JSON.parse(readFileSync(join(import.meta.dirname, ...path, 'package.json'), 'utf8'));
+const { workspaces } = read();
+const folderOf = Object.fromEntries(workspaces.map((folder) => [read(folder).name, folder.split('/')[0]]));
+/** For each top-level folder, those that its packages name. */
+const packages = {};
+for (const folder of workspaces) {
+  const named = Object.keys(read(folder).dependencies ?? {}).flatMap((name) => folderOf[name] ?? []);
+  (packages[folder.split('/')[0]] ??= []).push(...named);
+}
 const tests = '[.]test[.]ts$|^local/tests/';
 
-module.exports = {
+export default {
   forbidden: [
     ...Object.entries(packages).map(([name, allowed]) => ({
       name: `${name}-imports`,
