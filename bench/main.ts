@@ -44,7 +44,7 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --stored N                 stored scans when pages are measured (default 10000)
   --requests N               requests of each page, sequential and with 8 connections (default 200)
 
-Results are also written to bench/results/.`;
+Results are also written to bench/results/, as JSON.`;
 
 const { values } = parseArgs({
   options: {
