@@ -53,7 +53,7 @@ describe('API process', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { msg: string });
-    expect(lines.at(-1)?.msg).to.equal('closed');
+    expect(lines.at(-1)?.msg, output.out.slice(-2000)).to.equal('closed');
     expect(output.out + output.err).to.not.include('test-secret');
   });
 

@@ -34,6 +34,8 @@ describe('filters', () => {
     ['exists false', { a: { $exists: false } }, { a: null }, false],
     ['regex with options', { a: { $regex: '^AB', $options: 'i' } }, { a: 'abc' }, true],
     ['or', { $or: [{ a: 1 }, { b: 1 }] }, { b: 1 }, true],
+    ['nor: one matches', { $nor: [{ a: 1 }, { b: 1 }] }, { b: 1 }, false],
+    ['nor: none matches', { $nor: [{ a: 1 }, { b: 1 }] }, { b: 2 }, true],
   ];
   for (const [what, filter, doc, expected] of cases)
     it(`${what}: ${expected ? 'yes' : 'no'}`, () => {
@@ -41,7 +43,7 @@ describe('filters', () => {
     });
 
   it('reject unknown operators instead of matching everything or nothing', () => {
-    for (const filter of [{ $where: 'true' }, { a: { $near: 1 } }, { $nor: [{}] }, { $or: [] }, { a: { $in: 5 } }] as Doc[])
+    for (const filter of [{ $where: 'true' }, { a: { $near: 1 } }, { $nor: [] }, { $or: [] }, { a: { $in: 5 } }] as Doc[])
       expect(() => matcher(filter)).to.throw(CommandError);
   });
 });

@@ -19,13 +19,14 @@ function clause(field: string, condition: unknown): Predicate {
     const test = conditionTest(condition);
     return (doc) => test(leaves(doc, path));
   }
-  if (field !== '$and' && field !== '$or') throw new CommandError(2, `unknown top level operator: ${field}`);
+  if (!['$and', '$or', '$nor'].includes(field)) throw new CommandError(2, `unknown top level operator: ${field}`);
   if (!Array.isArray(condition) || condition.length === 0) throw new CommandError(2, `${field} must be a nonempty array`);
   const tests = condition.map((filter) => {
     if (!isDoc(filter)) throw new CommandError(2, `${field} entries need to be full objects`);
     return matcher(filter);
   });
-  return field === '$and' ? (doc) => tests.every((test) => test(doc)) : (doc) => tests.some((test) => test(doc));
+  if (field === '$and') return (doc) => tests.every((test) => test(doc));
+  return (doc) => tests.some((test) => test(doc)) === (field === '$or');
 }
 
 function conditionTest(condition: unknown): Test {
