@@ -6,7 +6,7 @@ const COLLECT_MS = 1_000;
 export interface Collector<T> {
   /** Adds an event. Equal names count as one event that occurred several times. Never throws. */
   add(name: string, event: T): void;
-  /** Writes what was collected now. Never rejects. Call it before the connection is closed. */
+  /** Writes what was collected now, and waits for earlier writes. Never rejects. Call it before the connection is closed. */
   flush(): Promise<void>;
 }
 
@@ -22,13 +22,16 @@ export interface CollectedEvent<T> {
 export function createCollector<T>({ max, write }: { max: number; write(events: CollectedEvent<T>[]): Promise<void> }): Collector<T> {
   const waiting = new Map<string, CollectedEvent<T>>();
   let timer: NodeJS.Timeout | undefined;
+  /** The writes that were started; a connection may be closed only after them. */
+  let written = Promise.resolve();
 
-  async function flush(): Promise<void> {
+  function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
     const events = [...waiting.values()];
     waiting.clear();
-    if (events.length > 0) await write(events).catch(() => undefined);
+    if (events.length > 0) written = written.then(() => write(events)).catch(() => undefined);
+    return written;
   }
 
   return {
