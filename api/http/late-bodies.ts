@@ -8,9 +8,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
  */
 export function checkCaller(scope: FastifyInstance, check: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>): void {
   const late = new WeakSet<FastifyRequest>();
-  scope.addHook('onRequest', check);
-  scope.addHook('preParsing', async (request) => {
+  scope.addHook('onRequest', async (request, reply) => {
+    const answer = await check(request, reply);
+    // Asked here, not when the body is read: other hooks wait for the database meanwhile, and what ends then must count too.
     if (!request.raw.complete) late.add(request);
+    return answer;
   });
   scope.addHook('preValidation', async (request, reply) => {
     if (!late.has(request)) return undefined;
