@@ -4,5 +4,8 @@ import type { Locale } from './scan/locales.ts';
 /** The status and result page of a public scan. English pages have no prefix. */
 export const resultPath = (locale: Locale, token: string): string => `${locale === 'en' ? '' : `/${locale}`}/scan/${token}`;
 
+/** The page of the reader's account. */
+export const ACCOUNT_PATH = '/dashboard/account';
+
 /** The page of an unsubscribe link, in the language of the last mail. */
 export const unsubscribePath = (token: string): string => `/unsubscribe/${token}`;

@@ -1,4 +1,6 @@
 /** Types and helpers of the commands of `curbcut-admin`. */
+import { randomUUID } from 'node:crypto';
+import type { AccountNotice } from '../../core/audit-actions.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
 import type { NewAuditEntry } from '../../stores/accounts/audit.ts';
@@ -21,7 +23,9 @@ export class CommandRefused extends Error {
 }
 
 export interface AdminContext {
-  stores: Pick<AllStores, 'organisations' | 'users' | 'members' | 'keys' | 'credits' | 'suppressions' | 'secondFactors'>;
+  stores: Pick<AllStores, 'organisations' | 'users' | 'members' | 'keys' | 'credits' | 'outbox' | 'suppressions' | 'secondFactors'>;
+  /** Whether the service sends mails. */
+  mail: boolean;
   /** Reads standard input to its end. */
   readInput(): Promise<string>;
   /** Returns an unguessable string for passwords and grant IDs. */
@@ -67,6 +71,22 @@ async function recordEntry({ stores, warn }: AdminContext, entry: NewAuditEntry)
   } catch (error) {
     const { action, subject } = entry;
     warn(`warning: the change was made, but its entry in the audit log (${action} ${subject}) was lost: ${errorMessage(error)}`);
+  }
+}
+
+/**
+ * Mails the owner of an account about a change of its security. A failure is only reported, as a lost entry is.
+ * @returns the line that says whether a mail is on its way
+ */
+export async function notify({ stores, mail, now, warn }: AdminContext, event: AccountNotice, to: string): Promise<string> {
+  if (!mail) return `${to} gets no mail about it, because SMTP_URL is not set.`;
+  const data = { event, at: now().toISOString(), client: null };
+  try {
+    await stores.outbox.enqueue({ id: `account-notice:${randomUUID()}`, kind: 'account_notice', to, locale: 'en', data });
+    return `A mail tells ${to} about it.`;
+  } catch (error) {
+    warn(`warning: the change was made, but the mail about it was lost: ${errorMessage(error)}`);
+    return `${to} gets no mail about it.`;
   }
 }
 

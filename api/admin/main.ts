@@ -17,11 +17,13 @@ try {
     process.argv.slice(2),
     { out: (text) => void process.stdout.write(text), err: (text) => void process.stderr.write(text) },
     async () => {
-      database = openDatabase(readAdminConfiguration(process.env), { logger: silent });
+      const configuration = readAdminConfiguration(process.env);
+      database = openDatabase(configuration, { logger: silent });
       // Creates the indexes, which make IDs, email addresses and namespaces unique.
       await database.prepare();
       return {
         stores: database.stores,
+        mail: configuration.SMTP_URL !== undefined,
         readInput: () => readText(process.stdin),
         randomToken: () => randomBytes(15).toString('base64url'),
         now: () => new Date(),

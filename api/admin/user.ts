@@ -9,6 +9,7 @@ import {
   argument,
   columns,
   findOrganisation,
+  notify,
   option,
   organisationsOf,
   record,
@@ -126,7 +127,7 @@ export const USER: Record<string, Command> = {
       for (const id of organisations) await record(context, id, 'user.reset-password', user.email);
       return {
         data: { email: user.email, ...(secret.generated && { password: secret.password }) },
-        lines: [`${user.email} has a new password.`, ...passwordLines(secret)],
+        lines: [`${user.email} has a new password.`, await notify(context, 'password', user.email), ...passwordLines(secret)],
       };
     },
   },
@@ -144,8 +145,10 @@ export const USER: Record<string, Command> = {
       const removed = await secondFactors.reset(user.email);
       if (removed)
         for (const id of await organisationsOf(context, user.email)) await record(context, id, 'user.reset-second-factor', user.email);
-      const line = removed ? `${user.email} has no second factor any more.` : `${user.email} had no second factor.`;
-      return { data: { email: user.email, removed }, lines: [line] };
+      const lines = removed
+        ? [`${user.email} has no second factor any more.`, await notify(context, 'factors', user.email)]
+        : [`${user.email} had no second factor.`];
+      return { data: { email: user.email, removed }, lines };
     },
   },
 

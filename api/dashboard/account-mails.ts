@@ -28,9 +28,7 @@ export function createAccountMails({ outbox, clock, logger }: AccountMailDeps): 
       const data = {
         event,
         at: clock().toISOString(),
-        network,
-        browser: browserName(request.headers['user-agent'] ?? ''),
-        url: `${request.server.web.publicBaseUrl}/dashboard/account`,
+        client: { network, browser: browserName(request.headers['user-agent'] ?? '') },
       };
       const id = `account-notice:${event === 'sign_in' ? networkId(to, network) : idOf.get(request)!}`;
       await outbox.enqueue({ id, kind: 'account_notice', to, locale: 'en', data }).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 /** Makes the message of a mail in the outbox: reads what it is about, renders it, and adds the headers. */
 import { createHash } from 'node:crypto';
-import { resultPath, unsubscribePath } from '../../core/web-paths.ts';
+import { ACCOUNT_PATH, resultPath, unsubscribePath } from '../../core/web-paths.ts';
 import type { ClaimedMail, NewMail } from '../../stores/mail/outbox.ts';
 import type { Suppressions } from '../../stores/mail/suppressions.ts';
 import type { PublicScans } from '../../stores/public-scans/public-scans.ts';
@@ -63,7 +63,7 @@ async function contentOf(deps: ComposeDeps, mail: NewMail): Promise<Content | nu
     case 'password_reset':
       return { rendered: renderPasswordReset(mail.data, context), headers: {} };
     case 'account_notice':
-      return { rendered: renderAccountNotice(mail.data, context), headers: {} };
+      return { rendered: renderAccountNotice({ ...mail.data, url: deps.publicBaseUrl + ACCOUNT_PATH }, context), headers: {} };
     case 'scan_result': {
       const { publicScans, scans, suppressions, publicBaseUrl } = deps;
       const { scanId } = mail.data;

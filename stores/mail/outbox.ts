@@ -17,8 +17,8 @@ export interface MailData {
   invitation: { organisation: string; invitedBy: string; url: string; expiresAt: string };
   /** Someone asked for a link to set a new password. */
   password_reset: { url: string; expiresAt: string };
-  /** Something happened to the security of the recipient's account. `url` is the page of the account. */
-  account_notice: { event: AccountNotice; at: string; network: string; browser: string; url: string };
+  /** Something happened to the security of the recipient's account. `client` is null if an administrator did it. */
+  account_notice: { event: AccountNotice; at: string; client: { network: string; browser: string } | null };
 }
 export type MailKind = keyof MailData;
 export const MAIL_KINDS = ['scan_result', 'invitation', 'password_reset', 'account_notice'] as const satisfies readonly MailKind[];

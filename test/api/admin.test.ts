@@ -17,6 +17,7 @@ describe('curbcut-admin', () => {
   let input = '';
   let tokens = 0;
   let recordEntry: AllStores['organisations']['record'];
+  let mail = true;
   before(async () => {
     database = await openDatabase();
     stores = openStores(database.db, { logger: silentLogger });
@@ -31,6 +32,7 @@ describe('curbcut-admin', () => {
       readInput: async () => input,
       randomToken: () => `random-token-${(tokens += 1)}`,
       now: () => new Date('2026-03-01T00:00:00Z'),
+      mail,
     };
     ran.code = await run(args, { out: (text) => (ran.out += text), err: (text) => (ran.err += text) }, async () => context);
     return ran;
@@ -40,6 +42,8 @@ describe('curbcut-admin', () => {
     expect(ran.code, ran.err).to.equal(0);
     return JSON.parse(ran.out) as never;
   };
+  const mailsTo = async (to: string): Promise<unknown[]> =>
+    (await database.db.collection('outbox').find({ to, kind: 'account_notice' }).toArray()).map(({ data }) => data as unknown);
   const actions = async (id: string): Promise<string[]> =>
     (await stores.organisations.audit(id, 50)).map(({ action, subject }) => `${action} ${subject}`).reverse();
 
@@ -272,7 +276,11 @@ describe('curbcut-admin', () => {
         transports: [],
       });
       const { secret } = (await stores.sessions.start({ email, method: 'password', browser: '' }))!;
-      expect((await admin('user', 'reset-second-factor', email)).out).to.equal(`${email} has no second factor any more.\n`);
+      expect(await mailsTo(email)).to.deep.equal([]);
+      expect((await admin('user', 'reset-second-factor', email)).out).to.equal(
+        `${email} has no second factor any more.\nA mail tells ${email} about it.\n`,
+      );
+      expect(await mailsTo(email)).to.deep.equal([{ event: 'factors', at: '2026-03-01T00:00:00.000Z', client: null }]);
       expect((await stores.secondFactors.find(email)).any).to.equal(false);
       expect(await stores.sessions.recognise(secret)).to.equal(null);
       expect((await actions('lost')).filter((entry) => entry.includes('second-factor'))).to.deep.equal([
@@ -291,7 +299,8 @@ describe('curbcut-admin', () => {
       expect((await stores.users.verify('ada@people.example', password))?.email).to.equal('ada@people.example');
       input = 'a password of my own\n';
       const reset = await admin('user', 'reset-password', 'ada@people.example', '--password-stdin');
-      expect(reset.out).to.equal('ada@people.example has a new password.\n');
+      expect(reset.out).to.equal('ada@people.example has a new password.\nA mail tells ada@people.example about it.\n');
+      expect(await mailsTo('ada@people.example')).to.deep.equal([{ event: 'password', at: '2026-03-01T00:00:00.000Z', client: null }]);
       expect(await stores.users.verify('ada@people.example', password)).to.equal(null);
       expect(await stores.users.verify('ada@people.example', 'a password of my own')).not.to.equal(null);
       expect((await admin('user', 'list', '--organisation', 'people')).out).to.include('ada@people.example');
@@ -300,6 +309,31 @@ describe('curbcut-admin', () => {
         'user.add ada@people.example',
         'user.reset-password ada@people.example',
       ]);
+    });
+
+    it('gets no mail about a reset if mail is off or the outbox is unavailable, which the output says', async () => {
+      await admin('organisation', 'add', 'unmailed');
+      const email = 'ada@unmailed.example';
+      await admin('user', 'add', email, '--organisation', 'unmailed');
+      const { enqueue } = stores.outbox;
+      try {
+        mail = false;
+        expect((await admin('user', 'reset-password', email)).out).to.include(
+          `${email} gets no mail about it, because SMTP_URL is not set.\n`,
+        );
+        mail = true;
+        stores.outbox.enqueue = () => Promise.reject(new Error('no primary'));
+        const reset = await admin('user', 'reset-password', email);
+        expect(reset.code).to.equal(0);
+        expect(reset.out)
+          .to.include(`${email} gets no mail about it.\n`)
+          .and.to.match(/^Password: \S+$/m);
+        expect(reset.err).to.include('warning: the change was made, but the mail about it was lost: no primary');
+      } finally {
+        mail = true;
+        stores.outbox.enqueue = enqueue;
+      }
+      expect(await mailsTo(email)).to.deep.equal([]);
     });
 
     it('is removed only with --last-owner if there is no other owner', async () => {
@@ -464,7 +498,7 @@ describe('curbcut-admin', () => {
       throw new Error('the answer was lost');
     };
     let err = '';
-    const context = { stores, readInput: async () => '', randomToken: () => 'generated', now: () => new Date() };
+    const context = { stores, readInput: async () => '', randomToken: () => 'generated', now: () => new Date(), mail: true };
     const streams = { out: () => undefined, err: (text: string) => void (err += text) };
     const failed = await run(['organisation', 'grant', 'granted', '40'], streams, async () => context).catch(
       (error: Error) => error.message,

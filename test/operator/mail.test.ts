@@ -229,7 +229,7 @@ describe('mails of the operator', () => {
         reset('ada@example.com', { data: link(-1) } as never),
         reset('ada@example.com', { data: link(60_000) } as never),
       ];
-      const data = { event: 'password', at: new Date().toISOString(), network: '203.0.113.0/24', browser: 'Firefox', url: BASE } as const;
+      const data = { event: 'password', at: new Date().toISOString(), client: { network: '203.0.113.0/24', browser: 'Firefox' } } as const;
       const notice = { id: 'account-notice:bounced', kind: 'account_notice', to: 'ada@example.com', locale: 'en', data } as const;
       for (const mail of [short, long, notice]) await stores.outbox.enqueue(mail);
       const sender = startSender(server.url);

@@ -104,12 +104,12 @@ export const SAMPLES: Readonly<Record<string, (locale: Locale) => Rendered>> = {
   ...Object.fromEntries(
     ACCOUNT_NOTICES.map((event) => [`notice-${event}`, (locale: Locale) => renderAccountNotice({ event, ...NOTICE }, context(locale))]),
   ),
+  'notice-by-administrator': (locale) => renderAccountNotice({ event: 'factors', ...NOTICE, client: null }, context(locale)),
 };
 
 const NOTICE = {
   at: '2026-11-22T09:05:00Z',
-  network: '203.0.113.0/24',
-  browser: 'Firefox on Linux',
+  client: { network: '203.0.113.0/24', browser: 'Firefox on Linux' },
   url: 'https://curbcut.example.com/dashboard/account',
 };
 

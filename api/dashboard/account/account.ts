@@ -1,5 +1,6 @@
 /** The page of a user's own account: name, password, sessions. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { ACCOUNT_PATH } from '../../../core/web-paths.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User } from '../../../stores/accounts/users.ts';
@@ -40,7 +41,7 @@ export interface AccountDeps {
   logger: Logger;
 }
 
-const PATH = '/dashboard/account';
+const PATH = ACCOUNT_PATH;
 export const NAME_MAX = 100;
 const CONFIG = { permission: null } as const;
 const DONE: Readonly<Record<string, string>> = {

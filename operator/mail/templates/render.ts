@@ -142,7 +142,8 @@ export function renderPasswordReset(data: MailData['password_reset'], context: C
   return linkMail(i18n.texts.passwordReset, { ...data, values: { host: context.host } }, i18n, context);
 }
 
-export function renderAccountNotice({ event, at, network, browser, url }: MailData['account_notice'], context: Context): Rendered {
+/** @param data `url` is the page of the account */
+export function renderAccountNotice({ event, at, client, url }: MailData['account_notice'] & { url: string }, context: Context): Rendered {
   const i18n = wordsIn(context.locale, 'mail');
   const { accountNotice: texts } = i18n.texts;
   const { subject, heading, intro } = texts[event];
@@ -150,9 +151,13 @@ export function renderAccountNotice({ event, at, network, browser, url }: MailDa
     { is: 'h1', text: heading },
     { is: 'paragraph', text: i18n.format(intro, { host: context.host }) },
     { is: 'labelled', label: texts.at, text: i18n.date(at) },
-    { is: 'labelled', label: texts.network, text: oneLine(network, NAME_MAX) },
-    { is: 'labelled', label: texts.browser, text: oneLine(browser, NAME_MAX) },
-    { is: 'paragraph', text: texts.ignore },
+    ...(client === null
+      ? []
+      : [
+          { is: 'labelled' as const, label: texts.network, text: oneLine(client.network, NAME_MAX) },
+          { is: 'labelled' as const, label: texts.browser, text: oneLine(client.browser, NAME_MAX) },
+        ]),
+    { is: 'paragraph', text: client === null ? texts.byAdministrator : texts.ignore },
     { is: 'h2', text: texts.todo },
     { is: 'steps', items: texts.steps },
     { is: 'button', text: texts.button, url, fallback: i18n.texts.linkFallback },

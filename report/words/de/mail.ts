@@ -70,6 +70,7 @@ export const mail: Translated<'mail', 'de'> = {
     network: 'Netz',
     browser: 'Browser',
     ignore: 'Wenn Sie es waren, müssen Sie nichts tun.',
+    byAdministrator: 'Die Administration des Dienstes hat das geändert. Wenn Sie darum gebeten haben, müssen Sie nichts tun.',
     todo: 'Wenn Sie es nicht waren',
     steps: [
       'Öffnen Sie Ihr Konto und melden Sie sich überall ab.',

@@ -68,6 +68,7 @@ export const mail = {
     network: 'Network',
     browser: 'Browser',
     ignore: 'If it was you, you need to do nothing.',
+    byAdministrator: 'An administrator of the service made this change. If you asked for it, you need to do nothing.',
     todo: 'If it was not you',
     steps: [
       'Open your account and sign out everywhere.',

@@ -79,6 +79,7 @@ export const mail: Translated<'mail', 'fr'> = {
     network: 'Réseau',
     browser: 'Navigateur',
     ignore: 'Si c’était vous, vous n’avez rien à faire.',
+    byAdministrator: 'L’administration du service a fait cette modification. Si vous l’avez demandée, vous n’avez rien à faire.',
     todo: 'Si ce n’était pas vous',
     steps: [
       'Ouvrez votre compte et déconnectez-vous partout.',

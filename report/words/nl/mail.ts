@@ -70,6 +70,7 @@ export const mail: Translated<'mail', 'nl'> = {
     network: 'Netwerk',
     browser: 'Browser',
     ignore: 'Was u dit zelf, dan hoeft u niets te doen.',
+    byAdministrator: 'De beheerder van de dienst heeft dit gewijzigd. Hebt u erom gevraagd, dan hoeft u niets te doen.',
     todo: 'Was u dit niet',
     steps: [
       'Open uw account en meld u overal af.',

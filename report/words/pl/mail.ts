@@ -81,6 +81,7 @@ export const mail: Translated<'mail', 'pl'> = {
     network: 'Sieć',
     browser: 'Przeglądarka',
     ignore: 'Jeśli to Państwo, nie trzeba nic robić.',
+    byAdministrator: 'Zmiany dokonała administracja serwisu. Jeśli stało się to na Państwa prośbę, nie trzeba nic robić.',
     todo: 'Jeśli to nie Państwo',
     steps: [
       'Proszę otworzyć konto i wylogować się wszędzie.',
