@@ -34,7 +34,7 @@ export default {
       severity: 'error',
       comment: 'The controller runtime must not depend on scans: it serves any resource.',
       from: { path: '^operator/runtime/', pathNot: tests },
-      to: { path: '^(operator/(?!runtime/)|core/(?!protocol/custom-resources))' },
+      to: { path: '^(operator/(?!runtime/)|core/(?!protocol/custom-resources)|report/)' },
     },
     {
       name: 'unit-tests-use-test-support',

@@ -98,8 +98,8 @@ export const OPTION_LABELS = {
 export const HTTP_OPTIONS = Object.keys(OPTION_LABELS) as (keyof typeof OPTION_LABELS)[];
 
 /**
- * The crawl rules that a submission over HTTP may set, with their labels in forms. Whoever ignores robots.txt has to own the
- * site, which a manifest shows and a request does not.
+ * The crawl rules that a submission over HTTP may set, with their labels in forms. Only the owner of a site may ignore
+ * its robots.txt. A manifest is written by someone who runs the site; a request may come from anyone.
  */
 export const CRAWL_LABELS = {
   include: 'Only pages that match',

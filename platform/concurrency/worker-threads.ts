@@ -15,7 +15,7 @@ export class InputRefused extends Error {
 /** Starts a thread without access to the environment. @param workerData what it is given at its start */
 export function startThread(file: URL, memoryMib: number, workerData?: unknown): Worker {
   const thread = new Worker(file, { resourceLimits: { maxOldGenerationSizeMb: memoryMib }, env: {}, workerData });
-  // An error that nobody waits for must not end the process.
+  // Without a listener, an error of the thread would end the process.
   thread.on('error', () => undefined);
   return thread;
 }

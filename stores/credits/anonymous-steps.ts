@@ -1,7 +1,7 @@
 /**
  * The guarded updates of the account of public scans. It needs no credits: each reserve grants what it holds, and each settle
  * takes back what was not spent, so that `available + Σheld + spent = granted` stays true. Its holds count the live public
- * scans. Nothing is recorded in the ledger, which nobody reads for this account and which would grow with every visitor.
+ * scans. Nothing is recorded in the ledger: no page shows it for this account, and it would grow with every visitor.
  */
 import type { Document } from 'mongodb';
 import { emptyAccount } from './credit-steps.ts';

@@ -1,6 +1,6 @@
 import type { RuntimeMetrics } from '../../operator/runtime/metrics.ts';
 
-/** Metrics of the controller runtime that nobody reads. */
+/** Metrics of the controller runtime that record nothing. */
 export const unobservedMetrics: RuntimeMetrics = {
   reconciled() {},
   queueDepth() {},

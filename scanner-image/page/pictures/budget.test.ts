@@ -46,7 +46,7 @@ describe('picture budget', () => {
     expect(lettersOf(budget.reserve(findings('abc'), 0).wanted), 'another worker').to.equal('c');
   });
 
-  it('wants again what could not be taken, but no more than three times what nobody can see', () => {
+  it('retries a failed picture, but at most three times for an invisible element', () => {
     const budget = createPictureBudget();
     for (let page = 0; page < 3; page++) {
       const { wanted } = budget.reserve(findings('ab'), 0);
