@@ -95,7 +95,7 @@ const COMPONENTS = [
 
 /** Builds the app. `app.ready()` or `app.listen()` starts it; `app.close()` ends event streams and waits for other requests. */
 export async function buildApp(deps: AppDeps, options: AppOptions): Promise<FastifyInstance> {
-  const { clock, logger, metrics, tracer = NO_TRACER } = deps;
+  const { now, logger, metrics, tracer = NO_TRACER } = deps;
   const timeoutMs = options.dependencyTimeoutMs ?? DEPENDENCY_TIMEOUT_MS;
   const outages = { timeoutMs, onDown: metrics.dependencyDown };
   const stores = detectStoreOutages(deps.stores, outages);
@@ -120,7 +120,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   const requestPublicScan = requestPublicScanOver(anonymous, limits, deps, options);
 
   await app.register(serviceRoutes);
-  const views = createPageReports(stores.reports, clock);
+  const views = createPageReports(stores.reports);
   await app.register(publicRoutes, { requestPublicScan, stores: anonymous, reports: views, metrics, logger });
   const services = scanServices(app, stores, deps, options);
   const keys = createCredentials({ store: stores.keys, wellFormed: isWellFormed, limits });
@@ -130,7 +130,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
       dashboardRoutes(scope, {
         stores,
         anonymous,
-        clock,
+        now,
         logger,
         scans: scanPageDeps(stores, deps, options, { ...services, pictures: views }),
         mail: options.mail ?? false,
@@ -172,7 +172,7 @@ async function authenticatedRoutes(
   options: AppOptions,
   { submissions, positions, streams, keys }: ScanServices & { keys: Credentials<KeyHolder> },
 ): Promise<void> {
-  const { clock, logger, metrics } = deps;
+  const { now, logger, metrics } = deps;
   scope.addHook('onRequest', async (_request, reply) => {
     reply.header('Cache-Control', 'no-store');
   });
@@ -188,17 +188,16 @@ async function authenticatedRoutes(
   await scope.register(reportRoutes, { scans: stores.scans, reports: stores.reports, formats: createReportFormats(stores.reports) });
   await scope.register(billingRoutes, { credits: stores.credits });
   await scope.register(ledgerRoutes);
-  await scope.register(keyRoutes, { clock, logger });
+  await scope.register(keyRoutes, { now, logger });
 }
 
 /** What the API and the dashboard share, so that both have the same limits. */
 type ScanServices = Pick<ScanPageDeps, 'submissions' | 'positions' | 'streams'>;
 
 function scanServices(app: FastifyInstance, stores: ApiStores, deps: AppDeps, options: AppOptions): ScanServices {
-  const { clock } = deps;
   return {
     submissions: submissionsOver(stores, deps, options),
-    positions: createQueuePositions({ ...stores, clock, cacheMs: options.queueCacheMs ?? POSITIONS_CACHE_MS }),
+    positions: createQueuePositions({ ...stores, cacheMs: options.queueCacheMs ?? POSITIONS_CACHE_MS }),
     streams: eventStreamsOver(app, stores, deps, options),
   };
 }
@@ -216,7 +215,7 @@ function scanPageDeps(
     reports,
     scanResources: stores.scanResources,
     rateLimits: stores.rateLimits,
-    comparisons: openComparisons({ ...stores, clock: deps.clock, logger: deps.logger }),
+    comparisons: openComparisons({ ...stores, now: deps.now, logger: deps.logger }),
     limits: { ...LIMITS, ...options.limits },
     metrics: deps.metrics,
     logger: deps.logger,
@@ -241,19 +240,19 @@ function eventStreamsOver(app: FastifyInstance, { scans, keys, sessions }: ApiSt
   return streams;
 }
 
-function submissionsOver(stores: ApiStores, { resolver, clock, tracer = NO_TRACER }: AppDeps, options: AppOptions) {
+function submissionsOver(stores: ApiStores, { resolver, now, tracer = NO_TRACER }: AppDeps, options: AppOptions) {
   const { namespace, targets, allowPrepareSteps = true, maxLiveScans, maxLiveScansPerOrganisation } = options;
   return createSubmissions({
     stores,
     resolver,
-    clock,
+    now,
     tracer,
     newId: randomUUID,
     namespace,
     targets,
     allowPrepareSteps,
     maxLiveScansPerOrganisation,
-    queueGate: createQueueGate({ ...stores, clock, maxLiveScans, cacheMs: options.queueCacheMs ?? QUEUE_CACHE_MS }),
+    queueGate: createQueueGate({ ...stores, now, maxLiveScans, cacheMs: options.queueCacheMs ?? QUEUE_CACHE_MS }),
     answerFor: acceptedAnswer,
   });
 }

@@ -85,7 +85,7 @@ export interface AppDeps {
   anonymousStores?: ApiStores;
   bus: Pick<MessageBus, 'connected' | 'followStatus'>;
   resolver: Resolver;
-  clock: () => Date;
+  now: () => Date;
   logger: Logger;
   metrics: Metrics;
   /** Default: no tracing. */

@@ -56,7 +56,7 @@ const app = await buildApp(
     anonymousStores: { ...connections.anonymousStores, reports, scanResources },
     bus: connections.bus,
     resolver: createResolver(),
-    clock: () => new Date(),
+    now: () => new Date(),
     logger,
     metrics,
     tracer,

@@ -87,7 +87,7 @@ async function pageRoutes(db: Parameters<typeof openStores>[0]): Promise<string[
       stores: { ...openStores(db, { logger }), reports: unused, scanResources: unused },
       bus: unused,
       resolver: unused,
-      clock: () => new Date(),
+      now: () => new Date(),
       logger,
       metrics: createMetrics(),
     },

@@ -24,7 +24,7 @@ export async function runProcess(program: Program, environment: NodeJS.ProcessEn
     version,
     signal: interrupted.signal,
     sleep: async (ms, signal) => sleep(ms, undefined, { signal }),
-    now: () => performance.now(),
+    monotonic: () => performance.now(),
     newId: randomUUID,
   });
   // A write that failed is reported with an exit code of its own (start.cjs), which this one must not hide.

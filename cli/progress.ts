@@ -21,8 +21,8 @@ export function noProgress(): ProgressView {
 }
 
 /** Creates the view that suits the terminal. */
-export function showProgress(terminal: Terminal, now: () => number = () => performance.now()): ProgressView {
-  return terminal.live ? liveLine(terminal, now) : plainLines(terminal);
+export function showProgress(terminal: Terminal, monotonic: () => number = () => performance.now()): ProgressView {
+  return terminal.live ? liveLine(terminal, monotonic) : plainLines(terminal);
 }
 
 /** Prints a line for each phase and for each tenth of the pages. */
@@ -42,15 +42,15 @@ function plainLines(terminal: Terminal): ProgressView {
   };
 }
 
-function liveLine(terminal: Terminal, now: () => number): ProgressView {
-  const start = now();
+function liveLine(terminal: Terminal, monotonic: () => number): ProgressView {
+  const start = monotonic();
   const frames = terminal.unicode ? SPINNER : ASCII_SPINNER;
   let step: Step | null = null;
   let frame = 0;
   let timer: NodeJS.Timeout | undefined;
   const draw = (): void => {
     if (step === null) return;
-    const seconds = Math.floor((now() - start) / 1000);
+    const seconds = Math.floor((monotonic() - start) / 1000);
     terminal.write(`\r\u001b[2K${lineOf(step, frames[frame % frames.length]!, seconds, terminal)}`);
   };
   const clear = (): void => terminal.write('\r\u001b[2K');

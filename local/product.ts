@@ -98,9 +98,9 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
   };
 
   const ready = async (name: 'api' | 'operator'): Promise<void> => {
-    const until = Date.now() + READY_TIMEOUT_MS;
+    const until = performance.now() + READY_TIMEOUT_MS;
     let last = 'no response';
-    while (Date.now() < until) {
+    while (performance.now() < until) {
       if (!running.has(name)) throw new Error(`The ${name} exited while starting. See ${join(options.logDir, `${name}.log`)}.`);
       try {
         const answer = await fetch(`${probeUrl(name)}/readyz`, { signal: AbortSignal.timeout(2000) });

@@ -16,7 +16,7 @@ import { addQueueController } from './queue/controller.ts';
 import { createAdmissionGate } from './queue/gate.ts';
 import { watchQueues } from './queue/queue-client.ts';
 import { addStateController } from './queue/state-controller.ts';
-import { systemClock, type Clock } from './runtime/clock.ts';
+import { systemClock, type Clock } from '../platform/clock.ts';
 import { runLeaderElection } from './runtime/leader-election/leader-election.ts';
 import { createManager, type Manager, type PeriodicTask } from './runtime/controller/manager.ts';
 import { createRecorder, type Recorder } from './runtime/events/recorder.ts';
@@ -155,7 +155,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     pendingForMs: PENDING_FOR_MS,
     staleForMs: STALE_FOR_MS,
     logger,
-    now: () => new Date(clock.now()),
+    now: clock.now,
   });
   addMailTasks(manager, { ...deps, settings: settings.mail, metrics: metrics.mail });
   manager.addTask(createEndedScansTask({ scanClient, apiNamespace, keep: settings.maxEndedPerOrganisation, everyMs: ENDED_EVERY_MS }));

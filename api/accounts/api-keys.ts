@@ -142,7 +142,7 @@ const REVOKE_KEY = {
 };
 
 export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (scope, deps) => {
-  const { clock, logger } = deps;
+  const { now, logger } = deps;
   const management = createKeyManagement(deps);
 
   scope.post(
@@ -177,7 +177,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (sc
       const { limit, cursor, status } = request.query;
       const found = await storesOf(request).keys.list({ status, after: decodeCursor(cursor), limit: limit + 1 });
       const { items, nextCursor } = pageOf(found, limit, (key) => ({ at: key.createdAt, id: key.id }));
-      return { data: items.map((key) => toListed(key, clock())), next_cursor: nextCursor };
+      return { data: items.map((key) => toListed(key, now())), next_cursor: nextCursor };
     },
   );
 

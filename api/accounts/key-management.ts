@@ -10,7 +10,7 @@ import { requirePermission } from '../http/plugins/permissions.ts';
 import { storesOf, type ScopedStores } from './scoped-stores.ts';
 
 export interface KeyManagementDeps {
-  clock: () => Date;
+  now: () => Date;
   logger: Logger;
 }
 
@@ -43,7 +43,7 @@ export interface KeyManagement {
   record(asked: Asked, key: ApiKey): Promise<void>;
 }
 
-export function createKeyManagement({ clock, logger }: KeyManagementDeps): KeyManagement {
+export function createKeyManagement({ now, logger }: KeyManagementDeps): KeyManagement {
   async function record({ caller, stores, request }: Asked, key: ApiKey): Promise<void> {
     await stores.audit.recordKey(key).catch((error: unknown) => {
       logger.error({ request, organisation: caller.organisation.id, key: key.id, err: error }, 'audit entry lost');
@@ -66,7 +66,7 @@ export function createKeyManagement({ clock, logger }: KeyManagementDeps): KeyMa
     record,
 
     async issue(asked, { name, id, bytes, ...wanted }) {
-      const { scopes, expiresAt } = granted(asked.caller, rightsOfNewKey(asked.caller.actor, wanted, clock()));
+      const { scopes, expiresAt } = granted(asked.caller, rightsOfNewKey(asked.caller.actor, wanted, now()));
       const issued = await asked.stores.keys.issue({ name: name.trim(), expiresAt, scopes, id, bytes });
       if (!issued.ok) {
         const key = issued.reason === 'already_issued' && id !== undefined ? await asked.stores.keys.find(id) : null;

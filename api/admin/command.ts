@@ -30,7 +30,7 @@ export interface AdminContext {
   readInput(): Promise<string>;
   /** Returns an unguessable string for passwords and grant IDs. */
   randomToken(): string;
-  now(): Date;
+  now: () => Date;
   /** Prints a line to standard error before the command ends. */
   warn(line: string): void;
 }

@@ -14,11 +14,11 @@ export interface AccountMails {
 
 interface AccountMailDeps {
   outbox: Pick<ApiStores['outbox'], 'enqueue'>;
-  clock: () => Date;
+  now: () => Date;
   logger: Logger;
 }
 
-export function createAccountMails({ outbox, clock, logger }: AccountMailDeps): AccountMails {
+export function createAccountMails({ outbox, now, logger }: AccountMailDeps): AccountMails {
   /** A change of an account is recorded for each of its organisations, and mailed once. */
   const idOf = new WeakMap<FastifyRequest, string>();
   return {
@@ -27,7 +27,7 @@ export function createAccountMails({ outbox, clock, logger }: AccountMailDeps): 
       if (!idOf.has(request)) idOf.set(request, randomUUID());
       const data = {
         event,
-        at: clock().toISOString(),
+        at: now().toISOString(),
         client: { network, browser: browserName(request.headers['user-agent'] ?? '') },
       };
       const id = `account-notice:${event === 'sign_in' ? networkId(to, network) : idOf.get(request)!}`;

@@ -38,7 +38,7 @@ export interface DashboardDeps {
   stores: ApiStores;
   /** For the pages before sign-in. */
   anonymous: ApiStores;
-  clock: () => Date;
+  now: () => Date;
   logger: Logger;
   scans: ScanPageDeps;
   signIn: Pick<SignInDeps, 'provider' | 'local' | 'limits'>;
@@ -51,8 +51,8 @@ export interface DashboardDeps {
 /** Registers every page of the dashboard. */
 export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
   await app.register(htmlScope);
-  const { anonymous: stores, clock, logger, mail } = deps;
-  const mails = mail ? createAccountMails({ outbox: deps.stores.outbox, clock, logger }) : null;
+  const { anonymous: stores, now, logger, mail } = deps;
+  const mails = mail ? createAccountMails({ outbox: deps.stores.outbox, now, logger }) : null;
   const { organisations } = deps.stores;
   app.decorate('trail', createTrail({ organisations, failures: stores.signInFailures, mails, logger }));
   const factors = factorDeps(app, stores, logger);
@@ -72,14 +72,14 @@ function factorDeps({ web }: FastifyInstance, stores: ApiStores, logger: Logger)
 }
 
 /** The pages of a user's own account, which need no organisation. They use only the stores of `ownStoresOf`. */
-async function ownPages(scope: FastifyInstance, { stores, clock, logger, mail, signIn }: DashboardDeps): Promise<void> {
+async function ownPages(scope: FastifyInstance, { stores, now, logger, mail, signIn }: DashboardDeps): Promise<void> {
   await scope.register(requireSession, { organisation: false });
   await scope.register(permissions);
   await scope.register(accountPages, { stores, local: signIn.local, mail, logger });
   await scope.register(organisationPages, { stores, logger });
   await scope.register(deletionPages, { stores, logger });
   const factors = factorDeps(scope, stores, logger);
-  await scope.register(factorPages, { ...factors, local: signIn.local, clock });
+  await scope.register(factorPages, { ...factors, local: signIn.local, now });
   await scope.register(confirmPages, { ...factors, provider: signIn.provider });
 }
 
@@ -87,17 +87,17 @@ async function ownPages(scope: FastifyInstance, { stores, clock, logger, mail, s
  * The pages of an organisation. Each route says in `config.permission` what it requires, reads the caller with `callerOf`, and
  * uses only the stores of `storesOf`. Forms contain `csrfField(request)`.
  */
-async function signedInPages(scope: FastifyInstance, { stores, clock, logger, scans, mail }: DashboardDeps): Promise<void> {
+async function signedInPages(scope: FastifyInstance, { stores, now, logger, scans, mail }: DashboardDeps): Promise<void> {
   await scope.register(requireSession);
   await scope.register(permissions);
   const record = createRecorder({ organisations: stores.organisations, logger });
-  await scope.register(securityPages, { stores, clock, record });
+  await scope.register(securityPages, { stores, now, record });
   await scope.register(memberPages, { outbox: mail ? stores.outbox : null, rateLimits: stores.rateLimits, record, logger });
-  await scope.register(memberKeyPages, { clock, logger });
+  await scope.register(memberKeyPages, { now, logger });
   await scope.register(auditPages);
-  await scope.register(keyPages, { rateLimits: stores.rateLimits, clock, logger });
+  await scope.register(keyPages, { rateLimits: stores.rateLimits, now, logger });
   await scope.register(creditPages);
-  await scope.register(schedulePages, { clock });
+  await scope.register(schedulePages, { now });
   await scope.register(scanListPages);
   await scope.register(scanPages, scans);
   await scope.register(scanActions, scans);

@@ -15,20 +15,20 @@ const QUEUE_CACHE_MS = 1_000;
 
 /** @returns null if the installation offers no public scans */
 export function requestPublicScanOver(stores: ApiStores, limits: NetworkLimits, deps: AppDeps, app: AppOptions): RequestPublicScan | null {
-  const { clock, resolver, metrics, tracer = NO_TRACER } = deps;
+  const { now, resolver, metrics, tracer = NO_TRACER } = deps;
   const { namespace, targets, publicScans: options = null, queueCacheMs = QUEUE_CACHE_MS } = app;
   if (options === null) return null;
   const submissions = createSubmissions({
     stores,
     resolver,
-    clock,
+    now,
     tracer,
     newId: randomUUID,
     namespace,
     targets,
     allowPrepareSteps: false,
     maxLiveScansPerOrganisation: options.maxLive,
-    queueGate: createQueueGate({ ...stores, clock, queue: PUBLIC_QUEUE, maxLiveScans: null, cacheMs: queueCacheMs }),
+    queueGate: createQueueGate({ ...stores, now, queue: PUBLIC_QUEUE, maxLiveScans: null, cacheMs: queueCacheMs }),
     // The token is the answer.
     answerFor: () => ({ headers: {}, body: null }),
   });
@@ -37,8 +37,8 @@ export function requestPublicScanOver(stores: ApiStores, limits: NetworkLimits, 
     limits,
     submissions,
     turnstile: options.turnstile && createTurnstile(options.turnstile, deps.request ?? fetch),
-    estimate: createEstimator({ ...stores, clock, maxRunning: options.maxRunning }),
-    clock,
+    estimate: createEstimator({ ...stores, now, maxRunning: options.maxRunning }),
+    now,
     metrics,
     options,
   });

@@ -26,7 +26,7 @@ describe('the estimate of a public scan', () => {
         },
       },
       scans: { list: async () => [] },
-      clock: () => new Date(now),
+      now: () => new Date(now),
       maxRunning: 2,
     });
     expect(await estimate().catch(() => 'failed')).to.equal('failed');

@@ -29,7 +29,7 @@ export function estimateSeconds({ waiting, maxRunning, recentSeconds }: Estimate
 export interface EstimatorDeps {
   queueStates: Pick<ApiStores['queueStates'], 'readLine'>;
   scans: Pick<ApiStores['scans'], 'list'>;
-  clock: () => Date;
+  now: () => Date;
   /** If the operator has not mirrored that of the queue. */
   maxRunning: number;
 }
@@ -38,11 +38,11 @@ const RECENT_MAX = 20;
 const CACHE_MS = 5_000;
 
 /** Returns a function that estimates for a new scan, from facts that are at most 5 s old. */
-export function createEstimator({ queueStates, scans, clock, maxRunning }: EstimatorDeps): () => Promise<number> {
+export function createEstimator({ queueStates, scans, now, maxRunning }: EstimatorDeps): () => Promise<number> {
   let cached: { until: number; seconds: number } | null = null;
   return async () => {
-    const now = clock().getTime();
-    if (cached !== null && now < cached.until) return cached.seconds;
+    const at = now().getTime();
+    if (cached !== null && at < cached.until) return cached.seconds;
     const [line, recent] = await Promise.all([
       queueStates.readLine(PUBLIC_QUEUE),
       scans.list(ANONYMOUS, { phase: 'done', limit: RECENT_MAX }),
@@ -51,7 +51,7 @@ export function createEstimator({ queueStates, scans, clock, maxRunning }: Estim
       finishedAt === null ? [] : [(finishedAt.getTime() - createdAt.getTime()) / 1000],
     );
     const seconds = estimateSeconds({ waiting: line?.waiting ?? 0, maxRunning: line?.maxRunning ?? maxRunning, recentSeconds });
-    cached = { until: now + CACHE_MS, seconds };
+    cached = { until: at + CACHE_MS, seconds };
     return seconds;
   };
 }

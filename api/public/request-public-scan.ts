@@ -31,7 +31,7 @@ export interface RequestPublicScanDeps {
   /** Null: visitors are not checked. */
   turnstile: VerifyTurnstile | null;
   estimate: () => Promise<number>;
-  clock: () => Date;
+  now: () => Date;
   metrics: Pick<Metrics, 'publicScan'>;
   options: PublicScanOptions;
 }
@@ -169,15 +169,15 @@ async function verifyAndSubmit(
   return outcome.ok ? null : (outcome as PublicScanRefusal);
 }
 
-function newPublicScan({ clock, options }: RequestPublicScanDeps, { url, email, locale }: PublicScanRequest): PublicScan {
-  const createdAt = clock();
+function newPublicScan({ now, options }: RequestPublicScanDeps, { url, email, locale }: PublicScanRequest): PublicScan {
+  const createdAt = now();
   const expiresAt = new Date(createdAt.getTime() + options.retentionDays * DAY_MS);
   return { token: newToken(), scanId: randomUUID(), url, email, locale, createdAt, expiresAt };
 }
 
 /** `submitting`: its row is not decided yet. `over`: it ended, never ran, or is too old, so the URL may be scanned again. */
-async function standingOf({ stores, clock }: RequestPublicScanDeps, claimed: PublicScan): Promise<'live' | 'submitting' | 'over'> {
-  const ageMs = clock().getTime() - claimed.createdAt.getTime();
+async function standingOf({ stores, now }: RequestPublicScanDeps, claimed: PublicScan): Promise<'live' | 'submitting' | 'over'> {
+  const ageMs = now().getTime() - claimed.createdAt.getTime();
   if (ageMs >= REPEAT_WITHIN_MS) return 'over';
   const row = await stores.scans.find(claimed.scanId);
   if (row === null || row.submission === 'pending') return ageMs < SUBMITTED_WITHIN_MS ? 'submitting' : 'over';

@@ -21,7 +21,7 @@ describe('queue positions', () => {
           return readLine(queue);
         },
       },
-      clock: () => new Date(now),
+      monotonic: () => now,
       cacheMs: 2_000,
     });
   const waits = (id: string, queue?: string) => ({ id, phase: 'queued' as const, ...(queue !== undefined && { queue }) });

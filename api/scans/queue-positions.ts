@@ -19,7 +19,7 @@ export type QueuePositions = (row: Pick<ScanRow, 'id' | 'phase' | 'queue'>) => P
 
 export interface QueuePositionDeps {
   queueStates: Pick<QueueStates, 'readLine'>;
-  clock: () => Date;
+  monotonic?: () => number;
   /** How long the order of a queue is used for all polls of this replica, in milliseconds. */
   cacheMs: number;
 }
@@ -35,8 +35,8 @@ interface Line {
   positions: ReadonlyMap<string, number>;
 }
 
-export function createQueuePositions({ queueStates, clock, cacheMs }: QueuePositionDeps): QueuePositions {
-  const cached = new BoundedMap<Promise<Line | null>>({ max: QUEUES_MAX, now: () => clock().getTime() });
+export function createQueuePositions({ queueStates, monotonic, cacheMs }: QueuePositionDeps): QueuePositions {
+  const cached = new BoundedMap<Promise<Line | null>>({ max: QUEUES_MAX, monotonic });
 
   async function read(queue: string): Promise<Line | null> {
     try {

@@ -15,7 +15,7 @@ describe('views of reports', () => {
         },
         readPicture: async () => null,
       },
-      () => new Date(now),
+      { monotonic: () => now },
     );
     const readView = (id: string) => views.readView({ id, organisation: 'acme' });
     return { readView, reads, wait: (ms: number) => (now += ms) };
@@ -63,8 +63,7 @@ describe('views of reports', () => {
     };
     const reports = createPageReports(
       { readView: () => read('acme'), readPicture: (organisation) => read(organisation) },
-      () => new Date(0),
-      60_000,
+      { turnMs: 60_000 },
     );
     const pictureOf = (organisation: string) =>
       reports.readPicture({ id: organisation, organisation }, { offset: 0, bytes: 1 }).catch((error: unknown) => error);
@@ -88,11 +87,7 @@ describe('views of reports', () => {
   });
 
   it('wait for their turn for a bounded time', async () => {
-    const reports = createPageReports(
-      { readView: async () => null, readPicture: () => new Promise(() => undefined) },
-      () => new Date(0),
-      1,
-    );
+    const reports = createPageReports({ readView: async () => null, readPicture: () => new Promise(() => undefined) }, { turnMs: 1 });
     const scan = { id: 'a', organisation: 'acme' };
     for (let held = 0; held < READ_LIMITS.held.perKey; held += 1) void reports.readPicture(scan, { offset: 0, bytes: 1 });
     const late = await reports.readView(scan).catch((error: unknown) => error);

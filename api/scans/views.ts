@@ -30,9 +30,12 @@ export const READ_LIMITS = { held: { total: 16, perKey: 4 }, pending: { total: 5
 const TURN_MS = 5_000;
 
 /** Keeps the views that were read last in memory: a view never changes until retention deletes it. Requests for one view share one read. */
-export function createPageReports(reports: Pick<Reports, 'readView' | 'readPicture'>, clock: () => Date, turnMs = TURN_MS): PageReports {
+export function createPageReports(
+  reports: Pick<Reports, 'readView' | 'readPicture'>,
+  { turnMs = TURN_MS, monotonic }: { turnMs?: number; monotonic?: () => number } = {},
+): PageReports {
   const turns = createSemaphore(READ_LIMITS);
-  const kept = new BoundedMap<Promise<ReportView | null>>({ max: VIEWS_MAX, now: () => clock().getTime() });
+  const kept = new BoundedMap<Promise<ReportView | null>>({ max: VIEWS_MAX, monotonic });
 
   async function inTurn<T>({ organisation }: Scan, read: () => Promise<T>): Promise<T> {
     try {

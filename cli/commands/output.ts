@@ -41,8 +41,7 @@ export interface CliProcess {
   /** Aborted on SIGINT or SIGTERM; the reason is the signal's name. */
   signal: AbortSignal;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** A monotonic clock in milliseconds. */
-  now(): number;
+  monotonic: () => number;
   newId(): string;
 }
 

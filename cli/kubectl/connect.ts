@@ -10,8 +10,8 @@ export function connectKubectl(context: CliContext, { maxWaitSeconds, progress }
     environment: context.environment,
     signal: context.signal,
     sleep: context.sleep,
-    now: context.now,
-    budget: createBudget(maxWaitSeconds, context.now),
+    monotonic: context.monotonic,
+    budget: createBudget(maxWaitSeconds, context.monotonic),
     onWait: waitNote(progress),
   });
 }

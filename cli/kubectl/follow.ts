@@ -23,8 +23,8 @@ export async function followResource(
   name: string,
   { onStep, onNote }: ResourceFollowOptions = {},
 ): Promise<AccessibilityScan> {
-  const { budget, now } = kubectl.options;
-  const since = now();
+  const { budget, monotonic } = kubectl.options;
+  const since = monotonic();
   let seen: AccessibilityScan | null = null;
   let failures = 0;
   let reason: string | null = null;
@@ -38,7 +38,7 @@ export async function followResource(
     if (type === 'DELETED') throw deleted(object);
     onStep?.(stepOf(object));
     // An operator needs a moment to see a new scan.
-    const next = isUntouched(object) && now() - since < UNTOUCHED_MS ? null : heldBack(object);
+    const next = isUntouched(object) && monotonic() - since < UNTOUCHED_MS ? null : heldBack(object);
     wakeAfter = next !== null ? budget.limit(UNTOUCHED_MS) : isUntouched(object) ? UNTOUCHED_MS : IDLE_MS;
     if (next === null) budget.served();
     else {

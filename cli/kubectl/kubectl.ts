@@ -11,8 +11,7 @@ export interface KubectlOptions {
   environment: Record<string, string | undefined>;
   signal: AbortSignal;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** A monotonic clock in milliseconds. */
-  now(): number;
+  monotonic: () => number;
   /** One budget for everything that the command requests. */
   budget: Budget;
   /** Called before each wait with its reason and length. */

@@ -22,11 +22,11 @@ export async function readAnswer(response: Response): Promise<Answer> {
 }
 
 /** Seconds of a `Retry-After` header, which may also be a date; null if it is absent. */
-export function retryAfterOf(header: string | null, now = Date.now()): number | null {
+export function retryAfterOf(header: string | null): number | null {
   if (header === null) return null;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header);
   const date = Date.parse(header);
-  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1000));
+  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - Date.now()) / 1000));
 }
 
 /** The reason for a wait, as a sentence without its full stop. */

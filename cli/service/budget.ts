@@ -22,19 +22,18 @@ export interface Budget {
   limit(ms: number, share?: number): number;
 }
 
-/** @param now a monotonic clock in milliseconds */
-export function createBudget(seconds: number, now: () => number): Budget {
+export function createBudget(seconds: number, monotonic: () => number): Budget {
   let counted = 0;
   let since: number | null = null;
-  const used = (): number => (counted + (since === null ? 0 : now() - since)) / 1000;
+  const used = (): number => (counted + (since === null ? 0 : monotonic() - since)) / 1000;
   const left = (): number => Math.max(0, seconds - used());
   return {
     seconds,
-    start: () => void (since ??= now()),
+    start: () => void (since ??= monotonic()),
     served: () => void (since = null),
     count() {
       if (since === null) return;
-      const at = now();
+      const at = monotonic();
       counted += at - since;
       since = at;
     },

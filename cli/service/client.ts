@@ -24,8 +24,7 @@ export interface Submission extends SiteOptions {
 export interface ClientOptions extends RequestOptions {
   /** Total time to wait for a service that is unavailable, busy or paused. */
   maxWaitSeconds: number;
-  /** A monotonic clock in milliseconds. */
-  now(): number;
+  monotonic: () => number;
 }
 
 export interface Client {
@@ -48,7 +47,7 @@ export interface Client {
 /** Creates a client of one service. Sends nothing until the first call. */
 export function createClient(options: ClientOptions): Client {
   const { baseUrl } = options;
-  const budget = createBudget(options.maxWaitSeconds, options.now);
+  const budget = createBudget(options.maxWaitSeconds, options.monotonic);
   const { send, ask } = createRequests(options, budget);
 
   const poll: Client['poll'] = async (scanId) => {

@@ -50,10 +50,9 @@ export async function startDocuments(options: DocumentsOptions = {}): Promise<Do
   let connections = 0;
 
   const sweeper = setInterval(() => {
-    const now = new Date();
-    store.sweep(now);
+    store.sweep(new Date());
     store.settle();
-    cursors.sweep(now.getTime());
+    cursors.sweep();
   }, SWEEP_MS);
   sweeper.unref();
 

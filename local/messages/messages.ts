@@ -58,11 +58,11 @@ export async function startMessages(options: { host?: string; port?: number; dat
   async function keepRunning(): Promise<void> {
     let pause = FIRST_PAUSE_MS;
     for (;;) {
-      const since = Date.now();
+      const since = performance.now();
       if (closing.signal.aborted) return run.stop(); // It may just have been restarted.
       await run.ended;
       if (closing.signal.aborted) return;
-      if (Date.now() - since > LONGEST_PAUSE_MS) pause = FIRST_PAUSE_MS;
+      if (performance.now() - since > LONGEST_PAUSE_MS) pause = FIRST_PAUSE_MS;
       for (let up = false; !up;) {
         await delay(pause, undefined, { signal: closing.signal }).catch(() => {});
         if (closing.signal.aborted) return;

@@ -63,8 +63,8 @@ export async function runServer(options: { binary: string; folder: string; confi
     await ended;
   }
 
-  const deadline = Date.now() + READY_MS;
-  while (!over && Date.now() < deadline) {
+  const deadline = performance.now() + READY_MS;
+  while (!over && performance.now() < deadline) {
     const port = listeningPort(folder, binary, configPath);
     if (port !== null && (await greets(host, port))) return { port, ended, stop };
     await Promise.race([delay(POLL_MS), ended]);
@@ -93,9 +93,9 @@ export async function endStale(folder: string, configPath: string): Promise<void
   const pid = runningPid(folder, configPath);
   if (pid !== null) {
     process.kill(pid, 'SIGTERM');
-    const deadline = Date.now() + STOP_MS;
+    const deadline = performance.now() + STOP_MS;
     while (runningPid(folder, configPath) === pid) {
-      if (Date.now() > deadline) process.kill(pid, 'SIGKILL');
+      if (performance.now() > deadline) process.kill(pid, 'SIGKILL');
       await delay(POLL_MS);
     }
   }

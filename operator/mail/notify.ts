@@ -2,7 +2,7 @@
 import type { Logger } from '../../platform/logger.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { AllStores } from '../../stores/stores.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Manager } from '../runtime/controller/manager.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { createCompose } from './compose.ts';
@@ -33,7 +33,7 @@ export function addMailTasks(manager: Pick<Manager, 'addTask'>, deps: MailDeps):
   });
   if (settings === null) return;
   const { smtpUrl, from, publicBaseUrl } = settings;
-  manager.addTask(createResultMailTask({ ...stores, now: () => new Date(clock.now()) }));
+  manager.addTask(createResultMailTask({ ...stores, now: clock.now }));
   manager.addTask(
     createSenderTask({
       outbox,

@@ -8,7 +8,7 @@ import { retry } from '../../platform/concurrency/retry.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { LANE_OF, type ClaimedMail, type Outbox } from '../../stores/mail/outbox.ts';
 import type { BounceKind, Suppression, Suppressions } from '../../stores/mail/suppressions.ts';
-import { sleep, type Clock } from '../runtime/clock.ts';
+import { sleep, type Clock } from '../../platform/clock.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
 import { pauseDelay, retryDelay } from './back-off.ts';
 import { claimOrder, CONCURRENCY, type InFlight } from './lanes.ts';
@@ -78,7 +78,7 @@ async function sendUntil(term: Term, signal: AbortSignal): Promise<void> {
     if (clock.monotonic() >= gaugeAt) {
       gaugeAt = clock.monotonic() + GAUGE_EVERY_MS;
       const oldest = await outbox.oldestDue();
-      metrics.oldestDue(oldest === null ? 0 : Math.max(0, (clock.now() - oldest.getTime()) / 1000));
+      metrics.oldestDue(oldest === null ? 0 : Math.max(0, (clock.now().getTime() - oldest.getTime()) / 1000));
     }
     while (await startNext(term, signal));
     await Promise.race([sleep(clock, pollMs, signal), ...term.inFlight.keys()]);
@@ -109,7 +109,7 @@ async function handle(term: Term, claim: ClaimedMail): Promise<void> {
   try {
     const suppression = await suppressions.find(mail.to, LANE_OF[mail.kind]);
     if (suppression !== null) return await hold(term, claim, suppression);
-    if ('expiresAt' in mail.data && Date.parse(mail.data.expiresAt) <= clock.now())
+    if ('expiresAt' in mail.data && Date.parse(mail.data.expiresAt) <= clock.now().getTime())
       return void (await fail(term, claim, 'its link expired'));
     const composed = await compose(claim);
     if (!composed.ok) return void (await fail(term, claim, composed.reason));
@@ -190,7 +190,7 @@ async function defer(term: Term, claim: ClaimedMail, reason: string): Promise<vo
   const delay = retryDelay(claim.attempts, random());
   if (delay === null) return fail(term, claim, reason);
   metrics.attempted(claim.mail.kind, 'deferred');
-  await persistently(clock, () => outbox.retry(claim, new Date(clock.now() + delay), reason));
+  await persistently(clock, () => outbox.retry(claim, new Date(clock.now().getTime() + delay), reason));
 }
 
 async function fail(term: Term, claim: ClaimedMail, reason: string): Promise<void> {

@@ -5,7 +5,7 @@ import type { Logger } from '../../platform/logger.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import type { OperatorMetrics } from '../metrics.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { keyOf } from '../runtime/key.ts';
 import { watch, type ControllerDefinition, type Manager } from '../runtime/controller/manager.ts';
 import { createOrganisationActions, type RunOrganisationAction } from './execute.ts';
@@ -76,7 +76,7 @@ export function addOrganisationController(
       if (resource.metadata.deletionTimestamp !== undefined) records.forget(key);
       const record = await records.get(key).catch(() => null);
       const { watchNamespaces } = deps;
-      return { resource, record, watchNamespaces, statusAt: shared.statusAt.get(key) ?? null, everyMs, now: new Date(clock.now()) };
+      return { resource, record, watchNamespaces, statusAt: shared.statusAt.get(key) ?? null, everyMs, now: clock.now() };
     },
     plan: planOrganisation,
     execute: createExecute(createOrganisationActions({ client, stores, logger }), shared),

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../platform/logger.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
-import { sleep, type Clock } from '../runtime/clock.ts';
+import { sleep, type Clock } from '../../platform/clock.ts';
 import type { OrganisationRecord } from './plan.ts';
 
 /** Namespaces by the ID of the organisation. */

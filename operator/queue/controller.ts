@@ -11,7 +11,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { OperatorMetrics } from '../metrics.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Readability } from '../organisation/readability.ts';
 import { fromKey, keyOf, toKey } from '../runtime/key.ts';
 import { watch, type ControllerDefinition, type Manager, type Source } from '../runtime/controller/manager.ts';
@@ -83,7 +83,7 @@ export function addQueueController(manager: Pick<Manager, 'add' | 'lanes'>, deps
         unreadable: manager.lanes.unreadable(),
         organisationsReadable: name === DEFAULT_QUEUE ? deps.organisations.condition() : null,
         everyMs: EVERY_MS,
-        now: new Date(clock.now()),
+        now: clock.now(),
         ...(shared.memories.get(name) ?? { line: { mirrored: null, at: null }, statusAt: null }),
       };
     },

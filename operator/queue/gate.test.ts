@@ -13,7 +13,7 @@ const limits = (more: Partial<Limits> = {}): Limits => ({
 const scan = (uid: string, organisation: string, namespace = 'team') => ({ uid, organisation, namespace });
 
 describe('the admission gate', () => {
-  const now = 1_000;
+  const now = new Date(1_000);
 
   it('is closed until the queue was planned', () => {
     expect(createAdmissionGate({ now: () => now }).take('default', scan('a', 'acme'))).to.equal(false);

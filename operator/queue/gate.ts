@@ -3,7 +3,7 @@
  * places that it has left. The gate is closed while a plan is made, so that no place is assigned twice. It also remembers
  * when each organisation was last admitted, because that is forgotten with scans that are deleted when they end.
  */
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { mayUse } from './access.ts';
 import { hasPlace, takePlace, type Places } from './places.ts';
 
@@ -51,7 +51,7 @@ export function createAdmissionGate(clock: Pick<Clock, 'now'>): AdmissionGate {
 
   function remember({ lastAdmissions }: QueueState, organisation: string): void {
     // Later than now, because resources state their admissions in whole seconds: one of this very moment came before.
-    last = Math.max(clock.now(), last) + 1;
+    last = Math.max(clock.now().getTime(), last) + 1;
     lastAdmissions.delete(organisation);
     lastAdmissions.set(organisation, last);
     if (lastAdmissions.size > REMEMBERED_MAX) lastAdmissions.delete(lastAdmissions.keys().next().value!);

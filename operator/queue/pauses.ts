@@ -3,7 +3,7 @@
  * that they outlive the operator. Pure.
  */
 import type { AccessibilityScan, QueuePause } from '../../core/protocol/custom-resources.ts';
-import { timestamp } from '../runtime/clock.ts';
+import { timestamp } from '../../platform/clock.ts';
 
 /** `maxItems` in the custom resource definition. */
 export const PAUSES_MAX = 20;

@@ -9,7 +9,7 @@ import {
   type ScanQueue,
 } from '../../core/protocol/custom-resources.ts';
 import type { WaitingLine } from '../../stores/submissions/queue-state.ts';
-import { dueIn } from '../runtime/clock.ts';
+import { dueIn } from '../../platform/clock.ts';
 import { conditionOf, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { Plan } from '../runtime/controller/planned-reconcile.ts';
 import { QUEUE_NOT_ALLOWED, queueNotAllowed, queueNotFound, type WaitReason } from '../scan/policy/condition-reasons.ts';

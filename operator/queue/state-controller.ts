@@ -2,7 +2,7 @@
 import { BUILT_IN_QUEUES, isBuiltInQueue, type BuiltInQueue } from '../../core/protocol/custom-resources.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { OperatorMetrics } from '../metrics.ts';
-import { dueIn, type Clock } from '../runtime/clock.ts';
+import { dueIn, type Clock } from '../../platform/clock.ts';
 import { fromKey, toKey } from '../runtime/key.ts';
 import { watch, type Manager } from '../runtime/controller/manager.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
@@ -53,7 +53,7 @@ export function addStateController(manager: Pick<Manager, 'add' | 'lanes'>, deps
     async gather(key) {
       const name = fromKey(key).name as BuiltInQueue;
       const paused = await isPaused(name);
-      const now = new Date(clock.now());
+      const now = clock.now();
       const last = mirrored.get(name) ?? null;
       const isRecent = last?.state.paused === paused && dueIn(last.at, COUNT_EVERY_MS, now) > 0;
       return {

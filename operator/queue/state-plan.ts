@@ -10,7 +10,7 @@ import {
   type BuiltInQueue,
 } from '../../core/protocol/custom-resources.ts';
 import type { QueueState } from '../../stores/submissions/queue-state.ts';
-import { dueIn } from '../runtime/clock.ts';
+import { dueIn } from '../../platform/clock.ts';
 import type { Plan } from '../runtime/controller/planned-reconcile.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
 import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { timestamp } from '../runtime/clock.ts';
+import { timestamp } from '../../platform/clock.ts';
 import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { NOW, ago, condition, scanWith } from '../../test/support/scan-samples.ts';
 import { decideAdmission } from './admission.ts';

@@ -1,6 +1,6 @@
 /** Status conditions according to the Kubernetes API conventions. */
 import type { Condition, KubernetesObject } from '../../core/protocol/custom-resources.ts';
-import { timestamp } from './clock.ts';
+import { timestamp } from '../../platform/clock.ts';
 
 /** The part of a condition that a controller sets. Transition time and generation are derived. */
 export type ConditionUpdate = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;

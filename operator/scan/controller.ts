@@ -8,7 +8,7 @@ import type { MessageBus } from '../../stores/nats.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import type { OperatorMetrics } from '../metrics.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { fromKey, keyOf } from '../runtime/key.ts';
 import { watch, type Manager, type Source } from '../runtime/controller/manager.ts';
 import type { Watched } from '../runtime/cache/multi-namespace-cache.ts';
@@ -102,7 +102,7 @@ export function addScanController(manager: ScanManager, deps: ScanControllerDeps
     traces: createScanTraces({ tracer: deps.tracer ?? NO_TRACER }),
     verifier: createVerifier({ memoryMib: settings.ingest.memoryMib }),
     enqueue: (key) => enqueue(key),
-    now: () => new Date(clock.now()),
+    now: clock.now,
   };
   const uptime = createBusUptime(bus, shared.now);
   const gather = createGather({ ...shared, apiNamespace: settings.namespace, busSince: uptime.since, pausesOf: deps.queueClient.pausesOf });

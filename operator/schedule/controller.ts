@@ -6,7 +6,7 @@ import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.
 import type { AllStores } from '../../stores/stores.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { CacheEvent } from '../runtime/cache/cache.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { fromKey, keyOf, toKey } from '../runtime/key.ts';
 import { watch, type ControllerDefinition, type Manager, type PeriodicTask } from '../runtime/controller/manager.ts';
 import type { Recorder } from '../runtime/events/recorder.ts';
@@ -48,9 +48,9 @@ type ScheduleManager = Pick<Manager, 'watchResource' | 'add' | 'addTask'>;
 /** Adds the controllers and the task of schedules to the manager. */
 export function addScheduleController(manager: ScheduleManager, deps: ScheduleControllerDeps): void {
   const { scanClient, settings, clock } = deps;
-  const now = () => new Date(clock.now());
+  const { now } = clock;
   const states = createScheduleStates();
-  const owners = createNamespaceOwners(deps.stores.organisations, () => clock.monotonic());
+  const owners = createNamespaceOwners(deps.stores.organisations, clock.monotonic);
   const listed = new Set<string>();
   const schedules = manager.watchResource<ScanSchedule>({
     resource: SCHEDULES,

@@ -18,8 +18,10 @@ const ownerOf = (organisation: Organisation | null): NamespaceOwner =>
 
 const isSame = (a: NamespaceOwner, b: NamespaceOwner): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** @param now milliseconds of a monotonic clock */
-export function createNamespaceOwners(organisations: Pick<Organisations, 'findByNamespace' | 'list'>, now: () => number): NamespaceOwners {
+export function createNamespaceOwners(
+  organisations: Pick<Organisations, 'findByNamespace' | 'list'>,
+  monotonic: () => number,
+): NamespaceOwners {
   const known = new Map<string, { owner: Promise<NamespaceOwner>; at: number }>();
   /** The owners at the last refresh. `of` may have told only some callers of a change since. */
   let refreshed = new Map<string, NamespaceOwner>();
@@ -36,9 +38,9 @@ export function createNamespaceOwners(organisations: Pick<Organisations, 'findBy
   return {
     of(namespace) {
       const last = known.get(namespace);
-      if (last !== undefined && now() - last.at < FRESH_MS) return last.owner;
+      if (last !== undefined && monotonic() - last.at < FRESH_MS) return last.owner;
       const owner = ask(namespace, last?.owner);
-      known.set(namespace, { owner, at: now() });
+      known.set(namespace, { owner, at: monotonic() });
       return owner;
     },
     async refresh(namespaces) {
@@ -53,7 +55,7 @@ export function createNamespaceOwners(organisations: Pick<Organisations, 'findBy
         const last = known.get(namespace);
         const before = refreshed.get(namespace);
         if (last !== undefined && isSame(await last.owner, owner) && (before === undefined || isSame(before, owner))) continue;
-        known.set(namespace, { owner: Promise.resolve(owner), at: now() });
+        known.set(namespace, { owner: Promise.resolve(owner), at: monotonic() });
         changed.push(namespace);
       }
       refreshed = current;

@@ -4,7 +4,7 @@ import { BoundedMap } from './bounded-map.ts';
 describe('BoundedMap', () => {
   it('keeps an entry for its time', () => {
     let now = 0;
-    const map = new BoundedMap<string>({ max: 10, now: () => now });
+    const map = new BoundedMap<string>({ max: 10, monotonic: () => now });
     map.set('a', 'x', 100);
     map.set('b', 'z');
     now = 99;
@@ -18,7 +18,7 @@ describe('BoundedMap', () => {
   });
 
   it('forgets the least recently used entry when it is full', () => {
-    const map = new BoundedMap<number>({ max: 2, now: () => 0 });
+    const map = new BoundedMap<number>({ max: 2, monotonic: () => 0 });
     for (const [index, key] of ['a', 'b', 'a', 'c'].entries()) map.set(key, index, 100);
     expect(['a', 'b', 'c'].map((key) => map.get(key))).to.deep.equal([2, null, 3]);
     map.get('a');

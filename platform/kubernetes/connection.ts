@@ -74,7 +74,7 @@ async function sendRequest<T>(transport: Transport, method: Method, path: string
   const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const late = new AbortController();
   const signal = request.signal ? AbortSignal.any([request.signal, late.signal]) : late.signal;
-  const exchange: Exchange = { ...request, method, path, signal, idleMs: 0, until: Date.now() + timeoutMs, sentAt: 0 };
+  const exchange: Exchange = { ...request, method, path, signal, idleMs: 0, until: performance.now() + timeoutMs, sentAt: 0 };
   const timer = setTimeout(() => {
     transport.suspect(exchange);
     late.abort(new Error(`${method} ${path} was not answered within ${timeoutMs / 1000} s`));

@@ -20,7 +20,7 @@ export interface Exchange extends RequestOptions {
   signal: AbortSignal;
   /** The idle time-out of a watch, in milliseconds; 0 for a request, which has a total time-out. */
   idleMs: number;
-  /** A retry must start before this time, in milliseconds since the epoch. */
+  /** A retry must start before this time, by `performance.now()`. */
   until: number;
   /** The pool that it was last sent over. */
   pool?: Pool;
@@ -97,7 +97,7 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
     }
     const seconds = refusal.retryAfterSeconds;
     if (seconds === null || tries >= MAX_TRIES || (refusal.code !== 429 && refusal.code < 500)) return false;
-    if (Date.now() + seconds * 1000 > exchange.until) return false;
+    if (performance.now() + seconds * 1000 > exchange.until) return false;
     logger?.debug(
       { method: exchange.method, path: exchange.path, code: refusal.code, seconds },
       'Kubernetes API request delayed by Retry-After',

@@ -75,7 +75,7 @@ describe('page checks', () => {
   });
 
   it('parse Retry-After in seconds and as a date', () => {
-    const now = Date.parse('2026-01-01T00:00:00Z');
+    const now = new Date('2026-01-01T00:00:00Z');
     expect(retryAfterMs('7', now)).to.equal(7000);
     expect(retryAfterMs('Thu, 01 Jan 2026 00:00:09 GMT', now)).to.equal(9000);
     expect(retryAfterMs('Wed, 31 Dec 2025 00:00:00 GMT', now)).to.equal(0);

@@ -60,11 +60,11 @@ export function botProtectionMessage(product: string, status?: number): string {
 }
 
 /** Parses `Retry-After` into milliseconds; null if it is absent or invalid. */
-export function retryAfterMs(value: string | undefined, now: number): number | null {
+export function retryAfterMs(value: string | undefined, now: Date): number | null {
   if (value === undefined) return null;
   if (/^\s*\d{1,6}\s*$/.test(value)) return Number(value) * 1000;
   const date = Date.parse(value);
-  return Number.isNaN(date) ? null : Math.max(0, date - now);
+  return Number.isNaN(date) ? null : Math.max(0, date - now.getTime());
 }
 
 export function isHtml(contentType: string): boolean {

@@ -57,7 +57,7 @@ describe('visits', () => {
       },
       crawlDelayMs: () => options.delayMs ?? 0,
       softDeadline: () => options.deadline ?? 10_000_000,
-      clock: { now: () => now, sleep },
+      clock: { monotonic: () => now, sleep },
     });
   }
   const times = (): number[] => asked.map(({ at }) => at);

@@ -17,8 +17,8 @@ export interface PoliteDeps {
   /** The time until which a visit must end, in milliseconds of the clock. */
   softDeadline: () => number;
   signal?: AbortSignal;
-  /** A clock that never jumps, or a pod whose time is set back would wait for as long before the next page. */
-  clock?: { now(): number; sleep(ms: number): Promise<unknown> };
+  /** Time of day would not do: a pod whose time is set back would wait for as long before the next page. */
+  clock?: { monotonic: () => number; sleep(ms: number): Promise<unknown> };
 }
 
 /**
@@ -27,7 +27,10 @@ export interface PoliteDeps {
  */
 export function createPoliteVisits(deps: PoliteDeps): (worker: number, isFirst: boolean, request: VisitRequest) => Promise<Visit> {
   const { pool, softDeadline, signal } = deps;
-  const clock = deps.clock ?? { now: () => performance.now(), sleep: (ms: number): Promise<unknown> => sleep(ms, undefined, { signal }) };
+  const clock = deps.clock ?? {
+    monotonic: () => performance.now(),
+    sleep: (ms: number): Promise<unknown> => sleep(ms, undefined, { signal }),
+  };
   const origins = new Map<string, OriginPacing>();
 
   function pacingOf({ origin }: URL): OriginPacing {
@@ -39,12 +42,12 @@ export function createPoliteVisits(deps: PoliteDeps): (worker: number, isFirst: 
   /** Waits for the turn of a page. Returns why it has none, or null. */
   async function waitForTurn(pacing: OriginPacing): Promise<'closed' | 'out_of_time' | null> {
     do {
-      const turn = pacing.turn(clock.now());
+      const turn = pacing.turn(clock.monotonic());
       if (!turn.ok) return turn.reason;
       if (turn.at >= softDeadline()) return 'out_of_time';
-      const ms = turn.at - clock.now();
+      const ms = turn.at - clock.monotonic();
       if (ms > 0) await clock.sleep(ms);
-    } while (pacing.paused(clock.now()));
+    } while (pacing.paused(clock.monotonic()));
     return null;
   }
 
@@ -55,15 +58,15 @@ export function createPoliteVisits(deps: PoliteDeps): (worker: number, isFirst: 
     for (let tries = 1; ; tries++) {
       const noTurn = await waitForTurn(pacing);
       if (noTurn !== null) return notRequested(last, noTurn);
-      const startedAt = clock.now();
+      const startedAt = clock.monotonic();
       const budgetMs = Math.min(request.budgetMs, softDeadline() - startedAt);
       const visit = await pool.visit(worker, { ...request, budgetMs });
       // A page that had less than its time was not slow. One that was given up earlier was: loading gets a share of the time.
-      const isCutShort = budgetMs < request.budgetMs && softDeadline() - clock.now() < CUT_SHORT_MS;
+      const isCutShort = budgetMs < request.budgetMs && softDeadline() - clock.monotonic() < CUT_SHORT_MS;
       if (!visit.loaded && visit.reason === 'timeout' && isCutShort) visit.message = CUT_SHORT;
       spentMs += visit.durationMs;
       if (!visit.loaded && isLimited(visit)) {
-        const decided = pacing.limited({ now: clock.now(), startedAt, tries, askedMs: visit.retryAfterMs });
+        const decided = pacing.limited({ now: clock.monotonic(), startedAt, tries, askedMs: visit.retryAfterMs });
         if (!decided.again)
           return { ...visit, reason: 'rate_limited', message: limitedMessage(visit, decided.reason, tries), durationMs: spentMs };
         last = visit;
@@ -71,7 +74,7 @@ export function createPoliteVisits(deps: PoliteDeps): (worker: number, isFirst: 
       }
       if (visit.loaded) pacing.served(startedAt);
       const delayMs = visit.loaded || tries > 1 ? null : retryDelay(visit, isFirst);
-      if (delayMs === null || delayMs > (softDeadline() - clock.now()) / 2) return { ...visit, durationMs: spentMs };
+      if (delayMs === null || delayMs > (softDeadline() - clock.monotonic()) / 2) return { ...visit, durationMs: spentMs };
       await clock.sleep(delayMs);
     }
   };

@@ -26,7 +26,7 @@ function world(answers: (Partial<Fetched> | FetchRefused)[]) {
         });
       },
     },
-    clock: { now: () => 0, sleep: async (ms: number) => void waits.push(ms) },
+    clock: { now: () => new Date(0), sleep: async (ms: number) => void waits.push(ms) },
   };
   return { waits, asked: () => asked, robots: () => fetchRobots(SITE, deps) };
 }

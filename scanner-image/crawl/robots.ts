@@ -75,7 +75,7 @@ export interface RobotsDeps {
   headersFor?: (url: URL) => Record<string, string>;
   /** Ends the wait before another try. */
   signal?: AbortSignal;
-  clock?: { now(): number; sleep(ms: number): Promise<unknown> };
+  clock?: { now: () => Date; sleep(ms: number): Promise<unknown> };
 }
 
 /**
@@ -84,7 +84,10 @@ export interface RobotsDeps {
  * @throws the reason of the signal of `files`
  */
 export async function fetchRobots(site: URL, deps: RobotsDeps): Promise<RobotsAnswer> {
-  const clock = deps.clock ?? { now: Date.now, sleep: (ms: number): Promise<unknown> => sleep(ms, undefined, { signal: deps.signal }) };
+  const clock = deps.clock ?? {
+    now: () => new Date(),
+    sleep: (ms: number): Promise<unknown> => sleep(ms, undefined, { signal: deps.signal }),
+  };
   const location = new URL('/robots.txt', site);
   for (let tries = 0; ; tries++) {
     const answer = await tryRobots(location, deps, clock.now());
@@ -97,7 +100,7 @@ export async function fetchRobots(site: URL, deps: RobotsDeps): Promise<RobotsAn
 /** `down`: the site itself cannot be reached. `temporary`: another try may succeed. */
 type Attempt = { ok: true; robots: Robots } | { ok: false; why: string; down: boolean; temporary: boolean; waitMs: number | null };
 
-async function tryRobots(location: URL, { files, headersFor }: RobotsDeps, now: number): Promise<Attempt> {
+async function tryRobots(location: URL, { files, headersFor }: RobotsDeps, now: Date): Promise<Attempt> {
   let fetched: Fetched;
   try {
     fetched = await files.get(location, { maxBytes: ROBOTS_MAX_BYTES, larger: 'cut', timeoutMs: TIMEOUT_MS, headersFor });

@@ -25,7 +25,6 @@ export interface SitemapOptions {
   /** In milliseconds since the epoch. */
   deadline: number;
   headersFor?: (url: URL) => Record<string, string>;
-  now?: () => number;
 }
 
 /** A sitemap that was not read, or not to its end. */
@@ -43,7 +42,6 @@ export interface CollectedSitemaps {
 
 /** Collects pages from sitemaps, breadth first, in their order. One that cannot be read is skipped, because the site is also crawled by its links. */
 export async function collectSitemaps(starts: URL[], files: GuardedFetch, options: SitemapOptions): Promise<CollectedSitemaps> {
-  const { now = Date.now } = options;
   const pages = new Map<string, PageAddress>();
   const unread: UnreadSitemap[] = [];
   const seen = new Set<string>();
@@ -53,7 +51,7 @@ export async function collectSitemaps(starts: URL[], files: GuardedFetch, option
     for (const url of level) {
       if (pages.size >= options.enough * FILES_FACTOR) return { pages: [...pages.values()], unread };
       if (seen.has(url.href)) continue;
-      const timeoutMs = options.deadline - now();
+      const timeoutMs = options.deadline - Date.now();
       const limit = limitOf({ depth, files: seen.size, timeoutMs });
       if (limit !== null) {
         unread.push({ url, message: limit });

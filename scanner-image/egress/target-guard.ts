@@ -11,7 +11,7 @@ export interface TargetGuardDeps {
   rules: TargetRules;
   resolver?: Resolver;
   rememberMs?: number;
-  now?: () => number;
+  monotonic?: () => number;
 }
 
 /** The maximum number of cached targets. Pages can invent host names, so memory is bounded. */
@@ -23,7 +23,7 @@ const REMEMBERED_MAX = 5_000;
  * @param deps.rememberMs how long a result is cached, in milliseconds; failed lookups are cached for a tenth of it
  */
 export function createTargetGuard(deps: TargetGuardDeps): TargetGuard {
-  const { rules, resolver = createResolver(), rememberMs = 60_000, now = Date.now } = deps;
+  const { rules, resolver = createResolver(), rememberMs = 60_000, monotonic = () => performance.now() } = deps;
   const known = new Map<string, { until: number; answer: Promise<TargetJudgement> }>();
 
   async function ask(url: URL): Promise<TargetJudgement> {
@@ -38,12 +38,13 @@ export function createTargetGuard(deps: TargetGuardDeps): TargetGuard {
     judge(url) {
       const key = `${url.protocol}//${url.username === '' && url.password === '' ? '' : '@'}${url.hostname}:${portOf(url)}`;
       const remembered = known.get(key);
-      if (remembered !== undefined && remembered.until > now()) return remembered.answer;
+      if (remembered !== undefined && remembered.until > monotonic()) return remembered.answer;
       if (known.size > REMEMBERED_MAX) known.clear();
-      const entry = { until: now() + rememberMs, answer: ask(url) };
+      const entry = { until: monotonic() + rememberMs, answer: ask(url) };
       known.set(key, entry);
       void entry.answer.then((answer) => {
-        if (!answer.ok && (answer.reason === 'unresolvable' || answer.reason === 'dns_unavailable')) entry.until = now() + rememberMs / 10;
+        if (!answer.ok && (answer.reason === 'unresolvable' || answer.reason === 'dns_unavailable'))
+          entry.until = monotonic() + rememberMs / 10;
       });
       return entry.answer;
     },

@@ -81,7 +81,7 @@ export function openMessages(input: Pick<PodInput, 'scanId' | 'messages'>, ident
       if (state !== 'open') return;
       state = 'ending';
       if (timer !== null) clearTimeout(timer);
-      const deadline = Date.now() + END_MS;
+      const deadline = performance.now() + END_MS;
       const deliver = async (): Promise<void> => {
         if (message === null) return;
         await opening;
@@ -93,7 +93,7 @@ export function openMessages(input: Pick<PodInput, 'scanId' | 'messages'>, ident
       );
       state = 'closed';
       const closing = connection?.close() ?? Promise.resolve();
-      await withTimeLimit(closing, deadline - Date.now(), 'closing the message bus').catch(() => undefined);
+      await withTimeLimit(closing, deadline - performance.now(), 'closing the message bus').catch(() => undefined);
     },
   };
 }

@@ -40,7 +40,7 @@ describe('comparisons', () => {
           return compare(before, after);
         },
       },
-      clock: () => new Date(0),
+      now: () => new Date(0),
       timeoutMs,
       logger: silentLogger,
     });

@@ -30,7 +30,7 @@ export interface ComparisonsDeps {
   cache: Pick<ComparisonCache, 'find' | 'store'>;
   /** Lists causes: `CAUSES_MAX`. */
   comparer: ReportComparer;
-  clock: () => Date;
+  now: () => Date;
   logger: Logger;
   /** The time limit of a comparison with its wait for others. Default: a minute. */
   timeoutMs?: number;
@@ -50,7 +50,7 @@ export const COMPARISON_LIMITS = { held: { total: 1, perKey: 1 }, pending: { tot
 
 const no = (reason: Extract<StoredComparison, { ok: false }>['reason']): Comparison => ({ ok: false, reason });
 
-export function createComparisons({ cache, comparer, clock, logger, timeoutMs = TIMEOUT_MS }: ComparisonsDeps): Comparisons {
+export function createComparisons({ cache, comparer, now, logger, timeoutMs = TIMEOUT_MS }: ComparisonsDeps): Comparisons {
   /** By pair, so that several requests for one comparison share it. */
   const pending = new Map<string, Promise<Comparison>>();
   const turns = createSemaphore(COMPARISON_LIMITS);
@@ -77,7 +77,7 @@ export function createComparisons({ cache, comparer, clock, logger, timeoutMs = 
       return no('unavailable');
     });
     if (isLasting(result))
-      await cache.store(after.organisation, before.id, after.id, result, clock()).catch((error: unknown) => {
+      await cache.store(after.organisation, before.id, after.id, result, now()).catch((error: unknown) => {
         // The result is still right; the next caller compares again.
         logger.warn({ scan: after.id, organisation: after.organisation, err: error }, 'comparison not stored');
       });

@@ -10,13 +10,13 @@ import { CAUSES_MAX, createComparisons, type Comparisons } from './comparisons.t
 export interface OpenComparisonsDeps {
   reports: Pick<Reports, 'read' | 'size'>;
   comparisonCache: Pick<ComparisonCache, 'find' | 'store'>;
-  clock: () => Date;
+  now: () => Date;
   logger: Logger;
 }
 
 /** Compares exports that are not large: larger ones would need more memory than such a process has (docs/sizing.md). */
-export function openComparisons({ reports, comparisonCache, clock, logger }: OpenComparisonsDeps): Comparisons {
+export function openComparisons({ reports, comparisonCache, now, logger }: OpenComparisonsDeps): Comparisons {
   const bounds = { exportMaxBytes: LARGE_EXPORT_BYTES, memoryMib: exportMemoryMib(LARGE_EXPORT_BYTES / 1024 / 1024) };
   const comparer = createReportComparer({ reports, bounds, largeExports: createSemaphore(ONE_AT_A_TIME), causesMax: CAUSES_MAX, logger });
-  return createComparisons({ cache: comparisonCache, comparer, clock, logger });
+  return createComparisons({ cache: comparisonCache, comparer, now, logger });
 }

@@ -5,8 +5,7 @@ import { decisionOf, stateOf, type RateLimitRule, type RateLimits } from './slid
 /** With more subjects than this, the one that was not used for the longest time is forgotten. */
 const SUBJECTS_MAX = 10_000;
 
-/** @param now milliseconds since 1970 */
-export function createLocalLimits(now: () => number): RateLimits {
+export function createLocalLimits(monotonic = () => performance.now()): RateLimits {
   const logs = new BoundedMap<{ at: number; hit: string | undefined }[]>({ max: SUBJECTS_MAX });
   const keyOf = (rule: RateLimitRule): string => `${rule.policy}/${rule.subject}`;
 
@@ -21,7 +20,7 @@ export function createLocalLimits(now: () => number): RateLimits {
 
   return {
     admit(rules, { hit } = {}) {
-      const at = now();
+      const at = monotonic();
       const counted = rules.map((rule) => ({ rule, requests: logOf(rule, at) }));
       const allowed = counted.every(({ rule, requests }) => requests.length < rule.limit);
       const states = counted.map(({ rule, requests }) => {

@@ -48,12 +48,9 @@ const STORE_REST_MS = 1_000;
  * Limits that all replicas share through MongoDB. While it is down they fail open: each replica counts on its own.
  * @param options.onFallback called for each request that was counted locally, for a metric
  */
-export function createRateLimits(
-  db: Db,
-  { onFallback = () => undefined, now = Date.now }: { onFallback?: (error: unknown) => void; now?: () => number } = {},
-): RateLimits {
+export function createRateLimits(db: Db, { onFallback = () => undefined }: { onFallback?: (error: unknown) => void } = {}): RateLimits {
   const logs = db.collection<LogDocument>('limits');
-  const local = createLocalLimits(now);
+  const local = createLocalLimits();
   let resting: { until: number; cause: unknown } = { until: 0, cause: null };
   const keyOf = (rule: RateLimitRule): string => `${rule.policy}/${rule.subject}`;
 
@@ -101,13 +98,13 @@ export function createRateLimits(
 
   return {
     async admit(rules, { hit = randomUUID() } = {}) {
-      if (now() >= resting.until) {
+      if (performance.now() >= resting.until) {
         try {
           return await admitShared(rules, hit);
         } catch (error) {
           // Under load the limits must hold: counting locally would let each replica accept the whole limit.
           if (!dependencyIsDown(error) || poolIsExhausted(error)) throw error;
-          resting = { until: now() + STORE_REST_MS, cause: error };
+          resting = { until: performance.now() + STORE_REST_MS, cause: error };
         }
       }
       onFallback(resting.cause);

@@ -96,7 +96,7 @@ describe('public scans', () => {
 
   it('are submitted again after 10 minutes', async () => {
     let now = new Date();
-    const later = await context.replica({ clock: () => now });
+    const later = await context.replica({ now: () => now });
     const email = newEmail();
     const visitor = client(later);
     const token = tokenOf(await visitor.ask({ email }));

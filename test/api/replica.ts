@@ -89,7 +89,7 @@ export type ReplicaOptions = Partial<AppOptions> & {
   messages?: boolean;
   /** Default: a free one. */
   port?: number;
-  clock?: () => Date;
+  now?: () => Date;
   /** Default: resolves only a few names. */
   resolver?: Resolver;
   /** Connections of anonymous requests. Default: they share the others. */
@@ -149,7 +149,7 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
       ...(anonymous !== undefined && { anonymousStores: intercepted(anonymous) }),
       bus,
       resolver: settings.resolver ?? KNOWN_NAMES,
-      clock: settings.clock ?? (() => new Date()),
+      now: settings.now ?? (() => new Date()),
       logger,
       metrics,
     },

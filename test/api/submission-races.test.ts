@@ -109,7 +109,7 @@ describe('submissions that API, operator and sweeper decide at once', () => {
           },
         },
         resolver,
-        clock: () => new Date(),
+        now: () => new Date(),
         tracer: NO_TRACER,
         newId: randomUUID,
         namespace: NAMESPACE,

@@ -201,7 +201,7 @@ export async function curbcut(
     version: '1.2.3',
     signal: (options.interrupt ?? new AbortController()).signal,
     // A clock that also advances by what the command sleeps.
-    now: () => performance.now() + (options.ahead?.() ?? 0) + output.slept.reduce((sum, ms) => sum + ms, 0),
+    monotonic: () => performance.now() + (options.ahead?.() ?? 0) + output.slept.reduce((sum, ms) => sum + ms, 0),
     sleep: async (ms, signal) => {
       output.slept.push(ms);
       options.onSleep?.();

@@ -1,7 +1,7 @@
 /** Scans as people and GitOps tools handle them: with a real kubectl, and by their conditions. */
 import { expect } from 'chai';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { systemClock } from '../../operator/runtime/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { kubectlIn, type Kubectl } from '../support/kubectl.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { NOWHERE, ORGANISATION, openContext, reasonOf, statusOf, TARGET, until, type OperatorContext, type Scan } from './context.ts';
@@ -119,7 +119,7 @@ describe('operator: a scan in kubectl', function () {
     await operator.stop();
 
     // Two years later the API's resource is deleted, and both results are beyond their retention.
-    const clock = { ...systemClock, now: () => Date.now() + 730 * DAY_MS };
+    const clock = { ...systemClock, now: () => new Date(Date.now() + 730 * DAY_MS) };
     const later = context.start({ sweepEveryMs: 100, maxEndedPerOrganisation: 0 }, { clock });
     await until("the API's resource is deleted", async () => (await submitted.read()) === null);
     await until('its row is deleted', async () => (await scan.row()) === null);

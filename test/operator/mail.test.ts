@@ -9,7 +9,7 @@ import { createCompose, messageIdOf } from '../../operator/mail/compose.ts';
 import { createResultMailTask } from '../../operator/mail/results.ts';
 import { CLAIM_LEASE_MS, createSenderTask, RECORD_ATTEMPTS, RECORD_PAUSE_MS, type SenderDeps } from '../../operator/mail/sender.ts';
 import { createMailTransport, TRANSPORT_LIMITS, type TransportLimits } from '../../operator/mail/transport.ts';
-import { systemClock, type Clock } from '../../operator/runtime/clock.ts';
+import { systemClock, type Clock } from '../../platform/clock.ts';
 import { resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { until } from '../runtime/cluster.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { API_VERSION, type AccessibilityScan, type Condition } from '../../core/protocol/custom-resources.ts';
 import { RUN_ANNOTATION, SCHEDULE_LABEL, type ScanSchedule, type ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
-import { systemClock, type Clock } from '../../operator/runtime/clock.ts';
+import { systemClock, type Clock } from '../../platform/clock.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
 import { EVENTS, SCANS, SCHEDULES } from '../../operator/scan/kube-types.ts';
 import { until } from '../runtime/cluster.ts';
@@ -14,7 +14,7 @@ const WAIT_MS = 60_000;
 export const MINUTE_MS = 60_000;
 
 /** The system clock, set forward. The API server's timestamps do not follow it, so tests never set it back. */
-export const clockAhead = (ms: number): Clock => ({ ...systemClock, now: () => Date.now() + ms });
+export const clockAhead = (ms: number): Clock => ({ ...systemClock, now: () => new Date(Date.now() + ms) });
 
 /** A clock on which it is `time`, which must not have passed. */
 export const clockAt = (time: Date): Clock => clockAhead(Math.max(0, time.getTime() - Date.now()));

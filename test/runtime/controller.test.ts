@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createCache } from '../../operator/runtime/cache/cache.ts';
-import { systemClock } from '../../operator/runtime/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { startController } from '../../operator/runtime/controller/controller.ts';
 import { fromKey, keyOf } from '../../operator/runtime/key.ts';
 import type { ReconcileResult } from '../../operator/runtime/metrics.ts';

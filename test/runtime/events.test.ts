@@ -61,7 +61,10 @@ describe('events, against a Kubernetes API', () => {
       reason: 'PodLost',
       message: 'the node is gone; the scan starts again',
       count: 1,
-      firstTimestamp: new Date(clock.now()).toISOString().replace(/\.\d+Z/, 'Z'),
+      firstTimestamp: clock
+        .now()
+        .toISOString()
+        .replace(/\.\d+Z/, 'Z'),
       source: { component: 'curbcut-test' },
       reportingComponent: 'curbcut-test',
     });

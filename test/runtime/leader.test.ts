@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { systemClock } from '../../operator/runtime/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { startController } from '../../operator/runtime/controller/controller.ts';
 import { runLeaderElection, type LeaderElectionOptions } from '../../operator/runtime/leader-election/leader-election.ts';
 import { LEASES, type Lease } from '../../operator/runtime/leader-election/lease-lock.ts';

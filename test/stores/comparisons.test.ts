@@ -32,7 +32,7 @@ describe('comparisons with the real stores', () => {
     await Promise.all([objects.close(), database.close()]);
   });
 
-  const open = () => openComparisons({ reports, comparisonCache: stores.comparisonCache, clock: () => new Date(), logger: silentLogger });
+  const open = () => openComparisons({ reports, comparisonCache: stores.comparisonCache, now: () => new Date(), logger: silentLogger });
 
   async function done(content: Report | Uint8Array) {
     const row = await stores.scans.create(scanRow({ submission: 'accepted', phase: 'done', reports: { export: digest, pdf: digest } }));

@@ -1,5 +1,5 @@
 /** A clock that a test advances. */
-import type { Clock } from '../../operator/runtime/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 
 export interface FakeClock extends Clock {
   /** Advances by `ms`, calls the due timers in order, and lets promises settle in between. */
@@ -22,7 +22,7 @@ export function createFakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
   let serial = 0;
   const timers = new Map<number, { due: number; run: () => void }>();
   return {
-    now: () => start + elapsed,
+    now: () => new Date(start + elapsed),
     monotonic: () => elapsed,
     after(ms, run) {
       const id = serial++;

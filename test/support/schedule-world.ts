@@ -1,7 +1,7 @@
 /** A ScanSchedule and its scans in memory, and operators that act on them by the plan, for tests without a Kubernetes API. */
 import { API_VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { ScanSchedule, ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
-import { timestamp } from '../../operator/runtime/clock.ts';
+import { timestamp } from '../../platform/clock.ts';
 import { withRecorded, recordedBefore } from '../../operator/schedule/policy/history.ts';
 import { isActive } from '../../operator/schedule/policy/child.ts';
 import type { NamespaceOwner, Note, ScheduleFacts } from '../../operator/schedule/policy/facts.ts';

@@ -4,7 +4,7 @@ import { decideAdmission } from '../../operator/queue/admission.ts';
 import { createAdmissionGate, type AdmissionGate } from '../../operator/queue/gate.ts';
 import { limitsOf, type Limits } from '../../operator/queue/places.ts';
 import { admissionStateOf, type AdmissionState } from '../../operator/queue/standing.ts';
-import { timestamp } from '../../operator/runtime/clock.ts';
+import { timestamp } from '../../platform/clock.ts';
 import { scanWith } from './scan-samples.ts';
 
 const QUEUE = 'default';
@@ -50,7 +50,7 @@ export function simulateQueue(): SimulatedQueue {
   const admissions: Admission[] = [];
   let spec: ScanQueueSpec = {};
   let now = Date.parse('2026-03-02T10:00:00Z');
-  const clock = { now: () => now };
+  const clock = { now: () => new Date(now) };
   let gate: AdmissionGate = createAdmissionGate(clock);
   let created = 0;
 

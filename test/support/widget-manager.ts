@@ -56,7 +56,7 @@ export function createWidgetManager(more: Partial<ControllerDefinition<Facts, Ac
       const { namespace, name } = fromKey(key);
       const found = widgets.get(namespace, name);
       gathered.add(key);
-      return found === undefined ? null : { widget: found, parts: parts.byIndex('widget', name).length, now: new Date(clock.now()) };
+      return found === undefined ? null : { widget: found, parts: parts.byIndex('widget', name).length, now: clock.now() };
     },
     plan({ widget: { metadata, spec, status }, parts: count }) {
       const size = status?.size ?? 0;

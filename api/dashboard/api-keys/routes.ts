@@ -37,7 +37,7 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
     const { items, nextCursor } = pageOf(found, PER_PAGE, (key) => ({ at: key.createdAt, id: key.id }));
     const message = revoked === undefined ? null : 'The key was revoked.';
     const first = cursor === undefined;
-    return reply.page(keyListPage({ request, keys: items, status, first, nextCursor, message, now: deps.clock() }));
+    return reply.page(keyListPage({ request, keys: items, status, first, nextCursor, message, now: deps.now() }));
   });
 
   scope.get(`${KEYS_PATH}/new`, PERMISSION, async (request, reply) => {
@@ -69,7 +69,7 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
   scope.get<{ Params: { key_id: string } }>(`${KEYS_PATH}/:key_id/revoke`, PERMISSION, async (request, reply) => {
     const key = await storesOf(request).keys.find(request.params.key_id);
     if (key === null) throw new ApiError('key_not_found');
-    return reply.page(revokeKeyPage({ request, key, now: deps.clock() }));
+    return reply.page(revokeKeyPage({ request, key, now: deps.now() }));
   });
 
   scope.post<{ Params: { key_id: string } }>(`${KEYS_PATH}/:key_id/revoke`, PERMISSION, async (request, reply) =>

@@ -7,14 +7,14 @@ import { schedulesPage, SCHEDULES_PATH } from './page.ts';
 
 const PER_PAGE = 25;
 
-export const schedulePages: FastifyPluginAsync<{ clock: () => Date }> = async (scope, { clock }) => {
+export const schedulePages: FastifyPluginAsync<{ now: () => Date }> = async (scope, { now }) => {
   scope.get(SCHEDULES_PATH, { config: { permission: 'scans:read' } }, async (request, reply) => {
     const { cursor } = request.query as { cursor?: string };
     const found = await storesOf(request).schedules.list({ after: placeOf(cursor), limit: PER_PAGE + 1 });
     const schedules = found.slice(0, PER_PAGE);
     const { namespace, name } = schedules.at(-1) ?? {};
     const nextCursor = found.length > PER_PAGE ? `${namespace}/${name}` : null;
-    return reply.page(schedulesPage({ request, schedules, first: cursor === undefined, nextCursor, now: clock() }));
+    return reply.page(schedulesPage({ request, schedules, first: cursor === undefined, nextCursor, now: now() }));
   });
 };
 

@@ -22,14 +22,14 @@ export function isFresh(
 
 interface FreshDeps {
   stores: { secondFactors: Pick<ApiStores['secondFactors'], 'find'> };
-  clock: () => Date;
+  now: () => Date;
 }
 
 /** Asks people to confirm who they are unless they did so lately. @param page where to go afterwards */
-export function requireFresh({ stores, clock }: FreshDeps, page: (request: FastifyRequest) => string = ({ url }) => url) {
+export function requireFresh({ stores, now }: FreshDeps, page: (request: FastifyRequest) => string = ({ url }) => url) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { session, user } = signedInOf(request);
-    if (isFresh(session, await stores.secondFactors.find(user.email), clock())) return undefined;
+    if (isFresh(session, await stores.secondFactors.find(user.email), now())) return undefined;
     return reply.redirect(`${CONFIRM_PATH}?${new URLSearchParams({ next: ownPath(page(request)) })}`, 303);
   };
 }

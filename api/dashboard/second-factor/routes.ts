@@ -20,7 +20,7 @@ import { CODE, CREDENTIAL, type FactorDeps } from './proof.ts';
 export interface FactorPagesDeps extends FactorDeps {
   /** Whether passwords are accepted. */
   local: boolean;
-  clock: () => Date;
+  now: () => Date;
 }
 
 const CONFIG = { permission: null } as const;
@@ -41,7 +41,7 @@ const CODE_ERRORS = {
 } as const;
 
 export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, deps) => {
-  const { stores, passkeys, local, clock, logger } = deps;
+  const { stores, passkeys, local, now, logger } = deps;
   const { secondFactors } = stores;
   const emailOf = (request: FastifyRequest): string => request.viewer!.email;
   const accountOf = (request: FastifyRequest) => signedInOf(request).user;
@@ -56,7 +56,7 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
 
   /** Only accounts with a password have factors here. Changes need a proof of the last minutes. */
   const changing = (page?: (request: FastifyRequest) => string) => {
-    const fresh = requireFresh({ stores, clock }, page);
+    const fresh = requireFresh({ stores, now }, page);
     return {
       config: CONFIG,
       preHandler: async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>

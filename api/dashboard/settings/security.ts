@@ -15,14 +15,14 @@ import { titledPage } from '../titled-page.ts';
 
 export interface SecurityDeps {
   stores: Pick<ApiStores, 'organisations' | 'secondFactors'>;
-  clock: () => Date;
+  now: () => Date;
   record: Recorder;
 }
 
 const PATH = '/dashboard/settings/security';
 const PERMISSION = { config: { permission: 'members:write' } } as const;
 
-export const securityPages: FastifyPluginAsync<SecurityDeps> = async (scope, { stores, clock, record }) => {
+export const securityPages: FastifyPluginAsync<SecurityDeps> = async (scope, { stores, now, record }) => {
   async function show(request: FastifyRequest, reply: FastifyReply, errors: FormError[] = [], status = 200) {
     const members = await storesOf(request).members.list();
     const having = await stores.secondFactors.protected(members.map(({ email }) => email));
@@ -34,25 +34,21 @@ export const securityPages: FastifyPluginAsync<SecurityDeps> = async (scope, { s
 
   scope.get(PATH, PERMISSION, (request, reply) => show(request, reply));
 
-  scope.post(
-    `${PATH}/second-factor`,
-    { ...PERMISSION, preHandler: requireFresh({ stores, clock }, () => PATH) },
-    async (request, reply) => {
-      const required = formOf(request.body).text('required') === 'yes';
-      const { id } = callerOf(request).organisation;
-      const { session } = signedInOf(request);
-      if (required && session.method !== 'oidc' && session.secondFactor === null)
-        return show(
-          request,
-          reply,
-          [{ field: null, text: 'Set up a second factor for yourself first. Otherwise you would be locked out at once.' }],
-          409,
-        );
-      await stores.organisations.setRequireSecondFactor(id, required);
-      await record(request, 'organisation.second-factor', required ? 'required' : 'optional');
-      return reply.redirect(`${PATH}?saved`, 303);
-    },
-  );
+  scope.post(`${PATH}/second-factor`, { ...PERMISSION, preHandler: requireFresh({ stores, now }, () => PATH) }, async (request, reply) => {
+    const required = formOf(request.body).text('required') === 'yes';
+    const { id } = callerOf(request).organisation;
+    const { session } = signedInOf(request);
+    if (required && session.method !== 'oidc' && session.secondFactor === null)
+      return show(
+        request,
+        reply,
+        [{ field: null, text: 'Set up a second factor for yourself first. Otherwise you would be locked out at once.' }],
+        409,
+      );
+    await stores.organisations.setRequireSecondFactor(id, required);
+    await record(request, 'organisation.second-factor', required ? 'required' : 'optional');
+    return reply.redirect(`${PATH}?saved`, 303);
+  });
 };
 
 interface SecurityPage {

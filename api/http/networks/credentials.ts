@@ -31,8 +31,7 @@ interface CredentialDeps<T> {
   /** A malformed secret costs nothing and is not counted. */
   wellFormed(secret: string): boolean;
   limits: NetworkLimits;
-  /** Milliseconds of a clock that never goes back. */
-  now?: () => number;
+  monotonic?: () => number;
 }
 
 const REMEMBER_UNKNOWN_MS = 60_000;
@@ -42,16 +41,16 @@ const REMEMBERED_MAX = 10_000;
 
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('base64');
 
-export function createCredentials<T>({ store, wellFormed, limits, now }: CredentialDeps<T>): Credentials<T> {
-  const unknown = new BoundedMap<true>({ max: REMEMBERED_MAX, now });
-  const valid = new BoundedMap<true>({ max: REMEMBERED_MAX, now });
+export function createCredentials<T>({ store, wellFormed, limits, monotonic }: CredentialDeps<T>): Credentials<T> {
+  const unknown = new BoundedMap<true>({ max: REMEMBERED_MAX, monotonic });
+  const valid = new BoundedMap<true>({ max: REMEMBERED_MAX, monotonic });
   const shared = createSharedLookups<T>(
     async (secrets) => {
       if (secrets.length > 1) return store.recogniseAll(secrets);
       const holder = await store.recognise(secrets[0]!);
       return new Map(holder === null ? [] : [[secrets[0]!, holder]]);
     },
-    { now },
+    { monotonic },
   );
 
   /** Looks up a credential that this replica has not seen valid lately. The network is charged before it is known. */

@@ -9,7 +9,7 @@ describe('limits of networks', () => {
   const start = () => {
     now = 0;
     denied = [];
-    const limits = createNetworkLimits({ sizes: { links: SIZE }, now: () => now, onDenied: (policy) => denied.push(policy) });
+    const limits = createNetworkLimits({ sizes: { links: SIZE }, monotonic: () => now, onDenied: (policy) => denied.push(policy) });
     return (address: string) => limits.admit('links', address);
   };
   const times = (count: number, admit: (n: number) => { ok: boolean }): number =>
@@ -67,7 +67,7 @@ describe('limits of networks', () => {
 
   it('take back a refunded request', () => {
     now = 0;
-    const limits = createNetworkLimits({ sizes: { links: SIZE }, now: () => now });
+    const limits = createNetworkLimits({ sizes: { links: SIZE }, monotonic: () => now });
     for (let n = 0; n < 3; n += 1) limits.admit('links', '192.0.2.1');
     limits.refund('links', '192.0.2.1');
     limits.refund('links', '198.51.100.1');
@@ -75,7 +75,7 @@ describe('limits of networks', () => {
   });
 
   it('are apart for each policy', () => {
-    const limits = createNetworkLimits({ sizes: { links: SIZE, 'sign-in-address': SIZE }, now: () => 0 });
+    const limits = createNetworkLimits({ sizes: { links: SIZE, 'sign-in-address': SIZE }, monotonic: () => 0 });
     for (let n = 0; n < 4; n += 1) limits.admit('links', '192.0.2.1');
     expect(limits.admit('sign-in-address', '192.0.2.1').ok).to.equal(true);
   });

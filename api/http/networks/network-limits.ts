@@ -51,17 +51,16 @@ interface Window {
 
 interface NetworkLimitOptions {
   sizes?: Partial<Record<NetworkPolicy, LimitSize>>;
-  /** Milliseconds of a clock that never goes back. */
-  now?: () => number;
+  monotonic?: () => number;
   onDenied?: (policy: NetworkPolicy) => void;
 }
 
 /** A window starts with the first request of a network, and ends after its length. */
 export function createNetworkLimits(options: NetworkLimitOptions = {}): NetworkLimits {
-  const { now = () => performance.now(), onDenied = () => undefined } = options;
+  const { monotonic = () => performance.now(), onDenied = () => undefined } = options;
   const sizes: Record<NetworkPolicy, LimitSize> = { ...NETWORK_LIMITS, ...options.sizes };
   const memories = Object.fromEntries(
-    Object.keys(NETWORK_LIMITS).map((policy) => [policy, new BoundedMap<Window>({ max: NETWORKS_MAX, now })]),
+    Object.keys(NETWORK_LIMITS).map((policy) => [policy, new BoundedMap<Window>({ max: NETWORKS_MAX, monotonic })]),
   ) as Record<NetworkPolicy, BoundedMap<Window>>;
 
   return {
@@ -73,7 +72,7 @@ export function createNetworkLimits(options: NetworkLimitOptions = {}): NetworkL
       const counted = networks.map((network, width) => ({ network, limit: limit * shares[width]!, window: memory.get(network) }));
       const stateOf = ({ limit: most, window }: (typeof counted)[number], added: number): RateLimitState => {
         const remaining = most - (window?.used ?? 0) - added;
-        const resetSeconds = remaining > 0 || window === null ? 0 : Math.max(1, Math.ceil((window.until - now()) / 1000));
+        const resetSeconds = remaining > 0 || window === null ? 0 : Math.max(1, Math.ceil((window.until - monotonic()) / 1000));
         return { policy, limit: most, windowSeconds, remaining, resetSeconds };
       };
       const full = counted.find((one) => (one.window?.used ?? 0) >= one.limit);
@@ -85,7 +84,7 @@ export function createNetworkLimits(options: NetworkLimitOptions = {}): NetworkL
       const state = stateOf(counted[0]!, 1);
       for (const { network, window } of counted) {
         if (window !== null) window.used += 1;
-        else memory.set(network, { used: 1, until: now() + windowSeconds * 1000 }, windowSeconds * 1000);
+        else memory.set(network, { used: 1, until: monotonic() + windowSeconds * 1000 }, windowSeconds * 1000);
       }
       return { ok: true, states: [state] };
     },

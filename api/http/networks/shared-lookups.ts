@@ -26,10 +26,10 @@ export interface SharedLookups<V> {
   find(name: string, options?: { last?: boolean }): Promise<V | null>;
 }
 
-/** @param lookUp makes several look-ups in one command @param now milliseconds of a clock that never goes back */
+/** @param lookUp makes several look-ups in one command */
 export function createSharedLookups<V>(
   lookUp: (names: string[]) => Promise<ReadonlyMap<string, V>>,
-  { now = () => performance.now() }: { now?: () => number } = {},
+  { monotonic = () => performance.now() }: { monotonic?: () => number } = {},
 ): SharedLookups<V> {
   const first: Waiting<V>[] = [];
   const last: Waiting<V>[] = [];
@@ -38,7 +38,7 @@ export function createSharedLookups<V>(
   let busy = false;
 
   async function run(): Promise<void> {
-    next = now() + SHARED_LOOKUP_MS;
+    next = monotonic() + SHARED_LOOKUP_MS;
     const batch = first.splice(0, TOGETHER_MAX);
     batch.push(...last.splice(0, TOGETHER_MAX - batch.length));
     try {
@@ -54,7 +54,7 @@ export function createSharedLookups<V>(
   function schedule(): void {
     if (busy || first.length + last.length === 0) return;
     busy = true;
-    const wait = next - now();
+    const wait = next - monotonic();
     if (wait <= 0) void run();
     else setTimeout(() => void run(), wait);
   }

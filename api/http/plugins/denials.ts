@@ -31,19 +31,18 @@ const REMEMBERED_MAX = 20_000;
  */
 const ASK_AGAIN_MS = 5_000;
 
-/** @param now milliseconds of a clock that never goes back */
-export function createDenials(now: () => number = () => performance.now()): Denials {
-  const denied = new BoundedMap<{ state: RateLimitState; until: number }>({ max: REMEMBERED_MAX, now });
+export function createDenials(monotonic: () => number = () => performance.now()): Denials {
+  const denied = new BoundedMap<{ state: RateLimitState; until: number }>({ max: REMEMBERED_MAX, monotonic });
 
   function set(name: string, state: RateLimitState): void {
     const forMs = state.resetSeconds * 1000;
-    denied.set(name, { state, until: now() + forMs }, Math.min(forMs, ASK_AGAIN_MS));
+    denied.set(name, { state, until: monotonic() + forMs }, Math.min(forMs, ASK_AGAIN_MS));
   }
 
   function find(names: readonly string[]): Denied | null {
     const states = names.flatMap((name) => {
       const entry = denied.get(name);
-      return entry === null ? [] : [{ ...entry.state, resetSeconds: Math.ceil((entry.until - now()) / 1000) }];
+      return entry === null ? [] : [{ ...entry.state, resetSeconds: Math.ceil((entry.until - monotonic()) / 1000) }];
     });
     if (states.length === 0) return null;
     return { ok: false, reason: 'rate_limited', states, retryAfterSeconds: Math.max(...states.map((state) => state.resetSeconds)) };

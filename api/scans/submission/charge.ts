@@ -147,6 +147,6 @@ function newScan(deps: SubmissionDeps, { request, scanId }: Attempt): NewScan {
     ...(request.queue !== undefined && { queue: request.queue }),
     submission: 'pending',
     options: { ...request.options, url: new URL(request.options.url).href },
-    createdAt: deps.clock(),
+    createdAt: deps.now(),
   };
 }

@@ -32,7 +32,7 @@ describe('queue gate', () => {
           return Math.min(rows, limit);
         },
       },
-      clock: () => new Date(now),
+      now: () => new Date(now),
       maxLiveScans: 10,
       cacheMs,
     });

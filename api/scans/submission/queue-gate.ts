@@ -9,7 +9,7 @@ const OUTDATED_AFTER_MS = 60_000;
 export interface QueueGateDeps {
   queueStates: Pick<QueueStates, 'read'>;
   scans: Pick<ApiStores['scans'], 'countLive'>;
-  clock: () => Date;
+  now: () => Date;
   /** Default: the default queue. */
   queue?: BuiltInQueue;
   /** Null: the credits store bounds the live scans. */
@@ -21,12 +21,12 @@ export interface QueueGateDeps {
 /** Returns why the queue takes no submission now, or null. */
 export type QueueGate = () => Promise<'queue_paused' | 'queue_full' | null>;
 
-export function createQueueGate({ queueStates, scans, clock, queue, maxLiveScans, cacheMs }: QueueGateDeps): QueueGate {
+export function createQueueGate({ queueStates, scans, now, queue, maxLiveScans, cacheMs }: QueueGateDeps): QueueGate {
   let cached: { until: number; answer: ReturnType<QueueGate> } | null = null;
 
   /** Without a current state, as while the operator is down, the live rows count: submissions must not pile up without bound. */
   function live(state: QueueState, limit: number): number | Promise<number> {
-    const ageMs = clock().getTime() - state.updatedAt.getTime();
+    const ageMs = now().getTime() - state.updatedAt.getTime();
     return ageMs > OUTDATED_AFTER_MS ? scans.countLive(limit) : state.live;
   }
 
@@ -37,9 +37,9 @@ export function createQueueGate({ queueStates, scans, clock, queue, maxLiveScans
   }
 
   return async () => {
-    const now = clock().getTime();
-    if (cached === null || now >= cached.until) {
-      const entry = { until: now + cacheMs, answer: look() };
+    const at = now().getTime();
+    if (cached === null || at >= cached.until) {
+      const entry = { until: at + cacheMs, answer: look() };
       cached = entry;
       // An outage must not last longer than it does.
       entry.answer.catch(() => {

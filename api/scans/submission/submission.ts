@@ -50,7 +50,7 @@ export interface Submissions {
 export interface SubmissionDeps {
   stores: Pick<ApiStores, 'credits' | 'scans' | 'idempotency' | 'scanResources'>;
   resolver: Resolver;
-  clock: () => Date;
+  now: () => Date;
   tracer: Tracer;
   newId: () => string;
   namespace: string;

@@ -24,7 +24,7 @@ export function createSubmissions(deps: SubmissionDeps): Submissions {
     async submit(request, requestLogger) {
       const attemptOf = (scanId: string, resumed: boolean, row: ScanRow | null): Attempt => {
         const logger = requestLogger.child({ scan: scanId, organisation: request.organisation });
-        return { request, scanId, resumed, row, startedAt: deps.clock(), logger };
+        return { request, scanId, resumed, row, startedAt: deps.now(), logger };
       };
       if (request.idempotency === null) return submitOnce(deps, charge, attemptOf(request.scanId ?? deps.newId(), false, null));
       const claimed = await claimKey(deps, request, request.idempotency);

@@ -6,10 +6,10 @@ export interface Cursors {
   /** Returns the first batch of a query and keeps the rest. */
   first(namespace: string, docs: readonly Doc[], batchSize: number | null, single?: boolean): Doc;
   /** @throws CommandError 43 if the cursor does not exist */
-  more(id: bigint, batchSize: number | null, now: number): Doc;
+  more(id: bigint, batchSize: number | null): Doc;
   kill(ids: readonly bigint[]): { killed: bigint[]; missing: bigint[] };
   /** Closes cursors that were idle for ten minutes. */
-  sweep(now: number): void;
+  sweep(): void;
 }
 
 const FIRST_BATCH = 101;
@@ -37,15 +37,15 @@ export function openCursors(): Cursors {
     first(namespace, docs, batchSize, single = false) {
       const firstBatch = batch(docs, 0, batchSize ?? FIRST_BATCH);
       const done = single || firstBatch.length === docs.length;
-      if (!done) cursors.set(++last, { namespace, docs, at: firstBatch.length, touched: Date.now() });
+      if (!done) cursors.set(++last, { namespace, docs, at: firstBatch.length, touched: performance.now() });
       return { cursor: { firstBatch, id: done ? 0n : last, ns: namespace } };
     },
-    more(id, batchSize, now) {
+    more(id, batchSize) {
       const cursor = cursors.get(id);
       if (cursor === undefined) throw new CommandError(43, `cursor id ${id} not found`);
       const nextBatch = batch(cursor.docs, cursor.at, batchSize ?? Infinity);
       cursor.at += nextBatch.length;
-      cursor.touched = now;
+      cursor.touched = performance.now();
       const done = cursor.at >= cursor.docs.length;
       if (done) cursors.delete(id);
       return { cursor: { nextBatch, id: done ? 0n : id, ns: cursor.namespace } };
@@ -54,8 +54,8 @@ export function openCursors(): Cursors {
       const killed = ids.filter((id) => cursors.delete(id));
       return { killed, missing: ids.filter((id) => !killed.includes(id)) };
     },
-    sweep(now) {
-      for (const [id, cursor] of cursors) if (now - cursor.touched > IDLE_MS) cursors.delete(id);
+    sweep() {
+      for (const [id, cursor] of cursors) if (performance.now() - cursor.touched > IDLE_MS) cursors.delete(id);
     },
   };
 }

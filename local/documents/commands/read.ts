@@ -71,7 +71,7 @@ export const READ_COMMANDS: Commands = {
   aggregate,
   listIndexes,
   listCollections,
-  getMore: (command, { cursors, now }) => cursors.more(idOf(command['getMore']), countOf(command, 'batchSize'), now.getTime()),
+  getMore: (command, { cursors }) => cursors.more(idOf(command['getMore']), countOf(command, 'batchSize')),
   killCursors: (command, { cursors }) => {
     const { killed, missing } = cursors.kill((command['cursors'] as unknown[]).map(idOf));
     return { cursorsKilled: killed, cursorsNotFound: missing, cursorsAlive: [], cursorsUnknown: [] };

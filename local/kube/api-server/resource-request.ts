@@ -22,5 +22,5 @@ export interface Answer {
 export interface RequestDeps {
   store: Store;
   objects: Registry;
-  now(): Date;
+  now: () => Date;
 }

@@ -17,7 +17,7 @@ export interface GarbageCollectorDeps {
   store: Store;
   objects: Registry;
   catalogue: Catalogue;
-  now(): Date;
+  now: () => Date;
   logger: Logger;
 }
 

@@ -1,5 +1,5 @@
 /** Plans the next changes of a Job from the Job, its pods and the time. Pure. The order of the rules is the real Job controller's. */
-import { timestamp } from '../printing/durations.ts';
+import { timestamp } from '../../../platform/clock.ts';
 import { countsAfter, failureCounts, finishedAt, indexStatus, newestFailed, type FailureCounts } from './indexed-jobs.ts';
 import type { Job, JobCondition, JobStatus, Pod, PodFailureRule } from '../workload-types.ts';
 

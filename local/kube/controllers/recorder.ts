@@ -1,5 +1,5 @@
 /** Records the events of the controllers and the kubelet. Repeated events increase their count. */
-import { timestamp } from '../printing/durations.ts';
+import { timestamp } from '../../../platform/clock.ts';
 import type { Catalogue } from '../resources/catalogue.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Json, KubeObject } from '../types.ts';

@@ -1,7 +1,7 @@
 /** Runs one container of a pod as a local process: start and termination. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { timestamp } from '../printing/durations.ts';
+import { timestamp } from '../../../platform/clock.ts';
 import type { Container, ContainerStatus, Pod, Terminated } from '../workload-types.ts';
 import { MountError, NotReadyError } from './not-ready.ts';
 import { launchOf } from './pod-environment.ts';
@@ -13,7 +13,7 @@ export type Images = Record<string, { command: string[]; env?: Record<string, st
 export interface PodRunDeps {
   images: Images;
   read: ReadSecret;
-  now(): Date;
+  now: () => Date;
   /** Writes the containers' statuses to the pod's status. */
   report(containers: ContainerStatus[]): void;
   event(type: 'Normal' | 'Warning', reason: string, message: string, container?: string): void;

@@ -19,7 +19,7 @@ export interface PodRunsDeps {
   images: Images;
   read: ReadSecret;
   recorder: Recorder;
-  now(): Date;
+  now: () => Date;
   logger: Logger;
   /** Called after a pod's containers have ended. */
   ended(pod: Pod): void;

@@ -1,5 +1,5 @@
 /** Pod statuses as a real kubelet writes them: pure functions of the pod and its containers. */
-import { timestamp } from '../printing/durations.ts';
+import { timestamp } from '../../../platform/clock.ts';
 import { NODE_ADDRESS } from './node.ts';
 import type { ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } from '../workload-types.ts';
 

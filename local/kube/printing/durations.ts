@@ -24,6 +24,3 @@ export function humanDuration(ms: number): string {
 export function age(time: string | null | undefined, now: Date): string {
   return time === undefined || time === null || time === '' ? '<unknown>' : humanDuration(now.getTime() - Date.parse(time));
 }
-
-/** RFC 3339 without fractions, as metav1.Time. */
-export const timestamp = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

@@ -1,5 +1,5 @@
 /** Deletion: at once, or after the grace period and the finalizers; and the propagation to dependents. */
-import { timestamp } from '../printing/durations.ts';
+import { timestamp } from '../../../platform/clock.ts';
 import * as status from '../status.ts';
 import type { Store } from '../storage/store.ts';
 import type { KubeObject, Resource } from '../types.ts';

@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { check, decodeBody, withDefaults, type WriteOptions } from './admission.ts';
 import { deleter, isFinished, type DeleteOptions, type Deletion } from './deletion.ts';
-import { timestamp } from '../printing/durations.ts';
+import { timestamp } from '../../../platform/clock.ts';
 import * as status from '../status.ts';
 import type { Store } from '../storage/store.ts';
 import type { Json, KubeObject, Meta, Resource } from '../types.ts';

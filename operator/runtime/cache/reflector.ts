@@ -15,7 +15,7 @@ import {
   type ResourceType,
   type WatchEvent,
 } from '../../../platform/kubernetes/kubernetes.ts';
-import { sleep, type Clock } from '../clock.ts';
+import { sleep, type Clock } from '../../../platform/clock.ts';
 import type { RuntimeMetrics, WatchRestart } from '../metrics.ts';
 
 export interface ReflectorOptions {

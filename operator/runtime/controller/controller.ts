@@ -12,7 +12,7 @@
  */
 import type { Logger } from '../../../platform/logger.ts';
 import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
-import { systemClock, type Clock } from '../clock.ts';
+import { systemClock, type Clock } from '../../../platform/clock.ts';
 import type { ReconcileResult, RuntimeMetrics } from '../metrics.ts';
 import { ObjectGone } from '../resource-client.ts';
 import type { WorkQueue } from './workqueue.ts';

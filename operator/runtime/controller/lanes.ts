@@ -6,7 +6,7 @@
 import type { Logger } from '../../../platform/logger.ts';
 import { errorMessage } from '../../../platform/errors.ts';
 import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
-import { sleep, type Clock } from '../clock.ts';
+import { sleep, type Clock } from '../../../platform/clock.ts';
 import { fromKey } from '../key.ts';
 import type { RuntimeMetrics } from '../metrics.ts';
 
@@ -73,7 +73,7 @@ export function createLanes({ clock, logger, metrics }: { clock: Clock; logger: 
   }
 
   function fail(namespace: string, lane: Lane, resource: string, message: string) {
-    const since = lane.failing.get(resource)?.since ?? new Date(clock.now());
+    const since = lane.failing.get(resource)?.since ?? clock.now();
     const first = lane.failing.size === 0;
     lane.failing.set(resource, { since, resource, message });
     if (!first) return;

@@ -9,7 +9,7 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { KubernetesObject, ObjectMeta } from '../../../core/protocol/custom-resources.ts';
 import type { KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
 import type { Cache, CacheEvent, CacheOptions } from '../cache/cache.ts';
-import { sleep, type Clock } from '../clock.ts';
+import { sleep, type Clock } from '../../../platform/clock.ts';
 import { startController, type Reconcile } from './controller.ts';
 import { createLanes, type Lanes } from './lanes.ts';
 import type { RuntimeMetrics } from '../metrics.ts';

@@ -7,7 +7,7 @@
  * back-off is a minute (client-go: 1,000 s, which delays keys long after an outage has ended) and has jitter; there is no
  * overall rate limit, because the connection pool limits the requests; shutdown drops scheduled keys.
  */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../../platform/clock.ts';
 import type { RuntimeMetrics } from '../metrics.ts';
 
 export interface WorkQueue {

@@ -8,7 +8,7 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../../platform/kubernetes/kubernetes.ts';
 import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
-import { sleep, timestamp, type Clock } from '../clock.ts';
+import { sleep, timestamp, type Clock } from '../../../platform/clock.ts';
 import { remember } from '../remember.ts';
 
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
@@ -20,9 +20,8 @@ export interface PendingEvent {
   reason: string;
   message: string;
   times: number;
-  /** Milliseconds since the epoch. */
-  first: number;
-  last: number;
+  first: Date;
+  last: Date;
 }
 
 /**
@@ -66,7 +65,6 @@ interface Known {
 }
 
 const namespaceOf = ({ object }: PendingEvent) => object.metadata.namespace ?? 'default';
-const time = (ms: number) => timestamp(new Date(ms));
 
 export function createEventSender(options: EventSenderOptions): EventSender {
   const { logger, clock, onDropped } = options;
@@ -146,7 +144,7 @@ function createSend({ connection, component, instance }: EventSenderOptions) {
   async function create(identity: string, event: PendingEvent) {
     const { apiVersion, kind, metadata } = event.object;
     const namespace = namespaceOf(event);
-    const name = `${metadata.name.slice(0, 220)}.${event.first.toString(16)}${(serial++ % 0xffff).toString(16).padStart(4, '0')}`;
+    const name = `${metadata.name.slice(0, 220)}.${event.first.getTime().toString(16)}${(serial++ % 0xffff).toString(16).padStart(4, '0')}`;
     const { uid, resourceVersion } = metadata;
     const body: ObjectOf<CoreV1Event> = {
       apiVersion: 'v1',
@@ -157,8 +155,8 @@ function createSend({ connection, component, instance }: EventSenderOptions) {
       reason: event.reason,
       message: event.message,
       count: event.times,
-      firstTimestamp: time(event.first),
-      lastTimestamp: time(event.last),
+      firstTimestamp: timestamp(event.first),
+      lastTimestamp: timestamp(event.last),
       source: { component },
       reportingComponent: component,
       reportingInstance: instance,
@@ -174,7 +172,7 @@ function createSend({ connection, component, instance }: EventSenderOptions) {
     try {
       await connection.request('PATCH', connection.path(EVENTS, before.namespace, before.name), {
         contentType: 'application/merge-patch+json',
-        body: { count, message: event.message, lastTimestamp: time(event.last) },
+        body: { count, message: event.message, lastTimestamp: timestamp(event.last) },
         timeoutMs: TIMEOUT_MS,
       });
       known.set(identity, { ...before, count });

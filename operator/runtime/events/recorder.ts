@@ -10,7 +10,7 @@
 import type { Logger } from '../../../platform/logger.ts';
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
 import type { KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
-import { systemClock, type Clock } from '../clock.ts';
+import { systemClock, type Clock } from '../../../platform/clock.ts';
 import { createEventSender, type DropReason } from './event-sender.ts';
 import { remember } from '../remember.ts';
 

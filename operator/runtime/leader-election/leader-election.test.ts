@@ -75,7 +75,7 @@ describe('leader election', () => {
   }
 
   it('formats times as MicroTime', () => {
-    expect(microTime(Date.UTC(2026, 0, 1))).to.equal('2026-01-01T00:00:00.000000Z');
+    expect(microTime(new Date(Date.UTC(2026, 0, 1)))).to.equal('2026-01-01T00:00:00.000000Z');
   });
 
   it('rejects durations that would allow two leaders', async () => {

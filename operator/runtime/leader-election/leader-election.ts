@@ -11,7 +11,7 @@
  */
 import type { Logger } from '../../../platform/logger.ts';
 import { KubernetesError, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
-import { sleep, type Clock } from '../clock.ts';
+import { sleep, type Clock } from '../../../platform/clock.ts';
 import { createLeaseLock, type LeaseLock } from './lease-lock.ts';
 import type { RuntimeMetrics } from '../metrics.ts';
 

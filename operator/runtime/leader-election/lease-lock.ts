@@ -8,7 +8,7 @@ import {
   type ResourceType,
 } from '../../../platform/kubernetes/kubernetes.ts';
 import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../../platform/clock.ts';
 
 export const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 
@@ -41,8 +41,8 @@ export interface LeaseLockOptions {
 }
 
 /** Formats milliseconds since the epoch as a Kubernetes MicroTime. */
-export function microTime(ms: number): string {
-  return new Date(ms).toISOString().replace('Z', '000Z');
+export function microTime(time: Date): string {
+  return time.toISOString().replace('Z', '000Z');
 }
 
 const isCode = (error: unknown, ...codes: number[]): boolean => error instanceof KubernetesError && codes.includes(error.code);

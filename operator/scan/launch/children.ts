@@ -3,7 +3,7 @@ import type { AccessibilityScan } from '../../../core/protocol/custom-resources.
 import { SCAN_ID_LABEL, jobNameOf } from '../../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
 import { JOBS, PODS, SECRETS, essentialJob, essentialPod, isOwnedBy, type Job, type Pod } from '../kube-types.ts';
-import { timestamp } from '../../runtime/clock.ts';
+import { timestamp } from '../../../platform/clock.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
 import type { InputSecret } from './secret.ts';
 

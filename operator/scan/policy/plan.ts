@@ -5,7 +5,7 @@
 import { SETTLE_FINALIZER } from '../../../core/protocol/custom-resources.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
 import { waitedMs } from '../../queue/pauses.ts';
-import { dueIn } from '../../runtime/clock.ts';
+import { dueIn } from '../../../platform/clock.ts';
 import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, type PodProblem } from './pod-diagnostics.ts';
 import * as reasons from './condition-reasons.ts';
 import { admittedAt, isPodTerminal, isPending, jobEnd, type Job, type Pod } from '../kube-types.ts';

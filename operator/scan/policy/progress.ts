@@ -6,7 +6,7 @@ import type { PodProgress } from '../../../core/protocol/pod-messages.ts';
 import { describePodEnd, diagnoseMissingPod, diagnosePendingPod } from './pod-diagnostics.ts';
 import { isPodTerminal, isPending, type Job, type Pod } from '../kube-types.ts';
 import { phaseOf, type StatusPatch } from './status.ts';
-import { timestamp } from '../../runtime/clock.ts';
+import { timestamp } from '../../../platform/clock.ts';
 import { liveUpdates, scanConditions } from './conditions.ts';
 import { identityOf } from './pod-identity.ts';
 import type { PodMessages } from '../results/pod-message-log.ts';

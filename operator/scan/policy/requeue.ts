@@ -3,7 +3,7 @@
  * namespace fails. The scan waits in its queue with back-off, as Kueue's requeued workloads do. Pure.
  */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
-import { timestamp } from '../../runtime/clock.ts';
+import { timestamp } from '../../../platform/clock.ts';
 import { launchFailed } from './condition-reasons.ts';
 import { act, type Facts, type Plan, type Timeouts } from './facts.ts';
 import { reservedPages } from './run-time.ts';

@@ -3,7 +3,7 @@ import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/p
 import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
 import { toOutcomeStatus, type Outcome } from '../../../core/scan/outcome.ts';
 import { hasThresholds, judgeWithoutResult, type Verdict } from '../../../core/scan/thresholds.ts';
-import { timestamp } from '../../runtime/clock.ts';
+import { timestamp } from '../../../platform/clock.ts';
 import { conditionOf, type ConditionUpdate } from '../../runtime/conditions.ts';
 import { STORE_UNAVAILABLE, type EndReason, type WaitReason } from './condition-reasons.ts';
 import { endedUpdates, liveUpdates, scanConditions } from './conditions.ts';

@@ -1,6 +1,6 @@
 /** Measures each ingestion of a pod's results. */
 import type { OperatorMetrics } from '../../metrics.ts';
-import type { Clock } from '../../runtime/clock.ts';
+import type { Clock } from '../../../platform/clock.ts';
 import { ResultUnwanted, type Ingestion } from './ingest.ts';
 
 export function instrumentIngestion(ingestion: Ingestion, metrics: Pick<OperatorMetrics, 'ingested'>, clock: Clock): Ingestion {

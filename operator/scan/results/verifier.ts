@@ -5,7 +5,7 @@
 import type { Worker } from 'node:worker_threads';
 import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../../report/schema/large-exports.ts';
 import { InputRefused, nextMessage, startThread } from '../../../platform/concurrency/worker-threads.ts';
-import { systemClock, type Clock } from '../../runtime/clock.ts';
+import { systemClock, type Clock } from '../../../platform/clock.ts';
 import type { Expectation, ResultObjects } from './verify.ts';
 import type { Verified } from './verify-worker.ts';
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { API_VERSION, SETTLE_FINALIZER, type AccessibilityScan, type ObjectMeta } from '../../../core/protocol/custom-resources.ts';
 import { RUN_ANNOTATION, SCHEDULED_AT_ANNOTATION, SCHEDULE_LABEL, type ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
-import { timestamp } from '../../runtime/clock.ts';
+import { timestamp } from '../../../platform/clock.ts';
 import { hasEnded } from '../../scan/policy/status.ts';
 import type { Run } from './facts.ts';
 

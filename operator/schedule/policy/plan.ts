@@ -1,7 +1,7 @@
 /** Decides what to do about a ScanSchedule: a pure function from facts to a list of actions, each of which is idempotent. */
 import { isDeepStrictEqual } from 'node:util';
 import { ACTIVE_LISTED_MAX, type ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
-import { timestamp } from '../../runtime/clock.ts';
+import { timestamp } from '../../../platform/clock.ts';
 import { conditionOf, withConditions } from '../../runtime/conditions.ts';
 import type { Plan } from '../../runtime/controller/planned-reconcile.ts';
 import { readiness, readinessNote } from './conditions.ts';

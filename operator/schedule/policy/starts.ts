@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { ObservedSchedule, ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
-import { timestamp } from '../../runtime/clock.ts';
+import { timestamp } from '../../../platform/clock.ts';
 import { byCreation, childName, childOf, isActive, requestedRun, scheduledTimeOf } from './child.ts';
 import { readinessOf, type Readiness } from './conditions.ts';
 import type { Note, Run, ScheduleAction, ScheduleFacts } from './facts.ts';

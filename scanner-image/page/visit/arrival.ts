@@ -66,11 +66,11 @@ async function waitForLoad(deps: Arriving, clock: VisitClock): Promise<PageCavea
   const { cdp, frame, traffic, changes, outcomes } = deps;
   const { shown } = frame;
   const limitMs = Math.max(0, clock.left() * LOAD_SHARE);
-  const loaded = (): boolean => isOver(deps) || (shown.loaded && !traffic.leaving()) || traffic.keptAt() !== null;
-  const until = Date.now() + limitMs;
+  const loaded = (): boolean => isOver(deps) || (shown.loaded && !traffic.leaving()) || traffic.kept();
+  const until = performance.now() + limitMs;
   const wait = (holds: () => boolean, ms = limitMs): Promise<boolean> =>
-    changes.waitFor(() => loaded() || holds(), Math.max(0, Math.min(ms, until - Date.now())));
-  for (let replaced = true; replaced && !loaded() && Date.now() < until;) {
+    changes.waitFor(() => loaded() || holds(), Math.max(0, Math.min(ms, until - performance.now())));
+  for (let replaced = true; replaced && !loaded() && performance.now() < until;) {
     await wait(() => shown.parsed && !traffic.leaving());
     if (traffic.requests.overloaded()) break;
     const { documents } = shown;
@@ -80,7 +80,7 @@ async function waitForLoad(deps: Arriving, clock: VisitClock): Promise<PageCavea
     if (!isReplaced()) await wait(() => isReplaced() || traffic.requests.openData(0).length === 0, REQUEST_MS);
     replaced = isReplaced();
   }
-  if (traffic.keptAt() !== null && !isOver(deps)) {
+  if (traffic.kept() && !isOver(deps)) {
     await changes.waitFor(() => isOver(deps) || shown.loaded, KEPT_MS);
     shown.parsed = true;
   }

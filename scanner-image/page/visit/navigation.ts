@@ -51,8 +51,8 @@ export interface Navigation {
   answer(): Answer | null;
   /** Where the displayed document tried to go while navigation was blocked, if it did. */
   wanted(): string | null;
-  /** The time of the last stopped navigation that the displayed document started. The browser may never report such a document as loaded. */
-  keptAt(): number | null;
+  /** Whether a navigation that the displayed document started was stopped. The browser may never report such a document as loaded. */
+  kept(): boolean;
 }
 
 export interface NavigationControl extends Navigation {
@@ -73,7 +73,6 @@ export interface NavigationDeps {
   cdp: Cdp;
   addHeaders?: AddHeaders;
   egressFailureOf: (url: URL) => EgressFailure | undefined;
-  now: () => number;
   /** Called if the transfer of a document fails. */
   changed: () => void;
 }
@@ -90,7 +89,7 @@ interface VisitState {
   announced: boolean;
   /** Whether a document of this visit was displayed. */
   shown: boolean;
-  keptAt: number | null;
+  kept: boolean;
   mayGoTo: (url: URL) => WrongPage | null;
   stopped: Stopped | null;
   answer: Answer | null;
@@ -104,7 +103,7 @@ const newVisit = (mayGoTo: VisitState['mayGoTo']): VisitState => ({
   leaving: false,
   announced: false,
   shown: false,
-  keptAt: null,
+  kept: false,
   mayGoTo,
   stopped: null,
   answer: null,
@@ -112,7 +111,7 @@ const newVisit = (mayGoTo: VisitState['mayGoTo']): VisitState => ({
   wanted: null,
 });
 
-export function createNavigation({ cdp, egressFailureOf, addHeaders, now, changed }: NavigationDeps): NavigationControl {
+export function createNavigation({ cdp, egressFailureOf, addHeaders, changed }: NavigationDeps): NavigationControl {
   let state: VisitState = { ...newVisit(() => null), held: true };
 
   function stop(event: PausedRequest, wrong: WrongPage, status: number | null, waitMs: number | null = null): void {
@@ -160,7 +159,7 @@ export function createNavigation({ cdp, egressFailureOf, addHeaders, now, change
       if (state.held) state.wanted ??= url;
       else state.announced = true;
     },
-    keptAt: () => state.keptAt,
+    kept: () => state.kept,
     onShown() {
       state.leaving = state.announced = false;
       state.shown = true;
@@ -192,13 +191,13 @@ export function createNavigation({ cdp, egressFailureOf, addHeaders, now, change
         case 'keep_shown':
           state.leaving = false;
           state.answer = previous;
-          state.keptAt = now();
+          state.kept = true;
           return abortRequest(cdp, event);
         case 'stop':
           return stop(event, decision.wrong, decision.status);
         case 'read_error': {
           const wrong = failureOfStatus(answer, await readBody(cdp, event));
-          return stop(event, wrong, answer.status, retryAfterMs(answer.headers['retry-after'], now()));
+          return stop(event, wrong, answer.status, retryAfterMs(answer.headers['retry-after'], new Date()));
         }
       }
     },

@@ -38,7 +38,7 @@ export interface RequestsDeps {
   cdp: Cdp;
   mainFrame: string;
   changes: ConditionVariable;
-  now: () => number;
+  monotonic: () => number;
 }
 
 /** Resource types whose content is tested, or that scripts wait for before they display content. `Document`: of frames. */
@@ -64,7 +64,7 @@ interface Sent {
   request?: { url: string };
 }
 
-export function watchRequests({ cdp, mainFrame, changes, now }: RequestsDeps): Requests {
+export function watchRequests({ cdp, mainFrame, changes, monotonic }: RequestsDeps): Requests {
   /** Requests by ID, which is unique among all processes of the browser. */
   const open = new Map<string, OpenRequest & { since: number; session: Cdp }>();
   /** WebSockets and event streams without a message, with their session. */
@@ -83,7 +83,7 @@ export function watchRequests({ cdp, mainFrame, changes, now }: RequestsDeps): R
     // request of a document has the ID of its loader.
     if (loaderId === '' || type === undefined || (requestId === loaderId && frameId === mainFrame) || open.has(requestId)) return;
     if (type === 'EventSource') withoutMessage.set(requestId, session);
-    else open.set(requestId, { url: request?.url ?? '', type, since: now(), session });
+    else open.set(requestId, { url: request?.url ?? '', type, since: monotonic(), session });
   };
   const onResponse = ({ requestId, response }: { requestId: string; response: { url: string } }): void => {
     if (/^https?:/.test(response.url)) answered.add(originOf(response.url));
@@ -122,13 +122,13 @@ export function watchRequests({ cdp, mainFrame, changes, now }: RequestsDeps): R
 
   return {
     pending(maxAgeMs) {
-      const since = now() - maxAgeMs;
+      const since = monotonic() - maxAgeMs;
       let count = 0;
       for (const request of open.values()) if (isData(request) && request.since > since && !staysOpen(request)) count += 1;
       return count;
     },
     openData(minAgeMs) {
-      const until = now() - minAgeMs;
+      const until = monotonic() - minAgeMs;
       return [...open.values()].filter((request) => isData(request) && (request.since <= until || staysOpen(request)));
     },
     open: () => [...open.values()],

@@ -110,8 +110,8 @@ export function recordWork(outcomes: WaitOutcomes, { worked, working }: Settled)
 export async function settle(deps: ArrivalDeps & Waits, clock: VisitClock): Promise<SettledArrival> {
   const { cdp, frame, rules, plan } = deps;
   const world = await frame.whileAlive(isolatedWorldOf(cdp, frame.id), clock.left(), 'creating the isolated world');
-  const latest = Date.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
-  const waiting: Waiting = { ...deps, clock, world, end: Math.min(latest, Date.now() + SETTLE_MS), latest, cutOff: [] };
+  const latest = performance.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
+  const waiting: Waiting = { ...deps, clock, world, end: Math.min(latest, performance.now() + SETTLE_MS), latest, cutOff: [] };
   const first = await waitForElement(waiting);
   let settled = await waitUntilQuiet(waiting, first);
   if (settled === null) return { world, caveats: [], cutOff: [] };
@@ -137,7 +137,7 @@ async function settleOnce(waiting: Waiting, more: { settleMs?: number; waitFor?:
   const refresh = parseFloat(traffic.answer()?.headers.refresh ?? '');
   const options = {
     quietMs: QUIET_MS,
-    capMs: Math.max(0, end - Date.now()) + Math.max(more.settleMs ?? 0, more.waitForMs ?? 0),
+    capMs: Math.max(0, end - performance.now()) + Math.max(more.settleMs ?? 0, more.waitForMs ?? 0),
     refresh: Number.isNaN(refresh) ? null : refresh,
     work: !plan.skips.has('work'),
     ...more,
@@ -154,9 +154,9 @@ async function waitForElement(waiting: Waiting): Promise<Settled | null> {
   if (rules.waitFor === '' && rules.settleMs === 0) return null;
   const third = clock.left() / 3;
   const waitForMs = rules.waitFor === '' ? 0 : Math.min(plan.skips.has('element') ? MISSING_WAIT_FOR_MS : WAIT_FOR_MS, third);
-  const began = Date.now();
+  const began = performance.now();
   const settled = await settleOnce(waiting, { settleMs: Math.min(rules.settleMs, third), waitFor: rules.waitFor, waitForMs });
-  postpone(waiting, Date.now() - began);
+  postpone(waiting, performance.now() - began);
   if (rules.waitFor !== '') recordWait(outcomes, 'element', settled.matched === true);
   return settled;
 }
@@ -178,10 +178,10 @@ async function waitUntilQuiet(waiting: Waiting, first: Settled | null = null): P
     }
     if (isLeaving(waiting)) return null;
     waiting.cutOff = isPending() ? traffic.requests.openData(0).map(({ url }) => url) : [];
-    if (!isPending() || Date.now() >= waiting.end) return settled;
-    const began = Date.now();
+    if (!isPending() || performance.now() >= waiting.end) return settled;
+    const began = performance.now();
     await changes.waitFor(() => isLeaving(waiting) || !isPending(), Math.min(waiting.latest - began, REQUEST_MS));
-    postpone(waiting, Date.now() - began);
+    postpone(waiting, performance.now() - began);
   }
 }
 
@@ -192,7 +192,7 @@ async function waitForMessages(waiting: Waiting): Promise<Settled | null> {
   if (received > 0) recordWait(outcomes, 'messages', true);
   if (awaited === 0 || plan.skips.has('messages') || isLeaving(waiting)) return null;
   const hasAll = (): boolean => traffic.requests.messages().awaited === 0;
-  await changes.waitFor(() => isLeaving(waiting) || hasAll(), Math.min(MESSAGE_MS, waiting.latest - Date.now()));
+  await changes.waitFor(() => isLeaving(waiting) || hasAll(), Math.min(MESSAGE_MS, waiting.latest - performance.now()));
   if (isLeaving(waiting)) return null;
   const came = traffic.requests.messages().received > received;
   recordWait(outcomes, 'messages', came);
@@ -201,7 +201,7 @@ async function waitForMessages(waiting: Waiting): Promise<Settled | null> {
 
 /** Becomes quiet again after the page was given a reason to change. */
 function settleAgain(waiting: Waiting): Promise<Settled | null> {
-  waiting.end = Math.min(waiting.latest, Date.now() + SETTLE_MS);
+  waiting.end = Math.min(waiting.latest, performance.now() + SETTLE_MS);
   return waitUntilQuiet(waiting);
 }
 
@@ -219,7 +219,7 @@ async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scroll
   if (plan.hangsOnScroll || !settled.scrolls || plan.skips.has('scroll') || isLeaving(waiting))
     return { settled: null, complete: true, viewOnly: 0 };
   await markContent(waiting);
-  waiting.latest = Date.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
+  waiting.latest = performance.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
   let after: Settled | null = null;
   let reached = false;
   for (let times = 0; times <= SCROLLS_MAX; times++) {

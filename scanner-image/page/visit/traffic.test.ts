@@ -13,7 +13,7 @@ describe('traffic of a tab', () => {
     let changes = 0;
     let now = 0;
     const condition = { notify: () => void changes++, waitFor: () => Promise.resolve(true) };
-    const deps = { changes: condition, egressFailureOf: () => undefined, now: () => now };
+    const deps = { changes: condition, egressFailureOf: () => undefined, monotonic: () => now };
     const traffic = await watchTraffic(cdp as unknown as Cdp, 'main', deps);
     await traffic.begin(PAGE, () => null);
     const sent = (requestId: string, more: object = {}): void =>

@@ -22,15 +22,15 @@ export interface TrafficDeps {
   signIn?: BasicSignIn;
   /** Headers of the sign-in, each for its origin only. */
   headers?: readonly OriginValue[];
-  now?: () => number;
+  monotonic?: () => number;
 }
 
 export async function watchTraffic(cdp: Cdp, mainFrame: string, deps: TrafficDeps): Promise<Traffic> {
-  const { changes, egressFailureOf, signIn, headers = [], now = Date.now } = deps;
+  const { changes, egressFailureOf, signIn, headers = [], monotonic = () => performance.now() } = deps;
   const addHeaders = headersFor(headers);
-  const navigation = createNavigation({ cdp, egressFailureOf, addHeaders, now, changed: () => changes.notify() });
+  const navigation = createNavigation({ cdp, egressFailureOf, addHeaders, changed: () => changes.notify() });
   const credentials = answerChallenges(cdp, signIn);
-  const requests = watchRequests({ cdp, mainFrame, changes, now });
+  const requests = watchRequests({ cdp, mainFrame, changes, monotonic });
   let plan = EVERY_WAIT;
   let blocked = '';
 

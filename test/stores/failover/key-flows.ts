@@ -38,7 +38,7 @@ async function asked(db: Db, healthy: Db) {
   const caller: Caller = { organisation, actor: { kind: 'key', keyId: 'admin', scopes: KEY_SCOPES, expiresAt: null, rootCreator: null } };
   return { caller, stores: scopedTo(caller, apiStores(db)), request: 'request' };
 }
-const management = createKeyManagement({ clock: () => new Date(), logger: silentLogger });
+const management = createKeyManagement({ now: () => new Date(), logger: silentLogger });
 
 /** The key of the flow, and the entries of the audit log: each is there once, also if the request was repeated. */
 async function endOf(healthy: Db) {

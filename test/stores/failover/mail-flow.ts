@@ -2,7 +2,7 @@
 import { createResultMailTask } from '../../../operator/mail/results.ts';
 import { CLAIM_LEASE_MS, createSenderTask } from '../../../operator/mail/sender.ts';
 import type { Message } from '../../../operator/mail/transport.ts';
-import type { Clock } from '../../../operator/runtime/clock.ts';
+import type { Clock } from '../../../platform/clock.ts';
 import { dependencyIsDown } from '../../../stores/availability.ts';
 import { createOutbox, resultMailId, type Outbox } from '../../../stores/mail/outbox.ts';
 import { createSuppressions } from '../../../stores/mail/suppressions.ts';
@@ -17,7 +17,7 @@ import type { FlowOf } from './flow.ts';
 function fastClock(): Clock & { pass(ms: number): void } {
   let now = Date.parse('2126-03-02T10:00:00Z');
   return {
-    now: () => now,
+    now: () => new Date(now),
     monotonic: () => now,
     after(ms, work) {
       const timer = setTimeout(() => {
@@ -58,7 +58,7 @@ function ofOneMail(outbox: Outbox): Outbox {
 
 export const mail: FlowOf = (db, healthy) => {
   const clock = fastClock();
-  const now = () => new Date(clock.now());
+  const { now } = clock;
   const mailId = resultMailId(SCAN_ID);
   const sent: string[] = [];
   const outbox = ofOneMail(createOutbox(db, { now }));
@@ -88,7 +88,7 @@ export const mail: FlowOf = (db, healthy) => {
     async prepare() {
       const [scan, token] = [scanRow({ id: SCAN_ID, submission: 'accepted', phase: 'done', finishedAt: now() }), 'token'];
       await createScans(healthy).create(scan);
-      const times = { createdAt: now(), expiresAt: new Date(clock.now() + 30 * 86_400_000) };
+      const times = { createdAt: now(), expiresAt: new Date(now().getTime() + 30 * 86_400_000) };
       const about = { token, scanId: SCAN_ID, url: scan.options.url, email: 'ada@example.com', locale: 'en' as const };
       await createPublicScans(healthy, now).claim({ ...about, ...times }, '192.0.2.1');
     },

@@ -17,7 +17,7 @@ import type { Flow, FlowOf } from './flow.ts';
 import { addOrganisation, apiStores, isUnavailable } from './key-flows.ts';
 
 const RULE = { policy: 'key', subject: 'k', limit: 5, windowSeconds: 60 };
-const clock = (): Date => new Date();
+const now = (): Date => new Date();
 
 /** The response to a repeated request whose first one may still run. */
 class TryAgain extends Error {}
@@ -35,13 +35,13 @@ function submitter(db: Db, scanResources: ApiStores['scanResources']) {
   const submissions = createSubmissions({
     stores,
     resolver: { resolve: async () => ({ ok: true, addresses: ['93.184.215.14'] }) },
-    clock,
+    now,
     tracer: NO_TRACER,
     newId: randomUUID,
     namespace: 'curbcut',
     targets: { allow: [], deny: [] },
     allowPrepareSteps: true,
-    queueGate: createQueueGate({ ...stores, clock, maxLiveScans: 100, cacheMs: 0 }),
+    queueGate: createQueueGate({ ...stores, now, maxLiveScans: 100, cacheMs: 0 }),
     maxLiveScansPerOrganisation: 100,
     answerFor: ({ id }) => ({ headers: {}, body: id }),
   });

@@ -1,10 +1,14 @@
-/** A clock that tests can control. Follows k8s.io/utils/clock. */
+/**
+ * The one way to read the time. The time of day is `now: () => Date`. Durations and deadlines within a process are differences of
+ * `monotonic: () => number` or of `performance.now()`. Code whose timers tests control takes a Clock.
+ */
 
+/** A clock that tests can control. Follows k8s.io/utils/clock. */
 export interface Clock {
-  /** Milliseconds since the epoch, for timestamps. May jump when the system clock is set. */
-  now(): number;
+  /** The time of day, for timestamps. May jump when the system clock is set. */
+  now: () => Date;
   /** Milliseconds since an arbitrary start, for durations. Never jumps. */
-  monotonic(): number;
+  monotonic: () => number;
   /** Calls `run` once after `ms` milliseconds; the returned function cancels it. */
   after(ms: number, run: () => void): () => void;
 }
@@ -13,7 +17,7 @@ export interface Clock {
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: () => new Date(),
   monotonic: () => performance.now(),
   after(ms, run) {
     const timer = setTimeout(run, Math.min(Math.max(0, ms), MAX_TIMER_MS));
