@@ -48,6 +48,7 @@ import { LIMITS } from './http/rate-limits.ts';
 import { referenceRoutes } from './http/reference/routes.ts';
 import { ErrorBody, InsufficientCredits, ValidationError } from './http/responses.ts';
 import { IssuedKey, keyRoutes, ListedKey } from './accounts/api-keys.ts';
+import { Me, meRoutes } from './accounts/me.ts';
 import { billingRoutes, CreditBalance } from './accounts/billing.ts';
 import { cancelRoutes } from './scans/cancel.ts';
 import { Ledger, LedgerItem, ledgerRoutes } from './accounts/ledger.ts';
@@ -91,6 +92,7 @@ const COMPONENTS = [
   Ledger,
   IssuedKey,
   ListedKey,
+  Me,
 ];
 
 /** Builds the app. `app.ready()` or `app.listen()` starts it; `app.close()` ends event streams and waits for other requests. */
@@ -178,7 +180,8 @@ async function authenticatedRoutes(
   });
   await scope.register(denials);
   await scope.register(auth, { credentials: keys, keys: stores.keys, sessions: options.dashboard ?? true });
-  await scope.register(rateLimits, { rateLimits: stores.rateLimits, sizes: { ...LIMITS, ...options.limits } });
+  const sizes = { ...LIMITS, ...options.limits };
+  await scope.register(rateLimits, { rateLimits: stores.rateLimits, sizes });
   await scope.register(permissions);
 
   await scope.register(scanRoutes, { submissions, scans: stores.scans, positions, metrics, logger, maxPagesLimit: options.maxPagesLimit });
@@ -189,6 +192,7 @@ async function authenticatedRoutes(
   await scope.register(billingRoutes, { credits: stores.credits });
   await scope.register(ledgerRoutes);
   await scope.register(keyRoutes, { now, logger });
+  await scope.register(meRoutes, { sizes, maxPagesLimit: options.maxPagesLimit });
 }
 
 /** What the API and the dashboard share, so that both have the same limits. */

@@ -67,7 +67,7 @@ export interface ApiStores {
     'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'createdBy' | 'revokeCreatedBy' | 'touch' | 'flush'
   >;
   credits: Pick<Credits, 'accounts' | 'balance' | 'reserve' | 'settle' | 'ledger'>;
-  scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'list' | 'search' | 'trend' | 'previousDone' | 'countLive'>;
+  scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'search' | 'trend' | 'previousDone' | 'countLive'>;
   idempotency: Idempotency;
   rateLimits: RateLimits;
   queueStates: Pick<QueueStates, 'read' | 'readLine'>;

@@ -27,7 +27,6 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
   return {
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
-      list: (page: Parameters<typeof scans.list>[1]) => scans.list(id, page),
       search: (search: Parameters<typeof scans.search>[1]) => scans.search(id, search),
       trend: (url: string, limit: number) => scans.trend(id, url, limit),
       previousDone: async (row: ScanRow) => (row.organisation === id ? scans.previousDone(row) : null),

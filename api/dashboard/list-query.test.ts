@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { LIVE_PHASES } from '../../core/scan/phases.ts';
 import { ALL_SCANS, isFiltered, listHref, readListQuery, toSearch } from './list-query.ts';
 
 const AFTER = { at: new Date(1_700_000_000_000), id: 'b7d0' };
@@ -11,7 +12,7 @@ describe('the query of the list of scans', () => {
     expect(toSearch(query, 25)).to.deep.equal({
       text: 'a&b',
       site: 'example.com',
-      group: 'live',
+      phases: LIVE_PHASES,
       verdict: 'missed',
       origin: 'manifest',
       after: AFTER,

@@ -1,14 +1,14 @@
 /** The query of the list of scans: filters, search and place. It is kept in the address of the page. Pure. */
-import {
-  PHASE_GROUPS,
-  SEARCH_TEXT_MAX,
-  VERDICTS,
-  type PhaseGroup,
-  type ScanPosition,
-  type ScanSearch,
-  type VerdictFilter,
-} from '../../stores/scans/scan-search.ts';
+import { LIVE_PHASES, type Phase } from '../../core/scan/phases.ts';
+import { SEARCH_TEXT_MAX, VERDICTS, type ScanPosition, type ScanSearch, type VerdictFilter } from '../../stores/scans/scan-search.ts';
 import { decodeCursor, encodeCursor } from '../http/pagination.ts';
+
+/** The states that people filter by. `live`: the scan has not ended. */
+const STATES = { live: LIVE_PHASES, done: ['done'], failed: ['failed'], canceled: ['canceled'] } as const satisfies Record<
+  string,
+  readonly Phase[]
+>;
+type State = keyof typeof STATES;
 
 const ORIGINS = ['api', 'manifest'] as const satisfies ScanSearch['origin'][];
 
@@ -17,7 +17,7 @@ export interface ListQuery {
   search: string;
   /** The host of the site, as in the rows. Empty: every site. */
   site: string;
-  state: PhaseGroup | null;
+  state: State | null;
   verdict: VerdictFilter | null;
   origin: (typeof ORIGINS)[number] | null;
   /** Only scans after this one in the list. Null: from the newest one on. */
@@ -35,7 +35,7 @@ export function readListQuery(params: Readonly<Record<string, unknown>>): ListQu
   return {
     search: text('q'),
     site: text('site').toLowerCase(),
-    state: one('state', PHASE_GROUPS),
+    state: one('state', Object.keys(STATES) as State[]),
     verdict: one('verdict', VERDICTS),
     origin: one('origin', ORIGINS),
     after: positionOf(params['after']),
@@ -74,7 +74,7 @@ export function toSearch({ search, site, state, verdict, origin, after }: ListQu
   return {
     ...(search !== '' && { text: search }),
     ...(site !== '' && { site }),
-    ...(state !== null && { group: state }),
+    ...(state !== null && { phases: STATES[state] }),
     ...(verdict !== null && { verdict }),
     ...(origin !== null && { origin }),
     after,

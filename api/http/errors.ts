@@ -227,10 +227,14 @@ export class ValidationFailure extends Error {
   }
 }
 
+/** The message of an error for people. */
+export const messageOf = ({ code, fields }: ApiError): string => String(fields['message'] ?? ERRORS[code].message);
+
 /** The response body of an error. */
-export function bodyOf(error: ApiError | ValidationFailure): Record<string, unknown> {
-  if (error instanceof ValidationFailure) return { detail: error.items };
-  return { detail: error.code, message: ERRORS[error.code].message, ...error.fields };
+export function bodyOf(error: ApiError | ValidationFailure, requestId: string): Record<string, unknown> {
+  const id = { request_id: requestId };
+  if (error instanceof ValidationFailure) return { detail: error.items, ...id };
+  return { detail: error.code, ...error.fields, message: messageOf(error), ...id };
 }
 
 /** The HTTP status of an error. */

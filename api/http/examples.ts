@@ -1,5 +1,8 @@
 /** Example bodies for the OpenAPI document. The tests check each against the schema of its response. */
+import { withDefaults } from '../../core/scan/options.ts';
+import { toSubmittedOptions } from '../../report/schema/options.ts';
 
+const REQUEST = 'b1f4c7de-3a0b-4c55-8f5e-2d9a6c1e7f30';
 const SCAN = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
 
 const NO_FINDINGS = {
@@ -21,11 +24,37 @@ const FINDINGS = {
 const REPORT_URL = `/v1/scans/${SCAN}/report`;
 const MISSED = 'The score is 87.5, below the minimum of 90.';
 
-const scanning = { scan_id: SCAN, status: 'scanning', ...NO_FINDINGS, passed: null, report_url: null, message: null };
-const queued = { ...scanning, status: 'queued', queue: { name: 'default', position: 3, waiting: 12 } };
-const passed = { scan_id: SCAN, status: 'done', ...FINDINGS, passed: true, report_url: REPORT_URL, message: null };
+const scanning = {
+  scan_id: SCAN,
+  status: 'scanning',
+  ...NO_FINDINGS,
+  passed: null,
+  report_url: null,
+  message: null,
+  url: 'https://www.example.com/',
+  ...toSubmittedOptions(withDefaults({ url: 'https://www.example.com/', thresholds: { minScore: 90 } })),
+  submitted_at: '2026-03-02T10:00:00.000Z',
+  started_at: '2026-03-02T10:00:04.000Z',
+  finished_at: null,
+  pages_requested: 5,
+  pages_reserved: 5,
+  pages_tested: 3,
+  pages_charged: null,
+  coverage: null,
+};
+const ended = { finished_at: '2026-03-02T10:05:00.000Z', pages_charged: 3 };
+const queued = { ...scanning, status: 'queued', started_at: null, pages_tested: 0, queue: { name: 'default', position: 3, waiting: 12 } };
+const passed = { ...scanning, ...ended, status: 'done', ...FINDINGS, passed: true, report_url: REPORT_URL, coverage: 100 };
 const missed = { ...passed, passed: false, message: MISSED };
-const failed = { ...scanning, status: 'failed', passed: false, message: 'The first page could not be loaded. Nothing was charged.' };
+const failed = {
+  ...scanning,
+  ...ended,
+  status: 'failed',
+  pages_tested: 0,
+  pages_charged: 0,
+  passed: false,
+  message: 'The first page could not be loaded. Nothing was charged.',
+};
 
 const token = 'kO4JtY1m8Jr0a7QyXHkq3lq6zT0sM2wS9vB5uC8dE1f';
 const publicScan = { token, status: 'scanning', url: 'https://example.com/', violation_count: null, issues: [], truncated: false };
@@ -60,7 +89,7 @@ export const EXAMPLES = {
   },
   result: { queued, scanning, passed, missed, failed },
   scans: {
-    data: [{ ...scanning, url: 'https://www.example.com/', submitted_at: '2026-03-02T10:00:00.000Z' }],
+    data: [scanning],
     next_cursor: 'WzE3NzI0NDU2MDAwMDAsIjNmMmI4YzFlIl0',
   },
   events: {
@@ -87,5 +116,17 @@ export const EXAMPLES = {
   issuedKey: { ...key, key: `svc_live_${'X'.repeat(38)}` },
   keys: { data: [{ ...key, status: 'live', last_used_at: '2026-03-02T10:05:00.000Z' }], next_cursor: null },
   insufficientCredits: { balance: 3, pages_requested: 5 },
-  validation: { detail: [{ loc: ['body', 'max_pages'], msg: 'max_pages must be at most 500.', type: 'number.maximum' }] },
+  requestId: REQUEST,
+  validation: {
+    detail: [{ loc: ['body', 'max_pages'], msg: 'max_pages must be at most 500.', type: 'number.maximum' }],
+    request_id: REQUEST,
+  },
+  me: {
+    organisation: { id: 'acme', name: 'Acme Ltd', plan: 'team' },
+    key: { id: key.id, expires_at: null },
+    user: null,
+    permissions: ['scans:read', 'scans:write'],
+    max_pages: 500,
+    rate_limits: [{ name: 'key', requests: 60, seconds: 60 }],
+  },
 } as const;

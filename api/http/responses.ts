@@ -32,6 +32,19 @@ export function growing<const T extends readonly string[]>(values: T, options: {
   return Type.Unsafe<T[number]>({ type: 'string', 'x-extensible-enum': [...values], description });
 }
 
+/** A schema that is closed elsewhere as a part of a response: its objects may gain fields, and its strings values. */
+export function open<T extends TSchema>(schema: T): T {
+  return opened(schema) as T;
+}
+
+function opened(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(opened);
+  if (typeof node !== 'object' || node === null) return node;
+  const { additionalProperties: _, enum: values, ...rest } = node as Record<string, unknown>;
+  const fields = Object.entries(rest).map(([name, value]) => [name, opened(value)]);
+  return { ...Object.fromEntries(fields), ...(values !== undefined && { 'x-extensible-enum': values }) };
+}
+
 /** A response header. `plugins/openapi.ts` moves `required` from the schema to the header object. */
 const header = (type: 'string' | 'integer', description: string, required = false) => ({
   type,
@@ -92,10 +105,13 @@ export const LIMITED = ['RateLimit', 'RateLimit-Policy'] as const;
 
 const LIMIT_OWNERS = [...new Set([...QUEUE_LIMITS, ...STREAM_LIMITS, ...BUSY_LIMITS])];
 
+const REQUEST_ID = Type.String({ description: 'The X-Request-Id of the response, by which the logs name the request.' });
+
 export const ErrorBody = Type.Object(
   {
     detail: growing(ERROR_CODES, { description: 'A stable code.' }),
     message: Type.String({ description: 'What to do, in one sentence.' }),
+    request_id: REQUEST_ID,
     permission: Type.Optional(growing(PERMISSIONS, { description: 'The missing permission. The scopes of API keys have these names.' })),
     limit: Type.Optional(
       growing(LIMIT_OWNERS, { description: 'Whose limit is reached: of live scans, event streams, or work in progress on a replica.' }),
@@ -108,6 +124,7 @@ export const InsufficientCredits = Type.Object(
   {
     detail: oneOf(['insufficient_credits']),
     message: Type.String(),
+    request_id: REQUEST_ID,
     balance: Type.Integer({ minimum: 0, description: 'Credits that can be reserved now.' }),
     pages_requested: Type.Integer({ minimum: 1 }),
   },
@@ -127,6 +144,7 @@ export const ValidationError = Type.Object(
       }),
       { minItems: 1 },
     ),
+    request_id: REQUEST_ID,
   },
   { $id: 'ValidationError', description: 'The errors of an invalid request.' },
 );
@@ -175,7 +193,7 @@ function errorExamples(codes: readonly ErrorCode[]): Examples {
     streams_full: { limit: 'replica' },
     replica_busy: { limit: 'organisation' },
   };
-  return Object.fromEntries(codes.map((code) => [code, bodyOf(new ApiError(code, { fields: fields[code] }))]));
+  return Object.fromEntries(codes.map((code) => [code, bodyOf(new ApiError(code, { fields: fields[code] }), EXAMPLES.requestId)]));
 }
 
 /** Errors of every route that requires an API key. */
@@ -205,7 +223,7 @@ export const idempotencyKeyHeader = (meaning: string) =>
   });
 
 /** The `security` of a route that also accepts the session of a user. */
-export const keyOrSession = (scope: KeyScope) => [...keyWith(scope), { session: [] }];
+export const keyOrSession = (...scopes: KeyScope[]) => [...keyWith(...scopes), { session: [] }];
 
-/** The `security` of a route that requires an API key with this scope. */
-export const keyWith = (scope: KeyScope) => [{ apiKey: [scope] }];
+/** The `security` of a route that requires an API key with these scopes. */
+export const keyWith = (...scopes: KeyScope[]) => [{ apiKey: scopes }];

@@ -25,7 +25,7 @@ describe('the estimate of a public scan', () => {
           return reads < 4 ? { waiting: 2 * reads, order: [] } : { waiting: 12, order: [], maxRunning: 3 };
         },
       },
-      scans: { list: async () => [] },
+      scans: { search: async () => ({ rows: [], next: null }) },
       now: () => new Date(now),
       maxRunning: 2,
     });

@@ -28,7 +28,7 @@ export function estimateSeconds({ waiting, maxRunning, recentSeconds }: Estimate
 
 export interface EstimatorDeps {
   queueStates: Pick<ApiStores['queueStates'], 'readLine'>;
-  scans: Pick<ApiStores['scans'], 'list'>;
+  scans: Pick<ApiStores['scans'], 'search'>;
   now: () => Date;
   /** If the operator has not mirrored that of the queue. */
   maxRunning: number;
@@ -45,9 +45,9 @@ export function createEstimator({ queueStates, scans, now, maxRunning }: Estimat
     if (cached !== null && at < cached.until) return cached.seconds;
     const [line, recent] = await Promise.all([
       queueStates.readLine(PUBLIC_QUEUE),
-      scans.list(ANONYMOUS, { phase: 'done', limit: RECENT_MAX }),
+      scans.search(ANONYMOUS, { phases: ['done'], limit: RECENT_MAX }),
     ]);
-    const recentSeconds = recent.flatMap(({ createdAt, finishedAt }) =>
+    const recentSeconds = recent.rows.flatMap(({ createdAt, finishedAt }) =>
       finishedAt === null ? [] : [(finishedAt.getTime() - createdAt.getTime()) / 1000],
     );
     const seconds = estimateSeconds({ waiting: line?.waiting ?? 0, maxRunning: line?.maxRunning ?? maxRunning, recentSeconds });

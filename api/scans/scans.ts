@@ -3,6 +3,8 @@ import { Type, type Static, type TOptional, type TSchema } from 'typebox';
 import { isTerminal, PHASES } from '../../core/scan/phases.ts';
 import { CrawlRules, HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
 import { fromSnakeStep, SnakeStep } from '../../core/scan/steps.ts';
+import { coverageOf } from '../../core/scan/counts.ts';
+import { ReportThresholds, SubmittedOptions, toSubmittedOptions } from '../../report/schema/options.ts';
 import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName } from '../../core/scan/thresholds.ts';
 import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
@@ -14,7 +16,18 @@ import { findings } from '../streams/scan-stream.ts';
 import type { Metrics } from '../metrics.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import type { QueuePosition, QueuePositions } from './queue-positions.ts';
-import { answer, growing, idempotencyKeyHeader, KEYED, keyWith, LIMITED, reference, refusals, ValidationError } from '../http/responses.ts';
+import {
+  answer,
+  growing,
+  idempotencyKeyHeader,
+  KEYED,
+  keyWith,
+  LIMITED,
+  open,
+  reference,
+  refusals,
+  ValidationError,
+} from '../http/responses.ts';
 import { errorOf } from './submission/refusals.ts';
 import { fingerprintOf } from './submission/fingerprint.ts';
 import type { AcceptedAnswer, Submissions } from './submission/submission.ts';
@@ -117,6 +130,23 @@ export const ScanResult = Type.Object(
     message: nullable(
       Type.String({
         description: 'Why the scan did not pass, failed or was canceled; also the coverage, if an attempted page could not be tested.',
+      }),
+    ),
+    url: Type.String({ description: 'The address at which the scan starts.' }),
+    options: open(SubmittedOptions),
+    thresholds: open(ReportThresholds),
+    submitted_at: Type.String({ format: 'date-time' }),
+    started_at: nullable(Type.String({ format: 'date-time', description: 'Null while queued, and if the scan never started.' })),
+    finished_at: nullable(Type.String({ format: 'date-time', description: 'Null while in progress.' })),
+    pages_requested: Type.Integer({ minimum: 1 }),
+    pages_reserved: Type.Integer({ minimum: 0, description: 'Pages that credits were reserved for.' }),
+    pages_tested: Type.Integer({ minimum: 0, description: 'So far, while in progress.' }),
+    pages_charged: nullable(Type.Integer({ minimum: 0, description: 'Credits that were spent. Null while in progress.' })),
+    coverage: nullable(
+      Type.Number({
+        minimum: 0,
+        maximum: 100,
+        description: 'The share of attempted pages that were tested, in percent. Null unless done.',
       }),
     ),
     queue: Type.Optional(QueuePlace),
@@ -261,6 +291,16 @@ export function toResult(row: ScanRow, queue?: QueuePosition): ScanResult {
     passed: ended ? row.passed : null,
     report_url: row.reports === null ? null : `/v1/scans/${row.id}/report`,
     message: row.message,
+    url: row.options.url,
+    ...toSubmittedOptions(row.options),
+    submitted_at: row.createdAt.toISOString(),
+    started_at: row.startedAt?.toISOString() ?? null,
+    finished_at: row.finishedAt?.toISOString() ?? null,
+    pages_requested: row.pagesRequested,
+    pages_reserved: row.pagesReserved,
+    pages_tested: row.pages.scanned,
+    pages_charged: row.pagesCharged ?? null,
+    coverage: row.outcome && coverageOf(row.outcome.pages),
     ...(queue && { queue }),
   };
 }

@@ -15,7 +15,7 @@ import { removeUploads } from './uploads.ts';
 import { FINALIZER_STAYS, endUnwatched, releaseCommand, type UnwatchedDeps } from './unwatched.ts';
 import { watches, watchesNamespace, type Watched } from '../watched.ts';
 import { notWatched, RESOURCE_GONE } from '../scan/policy/condition-reasons.ts';
-import type { Mirror } from '../scan/mirror.ts';
+import { spentBy, type Mirror } from '../scan/mirror.ts';
 import { SCANS } from '../scan/kube-types.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 
@@ -136,8 +136,9 @@ async function orphans(deps: SweeperDeps, { result, isolation, signal }: Run): P
     result.orphaned += 1;
     if (!isGone) return endUnwatched(deps, found, row.id, signal);
     // Someone removed the finalizer by force, or the cluster was lost, or the namespace is not watched any more.
-    await credits.settle(row.organisation, row.id, 0);
+    const settled = await credits.settle(row.organisation, row.id, 0);
     await mirror.change(row.id, {
+      pagesCharged: spentBy(settled),
       phase: 'failed',
       passed: judgeWithoutResult(row.options.thresholds),
       message: found,

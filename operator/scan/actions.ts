@@ -10,7 +10,7 @@ import type { Job } from './kube-types.ts';
 import { ChildRefused, type Children } from './launch/children.ts';
 import type { Launcher } from './launch/launch.ts';
 import { ReservationLate, type Preflight } from './launch/preflight.ts';
-import type { Mirror } from './mirror.ts';
+import { startOf, type Mirror } from './mirror.ts';
 import { NAME_SERVERS_UNAVAILABLE, STORE_UNAVAILABLE, type EndReason } from './policy/condition-reasons.ts';
 import type { Action, Facts } from './policy/facts.ts';
 import { RETRIES_MAX, uploadSlots } from './policy/pod-identity.ts';
@@ -205,7 +205,7 @@ function runHandlers(
     },
     observeGeneration: (_, { facts, scan, signal }) => scanClient.patchStatus(scan, observedStatus(scan, facts.now), signal),
     async mirror(action, { facts, state, scan }) {
-      await mirror.change(facts.scanId, { phase: action.phase, pages: action.pages });
+      await mirror.change(facts.scanId, { phase: action.phase, pages: action.pages, ...startOf(scan) });
       state.mirrored = { phase: action.phase, pages: action.pages };
       state.mirroredAt = facts.now;
       return scan;

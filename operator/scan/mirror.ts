@@ -3,7 +3,7 @@ import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts'
 import { pagesToCharge } from '../../core/scan/cost.ts';
 import { fromOutcomeStatus } from '../../core/scan/outcome.ts';
 import type { MessageBus } from '../../stores/nats.ts';
-import type { Credits } from '../../stores/credits/credits.ts';
+import type { Credits, Settlement } from '../../stores/credits/credits.ts';
 import { reportKeys } from '../../stores/reports.ts';
 import type { ScanChange, ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { phaseOf } from './policy/status.ts';
@@ -41,15 +41,22 @@ export function createMirror({ scans, credits, bus, onUncharged }: MirrorDeps): 
       // Credits first, so that a client that sees the end of the scan also sees the right balance.
       const due = pagesToCharge(phaseOf(scan), scan.status?.pages);
       const settled = await credits.settle(row.organisation, scanId, due);
-      // A settle that was repeated after a crash has spent the pages before.
-      const spent = settled.ok || settled.reason === 'already_settled' ? settled.spent : 0;
+      const spent = spentBy(settled);
       if (due > 0 && spent === 0) onUncharged(scan, due);
       // It ended before it was vetted. The API may have returned its ID, so that the sweeper must not abandon it.
       if (row.submission === 'pending' && (settled.ok || settled.reason === 'already_settled'))
         await scans.accept(scanId, { pagesReserved: settled.ok ? settled.spent + settled.released : row.pagesRequested });
-      await change(scanId, endOf(scan, scanId), row);
+      await change(scanId, { ...endOf(scan, scanId), pagesCharged: spent }, row);
     },
   };
+}
+
+/** The credits that were spent on a scan. A settle that was repeated after a crash has spent them before. */
+export const spentBy = (settled: Settlement): number => (settled.ok || settled.reason === 'already_settled' ? settled.spent : 0);
+
+/** When the pod of a scan began, for its row; empty if it has not begun. */
+export function startOf({ status }: Pick<AccessibilityScan, 'status'>): Pick<ScanChange, 'startedAt'> {
+  return status?.startTime === undefined ? {} : { startedAt: new Date(status.startTime) };
 }
 
 /** Derives the end of a scan for its row from the status alone. */
@@ -60,6 +67,7 @@ export function endOf(scan: AccessibilityScan, scanId: string): ScanChange {
     phase,
     passed: status.passed ?? null,
     message: status.message ?? null,
+    ...startOf(scan),
     finishedAt: new Date(status.completionTime ?? 0),
   };
   const stored = status.reports?.stored;

@@ -13,15 +13,23 @@ const withoutDefaults = <P extends TProperties>(properties: P): P =>
     Object.entries(properties).map(([name, { default: _, ...schema }]: [string, { default?: unknown }]) => [name, schema]),
   ) as P;
 
-const { url: _url, maxPages: _maxPages, thresholds: _thresholds, crawl: _crawl, ...rest } = ScanOptions.properties;
+const { url: _url, maxPages, thresholds: _thresholds, crawl: _crawl, ...rest } = ScanOptions.properties;
+
+const FIELDS = {
+  ...snakeKeys(withoutDefaults(rest)),
+  ...snakeKeys(withoutDefaults(CrawlRules.properties)),
+  prepare: Type.Array(SnakeStep, { maxItems: PREPARE_MAX, description: 'The steps that ran before the pages.' }),
+};
+
+/** The options of a scan, with defaults, as a submission names them. The address and the thresholds are apart. */
+export const SubmittedOptions = Type.Object({ ...snakeKeys(withoutDefaults({ maxPages })), ...FIELDS }, closed);
+export type SubmittedOptions = Static<typeof SubmittedOptions>;
 
 export const ReportOptions = Type.Object(
   {
     pages_requested: Type.Integer({ minimum: 1, description: 'Pages that the caller asked for.' }),
     pages_reserved: Type.Integer({ minimum: 1, description: 'Pages that credits were reserved for; fewer if the balance was short.' }),
-    ...snakeKeys(withoutDefaults(rest)),
-    ...snakeKeys(withoutDefaults(CrawlRules.properties)),
-    prepare: Type.Array(SnakeStep, { maxItems: PREPARE_MAX, description: 'The steps that ran before the pages.' }),
+    ...FIELDS,
   },
   closed,
 );
@@ -37,22 +45,25 @@ export const ReportThresholds = Type.Object(
 );
 export type ReportThresholds = Static<typeof ReportThresholds>;
 
-/** Converts a scan's options and thresholds to those of its export. The two page counts replace `options.maxPages`. */
-export function toReportOptions(
-  options: ScanOptions,
-  pages: { requested: number; reserved: number },
-): { options: ReportOptions; thresholds: ReportThresholds } {
-  const { url: _url, maxPages: _maxPages, thresholds, crawl, ...rest } = options;
+/** Converts a scan's options and thresholds to those of a scan result. */
+export function toSubmittedOptions({ url: _url, thresholds, crawl, ...rest }: ScanOptions): {
+  options: SubmittedOptions;
+  thresholds: ReportThresholds;
+} {
   return {
-    options: {
-      pages_requested: pages.requested,
-      pages_reserved: pages.reserved,
-      ...snakeKeys(rest),
-      ...snakeKeys(crawl),
-      prepare: crawl.prepare.map(toSnakeStep),
-    },
+    options: { ...snakeKeys(rest), ...snakeKeys(crawl), prepare: crawl.prepare.map(toSnakeStep) },
     thresholds: Object.fromEntries(THRESHOLD_NAMES.map((name) => [snakeCase(name), thresholds[name] ?? null])) as ReportThresholds,
   };
+}
+
+/** Converts a scan's options and thresholds to those of its export. The two page counts replace `options.maxPages`. */
+export function toReportOptions(
+  scanOptions: ScanOptions,
+  pages: { requested: number; reserved: number },
+): { options: ReportOptions; thresholds: ReportThresholds } {
+  const { options, thresholds } = toSubmittedOptions(scanOptions);
+  const { max_pages: _, ...rest } = options;
+  return { options: { pages_requested: pages.requested, pages_reserved: pages.reserved, ...rest }, thresholds };
 }
 
 /** Converts the thresholds of an export back. */

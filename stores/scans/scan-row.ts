@@ -35,8 +35,12 @@ export interface ScanRow {
   passed: boolean | null;
   message: string | null;
   reports: ReportObjects | null;
+  /** Credits that were spent on it. Absent until it has ended, and in rows of earlier versions. */
+  pagesCharged?: number;
   createdAt: Date;
   updatedAt: Date;
+  /** When its pod began. Absent until then, and in rows of earlier versions. */
+  startedAt?: Date;
   finishedAt: Date | null;
 }
 
@@ -61,7 +65,10 @@ export function newRow(scan: NewScan): Omit<ScanRow, 'version' | 'updatedAt' | '
 
 /** The fields of a row that may change. Absent fields stay unchanged. */
 export type ScanChange = Partial<
-  Pick<ScanRow, 'phase' | 'pages' | 'outcome' | 'passed' | 'message' | 'reports' | 'finishedAt' | 'pagesReserved'>
+  Pick<
+    ScanRow,
+    'phase' | 'pages' | 'outcome' | 'passed' | 'message' | 'reports' | 'startedAt' | 'finishedAt' | 'pagesReserved' | 'pagesCharged'
+  >
 >;
 
 /**

@@ -4,13 +4,9 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Collection, Filter } from 'mongodb';
-import { LIVE_PHASES, type Phase } from '../../core/scan/phases.ts';
+import type { Phase } from '../../core/scan/phases.ts';
 import type { ScanRow } from './scan-row.ts';
 import { toRow, type ScanDocument } from './scan-document.ts';
-
-export const PHASE_GROUPS = ['live', 'done', 'failed', 'canceled'] as const;
-/** Phases as people filter them. `live`: the scan has not ended. */
-export type PhaseGroup = (typeof PHASE_GROUPS)[number];
 
 export const VERDICTS = ['passed', 'missed', 'none'] as const;
 /** `missed`: a threshold is not met, or the scan has thresholds and no result. `none`: the scan is done and has no thresholds. */
@@ -23,13 +19,18 @@ export interface ScanPosition {
 }
 
 export interface ScanSearch {
-  group?: PhaseGroup;
+  /** Only scans in one of these phases. */
+  phases?: readonly Phase[];
   verdict?: VerdictFilter;
   /** The exact host, as `siteOf` returns it. Rows of earlier versions have no site and are not found by it. */
   site?: string;
   /** A part of the URL, in any case. Longer texts than `SEARCH_TEXT_MAX` are cut. */
   text?: string;
   origin?: ScanRow['origin'];
+  /** Only scans that were submitted at this time or later. */
+  since?: Date;
+  /** Only scans that were submitted before this time. */
+  until?: Date;
   /** Only scans after this one in the list. */
   after?: ScanPosition | null;
   limit: number;
@@ -66,17 +67,16 @@ const upTo = ({ at, id }: ScanPosition): ScanFilter => ({
   $or: [{ createdAt: { $gt: at } }, { createdAt: at, _id: { $gte: id } }],
 });
 
-const phasesOf = (group: PhaseGroup): readonly Phase[] => (group === 'live' ? LIVE_PHASES : [group]);
 const anyOf = (phases: readonly Phase[]): ScanFilter => ({ phase: phases.length === 1 ? phases[0] : { $in: phases } });
 
 /** The filters that are set, each with whether an index of organisation, its field and time exists. The first one is the most selective. */
-function filtersOf({ site, verdict, group, origin, text }: ScanSearch): { filter: ScanFilter; indexed: boolean }[] {
+function filtersOf({ site, verdict, phases, origin, text }: ScanSearch): { filter: ScanFilter; indexed: boolean }[] {
   const part = text?.trim().slice(0, SEARCH_TEXT_MAX) ?? '';
   return [
     ...(site === undefined ? [] : [{ filter: { site }, indexed: true }]),
     ...(verdict === undefined || verdict === 'none' ? [] : [{ filter: { passed: verdict === 'passed' }, indexed: true }]),
-    ...(group === undefined ? [] : [{ filter: anyOf(phasesOf(group)), indexed: true }]),
-    // Twice the phase if `group` is set: both must be met.
+    ...(phases === undefined ? [] : [{ filter: anyOf(phases), indexed: true }]),
+    // Twice the phase if `phases` is set: both must be met.
     ...(verdict === 'none'
       ? [
           { filter: anyOf(['done']), indexed: true },
@@ -98,8 +98,13 @@ export async function searchScans(
   search: ScanSearch,
   examinedMax = EXAMINED_MAX,
 ): Promise<FoundScans> {
-  const { after, limit } = search;
-  const own: ScanFilter[] = [{ organisation }, ...(after ? [afterPosition(after)] : [])];
+  const { after, since, until, limit } = search;
+  const own: ScanFilter[] = [
+    { organisation },
+    ...(after ? [afterPosition(after)] : []),
+    ...(since === undefined ? [] : [{ createdAt: { $gte: since } }]),
+    ...(until === undefined ? [] : [{ createdAt: { $lt: until } }]),
+  ];
   const [first, ...others] = filtersOf(search);
   const isCovered = first === undefined || (first.indexed && others.length === 0);
   const driving = first?.indexed ? [...own, first.filter] : own;

@@ -2,11 +2,11 @@
 import type { Collection, Db, Filter } from 'mongodb';
 import { siteOf } from '../../core/scan/site.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
-import { LIVE_PHASES, TERMINAL_PHASES, type Phase } from '../../core/scan/phases.ts';
+import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { changedFields, type ScanChange, type ScanRow } from './scan-row.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { toRow, type ScanDocument } from './scan-document.ts';
-import { afterPosition, previousDoneOf, searchScans, trendOf, type FoundScans, type ScanPosition, type ScanSearch } from './scan-search.ts';
+import { previousDoneOf, searchScans, trendOf, type FoundScans, type ScanSearch } from './scan-search.ts';
 
 export type { ScanChange, ScanRow } from './scan-row.ts';
 
@@ -19,14 +19,6 @@ export type Acceptance =
 /** The result of `abandon`. `won`: this call decided; otherwise the scan was abandoned before. */
 export type Abandonment =
   { ok: true; row: ScanRow; won: boolean } | { ok: false; reason: 'accepted'; row: ScanRow } | { ok: false; reason: 'unknown' };
-
-export interface ScanPage {
-  /** Default: scans in every phase. */
-  phase?: Phase;
-  /** Only scans after this one in the list. */
-  after?: ScanPosition | null;
-  limit: number;
-}
 
 export interface Scans {
   /** Stores a new row (version 1) with its site. Storing the same id again changes nothing and returns the stored row. @throws RowRemoved */
@@ -47,8 +39,6 @@ export interface Scans {
   find(id: string, organisation?: string): Promise<ScanRow | null>;
   /** Returns the rows that exist, in any order. */
   findMany(ids: readonly string[]): Promise<ScanRow[]>;
-  /** Returns accepted scans of an organisation, newest first. */
-  list(organisation: string, page: ScanPage): Promise<ScanRow[]>;
   /** Returns accepted scans of an organisation that meet every filter, newest first. */
   search(organisation: string, search: ScanSearch): Promise<FoundScans>;
   /** Returns the last `limit` scans of an organisation that are done and have exactly this URL, newest first. */
@@ -147,16 +137,6 @@ export function createScans(db: Db): Scans {
 
     async findMany(ids) {
       return (await scans.find({ _id: { $in: [...ids] } }).toArray()).map(toRow);
-    },
-
-    async list(organisation, { phase, after, limit }) {
-      const filter: Filter<ScanDocument> = {
-        organisation,
-        submission: 'accepted',
-        ...(phase !== undefined && { phase }),
-        ...(after && afterPosition(after)),
-      };
-      return (await scans.find(filter).sort({ createdAt: -1, _id: -1 }).limit(limit).toArray()).map(toRow);
     },
 
     search: (organisation, search) => searchScans(scans, organisation, search),

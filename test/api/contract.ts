@@ -80,6 +80,8 @@ export function createContract(published: OpenApiDocument) {
         ? (JSON.parse(answer.text) as unknown)
         : undefined;
     recordErrors(json);
+    if (answer.status >= 400 && json !== undefined && 'detail' in (json as object))
+      expect(json, what).to.have.property('request_id', answer.headers.get('x-request-id'));
 
     const template = templates.find(({ pattern }) => pattern.test(new URL(path, 'http://host').pathname))?.template;
     const operations = template === undefined ? undefined : document.paths[template];

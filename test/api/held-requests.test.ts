@@ -131,7 +131,7 @@ describe('a request whose body is late', () => {
       const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
       const { keys, scans } = context.stores;
       expect(await late('/v1/ci/scans', headers, JSON.stringify(SUBMISSION), () => keys.revoke(id, keyId))).to.equal(401);
-      expect(await scans.list(id, { limit: 1 })).to.deep.equal([]);
+      expect((await scans.search(id, { limit: 1 })).rows).to.deep.equal([]);
     });
 
     it('before the body came, which came while the database was slow', async () => {
@@ -154,7 +154,7 @@ describe('a request whose body is late', () => {
       const [response] = (await answered) as [IncomingMessage];
       response.resume();
       expect(response.statusCode).to.equal(401);
-      expect(await scans.list(id, { limit: 1 })).to.deep.equal([]);
+      expect((await scans.search(id, { limit: 1 })).rows).to.deep.equal([]);
     });
   });
 });

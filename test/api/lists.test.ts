@@ -1,6 +1,7 @@
 /** The lists of scans and of credit movements: order, pages, filters, and whose they are. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { withDefaults } from '../../core/scan/options.ts';
 import { startContext, SUBMISSION, type ApiContext } from './context.ts';
 
 let context: ApiContext;
@@ -56,10 +57,8 @@ describe('GET /v1/ci/scans', () => {
     expect(list.next_cursor).to.equal(null);
     for (const scan of list.data) {
       const poll = await context.request('GET', `/v1/ci/scans/${scan.scan_id}`, { key });
-      const { url, submitted_at: submittedAt, ...result } = scan;
-      expect(result).to.deep.equal(poll.body);
-      expect(url).to.match(/^https?:/);
-      expect(new Date(submittedAt).toISOString()).to.equal(submittedAt);
+      const { queue: _, ...result } = poll.body;
+      expect(scan).to.deep.equal(result);
     }
   });
 
@@ -89,6 +88,24 @@ describe('GET /v1/ci/scans', () => {
     expect((await read('/v1/ci/scans?status=canceled', key)).data).to.deep.equal([]);
   });
 
+  it('returns only scans of a site, with a verdict, and of a time', async () => {
+    const { id, key } = await context.organisation();
+    const scan = (minute: number, passed: boolean | null, url = 'https://example.com/') =>
+      context.scan(id, { createdAt: at(minute), phase: 'done', passed, options: withDefaults({ url }) });
+    const [one, two, three] = [await scan(1, true), await scan(2, false), await scan(3, true, 'https://Shop.example:8443/a')];
+    await scan(4, null, 'https://other.example/');
+    for (const [query, found] of [
+      ['site=example.com', [two, one]],
+      ['site=SHOP.example:8443', [three]],
+      ['passed=true', [three, one]],
+      ['passed=false', [two]],
+      ['passed=true&site=example.com&status=done', [one]],
+      [`since=${at(2).toISOString()}&until=${at(3).toISOString()}`, [two]],
+      ['passed=true&since=2026-01-01T01:02:00%2B01:00', [three]],
+    ] as const)
+      expect(idsOf((await read<Scan>(`/v1/ci/scans?${query}`, key)).data), query).to.deep.equal(found.map((row) => row.id));
+  });
+
   it('reads one page with one call, and no other organisation with a foreign cursor', async () => {
     const [mine, theirs] = [await context.organisation(), await context.organisation()];
     const older = await context.scan(mine.id, { createdAt: at(1) });
@@ -97,7 +114,7 @@ describe('GET /v1/ci/scans', () => {
     context.calls.length = 0;
     const { data } = await read<Scan>(`/v1/ci/scans?cursor=${foreign}`, mine.key);
     expect(idsOf(data)).to.deep.equal([older.id]);
-    expect(context.calls.filter((call) => /^(scans|scanResources|reports)\./.test(call))).to.deep.equal(['scans.list']);
+    expect(context.calls.filter((call) => /^(scans|scanResources|reports)\./.test(call))).to.deep.equal(['scans.search']);
   });
 
   for (const [query, field, type] of [
@@ -107,6 +124,9 @@ describe('GET /v1/ci/scans', () => {
     ['limit=ten', 'limit', 'type.integer'],
     ['cursor=xyz', 'cursor', 'cursor.invalid'],
     ['state=done', 'state', 'unexpected_field'],
+    ['passed=maybe', 'passed', 'type.boolean'],
+    ['since=yesterday', 'since', 'string.date_time'],
+    ['until=2026-01-01', 'until', 'string.date_time'],
   ] as const)
     it(`rejects ?${query}`, async () => {
       const { key } = await context.organisation();

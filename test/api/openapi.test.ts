@@ -42,6 +42,7 @@ describe('OpenAPI document', () => {
       '/v1/public/scan-status/{token}',
       '/v1/api-keys',
       '/v1/api-keys/{key_id}',
+      '/v1/me',
       '/openapi.json',
       '/schemas/report-v1.json',
       '/healthz',

@@ -146,6 +146,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET /v1/billing/credits': OWN,
   'GET /v1/billing/ledger': OWN,
   'GET /v1/api-keys': OWN,
+  'GET /v1/me': OWN,
   'POST /v1/api-keys': { expect: 'own', status: 422 },
   'DELETE /v1/api-keys/:key_id': on(({ key }) => `/v1/api-keys/${key}`),
   'POST /v1/public/scan-request': 'open',

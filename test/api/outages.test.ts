@@ -235,7 +235,7 @@ describe('during an outage, the API', () => {
       ['scans.find', 'GET', `/v1/scans/${row.id}/report`],
       ['scans.find', 'GET', `/v1/scans/${row.id}/report/json`],
       ['scans.find', 'GET', `/v1/scans/${row.id}/report/pictures`],
-      ['scans.list', 'GET', '/v1/ci/scans'],
+      ['scans.search', 'GET', '/v1/ci/scans'],
       ['credits.balance', 'GET', '/v1/billing/credits'],
       ['credits.ledger', 'GET', '/v1/billing/ledger'],
       ['keys.list', 'GET', '/v1/api-keys'],

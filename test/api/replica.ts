@@ -50,6 +50,9 @@ export function outage(): Error {
 }
 export const down = (): Promise<never> => Promise.reject(outage());
 
+/** The text of an error without the ID of its request, which two equal answers do not share. */
+export const unnamed = (text: string): string => text.replace(/,"request_id":"[^"]+"/, '');
+
 export interface Response {
   status: number;
   headers: Headers;

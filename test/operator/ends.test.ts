@@ -39,7 +39,7 @@ describe('operator: scans that end without a result', function () {
       .to.match(message)
       .and.match(/Nothing was charged/);
     const row = (await scan.row())!;
-    expect(row).to.include({ phase: 'failed', message: failed.status!.message });
+    expect(row).to.include({ phase: 'failed', message: failed.status!.message, pagesCharged: 0 });
     expect(row.finishedAt).to.be.a('date');
     expect(await context.spent()).to.equal(spent);
   }

@@ -39,6 +39,10 @@ describe('operator: a scan from submission to result', function () {
       const row = await scan.row();
       return row?.phase === 'scanning' && row.pages.scanned === 1 && row.pages.total === 2;
     });
+    const startedAt = new Date(crawling.status!.startTime!);
+    expect(await scan.row())
+      .to.deep.include({ startedAt })
+      .and.not.have.property('pagesCharged');
     await scan.publish({ ...said, sequence: 2, phase: 'generating', pages: { scanned: 2, failed: 0, total: 2 } });
     await scan.reaches('generating', ({ status }) => status?.phase === 'generating');
 
@@ -62,6 +66,7 @@ describe('operator: a scan from submission to result', function () {
 
     const row = (await scan.row())!;
     expect(row).to.deep.include({ phase: 'done', passed: false, message: 'There are 3 violations, more than the 2 allowed.' });
+    expect(row).to.deep.include({ startedAt, pagesCharged: 2 });
     expect(row.outcome).to.deep.equal({ score: report.score.value, violations: report.counts, pages: { scanned: 2, failed: 0, total: 2 } });
     expect(row.reports?.export).to.deep.equal({ key: `scans/${scan.id}/report.json`, ...stored.export });
     expect((await context.spent()) - spent).to.equal(2);

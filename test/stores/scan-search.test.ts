@@ -4,10 +4,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Collection } from 'mongodb';
 import { withDefaults } from '../../core/scan/options.ts';
-import { isTerminal, PHASES } from '../../core/scan/phases.ts';
+import { LIVE_PHASES, PHASES } from '../../core/scan/phases.ts';
 import { createScans, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
 import type { ScanDocument } from '../../stores/scans/scan-document.ts';
-import { PHASE_GROUPS, searchScans, VERDICTS, type ScanSearch } from '../../stores/scans/scan-search.ts';
+import { searchScans, VERDICTS, type ScanSearch } from '../../stores/scans/scan-search.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { scanRow } from '../support/scan-rows.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
@@ -30,12 +30,13 @@ describe('scan search', () => {
     scans.create(scanRow({ organisation, submission: 'accepted', createdAt: at(minute), options: withDefaults({ url }), ...over }));
 
   /** What a search must find. */
-  function isMeant(row: ScanRow, { group, verdict, site, text, origin }: Omit<ScanSearch, 'limit'>): boolean {
-    const groupOf = isTerminal(row.phase) ? row.phase : 'live';
+  function isMeant(row: ScanRow, { phases, verdict, site, text, origin, since, until }: Omit<ScanSearch, 'limit'>): boolean {
     const verdictOf = row.passed === null ? (row.phase === 'done' ? 'none' : null) : row.passed ? 'passed' : 'missed';
     return (
       row.submission === 'accepted' &&
-      (group === undefined || group === groupOf) &&
+      (phases === undefined || phases.includes(row.phase)) &&
+      (since === undefined || row.createdAt >= since) &&
+      (until === undefined || row.createdAt < until) &&
       (verdict === undefined || verdict === verdictOf) &&
       (site === undefined || site === row.site) &&
       (origin === undefined || origin === row.origin) &&
@@ -64,7 +65,9 @@ describe('scan search', () => {
     const order = rows.toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1));
     const search = fc.record(
       {
-        group: fc.constantFrom(...PHASE_GROUPS),
+        phases: fc.constantFrom<ScanSearch['phases']>(LIVE_PHASES, ['done'], ['failed', 'canceled']),
+        since: fc.integer({ min: 0, max: 40 }).map(at),
+        until: fc.integer({ min: 0, max: 40 }).map(at),
         verdict: fc.constantFrom(...VERDICTS),
         site: fc.constantFrom('example.com', 'www.example.com', 'localhost:8080', 'never.example'),
         text: fc.constantFrom('', 'EXAMPLE', '(1)', 'a+b', '.*', ' shop ', '\\'),

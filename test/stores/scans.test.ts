@@ -94,12 +94,12 @@ describe('read model of scans', () => {
     await create(4, { submission: 'pending' });
     await create(5, { submission: 'abandoned' });
     await scans.create(scanRow({ submission: 'accepted', createdAt: at(6) }));
-    const ids = async (page: Parameters<Scans['list']>[1]) => (await scans.list(organisation, page)).map(({ id }) => id);
+    const ids = async (page: Parameters<Scans['search']>[1]) => (await scans.search(organisation, page)).rows.map(({ id }) => id);
     const all = [last.id, twins[0]!.id, twins[1]!.id, first.id];
     expect(await ids({ limit: 10 })).to.deep.equal(all);
     expect(await ids({ limit: 2 })).to.deep.equal(all.slice(0, 2));
     expect(await ids({ limit: 2, after: { at: twins[0]!.createdAt, id: twins[0]!.id } })).to.deep.equal(all.slice(2));
-    expect(await ids({ limit: 10, phase: 'done' })).to.deep.equal([last.id, first.id]);
+    expect(await ids({ limit: 10, phases: ['done'] })).to.deep.equal([last.id, first.id]);
   });
 
   it('mirrors a change, raises the version once, and ignores the same change after that', async () => {

@@ -19,9 +19,9 @@ export async function readSteps({ credits, keys, scans }: Pick<ScopedStores, 'cr
   const [{ granted }, live, submitted] = await Promise.all([
     credits.balance(),
     keys.list({ status: 'live', limit: 1 }),
-    scans.list({ after: null, limit: 1 }),
+    scans.search({ limit: 1 }),
   ]);
-  return { credits: granted > 0, key: live.length > 0, scan: submitted.length > 0 };
+  return { credits: granted > 0, key: live.length > 0, scan: submitted.rows.length > 0 };
 }
 
 /** The steps with their states; nothing if all are done. @param permissions of the person, who gets links only to what is permitted */

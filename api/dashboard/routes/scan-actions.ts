@@ -4,7 +4,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { withDefaults, type ScanOptions } from '../../../core/scan/options.ts';
 import { cancelScan } from '../../scans/cancellation.ts';
-import { ApiError, bodyOf, statusOf, ValidationFailure } from '../../http/errors.ts';
+import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { refusalOf } from '../../http/plugins/errors.ts';
 import { annotate } from '../../http/plugins/request-log.ts';
@@ -81,7 +81,7 @@ function explained(error: unknown, reply: FastifyReply): ApiError | ValidationFa
 function textOf(refusal: ApiError | ValidationFailure): string {
   if (refusal instanceof ValidationFailure) return refusal.message;
   const after = refusal.retryAfterSeconds === null ? '' : ` (Retry-After: ${refusal.retryAfterSeconds} s)`;
-  return String(bodyOf(refusal)['message']) + after;
+  return messageOf(refusal) + after;
 }
 
 /** The key of a form after a refusal that may not be final, so that a scan that was started nevertheless is not started twice. */

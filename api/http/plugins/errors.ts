@@ -52,7 +52,7 @@ export function refuse(error: unknown, request: FastifyRequest, reply: FastifyRe
   return reply
     .code(statusOf(refusal))
     .type('application/json; charset=utf-8')
-    .send(JSON.stringify(bodyOf(refusal)));
+    .send(JSON.stringify(bodyOf(refusal, request.id)));
 }
 
 /** Answers malformed HTTP on the socket, because there is no request object yet. */
@@ -67,16 +67,17 @@ export function refuseClient(error: Error & { code?: string }, socket: Socket, r
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? 'request_timeout'
         : 'bad_request';
-  answerOnSocket(socket, code, { 'X-Request-Id': requestId });
+  answerOnSocket(socket, code, requestId);
 }
 
 /** Writes the response of an error to a socket without a request object, and closes the connection. */
-export function answerOnSocket(socket: Socket, code: ErrorCode, headers: Readonly<Record<string, string>>): void {
+export function answerOnSocket(socket: Socket, code: ErrorCode, requestId: string, headers: Readonly<Record<string, string>> = {}): void {
   const { status } = ERRORS[code];
-  const body = JSON.stringify(bodyOf(new ApiError(code)));
+  const body = JSON.stringify(bodyOf(new ApiError(code), requestId));
   socket.end(
     [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      `X-Request-Id: ${requestId}`,
       ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,

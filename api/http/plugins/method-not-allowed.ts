@@ -27,7 +27,7 @@ const methodNotAllowed: FastifyPluginAsync = async (app) => {
   app.server.on('connect', (_request: IncomingMessage, socket: Socket) => {
     // Node removes its own listener before this event, and an error without a listener ends the process.
     socket.on('error', () => socket.destroy());
-    answerOnSocket(socket, 'method_not_allowed', { 'X-Request-Id': randomUUID(), Allow: '' });
+    answerOnSocket(socket, 'method_not_allowed', randomUUID(), { Allow: '' });
     socket.destroySoon();
   });
   const allowed = new Map<string, Set<string>>();
