@@ -19,8 +19,8 @@ import networks from './http/networks/plugin.ts';
 import type { Logger } from '../platform/logger.ts';
 import { NO_TRACER } from '../platform/tracing.ts';
 import { dashboardRoutes } from './dashboard/dashboard.ts';
-import { createReportFormats } from '../stores/formats/report-formats.ts';
-import { openComparisons } from '../stores/comparisons/open-comparisons.ts';
+import { createReportFormats } from '../report/workers/report-formats.ts';
+import { openComparisons } from '../report/workers/comparisons.ts';
 import type { ScanPageDeps } from './dashboard/routes/deps.ts';
 import type { ApiStores, AppDeps, AppOptions } from './dependencies.ts';
 import { detectStoreOutages } from './http/dependency-outages.ts';
@@ -219,7 +219,7 @@ function scanPageDeps(
     reports,
     scanResources: stores.scanResources,
     rateLimits: stores.rateLimits,
-    comparisons: openComparisons({ ...stores, now: deps.now, logger: deps.logger }),
+    comparisons: openComparisons({ reports: stores.reports, cache: stores.comparisonCache, now: deps.now, logger: deps.logger }),
     limits: { ...LIMITS, ...options.limits },
     metrics: deps.metrics,
     logger: deps.logger,

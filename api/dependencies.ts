@@ -3,7 +3,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Tracer } from '../platform/tracing.ts';
 import type { Resolver, TargetRules } from '../core/scan/targets.ts';
 import type { MessageBus } from '../stores/nats.ts';
-import type { ComparisonCache } from '../stores/comparisons/cache.ts';
+import type { ComparisonStore } from '../report/workers/comparisons.ts';
 import type { Credits } from '../stores/credits/credits.ts';
 import type { Idempotency } from '../stores/submissions/idempotency.ts';
 import type { Keys } from '../stores/accounts/keys.ts';
@@ -72,7 +72,7 @@ export interface ApiStores {
   rateLimits: RateLimits;
   queueStates: Pick<QueueStates, 'read' | 'readLine'>;
   reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readPicture' | 'writeFormat' | 'remove'>;
-  comparisonCache: Pick<ComparisonCache, 'find' | 'store'>;
+  comparisonCache: ComparisonStore;
   publicScans: Pick<PublicScans, 'claim' | 'releaseClaim' | 'remove' | 'findByToken'>;
   schedules: Pick<Schedules, 'list'>;
   suppressions: Pick<Suppressions, 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;

@@ -25,7 +25,7 @@ import { addScanController } from './scan/controller.ts';
 import { createSemaphore, ONE_AT_A_TIME } from '../platform/concurrency/semaphore.ts';
 import { createChildren } from './scan/launch/children.ts';
 import { createMirror } from './scan/mirror.ts';
-import { createReportComparer, type ReportComparer } from '../stores/comparisons/compare.ts';
+import { createReportComparer, type ReportComparer } from '../report/workers/compare.ts';
 import { watchScans } from './scan/scan-client.ts';
 import type { OperatorSettings } from './settings.ts';
 

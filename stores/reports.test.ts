@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { createReports, incomingKeys, incomingPrefix, reportKeys } from './reports.ts';
+import { createReports, incomingKeys, incomingPrefix } from './reports.ts';
+import { reportKeys } from '../report/schema/objects.ts';
 
 const configuration = {
   endpoint: 'http://127.0.0.1:9000',

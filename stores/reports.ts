@@ -15,36 +15,15 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { create as contentDisposition } from 'content-disposition';
-import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../report/formats/names.ts';
+import { REPORT_FORMATS } from '../report/formats/names.ts';
+import { keysIn, reportKeys, type ReportKeys } from '../report/schema/objects.ts';
+import type { FormatStore } from '../report/workers/report-formats.ts';
 import { VIEW_MAX_BYTES, type ReportView } from '../report/view/view.ts';
 import { parseView } from './report-view.ts';
 import { isMissing, readRange, statusOf, type ByteRange } from './s3-ranges.ts';
 
-export const EXPORT_NAME = 'report.json';
-export const PDF_NAME = 'report.pdf';
-/** The pictures of elements, one after the other. The export has their places. */
-export const PICTURES_NAME = 'pictures';
-/** What pages and mails show. Only the operator writes it. */
-export const VIEW_NAME = 'view.json';
 /** The pod's statement about the other objects, which it uploads last. */
-export const RESULT_NAME = 'result.json';
-
-/** The keys of a scan's reports. Not every scan has pictures. */
-export interface ReportKeys {
-  export: string;
-  pdf: string;
-  pictures: string;
-}
-
-/**
- * The final keys of a scan's reports, of their view, and of the formats that are made from the export on request. Only the operator
- * writes the reports and the view, after verification.
- */
-export function reportKeys(scanId: string): ReportKeys & Record<'view' | ReportFormat, string> {
-  const folder = `scans/${scanId}/`;
-  const formats = REPORT_FORMAT_NAMES.map((format) => [format, `${folder}report.${REPORT_FORMATS[format].extension}`]);
-  return { ...keysIn(folder), view: folder + VIEW_NAME, ...(Object.fromEntries(formats) as Record<ReportFormat, string>) };
-}
+const RESULT_NAME = 'result.json';
 
 /** The keys to which the pod of one attempt and shard uploads its reports, and the statement that they are complete. */
 export function incomingKeys(scanId: string, { attempt, shard }: { attempt: number; shard: number }): ReportKeys & { result: string } {
@@ -59,12 +38,6 @@ export function incomingPrefix(scanId: string): string {
   return `${INCOMING}${scanId}/`;
 }
 
-const keysIn = (prefix: string): ReportKeys => ({
-  export: prefix + EXPORT_NAME,
-  pdf: prefix + PDF_NAME,
-  pictures: prefix + PICTURES_NAME,
-});
-
 /** The uploads of a scan. */
 export interface Upload {
   scanId: string;
@@ -72,18 +45,13 @@ export interface Upload {
   newestAt: Date;
 }
 
-export type ReadResult = { ok: true; bytes: Uint8Array; etag: string } | { ok: false; reason: 'missing' | 'too_large' };
 export type CopyResult = { ok: true } | { ok: false; reason: 'missing' | 'changed' };
 
-export interface Reports {
+export interface Reports extends FormatStore {
   /** Returns a URL that accepts one object by PUT with the given content type, until `expiresInSeconds` from now. */
   uploadLink(key: string, contentType: string, expiresInSeconds: number): Promise<string>;
   /** Returns a URL that serves the object by GET, and the name under which a browser saves it. */
   downloadLink(key: string, fileName: string, expiresInSeconds: number): Promise<string>;
-  /** Returns the size of an object in bytes, or null if it does not exist. */
-  size(key: string): Promise<number | null>;
-  /** Reads a whole object of at most `maxBytes`. */
-  read(key: string, maxBytes: number, signal?: AbortSignal): Promise<ReadResult>;
   /** Copies an object within the bucket, if its ETag is still `etag`. The copy has the given content type and no other headers. */
   copy(from: string, to: string, options: { etag: string; contentType: string; signal?: AbortSignal }): Promise<CopyResult>;
   /**
@@ -93,12 +61,8 @@ export interface Reports {
   readView(scanId: string, signal?: AbortSignal): Promise<ReportView | null>;
   /** Stores the view of a scan's report. Idempotent. @param bytes a `ReportView` as JSON */
   writeView(scanId: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
-  /** Stores a format that was made from a scan's export. Idempotent. */
-  writeFormat(scanId: string, format: ReportFormat, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
   /** Reads one picture of a scan. @returns null if the scan has no such picture (any more) */
   readPicture(scanId: string, place: ByteRange, signal?: AbortSignal): Promise<Uint8Array | null>;
-  /** Deletes objects. Idempotent. */
-  remove(keys: readonly string[]): Promise<void>;
   /** Deletes every object whose key begins with `prefix`. Idempotent. */
   removeAll(prefix: string): Promise<void>;
   /** Lists the scans whose pods have uploaded objects that still exist. */

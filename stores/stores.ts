@@ -1,7 +1,7 @@
 /** The stores in MongoDB. */
 import type { Db } from 'mongodb';
 import type { Logger } from '../platform/logger.ts';
-import { createComparisonCache, type ComparisonCache } from './comparisons/cache.ts';
+import { createComparisonCache, type ComparisonCache } from './comparisons.ts';
 import { createCredits, type CreditMove, type Credits } from './credits/credits.ts';
 import { createIdempotency, type Idempotency } from './submissions/idempotency.ts';
 import { createKeys, type Keys } from './accounts/keys.ts';

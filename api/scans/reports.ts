@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import type { FastifyRequest } from 'fastify';
 import { REPORT_FORMAT_NAMES } from '../../report/formats/names.ts';
 import { oneOf } from '../../core/schemas.ts';
-import type { ReportFormats } from '../../stores/formats/report-formats.ts';
+import type { ReportFormats } from '../../report/workers/report-formats.ts';
 import type { Scans } from '../../stores/scans/scans.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';

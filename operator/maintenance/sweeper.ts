@@ -1,10 +1,11 @@
 /** Repairs the leftovers of crashes and deletes expired reports. Every step is idempotent. */
 import { scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { judgeWithoutResult } from '../../core/scan/thresholds.ts';
-import type { ComparisonCache } from '../../stores/comparisons/cache.ts';
+import type { ComparisonCache } from '../../stores/comparisons.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
 import { isForbidden, KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
-import { incomingPrefix, reportKeys, type Reports } from '../../stores/reports.ts';
+import { incomingPrefix, type Reports } from '../../stores/reports.ts';
+import { reportKeys } from '../../report/schema/objects.ts';
 import type { PublicScans } from '../../stores/public-scans/public-scans.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { KEY_KEPT_MS } from '../../stores/submissions/idempotency.ts';

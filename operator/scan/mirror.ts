@@ -4,7 +4,7 @@ import { pagesToCharge } from '../../core/scan/cost.ts';
 import { fromOutcomeStatus } from '../../core/scan/outcome.ts';
 import type { MessageBus } from '../../stores/nats.ts';
 import type { Credits, Settlement } from '../../stores/credits/credits.ts';
-import { reportKeys } from '../../stores/reports.ts';
+import { reportKeys } from '../../report/schema/objects.ts';
 import type { ScanChange, ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { phaseOf } from './policy/status.ts';
 

@@ -7,7 +7,7 @@ import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import { fromKey, keyOf } from '../runtime/key.ts';
 import type { ControllerDefinition } from '../runtime/controller/manager.ts';
 import type { ComparisonOutcome, ComparisonState, ScheduleState } from './policy/facts.ts';
-import type { ReportComparer, StoredComparison } from '../../stores/comparisons/compare.ts';
+import type { ReportComparer, StoredComparison } from '../../report/workers/compare.ts';
 import type { ScheduleStates } from './state.ts';
 
 /** Why two scans could not be compared, for people. Only an outage ends by itself. */

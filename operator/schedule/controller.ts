@@ -13,7 +13,7 @@ import type { Recorder } from '../runtime/events/recorder.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import { SCHEDULES, controllerUids } from '../scan/kube-types.ts';
 import { hasEnded } from '../scan/policy/status.ts';
-import type { ReportComparer } from '../../stores/comparisons/compare.ts';
+import type { ReportComparer } from '../../report/workers/compare.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { createScheduleActions } from './actions.ts';

@@ -1,4 +1,5 @@
-/** The stored reports of a scan. */
+/** The stored reports of a scan: their keys in the object store, and how they are read. */
+import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../formats/names.ts';
 
 export interface ReportObject {
   key: string;
@@ -10,4 +11,41 @@ export interface ReportObject {
 export interface ReportObjects {
   export: ReportObject;
   pdf: ReportObject;
+}
+
+/** The pictures of elements, one after the other. The export has their places. */
+export const PICTURES_NAME = 'pictures';
+
+/** The keys of a scan's reports. Not every scan has pictures. */
+export interface ReportKeys {
+  export: string;
+  pdf: string;
+  pictures: string;
+}
+
+/**
+ * The final keys of a scan's reports, of their view (what pages and mails show), and of the formats that are made from the export on
+ * request. Only the operator writes the reports and the view, after verification.
+ */
+export function reportKeys(scanId: string): ReportKeys & Record<'view' | ReportFormat, string> {
+  const folder = `scans/${scanId}/`;
+  const formats = REPORT_FORMAT_NAMES.map((format) => [format, `${folder}report.${REPORT_FORMATS[format].extension}`]);
+  return { ...keysIn(folder), view: `${folder}view.json`, ...(Object.fromEntries(formats) as Record<ReportFormat, string>) };
+}
+
+/** The keys of reports in a folder of the object store. */
+export const keysIn = (folder: string): ReportKeys => ({
+  export: `${folder}report.json`,
+  pdf: `${folder}report.pdf`,
+  pictures: folder + PICTURES_NAME,
+});
+
+export type ReadResult = { ok: true; bytes: Uint8Array; etag: string } | { ok: false; reason: 'missing' | 'too_large' };
+
+/** The object store for readers of reports. */
+export interface ReportReader {
+  /** Returns the size of an object in bytes, or null if it does not exist. */
+  size(key: string): Promise<number | null>;
+  /** Reads a whole object of at most `maxBytes`. */
+  read(key: string, maxBytes: number, signal?: AbortSignal): Promise<ReadResult>;
 }

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
-import { reportKeys } from '../../stores/reports.ts';
+import { reportKeys } from '../../report/schema/objects.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { accountOf } from '../support/account-of.ts';
 import { issueKey } from '../support/issue-key.ts';

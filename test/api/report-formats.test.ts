@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { formatReport } from '../../report/formats/formats.ts';
 import { REPORT_FORMAT_NAMES, REPORT_FORMATS } from '../../report/formats/names.ts';
 import { LARGE_EXPORT_BYTES } from '../../report/schema/large-exports.ts';
-import { reportKeys } from '../../stores/reports.ts';
+import { reportKeys } from '../../report/schema/objects.ts';
 import { smallReport } from '../report/samples.ts';
 import { eventually, startContext, type ApiContext } from './context.ts';
 

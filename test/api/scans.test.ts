@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { withDefaults } from '../../core/scan/options.ts';
 import { PHASES, isTerminal } from '../../core/scan/phases.ts';
-import { reportKeys } from '../../stores/reports.ts';
+import { reportKeys } from '../../report/schema/objects.ts';
 import { startContext, type ApiContext } from './context.ts';
 import { unnamed } from './replica.ts';
 

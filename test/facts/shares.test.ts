@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { READ_LIMITS } from '../../api/scans/views.ts';
-import { COMPARISON_LIMITS } from '../../stores/comparisons/comparisons.ts';
-import { CONVERSION_LIMITS } from '../../stores/formats/report-formats.ts';
+import { COMPARISON_LIMITS } from '../../report/workers/comparisons.ts';
+import { CONVERSION_LIMITS } from '../../report/workers/report-formats.ts';
 
 describe('docs/sizing.md', () => {
   const page = readFileSync(new URL('../../docs/sizing.md', import.meta.url), 'utf8');

@@ -2,10 +2,11 @@
 import { expect } from 'chai';
 import { startObjects } from '../../local/objects/objects.ts';
 import type { Report, ReportPage } from '../../report/schema/schema.ts';
-import { createReportComparer, type StoredComparison } from '../../stores/comparisons/compare.ts';
+import { createReportComparer, type StoredComparison } from '../../report/workers/compare.ts';
 import { LARGE_EXPORT_BYTES, exportMemoryMib } from '../../report/schema/large-exports.ts';
 import { createSemaphore, ONE_AT_A_TIME } from '../../platform/concurrency/semaphore.ts';
-import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
+import { createReports, type Reports } from '../../stores/reports.ts';
+import { reportKeys } from '../../report/schema/objects.ts';
 import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from '../report/samples.ts';
 import { nightly } from '../support/nightly.ts';
 import { silentLogger } from '../support/silent-logger.ts';

@@ -3,8 +3,9 @@ import { expect } from 'chai';
 import { startObjects } from '../../local/objects/objects.ts';
 import type { Report } from '../../report/schema/schema.ts';
 import { LARGE_EXPORT_BYTES } from '../../report/schema/large-exports.ts';
-import { openComparisons } from '../../stores/comparisons/open-comparisons.ts';
-import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
+import { openComparisons } from '../../report/workers/comparisons.ts';
+import { createReports, type Reports } from '../../stores/reports.ts';
+import { reportKeys } from '../../report/schema/objects.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from '../report/samples.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
@@ -32,7 +33,7 @@ describe('comparisons with the real stores', () => {
     await Promise.all([objects.close(), database.close()]);
   });
 
-  const open = () => openComparisons({ reports, comparisonCache: stores.comparisonCache, now: () => new Date(), logger: silentLogger });
+  const open = () => openComparisons({ reports, cache: stores.comparisonCache, now: () => new Date(), logger: silentLogger });
 
   async function done(content: Report | Uint8Array) {
     const row = await stores.scans.create(scanRow({ submission: 'accepted', phase: 'done', reports: { export: digest, pdf: digest } }));

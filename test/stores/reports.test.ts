@@ -3,7 +3,8 @@ import { viewOf } from '../../report/view/view.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import { smallReport } from '../report/samples.ts';
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
-import { createReports, incomingKeys, incomingPrefix, reportKeys, type Reports } from '../../stores/reports.ts';
+import { createReports, incomingKeys, incomingPrefix, type Reports } from '../../stores/reports.ts';
+import { reportKeys } from '../../report/schema/objects.ts';
 
 const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
 const secrets = { accessKeyId: 'curbcut', secretAccessKey: 'a secret of the tests' };

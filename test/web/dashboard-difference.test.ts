@@ -1,7 +1,7 @@
 /** The difference of two scans in a real browser, from stored exports. */
 import { expect } from 'chai';
-import { CAUSES_MAX } from '../../stores/comparisons/comparisons.ts';
-import { reportKeys } from '../../stores/reports.ts';
+import { CAUSES_MAX } from '../../report/workers/comparisons.ts';
+import { reportKeys } from '../../report/schema/objects.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import type { ReportViolation } from '../../report/schema/schema.ts';

@@ -1,6 +1,6 @@
 /** Pictures of elements for tests: a real JPEG, and how it is stored. */
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
-import { reportKeys } from '../../stores/reports.ts';
+import { reportKeys } from '../../report/schema/objects.ts';
 import type { ApiContext } from '../api/context.ts';
 import { sharedBrowser } from './browser.ts';
 

@@ -16,7 +16,7 @@ import { renderInvitation, renderScanResult, type Rendered } from '../../operato
 import { buildReport } from '../../report/results/build.ts';
 import { renderPdf } from '../../report/pdf/render.ts';
 import { parseView } from '../../stores/report-view.ts';
-import { reportKeys } from '../../stores/reports.ts';
+import { reportKeys } from '../../report/schema/objects.ts';
 import { PASSWORD, signedIn } from '../api/people.ts';
 import { createClient } from '../api/client.ts';
 import { allOf, Name, readPdf, type Dict } from '../report/pdf-reader.ts';

@@ -1,7 +1,7 @@
 /** The difference of a scan to the last one of the same address. Pure. */
 import type { Caveat } from '../../../report/diff/diff.ts';
 import type { ComparedReports } from '../../../report/diff/summary.ts';
-import type { Comparison } from '../../../stores/comparisons/comparisons.ts';
+import type { Comparison } from '../../../report/workers/comparisons.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { figure, link, notice, time } from '../../web/components/index.ts';
 import { attributes, html, type Html } from '../../web/html.ts';

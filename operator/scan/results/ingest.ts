@@ -11,7 +11,8 @@ import {
   type PodIdentity,
   type PodStored,
 } from '../../../core/protocol/pod-messages.ts';
-import { incomingKeys, reportKeys, type Reports } from '../../../stores/reports.ts';
+import { incomingKeys, type Reports } from '../../../stores/reports.ts';
+import { reportKeys } from '../../../report/schema/objects.ts';
 import type { Expectation } from './verify.ts';
 import type { Verifier } from './verifier.ts';
 import type { PageVisit } from './page-visits.ts';

@@ -2,13 +2,12 @@
  * The formats for other tools as objects beside the export. Each is made when it is first asked for, in a worker thread with
  * limited memory, and then kept as long as the export.
  */
-import type { ReportFormat } from '../../report/formats/names.ts';
-import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../../report/schema/large-exports.ts';
+import type { ReportFormat } from '../formats/names.ts';
+import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../schema/large-exports.ts';
 import { createSemaphore, TooBusy, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
 import { InputRefused, nextMessage, startThread } from '../../platform/concurrency/worker-threads.ts';
-import { reportKeys, type Reports } from '../reports.ts';
-import type { ScanRow } from '../scans/scan-row.ts';
-import type { ConvertInput, ConvertMessage } from '../../report/workers/convert-worker.ts';
+import { reportKeys, type ReportReader } from '../schema/objects.ts';
+import type { ConvertInput, ConvertMessage } from './convert-worker.ts';
 
 /**
  * `not_found`: the scan has no stored export (any more). `too_large`: the export needs more memory than this process has, or is
@@ -17,9 +16,22 @@ import type { ConvertInput, ConvertMessage } from '../../report/workers/convert-
 export type StoredFormat =
   { ok: true; key: string } | { ok: false; reason: 'not_found' | 'too_large' } | { ok: false; reason: 'busy'; limit: SemaphoreLimit };
 
+/** The object store, in which formats are kept. */
+export interface FormatStore extends ReportReader {
+  /** Stores a format that was made from a scan's export. Idempotent. */
+  writeFormat(scanId: string, format: ReportFormat, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
+  /** Deletes objects. Idempotent. */
+  remove(keys: readonly string[]): Promise<void>;
+}
+
+interface ScanOfReport {
+  id: string;
+  organisation: string;
+}
+
 export interface ReportFormats {
   /** Makes a format of a scan's export, unless it is stored already. @throws if the object store is unavailable */
-  ensure(scan: Pick<ScanRow, 'id' | 'organisation'>, format: ReportFormat): Promise<StoredFormat>;
+  ensure(scan: ScanOfReport, format: ReportFormat): Promise<StoredFormat>;
 }
 
 /** The time limit of a conversion with its wait for others, in milliseconds. */
@@ -33,15 +45,12 @@ export const CONVERSION_LIMITS = { held: { total: 1, perKey: 1 }, pending: { tot
 const no = (reason: 'not_found' | 'too_large'): StoredFormat => ({ ok: false, reason });
 
 /** Converts exports that are not large: larger ones would need more memory than a process has that serves requests. */
-export function createReportFormats(
-  reports: Pick<Reports, 'read' | 'size' | 'writeFormat' | 'remove'>,
-  timeoutMs = TIMEOUT_MS,
-): ReportFormats {
+export function createReportFormats(reports: FormatStore, timeoutMs = TIMEOUT_MS): ReportFormats {
   /** By key, so that several requests for one format share its conversion. */
   const pending = new Map<string, Promise<StoredFormat>>();
   const turns = createSemaphore(CONVERSION_LIMITS);
 
-  async function convert({ id: scanId, organisation }: Pick<ScanRow, 'id' | 'organisation'>, format: ReportFormat): Promise<StoredFormat> {
+  async function convert({ id: scanId, organisation }: ScanOfReport, format: ReportFormat): Promise<StoredFormat> {
     const key = reportKeys(scanId)[format];
     const signal = AbortSignal.timeout(timeoutMs);
     const inTurn = async (): Promise<StoredFormat> => {
@@ -81,7 +90,7 @@ export function createReportFormats(
 /** @returns null if the export cannot be converted within the limits @throws the signal's reason if it aborts */
 async function inThread(input: ConvertInput, signal: AbortSignal): Promise<ConvertMessage> {
   const memoryMib = exportMemoryMib(LARGE_EXPORT_BYTES / 1024 / 1024);
-  const thread = startThread(new URL('../../report/workers/convert-worker.ts', import.meta.url), memoryMib, input);
+  const thread = startThread(new URL('./convert-worker.ts', import.meta.url), memoryMib, input);
   try {
     return await nextMessage<ConvertMessage>(thread, { signal });
   } catch (error) {

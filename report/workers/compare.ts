@@ -1,12 +1,12 @@
 /** Compares the stored exports of two scans, in a worker thread with limited memory. */
 import type { Worker } from 'node:worker_threads';
-import type { ComparedReports } from '../../report/diff/summary.ts';
-import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../report/schema/large-exports.ts';
+import type { ComparedReports } from '../diff/summary.ts';
+import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../schema/large-exports.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { createSemaphore, ONE_AT_A_TIME, type Semaphore } from '../../platform/concurrency/semaphore.ts';
 import { InputRefused, nextMessage, startThread } from '../../platform/concurrency/worker-threads.ts';
-import { reportKeys, type Reports } from '../reports.ts';
-import type { CompareMessage, CompareOptions } from '../../report/workers/compare-worker.ts';
+import { reportKeys, type ReportReader } from '../schema/objects.ts';
+import type { CompareMessage, CompareOptions } from './compare-worker.ts';
 
 /**
  * `not_found`: a scan has no stored export (any more). `not_comparable`: an export is too large, or of another version.
@@ -20,7 +20,7 @@ export interface ReportComparer {
 }
 
 export interface ReportComparerDeps {
-  reports: Pick<Reports, 'read' | 'size'>;
+  reports: ReportReader;
   /** The limits for verification, which needs more memory than a comparison. */
   bounds: { exportMaxBytes: number; memoryMib: number };
   /** Held while a large export is read. The caller shares it with other readers of large exports. */
@@ -73,7 +73,7 @@ export function createReportComparer({ reports, bounds, largeExports, causesMax 
 
   /** Reads one export after the other, so that only one of them is in memory. */
   async function inThread(keys: readonly string[], memoryMib: number, signal: AbortSignal): Promise<StoredComparison> {
-    const thread = startThread(new URL('../../report/workers/compare-worker.ts', import.meta.url), memoryMib, {
+    const thread = startThread(new URL('./compare-worker.ts', import.meta.url), memoryMib, {
       causesMax,
     } satisfies CompareOptions);
     try {

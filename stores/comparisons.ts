@@ -1,7 +1,7 @@
 /** Comparisons of two scans, kept for a while: the exports of ended scans never change. */
 import type { Db } from 'mongodb';
-import type { ComparedReports } from '../../report/diff/summary.ts';
-import { FINGERPRINT_VERSION } from '../../report/schema/versions.ts';
+import type { ComparisonStore, LastingComparison } from '../report/workers/comparisons.ts';
+import { FINGERPRINT_VERSION } from '../report/schema/versions.ts';
 
 /** Increase this if the result of a comparison changes. */
 const COMPARISON_VERSION = 1;
@@ -9,13 +9,7 @@ const COMPARISON_VERSION = 1;
 /** How long a comparison is kept, in milliseconds. It can be repeated while both exports exist. */
 const KEPT_MS = 7 * 86_400_000;
 
-/** A result that a repeated comparison would have, too. */
-export type LastingComparison = ComparedReports | { ok: false; reason: 'not_comparable' };
-
-export interface ComparisonCache {
-  find(organisation: string, beforeId: string, afterId: string): Promise<LastingComparison | null>;
-  /** Stores a result. Idempotent. */
-  store(organisation: string, beforeId: string, afterId: string, result: LastingComparison, now: Date): Promise<void>;
+export interface ComparisonCache extends ComparisonStore {
   /** Deletes the comparisons of a scan whose reports are deleted. */
   removeOf(scanId: string): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { reportKeys } from '../reports.ts';
+import { reportKeys } from '../schema/objects.ts';
 import { createReportFormats } from './report-formats.ts';
 
 describe('formats of reports', () => {

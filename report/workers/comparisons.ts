@@ -1,11 +1,11 @@
 /** The difference between two scans of an organisation, for pages. Computed once, and then kept. Organisations take turns. */
-import type { ComparedCauses, ComparedReports } from '../../report/diff/summary.ts';
-import { createSemaphore, TooBusy, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
+import type { ComparedCauses, ComparedReports } from '../diff/summary.ts';
+import { createSemaphore, ONE_AT_A_TIME, TooBusy, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { untilAborted } from '../../platform/time-limits.ts';
-import type { ScanRow } from '../scans/scan-row.ts';
-import type { ComparisonCache, LastingComparison } from './cache.ts';
-import type { ReportComparer, StoredComparison } from './compare.ts';
+import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../schema/large-exports.ts';
+import type { ReportObjects, ReportReader } from '../schema/objects.ts';
+import { createReportComparer, type ReportComparer, type StoredComparison } from './compare.ts';
 
 /**
  * `busy`: too many comparisons of the organisation (`key`), or of all, are pending; the caller may try again. The other reasons
@@ -17,7 +17,22 @@ export type Comparison =
   | { ok: false; reason: 'busy'; limit: SemaphoreLimit };
 
 /** The fields of a row that identify a comparison. */
-export type ComparedScan = Pick<ScanRow, 'id' | 'organisation' | 'reports'>;
+export interface ComparedScan {
+  id: string;
+  organisation: string;
+  /** Null if they were deleted. */
+  reports: ReportObjects | null;
+}
+
+/** A result that a repeated comparison would have, too. */
+export type LastingComparison = ComparedReports | { ok: false; reason: 'not_comparable' };
+
+/** Keeps results, by the IDs of the scans. */
+export interface ComparisonStore {
+  find(organisation: string, beforeId: string, afterId: string): Promise<LastingComparison | null>;
+  /** Stores a result. Idempotent. */
+  store(organisation: string, beforeId: string, afterId: string, result: LastingComparison, now: Date): Promise<void>;
+}
 
 export interface Comparisons {
   /** Returns a comparison that was computed before, in a few milliseconds; null if there is none. */
@@ -27,7 +42,7 @@ export interface Comparisons {
 }
 
 export interface ComparisonsDeps {
-  cache: Pick<ComparisonCache, 'find' | 'store'>;
+  cache: ComparisonStore;
   /** Lists causes: `CAUSES_MAX`. */
   comparer: ReportComparer;
   now: () => Date;
@@ -105,3 +120,11 @@ const mayBeCompared = (before: ComparedScan, after: ComparedScan): boolean =>
   before.organisation === after.organisation && before.reports !== null && after.reports !== null;
 
 const isLasting = (result: StoredComparison | Comparison): result is LastingComparison => result.ok || result.reason === 'not_comparable';
+
+/** Opens comparisons of exports that are not large: larger ones would need more memory than a process has that serves requests. */
+export function openComparisons({ reports, ...deps }: { reports: ReportReader } & Omit<ComparisonsDeps, 'comparer'>): Comparisons {
+  const bounds = { exportMaxBytes: LARGE_EXPORT_BYTES, memoryMib: exportMemoryMib(LARGE_EXPORT_BYTES / 1024 / 1024) };
+  const { logger } = deps;
+  const comparer = createReportComparer({ reports, bounds, largeExports: createSemaphore(ONE_AT_A_TIME), causesMax: CAUSES_MAX, logger });
+  return createComparisons({ ...deps, comparer });
+}

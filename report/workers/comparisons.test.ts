@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import type { ComparedReports } from '../../report/diff/summary.ts';
+import type { ComparedReports } from '../diff/summary.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
-import type { LastingComparison } from './cache.ts';
 import type { StoredComparison } from './compare.ts';
-import { COMPARISON_LIMITS, createComparisons, type ComparedScan } from './comparisons.ts';
+import { COMPARISON_LIMITS, createComparisons, type ComparedScan, type LastingComparison } from './comparisons.ts';
 
 const SAME: ComparedReports = {
   ok: true,
