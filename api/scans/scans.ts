@@ -1,5 +1,6 @@
 /** Routes that submit and poll a scan. */
 import { Type, type Static, type TOptional, type TSchema } from 'typebox';
+import { findings } from '../../core/scan/outcome.ts';
 import { isTerminal, PHASES } from '../../core/scan/phases.ts';
 import { CrawlRules, HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
 import { fromSnakeStep, SnakeStep } from '../../core/scan/steps.ts';
@@ -12,7 +13,6 @@ import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError, VALIDATION_STATUS, type ErrorCode } from '../http/errors.ts';
-import { findings } from '../streams/scan-stream.ts';
 import type { Metrics } from '../metrics.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import type { QueuePosition, QueuePositions } from './queue-positions.ts';
@@ -287,7 +287,7 @@ export function toResult(row: ScanRow, queue?: QueuePosition): ScanResult {
   return {
     scan_id: row.id,
     status: row.phase,
-    ...findings(row),
+    ...findings(row.outcome),
     passed: ended ? row.passed : null,
     report_url: row.reports === null ? null : `/v1/scans/${row.id}/report`,
     message: row.message,

@@ -2,6 +2,7 @@
  * Streams one scan as server-sent events. Events are made from the stored row only; bus messages just trigger a read of the
  * row. Therefore any replica can serve any stream, a bus outage loses no event, and events are never out of order.
  */
+import { findings } from '../../core/scan/outcome.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { Followers, FollowerTimings } from './scan-followers.ts';
@@ -110,18 +111,13 @@ export function progressEvent(row: ScanRow) {
 }
 
 export function completeEvent(row: ScanRow) {
-  return { event: 'complete' as const, scan_id: row.id, status: row.phase, ...findings(row), passed: row.passed, message: row.message };
-}
-
-/** Score and violation counts under the contract's field names; null until the scan has a result. */
-export function findings({ outcome }: Pick<ScanRow, 'outcome'>) {
   return {
-    score: outcome?.score ?? null,
-    violations_count: outcome?.violations.total ?? null,
-    violations_critical: outcome?.violations.critical ?? null,
-    violations_serious: outcome?.violations.serious ?? null,
-    violations_moderate: outcome?.violations.moderate ?? null,
-    violations_minor: outcome?.violations.minor ?? null,
+    event: 'complete' as const,
+    scan_id: row.id,
+    status: row.phase,
+    ...findings(row.outcome),
+    passed: row.passed,
+    message: row.message,
   };
 }
 

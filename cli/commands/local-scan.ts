@@ -7,7 +7,8 @@ import { consentSentence } from '../../report/view/consent-sentence.ts';
 import type { ReportFormat } from '../../report/formats/names.ts';
 import type { Report } from '../../report/schema/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
-import type { Thresholds } from '../../core/scan/thresholds.ts';
+import { findings } from '../../core/scan/outcome.ts';
+import { hasThresholds, type Thresholds } from '../../core/scan/thresholds.ts';
 import { CliError, errorMessage } from '../errors.ts';
 import { runScanner, type ScannerResults } from '../local/scanner-process.ts';
 import type { SiteOptions } from '../site-options.ts';
@@ -70,8 +71,14 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   if (!end.ok && end.reason === 'crashed')
     throw new CliError(end.message, 'Chromium is searched in PATH; CHROMIUM_PATH names another executable, such as that of Google Chrome.');
   if (!end.ok) {
-    const passed = Object.keys(scan.thresholds).length === 0 ? null : false;
-    return reportEnd({ ...NOTHING, scan_id: scanId, status: 'failed', passed, message: end.message }, noReports, output, quiet, context);
+    const passed = hasThresholds(scan.thresholds) ? false : null;
+    return reportEnd(
+      { ...findings(null), scan_id: scanId, status: 'failed', passed, message: end.message },
+      noReports,
+      output,
+      quiet,
+      context,
+    );
   }
   const { results } = end;
   const report = JSON.parse(results.export.toString()) as Report;
@@ -93,14 +100,6 @@ async function save({ pdf, export: exported, ...formats }: Files, results: Scann
   }
 }
 
-const NOTHING = {
-  score: null,
-  violations_count: null,
-  violations_critical: null,
-  violations_serious: null,
-  violations_moderate: null,
-  violations_minor: null,
-};
 const noReports = (): Promise<void> => Promise.resolve();
 
 const listOf = (text: string | undefined): string[] => (text ?? '').split(',').flatMap((entry) => entry.trim() || []);
@@ -110,12 +109,7 @@ function resultOf({ scan, score, counts }: Report): ScanResult {
   return {
     scan_id: scan.id,
     status: 'done',
-    score: score.value,
-    violations_count: counts.total,
-    violations_critical: counts.critical,
-    violations_serious: counts.serious,
-    violations_moderate: counts.moderate,
-    violations_minor: counts.minor,
+    ...findings({ score: score.value, violations: counts }),
     passed: scan.verdict.passed,
     message: scan.verdict.message,
   };

@@ -1,5 +1,6 @@
 /** AccessibilityScans as the command line reads and writes them. */
 import { API_VERSION, GROUP, queueOf, REQUEST_ID_ANNOTATION, resourceNameOf, SCAN_ID_ANNOTATION, scanIdOf, SCANS_PLURAL, type AccessibilityScan, type AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts'; // prettier-ignore
+import { findings } from '../../core/scan/outcome.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { CliError, UsageError } from '../errors.ts';
 import type { Step } from '../service/follow.ts';
@@ -34,7 +35,7 @@ export const hasEnded = ({ status }: AccessibilityScan): boolean => isTerminal(s
 /** The status of a resource in the form of the API's scan results. */
 export function resultOf(scan: AccessibilityScan): NamedResult {
   const { metadata, spec, status = {} } = scan;
-  const { violations } = status;
+  const { score, violations } = status;
   return {
     scan_id: idOf(scan),
     namespace: metadata.namespace!,
@@ -43,12 +44,7 @@ export function resultOf(scan: AccessibilityScan): NamedResult {
     submitted_at: metadata.creationTimestamp!,
     queue_name: queueOf(scan),
     status: status.phase ?? 'queued',
-    score: status.score === undefined ? null : Number(status.score),
-    violations_count: violations?.total ?? null,
-    violations_critical: violations?.critical ?? null,
-    violations_serious: violations?.serious ?? null,
-    violations_moderate: violations?.moderate ?? null,
-    violations_minor: violations?.minor ?? null,
+    ...findings(score === undefined || violations === undefined ? null : { score: Number(score), violations }),
     passed: hasEnded(scan) ? (status.passed ?? null) : null,
     report_url: status.reports?.pdf ?? null,
     message: status.message ?? null,

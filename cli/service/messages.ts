@@ -1,8 +1,8 @@
 /** Schemas of the service's responses, limited to what the command line needs. Unknown fields are allowed. */
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
+import { nullable } from '../../core/schemas.ts';
 
-const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
 const count = nullable(Type.Integer({ minimum: 0 }));
 
 /** A phase. The service may add phases: an unknown one is not terminal. */

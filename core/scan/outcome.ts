@@ -9,6 +9,18 @@ export interface Outcome {
   pages: PageProgress;
 }
 
+/** Score and violation counts under the field names of the HTTP API; null without a result. */
+export function findings(outcome: Pick<Outcome, 'score' | 'violations'> | null) {
+  return {
+    score: outcome?.score ?? null,
+    violations_count: outcome?.violations.total ?? null,
+    violations_critical: outcome?.violations.critical ?? null,
+    violations_serious: outcome?.violations.serious ?? null,
+    violations_moderate: outcome?.violations.moderate ?? null,
+    violations_minor: outcome?.violations.minor ?? null,
+  };
+}
+
 /** An outcome in the status of a custom resource. Kubernetes advises against floating-point numbers, so the score is a string. */
 export interface OutcomeStatus {
   /** A decimal number: `"97.5"`. */
