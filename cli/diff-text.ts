@@ -1,5 +1,6 @@
 /** The difference of two scans as text. */
 import type { CauseChange, ChangedElement, NewCauseChange, ReportDiff } from '../report/diff/diff.ts';
+import { elementPath } from '../report/view/element-path.ts';
 import { printable } from './errors.ts';
 import { paint, type Paint, type Terminal } from './terminal.ts';
 
@@ -64,7 +65,7 @@ function causeLines(change: CauseChange | NewCauseChange, { mark, colour, termin
   ];
 }
 
-function selectorOf({ selector, frame_path, shadow_path }: ChangedElement): string {
-  const path = printable([...frame_path, ...shadow_path, selector].join(' >>> '));
+function selectorOf(element: ChangedElement): string {
+  const path = printable(elementPath(element));
   return path.length <= SELECTOR_MAX ? path : `${path.slice(0, SELECTOR_MAX)}…`;
 }

@@ -1,6 +1,7 @@
 /** The difference of two scans as numbers and a few examples, small enough for a status or an Event. Pure. */
 import type { Impact } from '../../core/scan/impacts.ts';
-import type { Caveat, CauseChange, ChangedElement, ReportDiff } from './diff.ts';
+import { elementPath } from '../view/element-path.ts';
+import type { Caveat, CauseChange, ReportDiff } from './diff.ts';
 
 /** A new violation. */
 export interface NewViolation {
@@ -91,15 +92,10 @@ function examplesOf({ new: added }: ReportDiff): NewViolation[] {
   )
     .flat()
     .slice(0, EXAMPLES_MAX)
-    .map(({ rule, page, selector, frame_path, shadow_path }) => ({
-      rule: cut(rule, SELECTOR_MAX),
-      page: cut(page, PAGE_MAX),
-      selector: selectorOf({ frame_path, shadow_path, selector }),
-    }));
+    .map(({ rule, page, ...element }) => ({ rule: cut(rule, SELECTOR_MAX), page: cut(page, PAGE_MAX), selector: selectorOf(element) }));
 }
 
-const selectorOf = ({ frame_path, shadow_path, selector }: Pick<ChangedElement, 'frame_path' | 'shadow_path' | 'selector'>): string =>
-  cut([...frame_path, ...shadow_path, selector].join(' >>> '), SELECTOR_MAX);
+const selectorOf = (element: Parameters<typeof elementPath>[0]): string => cut(elementPath(element), SELECTOR_MAX);
 
 /** The root causes of a difference, at most `max` new and `max` fixed ones. */
 export function comparedCauses(diff: ReportDiff, max: number): ComparedCauses {

@@ -3,7 +3,9 @@ import { criterionTitle, criterionUrl } from '../../core/scan/success-criteria.t
 import { criterionOutcome, outcomesOn, type Outcome } from '../results/rule-outcomes.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
 import type { Report, ReportPage, ReportViolation } from '../schema/schema.ts';
-import { elementPath, elements, firstFindings, gapsOf, scanNotes, targetOf, uriOf } from './shared.ts';
+import { elementPath } from '../view/element-path.ts';
+import { pageGaps, scanNotes } from '../view/gaps.ts';
+import { elements, firstFindings, targetOf, uriOf } from './shared.ts';
 
 /** Not by reference: readers then need no network, and the meaning of a report never changes. */
 const CONTEXT = {
@@ -173,7 +175,7 @@ function assertionsOf(page: ReportPage, report: Report, criteria: ReturnType<typ
       }),
     ];
   }
-  const gaps = gapsOf(page).map(({ message }) => message);
+  const gaps = pageGaps(page).map(({ message }) => message);
   const outcomes = outcomesOn(
     page,
     report.rules.map(({ id }) => id),

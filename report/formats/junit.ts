@@ -9,7 +9,9 @@ import { thresholdsOf } from '../schema/options.ts';
 import { outcomeOf } from '../results/results.ts';
 import type { Report, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
 import { criteriaText } from '../rules/standards.ts';
-import { elementPath, elements, gapsOf, scanNotes, targetOf, untestedMessage } from './shared.ts';
+import { elementPath } from '../view/element-path.ts';
+import { pageGaps, scanNotes, untestedMessage } from '../view/gaps.ts';
+import { elements, targetOf } from './shared.ts';
 
 interface TestCase {
   '@_name': string;
@@ -94,7 +96,7 @@ function pageCases(page: ReportPage, locale: Locale): TestCase[] {
         skipped: text(`A person must check ${elements(finding.nodes_total)}: ${finding.help}\n${details(finding, locale)}`),
       }),
     ),
-    ...gapsOf(page).map(({ kind, message }, index) => test(`${kind} ${index + 1}`, page.url, { skipped: text(message) })),
+    ...pageGaps(page).map(({ kind, message }, index) => test(`${kind} ${index + 1}`, page.url, { skipped: text(message) })),
   ];
 }
 

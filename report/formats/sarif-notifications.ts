@@ -3,7 +3,8 @@ import type { Notification } from 'sarif';
 import { isAttempted } from '../results/coverage.ts';
 import type { Report } from '../schema/schema.ts';
 import type { Severity } from './sarif-results.ts';
-import { elements, gapsOf, relativeUriOf, scanNotes, untestedMessage } from './shared.ts';
+import { pageGaps, scanNotes, untestedMessage } from '../view/gaps.ts';
+import { elements, relativeUriOf } from './shared.ts';
 
 /** @param left the numbers of results that are left out, by severity */
 export function notificationsOf(report: Report, left: ReadonlyMap<Severity, number>): Notification[] {
@@ -25,7 +26,7 @@ export function notificationsOf(report: Report, left: ReadonlyMap<Severity, numb
       add(`page_${page.reason}`, isAttempted(page.reason) ? 'warning' : 'note', untestedMessage(page), at);
       continue;
     }
-    for (const { kind, message } of gapsOf(page)) add(kind, 'warning', message || kind, at);
+    for (const { kind, message } of pageGaps(page)) add(kind, 'warning', message || kind, at);
     for (const { rule, nodes, nodes_total: total } of [...page.violations, ...page.needs_review, ...(page.advice ?? [])])
       if (total > nodes.length) add('elements_not_listed', 'warning', `${rule}: ${nodes.length} of ${elements(total)} are listed.`, at);
   }

@@ -5,7 +5,8 @@ import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import { unknownRule } from '../rules/rules.ts';
 import type { Report, ReportNode, ReportPage, ReportRule, ReportViolation, TestedPage } from '../schema/schema.ts';
-import { elementPath, relativeUriOf } from './shared.ts';
+import { elementPath } from '../view/element-path.ts';
+import { relativeUriOf } from './shared.ts';
 
 export const LEVELS: Readonly<Record<Impact, Result.level>> = { critical: 'error', serious: 'error', moderate: 'warning', minor: 'note' };
 

@@ -1,14 +1,15 @@
 /** The first page: the result at a glance, for readers who are not developers. */
 import { consentSentence } from '../view/consent-sentence.ts';
 import { LEADING_CAUSES_MAX, leadingCauses } from '../view/leading-causes.ts';
+import { thresholdRows, verdictTexts, type ThresholdRow } from '../view/verdict.ts';
 import type { Report } from '../schema/schema.ts';
 import type { Flow } from './flow.ts';
-import { gapsLine } from './gaps.ts';
+import { gapsLine } from '../view/gaps.ts';
 import { linkable } from './links.ts';
 import { INK, LINE, SOFT, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
 import { ring, verdictIcon } from './icons.ts';
-import { drawLeadingCauses, drawSeverities, drawThresholds, thresholdRows, type ThresholdRow } from './summary-tables.ts';
+import { drawLeadingCauses, drawSeverities, drawThresholds } from './summary-tables.ts';
 import type { ReportWords } from '../words/words.ts';
 
 /** Draws the first page. @param shownInFull how many root causes have a section to link to */
@@ -153,18 +154,6 @@ function drawVerdict(flow: Flow, parent: Element, report: Report, i18n: ReportWo
   });
   drawGauge(flow, parent, report, i18n, gauge);
   flow.y = top + VERDICT_HEIGHT;
-}
-
-function verdictTexts(
-  passed: boolean | null,
-  { texts, format }: ReportWords,
-  rows: readonly ThresholdRow[],
-): { word: string; alt: string; detail: string } {
-  if (passed === null) return { word: texts.noThresholds, alt: texts.noThresholdsAlt, detail: texts.noThresholdsDetail };
-  const m = rows.length;
-  if (passed) return { word: texts.passed, alt: texts.passedAlt, detail: format(texts.thresholdsMet, { n: m, m }) };
-  const missed = rows.filter(({ met }) => !met).length;
-  return { word: texts.notPassed, alt: texts.notPassedAlt, detail: format(texts.thresholdsMissed, { n: missed, m }) };
 }
 
 /** Draws the score as a ring, with a tick at the minimum. */

@@ -1,6 +1,6 @@
 /** What was not tested, or not completely: pages, frames, parts of pages, and addresses. Nothing is left out silently. */
-import { isAttempted } from '../results/coverage.ts';
-import type { PageCaveat, Report, TestedPage, UntestedFrame, UntestedPage } from '../schema/schema.ts';
+import type { Report, UntestedPage } from '../schema/schema.ts';
+import { gapsOf, type Gaps } from '../view/gaps.ts';
 import type { Flow } from './flow.ts';
 import type { ReportWords } from '../words/words.ts';
 import { shortened } from './links.ts';
@@ -13,44 +13,6 @@ import { CONTENT_WIDTH } from './tagged-document.ts';
 export const GAP_ROWS = 100;
 /** The longest message, in characters. It comes from the pod, so it is limited. */
 const MESSAGE_MAX = 400;
-
-/** What a report says about what was not tested. */
-interface Gaps {
-  untested: UntestedPage[];
-  same: UntestedPage[];
-  frames: { page: TestedPage; frame: UntestedFrame }[];
-  caveats: { page: TestedPage; caveat: PageCaveat }[];
-  addressesLeft: number;
-}
-
-function gapsOf({ pages, addresses_left: addressesLeft }: Report): Gaps {
-  const tested = pages.filter((page): page is TestedPage => page.tested);
-  const untested = pages.filter((page): page is UntestedPage => !page.tested);
-  // Pages that were tried come before those that nobody wanted to be tested.
-  const rank = ({ reason }: UntestedPage): number => (isAttempted(reason) ? 0 : 1);
-  return {
-    untested: untested.filter(({ reason }) => reason !== 'same_as').sort((left, right) => rank(left) - rank(right)),
-    same: untested.filter(({ reason }) => reason === 'same_as'),
-    frames: tested.flatMap((page) => page.frames_untested.map((frame) => ({ page, frame }))),
-    caveats: tested.flatMap((page) => page.caveats.map((caveat) => ({ page, caveat }))),
-    addressesLeft,
-  };
-}
-
-/** One line about what was not tested, such as `Coverage 85% · 2 pages not tested`; empty if all was tested. */
-export function gapsLine(report: Report, { texts, count, format }: ReportWords): string {
-  const { untested, frames, caveats, addressesLeft } = gapsOf(report);
-  const { pages_tested: tested, pages_attempted: attempted } = report.score;
-  const numbers: [number, Parameters<ReportWords['count']>[0]][] = [
-    [untested.length, texts.pagesUntested],
-    [frames.length, texts.framesUntested],
-    [new Set(caveats.map(({ page }) => page)).size, texts.pagesWithCaveats],
-    [addressesLeft, texts.addressesLeft],
-  ];
-  const parts = numbers.flatMap(([n, forms]) => (n > 0 ? [count(forms, n)] : []));
-  if (parts.length === 0) return '';
-  return [format(texts.coverage, { percent: Math.floor((1000 * tested) / attempted) / 10 }), ...parts].join('  ·  ');
-}
 
 interface Section {
   heading: string;

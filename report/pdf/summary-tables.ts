@@ -1,44 +1,16 @@
 /** The tables on the first page: the leading root causes, violations by severity, and thresholds. */
-import { thresholdsOf } from '../schema/options.ts';
-import { outcomeOf } from '../results/results.ts';
 import type { LeadingCauses } from '../view/leading-causes.ts';
 import type { Report } from '../schema/schema.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
-import { checkThresholds } from '../../core/scan/thresholds.ts';
 import type { Flow } from './flow.ts';
 import { GROUND, SEVERITIES, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, type Element } from './tagged-document.ts';
 import { causeTexts } from '../view/cause-texts.ts';
+import type { ThresholdRow } from '../view/verdict.ts';
 import { severityIcon, verdictIcon } from './icons.ts';
 import { placeOf } from './links.ts';
 import { drawTable, type Cell } from './table.ts';
 import type { ReportWords } from '../words/words.ts';
-
-/** A threshold that is set, in the report's language. */
-export interface ThresholdRow {
-  name: string;
-  allowed: string;
-  measured: string;
-  met: boolean;
-}
-
-export function thresholdRows(report: Report, i18n: ReportWords): ThresholdRow[] {
-  const { texts, format, number } = i18n;
-  const listed = (measured: Partial<Record<Impact, number>>): string => {
-    const found = IMPACTS.filter((impact) => measured[impact] !== undefined);
-    return found.length === 0 ? number(0) : found.map((impact) => `${texts.severities[impact]}: ${number(measured[impact]!)}`).join(', ');
-  };
-  return checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report)).map(({ name, allowed, measured, met }) => {
-    const threshold = texts.thresholds[name];
-    const values = { allowed: typeof allowed === 'number' ? allowed : texts.severities[allowed] };
-    return {
-      name: format(threshold.name, values),
-      allowed: format(threshold.allowed, values),
-      measured: typeof measured === 'number' ? number(measured) : listed(measured),
-      met,
-    };
-  });
-}
 
 /** Draws a bar chart of the severities that is also a table. */
 export function drawSeverities(flow: Flow, parent: Element, report: Report, i18n: ReportWords): void {

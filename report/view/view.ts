@@ -3,13 +3,14 @@
  * beside the export, so that a page is served without reading an export of many megabytes. Pure.
  */
 import { IMPACTS } from '../../core/scan/impacts.ts';
-import { checkThresholds } from '../../core/scan/thresholds.ts';
 import { snakeCase } from '../../core/schemas.ts';
 import { leadingCauses } from './leading-causes.ts';
-import { thresholdsOf } from '../schema/options.ts';
-import { outcomeOf, testedPages } from '../results/results.ts';
+import { testedPages } from '../results/results.ts';
 import type { Report, ReportGroup, ReportNode, ReportPage, ReportPicture, ReportRule, TestedPage } from '../schema/schema.ts';
 import { countViolations } from '../results/score.ts';
+import { elementPath } from './element-path.ts';
+import { isIncomplete } from './gaps.ts';
+import { checksOf } from './verdict.ts';
 import { fitting, shortened, startWithin } from './bounds.ts';
 import {
   VIEW_LIMITS,
@@ -66,7 +67,7 @@ export function viewOf(report: Report): ReportView {
     advice_elements: advice.reduce((sum, { elements }) => sum + elements, 0),
     pages: [],
     pages_total: report.pages.length,
-    pages_with_gaps: tested.filter(hasGaps).length,
+    pages_with_gaps: tested.filter(isIncomplete).length,
     addresses_left: report.addresses_left,
     issues: [],
     issues_total: counts.total,
@@ -94,7 +95,7 @@ function leadingOf({ groups }: Report): ReportView['leading'] {
 }
 
 function measuredThresholds(report: Report): ViewThreshold[] {
-  return checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report)).map(({ name, allowed, measured, met }) => ({
+  return checksOf(report).map(({ name, allowed, measured, met }) => ({
     name: snakeCase(name),
     allowed,
     measured: measured as ViewThreshold['measured'],
@@ -197,13 +198,11 @@ function viewPage(page: ReportPage): ViewPage {
     const from = page.linked_from === undefined ? {} : { linked_from: page.linked_from.map((one) => shortened(one, 'url')) };
     return { url, tested: false, reason: page.reason, message: shortened(page.message, 'text'), ...same, ...from };
   }
-  const gaps = hasGaps(page) ? { gaps: gapsOf(page) } : {};
+  const gaps = isIncomplete(page) ? { gaps: viewGaps(page) } : {};
   return { url, title: shortened(page.title, 'title'), tested: true, score: page.score, counts: countViolations(page.violations), ...gaps };
 }
 
-const hasGaps = ({ frames_untested, caveats }: TestedPage): boolean => frames_untested.length > 0 || caveats.length > 0;
-
-const gapsOf = ({ frames_untested, caveats }: TestedPage): ViewGaps => ({
+const viewGaps = ({ frames_untested, caveats }: TestedPage): ViewGaps => ({
   frames: frames_untested.slice(0, VIEW_LIMITS.frames).map(({ path, url, reason, message }) => ({
     path: shortened(boundedPath(path).join(' >>> '), 'selector'),
     url: shortened(url, 'name'),
@@ -226,7 +225,7 @@ function issuesOf({ violations }: TestedPage): ViewIssue[] {
   return issues;
 }
 
-/** One text for the element and what contains it, as the command line prints it. */
-export function pathTo({ frame_path, shadow_path, selector }: Pick<ReportNode, 'frame_path' | 'shadow_path' | 'selector'>): string {
-  return shortened([...boundedPath(frame_path), ...boundedPath(shadow_path), selector].join(' >>> '), 'text');
+/** One text for the element and what contains it. */
+function pathTo({ frame_path, shadow_path, selector }: Pick<ReportNode, 'frame_path' | 'shadow_path' | 'selector'>): string {
+  return shortened(elementPath({ frame_path: boundedPath(frame_path), shadow_path: boundedPath(shadow_path), selector }), 'text');
 }

@@ -1,6 +1,6 @@
 /** The pages of a scan: tested with their scores, or not tested with the reason. Pure. */
 import { isAttempted } from '../../../report/results/coverage.ts';
-import { scanNotes } from '../../../report/formats/shared.ts';
+import { scanNotes } from '../../../report/view/gaps.ts';
 import type { ReportView, ViewGaps, ViewPage } from '../../../report/view/schema.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { badge, table } from '../../web/components/index.ts';

@@ -1,6 +1,7 @@
 /** Root causes of violations, and of elements that need review: what fails where, why it matters, and how to fix it. Pure. */
 import { causeTexts, type CauseText } from '../../../report/view/cause-texts.ts';
 import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
+import { elementPath } from '../../../report/view/element-path.ts';
 import { standardsText } from '../../../report/rules/standards.ts';
 import type { ReportView, ViewGroup } from '../../../report/view/schema.ts';
 import { wordsIn } from '../../../report/words/words.ts';
@@ -133,10 +134,10 @@ function cause(group: ViewGroup, { title, element: name, why, fix }: CauseText, 
 const HTML_SHOWN_MAX = 2_000;
 const SELECTOR_SHOWN_MAX = 1_000;
 
-function element({ example: { html: markup, selector, frame_path, shadow_path, contrast } }: ViewGroup, id: string): Html {
-  const path = [...frame_path, ...shadow_path, selector].join(' >>> ');
+function element({ example }: ViewGroup, id: string): Html {
+  const { html: markup, contrast } = example;
   return html`${code({ id: `${id}-html`, label: 'the HTML of the element', text: shown(markup, HTML_SHOWN_MAX), copy: false })}
-  ${code({ id: `${id}-selector`, label: 'the selector of the element', text: shown(path, SELECTOR_SHOWN_MAX), inline: true })}
+  ${code({ id: `${id}-selector`, label: 'the selector of the element', text: shown(elementPath(example), SELECTOR_SHOWN_MAX), inline: true })}
   ${contrast !== undefined && html`<p>${contrastText(contrast)}</p>`}`;
 }
 

@@ -1,0 +1,84 @@
+/**
+ * What was not tested, or not completely: pages, frames, parts of pages, and addresses. Which gaps a report has, in which order, and
+ * what formats without translations say of them. Pure.
+ */
+import { coverageOf } from '../../core/scan/counts.ts';
+import { isAttempted } from '../results/coverage.ts';
+import { testedPages } from '../results/results.ts';
+import type { PageCaveat, Report, TestedPage, UntestedFrame, UntestedPage } from '../schema/schema.ts';
+import type { ReportWords } from '../words/words.ts';
+import { consentSentence } from './consent-sentence.ts';
+
+/** All gaps of a report. */
+export interface Gaps {
+  untested: UntestedPage[];
+  same: UntestedPage[];
+  frames: { page: TestedPage; frame: UntestedFrame }[];
+  caveats: { page: TestedPage; caveat: PageCaveat }[];
+  addressesLeft: number;
+}
+
+/** Collects the gaps of a report. Pages that were tried come before those that nobody wanted to be tested. */
+export function gapsOf({ pages, addresses_left: addressesLeft }: Report): Gaps {
+  const tested = testedPages(pages);
+  const untested = pages.filter((page): page is UntestedPage => !page.tested);
+  const rank = ({ reason }: UntestedPage): number => (isAttempted(reason) ? 0 : 1);
+  return {
+    untested: untested.filter(({ reason }) => reason !== 'same_as').sort((left, right) => rank(left) - rank(right)),
+    same: untested.filter(({ reason }) => reason === 'same_as'),
+    frames: tested.flatMap((page) => page.frames_untested.map((frame) => ({ page, frame }))),
+    caveats: tested.flatMap((page) => page.caveats.map((caveat) => ({ page, caveat }))),
+    addressesLeft,
+  };
+}
+
+/** One line about what was not tested, such as `Coverage 85% · 2 pages not tested`; empty if all was tested. */
+export function gapsLine(report: Report, { texts, count, format }: ReportWords): string {
+  const { untested, frames, caveats, addressesLeft } = gapsOf(report);
+  const { pages_tested: tested, pages_attempted: attempted } = report.score;
+  const numbers: [number, Parameters<ReportWords['count']>[0]][] = [
+    [untested.length, texts.pagesUntested],
+    [frames.length, texts.framesUntested],
+    [new Set(caveats.map(({ page }) => page)).size, texts.pagesWithCaveats],
+    [addressesLeft, texts.addressesLeft],
+  ];
+  const parts = numbers.flatMap(([n, forms]) => (n > 0 ? [count(forms, n)] : []));
+  if (parts.length === 0) return '';
+  return [format(texts.coverage, { percent: coverageOf({ scanned: tested, failed: attempted - tested }) }), ...parts].join('  ·  ');
+}
+
+/** Whether something on a tested page may have been missed. */
+export const isIncomplete = ({ frames_untested, caveats }: TestedPage): boolean => frames_untested.length > 0 || caveats.length > 0;
+
+/** What is incomplete about the test of a page: frames that were not tested, and caveats. */
+export function pageGaps(page: TestedPage): { kind: string; message: string }[] {
+  return [
+    ...page.frames_untested.map(({ path, url, reason, message }) => ({
+      kind: `frame_${reason}`,
+      message: `The frame ${path.join(' >>> ')} (${url}) was not tested. ${message}`,
+    })),
+    ...page.caveats,
+  ];
+}
+
+/** Why a page was not tested, what covers it, and where it is linked from. */
+export function untestedMessage({ reason, message, same_as, linked_from = [] }: UntestedPage): string {
+  const same = same_as === undefined ? [] : [`(${same_as})`];
+  const from = linked_from.length === 0 ? [] : [`Linked from ${linked_from.join(', ')}`];
+  return [message || reason, ...same, ...from].join(' ');
+}
+
+/** What else the reader of a report must know about the scan. */
+export function scanNotes({ consent, ...report }: Pick<Report, 'addresses_left' | 'consent'>): { kind: string; message: string }[] {
+  const left = leftMessage(report);
+  return [
+    ...(consent === undefined ? [] : [{ kind: `consent_${consent.outcome}`, message: consentSentence(consent, 'en') }]),
+    ...(left === null ? [] : [{ kind: 'addresses_left', message: left }]),
+  ];
+}
+
+/** The sentence for addresses that were found and not taken up; null if there are none. */
+const leftMessage = ({ addresses_left: left }: Pick<Report, 'addresses_left'>): string | null =>
+  left === 0
+    ? null
+    : `${left.toLocaleString('en')} more ${left === 1 ? 'address was' : 'addresses were'} found and not tested, because enough pages were tested, the time was up, the rules of the scan leave ${left === 1 ? 'it out, or it is' : 'them out, or they are'} too long.`;

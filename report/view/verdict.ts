@@ -1,0 +1,50 @@
+/** The verdict of a report and its thresholds, as people read them. Pure. */
+import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
+import { checkThresholds, type ThresholdCheck } from '../../core/scan/thresholds.ts';
+import { outcomeOf } from '../results/results.ts';
+import { thresholdsOf } from '../schema/options.ts';
+import type { Report } from '../schema/schema.ts';
+import type { ReportWords } from '../words/words.ts';
+
+/** Measures the thresholds that apply to a report. */
+export const checksOf = (report: Report): ThresholdCheck[] => checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report));
+
+/** A threshold that is set, in the report's language. */
+export interface ThresholdRow {
+  name: string;
+  allowed: string;
+  measured: string;
+  met: boolean;
+}
+
+/** Describes the thresholds that apply to a report. */
+export function thresholdRows(report: Report, i18n: ReportWords): ThresholdRow[] {
+  const { texts, format, number } = i18n;
+  const listed = (measured: Partial<Record<Impact, number>>): string => {
+    const found = IMPACTS.filter((impact) => measured[impact] !== undefined);
+    return found.length === 0 ? number(0) : found.map((impact) => `${texts.severities[impact]}: ${number(measured[impact]!)}`).join(', ');
+  };
+  return checksOf(report).map(({ name, allowed, measured, met }) => {
+    const threshold = texts.thresholds[name];
+    const values = { allowed: typeof allowed === 'number' ? allowed : texts.severities[allowed] };
+    return {
+      name: format(threshold.name, values),
+      allowed: format(threshold.allowed, values),
+      measured: typeof measured === 'number' ? number(measured) : listed(measured),
+      met,
+    };
+  });
+}
+
+/** The verdict in a word and a sentence, and what stands for it where it is drawn. */
+export function verdictTexts(
+  passed: boolean | null,
+  { texts, format }: ReportWords,
+  rows: readonly ThresholdRow[],
+): { word: string; alt: string; detail: string } {
+  if (passed === null) return { word: texts.noThresholds, alt: texts.noThresholdsAlt, detail: texts.noThresholdsDetail };
+  const m = rows.length;
+  if (passed) return { word: texts.passed, alt: texts.passedAlt, detail: format(texts.thresholdsMet, { n: m, m }) };
+  const missed = rows.filter(({ met }) => !met).length;
+  return { word: texts.notPassed, alt: texts.notPassedAlt, detail: format(texts.thresholdsMissed, { n: missed, m }) };
+}
