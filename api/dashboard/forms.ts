@@ -1,7 +1,7 @@
 /** What all forms of the dashboard share. */
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hiddenField, type FormError } from '../web/components/index.ts';
-import type { Html } from '../web/html.ts';
+import { html, type Html } from '../web/html.ts';
 
 /** The error of a form without a valid token before sign-in. Nothing was changed. */
 export const FORM_EXPIRED = 'This page was open for too long, or the browser does not keep cookies. Send the form again.';
@@ -12,7 +12,24 @@ export function csrfField({ viewer }: FastifyRequest): Html {
   return hiddenField('_csrf', viewer.csrfToken);
 }
 
+/** The account of a form for a password, for password managers. */
+export const usernameField = (email: string): Html =>
+  html`<input type="email" name="username" value="${email}" autocomplete="username" hidden />`;
+
+/** What was done before the page: the text that `done` in its address names. */
+export function doneOf(request: FastifyRequest, texts: Readonly<Record<string, string>>): string | null {
+  const { done } = request.query as { done?: unknown };
+  return typeof done === 'string' && Object.hasOwn(texts, done) ? texts[done]! : null;
+}
+
 /** The text of the first error of a field. */
 export function errorOf(errors: readonly FormError[], field: string): string | undefined {
   return errors.find((error) => error.field === field)?.text;
+}
+
+/** The error of a form that was sent too often. Also sets `Retry-After`. */
+export function mustWait(reply: FastifyReply, seconds: number): FormError {
+  reply.header('Retry-After', seconds);
+  const [count, unit] = seconds > 90 ? [Math.ceil(seconds / 60), 'minute'] : [seconds, 'second'];
+  return { field: null, text: `There were too many attempts. Try again in ${count} ${unit}${count === 1 ? '' : 's'}.` };
 }

@@ -94,12 +94,16 @@ export const isSafe = ({ method }: Pick<FastifyRequest, 'method'>): boolean => S
 
 /** @throws ApiError if a request that changes something has no CSRF token of its session */
 export function checkCsrf(request: FastifyRequest): void {
-  if (isSafe(request)) return;
+  if (!isSafe(request) && !hasCsrfToken(request)) throw new ApiError('invalid_csrf_token');
+}
+
+/** Whether a request has a CSRF token of its session. */
+export function hasCsrfToken(request: FastifyRequest): boolean {
   let valid = false;
   // The plugin continues with `next` or answers with `reply.send`.
   const reply = { send: () => undefined } as unknown as FastifyReply;
   request.server.csrfProtection(request, reply, () => void (valid = true));
-  if (!valid) throw new ApiError('invalid_csrf_token');
+  return valid;
 }
 
 /**

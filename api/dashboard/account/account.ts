@@ -22,7 +22,7 @@ import {
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import { browserName } from '../browsers.ts';
-import { csrfField, errorOf } from '../forms.ts';
+import { csrfField, doneOf, errorOf } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.ts';
 import { recordForUser } from '../record.ts';
 import { confirmPassword, WRONG_PASSWORD } from './confirm-password.ts';
@@ -55,8 +55,7 @@ export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { sto
 
   async function show(request: FastifyRequest, reply: FastifyReply, more: { errors?: FormError[]; name?: string; status?: number } = {}) {
     const sessions = await ownStoresOf(request).sessions();
-    const { done = '' } = request.query as { done?: string };
-    return reply.page(accountPage({ request, sessions, local, mail, done: Object.hasOwn(DONE, done) ? DONE[done]! : null, ...more }), more);
+    return reply.page(accountPage({ request, sessions, local, mail, done: doneOf(request, DONE), ...more }), more);
   }
 
   scope.get(PATH, { config: CONFIG }, (request, reply) => show(request, reply));

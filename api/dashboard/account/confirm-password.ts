@@ -6,7 +6,7 @@ import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { confirmationRule } from '../../accounts/sessions/sign-in-limits.ts';
 import type { FormError } from '../../web/components/index.ts';
-import { waitText } from '../sign-in/routes.ts';
+import { mustWait } from '../forms.ts';
 
 export const WRONG_PASSWORD: FormError = { field: 'password', text: 'This is not your current password.' };
 
@@ -24,10 +24,7 @@ export async function confirmPassword(
 ): Promise<Confirmed> {
   const { email } = signedInOf(request).user;
   const decision = await rateLimits.admit([confirmationRule(email)]);
-  if (!decision.ok) {
-    reply.header('Retry-After', decision.retryAfterSeconds);
-    return { ok: false, error: { field: null, text: waitText(decision.retryAfterSeconds) }, status: 429 };
-  }
+  if (!decision.ok) return { ok: false, error: mustWait(reply, decision.retryAfterSeconds), status: 429 };
   const user = await ownStoresOf(request).verify(password);
   if (user !== null) return { ok: true, user };
   request.server.trail.signInFailed(request, email);

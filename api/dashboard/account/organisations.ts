@@ -7,6 +7,7 @@ import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import { formOf } from '../../web/html-scope.ts';
+import { doneOf } from '../forms.ts';
 import { recordEntry } from '../record.ts';
 import { recordJoin } from '../sign-in/invitation.ts';
 import { continued, startSession } from '../sign-in/start-session.ts';
@@ -61,9 +62,9 @@ export const organisationPages: FastifyPluginAsync<OrganisationPagesDeps> = asyn
   };
 
   scope.get(ORGANISATIONS_PATH, { config: CONFIG }, (request, reply) => {
-    const { done = '', invitation } = request.query as { done?: string; invitation?: string };
+    const { invitation } = request.query as { invitation?: string };
     const opened = typeof invitation === 'string' ? invitation : null;
-    return show(request, reply, { opened, done: Object.hasOwn(DONE, done) ? DONE[done]! : null });
+    return show(request, reply, { opened, done: doneOf(request, DONE) });
   });
 
   scope.post(`${ORGANISATIONS_PATH}/switch`, { config: CONFIG }, async (request, reply) => {

@@ -6,7 +6,7 @@ import { button, hiddenField, linkButton, type FormError } from '../../web/compo
 import { formOf } from '../../web/html-scope.ts';
 import { html, type HtmlValue } from '../../web/html.ts';
 import { confirmPassword } from '../account/confirm-password.ts';
-import { csrfField, errorOf } from '../forms.ts';
+import { csrfField, errorOf, usernameField } from '../forms.ts';
 import { passwordField } from '../sign-in/page.ts';
 import { startSession } from '../sign-in/start-session.ts';
 import { CONFIRM_PATH } from './fresh.ts';
@@ -23,7 +23,6 @@ interface Shown {
   recovery?: boolean;
   errors?: readonly FormError[];
   status?: number;
-  retryAfterSeconds?: number;
 }
 
 /** @param deps.provider the text of the button that leads to the identity provider; null if there is none */
@@ -32,8 +31,7 @@ export const confirmPages: FastifyPluginAsync<FactorDeps & { provider: string | 
   const subjectOf = (request: FastifyRequest): string => `confirm:${signedInOf(request).session.id}`;
 
   async function show(request: FastifyRequest, reply: FastifyReply, shown: Shown) {
-    const { next, recovery = false, errors = [], status = 200, retryAfterSeconds } = shown;
-    if (retryAfterSeconds !== undefined) reply.header('Retry-After', retryAfterSeconds);
+    const { next, recovery = false, errors = [], status = 200 } = shown;
     const { email, csrfToken } = request.viewer!;
     const { user } = signedInOf(request);
     const factors = await stores.secondFactors.find(email);
@@ -70,10 +68,9 @@ export const confirmPages: FastifyPluginAsync<FactorDeps & { provider: string | 
     const organisation = membership?.organisation.id;
     const { any } = await stores.secondFactors.find(email);
     if (any) {
-      const attempt = { email, subject: subjectOf(request) };
-      const proof = await prove(deps, request, attempt);
+      const proof = await prove(deps, request, reply, { email, subject: subjectOf(request) });
       const recovery = wayOf(form.text('way')) === 'recovery';
-      if (!proof.ok) return show(request, reply, { ...proof, next, recovery, errors: [proof.error] });
+      if (!proof.ok) return show(request, reply, { next, recovery, errors: [proof.error], status: proof.status });
       await startSession({ request, reply, stores }, user, { method: session.method, secondFactor: proof.factor, organisation });
       return reply.redirect(next, 303);
     }
@@ -93,7 +90,7 @@ export const confirmPages: FastifyPluginAsync<FactorDeps & { provider: string | 
 const passwordForm = (request: FastifyRequest, next: string, errors: readonly FormError[]) =>
   html`<form method="post" action="${CONFIRM_PATH}" novalidate>
     ${csrfField(request)} ${hiddenField('next', next)}
-    <input type="email" name="username" value="${request.viewer!.email}" autocomplete="username" hidden />
+    ${usernameField(request.viewer!.email)}
     ${passwordField({ name: PASSWORD, label: 'Password', autocomplete: 'current-password', error: errorOf(errors, PASSWORD) })}
     ${button({ text: 'Continue', kind: 'primary' })}
   </form>`;

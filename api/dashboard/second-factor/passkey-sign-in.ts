@@ -6,15 +6,14 @@ import { createHash } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { networkOf } from '../../http/networks/networks.ts';
 import { ownPath } from '../../accounts/sessions/own-path.ts';
-import { checkCsrf, csrfToken } from '../../accounts/sessions/plugin.ts';
+import { csrfToken, hasCsrfToken } from '../../accounts/sessions/plugin.ts';
 import { SIGN_IN_LIMITS } from '../../accounts/sessions/sign-in-limits.ts';
 import { hiddenField, link, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
-import { FORM_EXPIRED } from '../forms.ts';
+import { FORM_EXPIRED, mustWait } from '../forms.ts';
 import { recordForUser } from '../record.ts';
 import { plainPage } from '../sign-in/page.ts';
-import { waitText } from '../sign-in/routes.ts';
 import { startSession } from '../sign-in/start-session.ts';
 import { passkeyForm } from './proof-forms.ts';
 import { CREDENTIAL, recordUse, type FactorDeps } from './proof.ts';
@@ -33,7 +32,7 @@ export const passkeySignIn: FastifyPluginAsync<FactorDeps> = async (scope, deps)
       .digest('hex')}`;
 
   /** Seconds to wait; null if the client may have a challenge. Each can be answered once, so this also limits the answers. */
-  async function mustWait(request: FastifyRequest): Promise<number | null> {
+  async function secondsToWait(request: FastifyRequest): Promise<number | null> {
     const counted = scope.networkLimits.admit('sign-in-address', request.ip);
     if (!counted.ok) return counted.retryAfterSeconds;
     const rule = { policy: 'sign-in-address', subject: networkOf(request.ip), ...SIGN_IN_LIMITS['sign-in-address'] };
@@ -43,10 +42,9 @@ export const passkeySignIn: FastifyPluginAsync<FactorDeps> = async (scope, deps)
 
   async function show(request: FastifyRequest, reply: FastifyReply, next: string, errors: FormError[] = [], status = 200) {
     const token = csrfToken(request, reply);
-    const wait = await mustWait(request);
-    if (wait !== null) reply.header('Retry-After', wait);
+    const wait = await secondsToWait(request);
     const options = wait === null ? await passkeys.request(null, subjectOf(request)) : null;
-    const shown = wait === null ? errors : [{ field: null, text: waitText(wait) }];
+    const shown = wait === null ? errors : [mustWait(reply, wait)];
     const body = passkeySignInBody({ csrfToken: token, next, options });
     return reply.page(plainPage(request, TITLE, shown, body, ['passkey.js']), { status: wait === null ? status : 429 });
   }
@@ -61,11 +59,7 @@ export const passkeySignIn: FastifyPluginAsync<FactorDeps> = async (scope, deps)
     await scope.readSession(request);
     const form = formOf(request.body);
     const next = ownPath(form.text('next'));
-    try {
-      checkCsrf(request);
-    } catch {
-      return show(request, reply, next, [{ field: null, text: FORM_EXPIRED }], 403);
-    }
+    if (!hasCsrfToken(request)) return show(request, reply, next, [{ field: null, text: FORM_EXPIRED }], 403);
     const find = (id: string) => stores.secondFactors.findByPasskey(id);
     const assertion = await passkeys.readUse(form.exact(CREDENTIAL), subjectOf(request), find, { verified: true });
     const owner = assertion === null ? null : await find(assertion.id);

@@ -46,14 +46,6 @@ export type Passkeys = ReturnType<typeof createPasskeys>;
 export function createPasskeys(party: RelyingParty | null, challenges: ApiStores['passkeyChallenges']) {
   const issue = async (subject: string) => new Uint8Array(Buffer.from(await challenges.issue(subject), 'base64url'));
 
-  /** Uses up the challenge that an answer names, before anything else of it is looked at. @returns null if it was not given to the subject */
-  async function take({ response }: { response?: { clientDataJSON?: unknown } }, subject: string): Promise<string | null> {
-    const data = response?.clientDataJSON;
-    const { challenge = null } =
-      parsed<{ challenge?: unknown }>(typeof data === 'string' ? Buffer.from(data, 'base64url').toString() : '') ?? {};
-    return typeof challenge === 'string' && (await challenges.take(challenge, subject)) ? challenge : null;
-  }
-
   return {
     available: party !== null,
 
@@ -85,7 +77,7 @@ export function createPasskeys(party: RelyingParty | null, challenges: ApiStores
     /** Verifies a new passkey. @param answer JSON of a browser @returns null if it is not valid */
     async readCreation(answer: string, subject: string): Promise<NewPasskey | null> {
       const response = parsed<RegistrationResponseJSON>(answer);
-      const challenge = response === null ? null : await take(response, subject);
+      const challenge = response === null ? null : await take(challenges, response, subject);
       if (response === null || challenge === null || party === null) return null;
       const verified = await verifyRegistrationResponse({
         response,
@@ -128,7 +120,7 @@ export function createPasskeys(party: RelyingParty | null, challenges: ApiStores
       if (response === null || party === null || typeof response.id !== 'string') return null;
       const found = await find(response.id);
       const handle = response.response?.userHandle;
-      const challenge = await take(response, subject);
+      const challenge = await take(challenges, response, subject);
       if (challenge === null || found === null || (handle != null && handle !== found.handle)) return null;
       const { id, publicKey } = found.passkey;
       const verified = await verifyAuthenticationResponse({
@@ -143,6 +135,18 @@ export function createPasskeys(party: RelyingParty | null, challenges: ApiStores
       return verified?.verified ? { id, counter: verified.authenticationInfo.newCounter } : null;
     },
   };
+}
+
+/** Uses up the challenge that an answer names, before anything else of it is looked at. @returns null if it was not given to the subject */
+async function take(
+  challenges: ApiStores['passkeyChallenges'],
+  { response }: { response?: { clientDataJSON?: unknown } },
+  subject: string,
+): Promise<string | null> {
+  const data = response?.clientDataJSON;
+  const { challenge = null } =
+    parsed<{ challenge?: unknown }>(typeof data === 'string' ? Buffer.from(data, 'base64url').toString() : '') ?? {};
+  return typeof challenge === 'string' && (await challenges.take(challenge, subject)) ? challenge : null;
 }
 
 /** The library only computes, and throws for every answer that it refuses. */

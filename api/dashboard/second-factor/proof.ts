@@ -1,5 +1,5 @@
 /** Verifies a second factor that a person proves with a form: at sign-in, and before changes of factors. */
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../../platform/logger.ts';
 import type { SecondFactor } from '../../../stores/accounts/second-factor-steps.ts';
 import type { RateLimitRule } from '../../../stores/rate-limits/sliding-window.ts';
@@ -8,8 +8,8 @@ import { networkOf } from '../../http/networks/networks.ts';
 import type { LimitSize } from '../../http/rate-limits.ts';
 import type { FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
+import { mustWait } from '../forms.ts';
 import { recordForUser } from '../record.ts';
-import { waitText } from '../sign-in/routes.ts';
 import type { Passkeys } from './passkeys.ts';
 
 /** Names of fields. A page never repeats fields whose names contain `password` (form-expired-page.ts). */
@@ -39,7 +39,7 @@ export interface Attempt {
   subject: string;
 }
 
-export type Proof = { ok: true; factor: SecondFactor } | { ok: false; error: FormError; status: 422 | 429; retryAfterSeconds?: number };
+export type Proof = { ok: true; factor: SecondFactor } | { ok: false; error: FormError; status: 422 | 429 };
 
 const WAYS = ['passkey', 'totp', 'recovery'] as const satisfies readonly SecondFactor[];
 
@@ -56,17 +56,14 @@ const TEXTS = {
 } as const;
 
 /** Verifies what a form proves, counts the attempt, and records the outcome. */
-export async function prove(deps: FactorDeps, request: FastifyRequest, attempt: Attempt): Promise<Proof> {
+export async function prove(deps: FactorDeps, request: FastifyRequest, reply: FastifyReply, attempt: Attempt): Promise<Proof> {
   const { stores, logger } = deps;
   const form = formOf(request.body);
   const way = wayOf(form.text('way'));
   const field = way === 'passkey' ? null : CODE;
   if (way !== 'passkey' && form.text(CODE) === '') return { ok: false, status: 422, error: { field, text: TEXTS.empty[way] } };
   const limited = await stores.rateLimits.admit(rulesFor(request, attempt.email, way));
-  if (!limited.ok) {
-    const { retryAfterSeconds } = limited;
-    return { ok: false, status: 429, retryAfterSeconds, error: { field: null, text: waitText(retryAfterSeconds) } };
-  }
+  if (!limited.ok) return { ok: false, status: 429, error: mustWait(reply, limited.retryAfterSeconds) };
   const refusal = await use(deps, attempt, way, way === 'passkey' ? form.exact(CREDENTIAL) : form.text(CODE));
   const action = refusal === null ? 'user.second-factor' : 'user.second-factor-failed';
   const subject = refusal === 'copied' ? 'passkey: copied' : way;

@@ -1,7 +1,7 @@
 /** The second step of a sign-in with a password: a passkey, a code of an authenticator app, or a recovery code. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { PendingSignIn } from '../../../stores/accounts/pending-sign-ins.ts';
-import { checkCsrf, csrfToken } from '../../accounts/sessions/plugin.ts';
+import { csrfToken, hasCsrfToken } from '../../accounts/sessions/plugin.ts';
 import { FACTORS_PATH } from '../../accounts/sessions/require-session.ts';
 import { linkButton, type FormError } from '../../web/components/index.ts';
 import { html } from '../../web/html.ts';
@@ -62,18 +62,12 @@ export const secondFactorSignIn: FastifyPluginAsync<FactorDeps> = async (scope, 
     const recovery = wayOf((request.body as { way?: unknown } | null)?.way) === 'recovery';
     const pending = await stores.pendingSignIns.find(tokenOf(request));
     if (pending === null) return ended(request, reply);
-    try {
-      checkCsrf(request);
-    } catch {
+    if (!hasCsrfToken(request))
       return show(request, reply, pending, { recovery, errors: [{ field: CODE, text: FORM_EXPIRED }], status: 403 });
-    }
     const user = await stores.users.find(pending.email);
     if (user === null || (await stores.pendingSignIns.attempt(tokenOf(request))) === null) return ended(request, reply);
-    const proof = await prove(deps, request, { email: user.email, subject: subjectOf(pending) });
-    if (!proof.ok) {
-      if (proof.retryAfterSeconds !== undefined) reply.header('Retry-After', proof.retryAfterSeconds);
-      return show(request, reply, pending, { recovery, errors: [proof.error], status: proof.status });
-    }
+    const proof = await prove(deps, request, reply, { email: user.email, subject: subjectOf(pending) });
+    if (!proof.ok) return show(request, reply, pending, { recovery, errors: [proof.error], status: proof.status });
     const taken = await stores.pendingSignIns.take(tokenOf(request));
     if (taken === null) return ended(request, reply);
     reply.clearCookie(cookie, options);

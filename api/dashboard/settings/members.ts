@@ -11,9 +11,9 @@ import type { LimitSize } from '../../http/rate-limits.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import type { FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
+import { doneOf, mustWait } from '../forms.ts';
 import type { Recorder } from '../record.ts';
 import { ROLE_TEXTS, roleOf } from '../roles.ts';
-import { waitText } from '../sign-in/routes.ts';
 import { memberKeysPath } from './member-keys.ts';
 import { MEMBERS_PATH, membersPage, type MembersPage } from './members-page.ts';
 
@@ -60,10 +60,7 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
     return reply.page(membersPage({ request, members: list, invitations: pending, ...more }), { status });
   }
 
-  scope.get(MEMBERS_PATH, { config: CONFIG }, (request, reply) => {
-    const { done = '' } = request.query as { done?: string };
-    return show(request, reply, { done: Object.hasOwn(DONE, done) ? DONE[done] : null });
-  });
+  scope.get(MEMBERS_PATH, { config: CONFIG }, (request, reply) => show(request, reply, { done: doneOf(request, DONE) }));
 
   scope.post(`${MEMBERS_PATH}/invitations`, { config: CONFIG }, async (request, reply) => {
     const { members, invitations } = storesOf(request);
@@ -83,10 +80,7 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
       { policy: 'invitations', subject: organisation.id, ...INVITATION_LIMIT },
       { policy: 'invitation-mailbox', subject: mailboxOf(email), ...MAILBOX_INVITATION_LIMIT },
     ]);
-    if (!decision.ok) {
-      reply.header('Retry-After', decision.retryAfterSeconds);
-      return refuse([{ field: null, text: waitText(decision.retryAfterSeconds) }], 429);
-    }
+    if (!decision.ok) return refuse([mustWait(reply, decision.retryAfterSeconds)], 429);
     const created = await invitations.create({ email, role, mailed: outbox !== null });
     if (!created.ok && created.reason === 'just_invited') return show(request, reply, { invited: { email, url: null } });
     if (!created.ok)

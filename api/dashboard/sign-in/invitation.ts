@@ -5,7 +5,7 @@ import type { Invitation } from '../../../stores/accounts/invitations.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { checkCsrf, csrfToken, signedInOf } from '../../accounts/sessions/plugin.ts';
+import { csrfToken, hasCsrfToken, signedInOf } from '../../accounts/sessions/plugin.ts';
 import { linkButton, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { NAME_MAX } from '../account/account.ts';
@@ -76,11 +76,7 @@ export const invitationRoutes: FastifyPluginAsync<InvitationDeps> = async (scope
     const form = formOf(request.body);
     const name = form.text('name');
     const refuse = (errors: FormError[], status: number) => show(request, reply, opened, { errors, status, name });
-    try {
-      checkCsrf(request);
-    } catch {
-      return refuse([{ field: way === 'new_password' ? NEW_PASSWORD : null, text: FORM_EXPIRED }], 403);
-    }
+    if (!hasCsrfToken(request)) return refuse([{ field: way === 'new_password' ? NEW_PASSWORD : null, text: FORM_EXPIRED }], 403);
     if (way === 'join') return finish(request, reply, invitation, async () => signedIn, signedInOf(request).session);
     if (way !== 'new_password') return refuse([{ field: null, text: IN_USE }], 409);
     if (!local) return refuse([{ field: null, text: PASSWORDS_OFF }], 403);

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { button, definitions, hiddenField, linkButton, notice, textField, type FormError } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { errorOf } from '../forms.ts';
+import { errorOf, usernameField } from '../forms.ts';
 import { newPasswordField } from '../passwords.ts';
 import { ROLE_TEXTS } from '../roles.ts';
 import { plainPage } from './page.ts';
@@ -75,7 +75,7 @@ function wayToJoin(options: InvitationPage): Html {
 const newPasswordForm = ({ csrfToken, invitation, name, errors = [] }: InvitationPage): Html =>
   html`<form method="post" novalidate>
     ${hiddenField('_csrf', csrfToken)}
-    <input type="email" name="username" value="${invitation.email}" autocomplete="username" hidden />
+    ${usernameField(invitation.email)}
     ${textField({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', error: errorOf(errors, 'name') })}
     ${newPasswordField(errors)} ${button({ text: 'Join', kind: 'primary' })}
   </form>`;
@@ -135,7 +135,7 @@ export const newPasswordPage = ({ request, csrfToken, email, errors = [] }: Link
     html`<p class="lead">For ${email}. All your sessions end.</p>
       <form method="post" novalidate>
         ${hiddenField('_csrf', csrfToken)}
-        <input type="email" name="username" value="${email}" autocomplete="username" hidden />
+        ${usernameField(email)}
         ${newPasswordField(errors)} ${button({ text: 'Set password', kind: 'primary' })}
       </form>`,
   );

@@ -4,15 +4,14 @@ import { isEmailAddress, mailboxOf } from '../../../core/email-address.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import type { LimitSize } from '../../http/rate-limits.ts';
-import { checkCsrf, csrfToken } from '../../accounts/sessions/plugin.ts';
+import { csrfToken, hasCsrfToken } from '../../accounts/sessions/plugin.ts';
 import { linkButton, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { FORM_EXPIRED } from '../forms.ts';
+import { FORM_EXPIRED, mustWait } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
 import { recordForUser } from '../record.ts';
 import { afterPassword } from '../second-factor/after-password.ts';
 import { linkEnded, newPasswordPage, resetRequestPage } from './link-pages.ts';
-import { waitText } from './routes.ts';
 
 export interface ResetDeps {
   stores: Pick<
@@ -48,51 +47,38 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     });
   }
 
+  scope.addHook('preHandler', async (request) => void (await scope.readSession(request)));
+
   scope.get(RESET_PATH, async (request, reply) => {
-    await scope.readSession(request);
     return reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail }));
   });
 
   scope.post(RESET_PATH, async (request, reply) => {
-    await scope.readSession(request);
     const email = formOf(request.body).text('email').toLowerCase();
     const refuse = (error: FormError, status = 422) =>
       reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail, email, errors: [error] }), { status });
-    try {
-      checkCsrf(request);
-    } catch {
-      return refuse({ field: 'email', text: FORM_EXPIRED }, 403);
-    }
+    if (!hasCsrfToken(request)) return refuse({ field: 'email', text: FORM_EXPIRED }, 403);
     if (!mail) return reply.page(resetRequestPage({ request, csrfToken: '', mail }), { status: 403 });
     if (!isEmailAddress(email)) return refuse({ field: 'email', text: 'Enter an e-mail address such as name@example.com.' });
     const decision = scope.networkLimits.admit('reset-address', request.ip);
-    if (!decision.ok) {
-      reply.header('Retry-After', decision.retryAfterSeconds);
-      return refuse({ field: null, text: waitText(decision.retryAfterSeconds) }, 429);
-    }
+    if (!decision.ok) return refuse(mustWait(reply, decision.retryAfterSeconds), 429);
     await Promise.all([sendLink(email), new Promise((resolve) => setTimeout(resolve, ANSWER_AFTER_MS))]);
     return reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail, sent: email }));
   });
 
   scope.get<{ Params: { token: string } }>(`${RESET_PATH}/:token`, LIMITED, async (request, reply) => {
-    await scope.readSession(request);
     const reset = await stores.passwordResets.find(request.params.token);
     if (reset === null) return reply.page(ended(request), { status: 404 });
     return reply.page(newPasswordPage({ request, csrfToken: csrfToken(request, reply), email: reset.email }));
   });
 
   scope.post<{ Params: { token: string } }>(`${RESET_PATH}/:token`, LIMITED, async (request, reply) => {
-    await scope.readSession(request);
     const reset = await stores.passwordResets.find(request.params.token);
     if (reset === null) return reply.page(ended(request), { status: 404 });
     const { email } = reset;
     const refuse = (errors: FormError[], status = 422) =>
       reply.page(newPasswordPage({ request, csrfToken: csrfToken(request, reply), email, errors }), { status });
-    try {
-      checkCsrf(request);
-    } catch {
-      return refuse([{ field: NEW_PASSWORD, text: FORM_EXPIRED }], 403);
-    }
+    if (!hasCsrfToken(request)) return refuse([{ field: NEW_PASSWORD, text: FORM_EXPIRED }], 403);
     const password = formOf(request.body).exact(NEW_PASSWORD);
     const errors = newPasswordErrors(password, [email]);
     if (errors.length > 0) return refuse(errors);

@@ -4,12 +4,12 @@ import type { ApiStores } from '../../dependencies.ts';
 import { networkOf } from '../../http/networks/networks.ts';
 import { createPasswordChecks } from '../../http/networks/password-checks.ts';
 import { ownPath } from '../../accounts/sessions/own-path.ts';
-import { checkCsrf, clearSession, csrfToken } from '../../accounts/sessions/plugin.ts';
+import { checkCsrf, clearSession, csrfToken, hasCsrfToken } from '../../accounts/sessions/plugin.ts';
 import { SIGN_IN_LIMITS, signInRules } from '../../accounts/sessions/sign-in-limits.ts';
 import { notice, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { afterPassword } from '../second-factor/after-password.ts';
-import { FORM_EXPIRED } from '../forms.ts';
+import { FORM_EXPIRED, mustWait } from '../forms.ts';
 import { signInPage } from './page.ts';
 import { problemText } from './problems.ts';
 
@@ -67,21 +67,14 @@ export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) 
     const typed = { next: ownPath(form.text('next')), email: form.text('email') };
     const refuse = (errors: FormError[], status = 422) => show(request, reply, { ...typed, errors, status });
     if (!local) return refuse([{ field: null, text: PASSWORDS_OFF }], 403);
-    try {
-      checkCsrf(request);
-    } catch {
-      // Nothing was changed: the person enters the password again.
-      return refuse([{ field: 'password', text: FORM_EXPIRED }], 403);
-    }
+    // Nothing was changed: the person enters the password again.
+    if (!hasCsrfToken(request)) return refuse([{ field: 'password', text: FORM_EXPIRED }], 403);
     const password = form.exact('password');
     const missing = [typed.email === '' ? 'email' : null, password === '' ? 'password' : null].filter((field) => field !== null);
     if (missing.length > 0) return refuse(missing.map((field) => ({ field, text: MISSING[field as keyof typeof MISSING] })));
     const network = networkOf(request.ip);
     const email = typed.email.toLowerCase();
-    const tooMany = (seconds: number) => {
-      reply.header('Retry-After', seconds);
-      return refuse([{ field: null, text: waitText(seconds) }], 429);
-    };
+    const tooMany = (seconds: number) => refuse([mustWait(reply, seconds)], 429);
     const { networkLimits } = scope;
     const counted = networkLimits.admit('sign-in-address', request.ip);
     const known = await checks.known(email, request.ip, { last: !counted.ok });
@@ -120,10 +113,4 @@ function messageOf({ signedOut, deleted, problem, unsaved }: { signedOut?: strin
   if (unsaved !== undefined) return notice({ kind: 'warn', body: UNSAVED, announce: true });
   if (deleted !== undefined) return notice({ kind: 'good', body: 'Your account is deleted, and you are signed out.', announce: true });
   return signedOut === undefined ? null : notice({ kind: 'good', body: 'You are signed out.', announce: true });
-}
-
-/** How long to wait, in minutes if it is long. */
-export function waitText(seconds: number): string {
-  const [count, unit] = seconds > 90 ? [Math.ceil(seconds / 60), 'minute'] : [seconds, 'second'];
-  return `There were too many attempts. Try again in ${count} ${unit}${count === 1 ? '' : 's'}.`;
 }
