@@ -78,61 +78,51 @@ const TYPES: Readonly<Record<string, [ValidationType, string]>> = {
   array: ['type.array', 'a list'],
 };
 
+const fields = (limit: unknown): string => `${String(limit)} field${limit === 1 ? '' : 's'}`;
+const characters = (limit: unknown): string => `${String(limit)} character${limit === 1 ? '' : 's'}`;
+
+type Params = Readonly<Record<string, unknown>>;
+
+/** What is said of each keyword. */
+const KEYWORDS: Readonly<Record<string, [ValidationType, (params: Params) => string]>> = {
+  required: ['missing_field', () => 'is required'],
+  additionalProperties: ['unexpected_field', () => 'is not a field of this request; check its spelling'],
+  minimum: ['number.minimum', ({ limit }) => `must be at least ${String(limit)}`],
+  maximum: ['number.maximum', ({ limit }) => `must be at most ${String(limit)}`],
+  minItems: ['array.min_items', ({ limit }) => `must have at least ${String(limit)} ${limit === 1 ? 'item' : 'items'}`],
+  maxItems: ['array.max_items', ({ limit }) => `must have at most ${String(limit)} items`],
+  uniqueItems: ['array.unique_items', () => 'must not have the same item twice'],
+  minProperties: ['object.min_properties', ({ limit }) => `must have at least ${fields(limit)}`],
+  maxProperties: ['object.max_properties', ({ limit }) => `must have at most ${fields(limit)}`],
+  minLength: ['string.min_length', ({ limit }) => `must have at least ${characters(limit)}`],
+  maxLength: ['string.max_length', ({ limit }) => `must have at most ${characters(limit)}`],
+  enum: ['enum', ({ allowedValues }) => `must be one of ${(allowedValues as unknown[]).map(String).join(', ')}`],
+  pattern: ['string.pattern', ({ pattern }) => `must match ${String(pattern)}`],
+};
+
 function describe(part: string, error: ErrorObject): ValidationItem {
   const path = error.instancePath
     .split('/')
     .slice(1)
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
     .map((step) => (/^\d+$/.test(step) ? Number(step) : step));
-  const params = error.params as Record<string, unknown>;
+  const params = error.params as Params;
   if (error.keyword === 'required') path.push(String(params.missingProperty));
   if (error.keyword === 'additionalProperties') path.push(String(params.additionalProperty));
-  const name = path.length > 0 ? path.join('.') : `The ${part}`;
-  const item = (type: ValidationType, predicate: string): ValidationItem => ({ loc: [part, ...path], msg: `${name} ${predicate}.`, type });
-
-  switch (error.keyword) {
-    case 'required':
-      return item('missing_field', 'is required');
-    case 'additionalProperties':
-      return item('unexpected_field', 'is not a field of this request; check its spelling');
-    case 'minimum':
-      return item('number.minimum', `must be at least ${String(params.limit)}`);
-    case 'maximum':
-      return item('number.maximum', `must be at most ${String(params.limit)}`);
-    case 'minItems':
-      return item('array.min_items', `must have at least ${String(params.limit)} ${params.limit === 1 ? 'item' : 'items'}`);
-    case 'uniqueItems':
-      return item('array.unique_items', 'must not have the same item twice');
-    case 'maxItems':
-      return item('array.max_items', `must have at most ${String(params.limit)} items`);
-    case 'minProperties':
-      return item('object.min_properties', `must have at least ${fields(params.limit)}`);
-    case 'maxProperties':
-      return item('object.max_properties', `must have at most ${fields(params.limit)}`);
-    case 'minLength':
-      return item('string.min_length', `must have at least ${characters(params.limit)}`);
-    case 'maxLength':
-      return item('string.max_length', `must have at most ${characters(params.limit)}`);
-    case 'enum':
-      return item('enum', `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}`);
-    case 'pattern':
-      return item('string.pattern', `must match ${String(params.pattern)}`);
-    case 'format': {
-      const [type, predicate] = FORMATS[String(params.format)] ?? unknownKeyword(error);
-      return item(type, predicate);
-    }
-    case 'type': {
-      const wanted = [params.type].flat().map(String);
-      const [type, noun] = TYPES[wanted[0] ?? ''] ?? unknownKeyword(error);
-      return item(type, `must be ${noun}${wanted.includes('null') ? ' or null' : ''}`);
-    }
-    default:
-      return unknownKeyword(error);
-  }
+  const [type, predicate] = predicateOf(error, params);
+  return { loc: [part, ...path], msg: `${path.length > 0 ? path.join('.') : `The ${part}`} ${predicate}.`, type };
 }
 
-const fields = (limit: unknown): string => `${String(limit)} field${limit === 1 ? '' : 's'}`;
-const characters = (limit: unknown): string => `${String(limit)} character${limit === 1 ? '' : 's'}`;
+function predicateOf(error: ErrorObject, params: Params): [ValidationType, string] {
+  if (error.keyword === 'format') return FORMATS[String(params.format)] ?? unknownKeyword(error);
+  if (error.keyword === 'type') {
+    const wanted = [params.type].flat().map(String);
+    const [type, noun] = TYPES[wanted[0] ?? ''] ?? unknownKeyword(error);
+    return [type, `must be ${noun}${wanted.includes('null') ? ' or null' : ''}`];
+  }
+  const [type, predicate] = KEYWORDS[error.keyword] ?? unknownKeyword(error);
+  return [type, predicate(params)];
+}
 
 /** Reports a schema keyword without a message: a programming error, which the first test of that schema finds. */
 function unknownKeyword(error: ErrorObject): never {

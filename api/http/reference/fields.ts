@@ -7,7 +7,8 @@ import { factsOf, plainType, type Fact } from './schema-facts.ts';
 /** The anchor of an object. */
 export const objectAnchor = (name: string): string => `object-${name}`;
 
-const code = (text: string): Html => html`<code translate="no">${text}</code>`;
+/** A text as code, which is not translated. */
+export const code = (text: string): Html => html`<code translate="no">${text}</code>`;
 
 const variantsOf = ({ anyOf, oneOf, allOf }: Schema): readonly Schema[] => anyOf ?? oneOf ?? allOf ?? [];
 
@@ -17,7 +18,8 @@ function expanded(schema: Schema, schemas: Schemas): Schema {
   return name === null || schemas.objects.has(name) ? schema : (schemas.byName[name] ?? schema);
 }
 
-const separated = (parts: readonly Html[], separator: string): Html =>
+/** Parts with a text between them. */
+export const separated = (parts: readonly Html[], separator: string): Html =>
   html`${parts.map((part, at) => html`${at > 0 && separator}${part}`)}`;
 
 /** The type of a value, with links to the objects in it. */

@@ -4,7 +4,7 @@ import { badge, code as codeBlock, type BadgeKind } from '../../web/components/i
 import { curlOf } from './curl.ts';
 import { examplesOf, jsonText, slug, type OpenApi, type Operation, type Parameter, type Response, type Schemas } from './document.ts';
 import { errorAnchor, errorsOf } from './errors.ts';
-import { entryList, nested, typeLabel, valueNotes } from './fields.ts';
+import { code, entryList, nested, separated, typeLabel, valueNotes } from './fields.ts';
 import { inline, linkedHeading, markdown } from './markdown.ts';
 
 /** What every part of the page is made from. */
@@ -19,9 +19,6 @@ const METHOD_BADGES: Readonly<Record<string, BadgeKind>> = { GET: 'note', POST: 
 
 export const schemeAnchor = (name: string): string => `authentication-${slug(name)}`;
 export const headerAnchor = (name: string): string => `header-${slug(name)}`;
-
-const code = (text: string): Html => html`<code translate="no">${text}</code>`;
-const joined = (parts: readonly Html[], separator: string): Html => html`${parts.map((part, at) => html`${at > 0 && separator}${part}`)}`;
 
 /** The path, which may break before each slash. */
 const pathText = (path: string): Html => html`${path.split(/(?=\/)/).map((part) => html`<wbr />${part}`)}`;
@@ -50,11 +47,11 @@ function authorisation({ security = [] }: Operation): Html {
   const ways = security.map((requirement) => {
     const schemes = Object.entries(requirement).map(([name, scopes]) => {
       const link = html`<a href="#${schemeAnchor(name)}">${name}</a>`;
-      return scopes.length === 0 ? link : html`${link} with the scope ${joined(scopes.map(code), ', ')}`;
+      return scopes.length === 0 ? link : html`${link} with the scope ${separated(scopes.map(code), ', ')}`;
     });
-    return joined(schemes, ' and ');
+    return separated(schemes, ' and ');
   });
-  return html`Authentication: ${joined(ways, ', or ')}.`;
+  return html`Authentication: ${separated(ways, ', or ')}.`;
 }
 
 const PLACES: readonly (readonly [place: string, title: string])[] = [
@@ -107,7 +104,7 @@ function responseEntry(status: string, { description, headers = {}, content = {}
             ${valueNotes(schema, schemas)}${nested(schema, schemas, 'response')}`,
       )}
       ${Object.keys(content).length === 0 && html`<p class="facts">No body.</p>`}
-      ${links.length > 0 && html`<p class="facts">Headers: ${joined(links, ', ')}.</p>`}
+      ${links.length > 0 && html`<p class="facts">Headers: ${separated(links, ', ')}.</p>`}
     </dd>
   </div>`;
 }

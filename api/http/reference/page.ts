@@ -4,13 +4,12 @@ import { badge, code as codeBlock, linkButton } from '../../web/components/index
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
 import { operationsOf, schemasOf, slug, tagsOf, type Header, type OpenApi, type Operation } from './document.ts';
 import { errorAnchor, errorEntries, errorsOf, type ErrorEntry } from './errors.ts';
-import { nested, objectAnchor, valueNotes } from './fields.ts';
+import { code, nested, objectAnchor, valueNotes } from './fields.ts';
 import { headingsOf, inline, linkedHeading, markdown } from './markdown.ts';
 import { headerAnchor, operationSection, schemeAnchor, type ReferenceContext } from './operation.ts';
 
 const DOCUMENT_PATH = '/openapi.json';
 
-const code = (text: string): Html => html`<code translate="no">${text}</code>`;
 const tagAnchor = (name: string): string => `tag-${slug(name)}`;
 
 /** The content of the main part. */
