@@ -58,35 +58,6 @@ const REQUEST_TIMEOUT = '--request-timeout=30s';
 export function createKubectl(options: KubectlOptions): Kubectl {
   const { budget, signal, sleep } = options;
 
-  function start(args: readonly string[], stdin: 'pipe' | 'inherit'): ChildProcess {
-    signal.throwIfAborted();
-    return spawn('kubectl', [...options.flags, ...args], { env: options.environment, stdio: [stdin, 'pipe', 'pipe'] });
-  }
-
-  async function once(args: readonly string[], input: string | undefined): Promise<unknown> {
-    const child = start([...args, '-o', 'json'], input === undefined ? 'inherit' : 'pipe');
-    const ended = endOf(child);
-    const watchdog = createWatchdog(budget.limit(COMMAND_TIMEOUT_MS));
-    const stop = (): void => end(child);
-    watchdog.signal.addEventListener('abort', stop);
-    signal.addEventListener('abort', stop);
-    try {
-      // kubectl may end before it has read its input; its exit code says why.
-      child.stdin?.on('error', () => {}).end(input);
-      let text = '';
-      child.stdout!.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-      await ended;
-      return parsed(text);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (watchdog.signal.aborted) throw noResponse();
-      throw error;
-    } finally {
-      watchdog.stop();
-      signal.removeEventListener('abort', stop);
-    }
-  }
-
   const backOff: Kubectl['backOff'] = async (failure, attempts) => {
     budget.count();
     const seconds = Math.min(FIRST_BACK_OFF_SECONDS * 2 ** (attempts - 1), LAST_BACK_OFF_SECONDS);
@@ -104,7 +75,7 @@ export function createKubectl(options: KubectlOptions): Kubectl {
         budget.start();
         try {
           const limited = options.flags.some((flag) => flag.startsWith('--request-timeout')) ? args : [...args, REQUEST_TIMEOUT];
-          const answer = (await once(limited, input)) as T;
+          const answer = (await once(options, limited, input)) as T;
           budget.served();
           return answer;
         } catch (error) {
@@ -114,7 +85,7 @@ export function createKubectl(options: KubectlOptions): Kubectl {
       }
     },
     async *watch<T>(resource: string, name: string, idleMs = () => IDLE_MS): AsyncGenerator<WatchEvent<T>> {
-      const child = start(['get', resource, name, '--watch', '--output-watch-events', '-o', 'json'], 'inherit');
+      const child = start(options, ['get', resource, name, '--watch', '--output-watch-events', '-o', 'json'], 'inherit');
       const ended = endOf(child);
       // A failure is thrown after the events that came before it.
       const failure = ended.then(() => null, (error: unknown) => error); // prettier-ignore
@@ -125,8 +96,7 @@ export function createKubectl(options: KubectlOptions): Kubectl {
         end(child);
       };
       let events = 0;
-      watchdog.signal.addEventListener('abort', stop);
-      signal.addEventListener('abort', stop);
+      AbortSignal.any([watchdog.signal, signal]).addEventListener('abort', stop);
       try {
         for await (const event of readObjects(child.stdout!)) {
           events += 1;
@@ -140,11 +110,38 @@ export function createKubectl(options: KubectlOptions): Kubectl {
       } finally {
         stop();
         watchdog.stop();
-        signal.removeEventListener('abort', stop);
       }
     },
     backOff,
   };
+}
+
+function start({ flags, environment, signal }: KubectlOptions, args: readonly string[], stdin: 'pipe' | 'inherit'): ChildProcess {
+  signal.throwIfAborted();
+  return spawn('kubectl', [...flags, ...args], { env: environment, stdio: [stdin, 'pipe', 'pipe'] });
+}
+
+/** Runs a command once. @returns what it prints, which is JSON */
+async function once(options: KubectlOptions, args: readonly string[], input: string | undefined): Promise<unknown> {
+  const { budget, signal } = options;
+  const child = start(options, [...args, '-o', 'json'], input === undefined ? 'inherit' : 'pipe');
+  const ended = endOf(child);
+  const watchdog = createWatchdog(budget.limit(COMMAND_TIMEOUT_MS));
+  AbortSignal.any([watchdog.signal, signal]).addEventListener('abort', () => end(child));
+  try {
+    // kubectl may end before it has read its input; its exit code says why.
+    child.stdin?.on('error', () => {}).end(input);
+    let text = '';
+    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+    await ended;
+    return parsed(text);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (watchdog.signal.aborted) throw noResponse();
+    throw error;
+  } finally {
+    watchdog.stop();
+  }
 }
 
 const noResponse = (): KubectlError => new KubectlError({ reason: null, temporary: true, lines: ['kubectl: no response in time'] });
