@@ -2,31 +2,11 @@
 import type { Logger } from '../platform/logger.ts';
 import type { Tracer } from '../platform/tracing.ts';
 import type { Resolver, TargetRules } from '../core/scan/targets.ts';
+import type { AllStores } from '../stores/stores.ts';
 import type { MessageBus } from '../stores/nats.ts';
 import type { ComparisonStore } from '../report/workers/comparisons.ts';
-import type { Credits } from '../stores/credits/credits.ts';
-import type { Idempotency } from '../stores/submissions/idempotency.ts';
-import type { Keys } from '../stores/accounts/keys.ts';
-import type { RateLimits } from '../stores/rate-limits/sliding-window.ts';
-import type { Outbox } from '../stores/mail/outbox.ts';
-import type { Invitations } from '../stores/accounts/invitations.ts';
-import type { OidcFlows } from '../stores/accounts/oidc-flows.ts';
-import type { PasswordResets } from '../stores/accounts/password-resets.ts';
-import type { PasskeyChallenges } from '../stores/accounts/passkey-challenges.ts';
-import type { PendingSignIns } from '../stores/accounts/pending-sign-ins.ts';
-import type { SecondFactors } from '../stores/accounts/second-factors.ts';
-import type { SignInFailures } from '../stores/accounts/sign-in-failures.ts';
-import type { Sessions } from '../stores/accounts/sessions.ts';
-import type { Members } from '../stores/accounts/members.ts';
-import type { Users } from '../stores/accounts/users.ts';
-import type { Organisations } from '../stores/accounts/organisations.ts';
-import type { QueueStates } from '../stores/submissions/queue-state.ts';
-import type { Suppressions } from '../stores/mail/suppressions.ts';
-import type { PublicScans } from '../stores/public-scans/public-scans.ts';
 import type { Reports } from '../stores/reports.ts';
 import type { ScanResources } from '../stores/submissions/scan-resources.ts';
-import type { Schedules } from '../stores/schedules/schedules.ts';
-import type { Scans } from '../stores/scans/scans.ts';
 import type { IdentityProviderSettings } from './accounts/identity-settings.ts';
 import type { StreamTimings } from './streams/scan-stream.ts';
 import type { NetworkPolicy } from './http/networks/network-limits.ts';
@@ -35,10 +15,23 @@ import type { PublicScanOptions } from './public/settings.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The methods of each store that requests need. */
-export interface ApiStores {
-  organisations: Pick<Organisations, 'record' | 'auditPage' | 'find' | 'setRequireSecondFactor'>;
+export interface ApiStores extends Pick<
+  AllStores,
+  | 'members'
+  | 'sessions'
+  | 'signInFailures'
+  | 'invitations'
+  | 'passwordResets'
+  | 'oidcFlows'
+  | 'secondFactors'
+  | 'passkeyChallenges'
+  | 'pendingSignIns'
+  | 'idempotency'
+  | 'rateLimits'
+> {
+  organisations: Pick<AllStores['organisations'], 'record' | 'auditPage' | 'find' | 'setRequireSecondFactor'>;
   users: Pick<
-    Users,
+    AllStores['users'],
     | 'verify'
     | 'find'
     | 'changePassword'
@@ -52,30 +45,19 @@ export interface ApiStores {
     | 'reclaim'
     | 'verifyAddress'
   >;
-  members: Members;
-  sessions: Sessions;
-  signInFailures: SignInFailures;
-  invitations: Invitations;
-  passwordResets: PasswordResets;
-  oidcFlows: OidcFlows;
-  secondFactors: SecondFactors;
-  passkeyChallenges: PasskeyChallenges;
-  pendingSignIns: PendingSignIns;
-  outbox: Pick<Outbox, 'enqueue'>;
+  outbox: Pick<AllStores['outbox'], 'enqueue'>;
   keys: Pick<
-    Keys,
+    AllStores['keys'],
     'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'createdBy' | 'revokeCreatedBy' | 'touch' | 'flush'
   >;
-  credits: Pick<Credits, 'accounts' | 'balance' | 'reserve' | 'settle' | 'ledger'>;
-  scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'search' | 'trend' | 'previousDone' | 'countLive'>;
-  idempotency: Idempotency;
-  rateLimits: RateLimits;
-  queueStates: Pick<QueueStates, 'read' | 'readLine'>;
+  credits: Pick<AllStores['credits'], 'accounts' | 'balance' | 'reserve' | 'settle' | 'ledger'>;
+  scans: Pick<AllStores['scans'], 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'search' | 'trend' | 'previousDone' | 'countLive'>;
+  queueStates: Pick<AllStores['queueStates'], 'read' | 'readLine'>;
   reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readPicture' | 'writeFormat' | 'remove'>;
   comparisonCache: ComparisonStore;
-  publicScans: Pick<PublicScans, 'claim' | 'releaseClaim' | 'remove' | 'findByToken'>;
-  schedules: Pick<Schedules, 'list'>;
-  suppressions: Pick<Suppressions, 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
+  publicScans: Pick<AllStores['publicScans'], 'claim' | 'releaseClaim' | 'remove' | 'findByToken'>;
+  schedules: Pick<AllStores['schedules'], 'list'>;
+  suppressions: Pick<AllStores['suppressions'], 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
 }
 

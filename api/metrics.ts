@@ -83,39 +83,16 @@ interface RequestLabels {
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const dependencies = new Counter({
-    name: `${PREFIX}dependency_failures_total`,
-    help: 'Calls to a dependency that failed or exceeded their time limit.',
-    labelNames: ['dependency'],
-    registers,
-  });
+  /** A counter by one label. Each series begins at 0: rules such as `increase(…) > 0` miss the first event of a new one. */
+  const counter = <V extends string>(name: string, help: string, label: string, values: readonly V[]) => {
+    const counted = new Counter({ name: PREFIX + name, help, labelNames: [label], registers });
+    for (const value of values) counted.inc({ [label]: value }, 0);
+    return (value: V): void => counted.inc({ [label]: value });
+  };
+  const outcomes = <V extends string>(table: Readonly<Record<V, true>>) => Object.keys(table) as V[];
   const fallback = new Counter({
     name: `${PREFIX}limits_fallback_total`,
     help: 'Requests that were counted by this replica alone because the shared rate limits were unavailable.',
-    registers,
-  });
-  const networks = new Counter({
-    name: `${PREFIX}network_limited_total`,
-    help: 'Requests without a valid key or session that a limit of their network denied.',
-    labelNames: ['policy'],
-    registers,
-  });
-  const submissions = new Counter({
-    name: `${PREFIX}submissions_total`,
-    help: 'Submissions by outcome.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const publicScans = new Counter({
-    name: `${PREFIX}public_scan_requests_total`,
-    help: 'Requests for a public scan by outcome.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const cancellations = new Counter({
-    name: `${PREFIX}cancellations_total`,
-    help: 'Requests to cancel a scan, by outcome.',
-    labelNames: ['outcome'],
     registers,
   });
   const streams = new Gauge({ name: `${PREFIX}event_streams`, help: 'Open event streams.', registers });
@@ -127,21 +104,25 @@ export function createMetrics(): Metrics {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
-  // A series that appears with its first event has no increase: rules such as `increase(…) > 0` would miss that event.
-  for (const dependency of CALLED) dependencies.inc({ dependency }, 0);
-  for (const policy of Object.keys(NETWORK_LIMITS)) networks.inc({ policy }, 0);
-  for (const outcome of Object.keys(SUBMISSION_OUTCOMES)) submissions.inc({ outcome }, 0);
-  for (const outcome of Object.keys(PUBLIC_SCAN_RESULTS)) publicScans.inc({ outcome }, 0);
-  for (const outcome of CANCELLATION_OUTCOMES) cancellations.inc({ outcome }, 0);
   return {
     registry,
     ...createStoreMetrics(registry, PREFIX),
-    dependencyDown: (dependency) => dependencies.inc({ dependency }),
-    networkLimited: (policy) => networks.inc({ policy }),
+    dependencyDown: counter(
+      'dependency_failures_total',
+      'Calls to a dependency that failed or exceeded their time limit.',
+      'dependency',
+      CALLED,
+    ),
+    networkLimited: counter(
+      'network_limited_total',
+      'Requests without a valid key or session that a limit of their network denied.',
+      'policy',
+      Object.keys(NETWORK_LIMITS) as NetworkPolicy[],
+    ),
     limitsFallback: () => fallback.inc(),
-    submission: (outcome) => submissions.inc({ outcome }),
-    publicScan: (outcome) => publicScans.inc({ outcome }),
-    cancellation: (outcome) => cancellations.inc({ outcome }),
+    submission: counter('submissions_total', 'Submissions by outcome.', 'outcome', outcomes(SUBMISSION_OUTCOMES)),
+    publicScan: counter('public_scan_requests_total', 'Requests for a public scan by outcome.', 'outcome', outcomes(PUBLIC_SCAN_RESULTS)),
+    cancellation: counter('cancellations_total', 'Requests to cancel a scan, by outcome.', 'outcome', CANCELLATION_OUTCOMES),
     stream: (change) => streams.inc(change),
     requestBegan: () => inFlight.inc(),
     requestEnded(labels, seconds) {

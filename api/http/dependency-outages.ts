@@ -59,37 +59,17 @@ export function detectOutages<T extends object>(dependency: CalledDependency, st
   });
 }
 
-/** The server behind each store. */
-const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, CalledDependency>> = {
-  organisations: 'mongodb',
-  users: 'mongodb',
-  members: 'mongodb',
-  sessions: 'mongodb',
-  signInFailures: 'mongodb',
-  schedules: 'mongodb',
-  invitations: 'mongodb',
-  passwordResets: 'mongodb',
-  oidcFlows: 'mongodb',
-  secondFactors: 'mongodb',
-  passkeyChallenges: 'mongodb',
-  pendingSignIns: 'mongodb',
-  outbox: 'mongodb',
-  keys: 'mongodb',
-  credits: 'mongodb',
-  scans: 'mongodb',
-  idempotency: 'mongodb',
-  queueStates: 'mongodb',
-  comparisonCache: 'mongodb',
-  publicScans: 'mongodb',
-  suppressions: 'mongodb',
-  reports: 'objects',
-  scanResources: 'kubernetes',
+/** The servers of the stores that are not in MongoDB. */
+const SERVERS: Partial<Record<string, CalledDependency>> = { reports: 'objects', scanResources: 'kubernetes' } satisfies {
+  [Store in keyof ApiStores]?: CalledDependency;
 };
 
 /** Wraps every store in `detectOutages`, with the name of its server. */
 export function detectStoreOutages(stores: ApiStores, options: OutageOptions): ApiStores {
-  const names = Object.keys(SERVERS) as (keyof typeof SERVERS)[];
-  // Without its server it counts locally, which must not be cut short. It fails if this process has no free connection.
-  const rateLimits = detectOutages('mongodb', stores.rateLimits, { ...options, timeoutMs: null });
-  return { ...stores, rateLimits, ...Object.fromEntries(names.map((name) => [name, detectOutages(SERVERS[name], stores[name], options)])) };
+  const wrapped = Object.entries(stores).map(([name, store]) => {
+    // Without its server it counts locally, which must not be cut short. It fails if this process has no free connection.
+    const timeoutMs = name === 'rateLimits' ? null : options.timeoutMs;
+    return [name, detectOutages(SERVERS[name] ?? 'mongodb', store as object, { ...options, timeoutMs })];
+  });
+  return Object.fromEntries(wrapped) as unknown as ApiStores;
 }

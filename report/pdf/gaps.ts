@@ -48,24 +48,23 @@ export function drawGaps(flow: Flow, report: Report, i18n: ReportWords, outline:
   flow.skip(26);
 }
 
+/** A cell with a text and the scanner's message, which is English. */
+const said = (text: string, message: string, lang: string | undefined): Cell => ({
+  text,
+  style: TYPE.cellStrong,
+  maxLines: 4,
+  below: message === '' ? undefined : { text: message.slice(0, MESSAGE_MAX), style: TYPE.cellSoft, lang, maxLines: 4 },
+});
+
+function linkedFrom({ linked_from: urls = [] }: UntestedPage, site: string, { texts, format }: ReportWords): Cell['below'] {
+  if (urls.length === 0) return undefined;
+  const pages = urls.map((url) => shortened(url, site)).join(', ');
+  return { text: format(texts.linkedFrom, { pages }), style: TYPE.cellSoft, maxLines: 3 };
+}
+
 function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18n: ReportWords): Section[] {
-  const { texts, locale, format } = i18n;
-  // The scanner's messages are English.
+  const { texts, locale } = i18n;
   const lang = locale === 'en' ? undefined : 'en';
-  const said = (text: string, message: string): Cell => ({
-    text,
-    style: TYPE.cellStrong,
-    maxLines: 4,
-    below: message === '' ? undefined : { text: message.slice(0, MESSAGE_MAX), style: TYPE.cellSoft, lang, maxLines: 4 },
-  });
-  const linkedFrom = ({ linked_from: urls = [] }: UntestedPage): Cell['below'] =>
-    urls.length === 0
-      ? undefined
-      : {
-          text: format(texts.linkedFrom, { pages: urls.map((url) => shortened(url, site)).join(', ') }),
-          style: TYPE.cellSoft,
-          maxLines: 3,
-        };
   const first = 190;
   const rest = CONTENT_WIDTH - first + 8;
   return [
@@ -78,9 +77,9 @@ function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18
         { heading: texts.reason, width: rest - 46 },
       ],
       rows: untested.map((page) => [
-        urlCell(page.url, site, linkedFrom(page)),
+        urlCell(page.url, site, linkedFrom(page, site, i18n)),
         { text: page.http_status === null ? '–' : String(page.http_status) },
-        said(texts.reasons[page.reason], page.message),
+        said(texts.reasons[page.reason], page.message, lang),
       ]),
     },
     {
@@ -109,7 +108,7 @@ function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18
       rows: frames.map(({ page, frame }) => [
         urlCell(page.url, site),
         { ...urlCell(frame.url, site, { text: frame.path.join(' › '), style: TYPE.cellSoft, maxLines: 2 }), rowHeader: false },
-        said(texts.frameReasons[frame.reason], frame.message),
+        said(texts.frameReasons[frame.reason], frame.message, lang),
       ]),
     },
     {
@@ -119,7 +118,7 @@ function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18
         { heading: texts.page, width: first },
         { heading: texts.caveat, width: rest },
       ],
-      rows: caveats.map(({ page, caveat }) => [urlCell(page.url, site), said(texts.caveats[caveat.kind], caveat.message)]),
+      rows: caveats.map(({ page, caveat }) => [urlCell(page.url, site), said(texts.caveats[caveat.kind], caveat.message, lang)]),
     },
   ];
 }
