@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { makeKey } from '../../stores/accounts/key-format.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { unnamed, type Response } from './replica.ts';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { useContext, SUBMISSION } from './context.ts';
 
 const KEYED: [method: string, path: string][] = [
   ['POST', '/v1/ci/scans'],
@@ -21,11 +21,7 @@ const KEYED: [method: string, path: string][] = [
 ];
 
 describe('API keys', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext();
-  });
-  after(() => context?.close());
+  const context = useContext();
 
   for (const [method, path] of KEYED)
     it(`${method} ${path.replace(/[0-9a-f-]{36}/, '{id}')} requires one and does not reveal why a key is invalid`, async () => {
@@ -102,11 +98,7 @@ describe('API keys', () => {
 });
 
 describe('rate limits', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext();
-  });
-  after(() => context?.close());
+  const context = useContext();
 
   const limitsOf = ({ headers }: Response) => [headers.get('ratelimit-policy'), headers.get('ratelimit')];
   /** Sends a request `count` times concurrently and counts the responses by status. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { issueKey } from '../support/issue-key.ts';
 import { createClient, tokenIn, type Client } from './client.ts';
-import { eventually, startContext, type ApiContext, type MonitoredReplica } from './context.ts';
+import { eventually, useContext, type MonitoredReplica } from './context.ts';
 import { addPerson, mailedLink, PASSWORD, signedIn } from './people.ts';
 
 const MEMBERS = '/dashboard/settings/members';
@@ -18,13 +18,11 @@ const header = (page: string) => [
 ];
 
 describe('accounts', () => {
-  let context: ApiContext;
+  const context = useContext({ mail: true });
   let mailOff: MonitoredReplica;
   before(async () => {
-    context = await startContext({ mail: true });
     mailOff = await context.replica({ mail: false });
   });
-  after(() => context?.close());
 
   const invite = (client: Client, email: string, role = 'member') => client.submit(`${MEMBERS}/invitations`, { email, role }, MEMBERS);
   /** An owner who invites an address where mail is off, and the link that the page shows. */

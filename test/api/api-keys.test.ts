@@ -3,17 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { issueKey } from '../support/issue-key.ts';
 import { KEY_SCOPES } from '../../core/accounts.ts';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
 import { unnamed } from './replica.ts';
+import { useContext, HIGH_LIMITS, SUBMISSION } from './context.ts';
 
 describe('/v1/api-keys', () => {
-  let context: ApiContext;
-  before(async () => {
-    const limit = { limit: 1000, windowSeconds: 60 };
-    context = await startContext({ limits: { key: limit, 'key-creations': limit } });
-  });
-  after(() => context?.close());
-  afterEach(() => context.faults.clear());
+  const context = useContext({ limits: HIGH_LIMITS });
 
   it('issues a working key, shows it once, and revokes it immediately on every replica', async () => {
     const { id, key } = await context.organisation();

@@ -3,22 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
 import { down, unnamed } from './replica.ts';
+import { HIGH_LIMITS, useContext, SUBMISSION } from './context.ts';
 import { NAMESPACE } from './stack.ts';
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 describe('POST /v1/ci/scans/{scan_id}/cancel', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({
-      dependencyTimeoutMs: 1_000,
-      limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } },
-    });
+  const context = useContext({
+    dependencyTimeoutMs: 1_000,
+    limits: HIGH_LIMITS,
   });
-  after(() => context?.close());
-  afterEach(() => context.faults.clear());
 
   const pathOf = (scanId: string, ...more: string[]) => context.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`, ...more);
   const resourceOf = (scanId: string) => context.kubernetes.request<AccessibilityScan>('GET', pathOf(scanId));

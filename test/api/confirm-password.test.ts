@@ -1,7 +1,7 @@
 /** The password that a signed-in user enters again. */
 import { expect } from 'chai';
 import { createClient, tokenIn } from './client.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { PASSWORD, signedIn } from './people.ts';
 import { BEHIND_PROXY } from './public-context.ts';
 
@@ -9,11 +9,7 @@ const DELETE = '/dashboard/account/delete';
 const CONFIRM = '/dashboard/account/confirm';
 
 describe('the password of a signed-in user', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext(BEHIND_PROXY);
-  });
-  after(() => context?.close());
+  const context = useContext(BEHIND_PROXY);
 
   // ASVS 6.3.1 (guessing) and 7.5.1 (a change of the account needs the password): the thief of a session may have many networks.
   it('can be tried ten times, from whichever networks, and each refusal is recorded', async () => {

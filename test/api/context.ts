@@ -4,6 +4,7 @@ import type { Db } from 'mongodb';
 import { withDefaults } from '../../core/scan/options.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { monitored, recordCommands } from '../support/mongo-commands.ts';
+import { opened } from '../support/opened.ts';
 import { scanRow } from '../support/scan-rows.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { createMessageBus, noMessageBus } from '../../stores/nats.ts';
@@ -126,10 +127,21 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
   };
 }
 
+/** A context for the tests of a suite. Faults end with each test. */
+export function useContext(options?: ReplicaOptions): ApiContext {
+  const context = opened(() => startContext(options));
+  afterEach(() => context.faults?.clear());
+  return context;
+}
+
 async function busOptions(shared: Stack) {
   const messages = await messagesOf(shared);
   return { url: messages.url, credentialsFile: messages.credentialsFile, logger: silentLogger };
 }
+
+const MANY = { limit: 1000, windowSeconds: 60 };
+/** Rate limits that no test reaches. */
+export const HIGH_LIMITS = { key: MANY, submissions: MANY, reports: MANY, 'key-creations': MANY };
 
 /** A valid submission. */
 export const SUBMISSION = { url: 'https://example.com/' };

@@ -7,19 +7,14 @@ import { GROUP, SCANS_PLURAL, VERSION } from '../../core/protocol/custom-resourc
 import { createScanResources } from '../../stores/submissions/scan-resources.ts';
 import { sweepOnce } from '../support/sweep-once.ts';
 import { NAMESPACE } from './stack.ts';
-import { eventually, startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { eventually, useContext, SUBMISSION } from './context.ts';
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 const STEPS = ['idempotency.claim', 'queueStates.read', 'scans.create', 'credits.reserve', 'scanResources.submit', 'scans.accept'];
 
 describe('a replica that crashes', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ dependencyTimeoutMs: 60_000 });
-  });
-  after(() => context?.close());
-  afterEach(() => context.faults.clear());
+  const context = useContext({ dependencyTimeoutMs: 60_000 });
 
   const resources = () => createScanResources(context.kubernetes, { namespace: NAMESPACE });
   const sweepNow = () =>

@@ -2,16 +2,14 @@
 import { expect } from 'chai';
 import { csvField, ledgerCsv } from '../../api/dashboard/credits/csv.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { signedIn } from './people.ts';
 
 const CSV = '/dashboard/credits/ledger.csv';
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
 describe('the page of credits', () => {
-  let context: ApiContext;
-  before(async () => (context = await startContext()));
-  after(() => context?.close());
+  const context = useContext();
 
   const soon = () => new Date(Date.now() + 60_000);
   /** Reserves and settles a scan. */
@@ -111,9 +109,7 @@ describe('the ledger as CSV', () => {
 });
 
 describe('the page of schedules', () => {
-  let context: ApiContext;
-  before(async () => (context = await startContext()));
-  after(() => context?.close());
+  const context = useContext();
 
   it('lists the schedules of the own organisation in parts, without a request to Kubernetes, as text', async () => {
     const [person, other] = [await signedIn(context, { role: 'viewer' }), await signedIn(context)];

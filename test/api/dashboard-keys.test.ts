@@ -3,16 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { issueKey } from '../support/issue-key.ts';
 import { tokenIn } from './client.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { signedIn, type Person } from './people.ts';
 
 const PATH = '/dashboard/settings/api-keys';
 const SECRET = /svc_live_[0-9A-Za-z]{38}/;
 
 describe('the pages of API keys', () => {
-  let context: ApiContext;
-  before(async () => (context = await startContext()));
-  after(() => context?.close());
+  const context = useContext();
 
   /** The hidden fields of the form that creates a key. */
   async function form({ client }: Person): Promise<{ _csrf: string; form_id: string }> {

@@ -1,15 +1,11 @@
 /** The API without its dashboard (DASHBOARD=false). */
 import { expect } from 'chai';
 import { createClient } from './client.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { addPerson, PASSWORD } from './people.ts';
 
 describe('the API without its dashboard', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ dashboard: false });
-  });
-  after(() => context?.close());
+  const context = useContext({ dashboard: false });
 
   for (const path of ['/dashboard', '/dashboard/sign-in', '/dashboard/account'])
     it(`answers ${path} with 404`, async () => {

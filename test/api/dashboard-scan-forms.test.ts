@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { withDefaults } from '../../core/scan/options.ts';
-import { eventually, startContext, type ApiContext } from './context.ts';
+import { startContext, useContext, eventually } from './context.ts';
 import { signedIn, type Person } from './people.ts';
 import { down } from './replica.ts';
 
@@ -11,10 +11,7 @@ const NEW = '/dashboard/scans/new';
 const SCAN = /^\/dashboard\/scans\/[0-9a-f-]{36}$/;
 
 describe('the forms of scans in the dashboard', () => {
-  let context: ApiContext;
-  before(async () => (context = await startContext()));
-  afterEach(() => context.faults.clear());
-  after(() => context?.close());
+  const context = useContext();
 
   const member = async (): Promise<Person> =>
     signedIn(context, { role: 'member', organisation: (await context.organisation({ credits: 20 })).id });
@@ -178,9 +175,7 @@ describe('the forms of scans in the dashboard', () => {
 });
 
 describe('downloads of a session', () => {
-  let context: ApiContext;
-  before(async () => (context = await startContext()));
-  after(() => context?.close());
+  const context = useContext();
 
   for (const [path, which, type] of [
     ['report', 'pdf', 'application/pdf'],
@@ -208,12 +203,7 @@ describe('downloads of a session', () => {
 });
 
 describe('the event stream of a session', () => {
-  let context: ApiContext;
-  before(async () => {
-    const minute = 60_000;
-    context = await startContext({ streams: { keepaliveMs: minute, pollMs: minute, pollWithoutBusMs: minute, checkMs: 50 } });
-  });
-  after(() => context?.close());
+  const context = useContext({ streams: { keepaliveMs: 60_000, pollMs: 60_000, pollWithoutBusMs: 60_000, checkMs: 50 } });
 
   function open({ client }: Person, path: string): Promise<IncomingMessage> {
     const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ');

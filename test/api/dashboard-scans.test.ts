@@ -1,14 +1,10 @@
 /** The dashboard's scans over HTTP: organisations, roles, and how many commands a page sends to MongoDB. */
 import { expect } from 'chai';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { signedIn } from './people.ts';
 
 describe('the dashboard of scans', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ queueCacheMs: 60_000 });
-  });
-  after(() => context?.close());
+  const context = useContext({ queueCacheMs: 60_000 });
 
   it('answers 404 to every route with a scan of another organisation', async () => {
     const { client } = await signedIn(context);

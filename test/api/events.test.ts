@@ -6,7 +6,7 @@ import { follow } from './event-streams.ts';
 import { down, type Replica, type ReplicaOptions } from './replica.ts';
 import { showCount } from '../support/counts.ts';
 import { issueKey } from '../support/issue-key.ts';
-import { eventually, startContext, type ApiContext } from './context.ts';
+import { eventually, useContext, type ApiContext } from './context.ts';
 
 const OUTCOME = {
   score: 99.5,
@@ -30,13 +30,11 @@ const COMPLETE = [
 
 for (const messages of [true, false]) {
   describe(`GET /v1/ci/scans/{scan_id}/events ${messages ? 'with' : 'without'} NATS`, () => {
-    let context: ApiContext;
     const quick: ReplicaOptions = { messages, streams: { keepaliveMs: 60_000, pollMs: messages ? 60_000 : 100, pollWithoutBusMs: 50 } };
+    const context = useContext(quick);
     before(async () => {
-      context = await startContext(quick);
       if (messages) await eventually('a connection to NATS', () => context.bus.connected);
     });
-    after(() => context?.close());
 
     /** Changes a scan like the operator: first the row, then the message. */
     async function change(row: ScanRow, what: Parameters<ApiContext['stores']['scans']['mirror']>[1]): Promise<ScanRow> {
@@ -175,11 +173,7 @@ for (const messages of [true, false]) {
 }
 
 describe('an event stream', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ streams: { keepaliveMs: 40, pollMs: 200, pollWithoutBusMs: 200 } });
-  });
-  after(() => context?.close());
+  const context = useContext({ streams: { keepaliveMs: 40, pollMs: 200, pollWithoutBusMs: 200 } });
 
   const openStreams = async (replica: Replica = context) =>
     Number(/curbcut_event_streams (\d+)/.exec(await replica.metrics.registry.metrics())![1]);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request as send, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { useContext, SUBMISSION } from './context.ts';
 import { tokenIn, type Client } from './client.ts';
 import { addPerson, PASSWORD, signedIn } from './people.ts';
 
@@ -12,11 +12,7 @@ const MEMBERS = '/dashboard/settings/members';
 const OTHER_PASSWORD = 'nine tin kettles hum';
 
 describe('a session that ends during a request', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext();
-  });
-  after(() => context?.close());
+  const context = useContext();
 
   const works = async (client: Client): Promise<boolean> => (await client.get('/dashboard/account')).status === 200;
 
@@ -68,11 +64,7 @@ describe('a session that ends during a request', () => {
 });
 
 describe('a request whose body is late', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext();
-  });
-  after(() => context?.close());
+  const context = useContext();
 
   /** Sends a request, and its body only after what it was sent with was looked up and `meanwhile` has happened. */
   async function late(path: string, headers: Record<string, string>, body: string, meanwhile: () => Promise<unknown>): Promise<number> {

@@ -4,15 +4,11 @@ import { differenceSection, type Difference } from '../../api/dashboard/views/di
 import { scanProgress } from '../../api/dashboard/views/scan-progress.ts';
 import { scanRow } from '../support/scan-rows.ts';
 import { createClient } from './client.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { addPerson, signedIn } from './people.ts';
 
 describe('sentences of pages', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ mail: true });
-  });
-  after(() => context?.close());
+  const context = useContext({ mail: true });
 
   const mainOf = (text: string): string => /<main[^]*<\/main>/.exec(text)![0];
 

@@ -3,19 +3,13 @@ import { expect } from 'chai';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { createClient, tokenIn, type Client } from './client.ts';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { useContext, HIGH_LIMITS, SUBMISSION, type ApiContext } from './context.ts';
 import { PASSWORD, signedIn } from './people.ts';
 
 const SECRET = /svc_live_[0-9A-Za-z]{38}/;
 
 describe('POST /v1/api-keys with an Idempotency-Key', () => {
-  let context: ApiContext;
-  before(async () => {
-    const limit = { limit: 1000, windowSeconds: 60 };
-    context = await startContext({ limits: { key: limit, 'key-creations': limit, submissions: limit } });
-  });
-  after(() => context?.close());
-  afterEach(() => context.faults.clear());
+  const context = useContext({ limits: HIGH_LIMITS });
 
   const create = (key: string, idempotencyKey: string, body: object = { name: 'x' }, replica: Pick<ApiContext, 'request'> = context) =>
     replica.request('POST', '/v1/api-keys', { key, body, headers: { 'Idempotency-Key': idempotencyKey } });

@@ -2,15 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { withDefaults } from '../../core/scan/options.ts';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { HIGH_LIMITS, useContext, SUBMISSION } from './context.ts';
 
-let context: ApiContext;
-before(async function () {
-  context = await startContext({
-    limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } },
-  });
+const context = useContext({
+  limits: HIGH_LIMITS,
 });
-after(() => context?.close());
 
 interface Page<T> {
   data: T[];

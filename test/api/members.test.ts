@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { createClient } from './client.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { addPerson, mailedLink, PASSWORD, signedIn } from './people.ts';
 
 const MEMBERS = '/dashboard/settings/members';
@@ -11,11 +11,7 @@ const SESSION = '__Host-curbcut_session';
 const address = () => `new-${randomUUID().slice(0, 8)}@people.example`;
 
 describe('members of an organisation', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ mail: true });
-  });
-  after(() => context?.close());
+  const context = useContext({ mail: true });
 
   const actions = async (organisation: string) =>
     (await context.stores.organisations.auditPage(organisation, { kind: 'changes', limit: 20 }))
@@ -149,11 +145,7 @@ describe('members of an organisation', () => {
 });
 
 describe('an account', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ mail: true });
-  });
-  after(() => context?.close());
+  const context = useContext({ mail: true });
 
   it('changes its name and its password, which ends the other sessions and gives a new session ID', async () => {
     const { email, client, organisation } = await signedIn(context);
@@ -229,11 +221,7 @@ describe('an account', () => {
 });
 
 describe('the audit log', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext();
-  });
-  after(() => context?.close());
+  const context = useContext();
 
   it('shows changes to owners, in pages and by action', async () => {
     const owner = await signedIn(context);

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'chai';
 import { ERROR_CODES } from '../../api/http/errors.ts';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { useContext, SUBMISSION } from './context.ts';
 
 interface Operation {
   operationId: string;
@@ -17,11 +17,7 @@ const operationsOf = ({ paths }: { paths: Record<string, Record<string, Operatio
   );
 
 describe('OpenAPI document', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext();
-  });
-  after(() => context?.close());
+  const context = useContext();
 
   it('is 3.1 and lists every route with a unique operation ID and its authentication', async () => {
     const { status, body } = await context.request('GET', '/openapi.json');
@@ -135,11 +131,7 @@ describe('OpenAPI document', () => {
 });
 
 describe('GET /schemas/report-v1.json', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext();
-  });
-  after(() => context?.close());
+  const context = useContext();
 
   it('is a JSON Schema that rejects an incomplete report', async () => {
     const { body } = await context.request('GET', '/schemas/report-v1.json');

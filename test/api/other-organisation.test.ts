@@ -12,7 +12,7 @@ import { issueKey } from '../support/issue-key.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
 import { storeView } from '../web/scan-views.ts';
 import { tokenIn } from './client.ts';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { useContext, SUBMISSION, type ApiContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn, type Person } from './people.ts';
 import { FACTORS } from './second-factor.ts';
 
@@ -157,7 +157,7 @@ const CASES: Readonly<Record<string, Case>> = {
 const SECRET = 'not-for-others';
 
 describe("another organisation's things", () => {
-  let context: ApiContext;
+  const context = useContext();
   let theirs: Belongings;
   /** Texts by which a response would reveal something of the other organisation. */
   let marks: string[];
@@ -166,7 +166,6 @@ describe("another organisation's things", () => {
   let myKey: string;
 
   before(async () => {
-    context = await startContext();
     const other = await context.organisation({ credits: 50 });
     const { stores } = context;
     their = await addPerson(context, other.id, 'owner');
@@ -218,7 +217,6 @@ describe("another organisation's things", () => {
     // The same site, so that trends and comparisons have a reason to look further.
     await context.scan(mine.id, done);
   });
-  after(() => context?.close());
 
   /** Every stored document that names the other organisation or something of it. */
   async function stored(): Promise<string[]> {

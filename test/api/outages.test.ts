@@ -9,15 +9,10 @@ import { createScanResources } from '../../stores/submissions/scan-resources.ts'
 import { down, outage } from './replica.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { NAMESPACE } from './stack.ts';
-import { eventually, startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { eventually, useContext, SUBMISSION } from './context.ts';
 
 describe('during an outage, the API', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ dependencyTimeoutMs: 1_000 });
-  });
-  after(() => context?.close());
-  afterEach(() => context.faults.clear());
+  const context = useContext({ dependencyTimeoutMs: 1_000 });
 
   const submit = (key: string, idempotencyKey?: string) =>
     context.request('POST', '/v1/ci/scans', {

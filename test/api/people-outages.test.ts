@@ -2,19 +2,14 @@
 import { expect } from 'chai';
 import { TooBusy } from '../../platform/concurrency/semaphore.ts';
 import { createClient } from './client.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn } from './people.ts';
 import { down } from './replica.ts';
 
 const UNAVAILABLE = 'The service is temporarily unavailable';
 
 describe('the dashboard during an outage', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ mail: true });
-  });
-  afterEach(() => context.faults.clear());
-  after(() => context?.close());
+  const context = useContext({ mail: true });
 
   it('says that it is too busy if too many passwords are being checked, and the repeated sign-in succeeds', async () => {
     const { id } = await context.organisation();

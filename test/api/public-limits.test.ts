@@ -1,15 +1,10 @@
 /** Limits of public scans by address and e-mail address, and proxies that state the address. */
 import { expect } from 'chai';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { BEHIND_PROXY, client, newEmail, PUBLIC_SCANS, tokenOf } from './public-context.ts';
 
 describe('limits of public scans', () => {
-  let context: ApiContext;
-
-  before(async () => {
-    context = await startContext({ publicScans: { ...PUBLIC_SCANS, maxLive: 1000 }, ...BEHIND_PROXY });
-  });
-  after(() => context?.close());
+  const context = useContext({ publicScans: { ...PUBLIC_SCANS, maxLive: 1000 }, ...BEHIND_PROXY });
 
   /** Makes the accepted requests older. */
   async function age(policy: string, milliseconds: number): Promise<void> {

@@ -2,17 +2,13 @@
 import { expect } from 'chai';
 import { API_VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { useContext, SUBMISSION } from './context.ts';
 import { BEHIND_PROXY, client, newEmail, PUBLIC_SCANS, rowOf, tokenOf } from './public-context.ts';
 import { down } from './replica.ts';
 
 describe('public scans', () => {
-  let context: ApiContext;
+  const context = useContext({ publicScans: PUBLIC_SCANS, ...BEHIND_PROXY });
 
-  before(async () => {
-    context = await startContext({ publicScans: PUBLIC_SCANS, ...BEHIND_PROXY });
-  });
-  after(() => context?.close());
   afterEach(async () => {
     context.faults.clear();
     await context.stores.queueStates.write({ paused: false, live: 0 }, 'public');

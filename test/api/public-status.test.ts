@@ -3,20 +3,14 @@ import { expect } from 'chai';
 import { withDefaults } from '../../core/scan/options.ts';
 import { toReportOptions } from '../../report/schema/options.ts';
 import type { ReportView, ViewIssue } from '../../report/view/view.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { BEHIND_PROXY, client, PUBLIC_SCANS, rowOf, tokenOf } from './public-context.ts';
 import { down } from './replica.ts';
 
 const IMPACTS = ['critical', 'serious', 'moderate', 'minor'] as const;
 
 describe('the status of a public scan', () => {
-  let context: ApiContext;
-
-  before(async () => {
-    context = await startContext({ publicScans: PUBLIC_SCANS, ...BEHIND_PROXY });
-  });
-  after(() => context?.close());
-  afterEach(() => context.faults.clear());
+  const context = useContext({ publicScans: PUBLIC_SCANS, ...BEHIND_PROXY });
 
   const ask = async (body: object = {}) => tokenOf(await client(context).ask(body));
   const issue = (n: number): ViewIssue => ({

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { DomUtils, parseDocument } from 'htmlparser2';
 import { jsonText, operationsOf, type OpenApi, type Schema } from '../../api/http/reference/document.ts';
 import { ERROR_CODES, ERRORS } from '../../api/http/errors.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 
 type Element = ReturnType<typeof DomUtils.getElementsByTagName>[number];
 
@@ -29,15 +29,13 @@ function problemOf(check: () => void): unknown {
 const all = (name: string, node: Element): Element[] => DomUtils.getElementsByTagName(name, node);
 
 describe('GET /docs', () => {
-  let context: ApiContext;
+  const context = useContext();
   let document: OpenApi;
   let root: Element;
   before(async () => {
-    context = await startContext();
     document = (await context.request('GET', '/openapi.json')).body as OpenApi;
     root = parseDocument((await context.request('GET', '/docs')).text).children.find((node) => node.type === 'tag') as Element;
   });
-  after(() => context?.close());
 
   const byId = (id: string): Element | null => DomUtils.getElementById(id, root);
   const sectionOf = (id: string): Element => {

@@ -3,18 +3,14 @@ import { expect } from 'chai';
 import { makeKey } from '../../stores/accounts/key-format.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { showCount } from '../support/counts.ts';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { startContext, useContext, SUBMISSION, type ApiContext } from './context.ts';
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe('a denied request', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({
-      limits: { key: { limit: 2, windowSeconds: 5 }, submissions: { limit: 1, windowSeconds: 60 } },
-    });
+  const context = useContext({
+    limits: { key: { limit: 2, windowSeconds: 5 }, submissions: { limit: 1, windowSeconds: 60 } },
   });
-  after(() => context?.close());
   const balance = (key: string) => context.request('GET', '/v1/billing/credits', { key });
 
   it('is remembered until Retry-After, and a request sent then is accepted', async () => {

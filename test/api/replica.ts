@@ -118,34 +118,10 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
   const log: Replica['log'] = [];
   const logger = recorder(log);
   const metrics = createMetrics();
-  const names = [
-    'organisations',
-    'users',
-    'members',
-    'sessions',
-    'signInFailures',
-    'invitations',
-    'passwordResets',
-    'oidcFlows',
-    'secondFactors',
-    'passkeyChallenges',
-    'pendingSignIns',
-    'outbox',
-    'keys',
-    'credits',
-    'scans',
-    'comparisonCache',
-    'idempotency',
-    'rateLimits',
-    'queueStates',
-    'publicScans',
-    'schedules',
-    'suppressions',
-    'reports',
-    'scanResources',
-  ] as const;
   const intercepted = (all: ApiStores) =>
-    Object.fromEntries(names.map((name) => [name, interceptable(name, all[name], faults, calls)])) as unknown as ApiStores;
+    Object.fromEntries(
+      Object.entries(all).map(([name, store]) => [name, interceptable(name, store as object, faults, calls)]),
+    ) as unknown as ApiStores;
   const app = await buildApp(
     {
       stores: intercepted(real),

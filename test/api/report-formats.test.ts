@@ -6,12 +6,10 @@ import { REPORT_FORMAT_NAMES, REPORT_FORMATS } from '../../report/formats/names.
 import { LARGE_EXPORT_BYTES } from '../../report/schema/large-exports.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
 import { smallReport } from '../report/samples.ts';
-import { eventually, startContext, type ApiContext } from './context.ts';
+import { eventually, useContext } from './context.ts';
 
 describe('GET /v1/scans/{scan_id}/report/json with a format', () => {
-  let context: ApiContext;
-  before(async () => (context = await startContext()));
-  after(() => context?.close());
+  const context = useContext();
 
   const report = smallReport();
 

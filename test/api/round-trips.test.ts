@@ -2,17 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { showCount } from '../support/counts.ts';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { useContext, SUBMISSION } from './context.ts';
 
 /** The ledger is copied outside requests. */
 const RELAY = new Set(['find accounts', 'insert ledger', 'update accounts']);
 
 describe('a request sends to MongoDB', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ queueCacheMs: 60_000 });
-  });
-  after(() => context?.close());
+  const context = useContext({ queueCacheMs: 60_000 });
 
   /** The commands of a request, after an equal one. Uses of keys are written outside requests. */
   async function commandsOf(method: string, path: string, key: string): Promise<string[]> {

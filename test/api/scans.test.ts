@@ -4,23 +4,15 @@ import { expect } from 'chai';
 import { withDefaults } from '../../core/scan/options.ts';
 import { PHASES, isTerminal } from '../../core/scan/phases.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
-import { startContext, type ApiContext } from './context.ts';
 import { unnamed } from './replica.ts';
+import { HIGH_LIMITS, useContext } from './context.ts';
 
 const VIOLATIONS = { total: 10, critical: 1, serious: 2, moderate: 3, minor: 4 };
 const OUTCOME = { score: 87.5, violations: VIOLATIONS, pages: { scanned: 5, failed: 0, total: 5 } };
 
-let context: ApiContext;
-before(async function () {
-  context = await startContext({
-    limits: {
-      key: { limit: 1000, windowSeconds: 60 },
-      reports: { limit: 1000, windowSeconds: 60 },
-    },
-  });
+const context = useContext({
+  limits: HIGH_LIMITS,
 });
-after(() => context?.close());
-afterEach(() => context.faults.clear());
 
 describe('GET /v1/ci/scans/{scan_id}', () => {
   for (const phase of PHASES.filter((one) => !isTerminal(one)))

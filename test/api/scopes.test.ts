@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { KEY_SCOPES, type KeyScope } from '../../core/accounts.ts';
 import { issueKey } from '../support/issue-key.ts';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { useContext, HIGH_LIMITS, SUBMISSION } from './context.ts';
 
 /** The scope that each route requires, and the status if the key has it. */
 const ROUTES: Readonly<Record<string, [scope: KeyScope, status: number]>> = {
@@ -28,12 +28,7 @@ const BODIES: Readonly<Record<string, object>> = {
 };
 
 describe('scopes of API keys', () => {
-  let context: ApiContext;
-  before(async () => {
-    const limit = { limit: 1000, windowSeconds: 60 };
-    context = await startContext({ limits: { key: limit, 'key-creations': limit, submissions: limit } });
-  });
-  after(() => context?.close());
+  const context = useContext({ limits: HIGH_LIMITS });
 
   interface Operation {
     security?: { apiKey?: string[] }[];

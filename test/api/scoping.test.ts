@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { issueKey } from '../support/issue-key.ts';
 import { accountOf } from '../support/account-of.ts';
 import { tokenIn } from './client.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { PASSWORD, signedIn } from './people.ts';
 import { FACTORS } from './second-factor.ts';
 
@@ -65,10 +65,9 @@ const FORMS: Readonly<Record<string, (theirs: Theirs) => Record<string, string>>
 const ENDS_SESSION = 'POST /dashboard/account/sign-out-everywhere';
 
 describe('the scope of every route', () => {
-  let context: ApiContext;
+  const context = useContext();
   let theirs: Theirs;
   before(async () => {
-    context = await startContext();
     const { id: organisation, keyId: key } = await context.organisation({ credits: 77 });
     const email = `theirs-${randomUUID().slice(0, 8)}@people.example`;
     await context.stores.users.add({ email, organisation, password: PASSWORD });
@@ -94,7 +93,6 @@ describe('the scope of every route', () => {
     });
     theirs = { organisation, scan, key, email, invitation: created.invitation.id, passkey };
   });
-  after(() => context?.close());
 
   const fill = (url: string): string =>
     url.replace(/:(\w+)/g, (_, name: string) => {

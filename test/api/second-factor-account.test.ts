@@ -5,7 +5,7 @@ import { totpCode, totpStep } from '../../core/totp.ts';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { accountOf } from '../support/account-of.ts';
 import { createClient, tokenIn } from './client.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { PASSWORD, signedIn, type Person } from './people.ts';
 import { actionsOf, addApp, addPasskey, ageSessions, ASK, FACTORS, optionsIn, sendPassword, SITE } from './second-factor.ts';
 
@@ -22,9 +22,7 @@ async function signInWithApp(who: Person, code: string): Promise<void> {
 }
 
 describe('second factors of an account', () => {
-  let context: ApiContext;
-  before(async () => (context = await startContext()));
-  after(() => context?.close());
+  const context = useContext();
   const factorsOf = ({ email }: Person) => context.stores.secondFactors.find(email);
   const secretOf = async ({ email }: Person) => (await context.stores.secondFactors.waitingTotp(email))!;
 
@@ -264,9 +262,7 @@ describe('second factors of an account', () => {
 
 describe('an organisation that requires a second factor', () => {
   const SECURITY = '/dashboard/settings/security';
-  let context: ApiContext;
-  before(async () => (context = await startContext()));
-  after(() => context?.close());
+  const context = useContext();
 
   const send = (who: Person, path: string) =>
     context.request('GET', path, {

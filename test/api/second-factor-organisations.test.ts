@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { accountOf } from '../support/account-of.ts';
 import { createClient, tokenIn } from './client.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { PASSWORD, signedIn, type Person } from './people.ts';
 import { addApp, ageSessions, ASK, FACTORS, sendPassword } from './second-factor.ts';
 
@@ -13,9 +13,7 @@ const NEW_PASSWORD = 'nine tin kettles hum';
 const SESSION = '__Host-curbcut_session';
 
 describe('second factors and organisations', () => {
-  let context: ApiContext;
-  before(async () => (context = await startContext({ mail: true })));
-  after(() => context?.close());
+  const context = useContext({ mail: true });
 
   const any = async (email: string) => (await context.stores.secondFactors.find(email)).any;
   const addPasskey = async (email: string) =>

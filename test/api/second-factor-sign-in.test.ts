@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { createClient, tokenIn } from './client.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn, type Person } from './people.ts';
 import { actionsOf, addApp, addPasskey, ASK, FACTORS, optionsIn, sendPassword, SITE } from './second-factor.ts';
 
@@ -10,9 +10,7 @@ const SESSION = '__Host-curbcut_session';
 const PENDING = '__Host-curbcut_pending';
 
 describe('sign-in with a second factor', () => {
-  let context: ApiContext;
-  before(async () => (context = await startContext({ mail: true })));
-  after(() => context?.close());
+  const context = useContext({ mail: true });
 
   const person = async () => addPerson(context, (await context.organisation()).id);
   const send = (who: Pick<Person, 'client'>, page: string, fields: Record<string, string>) =>
@@ -234,9 +232,7 @@ describe('sign-in with a second factor', () => {
 
 describe('sign-in with a passkey alone', () => {
   const PATH = '/dashboard/sign-in/passkey';
-  let context: ApiContext;
-  before(async () => (context = await startContext()));
-  after(() => context?.close());
+  const context = useContext();
 
   async function withPasskey() {
     const who = await signedIn(context);

@@ -2,14 +2,9 @@
 import { expect } from 'chai';
 import { METHODS } from 'node:http';
 import { connect } from 'node:net';
-import { eventually, startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { eventually, useContext, SUBMISSION } from './context.ts';
 
-let context: ApiContext;
-before(async function () {
-  context = await startContext({ requestTimeoutMs: 200 });
-});
-after(() => context?.close());
-afterEach(() => context.faults.clear());
+const context = useContext({ requestTimeoutMs: 200 });
 
 describe('health', () => {
   it('/healthz does not depend on other services', async () => {

@@ -1,16 +1,12 @@
 /** REST routes that accept the session of a user instead of an API key. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { tokenIn } from './client.ts';
 import { signedIn, type Person } from './people.ts';
 
 describe('REST with a session', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext();
-  });
-  after(() => context?.close());
+  const context = useContext();
 
   /** Sends a request with the person's cookies, and checks the response against the OpenAPI document. */
   const send = (

@@ -2,17 +2,13 @@
 import { expect } from 'chai';
 import { TooBusy } from '../../platform/concurrency/semaphore.ts';
 import { createClient, tokenIn } from './client.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn } from './people.ts';
 
 const SESSION = '__Host-curbcut_session';
 
 describe('sign-in', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext();
-  });
-  after(() => context?.close());
+  const context = useContext();
 
   it('starts a session, and returns to the page that was asked for', async () => {
     const { id } = await context.organisation();
@@ -143,11 +139,7 @@ describe('sign-in', () => {
 });
 
 describe('a session', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext();
-  });
-  after(() => context?.close());
+  const context = useContext();
 
   it('is required by pages, which lead to the sign-in page and back', async () => {
     const client = createClient(context.url);
@@ -186,11 +178,7 @@ describe('a session', () => {
 
 describe('a form of an earlier session', () => {
   const SAME = { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'navigate' };
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext();
-  });
-  after(() => context?.close());
+  const context = useContext();
 
   it('changes nothing, keeps what was typed, and can be sent again', async () => {
     const { client, email } = await signedIn(context);

@@ -5,7 +5,7 @@ import { makeKey } from '../../stores/accounts/key-format.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { startProvider, type TestProvider } from '../support/oidc-provider.ts';
 import { createClient, tokenIn } from './client.ts';
-import { startContext, type ApiContext, type MonitoredReplica } from './context.ts';
+import { startContext, useContext, type ApiContext, type MonitoredReplica } from './context.ts';
 import { addPerson, PASSWORD, signedIn } from './people.ts';
 import { ASK } from './second-factor.ts';
 import { BEHIND_PROXY, client, newEmail, PUBLIC_SCANS, tokenOf } from './public-context.ts';
@@ -27,12 +27,7 @@ const LINKS: [name: string, path: (token: string) => string][] = [
 
 // ASVS 2.4.1 (anti-automation) and 15.2.2 (availability of expensive functions).
 describe('a stranger', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ publicScans: PUBLIC_SCANS, mail: true, ...BEHIND_PROXY });
-  });
-  afterEach(() => context.faults.clear());
-  after(() => context?.close());
+  const context = useContext({ publicScans: PUBLIC_SCANS, mail: true, ...BEHIND_PROXY });
 
   for (const [name, pathOf] of LINKS)
     it(`causes no look-up with a malformed token of ${name}, and one with a well-formed one`, async () => {
@@ -174,11 +169,7 @@ describe('a stranger', () => {
 
 // ASVS 3.5.1 and 3.5.3: cross-origin requests to sensitive functions are refused.
 describe('a form of another site', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ publicScans: PUBLIC_SCANS, mail: true });
-  });
-  after(() => context?.close());
+  const context = useContext({ publicScans: PUBLIC_SCANS, mail: true });
   const OTHER = { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' };
   const fields = { url: 'https://example.com/', email: 'ada@example.com', password: 'x' };
 

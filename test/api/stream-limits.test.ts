@@ -2,18 +2,13 @@
 import { expect } from 'chai';
 import { issueKey } from '../support/issue-key.ts';
 import { follow, type Stream } from './event-streams.ts';
-import { eventually, startContext, type ApiContext } from './context.ts';
+import { useContext, eventually } from './context.ts';
 
 describe('an event stream whose intervals are long', () => {
-  let context: ApiContext;
-  before(async () => {
-    const minute = 60_000;
-    context = await startContext({
-      maxEventStreams: 22,
-      streams: { keepaliveMs: minute, pollMs: minute, pollWithoutBusMs: minute, checkMs: 50 },
-    });
+  const context = useContext({
+    maxEventStreams: 22,
+    streams: { keepaliveMs: 60_000, pollMs: 60_000, pollWithoutBusMs: 60_000, checkMs: 50 },
   });
-  after(() => context?.close());
 
   const openStreams = async () => Number(/curbcut_event_streams (\d+)/.exec(await context.metrics.registry.metrics())![1]);
   beforeEach(() => eventually('the end of streams of earlier tests', async () => (await openStreams()) === 0));

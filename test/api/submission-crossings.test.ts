@@ -3,22 +3,17 @@ import { expect } from 'chai';
 import type { Resolver } from '../../core/scan/targets.ts';
 import { createScanResources } from '../../stores/submissions/scan-resources.ts';
 import { sweepOnce } from '../support/sweep-once.ts';
-import { eventually, startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { useContext, HIGH_LIMITS, eventually, SUBMISSION } from './context.ts';
 import { down, KNOWN_NAMES, type Response } from './replica.ts';
 import { NAMESPACE } from './stack.ts';
 
 describe('a repeated submission', () => {
-  let context: ApiContext;
   let names: Resolver;
-  before(async () => {
-    const limit = { limit: 1000, windowSeconds: 60 };
-    context = await startContext({
-      dependencyTimeoutMs: 60_000,
-      limits: { key: limit, submissions: limit },
-      resolver: { resolve: (...parameters) => names.resolve(...parameters) },
-    });
+  const context = useContext({
+    dependencyTimeoutMs: 60_000,
+    limits: HIGH_LIMITS,
+    resolver: { resolve: (...parameters) => names.resolve(...parameters) },
   });
-  after(() => context?.close());
   beforeEach(() => {
     names = KNOWN_NAMES;
   });

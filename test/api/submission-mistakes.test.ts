@@ -1,13 +1,9 @@
 /** Invalid submissions and the validation errors that they get. */
 import { expect } from 'chai';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { HIGH_LIMITS, useContext, SUBMISSION } from './context.ts';
 
 describe('an invalid submission', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } } });
-  });
-  after(() => context?.close());
+  const context = useContext({ limits: HIGH_LIMITS });
   afterEach(async () => {
     context.faults.clear();
     await context.stores.queueStates.write({ paused: false, live: 0 });

@@ -3,16 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { VERSION, GROUP, SCANS_PLURAL, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { NAMESPACE } from './stack.ts';
-import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { HIGH_LIMITS, startContext, useContext, SUBMISSION } from './context.ts';
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 describe('POST /v1/ci/scans', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } } });
-  });
-  after(() => context?.close());
+  const context = useContext({ limits: HIGH_LIMITS });
   afterEach(async () => {
     context.faults.clear();
     await context.stores.queueStates.write({ paused: false, live: 0 });

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { createAuthenticator } from '../support/authenticator.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { createClient, type Client } from './client.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn, type Person } from './people.ts';
 import { addPasskey } from './second-factor.ts';
 
@@ -12,12 +12,7 @@ const PATH = '/dashboard/settings/audit-log';
 const FIREFOX = { 'User-Agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' };
 
 describe('the trail', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext({ trustedProxies: ['127.0.0.1', '::1'], mail: true });
-  });
-  after(() => context?.close());
-  afterEach(() => context.faults.clear());
+  const context = useContext({ trustedProxies: ['127.0.0.1', '::1'], mail: true });
 
   /** Sends a form of sign-in from a network. */
   async function signIn(email: string, password: string, address: string): Promise<{ status: number; client: Client }> {

@@ -9,7 +9,7 @@ import { down } from '../api/replica.ts';
 import { FACTORS } from '../api/second-factor.ts';
 import { expectAccessible } from './accessible.ts';
 import { openAs } from './open-as.ts';
-import { openWeb, type Web } from './web.ts';
+import { useWeb } from './web.ts';
 
 const SCAN = '/dashboard/scans/:id';
 const KEYS = '/dashboard/settings/api-keys';
@@ -76,10 +76,7 @@ const NO_PAGES = [
 ];
 
 describe('every page', () => {
-  let web: Web;
-  before(async () => (web = await openWeb({ mail: true, publicBaseUrl: 'http://localhost' })));
-  afterEach(() => web.faults.clear());
-  after(() => web?.close());
+  const web = useWeb({ mail: true, publicBaseUrl: 'http://localhost' });
 
   it('is tested for accessibility', () => {
     expect([...Object.keys(PAGES), ...NO_PAGES].sort()).to.deep.equal(web.app.web.routes().sort());

@@ -10,7 +10,7 @@ import { bytesOf, pagesOf, reportOf } from '../support/scan-results.ts';
 import { expectAccessible } from './accessible.ts';
 import { openAs } from './open-as.ts';
 import { HOSTILE, OUTCOME, storeView } from './scan-views.ts';
-import { openWeb, type Web } from './web.ts';
+import { useWeb } from './web.ts';
 
 const URL = 'https://example.com/';
 const image = (name: string) => sampleNode(`<img src="/${name}.png">`, `.${name} > img`);
@@ -24,9 +24,7 @@ const future = sampleViolation('future-rule', 'minor', `A rule of the future ${H
 ]);
 
 describe('the difference of two scans', () => {
-  let web: Web;
-  before(async () => (web = await openWeb()));
-  after(() => web?.close());
+  const web = useWeb();
 
   /** Stores a scan that is done, with an export of the given violations. */
   async function done(organisation: string, violations: ReportViolation[], createdAt = new Date()): Promise<ScanRow> {

@@ -7,14 +7,10 @@ import { eventually } from '../api/context.ts';
 import { expectAccessible } from './accessible.ts';
 import { storeView, OUTCOME } from './scan-views.ts';
 import { openAs as open } from './open-as.ts';
-import { openWeb, type Web } from './web.ts';
+import { useWeb } from './web.ts';
 
 describe('the dashboard', () => {
-  let web: Web;
-  before(async () => {
-    web = await openWeb();
-  });
-  after(() => web?.close());
+  const web = useWeb();
 
   const openAs = (role: Role, path: string, options?: Parameters<typeof open>[3]) => open(web, role, path, options);
 

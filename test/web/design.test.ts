@@ -1,11 +1,9 @@
 import { expect } from 'chai';
 import { expectAccessible } from './accessible.ts';
-import { openWeb, type Web } from './web.ts';
+import { useWeb } from './web.ts';
 
 describe('the design system', () => {
-  let web: Web;
-  before(async () => (web = await openWeb()));
-  after(() => web.close());
+  const web = useWeb();
 
   it('is accessible in every component and state', async () => {
     const page = await web.open('/design');

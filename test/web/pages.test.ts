@@ -1,6 +1,6 @@
 /** What all pages have in common, over HTTP: errors, methods, headers, assets. */
 import { expect } from 'chai';
-import { startContext, type ApiContext } from '../api/context.ts';
+import { useContext } from '../api/context.ts';
 import { down } from '../api/replica.ts';
 import { expectAccessible } from './accessible.ts';
 import { openWeb } from './web.ts';
@@ -8,10 +8,7 @@ import { openWeb } from './web.ts';
 const HTML = { accept: 'text/html,application/xhtml+xml' };
 
 describe('pages', () => {
-  let context: ApiContext;
-  before(async () => (context = await startContext({ publicBaseUrl: 'https://curbcut.example' })));
-  afterEach(() => context.faults.clear());
-  after(() => context.close());
+  const context = useContext({ publicBaseUrl: 'https://curbcut.example' });
 
   const get = async (path: string, options: RequestInit = {}) => {
     const response = await fetch(context.url + path, { redirect: 'manual', ...options });

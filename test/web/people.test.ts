@@ -4,12 +4,10 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { addPerson, mailedLink, PASSWORD } from '../api/people.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { expectAccessible } from './accessible.ts';
-import { openWeb, type Web } from './web.ts';
+import { useWeb } from './web.ts';
 
 describe('pages of sign-in and people', () => {
-  let web: Web;
-  before(async () => (web = await openWeb({ mail: true })));
-  after(() => web?.close());
+  const web = useWeb({ mail: true });
 
   const account = async (role: 'owner' | 'member' = 'owner') => {
     const { id } = await web.organisation();

@@ -4,12 +4,10 @@ import { inLanguage } from '../../api/web/languages.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { expectAccessible } from './accessible.ts';
 import { sampleView, servePublicPages, storePublicScan } from './public-world.ts';
-import { openWeb, type Web } from './web.ts';
+import { useWeb, openWeb, type Web } from './web.ts';
 
 describe('the page of a public scan', () => {
-  let web: Web;
-  before(async () => (web = await openWeb()));
-  after(() => web.close());
+  const web = useWeb();
 
   for (const locale of SOME_LOCALES) {
     const texts = WORDS[locale].publicPages;

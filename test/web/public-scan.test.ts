@@ -5,12 +5,10 @@ import { SOME_LOCALES } from '../support/nightly.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { PUBLIC_SCANS } from '../api/public-context.ts';
 import { sampleView, storeView } from './public-world.ts';
-import { openWeb, type Web } from './web.ts';
+import { useWeb } from './web.ts';
 
 describe('a public scan in the browser', () => {
-  let web: Web;
-  before(async () => (web = await openWeb({ publicScans: { ...PUBLIC_SCANS, perAddressAndHour: SOME_LOCALES.length } })));
-  after(() => web.close());
+  const web = useWeb({ publicScans: { ...PUBLIC_SCANS, perAddressAndHour: SOME_LOCALES.length } });
 
   for (const locale of SOME_LOCALES)
     it(`goes from the form to the result in ${locale}`, async () => {

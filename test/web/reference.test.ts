@@ -2,13 +2,11 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { expectAccessible, expectAccessibleNow } from './accessible.ts';
-import { openWeb, type Web } from './web.ts';
+import { useWeb } from './web.ts';
 
 describe('the API reference', function () {
   this.timeout(180_000);
-  let web: Web;
-  before(async () => (web = await openWeb()));
-  after(() => web?.close());
+  const web = useWeb();
 
   const top = (page: Page, id: string): Promise<number> => page.evaluate(`document.getElementById('${id}').getBoundingClientRect().top`);
 

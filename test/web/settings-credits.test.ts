@@ -5,12 +5,10 @@ import type { Page } from 'playwright-core';
 import { scheduleRow } from '../support/schedule-rows.ts';
 import { expectAccessible } from './accessible.ts';
 import { openAs } from './open-as.ts';
-import { openWeb, type VisitorOptions, type Web } from './web.ts';
+import { useWeb, type VisitorOptions } from './web.ts';
 
 describe('pages of credits and schedules in a browser', () => {
-  let web: Web;
-  before(async () => (web = await openWeb()));
-  after(() => web?.close());
+  const web = useWeb();
 
   async function open(path: string, options: VisitorOptions = {}): Promise<{ page: Page; organisation: string }> {
     const { id: organisation } = await web.organisation();

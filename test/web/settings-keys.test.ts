@@ -4,15 +4,13 @@ import type { Page } from 'playwright-core';
 import { issueKey } from '../support/issue-key.ts';
 import { expectAccessible } from './accessible.ts';
 import { openAs } from './open-as.ts';
-import { openWeb, type VisitorOptions, type Web } from './web.ts';
+import { useWeb, type VisitorOptions } from './web.ts';
 
 const PATH = '/dashboard/settings/api-keys';
 const SECRET = /svc_live_[0-9A-Za-z]{38}/;
 
 describe('pages of API keys in a browser', () => {
-  let web: Web;
-  before(async () => (web = await openWeb()));
-  after(() => web?.close());
+  const web = useWeb();
 
   /** Signs in as the owner of a new organisation, and opens a page. */
   async function open(path: string, options: VisitorOptions = {}): Promise<{ page: Page; organisation: string }> {

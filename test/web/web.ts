@@ -6,6 +6,7 @@ import { AssertionError } from 'chai';
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { startContext, type ApiContext } from '../api/context.ts';
 import type { ReplicaOptions } from '../api/replica.ts';
+import { opened } from '../support/opened.ts';
 import { sharedBrowser } from './browser.ts';
 import { recordProblems } from './problems.ts';
 
@@ -61,4 +62,11 @@ export async function openWeb(options: WebOptions = {}): Promise<Web> {
       if (problems.length > 0) throw new AssertionError(`pages had errors:\n${problems.join('\n')}`);
     },
   };
+}
+
+/** Pages for the tests of a suite. Faults end with each test. */
+export function useWeb(options?: WebOptions): Web {
+  const web = opened(() => openWeb(options));
+  afterEach(() => web.faults?.clear());
+  return web;
 }
