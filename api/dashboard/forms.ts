@@ -1,6 +1,6 @@
 /** What all forms of the dashboard share. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { hiddenField, type FormError } from '../web/components/index.ts';
+import { hiddenField, textField, type FormError } from '../web/components/index.ts';
 import { html, type Html } from '../web/html.ts';
 
 /** The error of a form without a valid token before sign-in. Nothing was changed. */
@@ -11,6 +11,19 @@ export function csrfField({ viewer }: FastifyRequest): Html {
   if (viewer === null) throw new TypeError('csrfField was called before sign-in');
   return hiddenField('_csrf', viewer.csrfToken);
 }
+
+/** The field for an e-mail address; by default the one that people sign in with. */
+export const emailField = (errors: readonly FormError[], more: Partial<Parameters<typeof textField>[0]>): Html =>
+  textField({
+    name: 'email',
+    label: 'E-mail address',
+    type: 'email',
+    required: true,
+    autocomplete: 'username',
+    spellcheck: false,
+    error: errorOf(errors, 'email'),
+    ...more,
+  });
 
 /** The account of a form for a password, for password managers. */
 export const usernameField = (email: string): Html =>

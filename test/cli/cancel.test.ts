@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import { KEY, POLL, SCAN_ID, replies, result, serviceForTests } from './service.ts';
+import { KEY, POLL, SCAN_ID, replies, result, running, serviceForTests } from './service.ts';
 
 const CANCEL = `POST /v1/ci/scans/${SCAN_ID}/cancel`;
-const running = result({ status: 'scanning', score: null, passed: null, violations_count: null, report_url: null });
 const ended = replies(409, { detail: 'scan_already_ended', message: 'The scan has ended and cannot be canceled.' });
 
 describe('curbcut cancel', () => {
@@ -10,7 +9,7 @@ describe('curbcut cancel', () => {
   const cancel = (table: Parameters<typeof run>[1], ...args: string[]) => run(['cancel', SCAN_ID, ...args], table);
 
   it('requests the end of the scan with the API key, and prints how to wait for it: exit code 0', async () => {
-    const ran = await cancel({ [CANCEL]: [replies(202, running, { 'Retry-After': '5' })] });
+    const ran = await cancel({ [CANCEL]: [replies(202, running(), { 'Retry-After': '5' })] });
     expect(ran).to.deep.include({ code: 0, stderr: '' });
     expect(ran.stdout).to.include('The scan is being canceled.').and.to.include(`curbcut follow ${SCAN_ID}`);
     expect(service().requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([CANCEL]);
@@ -23,7 +22,7 @@ describe('curbcut cancel', () => {
   });
 
   it('does not claim to cancel a scan that has ended, although a poll does not show its end yet: exit code 1', async () => {
-    const ran = await cancel({ [CANCEL]: [ended], [POLL]: [replies(202, running)] });
+    const ran = await cancel({ [CANCEL]: [ended], [POLL]: [replies(202, running())] });
     expect(ran).to.deep.include({ code: 1 });
     expect(ran.stdout).to.include('has already ended').and.not.include('being canceled');
     expect(ran.stdout).to.include(`curbcut follow ${SCAN_ID}`);
@@ -39,19 +38,19 @@ describe('curbcut cancel', () => {
 
   it('retries while the submission of the scan is in progress', async () => {
     const pending = replies(503, { detail: 'service_unavailable', message: 'Later.' }, { 'Retry-After': '5' });
-    const ran = await cancel({ [CANCEL]: [pending, replies(202, running)] });
+    const ran = await cancel({ [CANCEL]: [pending, replies(202, running())] });
     expect(ran).to.deep.include({ code: 0, slept: [5000] });
   });
 
   it('treats an unknown phase as not ended', async () => {
-    const ran = await cancel({ [CANCEL]: [replies(202, { ...running, status: 'cooling' })] });
+    const ran = await cancel({ [CANCEL]: [replies(202, running('cooling'))] });
     expect(ran.code).to.equal(0);
     expect(ran.stdout).to.include('being canceled');
   });
 
   it('prints the state of the scan with --json, and nothing with --quiet', async () => {
-    const table = { [CANCEL]: [replies(202, running)] };
-    expect(JSON.parse((await cancel(table, '--json')).stdout)).to.deep.equal(running);
+    const table = { [CANCEL]: [replies(202, running())] };
+    expect(JSON.parse((await cancel(table, '--json')).stdout)).to.deep.equal(running());
     expect(await cancel(table, '--quiet')).to.deep.include({ code: 0, stdout: '', stderr: '' });
   });
 

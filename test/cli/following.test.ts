@@ -5,6 +5,7 @@ import {
   complete,
   progress,
   result,
+  running,
   stream,
   SUBMIT,
   EVENTS,
@@ -22,7 +23,7 @@ describe('curbcut scan: following', () => {
     const ran = await scan({
       [SUBMIT]: [accepts],
       [EVENTS]: [streams(progress(1, 'warming', 0, 4)), streams(complete(3))],
-      [POLL]: [replies(202, result({ status: 'cooling', score: null, passed: null, violations_count: null }))],
+      [POLL]: [replies(202, running('cooling'))],
     });
     expect(ran.code).to.equal(0);
     expect(ran.stderr).to.include('warming').and.not.include('sent a response');
@@ -44,7 +45,7 @@ describe('curbcut scan: following', () => {
   });
 
   it('continues to poll in an unknown phase', async () => {
-    const now = (status: string): Answering => replies(202, result({ status, score: null, passed: null, violations_count: null }));
+    const now = (status: string): Answering => replies(202, running(status));
     const ran = await scan({
       [SUBMIT]: [accepts],
       [EVENTS]: [streams()],
@@ -72,8 +73,7 @@ describe('curbcut scan: following', () => {
   });
 
   it('polls at the interval of Retry-After if streams send no events', async () => {
-    const now = (status: string): Answering =>
-      replies(202, result({ status, score: null, passed: null, violations_count: null }), { 'Retry-After': '6' });
+    const now = (status: string): Answering => replies(202, running(status), { 'Retry-After': '6' });
     const ran = await scan({
       [SUBMIT]: [accepts],
       [EVENTS]: [streams()],
@@ -97,7 +97,7 @@ describe('curbcut scan: following', () => {
     const ran = await scan({
       [SUBMIT]: [accepts],
       [EVENTS]: [streams(progress(1, 'scanning', 1, 4)), down, streams(complete(9))],
-      [POLL]: [down, replies(202, result({ status: 'scanning', score: null, passed: null, violations_count: null }))],
+      [POLL]: [down, replies(202, running())],
     });
     expect(ran.code).to.equal(0);
     expect(ran.stderr).to.include('A part of the service is down; retrying in 5 s.');

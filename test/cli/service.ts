@@ -92,6 +92,9 @@ export const result = (change: Record<string, unknown> = {}) => ({
   ...change,
 });
 
+/** The result of a scan that runs. */
+export const running = (status = 'scanning') => result({ status, score: null, passed: null, violations_count: null, report_url: null });
+
 const event = (id: number, data: unknown): string => `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
 export const progress = (id: number, status: string, scanned: number, total: number): string =>
   event(id, { event: 'progress', status, scan_id: SCAN_ID, pages_scanned: scanned, pages_total: total });

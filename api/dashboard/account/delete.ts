@@ -4,10 +4,10 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { clearSession, signedInOf } from '../../accounts/sessions/plugin.ts';
-import { actions, button, linkButton, notice, textField, type FormError } from '../../web/components/index.ts';
+import { actions, button, linkButton, notice, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
-import { csrfField, errorOf } from '../forms.ts';
+import { csrfField, errorOf, emailField } from '../forms.ts';
 import { recordEntry } from '../record.ts';
 import { passwordField } from '../sign-in/page.ts';
 import { confirmPassword } from './confirm-password.ts';
@@ -80,16 +80,7 @@ function deletionPage(request: FastifyRequest, errors: readonly FormError[]): Ht
     })}
       <form method="post" action="${DELETE_PATH}" novalidate>
         ${csrfField(request)}
-        ${textField({
-          name: 'email',
-          label: 'Your e-mail address, to confirm',
-          type: 'email',
-          required: true,
-          autocomplete: 'off',
-          spellcheck: false,
-          hint: email,
-          error: errorOf(errors, 'email'),
-        })}
+        ${emailField(errors, { label: 'Your e-mail address, to confirm', autocomplete: 'off', hint: email })}
         ${hasPassword && passwordField({ name: 'password', label: 'Current password', autocomplete: 'current-password', error: errorOf(errors, 'password') })}
         ${actions(button({ text: 'Delete the account', kind: 'danger' }), linkButton({ text: 'Keep it', href: '/dashboard/account', kind: 'quiet' }))}
       </form>`,

@@ -13,13 +13,12 @@ import {
   notice,
   selectField,
   table,
-  textField,
   time,
   visuallyHidden,
   type FormError,
 } from '../../web/components/index.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
-import { csrfField, errorOf } from '../forms.ts';
+import { csrfField, errorOf, emailField } from '../forms.ts';
 import { ROLE_CHOICES, ROLE_TEXTS } from '../roles.ts';
 import { titledPage } from '../titled-page.ts';
 
@@ -134,17 +133,7 @@ const invitationForm = ({ request, errors = [], typed }: MembersPage): Html =>
   html`<h2>Invite someone</h2>
     <form method="post" action="${MEMBERS_PATH}/invitations" novalidate>
       ${csrfField(request)}
-      ${textField({
-        name: 'email',
-        label: 'E-mail address',
-        type: 'email',
-        value: typed?.email,
-        required: true,
-        autocomplete: 'off',
-        spellcheck: false,
-        width: 'medium',
-        error: errorOf(errors, 'email'),
-      })}
+      ${emailField(errors, { value: typed?.email, autocomplete: 'off', width: 'medium' })}
       ${selectField({
         name: 'role',
         label: 'Role',

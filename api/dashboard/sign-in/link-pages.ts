@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { button, definitions, hiddenField, linkButton, notice, textField, type FormError } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
-import { errorOf, usernameField } from '../forms.ts';
+import { errorOf, usernameField, emailField } from '../forms.ts';
 import { newPasswordField } from '../passwords.ts';
 import { ROLE_TEXTS } from '../roles.ts';
 import { plainPage } from './page.ts';
@@ -112,16 +112,7 @@ export function resetRequestPage(options: LinkPage & { email?: string; mail: boo
     html`<p class="lead">Enter your e-mail address. If it has an account with a password, we send a link to set a new one.</p>
       <form method="post" action="/dashboard/reset-password" novalidate>
         ${hiddenField('_csrf', csrfToken)}
-        ${textField({
-          name: 'email',
-          label: 'E-mail address',
-          type: 'email',
-          value: email,
-          required: true,
-          autocomplete: 'username',
-          spellcheck: false,
-          error: errorOf(errors, 'email'),
-        })}
+        ${emailField(errors, { value: email })}
         ${button({ text: 'Send link', kind: 'primary' })}
       </form>`,
   );

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { button, hiddenField, link, linkButton, notice, textField, type FormError } from '../../web/components/index.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
-import { errorOf } from '../forms.ts';
+import { errorOf, emailField } from '../forms.ts';
 import { titledPage } from '../titled-page.ts';
 
 export interface SignInPage {
@@ -61,16 +61,7 @@ export function signInPage(options: SignInPage): Html {
 const passwordForm = ({ csrfToken, next, email, errors = [] }: SignInPage): Html =>
   html`<form method="post" action="/dashboard/sign-in" novalidate>
       ${hiddenField('_csrf', csrfToken)} ${hiddenField('next', next)}
-      ${textField({
-        name: 'email',
-        label: 'E-mail address',
-        type: 'email',
-        value: email,
-        required: true,
-        autocomplete: 'username',
-        spellcheck: false,
-        error: errorOf(errors, 'email'),
-      })}
+      ${emailField(errors, { value: email })}
       ${passwordField({ name: 'password', label: 'Password', autocomplete: 'current-password', error: errorOf(errors, 'password') })}
       ${button({ text: 'Sign in', kind: 'primary' })}
     </form>
