@@ -6,29 +6,24 @@ import { ANONYMOUS } from '../../core/organisation.ts';
 import { showCount } from '../support/counts.ts';
 import { sampleNode, sampleViolation } from '../report/samples.ts';
 import { sampleView, servePublicPages, storePublicScan, storeView } from './public-world.ts';
-import { openWeb, type Web } from './web.ts';
+import { opened } from '../support/opened.ts';
+import { useWeb } from './web.ts';
 
 const [en, de] = [WORDS.en.publicPages, WORDS.de.publicPages];
 
 describe('public pages', () => {
-  let web: Web;
-  let pages: Awaited<ReturnType<typeof servePublicPages>>;
+  const web = useWeb();
   let asked: PublicScanRequest[] = [];
   let outcome: PublicScanOutcome = { ok: false, reason: 'queue_paused' };
-  before(async () => {
-    web = await openWeb();
-    pages = await servePublicPages({
+  const pages = opened(() =>
+    servePublicPages({
       requestPublicScan: (request) => {
         asked.push(request);
         return Promise.resolve(outcome);
       },
-    });
-  });
+    }),
+  );
   beforeEach(() => (asked = []));
-  after(async () => {
-    await pages.app.close();
-    await web.close();
-  });
 
   it('can be used by keyboard alone: skip link, then every control in order, each with a visible focus', async () => {
     const page = await web.open(pages.url);
@@ -126,7 +121,7 @@ describe('public pages', () => {
       });
       expect(response.status).to.equal(403);
     } finally {
-      await disabled.app.close();
+      await disabled.close();
     }
   });
 
@@ -143,7 +138,7 @@ describe('public pages', () => {
         .and.include('data-sitekey="key"');
       expect((await fetch(pages.url)).headers.get('content-security-policy')).to.not.include('https:');
     } finally {
-      await withCheck.app.close();
+      await withCheck.close();
     }
   });
 

@@ -2,25 +2,18 @@ import { expect } from 'chai';
 import { createTransport } from 'nodemailer';
 import { WORDS } from '../../report/words/words.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
-import { startMail, type MailCatcher } from '../../local/mail/mail.ts';
+import { startMail } from '../../local/mail/mail.ts';
 import { createSuppressions, type Suppressions } from '../../stores/mail/suppressions.ts';
 import { down } from '../api/replica.ts';
 import { SAMPLES } from '../support/mail-samples.ts';
 import { expectAccessible } from './accessible.ts';
 import { sharedBrowser } from './browser.ts';
-import { openWeb, type Web } from './web.ts';
+import { opened } from '../support/opened.ts';
+import { useWeb } from './web.ts';
 
 describe('mails', () => {
-  let web: Web;
-  let catcher: MailCatcher;
-  before(async () => {
-    web = await openWeb();
-    catcher = await startMail();
-  });
-  after(async () => {
-    await catcher.close();
-    await web.close();
-  });
+  const web = useWeb();
+  const catcher = opened(() => startMail());
 
   for (const locale of SOME_LOCALES)
     for (const [kind, render] of Object.entries(SAMPLES))
@@ -76,13 +69,9 @@ describe('mails', () => {
 });
 
 describe('unsubscribe links', () => {
-  let web: Web;
+  const web = useWeb();
   let suppressions: Suppressions;
-  before(async () => {
-    web = await openWeb();
-    suppressions = createSuppressions(web.db);
-  });
-  after(() => web.close());
+  before(() => void (suppressions = createSuppressions(web.db)));
 
   const post = (token: string, body: string, type = 'application/x-www-form-urlencoded') =>
     fetch(`${web.url}/unsubscribe/${token}`, { method: 'POST', headers: { 'content-type': type }, body, redirect: 'manual' });

@@ -13,7 +13,7 @@ import { PICTURE_SIZE, storePicture, takePicture } from './element-pictures.ts';
 import { openAs } from './open-as.ts';
 import { sampleView, storePublicScan } from './public-world.ts';
 import { OUTCOME, storeView } from './scan-views.ts';
-import { openWeb, type Web } from './web.ts';
+import { useWeb } from './web.ts';
 
 const GAPS = {
   frames: [{ path: 'iframe.map', url: 'https://maps.example/', reason: 'timeout', message: 'The frame did not respond within 10 s.' }],
@@ -29,13 +29,9 @@ const loadedWidths = (page: Page): Promise<number[]> =>
   }))`);
 
 describe('pictures of elements', () => {
-  let web: Web;
+  const web = useWeb();
   let picture: Uint8Array;
-  before(async () => {
-    web = await openWeb();
-    picture = await takePicture();
-  });
-  after(() => web?.close());
+  before(async () => void (picture = await takePicture()));
 
   const statusOf = async (page: Page, path: string) => {
     const response = await page.request.get(path, { maxRedirects: 0 });

@@ -4,7 +4,8 @@ import { inLanguage } from '../../api/web/languages.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { expectAccessible } from './accessible.ts';
 import { sampleView, servePublicPages, storePublicScan } from './public-world.ts';
-import { useWeb, openWeb, type Web } from './web.ts';
+import { opened } from '../support/opened.ts';
+import { useWeb } from './web.ts';
 
 describe('the page of a public scan', () => {
   const web = useWeb();
@@ -43,18 +44,12 @@ describe('the page of a public scan', () => {
 });
 
 describe('the home page', () => {
-  let web: Web;
-  let pages: Awaited<ReturnType<typeof servePublicPages>>;
-  before(async () => {
-    web = await openWeb();
-    pages = await servePublicPages({
+  const web = useWeb();
+  const pages = opened(() =>
+    servePublicPages({
       requestPublicScan: () => Promise.resolve({ ok: false, reason: 'rate_limited', states: [], retryAfterSeconds: 1500 }),
-    });
-  });
-  after(async () => {
-    await pages.app.close();
-    await web.close();
-  });
+    }),
+  );
 
   for (const locale of SOME_LOCALES) {
     const texts = WORDS[locale].publicPages;

@@ -1,7 +1,7 @@
 /** Public scans in any state for tests of the public pages, and the pages over any answer of `requestPublicScan`. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify from 'fastify';
 import errors from '../../api/http/plugins/errors.ts';
 import jsonBodies from '../../api/http/plugins/json-bodies.ts';
 import methodNotAllowed from '../../api/http/plugins/method-not-allowed.ts';
@@ -85,7 +85,7 @@ export async function storePublicScan(context: ApiContext, change: Partial<ScanR
 /** Serves only the public pages. */
 export async function servePublicPages(
   deps: Pick<PublicPagesDeps, 'requestPublicScan'> & Partial<PublicPagesDeps>,
-): Promise<{ url: string; app: FastifyInstance }> {
+): Promise<{ url: string; close(): Promise<unknown> }> {
   const app = Fastify({ forceCloseConnections: true });
   await app.register(requestLog, { logger: silentLogger });
   await app.register(jsonBodies);
@@ -103,5 +103,5 @@ export async function servePublicPages(
   });
   app.refuseOtherMethods();
   await app.listen({ host: '127.0.0.1', port: 0 });
-  return { app, url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}` };
+  return { close: () => app.close(), url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}` };
 }

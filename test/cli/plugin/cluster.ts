@@ -9,6 +9,7 @@ import { startKube } from '../../../local/kube/kube.ts';
 import { CRDS } from '../../../local/stack.ts';
 import { connectKubernetes } from '../../../platform/kubernetes/connection.ts';
 import type { ResourceType } from '../../../platform/kubernetes/kubernetes.ts';
+import { opened } from '../../support/opened.ts';
 import { curbcut, type Output } from '../service.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
@@ -108,6 +109,13 @@ export async function openCluster(): Promise<Cluster> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A cluster for the tests of a suite, emptied after each test. */
+export function useCluster(): Cluster {
+  const cluster = opened(() => openCluster());
+  afterEach(() => cluster.empty());
+  return cluster;
 }
 
 /** Waits until a running command has printed a text on its standard error. */

@@ -1,6 +1,6 @@
 /** `kubectl curbcut list`, `cancel`, `report` and `queue`, and the plugin as kubectl finds it. */
 import { expect } from 'chai';
-import { ADMITTED, condition, DONE, openCluster, QUEUES, SCANS, type Cluster } from './cluster.ts';
+import { ADMITTED, condition, DONE, QUEUES, SCANS, useCluster } from './cluster.ts';
 import { KEY, replies, startService, type Service } from '../service.ts';
 
 const URL_OF_SITE = 'https://shop.example/';
@@ -8,15 +8,12 @@ const WAITING = condition('Admitted', 'False', 'Queued', 'Waiting in the queue.'
 const cells = (line: string | undefined): string[] => line?.split(/ {2,}/) ?? [];
 
 describe('kubectl curbcut', () => {
-  let cluster: Cluster;
+  const cluster = useCluster();
   let service: Service | undefined;
-  before(async () => (cluster = await openCluster()));
   afterEach(async () => {
     await service?.close();
     service = undefined;
-    await cluster.empty();
   });
-  after(() => cluster.close());
   const create = async (name: string, status?: object, spec: object = {}): Promise<string> => {
     await cluster.create(SCANS, { kind: 'AccessibilityScan', metadata: { name }, spec: { url: URL_OF_SITE, ...spec } });
     if (status !== undefined) await cluster.setStatus(SCANS, name, status);

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { openCluster, QUEUES, SCANS, SCHEDULES, type Cluster } from './cluster.ts';
+import { opened } from '../../support/opened.ts';
+import { openCluster, QUEUES, SCANS, SCHEDULES } from './cluster.ts';
 
 describe('kubectl curbcut: completion', () => {
-  let cluster: Cluster;
+  const cluster = opened(() => openCluster());
   before(async () => {
-    cluster = await openCluster();
     const spec = { url: 'https://shop.example/' };
     for (const name of ['shop', 'blog']) await cluster.create(SCANS, { kind: 'AccessibilityScan', metadata: { name }, spec });
     await cluster.create(QUEUES, { kind: 'ScanQueue', metadata: { name: 'default' }, spec: {} });
@@ -14,7 +14,6 @@ describe('kubectl curbcut: completion', () => {
       spec: { schedule: '@daily', scanTemplate: { spec } },
     });
   });
-  after(() => cluster.close());
 
   const completions: [string[], string[]][] = [
     [['c'], ['cancel']],

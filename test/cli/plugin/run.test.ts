@@ -2,13 +2,12 @@
 import { expect } from 'chai';
 import { RUN_ANNOTATION, SCHEDULE_LABEL, type ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
 import type { Output } from '../service.ts';
-import { condition, DONE, openCluster, SCANS, SCHEDULES, shows, type Cluster } from './cluster.ts';
+import { condition, DONE, SCANS, SCHEDULES, shows, useCluster } from './cluster.ts';
 
 const spec = { url: 'https://shop.example/' };
 
 describe('curbcut run', () => {
-  let cluster: Cluster;
-  before(async () => (cluster = await openCluster()));
+  const cluster = useCluster();
   beforeEach(() =>
     cluster.create(SCHEDULES, {
       kind: 'ScanSchedule',
@@ -16,8 +15,6 @@ describe('curbcut run', () => {
       spec: { schedule: '0 3 * * *', scanTemplate: { spec } },
     }),
   );
-  afterEach(() => cluster.empty());
-  after(() => cluster.close());
 
   async function token(): Promise<string> {
     for (;;) {

@@ -1,15 +1,13 @@
 /** `kubectl curbcut scan` and `follow`, on the embedded Kubernetes with the real kubectl. */
 import { expect } from 'chai';
 import type { Output } from '../service.ts';
-import { ADMITTED, condition, DONE, openCluster, SCANS, shows, type Cluster } from './cluster.ts';
+import { opened } from '../../support/opened.ts';
+import { ADMITTED, condition, DONE, openCluster, SCANS, shows, type Cluster, useCluster } from './cluster.ts';
 
 const URL_OF_SITE = 'https://shop.example/';
 
 describe('kubectl curbcut scan', () => {
-  let cluster: Cluster;
-  before(async () => (cluster = await openCluster()));
-  afterEach(() => cluster.empty());
-  after(() => cluster.close());
+  const cluster = useCluster();
 
   /** Runs the command, and meanwhile plays the operator. */
   async function scan(
@@ -273,13 +271,11 @@ describe('kubectl curbcut scan', () => {
 });
 
 describe('kubectl curbcut follow', () => {
-  let cluster: Cluster;
+  const cluster = opened(() => openCluster());
   before(async () => {
-    cluster = await openCluster();
     await cluster.create(SCANS, { kind: 'AccessibilityScan', metadata: { name: 'shop' }, spec: { url: URL_OF_SITE } });
     await cluster.setStatus(SCANS, 'shop', DONE);
   });
-  after(() => cluster.close());
 
   for (const name of ['shop', 'a11y/shop', 'accessibilityscan/shop'])
     it(`prints the result of a completed scan at once: ${name}`, async () => {
