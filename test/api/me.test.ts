@@ -1,14 +1,10 @@
 import { expect } from 'chai';
 import { issueKey } from '../support/issue-key.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { useContext } from './context.ts';
 import { signedIn } from './people.ts';
 
 describe('GET /v1/me', () => {
-  let context: ApiContext;
-  before(async () => {
-    context = await startContext();
-  });
-  after(() => context?.close());
+  const context = useContext();
 
   it('returns the organisation, the key and what it may do', async () => {
     const { id } = await context.organisation({ plan: 'team' });
