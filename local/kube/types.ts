@@ -108,7 +108,7 @@ export interface Resource {
   shortNames: string[];
   categories: string[];
   namespaced: boolean;
-  /** The key of the objects in storage. Resources of the same objects (events) share it. */
+  /** The key of the objects in storage. The versions of a custom resource share it. */
   storage: string;
   /** Whether the resource has the `/status` subresource. */
   statusSubresource: boolean;
@@ -121,13 +121,8 @@ export interface Resource {
   cells(object: KubeObject, now: Date): Json[];
   /** Supported field selectors, in addition to metadata.name and metadata.namespace. */
   fields: Record<string, (object: KubeObject) => string>;
-  /** Convert between the wire and the stored version, if they differ. */
-  decode?(object: KubeObject): KubeObject;
-  encode?(object: KubeObject): KubeObject;
   /** Sets the server's fields of a new object, in place before it is stored. @throws StatusError */
   prepareCreate?(object: KubeObject): void;
   /** The same on an update. @throws StatusError */
   prepareUpdate?(object: KubeObject, old: KubeObject, subresource: string): void;
-  /** Whether DELETE orphans dependents by default (Jobs). */
-  orphansByDefault?: boolean;
 }

@@ -50,7 +50,7 @@ export type SocketUse = (typeof SOCKET_USES)[number];
 export interface RequestOptions {
   query?: Record<string, string | number | boolean | undefined>;
   body?: unknown;
-  /** Default `application/json`; for patches `application/merge-patch+json` or `application/json-patch+json`. */
+  /** Default `application/json`; for patches `application/merge-patch+json`. */
   contentType?: string;
   signal?: AbortSignal;
   timeoutMs?: number;

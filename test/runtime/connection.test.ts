@@ -23,8 +23,8 @@ describe('connection, against a Kubernetes API', () => {
     await maps.create('a', 'Łódź');
     expect((await maps.get('a')).data).to.deep.equal({ value: 'Łódź' });
     const path = connection.path(CONFIGMAPS, namespace, 'a');
-    const body = [{ op: 'replace', path: '/data/value', value: '2' }];
-    expect((await connection.request<ConfigMap>('PATCH', path, { contentType: 'application/json-patch+json', body })).data).to.deep.equal({
+    const body = { data: { value: '2' } };
+    expect((await connection.request<ConfigMap>('PATCH', path, { contentType: 'application/merge-patch+json', body })).data).to.deep.equal({
       value: '2',
     });
     await maps.remove('a');

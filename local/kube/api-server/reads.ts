@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { table, wantsTable } from '../printing/tables.ts';
 import { groupVersion } from '../resources/catalogue.ts';
 import { badRequest } from '../status.ts';
-import type { Json, JsonObject, KubeObject, Resource } from '../types.ts';
+import type { Json, JsonObject, KubeObject } from '../types.ts';
 import { pageOf } from './paging.ts';
 import type { RequestDeps, ResourceRequest } from './resource-request.ts';
 import { fieldSelector, labelSelector, type Matches } from './selectors.ts';
@@ -14,18 +14,15 @@ const DEFAULT_WATCH_MS = 40 * 60_000;
 /** A boolean query parameter as the real server reads it. */
 export const flag = (value: string | null): boolean => value !== null && value !== '' && value !== '0' && value.toLowerCase() !== 'false';
 
-/** An object as it is sent: a resource may be stored under another version. */
-export const encoded = (resource: Resource, object: KubeObject): KubeObject => resource.encode?.(object) ?? object;
-
 /** An object, or its table if the client asked for one. */
 export function present({ now }: RequestDeps, wanted: ResourceRequest, request: IncomingMessage, object: KubeObject): Json {
   const { resource, query } = wanted;
-  if (!wantsTable(request.headers.accept ?? '')) return encoded(resource, object) as unknown as Json;
+  if (!wantsTable(request.headers.accept ?? '')) return object as unknown as Json;
   return table(resource, [object], { resourceVersion: object.metadata.resourceVersion }, query.get('includeObject') ?? 'Metadata', now());
 }
 
 /** Combines the name and the label and field selectors. @throws StatusError 400 */
-export function selector({ resource, query, name }: ResourceRequest): Matches {
+function selector({ resource, query, name }: ResourceRequest): Matches {
   const labels = labelSelector(query.get('labelSelector') ?? '');
   const fields = fieldSelector(query.get('fieldSelector') ?? '', resource);
   return (object) => (name === '' || object.metadata.name === name) && labels(object) && fields(object);
@@ -40,8 +37,7 @@ export function list({ store, now }: RequestDeps, wanted: ResourceRequest, reque
   if (page.remaining !== undefined) metadata['remainingItemCount'] = page.remaining;
   if (wantsTable(request.headers.accept ?? ''))
     return table(resource, page.items, metadata, query.get('includeObject') ?? 'Metadata', now());
-  const items = page.items.map((item) => {
-    const object = encoded(resource, item);
+  const items = page.items.map((object) => {
     if (resource.custom) return object;
     const { kind: _kind, apiVersion: _version, ...rest } = object;
     return rest;
@@ -75,10 +71,9 @@ export function watch(
       timeoutMs: seconds > 0 ? seconds * 1000 : DEFAULT_WATCH_MS,
       present(object) {
         if (!asTable) return object as unknown as Json;
-        const decoded = resource.decode?.(object) ?? object;
         const shownTable = table(
           resource,
-          [decoded],
+          [object],
           { resourceVersion: object.metadata.resourceVersion },
           query.get('includeObject') ?? 'Metadata',
           now(),

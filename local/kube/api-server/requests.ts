@@ -5,7 +5,7 @@ import type { Json } from '../types.ts';
 import { readObject } from './bodies/bodies.ts';
 import { flag, list, present, watch } from './reads.ts';
 import type { Answer, RequestDeps, ResourceRequest } from './resource-request.ts';
-import { patch, patched, remove, removeAll } from './writes.ts';
+import { patch, patched, remove } from './writes.ts';
 
 export interface Requests {
   /** @returns the answer; null if it is a stream, which goes on @throws StatusError */
@@ -19,7 +19,7 @@ function verbOf({ resource, name, subresource, query }: ResourceRequest, method:
   if (subresource !== '' && !(subresource === 'status' && resource.statusSubresource))
     throw resource.custom ? notFound(resource, name) : noSuchResource();
   if (method === 'GET') return flag(query.get('watch')) ? 'watch' : name === '' ? 'list' : 'get';
-  const onCollection: Record<string, string> = { POST: 'create', DELETE: 'deletecollection' };
+  const onCollection: Record<string, string> = { POST: 'create' };
   const onObject: Record<string, string> = { PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
   const verb = (name === '' ? onCollection : onObject)[method ?? ''];
   if (verb === undefined || !resource.verbs.includes(verb)) throw methodNotAllowed();
@@ -63,10 +63,8 @@ export function openRequests(deps: RequestDeps): Requests {
         const change = await patched(wanted, request);
         return answer(present(deps, wanted, request, patch(deps, wanted, change, options)));
       }
-      case 'deletecollection':
-        return answer(await removeAll(deps, wanted, request, warnings));
       default:
-        return answer(await remove(deps, wanted, request, warnings));
+        return answer(await remove(deps, wanted, request));
     }
   }
 

@@ -4,7 +4,7 @@ import type { KubeObject, Resource } from '../types.ts';
 
 export type Matches = (object: KubeObject) => boolean;
 
-const REQUIREMENT = /^\s*(!?)\s*([A-Za-z0-9][\w./-]*)\s*(?:(==|=|!=|>|<)\s*([\w.-]*)|\s(in|notin)\s*\(([^)]*)\))?\s*$/;
+const REQUIREMENT = /^\s*(!?)\s*([A-Za-z0-9][\w./-]*)\s*(?:(==|=|!=)\s*([\w.-]*)|\s(in|notin)\s*\(([^)]*)\))?\s*$/;
 
 /** Splits at commas outside parentheses. */
 function splitRequirements(selector: string): string[] {
@@ -26,8 +26,6 @@ function labelRequirement(text: string): (labels: Record<string, string>) => boo
       : (labels) => labels[key] === undefined || !values.has(labels[key]);
   }
   if (operator === '!=') return (labels) => labels[key] !== value;
-  if (operator === '>') return (labels) => Number(labels[key]) > Number(value);
-  if (operator === '<') return (labels) => Number(labels[key]) < Number(value);
   return (labels) => labels[key] === value;
 }
 

@@ -29,7 +29,7 @@ export function streamWatch(store: Store, request: WatchRequest, response: Serve
     if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
     else response.write(`${JSON.stringify({ type, object })}\n`);
   };
-  const show = (object: KubeObject): Json => request.present(resource.encode?.(object) ?? object);
+  const show = (object: KubeObject): Json => request.present(object);
   const concerns = (object: KubeObject): boolean => namespace === '' || object.metadata.namespace === namespace;
   const deliver = (change: Change): void => {
     if (change.storage !== resource.storage || !concerns(change.object)) return;

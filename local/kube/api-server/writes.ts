@@ -3,29 +3,21 @@ import type { IncomingMessage } from 'node:http';
 import { errorMessage } from '../../../platform/errors.ts';
 import type { WriteOptions } from '../registry/admission.ts';
 import type { DeleteOptions } from '../registry/deletion.ts';
-import { groupVersion } from '../resources/catalogue.ts';
 import { badRequest, StatusError, unsupportedMediaType } from '../status.ts';
 import type { Json, KubeObject } from '../types.ts';
 import { mediaType, readBody } from './bodies/bodies.ts';
-import { jsonPatch, mergePatch, strategicPatch } from './bodies/patch.ts';
-import { encoded, selector } from './reads.ts';
+import { mergePatch, strategicPatch } from './bodies/patch.ts';
 import type { RequestDeps, ResourceRequest } from './resource-request.ts';
 
 const STRATEGIC = 'application/strategic-merge-patch+json';
-/** Server-side apply is rejected: it needs managed fields, which are not stored here. */
-const APPLY = 'application/apply-patch+yaml';
-const PATCH_TYPES = ['application/json-patch+json', 'application/merge-patch+json', STRATEGIC, APPLY];
-/** Resources whose DELETE returns the object; others return a `Status`. */
-const RETURNED_WHEN_GONE = ['/pods', '/serviceaccounts'];
+const MERGE = 'application/merge-patch+json';
 
 /** Reads a patch. @returns how it changes an object @throws StatusError 400, 415 */
-export async function patched(wanted: ResourceRequest, request: IncomingMessage): Promise<(old: KubeObject) => Json> {
+export async function patched({ resource }: ResourceRequest, request: IncomingMessage): Promise<(old: KubeObject) => Json> {
   const type = mediaType(request);
-  const { resource } = wanted;
-  if (!PATCH_TYPES.includes(type)) throw new StatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
-  if (type === APPLY || (resource.custom && type === STRATEGIC)) {
-    throw unsupportedMediaType(resource.custom ? PATCH_TYPES.filter((known) => known !== STRATEGIC) : PATCH_TYPES);
-  }
+  // Not JSON Patch, and not server-side apply, which needs managed fields: they are not stored here.
+  const supported = resource.custom ? [MERGE] : [MERGE, STRATEGIC];
+  if (!supported.includes(type)) throw unsupportedMediaType(supported);
   const text = await readBody(request);
   let patch: Json;
   try {
@@ -33,12 +25,8 @@ export async function patched(wanted: ResourceRequest, request: IncomingMessage)
   } catch (error) {
     throw badRequest(`error decoding patch: ${errorMessage(error)}`);
   }
-  return (old) => {
-    const target = old as unknown as Json;
-    if (type === 'application/json-patch+json') return jsonPatch(target, patch);
-    const merged = type === 'application/merge-patch+json' ? mergePatch(target, patch) : strategicPatch(target, patch);
-    return merged ?? null;
-  };
+  const merge = type === MERGE ? mergePatch : strategicPatch;
+  return (old) => merge(old as unknown as Json, patch) ?? null;
 }
 
 /** Applies a patch. The real server words unknown fields in a patch differently from those in a whole object. */
@@ -61,7 +49,7 @@ export function patch(
   }
 }
 
-async function deleteOptions(request: IncomingMessage, query: URLSearchParams, warnings: string[]): Promise<DeleteOptions> {
+async function deleteOptions(request: IncomingMessage, query: URLSearchParams): Promise<DeleteOptions> {
   const text = await readBody(request);
   let body: DeleteOptions & { dryRun?: unknown } = {};
   try {
@@ -76,40 +64,15 @@ async function deleteOptions(request: IncomingMessage, query: URLSearchParams, w
     ...(query.get('propagationPolicy') === null ? {} : { propagationPolicy: query.get('propagationPolicy') ?? '' }),
     ...body,
     dryRun,
-    warnings,
   };
 }
 
-/** Deletes a collection. */
-export async function removeAll(
-  { store, objects }: RequestDeps,
-  wanted: ResourceRequest,
-  request: IncomingMessage,
-  warnings: string[],
-): Promise<Json> {
-  const { resource, namespace } = wanted;
-  const options = await deleteOptions(request, wanted.query, warnings);
-  const matches = selector(wanted);
-  const chosen = store.list(resource.storage, namespace).filter(matches);
-  for (const object of chosen) {
-    if (store.get(resource.storage, object.metadata.namespace ?? '', object.metadata.name) !== undefined) {
-      objects.remove(resource, object.metadata.namespace ?? '', object.metadata.name, options);
-    }
-  }
-  const items = chosen.map((object) => encoded(resource, object)) as unknown as Json;
-  return { kind: resource.listKind, apiVersion: groupVersion(resource), metadata: { resourceVersion: String(store.revision()) }, items };
-}
-
 /** Deletes one object. */
-export async function remove(
-  { objects }: RequestDeps,
-  wanted: ResourceRequest,
-  request: IncomingMessage,
-  warnings: string[],
-): Promise<Json> {
+export async function remove({ objects }: RequestDeps, wanted: ResourceRequest, request: IncomingMessage): Promise<Json> {
   const { resource, namespace, name } = wanted;
-  const { object, gone } = objects.remove(resource, namespace, name, await deleteOptions(request, wanted.query, warnings));
-  if (!gone || RETURNED_WHEN_GONE.includes(resource.storage)) return encoded(resource, object) as unknown as Json;
+  const { object, gone } = objects.remove(resource, namespace, name, await deleteOptions(request, wanted.query));
+  // The DELETE of a pod returns the pod, all others a `Status`.
+  if (!gone || resource.storage === '/pods') return object as unknown as Json;
   const details = { name, ...(resource.group === '' ? {} : { group: resource.group }), kind: resource.plural, uid: object.metadata.uid };
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
 }

@@ -1,4 +1,4 @@
-/** What the garbage collector does to objects: collect, orphan, delete in the foreground, empty a namespace. */
+/** What the garbage collector does to objects: collect, delete in the foreground, empty a namespace. */
 import type { Registry } from '../registry/registry.ts';
 import type { Catalogue } from '../resources/catalogue.ts';
 import type { Store } from '../storage/store.ts';
@@ -15,8 +15,6 @@ export interface CascadeDeps {
 export interface Cascade {
   /** Deletes an object if all its owners are gone. */
   collect(place: Place): void;
-  /** Removes the owner references of an owner that is deleted with `Orphan`. */
-  orphan(place: Place, uid: string): void;
   /** Foreground deletion: deletes the dependents first, then the owner. */
   deleteInForeground(place: Place): void;
   /** Deletes everything in a namespace that is terminating, then the namespace. */
@@ -56,16 +54,6 @@ export function openCascade({ store, objects, catalogue, dependents }: CascadeDe
     collect(place) {
       const owners = objectAt(place)?.metadata.ownerReferences ?? [];
       if (owners.length > 0 && !owners.some((owner) => ownerExists(owner, place.namespace))) remove(place);
-    },
-
-    orphan(place, uid) {
-      for (const dependent of dependents.of(uid)) {
-        edit(dependent, (old) => ({
-          ...old,
-          metadata: { ...old.metadata, ownerReferences: old.metadata.ownerReferences?.filter((owner) => owner.uid !== uid) },
-        }));
-      }
-      withoutFinalizer(place, 'orphan');
     },
 
     deleteInForeground(place) {

@@ -82,10 +82,9 @@ export function startGarbageCollector({ store, objects, catalogue, now, logger }
     dependents.update(change);
     if (change.type === 'DELETED') return afterDeletion(change);
     const place = placeOf(change);
-    const { name, uid, finalizers, ownerReferences, deletionTimestamp } = change.object.metadata;
+    const { name, finalizers, ownerReferences, deletionTimestamp } = change.object.metadata;
     if (change.type === 'ADDED' && ownerReferences !== undefined) queue.add(() => cascade.collect(place));
     if (deletionTimestamp === undefined) return;
-    if (finalizers?.includes('orphan') === true) queue.add(() => cascade.orphan(place, uid));
     if (finalizers?.includes('foregroundDeletion') === true) queue.add(() => cascade.deleteInForeground(place));
     if (change.storage === '/namespaces') queue.add(() => cascade.emptyNamespace(name));
   }

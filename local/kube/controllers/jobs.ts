@@ -63,11 +63,10 @@ export function startJobController(deps: JobControllerDeps): () => void {
     if (change.storage === JOBS) {
       queue.add(namespace, name);
       if (change.type !== 'DELETED') return;
-      setImmediate(() => pods.releaseOrphans(namespace, uid));
+      setImmediate(() => pods.releaseAll(namespace, uid));
     } else if (change.storage === PODS) {
       const owner = ownerOf(change.object);
       if (owner?.kind === 'Job') queue.add(namespace, owner.name);
-      else if (change.type !== 'DELETED' && hasFinalizer(change.object as Pod)) setImmediate(() => pods.releaseOrphan(namespace, name));
     }
   });
 
@@ -84,10 +83,8 @@ interface JobPods {
   of(job: Job): Pod[];
   /** Removes the finalizer that keeps a pod until it is counted. */
   release(pod: Pod): void;
-  /** Releases a pod whose Job no longer exists to count it. */
-  releaseOrphan(namespace: string, name: string): void;
   /** Releases the pods of a deleted Job. */
-  releaseOrphans(namespace: string, uid: string): void;
+  releaseAll(namespace: string, uid: string): void;
 }
 
 function openJobPods({ store, objects, catalogue }: JobControllerDeps): JobPods {
@@ -100,14 +97,6 @@ function openJobPods({ store, objects, catalogue }: JobControllerDeps): JobPods 
     });
   }
 
-  function releaseOrphan(namespace: string, name: string): void {
-    const pod = store.get(PODS, namespace, name) as Pod | undefined;
-    if (pod === undefined || !hasFinalizer(pod)) return;
-    const owner = ownerOf(pod);
-    const job = owner === undefined ? undefined : store.get(JOBS, namespace, owner.name);
-    if (job === undefined || job.metadata.uid !== owner?.uid) release(pod);
-  }
-
   return {
     of: (job) =>
       store
@@ -115,9 +104,9 @@ function openJobPods({ store, objects, catalogue }: JobControllerDeps): JobPods 
         .filter((pod) => ownerOf(pod)?.uid === job.metadata.uid)
         .sort((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion)) as Pod[],
     release,
-    releaseOrphan,
-    releaseOrphans(namespace, uid) {
-      for (const pod of store.list(PODS, namespace)) if (ownerOf(pod)?.uid === uid) releaseOrphan(namespace, pod.metadata.name);
+    releaseAll(namespace, uid) {
+      const left = store.list(PODS, namespace) as Pod[];
+      for (const pod of left.filter(hasFinalizer)) if (ownerOf(pod)?.uid === uid) release(pod);
     },
   };
 }

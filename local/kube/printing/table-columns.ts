@@ -53,10 +53,6 @@ export const NAMESPACE: Printed = {
   columns: [NAME_COLUMN, text('Status', 'The status of the namespace'), AGE_COLUMN],
   cells: (object, now) => [object.metadata.name, statusOf(object).phase ?? '', ageOf(object, now)],
 };
-export const SERVICE_ACCOUNT: Printed = {
-  columns: [NAME_COLUMN, AGE_COLUMN],
-  cells: (object, now) => [object.metadata.name, ageOf(object, now)],
-};
 export const LEASE: Printed = {
   columns: [NAME_COLUMN, text('Holder', 'The holder of the lease.'), AGE_COLUMN],
   cells: (object, now) => [

@@ -36,8 +36,7 @@ export function table(
 
 function row(resource: Resource, object: KubeObject, include: string, now: Date): Json {
   const cells = resource.cells(object, now);
-  const shown = resource.encode?.(object) ?? object;
   if (include === 'None') return { cells, object: null };
-  if (include === 'Object') return { cells, object: shown as unknown as Json };
-  return { cells, object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: shown.metadata as unknown as Json } };
+  if (include === 'Object') return { cells, object: object as unknown as Json };
+  return { cells, object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata as unknown as Json } };
 }

@@ -11,7 +11,6 @@ export interface DeleteOptions {
   orphanDependents?: boolean;
   preconditions?: { uid?: string; resourceVersion?: string };
   dryRun?: boolean;
-  warnings?: string[];
 }
 
 /** The result of a DELETE: the object is removed, or only marked for deletion. */
@@ -47,12 +46,12 @@ export function deleter(
   get: (resource: Resource, namespace: string, name: string) => KubeObject,
 ): (resource: Resource, namespace: string, name: string, options?: DeleteOptions) => Deletion {
   return (resource, namespace, name, options = {}) => {
-    checkPropagation(options.propagationPolicy);
+    checkPropagation(resource, options);
     const stored = get(resource, namespace, name);
     checkPreconditions(resource, stored, options.preconditions ?? {});
     const grace = graceOf(resource, stored, options);
     const finalizers = new Set(stored.metadata.finalizers);
-    for (const name of propagationFinalizers(resource, stored, options)) finalizers.add(name);
+    if (options.propagationPolicy === 'Foreground') finalizers.add('foregroundDeletion');
     if (resource.plural === 'namespaces' && resource.group === '') finalizers.add(NAMESPACE_FINALIZER);
     const waits = finalizers.size > 0 || grace > 0;
     if (!waits) {
@@ -95,33 +94,14 @@ function graceOf(resource: Resource, object: KubeObject, options: DeleteOptions)
   return Math.max(0, options.gracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 30);
 }
 
-function propagationFinalizers(resource: Resource, object: KubeObject, options: DeleteOptions): string[] {
-  const kept = object.metadata.finalizers ?? [];
-  switch (options.propagationPolicy) {
-    case 'Foreground':
-      return ['foregroundDeletion'];
-    case 'Orphan':
-      return ['orphan'];
-    case 'Background':
-      return [];
-    default:
-      if (options.orphanDependents === true) return ['orphan'];
-      if (resource.orphansByDefault === true && options.orphanDependents === undefined && !kept.includes('foregroundDeletion')) {
-        options.warnings?.push(
-          'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
-        );
-        return ['orphan'];
-      }
-      return [];
-  }
-}
-
-function checkPropagation(policy: string | undefined): void {
-  if (['Foreground', 'Background', 'Orphan', '', undefined].includes(policy)) return;
+/** Pods would outlive a Job that is deleted without a policy. */
+function checkPropagation(resource: Resource, { propagationPolicy, orphanDependents }: DeleteOptions): void {
+  const orphans = resource.storage === 'batch/jobs' ? !propagationPolicy : orphanDependents === true;
+  if (['Foreground', 'Background', '', undefined].includes(propagationPolicy) && !orphans) return;
   throw status.invalid({ group: 'meta.k8s.io', plural: 'deleteoptions', kind: 'DeleteOptions' }, '', [
     {
       reason: 'FieldValueNotSupported',
-      message: `Unsupported value: ${JSON.stringify(policy)}: supported values: "Foreground", "Background", "Orphan", "nil"`,
+      message: `Unsupported value: ${JSON.stringify(orphans ? 'Orphan' : propagationPolicy)}: supported values: "Foreground", "Background"`,
       field: 'propagationPolicy',
     },
   ]);

@@ -110,8 +110,7 @@ export function openRegistry(store: Store, now: () => Date): Registry {
       if (resource.statusSubresource) delete object['status'];
     }
     object = withDefaults(object, resource);
-    object = resource.decode?.(object) ?? object;
-    check(resource.encode?.(object) ?? object, resource);
+    check(object, resource);
     resource.prepareCreate?.(object);
     if (store.get(resource.storage, object.metadata.namespace ?? '', object.metadata.name) !== undefined) {
       throw status.alreadyExists(resource, object.metadata.name);
@@ -155,9 +154,8 @@ export function openRegistry(store: Store, now: () => Date): Registry {
     options: WriteOptions = {},
   ): KubeObject {
     const stored = get(resource, namespace, name);
-    const seen = resource.encode?.(stored) ?? stored;
-    let object = decodeBody(change(seen), resource, options);
-    checkIdentity(resource, object, seen);
+    let object = decodeBody(change(stored), resource, options);
+    checkIdentity(resource, object, stored);
     const system = Object.fromEntries(
       SYSTEM_FIELDS.map((field) => [field, stored.metadata[field]]).filter(([, value]) => value !== undefined),
     );
@@ -166,17 +164,21 @@ export function openRegistry(store: Store, now: () => Date): Registry {
     object.metadata = { ...metadata, ...system, resourceVersion: stored.metadata.resourceVersion } as Meta;
     if (subresource === 'status') {
       object = resource.custom
-        ? { ...seen, status: object['status'] }
-        : { ...seen, ...object, spec: seen['spec'], metadata: { ...object.metadata, ownerReferences: seen.metadata.ownerReferences } };
+        ? { ...stored, status: object['status'] }
+        : {
+            ...stored,
+            ...object,
+            spec: stored['spec'],
+            metadata: { ...object.metadata, ownerReferences: stored.metadata.ownerReferences },
+          };
       if (object['status'] === undefined) delete object['status'];
       object.metadata = tidied(object.metadata);
     } else if (resource.statusSubresource) {
-      if (seen['status'] === undefined) delete object['status'];
-      else object['status'] = seen['status'];
+      if (stored['status'] === undefined) delete object['status'];
+      else object['status'] = stored['status'];
     }
     object = withDefaults(object, resource);
-    object = resource.decode?.(object) ?? object;
-    check(resource.encode?.(object) ?? object, resource, seen, subresource);
+    check(object, resource, stored, subresource);
     resource.prepareUpdate?.(object, stored, subresource);
     if (resource.custom && subresource === '') {
       const skipped = resource.statusSubresource ? ['status'] : [];

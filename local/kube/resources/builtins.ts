@@ -8,7 +8,7 @@ import type { JsonObject, KubeObject, Resource, Schema } from '../types.ts';
 import { prepareJob, prepareJobUpdate, preparePod, preparePodUpdate } from './workloads.ts';
 
 export const CRD_STORAGE = 'apiextensions.k8s.io/customresourcedefinitions';
-const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'] as const;
+const VERBS = ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'] as const;
 
 type Given = Partial<Resource> & Pick<Resource, 'plural' | 'kind' | 'schema' | 'columns' | 'cells'>;
 
@@ -83,26 +83,6 @@ function prepareNamespace(object: KubeObject): void {
   object['status'] = { phase: 'Active' };
 }
 
-/** Fields of an event with their names in events.k8s.io. */
-const EVENT_NAMES: readonly (readonly [string, string])[] = [
-  ['involvedObject', 'regarding'],
-  ['message', 'note'],
-  ['source', 'deprecatedSource'],
-  ['firstTimestamp', 'deprecatedFirstTimestamp'],
-  ['lastTimestamp', 'deprecatedLastTimestamp'],
-  ['count', 'deprecatedCount'],
-  ['reportingComponent', 'reportingController'],
-];
-
-function renamed(object: KubeObject, apiVersion: string, from: 0 | 1): KubeObject {
-  const result: KubeObject = { ...object, apiVersion };
-  for (const names of EVENT_NAMES) {
-    delete result[names[from]];
-    if (object[names[from]] !== undefined) result[names[1 - from] as string] = object[names[from]];
-  }
-  return result;
-}
-
 /** The real server always writes these fields, also if they are empty. */
 function prepareEvent(object: KubeObject): void {
   object['source'] ??= {};
@@ -114,17 +94,18 @@ function prepareEvent(object: KubeObject): void {
 }
 
 export const EVENT_STORAGE = '/events';
-const eventFields = (about: string, reporter: string): Resource['fields'] => ({
+const EVENT_FIELDS: Resource['fields'] = {
   ...Object.fromEntries(
     ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((name) => [
-      `${about}.${name}`,
+      `involvedObject.${name}`,
       field('involvedObject', name),
     ]),
   ),
-  [reporter]: field('reportingComponent'),
+  source: field('source', 'component'),
+  reportingComponent: field('reportingComponent'),
   reason: field('reason'),
   type: field('type'),
-});
+};
 
 const DEFINITION_SCHEMA: Schema = {
   type: 'object',
@@ -157,20 +138,7 @@ export const BUILTINS: readonly Resource[] = [
     schema: builtinSchema('Event'),
     storage: EVENT_STORAGE,
     ...printed.EVENT,
-    fields: { ...eventFields('involvedObject', 'reportingComponent'), source: field('source', 'component') },
-    prepareCreate: prepareEvent,
-  }),
-  builtin({
-    group: 'events.k8s.io',
-    plural: 'events',
-    kind: 'Event',
-    shortNames: ['ev'],
-    schema: builtinSchema('EventsEvent'),
-    storage: EVENT_STORAGE,
-    ...printed.EVENT,
-    fields: eventFields('regarding', 'reportingController'),
-    decode: (object) => renamed(object, 'v1', 1),
-    encode: (object) => renamed(object, 'events.k8s.io/v1', 0),
+    fields: EVENT_FIELDS,
     prepareCreate: prepareEvent,
   }),
   builtin({
@@ -179,7 +147,6 @@ export const BUILTINS: readonly Resource[] = [
     shortNames: ['ns'],
     namespaced: false,
     statusSubresource: true,
-    verbs: VERBS.filter((verb) => verb !== 'deletecollection'),
     schema: builtinSchema('Namespace'),
     ...printed.NAMESPACE,
     fields: { 'status.phase': field('status', 'phase') },
@@ -221,13 +188,6 @@ export const BUILTINS: readonly Resource[] = [
     },
   }),
   builtin({
-    plural: 'serviceaccounts',
-    kind: 'ServiceAccount',
-    shortNames: ['sa'],
-    schema: builtinSchema('ServiceAccount'),
-    ...printed.SERVICE_ACCOUNT,
-  }),
-  builtin({
     group: 'batch',
     plural: 'jobs',
     kind: 'Job',
@@ -236,7 +196,6 @@ export const BUILTINS: readonly Resource[] = [
     schema: builtinSchema('Job'),
     ...printed.JOB,
     fields: { 'status.successful': (object) => field('status', 'succeeded')(object) || '0' },
-    orphansByDefault: true,
     prepareCreate: prepareJob,
     prepareUpdate: prepareJobUpdate,
   }),

@@ -44,7 +44,7 @@ interface DefinitionSpec {
   }[];
 }
 
-export const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'] as const;
+export const CUSTOM_VERBS = ['delete', 'get', 'list', 'patch', 'create', 'update', 'watch'] as const;
 
 const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 

@@ -102,7 +102,7 @@ PodStatus: allocatedResources {quantity}, conditions [PodCondition], containerSt
 Pod: metadata ObjectMeta, spec PodSpec, status PodStatus
 `;
 
-/** Jobs, Secrets, ConfigMaps, namespaces, service accounts, Leases and events. */
+/** Jobs, Secrets, ConfigMaps, namespaces, Leases and events. */
 export const OTHER_FIELDS = `
 PodFailurePolicyOnExitCodesRequirement: containerName string, operator! string, values! [int32]
 PodFailurePolicyOnPodConditionsPattern: status string, type! string
@@ -128,8 +128,6 @@ NamespaceStatus: conditions [NamespaceCondition], phase string
 Namespace: metadata ObjectMeta, spec NamespaceSpec, status NamespaceStatus
 ObjectReference: apiVersion string, fieldPath string, kind string, name string, namespace string, resourceVersion string, uid
   string
-ServiceAccount: automountServiceAccountToken bool, imagePullSecrets [LocalObjectReference], metadata ObjectMeta, secrets
-  [ObjectReference]
 LeaseSpec: acquireTime microtime, holderIdentity string, leaseDurationSeconds int32, leaseTransitions int32, preferredHolder
   string, renewTime microtime, strategy string
 Lease: metadata ObjectMeta, spec LeaseSpec
@@ -138,7 +136,4 @@ EventSource: component string, host string
 Event: action string, count int32, eventTime microtime, firstTimestamp time, involvedObject! ObjectReference, lastTimestamp
   time, message string, metadata! ObjectMeta, reason string, related ObjectReference, reportingComponent string,
   reportingInstance string, series EventSeries, source EventSource, type string
-EventsEvent: action string, deprecatedCount int32, deprecatedFirstTimestamp time, deprecatedLastTimestamp time, deprecatedSource
-  EventSource, eventTime! microtime, metadata ObjectMeta, note string, reason string, regarding ObjectReference, related
-  ObjectReference, reportingController string, reportingInstance string, series EventSeries, type string
 `;

@@ -46,7 +46,7 @@ for (const paragraph of `${POD_FIELDS}${OTHER_FIELDS}`
 /** The schema of every object's metadata. */
 export const META_SCHEMA: Schema = named.get('ObjectMeta') ?? undefinedType('ObjectMeta');
 
-/** The schema of a built-in kind with the common fields. `EventsEvent` is the event of events.k8s.io. */
+/** The schema of a built-in kind with the common fields. */
 export function builtinSchema(name: string): Schema {
   const schema = named.get(name) ?? undefinedType(name);
   return { ...schema, properties: { apiVersion: { type: 'string' }, kind: { type: 'string' }, ...schema.properties } };

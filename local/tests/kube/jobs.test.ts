@@ -267,15 +267,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     await client.call('PATCH', `${PODS}/${pod.metadata.name}`, { metadata: { finalizers: null } }, MERGE);
   },
 
-  async 'deletes or orphans its pods with itself'(client) {
-    const orphaning = await trialOf(client, 'orphaning', {});
-    await orphaning.livePod();
-    const left = await client.call('DELETE', `${JOBS}/orphaning`);
-    expect(left.headers['warning']).to.match(/^299 - "child pods are preserved by default/);
-    const orphan = await eventually('the orphan to be released', async () =>
-      (await orphaning.pods()).find(({ metadata }) => metadata.ownerReferences === undefined && metadata.finalizers === undefined),
-    );
-    await client.call('DELETE', `${PODS}/${orphan.metadata.name}?gracePeriodSeconds=0`);
+  async 'deletes its pods with itself'(client) {
     for (const propagationPolicy of ['Background', 'Foreground']) {
       const name = propagationPolicy.toLowerCase();
       const job = await trialOf(client, name, {});

@@ -8,7 +8,6 @@ export const CORE = `/api/v1/namespaces/${NAMESPACE}`;
 export const WIDGETS = widgets(NAMESPACE);
 export const JOBS = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`;
 export const MERGE = { type: 'application/merge-patch+json' };
-export const JSON_PATCH = { type: 'application/json-patch+json' };
 export const STRATEGIC = { type: 'application/strategic-merge-patch+json' };
 export const TABLE = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
 

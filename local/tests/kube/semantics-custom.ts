@@ -166,24 +166,3 @@ behaves('prints tables', async ({ call }) => {
     ['Normal', 'Tried', 'widget/printed', '', 'test', 'It was tried.'],
   ]);
 });
-
-behaves('serves the same events in two groups', async ({ call }) => {
-  const events = `/apis/events.k8s.io/v1/namespaces/${NAMESPACE}/events`;
-  await call('POST', events, {
-    apiVersion: 'events.k8s.io/v1',
-    kind: 'Event',
-    metadata: { name: 'both' },
-    regarding: { apiVersion: `${DEFINITION.spec.group}/v1`, kind: 'Widget', namespace: NAMESPACE, name: 'w', uid: 'u' },
-    eventTime: '2026-01-01T00:00:00.000000Z',
-    reportingController: 'curbcut.dev/test',
-    reportingInstance: 'one',
-    action: 'Trying',
-    reason: 'Tried',
-    note: 'It was tried.',
-    type: 'Warning',
-  });
-  const old = await call('GET', `${CORE}/events/both`);
-  expect(old.body).to.include({ message: 'It was tried.', reportingComponent: 'curbcut.dev/test' });
-  await call('GET', `${events}?fieldSelector=regarding.name%3Dw`);
-  expect((await call('GET', `${CORE}/events?fieldSelector=involvedObject.uid%3Du`)).body['items']).to.have.lengthOf(1);
-});

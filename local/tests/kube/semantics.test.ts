@@ -34,9 +34,11 @@ function settled(value: unknown): unknown {
         .replace(/(cannot be handled as a \w+: )(?!strict|no kind).*/s, '$1<why>')
         .replace(/(patch: |^)Invalid value: "\{.*\}": strict/s, '$1Invalid value: <object>: strict')
         .replace(/(generated-)[a-z0-9]{5}/, '$1<suffix>')
+        // The embedded API supports fewer patches, propagation policies and verbs.
+        .replace(/(accepted media types include: |supported values: "Foreground").*/, '<supported>')
     );
   }
-  if (Array.isArray(value)) return value.map(settled);
+  if (Array.isArray(value)) return value.filter((item) => item !== 'deletecollection').map(settled);
   if (typeof value !== 'object' || value === null) return value;
   const kept = Object.entries(value).filter(([key]) => !OWN_FIELDS.has(key));
   return Object.fromEntries(kept.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, settled(item)]));

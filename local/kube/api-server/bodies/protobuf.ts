@@ -1,5 +1,5 @@
 /**
- * Reads the Protobuf bodies of `kubectl create configmap|secret|namespace|serviceaccount`: these commands use typed
+ * Reads the Protobuf bodies of `kubectl create configmap|secret|namespace`: these commands use typed
  * clients, which do not fall back to JSON. Other kinds are not supported in Protobuf.
  */
 import type { Json, JsonObject } from '../../types.ts';
@@ -39,7 +39,6 @@ const KINDS: Readonly<Record<string, Message>> = {
     5: { name: 'immutable', type: 'bool' },
   },
   Namespace: { 1: metadata },
-  ServiceAccount: { 1: metadata, 4: { name: 'automountServiceAccountToken', type: 'bool' } },
 };
 
 /** The fields of a message: numbers and raw values. @throws RangeError if it is truncated */
