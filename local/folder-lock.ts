@@ -1,28 +1,33 @@
-/** Keeps two processes from using one data folder at once. */
+/** Keeps two processes from using one folder at once. */
 import { createHash } from 'node:crypto';
-import { createServer } from 'node:net';
+import { mkdirSync, realpathSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 /**
- * Locks a folder for this process until it releases the lock or ends in any way.
- * @param folder its real path
+ * Creates a folder if necessary, and locks it for this process until the lock is released or the process ends in any way.
  * @param what the part that uses it, for the message
- * @throws Error if another process has the lock
+ * @returns a function that releases the lock
+ * @throws Error with the ID of the process that has the lock
  */
-export async function lockDataFolder(folder: string, what: string): Promise<{ release(): Promise<void> }> {
+export async function lockFolder(folder: string, what: string): Promise<() => Promise<void>> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   // A name in Linux' abstract socket namespace disappears with its process, so there are no stale lock files.
-  if (process.platform !== 'linux') return { release: () => Promise.resolve() };
-  const name = `\0curbcut-${createHash('sha256').update(`${what}\n${folder}`).digest('hex')}`;
-  const server = createServer((socket) => socket.destroy());
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        error.code === 'EADDRINUSE'
-          ? new Error(`The ${what} in ${folder} is in use by another process. Stop that process, or use another folder.`)
-          : error,
-      ),
+  if (process.platform !== 'linux') return () => Promise.resolve();
+  const name = `\0curbcut-${createHash('sha256')
+    .update(`${what}\n${realpathSync(folder)}`)
+    .digest('hex')}`;
+  const server = createServer((socket) => socket.on('error', () => undefined).end(String(process.pid)));
+  try {
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(name, resolve));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    const holder = await text(connect({ path: name, signal: AbortSignal.timeout(1000) })).catch(() => 'unknown');
+    throw new Error(
+      `${what} is already running in ${folder} (process ${holder}). Stop it with Ctrl-C or kill ${holder}, or use another folder.`,
+      { cause: error },
     );
-    server.listen(name, resolve);
-  });
+  }
   server.unref();
-  return { release: () => new Promise((resolve) => server.close(() => resolve())) };
+  return () => new Promise((resolve) => server.close(() => resolve()));
 }

@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { errorMessage } from '../platform/errors.ts';
 import { DEMO_EMAIL, ensureDemoOrganisation, type DemoOrganisation } from './demo-organisation.ts';
 import { startDemoSite } from '../demo-site/server.ts';
-import { lockStateFolder } from './lock.ts';
+import { lockFolder } from './folder-lock.ts';
 import { freePort } from './port.ts';
 import { startProduct } from './product.ts';
 import { startStack, type Stack } from './stack.ts';
@@ -113,7 +113,7 @@ async function firstScan(url: string, environment: NodeJS.ProcessEnv): Promise<v
 try {
   await mkdir(logs, { recursive: true, mode: 0o700 });
   await chmod(state, 0o700);
-  closers.push(await lockStateFolder(state));
+  closers.push(await lockFolder(state, 'Curbcut'));
   const logger = pino(
     { level: 'info', base: { process: 'local' } },
     pino.destination({ dest: join(logs, 'local.log'), append: true, sync: true }),

@@ -3,8 +3,7 @@
  * MongoDB 4.4 does. For trying out, development and tests. It has no authentication: listen on loopback only.
  */
 import { createServer, type Socket } from 'node:net';
-import { realpathSync, mkdirSync } from 'node:fs';
-import { lockDataFolder } from '../folder-lock.ts';
+import { lockFolder } from '../folder-lock.ts';
 import { answer } from './commands/commands.ts';
 import { openCursors } from './commands/cursors.ts';
 import { openFaults } from './commands/faults.ts';
@@ -39,8 +38,7 @@ const SWEEP_MS = 2000;
  */
 export async function startDocuments(options: DocumentsOptions = {}): Promise<Documents> {
   const { host = '127.0.0.1', port = 0, dataDir, testCommands = false } = options;
-  if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const hold = dataDir === undefined ? null : await lockDataFolder(realpathSync(dataDir), 'document store');
+  const unlock = dataDir === undefined ? null : await lockFolder(dataDir, 'The document store');
   const store = openStore(dataDir ?? null);
   const cursors = openCursors();
   const replicaSet: ReplicaSet | null =
@@ -69,7 +67,7 @@ export async function startDocuments(options: DocumentsOptions = {}): Promise<Do
   } catch (error) {
     clearInterval(sweeper);
     store.close();
-    await hold?.release();
+    await unlock?.();
     throw error;
   }
   const member = `${host.includes(':') ? `[${host}]` : host}:${(server.address() as { port: number }).port}`;
@@ -82,7 +80,7 @@ export async function startDocuments(options: DocumentsOptions = {}): Promise<Do
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
       store.close();
-      await hold?.release();
+      await unlock?.();
     },
   };
 }

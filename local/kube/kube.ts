@@ -3,10 +3,12 @@
  * kubelet that runs pods as local processes. For trying out, development and fast tests, not for production.
  */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Logger } from '../../platform/logger.ts';
+import { lockFolder } from '../folder-lock.ts';
 import { openCatalogue } from './resources/catalogue.ts';
 import { readDefinitions } from './resources/crd.ts';
 import { kubeconfigOf, loadCredentials } from './credentials/credentials.ts';
@@ -22,7 +24,7 @@ import { streamLog } from './kubelet/pod-logs.ts';
 import { openStore } from './storage/store.ts';
 import type { Catalogue } from './resources/catalogue.ts';
 import type { Store } from './storage/store.ts';
-import type { Json, KubeObject } from './types.ts';
+import type { Json } from './types.ts';
 import type { Pod } from './workload-types.ts';
 
 export interface KubeOptions {
@@ -62,59 +64,67 @@ const SILENT: Logger = {
   child: () => SILENT,
 };
 
-/** Creates the namespace unless it exists. */
-function ensureNamespace(objects: Registry, catalogue: Catalogue, store: Store, name: string): void {
-  if (store.get('/namespaces', '', name) !== undefined) return;
-  objects.create(catalogue.named('', 'namespaces'), '', { metadata: { name } });
+interface Objects {
+  store: Store;
+  catalogue: Catalogue;
+  objects: Registry;
 }
 
-/** Creates or updates a definition. */
-function applyDefinition(objects: Registry, catalogue: Catalogue, store: Store, definition: KubeObject): void {
-  const resource = catalogue.named('apiextensions.k8s.io', 'customresourcedefinitions');
-  const { name } = definition.metadata;
-  if (store.get(resource.storage, '', name) === undefined) objects.create(resource, '', definition as unknown as Json);
-  else objects.update(resource, '', name, (old) => ({ ...old, spec: definition['spec'] }) as unknown as Json);
-}
-
-/** @throws Error if a definition is invalid or the port is in use */
-export async function startKube(options: KubeOptions): Promise<Kube> {
-  const {
-    host = '127.0.0.1',
-    port = 0,
-    dataDir,
-    kubeconfigPath,
-    namespace = 'default',
-    crds,
-    images = {},
-    jobBackoffMs = 1000,
-    logger = SILENT,
-  } = options;
-  const now = (): Date => new Date();
+/** Opens the stored objects, and creates or updates the namespaces and the definitions. */
+function openObjects({ dataDir, namespace = 'default', crds }: KubeOptions, now: () => Date): Objects {
   const store = openStore(dataDir === undefined ? memoryJournal() : openJournal(dataDir));
   const catalogue = openCatalogue(store);
   const objects = openRegistry(store, now);
-  const requests = openRequests({ store, objects, now });
-  for (const name of new Set(['default', 'kube-system', namespace])) ensureNamespace(objects, catalogue, store, name);
-  for (const path of crds) for (const definition of readDefinitions(path)) applyDefinition(objects, catalogue, store, definition);
+  for (const name of new Set(['default', 'kube-system', namespace]))
+    if (store.get('/namespaces', '', name) === undefined) objects.create(catalogue.named('', 'namespaces'), '', { metadata: { name } });
+  const definitions = catalogue.named('apiextensions.k8s.io', 'customresourcedefinitions');
+  for (const definition of crds.flatMap(readDefinitions)) {
+    const { name } = definition.metadata;
+    if (store.get(definitions.storage, '', name) === undefined) objects.create(definitions, '', definition as unknown as Json);
+    else objects.update(definitions, '', name, (old) => ({ ...old, spec: definition['spec'] }) as unknown as Json);
+  }
+  return { store, catalogue, objects };
+}
 
+/** @returns the URL of the server */
+async function listen(server: Server, host: string, port: number): Promise<string> {
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+  const address = server.address() as AddressInfo;
+  return `https://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
+}
+
+function writeKubeconfig(path: string, content: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content, { mode: 0o600 });
+  chmodSync(path, 0o600);
+}
+
+/** @throws Error if another process uses the folder, a definition is invalid or the port is in use */
+export async function startKube(options: KubeOptions): Promise<Kube> {
+  const { host = '127.0.0.1', port = 0, dataDir, images = {}, jobBackoffMs: backoffBaseMs = 1000, logger = SILENT } = options;
+  const now = (): Date => new Date();
+  const unlock = dataDir === undefined ? null : await lockFolder(dataDir, 'The embedded Kubernetes');
+  const { store, catalogue, objects } = openObjects(options, now);
+  const requests = openRequests({ store, objects, now });
   const credentials = loadCredentials(dataDir, [...new Set([host, '127.0.0.1', '::1', 'localhost'])], now());
   const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'curbcut-kube-'));
-  const stopCollector = startGarbageCollector({ store, objects, catalogue, now, logger });
-  const stopJobs = startJobController({ store, objects, catalogue, now, backoffBaseMs: jobBackoffMs, logger });
-  const kubelet = startKubelet({ store, objects, catalogue, images, now, folder, logger });
+  const deps = { store, objects, catalogue, now, logger };
+  const stopCollector = startGarbageCollector(deps);
+  const stopJobs = startJobController({ ...deps, backoffBaseMs });
+  const kubelet = startKubelet({ ...deps, images, folder });
   const pods = catalogue.named('', 'pods');
   const server = createApiServer({
     ...credentials,
     catalogue,
     requests,
     openapi: (path) => openapiDocument(catalogue.all(), path),
-    streamLog(logNamespace, name, query, response) {
-      objects.get(pods, logNamespace, name);
-      streamLog(() => store.get(pods.storage, logNamespace, name) as Pod | undefined, kubelet.logPath, query, response);
+    streamLog(namespace, name, query, response) {
+      objects.get(pods, namespace, name);
+      streamLog(() => store.get(pods.storage, namespace, name) as Pod | undefined, kubelet.logPath, query, response);
     },
     logger,
   });
-  async function stop(): Promise<void> {
+  async function close(): Promise<void> {
     stopJobs();
     await kubelet.close();
     stopCollector();
@@ -124,22 +134,18 @@ export async function startKube(options: KubeOptions): Promise<Kube> {
       server.closeAllConnections();
     });
     store.close();
+    await unlock?.();
     if (dataDir === undefined) rmSync(folder, { recursive: true, force: true });
   }
 
   try {
-    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+    const url = await listen(server, host, port);
+    const kubeconfig = kubeconfigOf(url, credentials, options.namespace ?? 'default');
+    writeKubeconfig(options.kubeconfigPath, kubeconfig);
+    logger.info({ url }, 'embedded Kubernetes started');
+    return { url, token: credentials.token, kubeconfig, close };
   } catch (error) {
-    await stop();
+    await close();
     throw error;
   }
-  const address = server.address() as AddressInfo;
-  const url = `https://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
-  const kubeconfig = kubeconfigOf(url, credentials, namespace);
-  mkdirSync(dirname(kubeconfigPath), { recursive: true });
-  writeFileSync(kubeconfigPath, kubeconfig, { mode: 0o600 });
-  chmodSync(kubeconfigPath, 0o600);
-  logger.info({ url }, 'embedded Kubernetes started');
-
-  return { url, token: credentials.token, kubeconfig, close: stop };
 }

@@ -2,7 +2,7 @@
 import { mkdirSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { lockDataFolder } from '../folder-lock.ts';
+import { lockFolder } from '../folder-lock.ts';
 import { loadOrCreateIdentity, writePrivately, type Identity } from './identity.ts';
 import { endStale, runServer, type ServerRun } from './server.ts';
 
@@ -27,9 +27,8 @@ const LONGEST_PAUSE_MS = 5_000;
  */
 export async function startMessages(options: { host?: string; port?: number; dataDir: string; binary?: string }): Promise<Messages> {
   const { host = '127.0.0.1', binary = 'nats-server' } = options;
-  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+  const unlock = await lockFolder(options.dataDir, 'The message server');
   const folder = realpathSync(options.dataDir);
-  const hold = await lockDataFolder(folder, 'message server');
   const configPath = join(folder, 'nats-server.conf');
   const credentialsFile = join(folder, 'service.creds');
 
@@ -41,7 +40,7 @@ export async function startMessages(options: { host?: string; port?: number; dat
     writePrivately(credentialsFile, identity.credentials);
     run = await start(options.port ?? 0);
   } catch (error) {
-    await hold.release();
+    await unlock();
     throw error;
   }
   const { port } = run;
@@ -87,7 +86,7 @@ export async function startMessages(options: { host?: string; port?: number; dat
       closing.abort();
       await run.stop();
       await watching;
-      await hold.release();
+      await unlock();
     },
   };
 }

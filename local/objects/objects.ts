@@ -3,10 +3,10 @@
  * Version 4 of every request. For evaluation, development and tests.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { lockDataFolder } from '../folder-lock.ts';
+import { lockFolder } from '../folder-lock.ts';
 import { handleRequest, type ObjectsContext } from './requests.ts';
 import { openStorage } from './storage.ts';
 
@@ -36,9 +36,8 @@ export async function startObjects(options: {
   now?: () => Date;
 }): Promise<Objects> {
   const { host = '127.0.0.1', port = 0, dataDir, accessKeyId, secretAccessKey, bucket } = options;
-  if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const folder = realpathSync(dataDir ?? mkdtempSync(join(tmpdir(), 'curbcut-objects-')));
-  const hold = await lockDataFolder(folder, 'object store');
+  const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'curbcut-objects-'));
+  const unlock = await lockFolder(folder, 'The object store');
   const context: ObjectsContext = {
     bucket,
     credentials: { accessKeyId, secretAccessKey },
@@ -54,7 +53,7 @@ export async function startObjects(options: {
     (request: IncomingMessage, response: ServerResponse) => void handleRequest(request, response, context, () => response.writeContinue()),
   );
   async function release(): Promise<void> {
-    await hold.release();
+    await unlock();
     if (dataDir === undefined) rmSync(folder, { recursive: true, force: true });
   }
   try {

@@ -2,9 +2,8 @@
  * Keeps the state on disk: a file of JSON lines that starts with a snapshot and grows by one line per write. It is rewritten
  * when most of it is history. It is not fsynced: it survives a killed process, but not a power failure.
  */
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, renameSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { lockFolder } from './lock.ts';
 import type { KubeObject } from '../types.ts';
 
 /** A recorded write: the new state of an object, or its removal. */
@@ -33,8 +32,6 @@ export const memoryJournal = (): Journal => ({ records: [], append: () => undefi
 
 /** Opens `state.jsonl` in `folder`. Drops a torn last line, which a process leaves that was killed during a write. */
 export function openJournal(folder: string): Journal {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const unlock = lockFolder(folder);
   const path = join(folder, 'state.jsonl');
   const records: JournalRecord[] = [];
   if (existsSync(path)) {
@@ -67,9 +64,6 @@ export function openJournal(folder: string): Journal {
       file = openSync(path, 'a', 0o600);
       lines = snapshot.length;
     },
-    close() {
-      closeSync(file);
-      unlock();
-    },
+    close: () => closeSync(file),
   };
 }

@@ -155,6 +155,6 @@ describe('document store persistence', () => {
       () => 'started',
       (error: Error) => error.message,
     );
-    expect(second).to.contain('in use by another process');
+    expect(second).to.contain(`(process ${process.pid})`);
   });
 });

@@ -173,6 +173,6 @@ describe('object store with the AWS SDK', () => {
         () => 'started',
         (error: Error) => error.message,
       ),
-    ).to.contain('in use by another process');
+    ).to.contain(`(process ${process.pid})`);
   });
 });
