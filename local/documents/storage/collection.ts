@@ -1,7 +1,6 @@
 /** One collection in memory: documents by `_id` in insertion order, its indexes, and its changes for the log. */
 import { ObjectId } from 'bson';
 import { CommandError } from '../errors.ts';
-import type { OrderedIndex } from './ordered.ts';
 import { openIndex, sameIndex, type Index, type IndexSpecification } from './indexes.ts';
 import { equalities, matcher } from '../query/match.ts';
 import { isDoc, keyOf, typeName, type Doc } from '../values.ts';
@@ -46,16 +45,14 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
     }
   }
 
+  /** The documents that may match a filter, by the index that leaves the fewest. */
   function candidates(filter: Doc): Iterable<Doc> {
     const equal = equalities(filter);
     const ids = equal.get('_id');
     if (ids !== undefined) return pick(ids.map(keyOf));
-    let best: Set<string> | null = null;
-    for (const index of indexes.values()) {
-      const found = index.candidates(equal);
-      if (found !== null && (best === null || found.size < best.size)) best = found;
-    }
-    return best === null ? docs.values() : pick(best);
+    const found = [...indexes.values()].flatMap((index) => index.candidates(equal) ?? []);
+    const [best] = found.sort((a, b) => a.size - b.size);
+    return best === undefined ? docs.values() : pick(best);
   }
 
   function* pick(ids: Iterable<string>): Iterable<Doc> {
@@ -84,12 +81,9 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
     findInOrder(filter, sort, limit) {
       const equal = equalities(filter);
       if (equal.has('_id')) return null;
-      let best: ReturnType<OrderedIndex['range']> = null;
-      for (const { ordered } of indexes.values()) {
-        const range = ordered?.range({ equal, sort, filter }, docs.values()) ?? null;
-        if (range !== null && (best === null || range.fixed > best.fixed)) best = range;
-      }
-      if (best === null) return null;
+      const ranges = [...indexes.values()].flatMap(({ ordered }) => ordered?.range({ equal, sort, filter }, docs.values()) ?? []);
+      const [best] = ranges.sort((x, y) => y.fixed - x.fixed);
+      if (best === undefined) return null;
       const test = matcher(filter);
       const found: Doc[] = [];
       for (let at = best.from; at < best.to && found.length < limit; at += 1) {
@@ -126,18 +120,7 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
     },
     indexes: () => [ID_INDEX, ...[...indexes.values()].map((index) => index.specification)],
     createIndex(specification) {
-      if (sameIndex(specification, ID_INDEX)) return false;
-      for (const { specification: present } of indexes.values()) {
-        const same = sameIndex(present, specification);
-        if (same && present.name === specification.name) return false;
-        if (present.name === specification.name)
-          throw new CommandError(
-            86,
-            `An existing index has the same name as the requested index: ${present.name}, and another specification`,
-          );
-        if (keyOf(present.key) === keyOf(specification.key))
-          throw new CommandError(85, `Index already exists with a different name or options: ${present.name}`);
-      }
+      if (isPresent(specification, [...indexes.values()])) return false;
       const index = openIndex(specification);
       for (const [id, doc] of docs) {
         const taken = index.taken(doc, id);
@@ -149,6 +132,20 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
       return true;
     },
   };
+}
+
+/** Whether an index exists already. @throws CommandError if another one conflicts with it */
+function isPresent(specification: IndexSpecification, indexes: readonly Index[]): boolean {
+  if (sameIndex(specification, ID_INDEX)) return true;
+  for (const { specification: present } of indexes) {
+    const sameName = present.name === specification.name;
+    if (sameName && sameIndex(present, specification)) return true;
+    if (sameName)
+      throw new CommandError(86, `An existing index has the same name as the requested index: ${present.name}, and another specification`);
+    if (keyOf(present.key) === keyOf(specification.key))
+      throw new CommandError(85, `Index already exists with a different name or options: ${present.name}`);
+  }
+  return false;
 }
 
 function without(doc: Doc): Doc {

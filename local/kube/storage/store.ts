@@ -1,5 +1,5 @@
 /** The objects by resource, one increasing revision for all of them, and a bounded history for watches. */
-import type { Journal } from './journal.ts';
+import type { Journal, JournalRecord } from './journal.ts';
 import type { KubeObject } from '../types.ts';
 
 /** A write, as watches see it. */
@@ -32,105 +32,115 @@ export interface Store {
 }
 
 const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
-const byKey = (a: KubeObject, b: KubeObject): number => {
-  const left = keyOf(a.metadata.namespace ?? '', a.metadata.name);
-  const right = keyOf(b.metadata.namespace ?? '', b.metadata.name);
-  return left < right ? -1 : left > right ? 1 : 0;
-};
+const nameOf = ({ metadata }: KubeObject): string => keyOf(metadata.namespace ?? '', metadata.name);
+const byKey = (a: KubeObject, b: KubeObject): number => (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : 0);
+
+interface History {
+  add(change: Change): void;
+  /** The changes after a revision; null if the history is too short. */
+  since(revision: number): Change[] | null;
+}
+
+/** Keeps between `length` and twice as many changes. @param floor the revision that it starts after */
+function openHistory(floor: number, length: number): History {
+  let changes: Change[] = [];
+  return {
+    add(change) {
+      changes.push(change);
+      if (changes.length <= length * 2) return;
+      floor = changes.at(-length - 1)!.revision;
+      changes = changes.slice(-length);
+    },
+    since: (from) => (from < floor ? null : changes.slice(changes.findLastIndex(({ revision }) => revision <= from) + 1)),
+  };
+}
+
+/** Lists the objects of one namespace, or of all, in order. */
+const sorted = (objects: Iterable<KubeObject>, namespace: string): KubeObject[] =>
+  [...objects].filter(({ metadata }) => namespace === '' || metadata.namespace === namespace).sort(byKey);
+
+type Storages = Map<string, Map<string, KubeObject>>;
+
+/** The objects of a storage, by their keys. */
+function objectsOf(storages: Storages, storage: string): Map<string, KubeObject> {
+  const objects = storages.get(storage) ?? new Map<string, KubeObject>();
+  storages.set(storage, objects);
+  return objects;
+}
+
+/** The state that the records of a journal lead to. */
+function replay(records: readonly JournalRecord[]): { storages: Storages; revision: number } {
+  const storages: Storages = new Map();
+  for (const { storage, key, object } of records) {
+    if (object === undefined) storages.get(storage)?.delete(key);
+    else objectsOf(storages, storage).set(key, object);
+  }
+  return { storages, revision: records.reduce((last, record) => Math.max(last, record.revision), 0) };
+}
+
+/** The records of a state. */
+function* snapshot(storages: Storages, revision: number): Generator<JournalRecord> {
+  // The highest revision may be that of a removal, which a snapshot of objects would lose.
+  yield { storage: '', key: '', revision };
+  for (const [storage, objects] of storages) {
+    for (const [key, object] of objects) yield { storage, key, revision: Number(object.metadata.resourceVersion), object };
+  }
+}
 
 /** @param historyLength number of changes to keep for watches; older revisions are answered with 410 */
 export function openStore(journal: Journal, historyLength = 5000): Store {
-  const storages = new Map<string, Map<string, KubeObject>>();
+  const { storages, ...replayed } = replay(journal.records);
+  let { revision } = replayed;
+  const history = openHistory(revision, historyLength);
   const listeners = new Set<(change: Change) => void>();
-  let history: Change[] = [];
-  let revision = 0;
-  let count = 0;
-  const objectsOf = (storage: string): Map<string, KubeObject> => {
-    let objects = storages.get(storage);
-    if (objects === undefined) storages.set(storage, (objects = new Map()));
-    return objects;
-  };
-  for (const record of journal.records) {
-    if (record.object === undefined) objectsOf(record.storage).delete(record.key);
-    else objectsOf(record.storage).set(record.key, record.object);
-    revision = Math.max(revision, record.revision);
-  }
-  for (const objects of storages.values()) count += objects.size;
-  // The history starts after this revision.
-  let floor = revision;
-
-  function* live(): Generator<{ storage: string; key: string; revision: number; object?: KubeObject }> {
-    // The highest revision may be that of a removal, which a snapshot of objects would lose.
-    yield { storage: '', key: '', revision };
-    for (const [storage, objects] of storages) {
-      for (const [key, object] of objects) yield { storage, key, revision: Number(object.metadata.resourceVersion), object };
-    }
-  }
 
   function record(change: Change): void {
-    history.push(change);
-    if (history.length > historyLength * 2) {
-      history = history.slice(-historyLength);
-      floor = (history[0]?.revision ?? revision) - 1;
-    }
-    journal.compact(live, count);
+    history.add(change);
+    const count = storages.values().reduce((sum, { size }) => sum + size, 0);
+    journal.compact(() => snapshot(storages, revision), count);
     for (const listener of [...listeners]) listener(change);
   }
 
-  function since(from: number): Change[] | null {
-    if (from < floor) return null;
-    let start = history.length;
-    while (start > 0 && (history[start - 1]?.revision ?? 0) > from) start -= 1;
-    return history.slice(start);
-  }
-
-  const list = (storage: string, namespace = ''): KubeObject[] => {
-    const all = [...objectsOf(storage).values()];
-    return (namespace === '' ? all : all.filter((object) => object.metadata.namespace === namespace)).sort(byKey);
-  };
+  const list = (storage: string, namespace = ''): KubeObject[] => sorted(storages.get(storage)?.values() ?? [], namespace);
 
   return {
     revision: () => revision,
     get: (storage, namespace, name) => storages.get(storage)?.get(keyOf(namespace, name)),
     list,
     listAt(storage, namespace, at) {
-      const later = since(at);
+      const later = history.since(at);
       if (later === null) return null;
-      const objects = new Map(
-        list(storage, namespace).map((object) => [keyOf(object.metadata.namespace ?? '', object.metadata.name), object]),
-      );
+      const objects = new Map(objectsOf(storages, storage));
       for (const change of later.reverse()) {
-        const { metadata } = change.object;
-        if (change.storage !== storage || (namespace !== '' && metadata.namespace !== namespace)) continue;
-        const key = keyOf(metadata.namespace ?? '', metadata.name);
-        if (change.before === undefined) objects.delete(key);
-        else objects.set(key, change.before);
+        if (change.storage !== storage) continue;
+        if (change.before === undefined) objects.delete(nameOf(change.object));
+        else objects.set(nameOf(change.object), change.before);
       }
-      return [...objects.values()].sort(byKey);
+      return sorted(objects.values(), namespace);
     },
     put(storage, given) {
       revision += 1;
       const object = { ...given, metadata: { ...given.metadata, resourceVersion: String(revision) } };
-      const key = keyOf(object.metadata.namespace ?? '', object.metadata.name);
-      const objects = objectsOf(storage);
+      const key = nameOf(object);
+      const objects = objectsOf(storages, storage);
       const before = objects.get(key);
       journal.append({ storage, key, revision, object });
       objects.set(key, object);
-      if (before === undefined) count += 1;
       record({ type: before === undefined ? 'ADDED' : 'MODIFIED', storage, revision, object, before });
       return object;
     },
     remove(storage, given) {
       revision += 1;
-      const key = keyOf(given.metadata.namespace ?? '', given.metadata.name);
+      const key = nameOf(given);
       const object = { ...given, metadata: { ...given.metadata, resourceVersion: String(revision) } };
       journal.append({ storage, key, revision });
-      const before = objectsOf(storage).get(key);
-      if (objectsOf(storage).delete(key)) count -= 1;
+      const objects = objectsOf(storages, storage);
+      const before = objects.get(key);
+      objects.delete(key);
       record({ type: 'DELETED', storage, revision, object, before });
       return object;
     },
-    since,
+    since: history.since,
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
