@@ -2,7 +2,7 @@
 import { ObjectId } from 'bson';
 import { CommandError } from '../errors.ts';
 import { openIndex, sameIndex, type Index, type IndexSpecification } from './indexes.ts';
-import { equalities, matcher } from '../query/match.ts';
+import { find, findInOrder } from './lookup.ts';
 import { isDoc, keyOf, typeName, type Doc } from '../values.ts';
 
 /** A change, as recorded in the log. */
@@ -14,8 +14,6 @@ export type Change =
   | { kind: 'drop'; namespace: string };
 
 export interface Collection {
-  readonly namespace: string;
-  readonly size: number;
   all(): Iterable<Doc>;
   /** The documents that match a filter, at most `limit`, in insertion order. */
   find(filter: Doc, limit?: number): Doc[];
@@ -27,8 +25,8 @@ export interface Collection {
   replace(doc: Doc, next: Doc): void;
   remove(doc: Doc): void;
   indexes(): IndexSpecification[];
-  /** @returns false if the index exists already @throws CommandError if another index conflicts, 11000 if documents are not unique */
-  createIndex(specification: IndexSpecification): boolean;
+  /** Creates an index unless it exists. @throws CommandError if another index conflicts, 11000 if documents are not unique */
+  createIndex(specification: IndexSpecification): void;
 }
 
 const ID_INDEX: IndexSpecification = { v: 2, key: { _id: 1 }, name: '_id_' };
@@ -45,53 +43,10 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
     }
   }
 
-  /** The documents that may match a filter, by the index that leaves the fewest. */
-  function candidates(filter: Doc): Iterable<Doc> {
-    const equal = equalities(filter);
-    const ids = equal.get('_id');
-    if (ids !== undefined) return pick(ids.map(keyOf));
-    const found = [...indexes.values()].flatMap((index) => index.candidates(equal) ?? []);
-    const [best] = found.sort((a, b) => a.size - b.size);
-    return best === undefined ? docs.values() : pick(best);
-  }
-
-  function* pick(ids: Iterable<string>): Iterable<Doc> {
-    for (const id of new Set(ids)) {
-      const doc = docs.get(id);
-      if (doc !== undefined) yield doc;
-    }
-  }
-
   return {
-    namespace,
-    get size() {
-      return docs.size;
-    },
     all: () => docs.values(),
-    find(filter, limit = Infinity) {
-      const test = matcher(filter);
-      const found: Doc[] = [];
-      for (const doc of candidates(filter)) {
-        if (!test(doc)) continue;
-        found.push(doc);
-        if (found.length >= limit) break;
-      }
-      return found;
-    },
-    findInOrder(filter, sort, limit) {
-      const equal = equalities(filter);
-      if (equal.has('_id')) return null;
-      const ranges = [...indexes.values()].flatMap(({ ordered }) => ordered?.range({ equal, sort, filter }, docs.values()) ?? []);
-      const [best] = ranges.sort((x, y) => y.fixed - x.fixed);
-      if (best === undefined) return null;
-      const test = matcher(filter);
-      const found: Doc[] = [];
-      for (let at = best.from; at < best.to && found.length < limit; at += 1) {
-        const doc = best.docs[at]!;
-        if (test(doc)) found.push(doc);
-      }
-      return found;
-    },
+    find: (filter, limit = Infinity) => find({ docs, indexes }, filter, limit),
+    findInOrder: (filter, sort, limit) => findInOrder({ docs, indexes }, filter, sort, limit),
     insert(given) {
       const doc: Doc = { _id: given['_id'] === undefined ? new ObjectId() : given['_id'], ...without(given) };
       rejectId(doc['_id']);
@@ -120,7 +75,7 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
     },
     indexes: () => [ID_INDEX, ...[...indexes.values()].map((index) => index.specification)],
     createIndex(specification) {
-      if (isPresent(specification, [...indexes.values()])) return false;
+      if (isPresent(specification, [...indexes.values()])) return;
       const index = openIndex(specification);
       for (const [id, doc] of docs) {
         const taken = index.taken(doc, id);
@@ -129,7 +84,6 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
       }
       onChange({ kind: 'index', namespace, specification });
       indexes.set(specification.name, index);
-      return true;
     },
   };
 }

@@ -58,45 +58,39 @@ export function sameIndex(a: IndexSpecification, b: IndexSpecification): boolean
   return identical(options(a), options(b));
 }
 
+/** All keys of a document in an index, each with one part per field. Arrays yield several keys. */
+function keysOf(doc: Doc, { name, key, sparse }: IndexSpecification): string[][] {
+  const found = Object.keys(key).map((field) => leaves(doc, field.split('.')));
+  if (sparse === true && found.every((values) => values.every((value) => value === undefined))) return [];
+  return found.reduce<string[][]>(
+    (keys, values) => {
+      const items = values.flatMap((value) => (Array.isArray(value) ? [value, ...(value as unknown[])] : [value]));
+      const parts = new Set((items.length === 0 ? [null] : items).map(keyOf));
+      const combined = keys.flatMap((start) => [...parts].map((part) => [...start, part]));
+      if (combined.length > MAX_KEYS) throw new CommandError(171, `Index ${name}: the arrays of this document have too many keys`);
+      return combined;
+    },
+    [[]],
+  );
+}
+
+function put(map: Map<string, Set<string>>, key: string, id: string): void {
+  const ids = map.get(key);
+  if (ids === undefined) map.set(key, new Set([id]));
+  else ids.add(id);
+}
+
+function take(map: Map<string, Set<string>>, key: string, id: string): void {
+  const ids = map.get(key);
+  ids?.delete(id);
+  if (ids?.size === 0) map.delete(key);
+}
+
 /** Creates an empty index. */
 export function openIndex(specification: IndexSpecification): Index {
   const fields = Object.keys(specification.key);
-  const paths = fields.map((field) => field.split('.'));
   const byKey = new Map<string, Set<string>>();
   const byFirst = fields.length > 1 ? new Map<string, Set<string>>() : byKey;
-
-  /** All keys of a document, each with one part per field. Arrays yield several keys. */
-  function keysOf(doc: Doc): string[][] {
-    const found = paths.map((path) => leaves(doc, path));
-    if (specification.sparse === true && found.every((values) => values.every((value) => value === undefined))) return [];
-    return found.reduce<string[][]>(
-      (keys, values) => {
-        const parts = new Set(
-          (values.length === 0
-            ? [null]
-            : values.flatMap((value) => (Array.isArray(value) ? [value, ...(value as unknown[])] : [value]))
-          ).map(keyOf),
-        );
-        const combined = keys.flatMap((key) => [...parts].map((part) => [...key, part]));
-        if (combined.length > MAX_KEYS)
-          throw new CommandError(171, `Index ${specification.name}: the arrays of this document have too many keys`);
-        return combined;
-      },
-      [[]],
-    );
-  }
-
-  const put = (map: Map<string, Set<string>>, key: string, id: string): void => {
-    const ids = map.get(key);
-    if (ids === undefined) map.set(key, new Set([id]));
-    else ids.add(id);
-  };
-  const take = (map: Map<string, Set<string>>, key: string, id: string): void => {
-    const ids = map.get(key);
-    ids?.delete(id);
-    if (ids?.size === 0) map.delete(key);
-  };
-
   const ordered = specification.sparse !== true ? openOrderedIndex(specification.key) : null;
 
   return {
@@ -104,23 +98,23 @@ export function openIndex(specification: IndexSpecification): Index {
     ordered,
     taken(doc, self) {
       if (specification.unique !== true) return null;
-      for (const key of keysOf(doc)) {
+      for (const key of keysOf(doc, specification)) {
         const ids = byKey.get(key.join('|'));
         if (ids !== undefined && [...ids].some((id) => id !== self))
-          return { key: Object.fromEntries(fields.map((field, i) => [field, leaves(doc, paths[i]!)[0] ?? null])) };
+          return { key: Object.fromEntries(fields.map((field) => [field, leaves(doc, field.split('.'))[0] ?? null])) };
       }
       return null;
     },
     add(id, doc) {
       ordered?.add(doc);
-      for (const key of keysOf(doc)) {
+      for (const key of keysOf(doc, specification)) {
         put(byKey, key.join('|'), id);
         if (byFirst !== byKey) put(byFirst, key[0]!, id);
       }
     },
     remove(id, doc) {
       ordered?.remove(doc);
-      for (const key of keysOf(doc)) {
+      for (const key of keysOf(doc, specification)) {
         take(byKey, key.join('|'), id);
         if (byFirst !== byKey) take(byFirst, key[0]!, id);
       }

@@ -50,34 +50,13 @@ export function openStore(folder: string | null): Store {
     return true;
   }
 
-  function replay(change: Change): void {
-    if (change.kind === 'drop') return void drop(change.namespace);
-    const collection = open(change.namespace);
-    if (change.kind === 'index') collection.createIndex(change.specification);
-    if (change.kind === 'create' || change.kind === 'index') return;
-    const [current] = collection.find({ _id: { $eq: change.kind === 'put' ? change.doc['_id'] : change.id } }, 1);
-    if (change.kind === 'delete') {
-      if (current !== undefined) collection.remove(current);
-    } else if (current === undefined) collection.insert(change.doc);
-    else collection.replace(current, change.doc);
-  }
-
-  function* everything(): Iterable<Change> {
-    for (const [namespace, collection] of collections) {
-      yield { kind: 'create', namespace };
-      for (const specification of collection.indexes())
-        if (specification.name !== '_id_') yield { kind: 'index', namespace, specification };
-      for (const doc of collection.all()) yield { kind: 'put', namespace, doc };
-    }
-  }
-
   function compact(): void {
-    log!.compact(everything());
+    log!.compact(changesTo(collections));
     compacted = log!.size;
   }
 
   if (folder !== null) {
-    const opened = openLog(folder, replay);
+    const opened = openLog(folder, (change) => replay(change, open, drop));
     log = opened;
     compact();
   }
@@ -103,6 +82,28 @@ export function openStore(folder: string | null): Store {
     },
     close: () => log?.close(),
   };
+}
+
+/** Repeats a change of the log. */
+function replay(change: Change, open: Store['open'], drop: Store['drop']): void {
+  if (change.kind === 'drop') return void drop(change.namespace);
+  const collection = open(change.namespace);
+  if (change.kind === 'index') collection.createIndex(change.specification);
+  if (change.kind === 'create' || change.kind === 'index') return;
+  const [current] = collection.find({ _id: { $eq: change.kind === 'put' ? change.doc['_id'] : change.id } }, 1);
+  if (change.kind === 'delete') {
+    if (current !== undefined) collection.remove(current);
+  } else if (current === undefined) collection.insert(change.doc);
+  else collection.replace(current, change.doc);
+}
+
+/** The changes that lead to a state. */
+function* changesTo(collections: ReadonlyMap<string, Collection>): Iterable<Change> {
+  for (const [namespace, collection] of collections) {
+    yield { kind: 'create', namespace };
+    for (const specification of collection.indexes()) if (specification.name !== '_id_') yield { kind: 'index', namespace, specification };
+    for (const doc of collection.all()) yield { kind: 'put', namespace, doc };
+  }
 }
 
 function rejectName(namespace: string): void {
