@@ -57,38 +57,12 @@ export function openStorage(folder: string): Storage {
       [...known.values()]
         .filter(({ key }) => key.startsWith(prefix))
         .sort((a, b) => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key))),
-    async begin(key) {
-      const path = join(drafts, randomUUID());
-      const file = await open(path, 'wx', 0o600);
-      let size = 0;
-      let isClosed = false;
-      return {
-        async write(bytes) {
-          await file.writeFile(bytes);
-          size += bytes.byteLength;
-        },
-        async commit(description) {
-          const object: StoredObject = { key, size, ...description };
-          const text = Buffer.from(JSON.stringify(object));
-          const length = Buffer.alloc(LENGTH_BYTES);
-          length.writeUInt32LE(text.length);
-          await file.writeFile(Buffer.concat([text, length]));
-          await file.sync();
-          await file.close();
-          isClosed = true;
-          // Both in one tick: with two concurrent uploads, the list could otherwise show one and the disk contain the other.
-          renameSync(path, pathOf(key));
-          known.set(key, object);
-          return object;
-        },
-        async discard() {
-          if (isClosed) return;
-          isClosed = true;
-          await file.close();
-          await rm(path, { force: true });
-        },
-      };
-    },
+    begin: (key) =>
+      beginDraft(join(drafts, randomUUID()), key, (path, object) => {
+        // Both in one tick: with two concurrent uploads, the list could otherwise show one and the disk contain the other.
+        renameSync(path, pathOf(key));
+        known.set(key, object);
+      }),
     async read(key) {
       if (!known.has(key)) return null;
       const file = await open(pathOf(key), 'r').catch(() => null);
@@ -101,6 +75,37 @@ export function openStorage(folder: string): Storage {
     },
     remove(key) {
       if (known.delete(key)) rmSync(pathOf(key), { force: true });
+    },
+  };
+}
+
+/** @param publish makes the written file visible */
+async function beginDraft(path: string, key: string, publish: (path: string, object: StoredObject) => void): Promise<Draft> {
+  const file = await open(path, 'wx', 0o600);
+  let size = 0;
+  let isClosed = false;
+  return {
+    async write(bytes) {
+      await file.writeFile(bytes);
+      size += bytes.byteLength;
+    },
+    async commit(description) {
+      const object: StoredObject = { key, size, ...description };
+      const text = Buffer.from(JSON.stringify(object));
+      const length = Buffer.alloc(LENGTH_BYTES);
+      length.writeUInt32LE(text.length);
+      await file.writeFile(Buffer.concat([text, length]));
+      await file.sync();
+      await file.close();
+      isClosed = true;
+      publish(path, object);
+      return object;
+    },
+    async discard() {
+      if (isClosed) return;
+      isClosed = true;
+      await file.close();
+      await rm(path, { force: true });
     },
   };
 }

@@ -36,6 +36,9 @@ export interface ChangeLog {
 const HEADER = 8;
 const MAX_DOCUMENT = 16 * 1024 * 1024;
 const FILE = /^documents-(\d{8})\.log$/;
+const append = (file: number, bytes: Uint8Array): void => {
+  for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done);
+};
 const nameOf = (generation: number): string => `documents-${String(generation).padStart(8, '0')}.log`;
 
 /**
@@ -44,23 +47,11 @@ const nameOf = (generation: number): string => `documents-${String(generation).p
  */
 export function openLog(folder: string, replay: (change: Change) => void): ChangeLog {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const generations = readdirSync(folder)
-    .flatMap((name) => FILE.exec(name)?.[1] ?? [])
-    .map(Number)
-    .sort((a, b) => a - b);
-  let generation = generations.at(-1) ?? 1;
-  // An interrupted compaction leaves unfinished files, and older files whose content is in the newest.
-  for (const name of readdirSync(folder))
-    if (name.startsWith('documents-') && name.includes('.log') && name !== nameOf(generation)) rmSync(join(folder, name));
-
+  let generation = newestGeneration(folder);
   let file = openSync(join(folder, nameOf(generation)), 'a+', 0o600);
   let size = read(readFileSync(file), join(folder, nameOf(generation)), replay);
   ftruncateSync(file, size);
   let noted: Uint8Array[] = [];
-
-  const append = (target: number, bytes: Uint8Array): void => {
-    for (let done = 0; done < bytes.length;) done += writeSync(target, bytes, done);
-  };
 
   return {
     get size() {
@@ -119,6 +110,15 @@ function record(change: Change): Uint8Array {
   header.writeUInt32LE(body.length, 0);
   header.writeUInt32LE(crc32(body), 4);
   return Buffer.concat([header, body]);
+}
+
+/** The number of the newest log. Removes what an interrupted compaction leaves: unfinished files, and older ones whose content it has. */
+function newestGeneration(folder: string): number {
+  const generations = readdirSync(folder).map((name) => Number(FILE.exec(name)?.[1] ?? 0));
+  const newest = Math.max(...generations, 0) || 1;
+  for (const name of readdirSync(folder))
+    if (name.startsWith('documents-') && name.includes('.log') && name !== nameOf(newest)) rmSync(join(folder, name));
+  return newest;
 }
 
 /** @returns the number of bytes in complete records */

@@ -26,18 +26,13 @@ export function openOrderedIndex(key: Doc): OrderedIndex {
   const isUsable = fields.length > 1 && fields.at(-1) === '_id';
   /** By the number of fields before the sort, then by the values of these fields. */
   const lists = new Map<number, Map<string, Doc[]>>();
-  const valueOf = (doc: Doc, field: string): unknown => leaves(doc, field.split('.'))[0];
-  const prefixOf = (doc: Doc, fixed: number): string => {
-    const first = fields.slice(0, fixed);
-    return first.map((field) => keyOf(valueOf(doc, field) ?? null)).join('|');
-  };
   const orderAfter = (fixed: number) => sorter(Object.fromEntries(fields.slice(fixed).map((field) => [field, key[field]])));
   /** A document with an array has several keys. Such an index is not used any more. */
   let hasArrays = false;
 
   function change(doc: Doc, apply: (list: Doc[], at: number) => void): void {
     for (const [fixed, byPrefix] of lists) {
-      const list = byPrefix.get(prefixOf(doc, fixed));
+      const list = byPrefix.get(prefixOf(doc, fields.slice(0, fixed)));
       if (list === undefined) continue;
       const order = orderAfter(fixed);
       apply(
@@ -52,7 +47,7 @@ export function openOrderedIndex(key: Doc): OrderedIndex {
     lists.set(fixed, byPrefix);
     let list = byPrefix.get(prefix);
     if (list === undefined) {
-      list = [...all].filter((doc) => prefixOf(doc, fixed) === prefix).sort(orderAfter(fixed));
+      list = [...all].filter((doc) => prefixOf(doc, fields.slice(0, fixed)) === prefix).sort(orderAfter(fixed));
       // Callers choose the values, so that nothing is kept for those that no document has.
       if (list.length > 0) byPrefix.set(prefix, list);
     }
@@ -82,18 +77,24 @@ export function openOrderedIndex(key: Doc): OrderedIndex {
       const values = fields.slice(0, fixed).map((field) => equal.get(field));
       if (!isOrdered || values.some((wanted) => wanted?.length !== 1)) return null;
       const docs = listOf(fixed, values.map((wanted) => keyOf(wanted![0] ?? null)).join('|'), all);
-      const field = sorted[0]!;
-      const { low, high } = boundsOf(filter, field);
-      const [first, last] = sort[field] === 1 ? [low, high] : [high, low];
-      const sign = sort[field] === 1 ? 1 : -1;
-      const from = first === undefined ? 0 : firstIndex(docs, (doc) => sign * compare(valueOf(doc, field), first) >= 0);
-      const to = last === undefined ? docs.length : firstIndex(docs, (doc) => sign * compare(valueOf(doc, field), last) > 0);
-      return { docs, from, to, fixed };
+      return { docs, fixed, ...boundsIn(docs, filter, sorted[0]!, sort[sorted[0]!] === 1 ? 1 : -1) };
     },
   };
 }
 
+const valueOf = (doc: Doc, field: string): unknown => leaves(doc, field.split('.'))[0];
+const prefixOf = (doc: Doc, fields: readonly string[]): string => fields.map((field) => keyOf(valueOf(doc, field) ?? null)).join('|');
 const isSingle = (values: readonly unknown[]): boolean => values.length === 1 && !Array.isArray(values[0]);
+
+/** The part of a list, ordered by a field, that a filter by date leaves. */
+function boundsIn(docs: readonly Doc[], filter: Doc, field: string, sign: 1 | -1): { from: number; to: number } {
+  const { low, high } = boundsOf(filter, field);
+  const [first, last] = sign === 1 ? [low, high] : [high, low];
+  return {
+    from: first === undefined ? 0 : firstIndex(docs, (doc) => sign * compare(valueOf(doc, field), first) >= 0),
+    to: last === undefined ? docs.length : firstIndex(docs, (doc) => sign * compare(valueOf(doc, field), last) > 0),
+  };
+}
 
 /** The dates between which a filter demands a field to be, inclusive. */
 function boundsOf(filter: Doc, field: string): { low?: Date; high?: Date } {
