@@ -63,17 +63,13 @@ function headersOf(text: string | undefined): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-export function createOtlpTracer(options: OtlpOptions): Tracer {
-  const { logger, gatherMs = 1_000 } = options;
-  const url = `${options.endpoint.replace(/\/+$/, '')}/v1/traces`;
+/** @returns a function that sends spans to the collector. It never rejects: spans of a collector that is down are dropped */
+function createExport({ endpoint, service, version, logger, ...options }: OtlpOptions): (spans: WireSpan[]) => Promise<void> {
+  const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
   const headers = { ...headersOf(options.headers), 'content-type': 'application/json' };
-  const resource = { attributes: wire({ 'service.name': options.service, 'service.version': options.version }) };
-  const waiting: WireSpan[] = [];
-  let timer: NodeJS.Timeout | null = null;
-  let sending: Promise<void> = Promise.resolve();
+  const resource = { attributes: wire({ 'service.name': service, 'service.version': version }) };
   let failing = false;
-
-  async function send(spans: WireSpan[]): Promise<void> {
+  return async (spans) => {
     const body = JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'curbcut' }, spans }] }] });
     try {
       const signal = AbortSignal.timeout(SEND_WITHIN_MS);
@@ -87,7 +83,15 @@ export function createOtlpTracer(options: OtlpOptions): Tracer {
       if (!failing) logger.warn({ err: error }, 'span export failed; spans are dropped until the collector responds');
       failing = true;
     }
-  }
+  };
+}
+
+export function createOtlpTracer(options: OtlpOptions): Tracer {
+  const { gatherMs = 1_000 } = options;
+  const send = createExport(options);
+  const waiting: WireSpan[] = [];
+  let timer: NodeJS.Timeout | null = null;
+  let sending: Promise<void> = Promise.resolve();
 
   function flush(): Promise<void> {
     if (timer !== null) clearTimeout(timer);

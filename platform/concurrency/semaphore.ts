@@ -60,9 +60,7 @@ export function createSemaphore(limits: SemaphoreLimits & { pending: Bound }): S
 export function createSemaphore(limits: { held: Bound }): Semaphore;
 export function createSemaphore({ held, pending }: SemaphoreLimits): Semaphore<SemaphoreLimit> {
   const holders = new Counts();
-  let waiters = 0;
-  /** Waiters of each key, first come, first served. Keys are in the order of their turns. */
-  const lines = new Map<string, Set<() => void>>();
+  const lines = new Lines();
 
   const hasRoom = (key: string): boolean => holders.total < held.total && holders.of(key) < held.perKey;
 
@@ -75,39 +73,16 @@ export function createSemaphore({ held, pending }: SemaphoreLimits): Semaphore<S
         if (released) return;
         released = true;
         holders.remove(key);
-        wakeNext();
+        lines.wakeNext(hasRoom);
       },
     };
-  }
-
-  /** Gives a free permit to the first key in turn that may have one. A key that got a permit has its next turn after all others. */
-  function wakeNext(): void {
-    for (const [key, line] of lines) {
-      if (!hasRoom(key)) continue;
-      const [wake] = line;
-      leave(key, wake!);
-      if (line.size > 0) {
-        lines.delete(key);
-        lines.set(key, line);
-      }
-      wake!();
-      return;
-    }
-  }
-
-  function leave(key: string, waiter: () => void): boolean {
-    const line = lines.get(key);
-    if (line?.delete(waiter) !== true) return false;
-    waiters -= 1;
-    if (line.size === 0) lines.delete(key);
-    return true;
   }
 
   /** The limit that one more holder or waiter would exceed. */
   function limitFor(key: string): SemaphoreLimit | null {
     if (pending === undefined) return null;
-    if (holders.of(key) + (lines.get(key)?.size ?? 0) >= pending.perKey) return 'key';
-    return holders.total + waiters >= pending.total ? 'total' : null;
+    if (holders.of(key) + lines.of(key) >= pending.perKey) return 'key';
+    return holders.total + lines.total >= pending.total ? 'total' : null;
   }
 
   const semaphore: Semaphore<SemaphoreLimit> = {
@@ -122,11 +97,9 @@ export function createSemaphore({ held, pending }: SemaphoreLimits): Semaphore<S
       const wake = (): void => resolve(permit(key));
       const abort = (): void => {
         // Without a place in the line it has the permit already, and releases it.
-        if (leave(key, wake)) reject(signal.reason as Error);
+        if (lines.leave(key, wake)) reject(signal.reason as Error);
       };
-      const line = lines.get(key) ?? new Set();
-      lines.set(key, line.add(wake));
-      waiters += 1;
+      lines.join(key, wake);
       signal.addEventListener('abort', abort, { once: true });
       return promise.finally(() => signal.removeEventListener('abort', abort));
     },
@@ -143,6 +116,41 @@ export function createSemaphore({ held, pending }: SemaphoreLimits): Semaphore<S
     },
   };
   return semaphore;
+}
+
+/** Waiters of each key, first come, first served. Keys are in the order of their turns. */
+class Lines {
+  total = 0;
+  readonly #byKey = new Map<string, Set<() => void>>();
+  of(key: string): number {
+    return this.#byKey.get(key)?.size ?? 0;
+  }
+  join(key: string, waiter: () => void): void {
+    this.total += 1;
+    this.#byKey.set(key, (this.#byKey.get(key) ?? new Set()).add(waiter));
+  }
+  /** @returns false if the waiter does not wait any more */
+  leave(key: string, waiter: () => void): boolean {
+    const line = this.#byKey.get(key);
+    if (line?.delete(waiter) !== true) return false;
+    this.total -= 1;
+    if (line.size === 0) this.#byKey.delete(key);
+    return true;
+  }
+  /** Wakes a waiter of the first key in turn that may have a permit. The key has its next turn after all others. */
+  wakeNext(mayHave: (key: string) => boolean): void {
+    for (const [key, line] of this.#byKey) {
+      if (!mayHave(key)) continue;
+      const [wake] = line;
+      this.leave(key, wake!);
+      if (line.size > 0) {
+        this.#byKey.delete(key);
+        this.#byKey.set(key, line);
+      }
+      wake!();
+      return;
+    }
+  }
 }
 
 /** Counts by key, without keys whose count is 0. */

@@ -55,13 +55,14 @@ export interface TransportDeps {
 
 const MAX_TRIES = 5;
 
-export function createTransport({ server, credentials, pools, logger }: TransportDeps): Transport {
+export function createTransport(deps: TransportDeps): Transport {
+  const { server, credentials, pools } = deps;
   /** When bytes last arrived from the server, over any connection. */
   let heardAt = 0;
   let silence = new AbortController();
 
   async function send(exchange: Exchange) {
-    const { method, path, query, body, contentType = 'application/json', sockets = 'requests', idleMs } = exchange;
+    const { sockets = 'requests', idleMs } = exchange;
     const { token, tls } = credentials.current();
     const pool = pools.use(tls);
     Object.assign(exchange, { pool, sentAt: performance.now(), silence: silence.signal });
@@ -69,16 +70,7 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
     const signal = idleMs ? AbortSignal.any([exchange.signal, silence.signal]) : exchange.signal;
     signal.throwIfAborted();
     const answer = pool.dispatchers[sockets].request({
-      origin: server.origin,
-      method,
-      path: server.prefix + path + queryString(query),
-      headers: {
-        ...(token !== null && { authorization: `Bearer ${token}` }),
-        accept: 'application/json',
-        'user-agent': 'curbcut',
-        ...(body !== undefined && { 'content-type': contentType }),
-      },
-      body: body === undefined ? null : JSON.stringify(body),
+      ...messageOf(exchange, server, token),
       signal,
       headersTimeout: idleMs,
       bodyTimeout: idleMs,
@@ -87,23 +79,6 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
     const response = await untilAborted(answer, signal);
     heardAt = performance.now();
     return response;
-  }
-
-  /** Decides whether to retry a request that the server refused. Waits first if the server asks for it. */
-  async function retries(refusal: KubernetesError, tries: number, exchange: Exchange): Promise<boolean> {
-    if (refusal.code === 401 && tries === 1) {
-      credentials.renew();
-      return true;
-    }
-    const seconds = refusal.retryAfterSeconds;
-    if (seconds === null || tries >= MAX_TRIES || (refusal.code !== 429 && refusal.code < 500)) return false;
-    if (performance.now() + seconds * 1000 > exchange.until) return false;
-    logger?.debug(
-      { method: exchange.method, path: exchange.path, code: refusal.code, seconds },
-      'Kubernetes API request delayed by Retry-After',
-    );
-    await wait(seconds * 1000, undefined, { signal: exchange.signal });
-    return true;
   }
 
   return {
@@ -120,7 +95,7 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
         }
         if (response.statusCode < 300) return response;
         const refusal = await readRefusal(response);
-        if (!(await retries(refusal, tries, exchange))) throw refusal;
+        if (!(await retries(deps, refusal, tries, exchange))) throw refusal;
       }
     },
 
@@ -143,6 +118,44 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
       });
     },
   };
+}
+
+/** The HTTP request of an exchange. */
+function messageOf({ method, path, query, body, contentType = 'application/json' }: Exchange, server: Server, token: string | null) {
+  return {
+    origin: server.origin,
+    method,
+    path: server.prefix + path + queryString(query),
+    headers: {
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+      accept: 'application/json',
+      'user-agent': 'curbcut',
+      ...(body !== undefined && { 'content-type': contentType }),
+    },
+    body: body === undefined ? null : JSON.stringify(body),
+  };
+}
+
+/** Decides whether to retry a request that the server refused. Waits first if the server asks for it. */
+async function retries(
+  { credentials, logger }: TransportDeps,
+  refusal: KubernetesError,
+  tries: number,
+  exchange: Exchange,
+): Promise<boolean> {
+  if (refusal.code === 401 && tries === 1) {
+    credentials.renew();
+    return true;
+  }
+  const seconds = refusal.retryAfterSeconds;
+  if (seconds === null || tries >= MAX_TRIES || (refusal.code !== 429 && refusal.code < 500)) return false;
+  if (performance.now() + seconds * 1000 > exchange.until) return false;
+  logger?.debug(
+    { method: exchange.method, path: exchange.path, code: refusal.code, seconds },
+    'Kubernetes API request delayed by Retry-After',
+  );
+  await wait(seconds * 1000, undefined, { signal: exchange.signal });
+  return true;
 }
 
 function isReset(error: unknown): boolean {

@@ -38,17 +38,14 @@ export function openCascade({ store, objects, catalogue, dependents }: CascadeDe
       objects.remove(resource, place.namespace, place.name, { propagationPolicy });
   }
 
-  function edit(place: Place, change: (old: KubeObject) => KubeObject): void {
-    const resource = resourceAt(place.storage);
-    if (resource !== undefined && objectAt(place) !== undefined)
-      objects.update(resource, place.namespace, place.name, (old) => change(old) as unknown as Json);
+  function removeFinalizer({ storage, namespace, name }: Place, finalizer: string): void {
+    const resource = resourceAt(storage);
+    if (resource === undefined) return;
+    objects.update(resource, namespace, name, ({ metadata, ...rest }) => {
+      const finalizers = metadata.finalizers?.filter((other) => other !== finalizer);
+      return { ...rest, metadata: { ...metadata, finalizers } } as unknown as Json;
+    });
   }
-
-  const withoutFinalizer = (place: Place, finalizer: string): void =>
-    edit(place, (old) => ({
-      ...old,
-      metadata: { ...old.metadata, finalizers: old.metadata.finalizers?.filter((name) => name !== finalizer) },
-    }));
 
   return {
     collect(place) {
@@ -68,7 +65,7 @@ export function openCascade({ store, objects, catalogue, dependents }: CascadeDe
         const others = metadata.ownerReferences?.some((owner) => owner.uid !== uid && ownerExists(owner, dependent.namespace));
         if (others !== true) remove(dependent, dependents.of(metadata.uid).length > 0 ? 'Foreground' : 'Background');
       }
-      if (!dependents.of(uid).some(blocks)) withoutFinalizer(place, 'foregroundDeletion');
+      if (!dependents.of(uid).some(blocks)) removeFinalizer(place, 'foregroundDeletion');
     },
 
     emptyNamespace(name) {
