@@ -11,6 +11,8 @@ const DIES_WITH_PARENT = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '
 const READY_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
 
+type Name = 'api' | 'operator';
+
 export interface ProductOptions {
   /** The environment of both processes; ports are added. */
   environment: Readonly<Record<string, string | undefined>>;
@@ -33,14 +35,57 @@ export interface Product {
   /** Stops both processes: the API first, so that it accepts no submission that would not run. */
   close(): Promise<void>;
   /** Kills a process without grace, as a crash would, and starts it again. */
-  crash(name: 'api' | 'operator'): Promise<void>;
+  crash(name: Name): Promise<void>;
   /** Stops a process gracefully; `crash` starts it again. */
-  stop(name: 'api' | 'operator'): Promise<void>;
+  stop(name: Name): Promise<void>;
 }
 
 interface Process {
   child: ChildProcess;
   ended: Promise<string>;
+}
+
+/** Starts one of the product's programs. Its output is appended to its log. */
+function startProcess(name: Name, { environment, logDir, nodeFlags = [] }: ProductOptions, addresses: Record<string, string>): Process {
+  const log = createWriteStream(join(logDir, `${name}.log`), { flags: 'a', mode: 0o600 });
+  const [command = process.execPath, ...args] = [...DIES_WITH_PARENT, process.execPath, ...nodeFlags, join(ROOT, name, 'main.ts')];
+  const child = spawn(command, args, {
+    env: { ...environment, ...addresses },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // In its own process group: Ctrl-C must reach only this process, which then stops the others in order.
+    detached: true,
+  });
+  child.stdout.pipe(log, { end: false });
+  child.stderr.pipe(log, { end: false });
+  const ended = new Promise<string>((resolve) => child.on('close', (code, signal) => resolve(signal ?? `exit code ${code}`)));
+  void ended.then(() => log.end());
+  return { child, ended };
+}
+
+async function end(one: Process | undefined): Promise<void> {
+  if (!one) return;
+  one.child.kill('SIGTERM');
+  const kill = setTimeout(() => one.child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await one.ended;
+  clearTimeout(kill);
+}
+
+/** Waits for the readiness probe of a process. @throws Error that names the log if it ends or does not become ready */
+async function waitUntilReady(name: Name, probesUrl: string, log: string, isRunning: () => boolean): Promise<void> {
+  const until = performance.now() + READY_TIMEOUT_MS;
+  let last = 'no response';
+  while (performance.now() < until) {
+    if (!isRunning()) throw new Error(`The ${name} exited while starting. See ${log}.`);
+    try {
+      const answer = await fetch(`${probesUrl}/readyz`, { signal: AbortSignal.timeout(2000) });
+      if (answer.ok) return;
+      last = await answer.text();
+    } catch (error) {
+      last = errorMessage(error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`The ${name} did not become ready within ${READY_TIMEOUT_MS / 1000} s (${last}). See ${log}.`);
 }
 
 /** Starts API and operator and waits until both are ready. @throws Error that names the log if one does not become ready */
@@ -52,44 +97,18 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
     api: { PORT: String(port), PUBLIC_BASE_URL: url, METRICS_PORT: String(metricsPorts.api) },
     operator: { PUBLIC_BASE_URL: url, METRICS_PORT: String(metricsPorts.operator) },
   };
-  const probeUrl = (name: 'api' | 'operator'): string => `http://127.0.0.1:${metricsPorts[name]}`;
+  const probeUrl = (name: Name): string => `http://127.0.0.1:${metricsPorts[name]}`;
   const running = new Map<string, Process>();
   let closing = false;
 
-  const start = (name: 'api' | 'operator'): void => {
-    const log = createWriteStream(join(options.logDir, `${name}.log`), { flags: 'a', mode: 0o600 });
-    const [command = process.execPath, ...args] = [
-      ...DIES_WITH_PARENT,
-      process.execPath,
-      ...(options.nodeFlags ?? []),
-      join(ROOT, name, 'main.ts'),
-    ];
-    const child = spawn(command, args, {
-      env: { ...options.environment, ...addresses[name] },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      // In its own process group: Ctrl-C must reach only this process, which then stops the others in order.
-      detached: true,
-    });
-    child.stdout.pipe(log, { end: false });
-    child.stderr.pipe(log, { end: false });
-    const ended = new Promise<string>((resolve) => child.on('close', (code, signal) => resolve(signal ?? `exit code ${code}`)));
-    const self = { child, ended };
+  const start = (name: Name): void => {
+    const self = startProcess(name, options, addresses[name]);
     running.set(name, self);
-    void ended.then((reason) => {
-      log.end();
-      if (running.get(name) === self) {
-        running.delete(name);
-        if (!closing) options.onExit?.(name, reason);
-      }
+    void self.ended.then((reason) => {
+      if (running.get(name) !== self) return;
+      running.delete(name);
+      if (!closing) options.onExit?.(name, reason);
     });
-  };
-
-  const end = async (one: Process | undefined): Promise<void> => {
-    if (!one) return;
-    one.child.kill('SIGTERM');
-    const kill = setTimeout(() => one.child.kill('SIGKILL'), STOP_TIMEOUT_MS);
-    await one.ended;
-    clearTimeout(kill);
   };
   const close = async (): Promise<void> => {
     closing = true;
@@ -97,24 +116,8 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
     await end(running.get('operator'));
   };
 
-  const ready = async (name: 'api' | 'operator'): Promise<void> => {
-    const until = performance.now() + READY_TIMEOUT_MS;
-    let last = 'no response';
-    while (performance.now() < until) {
-      if (!running.has(name)) throw new Error(`The ${name} exited while starting. See ${join(options.logDir, `${name}.log`)}.`);
-      try {
-        const answer = await fetch(`${probeUrl(name)}/readyz`, { signal: AbortSignal.timeout(2000) });
-        if (answer.ok) return;
-        last = await answer.text();
-      } catch (error) {
-        last = errorMessage(error);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    throw new Error(
-      `The ${name} did not become ready within ${READY_TIMEOUT_MS / 1000} s (${last}). See ${join(options.logDir, `${name}.log`)}.`,
-    );
-  };
+  const ready = (name: Name): Promise<void> =>
+    waitUntilReady(name, probeUrl(name), join(options.logDir, `${name}.log`), () => running.has(name));
 
   try {
     start('api');

@@ -3,7 +3,6 @@
  * not started if the address of a real service is configured. For trying out and for tests, not for production.
  */
 import { readdirSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SCANNER_PROGRAM } from '../core/protocol/scanner-program.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -51,97 +50,116 @@ export interface Stack {
   close(): Promise<void>;
 }
 
-/** Starts every part whose address is not configured. If one fails, the others are stopped before the error is thrown. */
-export async function startStack(options: StackOptions): Promise<Stack> {
-  const { dataDir, environment: given, host = '127.0.0.1', logger } = options;
-  const environment: Record<string, string> = {};
-  const embedded: string[] = [];
-  let inboxUrl: string | null = null;
-  const closers: (() => Promise<void>)[] = [];
-  const close = async (): Promise<void> => {
-    for (const end of closers.splice(0).reverse()) await end();
-  };
-  const folder = async (name: string): Promise<string> => {
-    const path = join(dataDir, name);
-    await mkdir(path, { recursive: true, mode: 0o700 });
-    return path;
-  };
+interface Started {
+  close(): Promise<void>;
+  environment: Record<string, string>;
+  inboxUrl?: string;
+}
 
-  try {
-    const starts: Promise<void>[] = [];
-    const start = (name: string, begin: () => Promise<void>): void => {
-      embedded.push(name);
-      starts.push(begin());
-    };
-    if (!given.KUBECONFIG) {
-      start('Kubernetes API', async () => {
-        const kube = await startKube({
-          host: '127.0.0.1',
-          port: options.kubePort ?? 0,
-          dataDir: await folder('kube'),
-          kubeconfigPath: join(dataDir, 'kubeconfig'),
-          namespace: 'curbcut',
-          crds: CRDS,
-          images: {
-            [LOCAL_SCANNER_IMAGE]: { command: SCANNER_COMMAND, env: podEnvironment(options) },
-          },
-          logger,
-        });
-        closers.push(() => kube.close());
-        environment.KUBECONFIG = join(dataDir, 'kubeconfig');
-        environment.SCANNER_IMAGE = LOCAL_SCANNER_IMAGE;
+interface Part {
+  /** The environment variable with the address of the real service, which replaces the part. */
+  replacedBy: string;
+  name: string;
+  start(options: StackOptions): Promise<Started>;
+}
+
+const LOOPBACK = '127.0.0.1';
+
+const PARTS: readonly Part[] = [
+  {
+    replacedBy: 'KUBECONFIG',
+    name: 'Kubernetes API',
+    async start(options) {
+      const kubeconfigPath = join(options.dataDir, 'kubeconfig');
+      const kube = await startKube({
+        host: LOOPBACK,
+        port: options.kubePort ?? 0,
+        dataDir: join(options.dataDir, 'kube'),
+        kubeconfigPath,
+        namespace: 'curbcut',
+        crds: CRDS,
+        images: {
+          [LOCAL_SCANNER_IMAGE]: { command: SCANNER_COMMAND, env: podEnvironment(options) },
+        },
+        logger: options.logger,
       });
-    }
-    if (!given.MONGODB_URL) {
-      start('documents', async () => {
-        const documents = await startDocuments({ host, dataDir: await folder('documents') });
-        closers.push(() => documents.close());
-        environment.MONGODB_URL = documents.url;
-      });
-    }
-    if (!given.NATS_URL) {
-      start('messages (nats-server)', async () => {
-        const messages = await startMessages({ host, dataDir: await folder('messages') });
-        closers.push(() => messages.close());
-        environment.NATS_URL = messages.url;
-        environment.NATS_CREDENTIALS_FILE = messages.credentialsFile;
-        environment.NATS_SIGNING_SEED = messages.signingSeed;
-      });
-    }
-    if (!given.S3_ENDPOINT) {
-      start('objects', async () => {
-        const accessKeyId = 'curbcut-local';
-        const secretAccessKey = await loadOrCreateSecret(join(dataDir, 'objects.secret'));
-        const objects = await startObjects({ host, dataDir: await folder('objects'), accessKeyId, secretAccessKey, bucket: 'curbcut' });
-        closers.push(() => objects.close());
-        Object.assign(environment, {
+      return { ...kube, environment: { KUBECONFIG: kubeconfigPath, SCANNER_IMAGE: LOCAL_SCANNER_IMAGE } };
+    },
+  },
+  {
+    replacedBy: 'MONGODB_URL',
+    name: 'documents',
+    async start({ host = LOOPBACK, dataDir }) {
+      const documents = await startDocuments({ host, dataDir: join(dataDir, 'documents') });
+      return { ...documents, environment: { MONGODB_URL: documents.url } };
+    },
+  },
+  {
+    replacedBy: 'NATS_URL',
+    name: 'messages (nats-server)',
+    async start({ host = LOOPBACK, dataDir }) {
+      const messages = await startMessages({ host, dataDir: join(dataDir, 'messages') });
+      return {
+        ...messages,
+        environment: {
+          NATS_URL: messages.url,
+          NATS_CREDENTIALS_FILE: messages.credentialsFile,
+          NATS_SIGNING_SEED: messages.signingSeed,
+        },
+      };
+    },
+  },
+  {
+    replacedBy: 'S3_ENDPOINT',
+    name: 'objects',
+    async start({ host = LOOPBACK, dataDir }) {
+      const accessKeyId = 'curbcut-local';
+      const bucket = 'curbcut';
+      const secretAccessKey = await loadOrCreateSecret(join(dataDir, 'objects.secret'));
+      const objects = await startObjects({ host, dataDir: join(dataDir, 'objects'), accessKeyId, secretAccessKey, bucket });
+      return {
+        ...objects,
+        environment: {
           S3_ENDPOINT: objects.endpoint,
-          S3_BUCKET: 'curbcut',
+          S3_BUCKET: bucket,
           S3_ACCESS_KEY_ID: accessKeyId,
           S3_SECRET_ACCESS_KEY: secretAccessKey,
-        });
-      });
-    }
-    if (!given.SMTP_URL) {
-      start('mail', async () => {
-        // On loopback: pods send no mails.
-        const mail = await startMail({ httpPort: options.inboxPort });
-        closers.push(() => mail.close());
-        environment.SMTP_URL = mail.smtpUrl;
-        // Their results go to the inbox of this machine only.
-        environment.PUBLIC_SCANS = given.PUBLIC_SCANS ?? 'true';
-        inboxUrl = mail.inboxUrl;
-      });
-    }
-    // Wait for every start, so that after a failure no other part keeps running.
-    const outcomes = await Promise.allSettled(starts);
-    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-    if (failed) throw failed.reason;
-    return { environment, embedded, inboxUrl, close };
-  } catch (error) {
+        },
+      };
+    },
+  },
+  {
+    replacedBy: 'SMTP_URL',
+    name: 'mail',
+    async start({ inboxPort, environment: given }) {
+      // On loopback: pods send no mails.
+      const mail = await startMail({ httpPort: inboxPort });
+      // The results of public scans go to the inbox of this machine only.
+      return { ...mail, environment: { SMTP_URL: mail.smtpUrl, PUBLIC_SCANS: given.PUBLIC_SCANS ?? 'true' } };
+    },
+  },
+];
+
+/** Starts every part whose address is not configured. If one fails, the others are stopped before the error is thrown. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const parts = PARTS.filter(({ replacedBy }) => !options.environment[replacedBy]);
+  const started: Started[] = [];
+  const close = async (): Promise<void> => {
+    for (const part of started.splice(0).reverse()) await part.close();
+  };
+  // Wait for every start, so that after a failure no other part keeps running.
+  const outcomes = await Promise.allSettled(parts.map(async (part) => started.push(await part.start(options))));
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+  if (failed) {
     await close();
-    throw error;
+    throw failed.reason;
   }
+  return {
+    environment: Object.assign({}, ...started.map(({ environment }) => environment)) as Record<string, string>,
+    embedded: parts.map(({ name }) => name),
+    inboxUrl: started.find(({ inboxUrl }) => inboxUrl)?.inboxUrl ?? null,
+    close,
+  };
 }
 
 /** Pods of the embedded Kubernetes are local processes, which need the PATH to find the browser. */
