@@ -169,12 +169,12 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     expect(await job.events(2)).to.deep.equal(['Normal Completed', 'Normal SuccessfulCreate']);
   },
 
-  async 'applies its pod failure policy'(client) {
+  async 'applies its pod failure policy, also before the limit of its index'(client) {
     const rules = [
       { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] },
       { action: 'FailJob', onExitCodes: { containerName: 'c', operator: 'In', values: [42] } },
     ];
-    const job = await trialOf(client, 'policy', { backoffLimitPerIndex: 0, podFailurePolicy: { rules } });
+    const job = await trialOf(client, 'policy', { backoffLimitPerIndex: 2, podFailurePolicy: { rules } });
     await job.report(await job.livePod(), ended(137, { conditions: [{ type: 'DisruptionTarget', status: 'True' }] }));
     const pod = await nextPod(job);
     expect((await job.status()).failed).to.equal(undefined);
@@ -216,14 +216,6 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     const second = await nextPod(job);
     expect(second.metadata.annotations).to.include({ [FAILURES]: '1' });
     await eventually('the first pod to go', async () => ((await job.pods()).length === 1 ? true : undefined));
-  },
-
-  async 'fails an index immediately by its pod failure policy'(client) {
-    const rules = [{ action: 'FailJob', onExitCodes: { containerName: 'c', operator: 'In', values: [42] } }];
-    const job = await trialOf(client, 'given-up', { backoffLimitPerIndex: 2, podFailurePolicy: { rules } });
-    await job.report(await job.livePod(), ended(42));
-    const status = await job.until('the end', has('Failed'));
-    expect(status.conditions?.map(({ reason }) => reason)).to.deep.equal(['PodFailurePolicy', 'PodFailurePolicy']);
   },
 
   async 'fails at its deadline'(client) {

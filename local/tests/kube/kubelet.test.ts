@@ -98,6 +98,20 @@ describe('kubelet', () => {
       stateOf(pod).waiting?.reason === reason;
   const log = async (name: string): Promise<string> => (await client.call('GET', `${CORE}/pods/${name}/log`)).text;
 
+  const isUp = (name: string): Promise<true> =>
+    eventually(`${name} to be up`, async () => ((await log(name)) === 'up\n' ? true : undefined));
+  const childOf = async (name: string, from = client): Promise<number> =>
+    Number(await eventually('its child', async () => /child (\d+)/.exec((await from.call('GET', `${CORE}/pods/${name}/log`)).text)?.[1]));
+  const isGone = (child: number): Promise<true> => eventually('its child to be gone', async () => (isAlive(child) ? undefined : true));
+  /** Deletes a pod. @returns how its container had ended when the pod was removed */
+  async function deleted(name: string) {
+    const watch = client.watch(`${CORE}/pods?watch=1&fieldSelector=metadata.name%3D${name}`);
+    await client.call('DELETE', `${CORE}/pods/${name}`);
+    const lines = await watch.until((seen) => seen.some(({ type }) => type === 'DELETED'));
+    watch.close();
+    return stateOf(lines.at(-1)?.object as unknown as PodView).terminated;
+  }
+
   it('runs a container with environment variables, volumes and arguments, and reports its end', async () => {
     const container = {
       args: ['report', '/dev/termination-log', '/run/input/scan.json', '/run/inputs'],
@@ -161,30 +175,19 @@ describe('kubelet', () => {
 
   it('sends SIGTERM, then kills the process group', async () => {
     await run('polite', ['polite'], { spec: { terminationGracePeriodSeconds: 20 } });
-    await eventually('it to be up', async () => ((await client.call('GET', `${CORE}/pods/polite/log`)).text === 'up\n' ? true : undefined));
-    const watch = client.watch(`${CORE}/pods?watch=1&fieldSelector=metadata.name%3Dpolite`);
-    await client.call('DELETE', `${CORE}/pods/polite`);
-    const lines = await watch.until((seen) => seen.some(({ type }) => type === 'DELETED'));
-    watch.close();
-    expect(stateOf(lines.at(-1)?.object as unknown as PodView).terminated).to.include({ exitCode: 7 });
+    await isUp('polite');
+    expect(await deleted('polite')).to.include({ exitCode: 7 });
 
     await run('stubborn', ['stubborn'], { spec: { terminationGracePeriodSeconds: 1 } });
-    const child = await eventually(
-      'its child',
-      async () => /child (\d+)/.exec((await client.call('GET', `${CORE}/pods/stubborn/log`)).text)?.[1],
-    );
-    expect(isAlive(Number(child))).to.equal(true);
-    const second = client.watch(`${CORE}/pods?watch=1&fieldSelector=metadata.name%3Dstubborn`);
-    await client.call('DELETE', `${CORE}/pods/stubborn`);
-    const ends = await second.until((seen) => seen.some(({ type }) => type === 'DELETED'));
-    second.close();
-    expect(stateOf(ends.at(-1)?.object as unknown as PodView).terminated).to.include({ exitCode: 137, signal: 9 });
-    await eventually('its child to be gone', async () => (isAlive(Number(child)) ? undefined : true));
+    const child = await childOf('stubborn');
+    expect(isAlive(child)).to.equal(true);
+    expect(await deleted('stubborn')).to.include({ exitCode: 137, signal: 9 });
+    await isGone(child);
   });
 
   it('follows a log', async () => {
     await run('logged', ['polite'], { spec: { terminationGracePeriodSeconds: 5 } });
-    await eventually('it to be up', async () => ((await client.call('GET', `${CORE}/pods/logged/log`)).text === 'up\n' ? true : undefined));
+    await isUp('logged');
     const following = client.call('GET', `${CORE}/pods/logged/log?follow=true&tailLines=1`);
     await client.call('DELETE', `${CORE}/pods/logged`);
     expect((await following).text).to.equal('up\n');
@@ -194,10 +197,7 @@ describe('kubelet', () => {
   it('stops every process on close, and reports the pods as lost at the next start', async () => {
     const first = await open(join(embedded.folder, 'state'));
     await run('lost', ['stubborn'], {}, first.client);
-    const child = await eventually(
-      'its child',
-      async () => /child (\d+)/.exec((await first.client.call('GET', `${CORE}/pods/lost/log`)).text)?.[1],
-    );
+    const child = await childOf('lost', first.client);
     const jobs = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`;
     const rules = [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] }];
     const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'test/program:1', args: ['polite'] }] } };
@@ -216,7 +216,7 @@ describe('kubelet', () => {
       (await client.call('GET', `${CORE}/pods?labelSelector=job-name%3Dlasting`)).body['items'] as PodView[];
     const before = await eventually('the Job to run', async () => (await podsOf(first.client)).find(phase('Running')));
     await first.close();
-    await eventually('its child to be gone', async () => (isAlive(Number(child)) ? undefined : true));
+    await isGone(child);
 
     const second = await open(join(embedded.folder, 'state'));
     const pod = await until('lost', phase('Failed'), second.client);
