@@ -27,7 +27,6 @@ interface Status {
   podIP?: string;
   conditions?: { type: string; status: string; reason?: string }[];
   containerStatuses?: ContainerStatus[];
-  initContainerStatuses?: ContainerStatus[];
   startTime?: string;
   completionTime?: string;
   succeeded?: number;
@@ -77,7 +76,6 @@ interface StoredEvent {
   firstTimestamp?: string | null;
   lastTimestamp?: string | null;
   eventTime?: string | null;
-  series?: { count: number; lastObservedTime: string };
   source?: { component?: string; host?: string };
   reportingComponent?: string;
   reportingInstance?: string;
@@ -99,16 +97,13 @@ export const EVENT: Printed = {
   cells(object, now) {
     const event = object as unknown as StoredEvent;
     const first = age(event.firstTimestamp ?? event.eventTime, now);
-    const last =
-      event.series === undefined
-        ? age(event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp, now)
-        : age(event.series.lastObservedTime, now);
+    const last = age(event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp, now);
     const { kind = '', name = '', fieldPath = '' } = event.involvedObject;
     const component = event.source?.component ?? event.reportingComponent ?? '';
     const host = event.source?.host ?? event.reportingInstance ?? '';
     const about = `${kind.toLowerCase()}/${name}`;
     const source = host === '' ? component : `${component}, ${host}`;
-    const count = event.series?.count ?? event.count ?? 1;
+    const count = event.count ?? 1;
     return [
       last,
       event.type ?? '',
@@ -137,8 +132,7 @@ export const JOB: Printed = {
   ],
   cells(object, now) {
     const spec = object['spec'] as {
-      completions?: number;
-      parallelism?: number;
+      completions: number;
       selector?: { matchLabels?: Record<string, string> };
       template: { spec: { containers: { name: string; image: string }[] } };
     };
@@ -151,8 +145,6 @@ export const JOB: Printed = {
       (holds(object, 'Suspended')
         ? 'Suspended'
         : (['FailureTarget', 'SuccessCriteriaMet'].find((type) => holds(object, type)) ?? 'Running'));
-    const wanted =
-      spec.completions === undefined ? ((spec.parallelism ?? 0) > 1 ? `1 of ${spec.parallelism}` : '1') : String(spec.completions);
     const end = status.completionTime === undefined ? now.getTime() : Date.parse(status.completionTime);
     const took = status.startTime === undefined ? '' : humanDuration(end - Date.parse(status.startTime));
     const { containers } = spec.template.spec;
@@ -160,7 +152,7 @@ export const JOB: Printed = {
     return [
       object.metadata.name,
       state,
-      `${status.succeeded ?? 0}/${wanted}`,
+      `${status.succeeded ?? 0}/${spec.completions}`,
       took,
       ageOf(object, now),
       containers.map((container) => container.name).join(','),
@@ -203,8 +195,7 @@ export const POD: Printed = {
 /** The one word that `kubectl get pods` shows. */
 function podStatus(object: KubeObject): string {
   const status = statusOf(object);
-  const gated = status.conditions?.some((condition) => condition.type === 'PodScheduled' && condition.reason === 'SchedulingGated');
-  let word = gated === true ? 'SchedulingGated' : (status.reason ?? status.phase ?? '');
+  let word = status.reason ?? status.phase ?? '';
   for (const { state } of [...(status.containerStatuses ?? [])].reverse()) {
     const { waiting, terminated } = state ?? {};
     if (waiting?.reason !== undefined && waiting.reason !== '') word = waiting.reason;

@@ -78,35 +78,13 @@ function podSpecCauses(spec: JsonObject, path: string, restartPolicies: readonly
   return causes;
 }
 
-/** Guaranteed, Burstable or BestEffort, by the containers' resources. */
-function qosClass(spec: JsonObject): string {
-  const all = ((spec['containers'] ?? []) as JsonObject[]).map(
-    (container) => container['resources'] as { limits?: JsonObject; requests?: JsonObject },
-  );
-  if (all.every(({ limits, requests }) => limits === undefined && requests === undefined)) return 'BestEffort';
-  const exact = all.every(({ limits, requests }) =>
-    ['cpu', 'memory'].every((name) => limits?.[name] !== undefined && limits[name] === (requests?.[name] ?? limits[name])),
-  );
-  return exact ? 'Guaranteed' : 'Burstable';
-}
-
 export function preparePod(object: KubeObject): void {
   const spec = (object['spec'] ?? {}) as JsonObject;
   object['spec'] = spec;
   defaultPodSpec(spec, 'Always');
   spec['serviceAccountName'] ??= 'default';
-  spec['serviceAccount'] = spec['serviceAccountName'];
-  spec['enableServiceLinks'] ??= true;
-  spec['priority'] ??= 0;
-  spec['preemptionPolicy'] ??= 'PreemptLowerPriority';
-  spec['tolerations'] ??= ['not-ready', 'unreachable'].map((taint) => ({
-    key: `node.kubernetes.io/${taint}`,
-    operator: 'Exists',
-    effect: 'NoExecute',
-    tolerationSeconds: 300,
-  }));
   object.metadata.generation = 1;
-  object['status'] = { phase: 'Pending', qosClass: qosClass(spec) };
+  object['status'] = { phase: 'Pending' };
   const causes = podSpecCauses(spec, 'spec', ['Always', 'OnFailure', 'Never']);
   if (causes.length === 0 && spec['restartPolicy'] !== 'Never')
     causes.push(forbiddenValue('spec.restartPolicy', 'the embedded Kubernetes does not restart containers'));
