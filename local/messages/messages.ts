@@ -30,6 +30,7 @@ export async function startMessages(options: { host?: string; port?: number; dat
   const unlock = await lockFolder(options.dataDir, 'The message server');
   const folder = realpathSync(options.dataDir);
   const configPath = join(folder, 'nats-server.conf');
+  const server = { binary, folder, configPath, host };
   const credentialsFile = join(folder, 'service.creds');
 
   let run: ServerRun;
@@ -38,7 +39,7 @@ export async function startMessages(options: { host?: string; port?: number; dat
     await endStale(folder, configPath);
     identity = await loadOrCreateIdentity(folder);
     writePrivately(credentialsFile, identity.credentials);
-    run = await start(options.port ?? 0);
+    run = await launch(server, options.port ?? 0, identity);
   } catch (error) {
     await unlock();
     throw error;
@@ -46,13 +47,6 @@ export async function startMessages(options: { host?: string; port?: number; dat
   const { port } = run;
   const closing = new AbortController();
   const watching = keepRunning();
-
-  async function start(wanted: number): Promise<ServerRun> {
-    rmSync(join(folder, 'ports'), { recursive: true, force: true });
-    mkdirSync(join(folder, 'ports'), { mode: 0o700 });
-    writePrivately(configPath, configuration(folder, host, wanted, identity));
-    return runServer({ binary, folder, configPath, host });
-  }
 
   async function keepRunning(): Promise<void> {
     let pause = FIRST_PAUSE_MS;
@@ -67,7 +61,7 @@ export async function startMessages(options: { host?: string; port?: number; dat
         if (closing.signal.aborted) return;
         pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
         // A start may fail temporarily (port in use, out of memory). Clients reconnect by themselves.
-        up = await start(port).then(
+        up = await launch(server, port, identity).then(
           (next) => {
             run = next;
             return true;
@@ -89,6 +83,15 @@ export async function startMessages(options: { host?: string; port?: number; dat
       await unlock();
     },
   };
+}
+
+/** Starts the server on a port, with a new configuration file. */
+async function launch(server: Parameters<typeof runServer>[0], port: number, identity: Identity): Promise<ServerRun> {
+  const ports = join(server.folder, 'ports');
+  rmSync(ports, { recursive: true, force: true });
+  mkdirSync(ports, { mode: 0o700 });
+  writePrivately(server.configPath, configuration(server.folder, server.host, port, identity));
+  return runServer(server);
 }
 
 function configuration(folder: string, host: string, port: number, identity: Identity): string {

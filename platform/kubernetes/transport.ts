@@ -35,7 +35,11 @@ export interface Transport {
   exchange(exchange: Exchange): Promise<Dispatcher.ResponseData>;
   /** Call this when bytes arrive from the server. */
   heard(exchange: Exchange): void;
-  /** Call this when an exchange timed out. */
+  /**
+   * Call this when an exchange timed out. Retires its pool: the idle connections are probably dead too, and each would cost one
+   * more request its whole time-out. If no bytes arrived on any connection since the exchange was sent, the watches are dead too
+   * and end at once (client-go closes its one HTTP/2 connection in this case).
+   */
   suspect(exchange: Exchange): void;
 }
 
@@ -103,11 +107,6 @@ export function createTransport(deps: TransportDeps): Transport {
       exchange.sentAt = heardAt = performance.now();
     },
 
-    /**
-     * Retires the pool: its idle connections are probably dead too, and each would cost one more request its whole time-out.
-     * If no bytes arrived on any connection since the exchange was sent, the watches are dead too and end at once
-     * (client-go closes its one HTTP/2 connection in this case).
-     */
     suspect({ pool, sentAt }) {
       if (pool) pools.retire(pool);
       // After this process was suspended or its event loop blocked, timers run before the bytes are read that have arrived.

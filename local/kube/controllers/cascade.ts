@@ -21,6 +21,10 @@ export interface Cascade {
   emptyNamespace(name: string): void;
 }
 
+/** Whether an object keeps its owner until it is deleted itself. */
+const blocks = (dependent: KubeObject | undefined, owner: string): boolean =>
+  dependent?.metadata.ownerReferences?.some(({ uid, blockOwnerDeletion }) => uid === owner && blockOwnerDeletion === true) === true;
+
 export function openCascade({ store, objects, catalogue, dependents }: CascadeDeps): Cascade {
   const resourceAt = (storage: string): Resource | undefined => catalogue.all().find((resource) => resource.storage === storage);
   const objectAt = ({ storage, namespace, name }: Place): KubeObject | undefined => store.get(storage, namespace, name);
@@ -57,15 +61,13 @@ export function openCascade({ store, objects, catalogue, dependents }: CascadeDe
       const object = objectAt(place);
       if (object?.metadata.finalizers?.includes('foregroundDeletion') !== true) return;
       const { uid } = object.metadata;
-      const blocks = (dependent: Place): boolean =>
-        objectAt(dependent)?.metadata.ownerReferences?.some((owner) => owner.uid === uid && owner.blockOwnerDeletion === true) === true;
       for (const dependent of dependents.of(uid)) {
         const { metadata } = objectAt(dependent) ?? {};
         if (metadata === undefined || metadata.deletionTimestamp !== undefined) continue;
         const others = metadata.ownerReferences?.some((owner) => owner.uid !== uid && ownerExists(owner, dependent.namespace));
         if (others !== true) remove(dependent, dependents.of(metadata.uid).length > 0 ? 'Foreground' : 'Background');
       }
-      if (!dependents.of(uid).some(blocks)) removeFinalizer(place, 'foregroundDeletion');
+      if (!dependents.of(uid).some((dependent) => blocks(objectAt(dependent), uid))) removeFinalizer(place, 'foregroundDeletion');
     },
 
     emptyNamespace(name) {
