@@ -1,12 +1,9 @@
 /** The order in which the browser runs the timers of a page and those of the wait. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { chromium, type Browser } from 'playwright-core';
+import { scriptsOf } from '../../scanner-image/page/axe/source.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { html, machine } from './site.ts';
-
-const sourceOf = (name: string): string => readFileSync(join(import.meta.dirname, '../../scanner-image/page/axe', name), 'utf8');
 
 describe('the wait for timers', () => {
   let browser: Browser;
@@ -22,8 +19,8 @@ describe('the wait for timers', () => {
     const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id });
     const evaluate = async (expression: string, world = {}): Promise<unknown> =>
       (await cdp.send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true, ...world })).result.value;
-    await evaluate(sourceOf('settle.js'), { contextId });
-    await evaluate(sourceOf('watch.js'));
+    await evaluate(await scriptsOf('settle.js'), { contextId });
+    await evaluate(await scriptsOf('watch.js'));
     // Busy until the wait has less than 32 ms left, the longest delay of a precise timer, and then until both timers are late.
     const began = await evaluate(
       `const began = performance.now(); setTimeout(() => (document.body.dataset.ran = 'yes'), 70); while (performance.now() < began + 50); began`,

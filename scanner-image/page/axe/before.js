@@ -3,12 +3,10 @@
  * at once, for three reasons: the page cannot change or navigate during its test; documents without scripts (sandboxed
  * frames) can be tested; and the browsers' minimum of 4 ms per timer is saved about sixty times.
  */
-(() => {
-  'use strict';
-  const realSetTimeout = setTimeout;
-  globalThis.setTimeout = (callback, delay = 0, ...values) => {
-    if (delay > 0) return realSetTimeout(callback, delay, ...values);
-    Promise.resolve().then(() => callback(...values));
-    return 0;
-  };
-})();
+
+const realSetTimeout = setTimeout;
+globalThis.setTimeout = (callback, delay = 0, ...values) => {
+  if (delay > 0) return realSetTimeout(callback, delay, ...values);
+  Promise.resolve().then(() => callback(...values));
+  return 0;
+};

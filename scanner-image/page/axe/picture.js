@@ -1,190 +1,182 @@
 /**
  * Runs in our world after describe.js. Prepares the picture of an element, after the page was tested: scrolls to the element,
- * outlines it, and covers what no picture may show. Methods are taken from the prototypes for the same reason as in describe.js.
+ * outlines it, and covers what no picture may show. Methods are taken from the prototypes for the same reason as in visible.js.
  */
-(() => {
-  'use strict';
-  const LIMITS = globalThis.curbcutLimits.picture;
-  const { matches } = globalThis.curbcutDescribe;
-  const typeOf = Object.getOwnPropertyDescriptor(Node.prototype, 'nodeType').get;
-  const nameOf = Object.getOwnPropertyDescriptor(Element.prototype, 'localName').get;
 
-  /** Fields with secrets, also while the page shows them as text. */
-  const SECRET = [
-    'input[type="password" i]',
-    ...['current-password', 'new-password', 'one-time-code'].map((name) => `[autocomplete~="${name}" i]`),
-    '[autocomplete*="cc-" i]',
-  ].join(',');
-  /** What they contain is the page, or nothing that can be seen. */
-  const UNSEEN = new Set(['html', 'head', 'body', 'title', 'meta', 'link', 'script', 'style', 'frameset']);
+const LIMITS = globalThis.curbcutLimits.picture;
+const { matches } = globalThis.curbcutDescribe;
+const { nameOf, typeOf, boxOf, queryIn } = globalThis.curbcutSeen;
 
-  const rootPrototype = (root) => (typeOf.call(root) === Node.DOCUMENT_NODE ? Document.prototype : DocumentFragment.prototype);
-  const first = (root, selector) => rootPrototype(root).querySelector.call(root, selector);
-  const all = (root, selector) => rootPrototype(root).querySelectorAll.call(root, selector);
-  const boxOf = (element) => Element.prototype.getBoundingClientRect.call(element);
+/** Fields with secrets, also while the page shows them as text. */
+const SECRET = [
+  'input[type="password" i]',
+  ...['current-password', 'new-password', 'one-time-code'].map((name) => `[autocomplete~="${name}" i]`),
+  '[autocomplete*="cc-" i]',
+].join(',');
+/** What they contain is the page, or nothing that can be seen. */
+const UNSEEN = new Set(['html', 'head', 'body', 'title', 'meta', 'link', 'script', 'style', 'frameset']);
 
-  /** The element at a path: one step per document, each with the selectors through its shadow roots. Null: not found, or in a frame of another site. */
-  function find(path) {
-    const frames = [];
-    let root = document;
-    for (const [depth, selectors] of path.entries()) {
-      let element = null;
-      for (const selector of selectors) {
-        if (element !== null) root = element.shadowRoot;
-        element = root === null ? null : first(root, selector);
-        if (element === null) return null;
-      }
-      if (depth === path.length - 1) return { element, frames };
-      frames.unshift(element);
-      root = element.contentDocument ?? null;
-      if (root === null) return null;
+/** The element at a path: one step per document, each with the selectors through its shadow roots. Null: not found, or in a frame of another site. */
+function find(path) {
+  const frames = [];
+  let root = document;
+  for (const [depth, selectors] of path.entries()) {
+    let element = null;
+    for (const selector of selectors) {
+      if (element !== null) root = element.shadowRoot;
+      element = root === null ? null : (queryIn(root, selector)[0] ?? null);
+      if (element === null) return null;
     }
-    return null;
+    if (depth === path.length - 1) return { element, frames };
+    frames.unshift(element);
+    root = element.contentDocument ?? null;
+    if (root === null) return null;
   }
+  return null;
+}
 
-  /** A box in the coordinates of the top document, cut by the viewports of the frames; `frames` from the innermost. */
-  function inPage({ left, top, right, bottom }, frames) {
-    let box = { left, top, right, bottom };
-    for (const frame of frames) {
-      const outer = boxOf(frame);
-      const style = getComputedStyle(frame);
-      const x = outer.left + frame.clientLeft + parseFloat(style.paddingLeft);
-      const y = outer.top + frame.clientTop + parseFloat(style.paddingTop);
-      box = meet(
-        { left: box.left + x, right: box.right + x, top: box.top + y, bottom: box.bottom + y },
-        { left: x, right: outer.right, top: y, bottom: outer.bottom },
-      );
-    }
-    return box;
+/** A box in the coordinates of the top document, cut by the viewports of the frames; `frames` from the innermost. */
+function inPage({ left, top, right, bottom }, frames) {
+  let box = { left, top, right, bottom };
+  for (const frame of frames) {
+    const outer = boxOf(frame);
+    const style = getComputedStyle(frame);
+    const x = outer.left + frame.clientLeft + parseFloat(style.paddingLeft);
+    const y = outer.top + frame.clientTop + parseFloat(style.paddingTop);
+    box = meet(
+      { left: box.left + x, right: box.right + x, top: box.top + y, bottom: box.bottom + y },
+      { left: x, right: outer.right, top: y, bottom: outer.bottom },
+    );
   }
+  return box;
+}
 
-  const meet = (a, b) => ({
-    left: Math.max(a.left, b.left),
-    top: Math.max(a.top, b.top),
-    right: Math.min(a.right, b.right),
-    bottom: Math.min(a.bottom, b.bottom),
-  });
-  /** The box of an inline element and its content: the box of a link does not contain its picture. */
-  function wholeBox(element) {
-    const range = document.createRange();
-    range.selectNodeContents(element);
-    const boxes = [boxOf(element), range.getBoundingClientRect()].filter(({ width, height }) => width > 0 && height > 0);
-    if (boxes.length === 0) return boxOf(element);
-    return {
-      left: Math.min(...boxes.map(({ left }) => left)),
-      top: Math.min(...boxes.map(({ top }) => top)),
-      right: Math.max(...boxes.map(({ right }) => right)),
-      bottom: Math.max(...boxes.map(({ bottom }) => bottom)),
-    };
-  }
+const meet = (a, b) => ({
+  left: Math.max(a.left, b.left),
+  top: Math.max(a.top, b.top),
+  right: Math.min(a.right, b.right),
+  bottom: Math.min(a.bottom, b.bottom),
+});
+/** The box of an inline element and its content: the box of a link does not contain its picture. */
+function wholeBox(element) {
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  const boxes = [boxOf(element), range.getBoundingClientRect()].filter(({ width, height }) => width > 0 && height > 0);
+  if (boxes.length === 0) return boxOf(element);
+  return {
+    left: Math.min(...boxes.map(({ left }) => left)),
+    top: Math.min(...boxes.map(({ top }) => top)),
+    right: Math.max(...boxes.map(({ right }) => right)),
+    bottom: Math.max(...boxes.map(({ bottom }) => bottom)),
+  };
+}
 
-  const isVisible = ({ left, top, right, bottom }) => right - left >= 2 && bottom - top >= 2;
-  const viewport = () => ({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
+const isVisible = ({ left, top, right, bottom }) => right - left >= 2 && bottom - top >= 2;
+const viewport = () => ({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
 
-  /** The boxes of everything that no picture may show: secret fields, frames of other sites, and texts with one of `words`. */
-  function secretBoxes(words) {
-    const boxes = [];
-    const search = (root, frames) => {
-      const add = (box) => boxes.push(inPage(box, frames));
-      for (const field of all(root, SECRET)) add(boxOf(field));
-      for (const field of words.length === 0 ? [] : all(root, 'input, textarea, select'))
-        if (words.some((word) => String(field.value).includes(word))) add(boxOf(field));
-      const walker = document.createTreeWalker(
-        root,
-        words.length === 0 ? NodeFilter.SHOW_ELEMENT : NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT,
-      );
-      for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-        if (typeOf.call(node) === Node.TEXT_NODE) {
-          if (words.some((word) => node.data.includes(word))) {
-            const range = document.createRange();
-            range.selectNodeContents(node);
-            for (const box of range.getClientRects()) add(box);
-          }
-          continue;
+/** The boxes of everything that no picture may show: secret fields, frames of other sites, and texts with one of `words`. */
+function secretBoxes(words) {
+  const boxes = [];
+  const search = (root, frames) => {
+    const add = (box) => boxes.push(inPage(box, frames));
+    for (const field of queryIn(root, SECRET)) add(boxOf(field));
+    for (const field of words.length === 0 ? [] : queryIn(root, 'input, textarea, select'))
+      if (words.some((word) => String(field.value).includes(word))) add(boxOf(field));
+    const walker = document.createTreeWalker(
+      root,
+      words.length === 0 ? NodeFilter.SHOW_ELEMENT : NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT,
+    );
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      if (typeOf(node) === Node.TEXT_NODE) {
+        if (words.some((word) => node.data.includes(word))) {
+          const range = document.createRange();
+          range.selectNodeContents(node);
+          for (const box of range.getClientRects()) add(box);
         }
-        if (node.shadowRoot) search(node.shadowRoot, frames);
-        const name = nameOf.call(node);
-        if (name !== 'iframe' && name !== 'frame' && name !== 'object' && name !== 'embed') continue;
-        const inner = node.contentDocument ?? null;
-        if (inner === null) add(boxOf(node));
-        else search(inner, [node, ...frames]);
+        continue;
       }
-    };
-    search(document, []);
-    return boxes.map((box) => meet(box, viewport())).filter(isVisible);
-  }
-
-  let overlay = null;
-
-  /** Draws boxes above the page. Styles are set by script, because a policy of the page may forbid style attributes. */
-  function draw(outlined, covered) {
-    overlay?.remove();
-    overlay = box(viewport(), {});
-    overlay.popover = 'manual';
-    for (const secret of covered) overlay.append(box(secret, { background: '#767676' }));
-    overlay.append(box(outlined, { outline: '3px solid #d6006c', 'outline-offset': '2px', 'box-shadow': '0 0 0 7px #fff' }));
-    document.documentElement.append(overlay);
-    overlay.showPopover();
-  }
-
-  function box({ left, top, right, bottom }, more) {
-    const element = document.createElementNS('http://www.w3.org/1999/xhtml', 'div');
-    const style = {
-      all: 'initial',
-      display: 'block',
-      position: 'fixed',
-      margin: '0',
-      'pointer-events': 'none',
-      left: `${left}px`,
-      top: `${top}px`,
-      width: `${right - left}px`,
-      height: `${bottom - top}px`,
-      ...more,
-    };
-    for (const [name, value] of Object.entries(style)) element.style.setProperty(name, value, 'important');
-    return element;
-  }
-
-  /**
-   * The part of the viewport around a box: with a margin, and not smaller than the limits. If the box is larger, its beginning.
-   * @param fromRight whether its text begins on the right
-   */
-  function surroundings(box, fromRight) {
-    const view = viewport();
-    const side = (low, high, min, max, end, fromEnd) => {
-      const wanted = high - low + 2 * LIMITS.margin;
-      const length = Math.min(Math.max(wanted, min), max, end);
-      const around = wanted <= length ? (low + high - length) / 2 : fromEnd ? high + LIMITS.margin - length : low - LIMITS.margin;
-      return [Math.floor(Math.min(Math.max(0, around), end - length)), Math.floor(length)];
-    };
-    const [x, width] = side(box.left, box.right, LIMITS.minWidth, LIMITS.maxWidth, view.right, fromRight);
-    const [y, height] = side(box.top, box.bottom, LIMITS.minHeight, LIMITS.maxHeight, view.bottom, false);
-    return { x: x + scrollX, y: y + scrollY, width, height };
-  }
-
-  /**
-   * Prepares the picture of the first element that can be seen.
-   * @param candidates their paths, and their HTML in the report; another element may be at the path by now
-   * @param words texts that no picture may show
-   * @returns the part of the document to take, in CSS pixels, as JSON; `null` if none can be seen
-   */
-  function picture(candidates, words) {
-    for (const { path, html } of candidates) {
-      const found = find(path);
-      if (found === null || UNSEEN.has(nameOf.call(found.element))) continue;
-      const { element, frames } = found;
-      if (Element.prototype.matches.call(element, SECRET) || !matches(element, html)) continue;
-      if (!Element.prototype.checkVisibility.call(element, { visibilityProperty: true, opacityProperty: true })) continue;
-      const tall = boxOf(element).height > innerHeight;
-      Element.prototype.scrollIntoView.call(element, { block: tall ? 'start' : 'center', inline: 'center', behavior: 'instant' });
-      const { display, direction } = getComputedStyle(element);
-      const visible = meet(inPage(display === 'inline' ? wholeBox(element) : boxOf(element), frames), viewport());
-      if (!isVisible(visible)) continue;
-      draw(visible, secretBoxes(words));
-      return JSON.stringify(surroundings(visible, direction === 'rtl'));
+      if (node.shadowRoot) search(node.shadowRoot, frames);
+      const name = nameOf(node);
+      if (name !== 'iframe' && name !== 'frame' && name !== 'object' && name !== 'embed') continue;
+      const inner = node.contentDocument ?? null;
+      if (inner === null) add(boxOf(node));
+      else search(inner, [node, ...frames]);
     }
-    return 'null';
-  }
+  };
+  search(document, []);
+  return boxes.map((box) => meet(box, viewport())).filter(isVisible);
+}
 
-  globalThis.curbcut = { ...globalThis.curbcut, picture };
-})();
+let overlay = null;
+
+/** Draws boxes above the page. Styles are set by script, because a policy of the page may forbid style attributes. */
+function draw(outlined, covered) {
+  overlay?.remove();
+  overlay = box(viewport(), {});
+  overlay.popover = 'manual';
+  for (const secret of covered) overlay.append(box(secret, { background: '#767676' }));
+  overlay.append(box(outlined, { outline: '3px solid #d6006c', 'outline-offset': '2px', 'box-shadow': '0 0 0 7px #fff' }));
+  document.documentElement.append(overlay);
+  overlay.showPopover();
+}
+
+function box({ left, top, right, bottom }, more) {
+  const element = document.createElementNS('http://www.w3.org/1999/xhtml', 'div');
+  const style = {
+    all: 'initial',
+    display: 'block',
+    position: 'fixed',
+    margin: '0',
+    'pointer-events': 'none',
+    left: `${left}px`,
+    top: `${top}px`,
+    width: `${right - left}px`,
+    height: `${bottom - top}px`,
+    ...more,
+  };
+  for (const [name, value] of Object.entries(style)) element.style.setProperty(name, value, 'important');
+  return element;
+}
+
+/**
+ * The part of the viewport around a box: with a margin, and not smaller than the limits. If the box is larger, its beginning.
+ * @param fromRight whether its text begins on the right
+ */
+function surroundings(box, fromRight) {
+  const view = viewport();
+  const side = (low, high, min, max, end, fromEnd) => {
+    const wanted = high - low + 2 * LIMITS.margin;
+    const length = Math.min(Math.max(wanted, min), max, end);
+    const around = wanted <= length ? (low + high - length) / 2 : fromEnd ? high + LIMITS.margin - length : low - LIMITS.margin;
+    return [Math.floor(Math.min(Math.max(0, around), end - length)), Math.floor(length)];
+  };
+  const [x, width] = side(box.left, box.right, LIMITS.minWidth, LIMITS.maxWidth, view.right, fromRight);
+  const [y, height] = side(box.top, box.bottom, LIMITS.minHeight, LIMITS.maxHeight, view.bottom, false);
+  return { x: x + scrollX, y: y + scrollY, width, height };
+}
+
+/**
+ * Prepares the picture of the first element that can be seen.
+ * @param candidates their paths, and their HTML in the report; another element may be at the path by now
+ * @param words texts that no picture may show
+ * @returns the part of the document to take, in CSS pixels, as JSON; `null` if none can be seen
+ */
+function picture(candidates, words) {
+  for (const { path, html } of candidates) {
+    const found = find(path);
+    if (found === null || UNSEEN.has(nameOf(found.element))) continue;
+    const { element, frames } = found;
+    if (Element.prototype.matches.call(element, SECRET) || !matches(element, html)) continue;
+    if (!Element.prototype.checkVisibility.call(element, { visibilityProperty: true, opacityProperty: true })) continue;
+    const tall = boxOf(element).height > innerHeight;
+    Element.prototype.scrollIntoView.call(element, { block: tall ? 'start' : 'center', inline: 'center', behavior: 'instant' });
+    const { display, direction } = getComputedStyle(element);
+    const visible = meet(inPage(display === 'inline' ? wholeBox(element) : boxOf(element), frames), viewport());
+    if (!isVisible(visible)) continue;
+    draw(visible, secretBoxes(words));
+    return JSON.stringify(surroundings(visible, direction === 'rtl'));
+  }
+  return 'null';
+}
+
+globalThis.curbcut = { ...globalThis.curbcut, picture };

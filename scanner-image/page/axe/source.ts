@@ -67,52 +67,55 @@ const ownRules = (locale: Locale): object =>
     }),
   );
 
+/** Scripts of ours that run after axe-core, in this order. */
+const AFTER_AXE = [
+  'no-speculation.js',
+  'visible.js',
+  'describe.js',
+  'settle.js',
+  'scroll.js',
+  'sign-in-form.js',
+  'content.js',
+  'blocked.js',
+  'facts.js',
+  'in-page.js',
+  'checks/line-height.js',
+  'checks/gradient-contrast.js',
+  'checks/orientation.js',
+  'checks/focusable-scroller.js',
+  'checks/review-rule.js',
+  'checks/option-group-name.js',
+  'checks/placeholder-label.js',
+  'checks/empty-alt-title.js',
+  'picture.js',
+];
+
+/** Returns scripts of this folder as one. Each has a scope of its own: what it offers to others is a property of `globalThis`. */
+export async function scriptsOf(...names: string[]): Promise<string> {
+  const texts = await Promise.all(names.map((name) => readFile(join(import.meta.dirname, name), 'utf8')));
+  return texts.map((text) => `(() => {'use strict';\n${text}})();`).join('\n');
+}
+
 /**
  * Returns the script for a language of findings. Call it only once per scan, because it reads the files of axe-core.
  * @param hasSession whether the scan signs in, or is prepared by steps
  */
 export async function axeSource(locale: Locale, { hasSession = false } = {}): Promise<string> {
-  const read = (name: string): Promise<string> => readFile(join(import.meta.dirname, name), 'utf8');
-  const [before, roots, axe, messages, ...ours] = await Promise.all([
-    read('before.js'),
-    read('closed-roots.js'),
+  const [before, axe, messages, after] = await Promise.all([
+    scriptsOf('before.js', 'closed-roots.js'),
     readFile(require.resolve('axe-core/axe.min.js'), 'utf8'),
     locale === 'en' ? null : readFile(require.resolve(`axe-core/locales/${locale}.json`), 'utf8'),
-    ...[
-      'no-speculation.js',
-      'describe.js',
-      'settle.js',
-      'scroll.js',
-      'sign-in-form.js',
-      'content.js',
-      'visible.js',
-      'blocked.js',
-      'facts.js',
-      'in-page.js',
-      'checks/line-height.js',
-      'checks/gradient-contrast.js',
-      'checks/orientation.js',
-      'checks/focusable-scroller.js',
-      'checks/review-rule.js',
-      'checks/option-group-name.js',
-      'checks/placeholder-label.js',
-      'checks/empty-alt-title.js',
-      'picture.js',
-    ].map(read),
-    ...(hasSession ? [read('session.js')] : []),
+    scriptsOf(...AFTER_AXE, ...(hasSession ? ['session.js'] : [])),
   ]);
   const limits = `globalThis.curbcutLimits = ${JSON.stringify(LIMITS)}; globalThis.curbcutOwnRules = ${JSON.stringify(ownRules(locale))};`;
-  return [before, roots, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, limits, ...ours].join('\n;');
+  return [before, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, limits, after].join('\n;');
 }
 
 /** Returns the script for the page's own world, to be added after the one of `axeSource`. */
-export async function watchSource(): Promise<string> {
-  const files = ['watch.js', 'closed-hosts.js'].map((name) => readFile(join(import.meta.dirname, name), 'utf8'));
-  return (await Promise.all(files)).join('\n;');
-}
+export const watchSource = (): Promise<string> => scriptsOf('watch.js');
 
 /** Returns the script that stands in for service workers, for the page's own world. */
-export const serviceWorkersSource = (): Promise<string> => readFile(join(import.meta.dirname, 'service-workers.js'), 'utf8');
+export const serviceWorkersSource = (): Promise<string> => scriptsOf('service-workers.js');
 
 /** Options for axe-core. */
 export interface AxeOptions {

@@ -7,141 +7,137 @@
  * be between those of the stops: half way from red to green it is below both.) The contrast with a text falls towards the luminance
  * of the text and rises beyond it, so it is largest at one of the two colours. If both are too little, it is too little everywhere.
  */
-(() => {
-  'use strict';
-  const CHECK = 'color-contrast';
-  const { Color, getBackgroundStack, getContrast, incompleteData } = axe.commons.color;
-  const RGB = /rgb\((\d+), (\d+), (\d+)\)/g;
-  /** What mixes the colours of a text and its background with others, and its value where it does not. */
-  const EFFECTS = Object.entries({
-    opacity: '1',
-    'mix-blend-mode': 'normal',
-    filter: 'none',
-    'backdrop-filter': 'none',
-    'mask-image': 'none',
-    'clip-path': 'none',
+
+const CHECK = 'color-contrast';
+const { Color, getBackgroundStack, getContrast, incompleteData } = axe.commons.color;
+const RGB = /rgb\((\d+), (\d+), (\d+)\)/g;
+/** What mixes the colours of a text and its background with others, and its value where it does not. */
+const EFFECTS = Object.entries({
+  opacity: '1',
+  'mix-blend-mode': 'normal',
+  filter: 'none',
+  'backdrop-filter': 'none',
+  'mask-image': 'none',
+  'clip-path': 'none',
+});
+
+const hasEffects = (style) => EFFECTS.some(([name, none]) => ![none, ''].includes(style.getPropertyValue(name)));
+
+/** An opaque colour of sRGB; null for any other one. */
+function colourOf(text) {
+  const [match] = text.matchAll(RGB);
+  return match?.[0] === text ? new Color(...match.slice(1).map(Number)) : null;
+}
+
+/** The stops of a background that is a single gradient of opaque colours in sRGB; null for any other one. */
+function stopsOf(image) {
+  // Other colours, other colour spaces of the interpolation (`in oklch`), and other images leave something that is refused here.
+  const rest = image.replace(RGB, '');
+  if (!/^(repeating-)?(linear|radial|conic)-gradient\([^()]*\)$/.test(rest) || /\bin\b/.test(rest)) return null;
+  const stops = [...image.matchAll(RGB)].map(([text]) => colourOf(text));
+  return stops.length < 2 ? null : stops;
+}
+
+/** Whether a gradient covers the whole box of its element. */
+function covers(style) {
+  const { backgroundSize: size, backgroundPosition: position } = style;
+  const isPercent = (text, least, most) =>
+    text.split(' ').every((part) => /^(0px|[\d.]+%)$/.test(part) && parseFloat(part) >= least && parseFloat(part) <= most);
+  return (
+    (['auto', 'cover', 'contain'].includes(size) || isPercent(size, 100, Infinity)) &&
+    isPercent(position, 0, 100) &&
+    style.backgroundOrigin !== 'content-box' &&
+    ['border-box', 'padding-box'].includes(style.backgroundClip) &&
+    style.backgroundAttachment === 'scroll' &&
+    style.backgroundBlendMode === 'normal' &&
+    !style.boxShadow.includes('inset')
+  );
+}
+
+/** The rectangles of an element's own texts; of a field, whose text is not in the document, its box. */
+function textRects(node) {
+  const range = document.createRange();
+  const rects = [...node.childNodes].flatMap((child) => {
+    if (!(child instanceof Text)) return [];
+    range.selectNodeContents(child);
+    return [...range.getClientRects()];
   });
+  return rects.length === 0 ? [node.getBoundingClientRect()] : rects;
+}
 
-  const hasEffects = (style) => EFFECTS.some(([name, none]) => ![none, ''].includes(style.getPropertyValue(name)));
+/** Whether all texts of an element are within another one. axe-core passes over texts that are beyond their own element. */
+function contains(painter, node) {
+  const box = painter.getBoundingClientRect();
+  return textRects(node).every(
+    ({ top, right, bottom, left }) => top >= box.top && right <= box.right && bottom <= box.bottom && left >= box.left,
+  );
+}
 
-  /** An opaque colour of sRGB; null for any other one. */
-  function colourOf(text) {
-    const [match] = text.matchAll(RGB);
-    return match?.[0] === text ? new Color(...match.slice(1).map(Number)) : null;
-  }
+/** Whether nothing but the background of `painter` adds to the colours behind the text of an element. */
+function isPlain(node, painter) {
+  for (const element of [node, painter])
+    for (let at = axe.utils.getNodeFromTree(element); at; at = at.parent)
+      if (at.actualNode instanceof Element && hasEffects(getComputedStyle(at.actualNode))) return false;
+  return true;
+}
 
-  /** The stops of a background that is a single gradient of opaque colours in sRGB; null for any other one. */
-  function stopsOf(image) {
-    // Other colours, other colour spaces of the interpolation (`in oklch`), and other images leave something that is refused here.
-    const rest = image.replace(RGB, '');
-    if (!/^(repeating-)?(linear|radial|conic)-gradient\([^()]*\)$/.test(rest) || /\bin\b/.test(rest)) return null;
-    const stops = [...image.matchAll(RGB)].map(([text]) => colourOf(text));
-    return stops.length < 2 ? null : stops;
-  }
-
-  /** Whether a gradient covers the whole box of its element. */
-  function covers(style) {
-    const { backgroundSize: size, backgroundPosition: position } = style;
-    const isPercent = (text, least, most) =>
-      text.split(' ').every((part) => /^(0px|[\d.]+%)$/.test(part) && parseFloat(part) >= least && parseFloat(part) <= most);
-    return (
-      (['auto', 'cover', 'contain'].includes(size) || isPercent(size, 100, Infinity)) &&
-      isPercent(position, 0, 100) &&
-      style.backgroundOrigin !== 'content-box' &&
-      ['border-box', 'padding-box'].includes(style.backgroundClip) &&
-      style.backgroundAttachment === 'scroll' &&
-      style.backgroundBlendMode === 'normal' &&
-      !style.boxShadow.includes('inset')
-    );
-  }
-
-  /** The rectangles of an element's own texts; of a field, whose text is not in the document, its box. */
-  function textRects(node) {
-    const range = document.createRange();
-    const rects = [...node.childNodes].flatMap((child) => {
-      if (!(child instanceof Text)) return [];
-      range.selectNodeContents(child);
-      return [...range.getClientRects()];
-    });
-    return rects.length === 0 ? [node.getBoundingClientRect()] : rects;
-  }
-
-  /** Whether all texts of an element are within another one. axe-core passes over texts that are beyond their own element. */
-  function contains(painter, node) {
-    const box = painter.getBoundingClientRect();
-    return textRects(node).every(
-      ({ top, right, bottom, left }) => top >= box.top && right <= box.right && bottom <= box.bottom && left >= box.left,
-    );
-  }
-
-  /** Whether nothing but the background of `painter` adds to the colours behind the text of an element. */
-  function isPlain(node, painter) {
-    for (const element of [node, painter])
-      for (let at = axe.utils.getNodeFromTree(element); at; at = at.parent)
-        if (at.actualNode instanceof Element && hasEffects(getComputedStyle(at.actualNode))) return false;
-    return true;
-  }
-
-  /** The stops of the gradient on which an element's text is, alone; null if anything else may be behind it. */
-  function stopsBehind(node) {
-    const between = [];
-    for (const element of getBackgroundStack(node) ?? []) {
-      const style = getComputedStyle(element);
-      if (style.backgroundImage !== 'none') {
-        const stops = stopsOf(style.backgroundImage);
-        const isAlone = stops !== null && covers(style) && contains(element, node) && isPlain(node, element) && !between.some(hasEffects);
-        return isAlone ? stops : null;
-      }
-      if (style.backgroundColor !== 'rgba(0, 0, 0, 0)') return null;
-      between.push(style);
+/** The stops of the gradient on which an element's text is, alone; null if anything else may be behind it. */
+function stopsBehind(node) {
+  const between = [];
+  for (const element of getBackgroundStack(node) ?? []) {
+    const style = getComputedStyle(element);
+    if (style.backgroundImage !== 'none') {
+      const stops = stopsOf(style.backgroundImage);
+      const isAlone = stops !== null && covers(style) && contains(element, node) && isPlain(node, element) && !between.some(hasEffects);
+      return isAlone ? stops : null;
     }
-    return null;
+    if (style.backgroundColor !== 'rgba(0, 0, 0, 0)') return null;
+    between.push(style);
   }
+  return null;
+}
 
-  const bound = (one, other, choose) => new Color(...['red', 'green', 'blue'].map((channel) => choose(one[channel], other[channel])));
+const bound = (one, other, choose) => new Color(...['red', 'green', 'blue'].map((channel) => choose(one[channel], other[channel])));
 
-  /** Whether a text has less contrast than required with every colour of a gradient. */
-  const failsEverywhere = (text, stops, required) =>
-    stops
-      .slice(1)
-      .every((stop, at) => [Math.min, Math.max].every((choose) => getContrast(bound(stops[at], stop, choose), text) < required));
+/** Whether a text has less contrast than required with every colour of a gradient. */
+const failsEverywhere = (text, stops, required) =>
+  stops.slice(1).every((stop, at) => [Math.min, Math.max].every((choose) => getContrast(bound(stops[at], stop, choose), text) < required));
 
-  /** The data of a contrast that fails everywhere, with the stop where it is best; null if it may be enough somewhere. */
-  function failureOf(node, data) {
-    const style = getComputedStyle(node);
-    const text = colourOf(style.webkitTextFillColor);
-    const required = parseFloat(data.expectedContrastRatio);
-    if (text === null || style.textShadow !== 'none' || parseFloat(style.webkitTextStrokeWidth) > 0) return null;
-    const stops = stopsBehind(node);
-    if (stops === null || !failsEverywhere(text, stops, required)) return null;
-    const best = stops.reduce((one, other) => (getContrast(other, text) > getContrast(one, text) ? other : one));
-    const ratio = Math.floor(getContrast(best, text) * 100) / 100;
-    // A text that nobody can see may be hidden on purpose: axe-core leaves it to a person too.
-    if (ratio === 1) return null;
-    return { ...data, fgColor: text.toHexString(), bgColor: best.toHexString(), contrastRatio: ratio, messageKey: undefined };
-  }
+/** The data of a contrast that fails everywhere, with the stop where it is best; null if it may be enough somewhere. */
+function failureOf(node, data) {
+  const style = getComputedStyle(node);
+  const text = colourOf(style.webkitTextFillColor);
+  const required = parseFloat(data.expectedContrastRatio);
+  if (text === null || style.textShadow !== 'none' || parseFloat(style.webkitTextStrokeWidth) > 0) return null;
+  const stops = stopsBehind(node);
+  if (stops === null || !failsEverywhere(text, stops, required)) return null;
+  const best = stops.reduce((one, other) => (getContrast(other, text) > getContrast(one, text) ? other : one));
+  const ratio = Math.floor(getContrast(best, text) * 100) / 100;
+  // A text that nobody can see may be hidden on purpose: axe-core leaves it to a person too.
+  if (ratio === 1) return null;
+  return { ...data, fgColor: text.toHexString(), bgColor: best.toHexString(), contrastRatio: ratio, messageKey: undefined };
+}
 
-  const { evaluate } = axe._audit.checks[CHECK];
-  axe.configure({
-    checks: [
-      {
-        id: CHECK,
-        evaluate(node, ...more) {
-          let data;
-          const remember = (value) => {
-            data = value;
-            this.data(value);
-          };
-          const result = evaluate.call({ ...this, data: remember }, node, ...more);
-          if (result !== undefined || data?.messageKey !== 'bgGradient') return result;
-          const failure = failureOf(node, data);
-          // As axe-core does after each undecided element.
-          incompleteData.clear();
-          if (failure === null) return result;
-          this.data(failure);
-          return false;
-        },
+const { evaluate } = axe._audit.checks[CHECK];
+axe.configure({
+  checks: [
+    {
+      id: CHECK,
+      evaluate(node, ...more) {
+        let data;
+        const remember = (value) => {
+          data = value;
+          this.data(value);
+        };
+        const result = evaluate.call({ ...this, data: remember }, node, ...more);
+        if (result !== undefined || data?.messageKey !== 'bgGradient') return result;
+        const failure = failureOf(node, data);
+        // As axe-core does after each undecided element.
+        incompleteData.clear();
+        if (failure === null) return result;
+        this.data(failure);
+        return false;
       },
-    ],
-  });
-})();
+    },
+  ],
+});
