@@ -11,9 +11,6 @@ const TRACKING =
 const SESSION = /^(jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|cfid|cftoken|oscsid|xtcsid|zenid|mscssid)$/i;
 /** Names that may also mean something else, such as a story or a session of a conference. Only long random values are removed. */
 const PERHAPS_SESSION = /^(?:s|sid|ssid|sess|sess_?id|session|session_?id)$/i;
-/** The beginnings of all names above. Most queries have none of them, and are not parsed. */
-const PERHAPS_NOISE =
-  /[?&](?:utm_|gcl|gbr|wbr|dcl|fbc|msc|ycl|twc|ttc|igs|mc_|_ga|_gl|_hs|mkt|jse|phps|s=|s?sid|sess|asp|cf|osc|xtc|zen|[^=&]*%)/i;
 const RANDOM_VALUE = /^(?=\D*\d)(?=[^a-z]*[a-z])\w{16,}$|^[0-9a-f-]{36}$/i;
 /** Session IDs in the path: `/a;jsessionid=1F3A`, and ASP.NET's `/(S(lit3py55))/a`. */
 const SESSION_IN_PATH = /;(?:jsessionid|phpsessid|sid|session_?id|cfid|cftoken)=[^/;]*|(?<=\/)\((?:[ASFX]\([\w-]*\))+\)\//gi;
@@ -47,59 +44,20 @@ export interface PageAddress extends AddressParts {
 }
 
 export function addressOf(url: URL): PageAddress {
-  return addressWith(pageKey(url), url.href, url);
+  const { href, pathname, search, hash } = url;
+  return { href, pathname, search, hash, key: pageKey(url) };
 }
 
-const addressWith = (key: string, href: string, { pathname, search, hash }: AddressParts): PageAddress => ({
-  href,
-  pathname,
-  search,
-  hash,
-  key,
-});
-
-/** The URL to load: without anchor, credentials, tracking parameters and session IDs. */
+/** The URL to load: without anchor, credentials, tracking parameters and session IDs. Other queries are not changed. */
 export function cleanUrl(url: URL): URL {
-  return clean(new URL(url));
-}
-
-/** Whether `clean` changes nothing: most addresses of a site, so that they are not parsed again. */
-function isClean({ href, search, hash }: URL): boolean {
-  if (/[@;(]/.test(href) || (search === '' ? href.includes('?') : PERHAPS_NOISE.test(search))) return false;
-  return !href.includes('#') || (hash !== '' && withoutAnchor(hash) === hash);
-}
-
-function clean(url: URL): URL {
-  if (isClean(url)) return url;
-  if (url.href.includes('#')) url.hash = withoutAnchor(url.hash);
-  if (url.username !== '') url.username = '';
-  if (url.password !== '') url.password = '';
-  const path = url.pathname;
-  if (path.includes(';') || path.includes('(')) url.pathname = path.replace(SESSION_IN_PATH, '');
-  const search = withoutNoise(url.search);
-  if (search !== url.search || (search === '' && url.href.includes('?'))) url.search = search;
-  return url;
-}
-
-/** A query without the parameters that do not change the page. Other queries are not changed. */
-function withoutNoise(search: string): string {
-  if (!PERHAPS_NOISE.test(search)) return search;
-  const isPlain = PLAIN_QUERY.test(search);
-  const parameters = isPlain ? plainParameters(search) : [...new URLSearchParams(search)];
+  const page = new URL(url);
+  page.hash = withoutAnchor(page.hash);
+  page.username = page.password = '';
+  page.pathname = page.pathname.replace(SESSION_IN_PATH, '');
+  const parameters = [...page.searchParams];
   const kept = parameters.filter(([name, value]) => !isNoise(name, value));
-  if (kept.length === parameters.length) return search;
-  if (kept.length === 0) return '';
-  return `?${isPlain ? kept.map((parameter) => parameter.join('=')).join('&') : new URLSearchParams(kept).toString()}`;
-}
-
-function plainParameters(search: string): [name: string, value: string][] {
-  return search
-    .slice(1)
-    .split('&')
-    .map((parameter) => {
-      const at = parameter.indexOf('=');
-      return [parameter.slice(0, at), parameter.slice(at + 1)];
-    });
+  page.search = kept.length === parameters.length ? page.search : new URLSearchParams(kept).toString();
+  return page;
 }
 
 function isNoise(name: string, value: string): boolean {
@@ -108,42 +66,19 @@ function isNoise(name: string, value: string): boolean {
 
 /** The key of a page, equal for all its URLs: sorted parameters, no trailing slash, normalised host, no scheme. */
 export function pageKey(url: URL): string {
-  const page = isClean(url) ? url : cleanUrl(url);
-  return keyOf(bareHost(page), page);
-}
-
-function keyOf(host: string, { pathname, search, hash }: AddressParts): string {
-  const route = hash === '' || START_ROUTE.test(hash) ? '' : withoutFinalSlash(hash.replace(/^#!?\/?/, '#/'));
-  return `${host}${withoutFinalSlash(upperEscapes(pathname))}${sortedQuery(search)}${route}`;
+  const page = cleanUrl(url);
+  const { pathname, search, hash } = page;
+  const query = search === '' ? '' : `?${new URLSearchParams(search).toString().split('&').sort().join('&')}`;
+  const route = START_ROUTE.test(hash) ? '' : withoutFinalSlash(hash.replace(/^#!?\/?/, '#/'));
+  return `${bareHost(page)}${withoutFinalSlash(upperEscapes(pathname))}${query}${route}`;
 }
 
 /** A path whose escapes are written in one way: `%C3`, not `%c3`. */
 export function upperEscapes(path: string): string {
-  return path.includes('%') ? path.replace(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase()) : path;
+  return path.replace(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase());
 }
 
-const withoutFinalSlash = (path: string): string => (path.endsWith('/') ? path.replace(/(?<=.)\/+$/, '') : path);
-
-/** A query that is written as `URLSearchParams` would write it. Plain queries need no parser, which pages with thousands of links notice. */
-const PLAIN_QUERY = /^\?[\w.*-]+=[\w.*-]*(?:&[\w.*-]+=[\w.*-]*)*$/;
-
-/** A query as `URLSearchParams` writes it, with its parameters in one order. */
-function sortedQuery(search: string): string {
-  if (search === '') return '';
-  const written = PLAIN_QUERY.test(search) ? search : `?${new URLSearchParams(search).toString()}`;
-  return isSorted(written) ? written : `?${written.slice(1).split('&').sort().join('&')}`;
-}
-
-function isSorted(query: string): boolean {
-  let last = '';
-  for (let at = 1, end = 0; end >= 0; at = end + 1) {
-    end = query.indexOf('&', at);
-    const parameter = query.slice(at, end < 0 ? undefined : end);
-    if (parameter < last) return false;
-    last = parameter;
-  }
-  return true;
-}
+const withoutFinalSlash = (path: string): string => path.replace(/(?<=[^/]|^\/)\/+$/, '');
 
 /** Domains below which organisations register theirs, such as `co.uk`. */
 const SHARED_DOMAIN = /^(?:ac|co|com|edu|gob|gouv|gov|gv|mil|ne|net|nom|or|org)\.[a-z]{2}$/;
@@ -166,37 +101,14 @@ function domainOf(host: string): string | null {
 /** An address that is longer is not followed, in characters. Links that are cut have one more (axe/facts.js). */
 export const ADDRESS_MAX = 2048;
 
-/** The path and query of most links. A parser would not change them, and they have no fragment and no session ID in the path. */
-const PLAIN = /^(?:\/(?!\.|%2[eE])[\w.~%!$'*+,:=&-]*)+(?:\?[\w.~%!$*+,:=&/?@;()|-]+)?$/;
-
-/**
- * Returns the function that reads links. It returns the address to load, on the site's origin, or null if the link does not
- * lead to a page of the site.
- */
-export function pagesOf(site: URL): (link: string) => PageAddress | null {
-  const { origin } = site;
-  const host = bareHost(site);
-
-  function plainPage(link: string): PageAddress | null {
-    const at = link.indexOf('?');
-    const query = at < 0 ? '' : link.slice(at);
-    const pathname = link.slice(origin.length, at < 0 ? undefined : at);
-    if (isFile(pathname)) return null;
-    const search = query === '' ? '' : withoutNoise(query);
-    const parts = { pathname, search, hash: '' };
-    return addressWith(keyOf(host, parts), search === query ? link : `${origin}${pathname}${search}`, parts);
-  }
-
-  return (link) => {
-    if (link.length > ADDRESS_MAX) return null;
-    if (link.startsWith(origin) && PLAIN.test(link.slice(origin.length))) return plainPage(link);
-    const url = URL.parse(link);
-    if (url === null || !leadsTo(url, site) || isFile(url.pathname)) return null;
-    const page = clean(url);
-    if (page.protocol !== site.protocol) page.protocol = site.protocol;
-    if (page.host !== site.host) page.host = site.host;
-    return addressOf(page);
-  };
+/** Returns the address to load for a link, on the site's origin, or null if the link does not lead to a page of the site. */
+export function pageOf(link: string, site: URL): PageAddress | null {
+  const url = link.length > ADDRESS_MAX ? null : URL.parse(link);
+  if (url === null || !leadsTo(url, site) || isFile(url.pathname)) return null;
+  const page = cleanUrl(url);
+  page.protocol = site.protocol;
+  page.host = site.host;
+  return addressOf(page);
 }
 
 /** Whether a link leads to the site and is too long to be followed. */
@@ -208,7 +120,7 @@ export function isTooLong(link: string, site: URL): boolean {
 const leadsTo = (url: URL, site: URL): boolean => (url.protocol === 'http:' || url.protocol === 'https:') && sameSite(url, site);
 
 function isFile(path: string): boolean {
-  return path.includes('.') && NOT_A_PAGE.test(path) && !PAGE_ABOUT_FILE.test(path);
+  return NOT_A_PAGE.test(path) && !PAGE_ABOUT_FILE.test(path);
 }
 
 /** Whether the path ends like a file that is not a page, so that an answer which is not HTML is no fault of the site. */

@@ -6,7 +6,7 @@ import { countViolations, pageScore, roundScore } from '../../report/results/sco
 import { mergeFindings } from '../page/axe/merge-findings.ts';
 import { rulesWithoutFinding, type PageFindings } from '../page/axe/results.ts';
 import type { FailedVisit, Visit } from '../page/visit/visit.ts';
-import { isTooLong, looksLikeFile, pageKey, pagesOf, repeatsItself, type AddressParts, type PageAddress } from './address.ts';
+import { isTooLong, looksLikeFile, pageKey, pageOf, repeatsItself, type AddressParts, type PageAddress } from './address.ts';
 import { createDuplicates, type SamePage } from './duplicates.ts';
 import type { Exclusions } from './exclusions.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
@@ -116,14 +116,13 @@ function createLinkQueue(deps: IntakeDeps): (facts: LoadedVisit['facts'], on: Ca
   return ({ links, linksBeyond }, on) => {
     const from = { url: on.url.href, key: on.key };
     const site = deps.site();
-    const pageOf = pagesOf(site);
     for (const link of links) {
       const known = processed.get(link);
       if (known !== undefined) {
         if (known !== null) referrers.link(known, from);
         continue;
       }
-      const page = pageOf(link);
+      const page = pageOf(link, site);
       if (processed.size < LINKS_REMEMBERED) processed.set(link, page?.key ?? null);
       if (page === null) {
         if (isTooLong(link, site)) exclusions.count(1);
@@ -151,7 +150,7 @@ function sameMessage({ url, by }: SamePage, canonical: Pick<URL, 'href'>): strin
 function canonicalOf(visit: LoadedVisit, site: URL): PageAddress | null {
   const { canonical } = visit.facts;
   if (canonical === null) return null;
-  const page = pagesOf(site)(canonical);
+  const page = pageOf(canonical, site);
   return page === null || page.key === pageKey(visit.finalUrl) ? null : page;
 }
 

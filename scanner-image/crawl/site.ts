@@ -3,7 +3,7 @@ import type { CrawlRules } from '../../core/scan/options.ts';
 import type { GuardedFetch } from '../egress/fetch.ts';
 import { ScanFailed } from '../pod/failure.ts';
 import { movedWithin, sameSite } from '../../core/scan/site.ts';
-import { addressOf, isTooLong, pagesOf, scopeOf, type AddressParts, type PageAddress } from './address.ts';
+import { addressOf, isTooLong, pageOf, scopeOf, type AddressParts, type PageAddress } from './address.ts';
 import { harmRule, type Harm } from './harmful.ts';
 import type { WrongPage } from './page-checks.ts';
 import { NO_ROBOTS, fetchRobots, type Robots } from './robots.ts';
@@ -83,44 +83,8 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
     const message = robots.refusal(url);
     return message === null ? null : { reason: 'robots_disallowed', message };
   }
-  async function collect(): Promise<SitemapPages> {
-    if (!crawl.sitemap || deps.maxPages === 1) return { pages: [], left: [], beyond: 0 };
-    const left: SitemapPages['left'] = [];
-    const pageOf = pagesOf(origin);
-    /** The first sitemap that lists a page, by the key of the page. */
-    const listedIn = new Map<string, string>();
-    let beyond = 0;
-    const isDefault = robots.sitemaps.length === 0;
-    const found = await collectSitemaps(isDefault ? [new URL('/sitemap.xml', origin)] : robots.sitemaps, files, {
-      isDefault,
-      enough: deps.maxPages * 2 + 20,
-      take(text, { href: sitemap }) {
-        const page = pageOf(text);
-        if (page === null) {
-          if (isTooLong(text, origin)) beyond += 1;
-          return null;
-        }
-        const why = exclusionOf(page);
-        if (why === null) {
-          if (!listedIn.has(page.key)) listedIn.set(page.key, sitemap);
-          return page;
-        }
-        if (left.length < LEFT_MAX) left.push({ page, why, sitemap });
-        else beyond += 1;
-        return null;
-      },
-      deadline: Math.min(Date.now() + SITEMAPS_MS, deps.softDeadline),
-      headersFor,
-    });
-    const unread = found.unread.map(({ url, message }) => ({
-      page: addressOf(url),
-      why: { reason: 'excluded' as const, message: `${message} Pages that only this sitemap lists are not part of the scan.` },
-    }));
-    const pages = found.pages.map((page) => ({ page, sitemap: listedIn.get(page.key)! }));
-    return { pages, left: [...unread, ...left], beyond };
-  }
   function readSitemaps(): Promise<SitemapPages> {
-    const pages = collect();
+    const pages = collectPages(deps, { origin, sitemaps: robots.sitemaps, exclusionOf });
     // Its errors are those of `sitemapPages`, which is called after the first page was loaded.
     pages.catch(() => undefined);
     return pages;
@@ -149,6 +113,46 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
     },
     sitemapPages: () => sitemapPages,
   };
+}
+
+/** Reads the sitemaps of a site: those that robots.txt names, or the usual one. */
+async function collectPages(
+  { crawl, maxPages, files, headersFor, softDeadline }: SiteDeps,
+  { origin, sitemaps, exclusionOf }: { origin: URL; sitemaps: URL[]; exclusionOf: Site['exclusionOf'] },
+): Promise<SitemapPages> {
+  if (!crawl.sitemap || maxPages === 1) return { pages: [], left: [], beyond: 0 };
+  const left: SitemapPages['left'] = [];
+  /** The first sitemap that lists a page, by the key of the page. */
+  const listedIn = new Map<string, string>();
+  let beyond = 0;
+  const isDefault = sitemaps.length === 0;
+  const found = await collectSitemaps(isDefault ? [new URL('/sitemap.xml', origin)] : sitemaps, files, {
+    isDefault,
+    enough: maxPages * 2 + 20,
+    take(text, { href: sitemap }) {
+      const page = pageOf(text, origin);
+      if (page === null) {
+        if (isTooLong(text, origin)) beyond += 1;
+        return null;
+      }
+      const why = exclusionOf(page);
+      if (why === null) {
+        if (!listedIn.has(page.key)) listedIn.set(page.key, sitemap);
+        return page;
+      }
+      if (left.length < LEFT_MAX) left.push({ page, why, sitemap });
+      else beyond += 1;
+      return null;
+    },
+    deadline: Math.min(Date.now() + SITEMAPS_MS, softDeadline),
+    headersFor,
+  });
+  const unread = found.unread.map(({ url, message }) => ({
+    page: addressOf(url),
+    why: { reason: 'excluded' as const, message: `${message} Pages that only this sitemap lists are not part of the scan.` },
+  }));
+  const pages = found.pages.map((page) => ({ page, sitemap: listedIn.get(page.key)! }));
+  return { pages, left: [...unread, ...left], beyond };
 }
 
 /** Whether an address is the one that the scan was started with, on whatever host. The browser requests it without its hash route. */
