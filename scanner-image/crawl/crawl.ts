@@ -1,6 +1,7 @@
 /** Crawls a site: several workers load pages, and the results are processed sequentially, in the frontier's order. */
 import type { FindingsBudget } from '../../report/results/cap-nodes.ts';
 import type { ReportPage } from '../../report/schema/schema.ts';
+import { untilAborted } from '../../platform/time-limits.ts';
 import type { Visit } from '../page/visit/visit.ts';
 import type { Candidate, Outcome } from './frontier.ts';
 import { createIntake, type IntakeDeps } from './intake.ts';
@@ -42,13 +43,32 @@ export async function crawl(deps: CrawlDeps): Promise<ReportPage[]> {
       deps.onPage(page);
     },
   });
-  /** Visits that ended before the visit of an earlier turn, by turn. */
-  const arrived = new Map<number, { candidate: Candidate; visit: Visit }>();
+  const visits = createVisits(deps);
+  for (let turn = 0; ;) {
+    signal?.throwIfAborted();
+    visits.start();
+    if (visits.inWork() === 0) return pages;
+    await untilAborted(visits.change(), signal);
+    for (let next = visits.take(turn); next !== undefined; next = visits.take(turn)) {
+      const { candidate, visit } = next;
+      if (turn === 0) await deps.onFirst(visit);
+      const outcome = process(candidate, visit);
+      frontier.settle(candidate, outcome);
+      deps.onOutcome(candidate, visit, outcome);
+      if (turn === 0) await deps.afterFirst();
+      turn += 1;
+      deps.onProgress();
+    }
+  }
+}
+
+/** The visits in work, and those that ended before the visit of an earlier turn. */
+function createVisits({ frontier, workers, visit, timeIsUp }: CrawlDeps) {
+  const ended = new Map<number, { candidate: Candidate; visit: Visit }>();
   const busy = new Map<number, Promise<number>>();
   /** Workers whose pages wait for their site. */
   const waiting = new Set<number>();
   let wake = Promise.withResolvers<null>();
-  let turn = 0;
 
   function onWaiting(worker: number, waits: boolean): void {
     if (waits) waiting.add(worker);
@@ -57,49 +77,35 @@ export async function crawl(deps: CrawlDeps): Promise<ReportPage[]> {
     wake = Promise.withResolvers();
   }
 
-  function startIdleWorkers(): void {
-    for (let worker = 0; worker < deps.workers + SPARE_WORKERS; worker++) {
-      if (busy.size - Math.min(waiting.size, SPARE_WORKERS) >= deps.workers || deps.timeIsUp()) return;
-      if (busy.has(worker)) continue;
-      const candidate = frontier.take();
-      if (candidate === null) return;
-      const visiting = deps
-        .visit(worker, candidate, (waits) => onWaiting(worker, waits))
-        .then((visit) => {
-          arrived.set(candidate.turn, { candidate, visit });
+  return {
+    /** Starts a visit with each idle worker. */
+    start(): void {
+      for (let worker = 0; worker < workers + SPARE_WORKERS; worker++) {
+        if (busy.size - Math.min(waiting.size, SPARE_WORKERS) >= workers || timeIsUp()) return;
+        if (busy.has(worker)) continue;
+        const candidate = frontier.take();
+        if (candidate === null) return;
+        const visiting = visit(worker, candidate, (waits) => onWaiting(worker, waits)).then((result) => {
+          ended.set(candidate.turn, { candidate, visit: result });
           waiting.delete(worker);
           return worker;
         });
-      busy.set(worker, visiting);
-      // The first page determines the site, so it is loaded alone.
-      if (candidate.turn === 0) return;
-    }
-  }
-
-  async function processArrived(): Promise<void> {
-    for (let next = arrived.get(turn); next !== undefined; next = arrived.get(turn)) {
-      arrived.delete(turn);
-      if (turn === 0) await deps.onFirst(next.visit);
-      const outcome = process(next.candidate, next.visit);
-      frontier.settle(next.candidate, outcome);
-      deps.onOutcome(next.candidate, next.visit, outcome);
-      if (turn === 0) await deps.afterFirst();
-      turn += 1;
-      deps.onProgress();
-    }
-  }
-
-  const aborted = new Promise<never>((_resolve, reject) => {
-    signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
-  aborted.catch(() => undefined);
-  for (;;) {
-    signal?.throwIfAborted();
-    startIdleWorkers();
-    if (busy.size === 0) return pages;
-    const ended = await Promise.race([...busy.values(), wake.promise, aborted]);
-    if (ended === null) continue;
-    busy.delete(ended);
-    await processArrived();
-  }
+        busy.set(worker, visiting);
+        // The first page determines the site, so it is loaded alone.
+        if (candidate.turn === 0) return;
+      }
+    },
+    inWork: () => busy.size,
+    /** Waits until a visit ends, or a page begins or ends to wait for its site. */
+    async change(): Promise<void> {
+      const worker = await Promise.race([...busy.values(), wake.promise]);
+      if (worker !== null) busy.delete(worker);
+    },
+    /** Removes the visit of a turn, if it has ended. */
+    take(turn: number): { candidate: Candidate; visit: Visit } | undefined {
+      const visited = ended.get(turn);
+      ended.delete(turn);
+      return visited;
+    },
+  };
 }
