@@ -21,7 +21,7 @@ import { PREPARE_MAX } from '../core/scan/steps.ts';
 import { URL_MAX_LENGTH } from '../core/scan/targets.ts';
 import { FRAMES_LISTED_MAX, FRAMES_MAX } from '../scanner-image/page/axe/frames.ts';
 import { STEPS_MS } from '../scanner-image/page/session/preparation.ts';
-import { SIGN_INS_AGAIN_MAX } from '../scanner-image/page/session/session.ts';
+import { SIGN_INS_AGAIN_MAX } from '../scanner-image/page/session/renewable-state.ts';
 import { STEP_MS } from '../scanner-image/page/session/steps.ts';
 import { EXCLUSIONS_MAX } from '../scanner-image/crawl/exclusions.ts';
 import { ROBOTS_MAX_BYTES } from '../scanner-image/crawl/robots.ts';

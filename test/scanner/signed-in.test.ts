@@ -1,7 +1,7 @@
 /** Scans that sign in by typed steps: the session of every page, and where the credentials go. */
 import { expect } from 'chai';
 import { ScanFailed } from '../../scanner-image/pod/failure.ts';
-import { SIGN_INS_AGAIN_MAX } from '../../scanner-image/page/session/session.ts';
+import { SIGN_INS_AGAIN_MAX } from '../../scanner-image/page/session/renewable-state.ts';
 import type { SignInPlan } from '../../core/scan/sign-in.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { CREDENTIALS, MARKER, PASSWORD, STEPS, USERNAME, openMembersSite, type MembersSite } from './fixtures/members-site.ts';

@@ -1,0 +1,122 @@
+/** The state with which the visits of a scan start: that of its last sign-in and its preparation. It is renewed when it is lost. */
+import { errorMessage } from '../../../platform/errors.ts';
+import type { Logger } from '../../../platform/logger.ts';
+import type { Redactor } from '../../pod/redact.ts';
+import { NO_SIGN_IN, type SignIn } from '../../sign-in/sign-in.ts';
+import type { Pool } from '../browser/pool.ts';
+import { prepare, type PreparationDeps, type Prepared } from './preparation.ts';
+import { STEP_MS, type StepsResult } from './steps.ts';
+import { cookieOf, tokensOf, withRotated, type SessionCookie, type SessionState } from './session-state.ts';
+
+/** How often a scan signs in again. */
+export const SIGN_INS_AGAIN_MAX = 10;
+/** The time limit of a sign-in, in milliseconds. */
+const SIGN_IN_MS = 90_000;
+
+export interface SessionDeps extends PreparationDeps {
+  /** Null: the scan does not sign in. */
+  signIn: SignIn | null;
+  redactor: Redactor;
+  log: Logger;
+}
+
+/** A state and the sign-in that led to it: the first one is 1. */
+export interface Current {
+  state: SessionState;
+  signIn: number;
+}
+
+export type Renewed = { ok: true } | { ok: false; message: string };
+
+export interface RenewableState {
+  current(): Current;
+  /** Whether there is nothing that a page could change: only headers and HTTP basic authentication. */
+  isStateless(): boolean;
+  /** Runs the steps of the sign-in. */
+  signIn(): Promise<Renewed>;
+  /** Prepares the state of the last sign-in. */
+  prepare(): Promise<Prepared>;
+  /** Replaces a state that the site does not accept any more. Callers share one attempt. */
+  renew(): Promise<Renewed>;
+  /** Takes over the cookies that a visit has changed, unless another sign-in has replaced the state since. */
+  rotate(used: Current, cookies: readonly SessionCookie[]): void;
+}
+
+export function createRenewableState(pool: Pick<Pool, 'runSteps'>, deps: SessionDeps): RenewableState {
+  const { redactor, log } = deps;
+  const { steps, cookies } = deps.signIn ?? NO_SIGN_IN;
+  const configured: SessionState = { cookies: cookies.map(cookieOf), storage: [] };
+  let current: Current = { state: configured, signIn: 1 };
+  /** The prepared state before any page could change it. */
+  let initial = configured;
+  let renewing: Promise<Renewed> | null = null;
+  let again = 0;
+  let givenUp: string | null = null;
+
+  async function signIn(): Promise<Renewed> {
+    const signedIn = await runSignIn(pool, deps, configured);
+    if (!signedIn.ok) return { ok: false, message: redactor.text(signedIn.message) };
+    redactor.learn(tokensOf(signedIn.state));
+    current = { state: signedIn.state, signIn: current.signIn + 1 };
+    return { ok: true };
+  }
+
+  async function prepareState(): Promise<Prepared> {
+    const prepared = await prepare(pool, deps, current.state);
+    if (!prepared.ok) return { ...prepared, message: redactor.text(prepared.message) };
+    if (deps.signIn !== null) redactor.learn(tokensOf(prepared.state));
+    current = { ...current, state: (initial = prepared.state) };
+    return prepared;
+  }
+
+  async function replace(): Promise<Renewed> {
+    if (givenUp !== null) return { ok: false, message: givenUp };
+    if (steps.length === 0) {
+      if (current.state === initial) return { ok: false, message: 'The site does not accept the values of the Secret.' };
+      current = { state: initial, signIn: current.signIn + 1 };
+      return { ok: true };
+    }
+    if (again >= SIGN_INS_AGAIN_MAX) return { ok: false, message: `The scan signed in again ${again} times already, which is its limit.` };
+    again += 1;
+    log.info({ again }, 'a page is not signed in; signing in again');
+    const signedIn = await signIn();
+    const renewed = signedIn.ok ? await prepareState() : signedIn;
+    // More attempts with credentials that the site does not accept any more could lock the account.
+    if (!renewed.ok) givenUp = `The scan could not sign in again. ${renewed.message}`;
+    return renewed.ok ? renewed : { ok: false, message: givenUp ?? '' };
+  }
+
+  return {
+    current: () => current,
+    isStateless: () => steps.length === 0 && cookies.length === 0 && initial === configured,
+    signIn,
+    prepare: prepareState,
+    renew: () => (renewing ??= replace().finally(() => (renewing = null))),
+    rotate(used, after) {
+      if (used.signIn !== current.signIn) return;
+      const state = withRotated(current.state, used.state, after);
+      if (state === current.state) return;
+      redactor.learn(tokensOf(state));
+      current = { ...current, state };
+    },
+  };
+}
+
+function runSignIn(
+  pool: Pick<Pool, 'runSteps'>,
+  { signIn, start, stepMs = STEP_MS, softDeadline }: SessionDeps,
+  state: SessionState,
+): Promise<StepsResult> {
+  const { steps, marker, origins } = signIn ?? NO_SIGN_IN;
+  const budgetMs = Math.min(SIGN_IN_MS, softDeadline - Date.now());
+  return (
+    pool
+      .runSteps({ of: 'the sign-in', steps, marker, origins, mayGoTo: () => null, base: start, state, budgetMs, stepMs })
+      // The pages that were tested already are worth a report, also if the browser does not start again.
+      .catch((error: unknown) => ({
+        ok: false,
+        opened: false,
+        message: `The browser failed during the sign-in: ${errorMessage(error)}.`,
+      }))
+  );
+}
