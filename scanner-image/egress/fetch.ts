@@ -1,5 +1,5 @@
 /** Fetches small files (robots.txt, sitemaps) through the egress proxy, with limits on time, size and redirects. */
-import { ProxyAgent, request } from 'undici';
+import { ProxyAgent, request, type Dispatcher } from 'undici';
 import { codeOf, kindOf } from './egress-failures.ts';
 import { networkFailureMessage } from './network-errors.ts';
 import type { Egress } from './proxy.ts';
@@ -86,26 +86,7 @@ export function createGuardedFetch(
       if (!URL.canParse(location, url.href)) throw new FetchRefused('redirects', `${url.href} redirects to an invalid URL.`);
       return new URL(location, url);
     }
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    let isLost = false;
-    async function* received(): AsyncGenerator<Uint8Array> {
-      try {
-        for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-          bytes += chunk.length;
-          yield chunk;
-          if (bytes > options.maxBytes) break;
-        }
-      } catch (error) {
-        isLost = true;
-        throw error;
-      }
-    }
-    if (options.consume !== undefined && response.statusCode === 200)
-      await options.consume(received()).catch((error: unknown) => {
-        throw isLost ? error : new ConsumerFailed('', { cause: error });
-      });
-    else for await (const chunk of received()) chunks.push(chunk);
+    const { body, bytes } = await readBody(response, options);
     if (bytes > options.maxBytes && options.larger !== 'cut')
       throw new FetchRefused('too_large', `${url.href} is larger than ${options.maxBytes} bytes.`);
     return {
@@ -113,7 +94,7 @@ export function createGuardedFetch(
       status: response.statusCode,
       contentType: String(response.headers['content-type'] ?? ''),
       ...(typeof retryAfter === 'string' ? { retryAfter } : {}),
-      body: Buffer.concat(chunks).subarray(0, options.maxBytes),
+      body: body.subarray(0, options.maxBytes),
       cut: bytes > options.maxBytes,
     };
   }
@@ -153,4 +134,32 @@ export function createGuardedFetch(
     },
     close: () => dispatcher.destroy(),
   };
+}
+
+/** Reads a body, or hands it to the consumer, up to the limit. @returns the number of bytes that have arrived */
+async function readBody(
+  { statusCode, body }: Dispatcher.ResponseData,
+  { maxBytes, consume }: FetchOptions,
+): Promise<{ body: Buffer; bytes: number }> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  let isLost = false;
+  async function* received(): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const chunk of body as AsyncIterable<Uint8Array>) {
+        bytes += chunk.length;
+        yield chunk;
+        if (bytes > maxBytes) break;
+      }
+    } catch (error) {
+      isLost = true;
+      throw error;
+    }
+  }
+  if (consume !== undefined && statusCode === 200)
+    await consume(received()).catch((error: unknown) => {
+      throw isLost ? error : new ConsumerFailed('', { cause: error });
+    });
+  else for await (const chunk of received()) chunks.push(chunk);
+  return { body: Buffer.concat(chunks), bytes };
 }

@@ -55,23 +55,7 @@ export function createForward(deps: ForwardDeps): Forward {
       deps.failed(url, kind, judged.message);
       return refuse(response, kind === 'unresolvable' ? 502 : 403, kind, judged.message);
     }
-    send(url, requestOptions(url, request, judged.addresses), request, response, isSafe(request));
-  }
-
-  function requestOptions(url: URL, request: IncomingMessage, addresses: readonly string[]): RequestOptions {
-    const options: RequestOptions & Pick<TcpNetConnectOpts, 'autoSelectFamily'> = {
-      host: hostOf(url),
-      port: portOf(url),
-      lookup: pinnedLookup(addresses),
-      autoSelectFamily: true,
-      method: request.method,
-      path: url.pathname + url.search,
-      headers: forwardedHeaders(request.rawHeaders, url.host),
-      maxHeaderSize: limits.headerBytes,
-      insecureHTTPParser: true, // browsers accept sloppy headers too, and the browser is what reads them
-      timeout: limits.idleMs,
-    };
-    return options;
+    send(url, requestOptions(url, request, judged.addresses, limits), request, response, isSafe(request));
   }
 
   /** @param reuse whether an idle connection may be used. The site may be closing it, so use it only for requests that can be retried. */
@@ -90,7 +74,7 @@ export function createForward(deps: ForwardDeps): Forward {
     upstream.on('upgrade', (_answer, socket) => socket.destroy());
     upstream.on('response', (answer) => {
       deps.reached(url);
-      respond(url, answer, response);
+      respond(url, answer, response, deps);
     });
     response.on('close', () => upstream.destroy());
     request.on('error', () => upstream.destroy());
@@ -98,26 +82,44 @@ export function createForward(deps: ForwardDeps): Forward {
     else request.pipe(upstream);
   }
 
-  function respond(url: URL, answer: IncomingMessage, response: ServerResponse): void {
-    answer.on('error', () => response.destroy());
-    try {
-      response.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutHopByHop(answer.rawHeaders));
-    } catch {
-      answer.destroy();
-      return refuse(response, 502, 'unreachable', `${url.host} responded with invalid HTTP headers.`);
-    }
-    let bytes = 0;
-    answer.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= limits.responseBytes) return;
-      deps.failed(url, 'cut', `${url.href.slice(0, 200)} is larger than ${limits.responseBytes} bytes.`);
-      answer.destroy();
-      response.destroy();
-    });
-    answer.pipe(response);
-  }
-
   return { pass, close: () => agent.destroy() };
+}
+
+/** The request to the site, at one of its addresses that were allowed. */
+function requestOptions(url: URL, request: IncomingMessage, addresses: readonly string[], limits: EgressLimits): RequestOptions {
+  const options: RequestOptions & Pick<TcpNetConnectOpts, 'autoSelectFamily'> = {
+    host: hostOf(url),
+    port: portOf(url),
+    lookup: pinnedLookup(addresses),
+    autoSelectFamily: true,
+    method: request.method,
+    path: url.pathname + url.search,
+    headers: forwardedHeaders(request.rawHeaders, url.host),
+    maxHeaderSize: limits.headerBytes,
+    insecureHTTPParser: true, // browsers accept sloppy headers too, and the browser is what reads them
+    timeout: limits.idleMs,
+  };
+  return options;
+}
+
+/** Passes an answer on, up to the limit. */
+function respond(url: URL, answer: IncomingMessage, response: ServerResponse, { limits, failed }: ForwardDeps): void {
+  answer.on('error', () => response.destroy());
+  try {
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutHopByHop(answer.rawHeaders));
+  } catch {
+    answer.destroy();
+    return refuse(response, 502, 'unreachable', `${url.host} responded with invalid HTTP headers.`);
+  }
+  let bytes = 0;
+  answer.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= limits.responseBytes) return;
+    failed(url, 'cut', `${url.href.slice(0, 200)} is larger than ${limits.responseBytes} bytes.`);
+    answer.destroy();
+    response.destroy();
+  });
+  answer.pipe(response);
 }
 
 /** Ends a request that gets no connection within `dialMs`. Returns the function that stops the timer. */

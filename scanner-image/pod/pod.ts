@@ -9,6 +9,7 @@ import {
   type PodInput,
   type PodStored,
 } from '../../core/protocol/pod-messages.ts';
+import type { PageProgress } from '../../core/scan/counts.ts';
 import { countPages } from '../../report/results/coverage.ts';
 import type { ReportPage } from '../../report/schema/schema.ts';
 import { countViolations } from '../../report/results/score.ts';
@@ -75,54 +76,57 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
       }),
     );
     closed = found.closed;
-    const { pages, pictures, addressesLeft, consent, tools, startedAt, finishedAt } = found;
-    known = countPages(pages);
+    known = countPages(found.pages);
     messages.progress('aggregating', known);
     // Lets the browser exit, and free its memory, while the report is made.
     await nextTurn();
-    const fitted = fitReport(
-      (kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt, consent, addressesLeft }),
-      { pages, pictures },
-      input.exportMaxBytes,
-    );
-    if (fitted === null) throw tooLarge('export', input.exportMaxBytes, known);
-    const { report } = fitted;
-    const message = await storeResults(
-      fitted,
-      { scanId: input.scanId, ...identity, pages: known, version: CURBCUT_VERSION },
-      {
-        uploads,
-        renderPdf: deps.renderPdf,
-        traced,
-        log,
-        signal: AbortSignal.any([deps.signal, uploadDeadline]),
-        terminated: deps.signal,
-        onGenerating: () => messages.progress('generating', known),
-      },
-    );
-    log.info(
-      { pages: known, score: report.score.value, violations: report.counts.total, ms: Date.now() - startedAt.getTime() },
-      'scan stored',
-    );
-    return { message, exitCode: 0 };
+    return { message: await storeReport(input, deps, { found, known, uploads, uploadDeadline }), exitCode: 0 };
   } catch (error) {
     if (!(error instanceof ScanFailed) && (deps.signal.aborted || !deadline.aborted)) throw error;
-    const failed = error instanceof ScanFailed ? error : deadlineExceeded(known, uploadDeadline.aborted);
-    log.warn({ reason: failed.reason, pages: failed.pages }, failed.message);
-    return {
-      message: {
-        kind: 'failed',
-        scanId: input.scanId,
-        ...identity,
-        reason: failed.reason,
-        message: failed.message.slice(0, 1000),
-        pages: failed.pages,
-      },
-      exitCode: EXIT_PERMANENT,
-    };
+    const { reason, message, pages } = error instanceof ScanFailed ? error : deadlineExceeded(known, uploadDeadline.aborted);
+    log.warn({ reason, pages }, message);
+    const failed = { kind: 'failed', scanId: input.scanId, ...identity, reason, message: message.slice(0, 1000), pages } as const;
+    return { message: failed, exitCode: EXIT_PERMANENT };
   } finally {
     await closed;
   }
+}
+
+/** Makes the report of a scan, and stores it. @throws ScanFailed if it is too large */
+async function storeReport(
+  input: PodInput,
+  { identity, messages, log, traced = (_step, work) => work(), renderPdf, signal }: PodDeps,
+  {
+    found,
+    known,
+    uploads,
+    uploadDeadline,
+  }: { found: ScanOutput; known: PageProgress; uploads: StoreDeps['uploads']; uploadDeadline: AbortSignal },
+): Promise<PodStored> {
+  const { pages, pictures, addressesLeft, consent, tools, startedAt, finishedAt } = found;
+  const fitted = fitReport(
+    (kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt, consent, addressesLeft }),
+    { pages, pictures },
+    input.exportMaxBytes,
+  );
+  if (fitted === null) throw tooLarge('export', input.exportMaxBytes, known);
+  const { report } = fitted;
+  const message = await storeResults(
+    fitted,
+    { scanId: input.scanId, ...identity, pages: known, version: CURBCUT_VERSION },
+    {
+      uploads,
+      renderPdf,
+      traced,
+      log,
+      signal: AbortSignal.any([signal, uploadDeadline]),
+      terminated: signal,
+      onGenerating: () => messages.progress('generating', known),
+    },
+  );
+  const ms = Date.now() - startedAt.getTime();
+  log.info({ pages: known, score: report.score.value, violations: report.counts.total, ms }, 'scan stored');
+  return message;
 }
 
 function timeoutAt(time: string): AbortSignal {

@@ -49,27 +49,67 @@ const TIDYING_OFFSET = 7;
 /** The time in which a browser must have exited, in milliseconds. */
 const CLOSE_MS = 5000;
 
-export function createWorkerTabs(deps: PoolDeps): WorkerTabs {
-  const { machine, proxy, log, languages } = deps;
+/** The browser of a scan, which is started when it is needed, and again after it exited. */
+function createBrowser({ machine, proxy, log, languages }: PoolDeps) {
   let browser: Promise<Browser> | null = null;
   let closed = false;
-  const tabs = new Map<number, WorkerTab>();
-
-  function running(): Promise<Browser> {
-    if (closed) throw new Error('the pool is closed');
-    browser ??= launchChromium(machine, proxy, log, languages).then((started) => {
-      started.on('disconnected', () => {
-        browser = null;
-        if (!closed) log.warn({}, 'browser exited; the next page starts it again');
+  return {
+    /** @throws Error if it does not start, or is closed */
+    running(): Promise<Browser> {
+      if (closed) throw new Error('the pool is closed');
+      browser ??= launchChromium(machine, proxy, log, languages).then((started) => {
+        started.on('disconnected', () => {
+          browser = null;
+          if (!closed) log.warn({}, 'browser exited; the next page starts it again');
+        });
+        return started;
       });
-      return started;
-    });
-    browser.catch(() => (browser = null));
-    return browser;
-  }
+      browser.catch(() => (browser = null));
+      return browser;
+    },
+    isClosed: () => closed,
+    async close(): Promise<void> {
+      closed = true;
+      const ending = browser?.then(
+        (started) => started.close(),
+        () => undefined,
+      );
+      // A browser that does not answer ends with the process at the latest.
+      await withTimeLimit(ending ?? Promise.resolve(), CLOSE_MS, 'closing the browser').catch((error: unknown) =>
+        log.warn({ err: error }, 'the browser was not closed'),
+      );
+    },
+  };
+}
 
+async function closeTab({ tab, browser }: OpenedTab, { log }: PoolDeps): Promise<void> {
+  if (!browser.isConnected()) return;
+  try {
+    await tab.close();
+  } catch (error) {
+    log.warn({ err: error }, 'closing a tab failed; restarting the browser');
+    await browser.close().catch(() => undefined);
+  }
+}
+
+export function createWorkerTabs(deps: PoolDeps): WorkerTabs {
+  const { log } = deps;
+  const { running, isClosed, close } = createBrowser(deps);
+  const tabs = new Map<number, WorkerTab>();
   /** Tabs that are being opened ahead, by worker. */
   const preparing = new Map<number, Promise<void>>();
+
+  /** @param scale see `openTab` */
+  async function open(scale?: number): Promise<OpenedTab> {
+    const browser = await running();
+    return { tab: await openTab(browser, deps.tab(browser.version()), scale), browser };
+  }
+
+  async function openFor(worker: number, visits: number): Promise<OpenedTab> {
+    const opened = { ...(await open()), visits };
+    tabs.set(worker, opened);
+    return opened;
+  }
 
   async function tabOf(worker: number): Promise<OpenedTab> {
     await preparing.get(worker);
@@ -82,72 +122,41 @@ export function createWorkerTabs(deps: PoolDeps): WorkerTabs {
     }
     await retire(worker);
     // The browser may crash meanwhile, or the tab, because of another page.
-    return open(worker, 1).catch((error: unknown) => {
+    return openFor(worker, 1).catch((error: unknown) => {
       log.warn({ err: error }, 'opening a tab failed; trying again');
-      return open(worker, 1);
+      return openFor(worker, 1);
     });
-  }
-
-  async function open(worker: number, visits: number): Promise<OpenedTab> {
-    const started = await running();
-    const tab = await openTab(started, deps.tab(started.version()));
-    const opened = { tab, visits, browser: started };
-    tabs.set(worker, opened);
-    return opened;
   }
 
   async function retire(worker: number): Promise<void> {
     const known = tabs.get(worker);
     tabs.delete(worker);
-    if (known !== undefined) await closeTab(known);
-  }
-
-  async function closeTab({ tab, browser: used }: OpenedTab): Promise<void> {
-    if (!used.isConnected()) return;
-    try {
-      await tab.close();
-    } catch (error) {
-      log.warn({ err: error }, 'closing a tab failed; restarting the browser');
-      await used.close().catch(() => undefined);
-    }
+    if (known !== undefined) await closeTab(known, deps);
   }
 
   return {
     prepare(worker) {
-      if (closed || tabs.has(worker) || preparing.has(worker)) return;
-      const opening = open(worker, 0).then(
-        () => undefined,
-        (error: unknown) => log.debug({ err: error }, 'opening a tab ahead failed; the visit tries again'),
-      );
-      preparing.set(
-        worker,
-        opening.finally(() => preparing.delete(worker)),
-      );
+      if (isClosed() || tabs.has(worker) || preparing.has(worker)) return;
+      const opening = openFor(worker, 0)
+        .then(
+          () => undefined,
+          (error: unknown) => log.debug({ err: error }, 'opening a tab ahead failed; the visit tries again'),
+        )
+        .finally(() => preparing.delete(worker));
+      preparing.set(worker, opening);
     },
     tabOf,
     retire,
     async withOwnTab(task) {
-      if (closed) throw new Error('the pool is closed');
-      const started = await running();
-      const tab = await openTab(started, deps.tab(started.version()), 1);
+      const opened = await open(1);
       try {
-        return await task(tab);
+        return await task(opened.tab);
       } finally {
-        await closeTab({ tab, browser: started });
+        await closeTab(opened, deps);
       }
     },
     version: async () => (await running()).version(),
-    isClosed: () => closed,
-    async close() {
-      closed = true;
-      const ending = browser?.then(
-        (started) => started.close(),
-        () => undefined,
-      );
-      // A browser that does not answer ends with the process at the latest.
-      await withTimeLimit(ending ?? Promise.resolve(), CLOSE_MS, 'closing the browser').catch((error: unknown) =>
-        log.warn({ err: error }, 'the browser was not closed'),
-      );
-    },
+    isClosed,
+    close,
   };
 }

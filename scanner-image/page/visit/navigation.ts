@@ -111,8 +111,10 @@ const newVisit = (mayGoTo: VisitState['mayGoTo']): VisitState => ({
   wanted: null,
 });
 
-export function createNavigation({ cdp, egressFailureOf, addHeaders, changed }: NavigationDeps): NavigationControl {
-  let state: VisitState = { ...newVisit(() => null), held: true };
+export function createNavigation(deps: NavigationDeps): NavigationControl {
+  const { cdp, egressFailureOf, addHeaders } = deps;
+  const state: VisitState = { ...newVisit(() => null), held: true };
+  watchDocument(deps, state);
 
   function stop(event: PausedRequest, wrong: WrongPage, status: number | null, waitMs: number | null = null): void {
     state.stopped = { ...wrong, url: event.request.url, status, retryAfterMs: waitMs };
@@ -120,35 +122,9 @@ export function createNavigation({ cdp, egressFailureOf, addHeaders, changed }: 
     abortRequest(cdp, event);
   }
 
-  /** Fails the visit because the displayed document is not complete. A part of a page must not be tested as the page. */
-  function incomplete(message: string): void {
-    const { answer } = state;
-    state.stopped ??= { reason: 'navigation_failed', message, url: answer?.url ?? '', status: answer?.status ?? null, retryAfterMs: null };
-    changed();
-  }
-
-  watchDocument(cdp, {
-    isDocument: (networkId) => !state.held && networkId === state.document.networkId,
-    received(bytes) {
-      state.document.bytes += bytes;
-      if (state.document.bytes <= DOCUMENT_MAX_BYTES || state.stopped !== null) return;
-      incomplete(`The page is larger than ${DOCUMENT_MAX_BYTES / 1024 / 1024} MiB.`);
-      ignoreClosedTab(cdp.send('Page.stopLoading'));
-    },
-    failed(code) {
-      const url = URL.parse(state.answer?.url ?? '');
-      const failure = url === null ? undefined : egressFailureOf(url);
-      incomplete(failure?.message ?? `The connection ended before the whole page had arrived (${code}).`);
-    },
-  });
-
   return {
-    begin(mayGoTo) {
-      state = newVisit(mayGoTo);
-    },
-    hold() {
-      state.held = true;
-    },
+    begin: (mayGoTo) => void Object.assign(state, newVisit(mayGoTo)),
+    hold: () => void (state.held = true),
     leaving: () => state.leaving,
     announced: () => state.announced,
     stopped: () => state.stopped,
@@ -204,17 +180,30 @@ export function createNavigation({ cdp, egressFailureOf, addHeaders, changed }: 
   };
 }
 
-/** Watches the transfer of the displayed document. Frames and other resources have other IDs. */
-function watchDocument(
-  cdp: Cdp,
-  watch: { isDocument(networkId: string): boolean; received(bytes: number): void; failed(code: string): void },
-): void {
-  cdp.on('Network.dataReceived', ({ requestId, dataLength }: { requestId: string; dataLength: number }) => {
-    if (watch.isDocument(requestId)) watch.received(dataLength);
+/**
+ * Watches the transfer of the displayed document, and stops the visit if it is not complete: a part of a page must not be tested as
+ * the page. Frames and other resources have other IDs.
+ */
+function watchDocument({ cdp, egressFailureOf, changed }: NavigationDeps, state: VisitState): void {
+  const isDocument = (networkId: string): boolean => !state.held && networkId === state.document.networkId;
+  function incomplete(message: string): void {
+    const { answer } = state;
+    state.stopped ??= { reason: 'navigation_failed', message, url: answer?.url ?? '', status: answer?.status ?? null, retryAfterMs: null };
+    changed();
+  }
+  cdp.on('Network.dataReceived', ({ requestId, dataLength }) => {
+    if (!isDocument(requestId)) return;
+    state.document.bytes += dataLength;
+    if (state.document.bytes <= DOCUMENT_MAX_BYTES || state.stopped !== null) return;
+    incomplete(`The page is larger than ${DOCUMENT_MAX_BYTES / 1024 / 1024} MiB.`);
+    ignoreClosedTab(cdp.send('Page.stopLoading'));
   });
-  cdp.on('Network.loadingFailed', ({ requestId, errorText, canceled }: { requestId: string; errorText: string; canceled?: boolean }) => {
+  cdp.on('Network.loadingFailed', ({ requestId, errorText, canceled }) => {
     // A page may stop its own loading. Redirects and our own stops are reported as canceled too.
-    if (canceled !== true && watch.isDocument(requestId)) watch.failed(errorText);
+    if (canceled === true || !isDocument(requestId)) return;
+    const url = URL.parse(state.answer?.url ?? '');
+    const failure = url === null ? undefined : egressFailureOf(url);
+    incomplete(failure?.message ?? `The connection ended before the whole page had arrived (${errorText}).`);
   });
 }
 

@@ -109,28 +109,29 @@ export async function watchPageFaults(
       const address = withoutQuery(url);
       return state.failed.styles.get(address)?.url === url || state.refused.has(address) || state.ended.has(address);
     },
-    read(page, { failedParts }) {
-      const { failed, refused, ended, errors } = state;
-      // What the browser loaded and did not use, such as a module with the type of a page.
-      for (const { kind, url } of failedParts) {
-        const address = withoutQuery(url);
-        if (!refused.has(address) && !ended.has(address) && !failed[kind].has(address)) failed[kind].set(address, { url, why: 'not used' });
-      }
-      const names = (kind: keyof typeof failed): string[] =>
-        [...failed[kind]]
-          .filter(([, { url }]) => kind !== 'data' || sameFamily(page, new URL(url)))
-          .filter(([address]) => !refused.has(address))
-          .map(([address, { why }]) => `${address} (${why})`)
-          .sort();
-      const parts = { scripts: names('scripts'), styles: names('styles'), data: names('data'), refused: [...refused].sort() };
-      const isExplained = refused.size + parts.data.length > 0;
-      const inPage = ` (${withoutQuery(page.href)})`;
-      const uncaught = [...new Set([...errors.values()].map((error) => error.replace(inPage, '')))]
-        .filter((error) => !isExplained || !FOLLOWS_FROM_REQUEST.test(error))
-        .sort();
-      return { ...parts, errors: uncaught };
-    },
+    read: (page, { failedParts }) => faultsOf(page, state, failedParts),
   };
+}
+
+function faultsOf(page: URL, { failed, refused, ended, errors }: State, failedParts: PageFacts['failedParts']): Faults {
+  // What the browser loaded and did not use, such as a module with the type of a page.
+  for (const { kind, url } of failedParts) {
+    const address = withoutQuery(url);
+    if (!refused.has(address) && !ended.has(address) && !failed[kind].has(address)) failed[kind].set(address, { url, why: 'not used' });
+  }
+  const names = (kind: keyof typeof failed): string[] =>
+    [...failed[kind]]
+      .filter(([, { url }]) => kind !== 'data' || sameFamily(page, new URL(url)))
+      .filter(([address]) => !refused.has(address))
+      .map(([address, { why }]) => `${address} (${why})`)
+      .sort();
+  const parts = { scripts: names('scripts'), styles: names('styles'), data: names('data'), refused: [...refused].sort() };
+  const isExplained = refused.size + parts.data.length > 0;
+  const inPage = ` (${withoutQuery(page.href)})`;
+  const uncaught = [...new Set([...errors.values()].map((error) => error.replace(inPage, '')))]
+    .filter((error) => !isExplained || !FOLLOWS_FROM_REQUEST.test(error))
+    .sort();
+  return { ...parts, errors: uncaught };
 }
 
 /** Collects the uncaught errors and rejections of the page's own scripts. */

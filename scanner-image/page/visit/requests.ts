@@ -64,92 +64,94 @@ interface Sent {
   request?: { url: string };
 }
 
-export function watchRequests({ cdp, mainFrame, changes, monotonic }: RequestsDeps): Requests {
+/** What is known about the requests of a page. */
+interface State {
   /** Requests by ID, which is unique among all processes of the browser. */
-  const open = new Map<string, OpenRequest & { since: number; session: Cdp }>();
+  open: Map<string, OpenRequest & { since: number; session: Cdp }>;
   /** WebSockets and event streams without a message, with their session. */
-  const withoutMessage = new Map<string, Cdp>();
-  const blocked = new Set<string>();
-  const answered = new Set<string>();
-  let leftOpen: WaitPlan['leftOpen'] = new Set();
-  let received = 0;
+  withoutMessage: Map<string, Cdp>;
+  blocked: Set<string>;
+  answered: Set<string>;
+  received: number;
+}
 
-  const originOf = (url: string): string => URL.parse(url)?.origin ?? '';
-  const staysOpen = ({ url }: OpenRequest): boolean => leftOpen.size > 0 && leftOpen.has(withoutQuery(url) ?? '');
-  const forParser = (): OpenRequest[] => [...open.values()].filter((request) => request.session === cdp && isForParser(request));
+const newState = (): State => ({ open: new Map(), withoutMessage: new Map(), blocked: new Set(), answered: new Set(), received: 0 });
 
-  const onSent = (session: Cdp, { requestId, loaderId, frameId, type, request }: Sent): void => {
-    // Ignores the script of a worker, which has no loader: its start is reported here, but its end only to the worker. The
-    // request of a document has the ID of its loader.
-    if (loaderId === '' || type === undefined || (requestId === loaderId && frameId === mainFrame) || open.has(requestId)) return;
-    if (type === 'EventSource') withoutMessage.set(requestId, session);
-    else open.set(requestId, { url: request?.url ?? '', type, since: monotonic(), session });
-  };
-  const onResponse = ({ requestId, response }: { requestId: string; response: { url: string } }): void => {
-    if (/^https?:/.test(response.url)) answered.add(originOf(response.url));
-    // The end of a frame's document is reported to the process of the frame.
-    if (open.get(requestId)?.type === 'Document') open.delete(requestId);
-  };
+const originOf = (url: string): string => URL.parse(url)?.origin ?? '';
+
+/** Records the requests of the page, or of a frame in a process of its own. */
+function follow(session: Cdp, state: State, { mainFrame, changes, monotonic }: RequestsDeps): void {
   const onEnd = ({ requestId, blockedReason }: { requestId: string; blockedReason?: string }): void => {
-    const request = open.get(requestId);
-    if (request !== undefined && blockedReason === 'inspector') blocked.add(request.url);
-    open.delete(requestId);
+    const request = state.open.get(requestId);
+    if (request !== undefined && blockedReason === 'inspector') state.blocked.add(request.url);
+    state.open.delete(requestId);
     // Nothing waits for a single picture.
-    if (withoutMessage.delete(requestId) || (request !== undefined && isData(request))) changes.notify();
+    if (state.withoutMessage.delete(requestId) || (request !== undefined && isData(request))) changes.notify();
   };
   const onMessage = ({ requestId }: { requestId: string }): void => {
-    withoutMessage.delete(requestId);
-    received += 1;
+    state.withoutMessage.delete(requestId);
+    state.received += 1;
     changes.notify();
   };
+  session.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request }: Sent) => {
+    // Ignores the script of a worker, which has no loader: its start is reported here, but its end only to the worker. The
+    // request of a document has the ID of its loader.
+    if (loaderId === '' || type === undefined || (requestId === loaderId && frameId === mainFrame) || state.open.has(requestId)) return;
+    if (type === 'EventSource') state.withoutMessage.set(requestId, session);
+    else state.open.set(requestId, { url: request?.url ?? '', type, since: monotonic(), session });
+  });
+  session.on('Network.responseReceived', ({ requestId, response }) => {
+    if (/^https?:/.test(response.url)) state.answered.add(originOf(response.url));
+    // The end of a frame's document is reported to the process of the frame.
+    if (state.open.get(requestId)?.type === 'Document') state.open.delete(requestId);
+  });
+  session.on('Network.loadingFinished', onEnd);
+  session.on('Network.loadingFailed', onEnd);
+  session.on('Network.webSocketCreated', ({ requestId }) => void state.withoutMessage.set(requestId, session));
+  session.on('Network.webSocketClosed', onEnd);
+  session.on('Network.webSocketFrameReceived', onMessage);
+  session.on('Network.eventSourceMessageReceived', onMessage);
+}
 
-  function follow(session: Cdp): void {
-    session.on('Network.requestWillBeSent', (sent: Sent) => onSent(session, sent));
-    session.on('Network.responseReceived', onResponse);
-    session.on('Network.loadingFinished', onEnd);
-    session.on('Network.loadingFailed', onEnd);
-    session.on('Network.webSocketCreated', ({ requestId }: { requestId: string }) => void withoutMessage.set(requestId, session));
-    session.on('Network.webSocketClosed', onEnd);
-    session.on('Network.webSocketFrameReceived', onMessage);
-    session.on('Network.eventSourceMessageReceived', onMessage);
-  }
+export function watchRequests(deps: RequestsDeps): Requests {
+  const { cdp, changes, monotonic } = deps;
+  const state = newState();
+  let leftOpen: WaitPlan['leftOpen'] = new Set();
+  follow(cdp, state, deps);
+
+  const open = (): (OpenRequest & { since: number; session: Cdp })[] => [...state.open.values()];
+  const staysOpen = ({ url }: OpenRequest): boolean => leftOpen.size > 0 && leftOpen.has(withoutQuery(url) ?? '');
+  const forParser = (): OpenRequest[] => open().filter((request) => request.session === cdp && isForParser(request));
   function forget(session: Cdp): void {
-    for (const [id, request] of open) if (request.session === session) open.delete(id);
-    for (const [id, owner] of withoutMessage) if (owner === session) withoutMessage.delete(id);
+    for (const [id, request] of state.open) if (request.session === session) state.open.delete(id);
+    for (const [id, owner] of state.withoutMessage) if (owner === session) state.withoutMessage.delete(id);
     changes.notify();
   }
-  follow(cdp);
 
   return {
     pending(maxAgeMs) {
       const since = monotonic() - maxAgeMs;
-      let count = 0;
-      for (const request of open.values()) if (isData(request) && request.since > since && !staysOpen(request)) count += 1;
-      return count;
+      return open().filter((request) => isData(request) && request.since > since && !staysOpen(request)).length;
     },
     openData(minAgeMs) {
       const until = monotonic() - minAgeMs;
-      return [...open.values()].filter((request) => isData(request) && (request.since <= until || staysOpen(request)));
+      return open().filter((request) => isData(request) && (request.since <= until || staysOpen(request)));
     },
-    open: () => [...open.values()],
-    overloaded: () => open.size >= OPEN_REQUESTS_MAX,
+    open,
+    overloaded: () => state.open.size >= OPEN_REQUESTS_MAX,
     holdParser: () => forParser().length > 0,
-    awaitsSilentHost: () => forParser().some(({ url }) => !answered.has(originOf(url))),
-    blocked: () => [...blocked],
-    answered: () => [...answered],
+    awaitsSilentHost: () => forParser().some(({ url }) => !state.answered.has(originOf(url))),
+    blocked: () => [...state.blocked],
+    answered: () => [...state.answered],
     followFrame(frame) {
-      follow(frame);
+      follow(frame, state, deps);
       frame.onClosed(() => forget(frame));
       return frame.send('Network.enable', NO_BUFFERS);
     },
-    messages: () => ({ awaited: withoutMessage.size, received }),
+    messages: () => ({ awaited: state.withoutMessage.size, received: state.received }),
     begin(plan) {
       ({ leftOpen } = plan);
-      open.clear();
-      withoutMessage.clear();
-      blocked.clear();
-      answered.clear();
-      received = 0;
+      Object.assign(state, newState());
     },
   };
 }
