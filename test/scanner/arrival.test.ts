@@ -5,49 +5,50 @@ import { axeTags } from '../../core/scan/wcag.ts';
 import type { TestedPage } from '../../report/schema/schema.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { plainAxe } from '../../tools/plain-axe.ts';
-import { someOf } from '../support/nightly.ts';
 import { lateContent, openSocketServer } from './fixtures/late-content.ts';
 import { found, html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
 const script = (code: string): string => `<script>${code}</script>`;
 const FAULT = '<img src="/none.png" id="fault">';
 
+const pageAt = (pages: readonly TestedPage[], path: string): TestedPage => {
+  const page = pages.find(({ url }) => new URL(url).pathname === path);
+  if (page === undefined) throw new Error(`${path} was not tested`);
+  return page;
+};
+const kindsOf = (page: TestedPage): string[] => page.caveats.map(({ kind }) => kind);
+
+describe('settling of pages with late content', () => {
+  const CAVEATS: Record<string, string[]> = { '/ticks': ['not_quiet'], '/consent': ['content_blocked'], '/dialog': ['content_blocked'] };
+  let browser: Browser;
+  let socket: Awaited<ReturnType<typeof openSocketServer>>;
+  let late: Site;
+  let pages: TestedPage[];
+  const paths = Object.keys(lateContent('')).filter((name) => !name.startsWith('/_'));
+  before(async () => {
+    browser = await chromium.launch({ executablePath: findChromium(machine) });
+    socket = await openSocketServer();
+    late = await openSite({ '/': html(paths.map((path) => `<a href="${path}">${path}</a>`).join('')), ...lateContent(socket.url) });
+    pages = testedOf((await scan(late.origin, { maxPages: paths.length + 1 }, { workers: 2 })).pages);
+  });
+  after(() => Promise.all([browser.close(), socket.close(), late.close()]));
+
+  for (const path of paths) {
+    it(`ends when ${path} is at rest: its findings equal those of a plain run, node by node`, async () => {
+      const options = { tags: axeTags('AA', '2.1'), rest: '[data-rest]', scroll: true, limitMs: 20_000 };
+      const plain = await plainAxe(browser, late.origin + path, options);
+      const page = pageAt(pages, path);
+      expect(found(page)).to.deep.equal(plain.violations).and.not.deep.equal([]);
+      expect(found({ ...page, violations: page.needs_review })).to.deep.equal(plain.needsReview);
+      expect(kindsOf(page)).to.deep.equal(CAVEATS[path] ?? []);
+    });
+  }
+});
+
 describe('settling', () => {
   let site: Site;
   const open = async (routes: Record<string, Route>): Promise<void> => void (site = await openSite(routes));
   afterEach(() => site.close());
-  const pageAt = (pages: readonly TestedPage[], path: string): TestedPage => {
-    const page = pages.find(({ url }) => new URL(url).pathname === path);
-    if (page === undefined) throw new Error(`${path} was not tested`);
-    return page;
-  };
-  const kindsOf = (page: TestedPage): string[] => page.caveats.map(({ kind }) => kind);
-
-  describe('of pages with late content', () => {
-    const CAVEATS: Record<string, string[]> = { '/ticks': ['not_quiet'], '/consent': ['content_blocked'], '/dialog': ['content_blocked'] };
-    let browser: Browser;
-    let socket: Awaited<ReturnType<typeof openSocketServer>>;
-    before(async () => {
-      browser = await chromium.launch({ executablePath: findChromium(machine) });
-      socket = await openSocketServer();
-    });
-    after(() => Promise.all([browser.close(), socket.close()]));
-
-    const paths = Object.keys(lateContent('')).filter((name) => !name.startsWith('/_'));
-    for (const path of someOf(paths, 10)) {
-      it(`ends when ${path} is at rest: its findings equal those of a plain run, node by node`, async () => {
-        await open(lateContent(socket.url));
-        const url = site.origin + path;
-        const { pages } = await scan(url, { maxPages: 1 });
-        const plain = await plainAxe(browser, url, { tags: axeTags('AA', '2.1'), rest: '[data-rest]', scroll: true, limitMs: 20_000 });
-        const page = pageAt(testedOf(pages), path);
-        expect(found(page)).to.deep.equal(plain.violations).and.not.deep.equal([]);
-        expect(found({ ...page, violations: page.needs_review })).to.deep.equal(plain.needsReview);
-        expect(kindsOf(page)).to.deep.equal(CAVEATS[path] ?? []);
-      });
-    }
-  });
-
   it('gives a host that never answers five seconds once in a scan, and names it on each page', async () => {
     const dead = await openSite({ '/a.png': () => undefined, '/b.png': () => undefined, '/frame': () => undefined });
     const page = (name: string, image: string): string => html(`${FAULT}<img alt="" src="${dead.origin}${image}">`, { title: name });
