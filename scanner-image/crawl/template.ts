@@ -7,8 +7,6 @@ const LOCALE = /^[a-z]{2}(?:[-_][a-z]{2})?$/i;
 const LONG_NAME = 24;
 /** A number, or more than two words. */
 const VARIABLE = /\d|(?:[-_+]|%20).*(?:[-_+]|%20)/;
-/** A query whose names need no parser, which pages with thousands of links notice. */
-const PLAIN_NAMES = /^\?[\w.*-]+=[^&]*(?:&[\w.*-]+=[^&]*)*$/;
 const EXTENSION = /\.[a-z][a-z0-9]{0,4}$/i;
 
 /**
@@ -17,23 +15,13 @@ const EXTENSION = /\.[a-z][a-z0-9]{0,4}$/i;
  * For example, `/products/17/reviews/4?page=2` has the key `/products/{}/reviews/{}?page`, with an asterisk for each `{}`.
  */
 export function templateOf({ pathname, search, hash }: AddressParts): string {
-  const parameters = search === '' ? '' : namesOf(search);
+  const parameters = namesOf(search);
   const route = hash === '' ? undefined : /^#!?(\/.*)$/.exec(hash)?.[1];
   return `${shapeOf(pathname)}${parameters === '' ? '' : `?${parameters}`}${route === undefined ? '' : `#${shapeOf(route)}`}`;
 }
 
 /** The names of query parameters, sorted. */
-function namesOf(search: string): string {
-  const names = PLAIN_NAMES.test(search) ? plainNames(search) : [...new URLSearchParams(search).keys()].map(encodeURIComponent);
-  const isSorted = names.every((name, at) => at === 0 || names[at - 1]! < name);
-  return (isSorted ? names : [...new Set(names)].sort()).join('&');
-}
-
-function plainNames(search: string): string[] {
-  const names: string[] = [];
-  for (let at = 1; at > 0; at = search.indexOf('&', at) + 1) names.push(search.slice(at, search.indexOf('=', at)));
-  return names;
-}
+const namesOf = (search: string): string => [...new Set([...new URLSearchParams(search).keys()].map(encodeURIComponent))].sort().join('&');
 
 function shapeOf(path: string): string {
   const segments = path.split('/');
