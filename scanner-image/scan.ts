@@ -99,7 +99,7 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanOut
 
 async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): Promise<ScanOutput> {
   const { options } = input;
-  const { log, signIn = null } = deps;
+  const { log } = deps;
   const startedAt = new Date();
   const start = new URL(withoutAnchor(options.url));
 
@@ -110,28 +110,8 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     limits: deps.egressLimits,
   });
   const files = createGuardedFetch(egress, agentName(CURBCUT_VERSION, input.contactUrl), deps.signal);
-  const source = await axeSource(options.locale, { hasSession: signIn !== null || isPrepared(options.crawl) });
-  const watch = await watchSource();
-  const { waitFor, settleMs } = options.crawl;
-  const settling = { waitFor, settleMs };
   const pictures = options.pictures ? createPictureBudget(deps.pictureLimits, redactor.values) : null;
-  const pool = createPool({
-    machine: deps.machine,
-    proxy: egress.url,
-    log,
-    languages: LANGUAGES[options.locale],
-    tab: (version): TabDeps => ({
-      source,
-      watch,
-      settling,
-      options: axeOptions(options),
-      htmlTotal: htmlTotal(options.maxPages),
-      identity: identityOf(version, CURBCUT_VERSION, options.locale, input.contactUrl),
-      egressFailureOf: (url) => egress.failureOf(url),
-      pictures,
-      ...(signIn !== null && { basic: signIn.basic, headers: signIn.headers, redact: redactor.deep }),
-    }),
-  });
+  const pool = await poolOf(input, deps, { egress, pictures, redactor });
   const close = async (): Promise<void> => {
     try {
       await Promise.all([pool.close(), files.close()]);
@@ -170,6 +150,33 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     await close();
     throw error;
   }
+}
+
+async function poolOf(
+  { options, contactUrl }: ScanInput,
+  { machine, log, signIn = null }: ScanDeps,
+  { egress, pictures, redactor }: { egress: Egress; pictures: PictureBudget | null; redactor: Redactor },
+): Promise<Pool> {
+  const source = await axeSource(options.locale, { hasSession: signIn !== null || isPrepared(options.crawl) });
+  const watch = await watchSource();
+  const { waitFor, settleMs } = options.crawl;
+  return createPool({
+    machine,
+    proxy: egress.url,
+    log,
+    languages: LANGUAGES[options.locale],
+    tab: (version): TabDeps => ({
+      source,
+      watch,
+      settling: { waitFor, settleMs },
+      options: axeOptions(options),
+      htmlTotal: htmlTotal(options.maxPages),
+      identity: identityOf(version, CURBCUT_VERSION, options.locale, contactUrl),
+      egressFailureOf: egress.failureOf,
+      pictures,
+      ...(signIn !== null && { basic: signIn.basic, headers: signIn.headers, redact: redactor.deep }),
+    }),
+  });
 }
 
 async function refuseForbiddenTarget(egress: Egress, target: URL): Promise<void> {

@@ -34,8 +34,6 @@ const parse = robotsParser as unknown as (
 /** The part of the file that is read, in bytes. RFC 9309 (2.5) asks for 500 KiB at least. */
 export const ROBOTS_MAX_BYTES = 512 * 1024;
 const MAX_DELAY_SECONDS = 5;
-/** A page links to the same pages of its site as the page before. */
-const REMEMBERED_MAX = 20_000;
 /** More than the egress proxy takes to connect, so that a server that is down is not mistaken for one that is slow. */
 const TIMEOUT_MS = EGRESS_LIMITS.dialMs + 2000;
 /** The delays before the second and third try, in milliseconds, and the longest that a server may ask for. */
@@ -48,22 +46,12 @@ export const NO_ROBOTS: Robots = { refusal: () => null, crawlDelay: 0, sitemaps:
 /** Parses a robots.txt. Its rules hold for every address of the site: with and without `www.`, over http and https. Pure. */
 export function parseRobots(location: URL, text: string): Robots {
   const parsed = parse(location.href, text);
-  const known = new Map<string, string | null>();
-  function judge(path: string): string | null {
-    const href = location.origin + path;
-    if (parsed.isAllowed(href, ROBOTS_NAME) !== false) return null;
-    const line = parsed.getMatchingLineNumber(href, ROBOTS_NAME);
-    return `${location.href} disallows ${path.split('?', 1)[0]}${line > 0 ? ` (line ${line})` : ''}.`;
-  }
   return {
-    refusal(url) {
-      const path = url.pathname + url.search;
-      let refusal = known.get(path);
-      if (refusal === undefined) {
-        refusal = judge(path);
-        if (known.size < REMEMBERED_MAX) known.set(path, refusal);
-      }
-      return refusal;
+    refusal({ pathname, search }) {
+      const href = location.origin + pathname + search;
+      if (parsed.isAllowed(href, ROBOTS_NAME) !== false) return null;
+      const line = parsed.getMatchingLineNumber(href, ROBOTS_NAME);
+      return `${location.href} disallows ${pathname}${line > 0 ? ` (line ${line})` : ''}.`;
     },
     crawlDelay: Math.min(MAX_DELAY_SECONDS, Math.max(0, parsed.getCrawlDelay(ROBOTS_NAME) ?? 0)),
     sitemaps: parsed.getSitemaps().flatMap((text) => (URL.canParse(text, location.href) ? [new URL(text, location)] : [])),

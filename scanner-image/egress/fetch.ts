@@ -73,32 +73,6 @@ export function createGuardedFetch(
 ): GuardedFetch {
   const dispatcher = new ProxyAgent({ uri: egress.url, proxyTunnel: true, connectTimeout: 10_000 });
 
-  /** Sends one request. Returns the next URL if the response is a redirect. */
-  async function hop(url: URL, options: FetchOptions, signal: AbortSignal): Promise<URL | Fetched> {
-    const response = await request(url, {
-      dispatcher,
-      signal,
-      headers: { 'user-agent': userAgent, 'accept-encoding': 'identity', ...options.headersFor?.(url) },
-    });
-    const { location, 'retry-after': retryAfter } = response.headers;
-    if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === 'string') {
-      await response.body.dump({ limit: 64 * 1024 });
-      if (!URL.canParse(location, url.href)) throw new FetchRefused('redirects', `${url.href} redirects to an invalid URL.`);
-      return new URL(location, url);
-    }
-    const { body, bytes } = await readBody(response, options);
-    if (bytes > options.maxBytes && options.larger !== 'cut')
-      throw new FetchRefused('too_large', `${url.href} is larger than ${options.maxBytes} bytes.`);
-    return {
-      url,
-      status: response.statusCode,
-      contentType: String(response.headers['content-type'] ?? ''),
-      ...(typeof retryAfter === 'string' ? { retryAfter } : {}),
-      body: body.subarray(0, options.maxBytes),
-      cut: bytes > options.maxBytes,
-    };
-  }
-
   function failureOf(url: URL, error: unknown, timeoutMs: number): unknown {
     if (error instanceof FetchRefused) return error;
     if (error instanceof ConsumerFailed) return error.cause;
@@ -123,7 +97,7 @@ export function createGuardedFetch(
           throw new FetchRefused(kindOf(judged.reason) === 'unresolvable' ? 'unreachable' : 'refused', `${url.href}: ${judged.message}`);
         let answer: URL | Fetched;
         try {
-          answer = await hop(url, options, signal);
+          answer = await hop(url, options, { dispatcher, signal, userAgent });
         } catch (error) {
           throw failureOf(url, error, options.timeoutMs);
         }
@@ -133,6 +107,34 @@ export function createGuardedFetch(
       throw new FetchRefused('redirects', `${start.href} redirects more than ${MAX_REDIRECTS} times.`);
     },
     close: () => dispatcher.destroy(),
+  };
+}
+
+/** Sends one request. Returns the next URL if the response is a redirect. */
+async function hop(
+  url: URL,
+  options: FetchOptions,
+  how: { dispatcher: Dispatcher; signal: AbortSignal; userAgent: string },
+): Promise<URL | Fetched> {
+  const { userAgent, ...sent } = how;
+  const headers = { 'user-agent': userAgent, 'accept-encoding': 'identity', ...options.headersFor?.(url) };
+  const response = await request(url, { ...sent, headers });
+  const { location, 'retry-after': retryAfter } = response.headers;
+  if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === 'string') {
+    await response.body.dump({ limit: 64 * 1024 });
+    if (!URL.canParse(location, url.href)) throw new FetchRefused('redirects', `${url.href} redirects to an invalid URL.`);
+    return new URL(location, url);
+  }
+  const { body, bytes } = await readBody(response, options);
+  if (bytes > options.maxBytes && options.larger !== 'cut')
+    throw new FetchRefused('too_large', `${url.href} is larger than ${options.maxBytes} bytes.`);
+  return {
+    url,
+    status: response.statusCode,
+    contentType: String(response.headers['content-type'] ?? ''),
+    ...(typeof retryAfter === 'string' ? { retryAfter } : {}),
+    body: body.subarray(0, options.maxBytes),
+    cut: bytes > options.maxBytes,
   };
 }
 

@@ -8,11 +8,12 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { TcpNetConnectOpts } from 'node:net';
-import { portOf, type TargetJudgement } from '../../core/scan/targets.ts';
+import { portOf } from '../../core/scan/targets.ts';
 import { pinnedLookup } from './dial.ts';
 import { EGRESS_HEADER, codeOf, hostOf, kindOf, type EgressFailureKind } from './egress-failures.ts';
 import type { EgressLimits } from './limits.ts';
 import { networkFailureMessage } from './network-errors.ts';
+import type { ConnectionDeps } from './target-guard.ts';
 
 /** Headers of one connection (RFC 9110, 7.6.1), and the header that only the proxy may set. */
 const HOP_BY_HOP = new Set([
@@ -28,19 +29,12 @@ const HOP_BY_HOP = new Set([
   EGRESS_HEADER,
 ]);
 
-export interface ForwardDeps {
-  limits: EgressLimits;
-  judge(url: URL): Promise<TargetJudgement>;
-  failed(url: URL, kind: EgressFailureKind, message: string): void;
-  reached(url: URL): void;
-}
-
 export interface Forward {
   pass(request: IncomingMessage, response: ServerResponse): Promise<void>;
   close(): void;
 }
 
-export function createForward(deps: ForwardDeps): Forward {
+export function createForward(deps: ConnectionDeps): Forward {
   const { limits } = deps;
   // The agent has no timeout: a reused socket would keep the short one from its server's Keep-Alive header.
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 });
@@ -103,7 +97,7 @@ function requestOptions(url: URL, request: IncomingMessage, addresses: readonly 
 }
 
 /** Passes an answer on, up to the limit. */
-function respond(url: URL, answer: IncomingMessage, response: ServerResponse, { limits, failed }: ForwardDeps): void {
+function respond(url: URL, answer: IncomingMessage, response: ServerResponse, { limits, failed }: ConnectionDeps): void {
   answer.on('error', () => response.destroy());
   try {
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutHopByHop(answer.rawHeaders));

@@ -4,10 +4,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../../platform/logger.ts';
 import { portOf, type Resolver, type TargetJudgement, type TargetRules } from '../../core/scan/targets.ts';
-import { createEgressFailures, type EgressFailureKind, type EgressFailures } from './egress-failures.ts';
+import { createEgressFailures, type EgressFailures } from './egress-failures.ts';
 import { createForward } from './forward.ts';
 import { EGRESS_LIMITS, type EgressLimits } from './limits.ts';
-import { createTargetGuard } from './target-guard.ts';
+import { createTargetGuard, type ConnectionDeps } from './target-guard.ts';
 import { createTunnels } from './tunnel.ts';
 
 export interface Egress extends Pick<EgressFailures, 'failureOf'> {
@@ -34,11 +34,11 @@ export async function openEgress(deps: EgressDeps): Promise<Egress> {
   const limits = { ...EGRESS_LIMITS, ...deps.limits };
   const failures = createEgressFailures();
   const guard = createTargetGuard({ rules: deps.rules, resolver: deps.resolver });
-  const connections = {
+  const connections: ConnectionDeps = {
+    ...guard,
     limits,
-    judge: (url: URL) => guard.judge(url),
-    reached: (url: URL) => failures.reached(url),
-    failed(url: URL, kind: EgressFailureKind, message: string): void {
+    reached: failures.reached,
+    failed(url, kind, message) {
       if (failures.add(url, kind, message))
         deps.log.info({ host: url.hostname, port: portOf(url), kind, detail: message }, 'egress blocked');
     },
@@ -57,8 +57,8 @@ export async function openEgress(deps: EgressDeps): Promise<Egress> {
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    judge: (url) => guard.judge(url),
-    failureOf: (url) => failures.failureOf(url),
+    judge: guard.judge,
+    failureOf: failures.failureOf,
     async close() {
       tunnels.close();
       forward.close();

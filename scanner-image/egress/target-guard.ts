@@ -1,6 +1,8 @@
 /** Judges every target before the scanner connects to it, and returns the addresses that may be dialled. */
 import { judgeTarget, portOf, type Resolver, type TargetJudgement, type TargetRules } from '../../core/scan/targets.ts';
 import { createResolver } from '../../platform/resolver.ts';
+import type { EgressFailureKind } from './egress-failures.ts';
+import type { EgressLimits } from './limits.ts';
 
 export interface TargetGuard {
   /** Judges the host and port of a URL. Never rejects. If the target is allowed, exactly the returned addresses may be dialled. */
@@ -10,20 +12,26 @@ export interface TargetGuard {
 export interface TargetGuardDeps {
   rules: TargetRules;
   resolver?: Resolver;
-  rememberMs?: number;
-  monotonic?: () => number;
 }
 
+/** What the connections of the proxy are judged by, and where their outcomes are recorded. */
+export interface ConnectionDeps extends TargetGuard {
+  limits: EgressLimits;
+  failed(url: URL, kind: EgressFailureKind, message: string): void;
+  reached(url: URL): void;
+}
+
+/** How long a result is cached, in milliseconds. Failed lookups are cached for a tenth of it. */
+const REMEMBER_MS = 60_000;
 /** The maximum number of cached targets. Pages can invent host names, so memory is bounded. */
 const REMEMBERED_MAX = 5_000;
 
 /**
  * A guard that caches its result for each host and port, so that the judged address is the one that is dialled. A
  * name whose address changes (DNS rebinding) is judged again before the new address is used.
- * @param deps.rememberMs how long a result is cached, in milliseconds; failed lookups are cached for a tenth of it
  */
 export function createTargetGuard(deps: TargetGuardDeps): TargetGuard {
-  const { rules, resolver = createResolver(), rememberMs = 60_000, monotonic = () => performance.now() } = deps;
+  const { rules, resolver = createResolver() } = deps;
   const known = new Map<string, { until: number; answer: Promise<TargetJudgement> }>();
 
   async function ask(url: URL): Promise<TargetJudgement> {
@@ -38,13 +46,13 @@ export function createTargetGuard(deps: TargetGuardDeps): TargetGuard {
     judge(url) {
       const key = `${url.protocol}//${url.username === '' && url.password === '' ? '' : '@'}${url.hostname}:${portOf(url)}`;
       const remembered = known.get(key);
-      if (remembered !== undefined && remembered.until > monotonic()) return remembered.answer;
+      if (remembered !== undefined && remembered.until > performance.now()) return remembered.answer;
       if (known.size > REMEMBERED_MAX) known.clear();
-      const entry = { until: monotonic() + rememberMs, answer: ask(url) };
+      const entry = { until: performance.now() + REMEMBER_MS, answer: ask(url) };
       known.set(key, entry);
       void entry.answer.then((answer) => {
         if (!answer.ok && (answer.reason === 'unresolvable' || answer.reason === 'dns_unavailable'))
-          entry.until = monotonic() + rememberMs / 10;
+          entry.until = performance.now() + REMEMBER_MS / 10;
       });
       return entry.answer;
     },

@@ -2,25 +2,18 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { portOf, type TargetJudgement } from '../../core/scan/targets.ts';
+import { portOf } from '../../core/scan/targets.ts';
 import { dial } from './dial.ts';
 import { EGRESS_HEADER, codeOf, hostOf, kindOf, type EgressFailureKind } from './egress-failures.ts';
-import type { EgressLimits } from './limits.ts';
 import { networkFailureMessage } from './network-errors.ts';
-
-export interface TunnelDeps {
-  limits: EgressLimits;
-  judge(url: URL): Promise<TargetJudgement>;
-  failed(url: URL, kind: EgressFailureKind, message: string): void;
-  reached(url: URL): void;
-}
+import type { ConnectionDeps } from './target-guard.ts';
 
 export interface Tunnels {
   open(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void>;
   close(): void;
 }
 
-export function createTunnels(deps: TunnelDeps): Tunnels {
+export function createTunnels(deps: ConnectionDeps): Tunnels {
   const { limits } = deps;
   const sockets = new Set<Duplex>();
 

@@ -13,7 +13,7 @@ import type { FoundFrame, FrameIndex } from './frame-index.ts';
 import { PIERCE } from './results.ts';
 import type { AxeScript } from './script.ts';
 import type { EnteredDocument } from './unlisted-frames.ts';
-import { EvaluationFailed, evaluate, isolatedWorldOf, type IsolatedWorld } from './world.ts';
+import { EvaluationFailed, evaluate, evaluationFailed, isolatedWorldOf, type IsolatedWorld } from './world.ts';
 
 /** The maximum number of frames of a page that are tested, with nested frames. */
 export const FRAMES_MAX = 50;
@@ -249,12 +249,9 @@ async function openWorld(cdp: Cdp, frameId: string, source: string): Promise<Iso
 
 /** The ID of the n-th frame of a document, or null if it has no document. */
 async function frameIdOf({ cdp, contextId }: IsolatedWorld, at: number): Promise<string | null> {
-  const failed = (error: unknown): never => {
-    throw new EvaluationFailed(errorMessage(error));
-  };
-  const { result } = await cdp.send('Runtime.evaluate', { expression: `curbcut.frameElement(${at})`, contextId }).catch(failed);
+  const { result } = await cdp.send('Runtime.evaluate', { expression: `curbcut.frameElement(${at})`, contextId }).catch(evaluationFailed);
   if (result.objectId === undefined) return null;
-  const { node } = await cdp.send('DOM.describeNode', { objectId: result.objectId }).catch(failed);
+  const { node } = await cdp.send('DOM.describeNode', { objectId: result.objectId }).catch(evaluationFailed);
   return node.frameId ?? null;
 }
 

@@ -4,12 +4,11 @@
  */
 import type { Cdp } from '../browser/cdp.ts';
 import type { UntestedFrame } from '../../../report/schema/schema.ts';
-import { errorMessage } from '../../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
 import { isHtml } from '../../crawl/page-checks.ts';
 import type { FrameIndex, ListedFrame } from './frame-index.ts';
 import { PIERCE } from './results.ts';
-import { EvaluationFailed, type IsolatedWorld } from './world.ts';
+import { evaluationFailed, type IsolatedWorld } from './world.ts';
 
 /** A document that was tested, with the path of its frame; empty for the page itself. */
 export interface EnteredDocument {
@@ -87,9 +86,7 @@ async function read({ cdp, contextId }: IsolatedWorld, backendNodeId: number): P
   if (objectId === undefined) return null;
   const { result, exceptionDetails } = await cdp
     .send('Runtime.callFunctionOn', { objectId, functionDeclaration: OWNER_FUNCTION, returnByValue: true })
-    .catch((error: unknown) => {
-      throw new EvaluationFailed(errorMessage(error));
-    });
+    .catch(evaluationFailed);
   // The script is not in a document that was replaced.
   return exceptionDetails === undefined ? (JSON.parse(result.value as string) as Owner | null) : null;
 }

@@ -5,8 +5,8 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Frame, Page } from 'playwright-core';
+import { untilAborted, withTimeLimit } from '../../../platform/time-limits.ts';
 import { PRODUCT_MAX, type ReportConsent } from '../../../report/results/consent.ts';
 
 export type ConsentAnswer = Pick<ReportConsent, 'outcome' | 'product'>;
@@ -125,15 +125,12 @@ async function watch(page: Page, action: Action | null): Promise<Watched> {
   };
 }
 
-/** Resolves to null if the promise takes longer. */
-async function within<T>(promise: Promise<T>, ms: number, over: AbortSignal): Promise<T | null> {
-  const timer = new AbortController();
-  try {
-    return await Promise.race([promise, wait(ms, null, { signal: AbortSignal.any([timer.signal, over]) })]);
-  } finally {
-    timer.abort();
-  }
-}
+/** Resolves to null if the promise takes longer. @throws the reason of the signal if it aborts */
+const within = <T>(promise: Promise<T>, ms: number, over: AbortSignal): Promise<T | null> =>
+  untilAborted(
+    withTimeLimit(promise, ms, 'a dialog').catch(() => null),
+    over,
+  );
 
 /**
  * Answers the dialog of the displayed page.

@@ -62,12 +62,7 @@ export async function watchPageFaults(
     const parsed = URL.parse(url.replace(/^ws/, 'http'));
     return parsed !== null && egressFailureOf(parsed)?.kind === 'refused';
   };
-  function fail(url: string, type: string | undefined, why: string): void {
-    const kind = KINDS[type as keyof typeof KINDS] as (typeof KINDS)[keyof typeof KINDS] | undefined;
-    if (kind === undefined) return;
-    const known = state.failed[kind].get(withoutQuery(url));
-    if (known === undefined || why < known.why) state.failed[kind].set(withoutQuery(url), { url, why });
-  }
+  const fail = (url: string, type: string | undefined, why: string): void => addFailed(state, url, type, why);
 
   cdp.on('Page.frameNavigated', ({ frame }) => {
     if (frame.id === mainFrame) clear();
@@ -111,6 +106,13 @@ export async function watchPageFaults(
     },
     read: (page, { failedParts }) => faultsOf(page, state, failedParts),
   };
+}
+
+function addFailed({ failed }: State, url: string, type: string | undefined, why: string): void {
+  const kind = KINDS[type as keyof typeof KINDS] as (typeof KINDS)[keyof typeof KINDS] | undefined;
+  if (kind === undefined) return;
+  const known = failed[kind].get(withoutQuery(url));
+  if (known === undefined || why < known.why) failed[kind].set(withoutQuery(url), { url, why });
 }
 
 function faultsOf(page: URL, { failed, refused, ended, errors }: State, failedParts: PageFacts['failedParts']): Faults {
