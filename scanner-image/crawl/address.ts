@@ -44,9 +44,10 @@ export interface PageAddress extends AddressParts {
 }
 
 export function addressOf(url: URL): PageAddress {
-  const { href, pathname, search, hash } = url;
-  return { href, pathname, search, hash, key: pageKey(url) };
+  return partsOf(url, pageKey(url));
 }
+
+const partsOf = ({ href, pathname, search, hash }: URL, key: string): PageAddress => ({ href, pathname, search, hash, key });
 
 /** The URL to load: without anchor, credentials, tracking parameters and session IDs. Other queries are not changed. */
 export function cleanUrl(url: URL): URL {
@@ -54,9 +55,10 @@ export function cleanUrl(url: URL): URL {
   page.hash = withoutAnchor(page.hash);
   page.username = page.password = '';
   page.pathname = page.pathname.replace(SESSION_IN_PATH, '');
-  const parameters = [...page.searchParams];
+  const { search } = page;
+  const parameters = [...new URLSearchParams(search)];
   const kept = parameters.filter(([name, value]) => !isNoise(name, value));
-  page.search = kept.length === parameters.length ? page.search : new URLSearchParams(kept).toString();
+  page.search = kept.length === parameters.length ? search : new URLSearchParams(kept).toString();
   return page;
 }
 
@@ -66,7 +68,10 @@ function isNoise(name: string, value: string): boolean {
 
 /** The key of a page, equal for all its URLs: sorted parameters, no trailing slash, normalised host, no scheme. */
 export function pageKey(url: URL): string {
-  const page = cleanUrl(url);
+  return keyOf(cleanUrl(url));
+}
+
+function keyOf(page: URL): string {
   const { pathname, search, hash } = page;
   const query = search === '' ? '' : `?${new URLSearchParams(search).toString().split('&').sort().join('&')}`;
   const route = START_ROUTE.test(hash) ? '' : withoutFinalSlash(hash.replace(/^#!?\/?/, '#/'));
@@ -108,7 +113,7 @@ export function pageOf(link: string, site: URL): PageAddress | null {
   const page = cleanUrl(url);
   page.protocol = site.protocol;
   page.host = site.host;
-  return addressOf(page);
+  return partsOf(page, keyOf(page));
 }
 
 /** Whether a link leads to the site and is too long to be followed. */
