@@ -6,8 +6,8 @@ import { createSemaphore } from '../../platform/concurrency/semaphore.ts';
 
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
-/** OWASP's scrypt parameters that need 32 MB instead of 128 MB: N = 2^15, r = 8, p = 3. */
-const COST = { N: 2 ** 15, r: 8, p: 3 };
+/** OWASP's scrypt parameters that need 32 MB instead of 128 MB: N = 2^15, r = 8, p = 3. Only tests lower them. */
+export const PASSWORD_COST = { N: 2 ** 15, r: 8, p: 3 };
 const HASH_BYTES = 32;
 
 /**
@@ -27,7 +27,7 @@ const stretch = (password: string, salt: Buffer, bytes: number, { N, r, p }: { N
   );
 
 const stored = (salt: Buffer, hash: Buffer): string =>
-  ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), hash.toString('base64')].join('$');
+  ['scrypt', PASSWORD_COST.N, PASSWORD_COST.r, PASSWORD_COST.p, salt.toString('base64'), hash.toString('base64')].join('$');
 
 /**
  * Hashes a password. `passwordProblem` in `core/passwords.ts` decides which are accepted.
@@ -37,7 +37,7 @@ const stored = (salt: Buffer, hash: Buffer): string =>
 export async function hashPassword(password: string): Promise<string> {
   if (password.length > PASSWORD_MAX_CHARACTERS) throw new RangeError(`a password must have at most ${PASSWORD_MAX_CHARACTERS} characters`);
   const salt = randomBytes(16);
-  return stored(salt, await stretch(password, salt, HASH_BYTES, COST));
+  return stored(salt, await stretch(password, salt, HASH_BYTES, PASSWORD_COST));
 }
 
 /** A hash that no password matches. Checking it takes as long as checking that of a user. */

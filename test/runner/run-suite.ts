@@ -38,7 +38,7 @@ export interface SuiteRun {
 export async function runSuite({ name, files, environment, print }: SuiteRun): Promise<SuiteResult> {
   const started = performance.now();
   const seconds = (since: number): string => ((performance.now() - since) / 1000).toFixed(0);
-  const options = ['--no-config', '--reporter', join(import.meta.dirname, 'reporter.ts'), '--timeout', '120000', '--forbid-only', '--exit'];
+  const options = ['--config', join(ROOT, '.mocharc.json'), '--reporter', join(import.meta.dirname, 'reporter.ts')];
   const mocha = spawn(process.execPath, [MOCHA, ...options, ...files], {
     cwd: ROOT,
     env: { ...environment, FORCE_COLOR: '0' },
