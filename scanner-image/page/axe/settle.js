@@ -240,9 +240,8 @@ async function settle(options) {
     const page = watched();
     if (page.posts !== posts) {
       change();
-      posted = now;
+      [posted, posts] = [now, page.posts];
     }
-    posts = page.posts;
     const isSearched = (load && document.readyState !== 'complete') || (state.matched === false && now < Math.min(began + waitForMs, end));
     if (isSearched) {
       if (page.shadowRoots !== shadowRoots) observeRoots();
