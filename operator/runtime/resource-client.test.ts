@@ -30,11 +30,17 @@ function lagging() {
     async request(verb: string, path: string, { body }: RequestOptions = {}) {
       requests.push({ verb, path, body });
       if (failure) throw failure;
-      const { status } = body as { status?: Widget['status'] };
+      const { status, metadata } = body as Partial<Widget>;
       const resourceVersion = String(Number(server.metadata.resourceVersion) + 1);
-      server = { ...server, metadata: { ...server.metadata, resourceVersion }, status: { ...server.status, ...status } };
+      const deletion = verb === 'DELETE' && { deletionTimestamp: '2026-01-01T00:00:00Z' };
+      const { finalizers = server.metadata.finalizers } = metadata ?? {};
+      server = {
+        ...server,
+        metadata: { ...server.metadata, resourceVersion, ...deletion, finalizers },
+        status: { ...server.status, ...status },
+      };
       beforeResponse();
-      return server;
+      return verb === 'DELETE' && !finalizers?.length ? { kind: 'Status', metadata: {} } : server;
     },
   };
   const client = createResourceClient<Widget>({
@@ -126,6 +132,35 @@ describe('resource client', () => {
     // An own write that was kept would hide this version.
     world.hold(before);
     expect(world.client.get('ns', 'w')).to.equal(before);
+  });
+
+  it('does not return an object that it deleted before the cache has its deletion', async () => {
+    const { phases, client, catchUp } = lagging();
+    const before = client.get('ns', 'w')!;
+    await client.remove(before);
+    expect(phases()).to.deep.equal([undefined, undefined, undefined]);
+    // A change from before the deletion.
+    catchUp({ ...before, metadata: { ...before.metadata, resourceVersion: '1.5' } });
+    expect(phases()).to.deep.equal([undefined, undefined, undefined]);
+  });
+
+  it('does not return an object that another deleted before', async () => {
+    const { phases, client, fail } = lagging();
+    fail(404);
+    await client.remove(client.get('ns', 'w')!);
+    expect(phases()).to.deep.equal([undefined, undefined, undefined]);
+  });
+
+  it('returns an object that it deleted while finalizers keep it', async () => {
+    const { phases, client } = lagging();
+    const read = () => client.get('ns', 'w')!;
+    await client.patchMetadata(read(), { finalizers: ['example.test/a', 'example.test/b'] });
+    await client.remove(read());
+    expect(read().metadata).to.have.property('deletionTimestamp');
+    await client.patchMetadata(read(), { finalizers: ['example.test/b'] });
+    expect(phases()).to.deep.equal(all('new'));
+    await client.patchMetadata(read(), { finalizers: [] });
+    expect(phases()).to.deep.equal([undefined, undefined, undefined]);
   });
 
   it('patches the spec by uid, whatever has changed since it was read', async () => {

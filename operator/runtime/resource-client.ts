@@ -1,4 +1,4 @@
-/** Reads and writes the objects of a custom resource. Reads come from a cache and include own writes. */
+/** Reads and writes the objects of a resource. Reads come from a cache and include own writes and deletions. */
 import type { KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import type { Cache } from './cache/cache.ts';
@@ -44,12 +44,17 @@ export function createResourceClient<T extends CustomResource>({ connection, res
   const ownWrites = createOwnWrites<T>(({ metadata }) => cache.get(metadata.namespace ?? '', metadata.name)?.metadata.uid === metadata.uid);
   cache.onChange(({ type, object }) => ownWrites.observe(object, type === 'deleted'));
 
+  const present = (cached: T[]): T[] => cached.map(ownWrites.newest).filter((object) => object !== undefined);
   const pathOf = ({ metadata }: T, subresource?: string) => connection.path(resource, metadata.namespace, metadata.name, subresource);
 
   async function patch(path: string, object: T, body: object, signal?: AbortSignal): Promise<T> {
     const options = { contentType: 'application/merge-patch+json', body, signal };
     try {
-      return ownWrites.record(object, await connection.request<T>('PATCH', path, options));
+      const written = await connection.request<T>('PATCH', path, options);
+      const { deletionTimestamp, finalizers = [] } = written.metadata;
+      // The write that removes the last finalizer of a deleted object deletes it.
+      ownWrites.record(object, deletionTimestamp !== undefined && finalizers.length === 0 ? null : written);
+      return written;
     } catch (error) {
       // Check the name too: a missing custom resource definition or namespace also causes a 404.
       const gone = error instanceof KubernetesError && error.reason === 'NotFound' && error.message.includes(`"${object.metadata.name}"`);
@@ -62,8 +67,8 @@ export function createResourceClient<T extends CustomResource>({ connection, res
       const cached = cache.get(namespace, name);
       return cached && ownWrites.newest(cached);
     },
-    list: () => cache.list().map(ownWrites.newest),
-    byIndex: (name, value) => cache.byIndex(name, value).map(ownWrites.newest),
+    list: () => present(cache.list()),
+    byIndex: (name, value) => present(cache.byIndex(name, value)),
     onChange: (listener) => cache.onChange(listener),
     create: (object, signal) =>
       connection.request<T>('POST', connection.path(resource, object.metadata.namespace), { body: object, signal }),
@@ -81,9 +86,12 @@ export function createResourceClient<T extends CustomResource>({ connection, res
       // By uid, because another object of this name may have been created.
       const body = { propagationPolicy: 'Background', preconditions: { uid: object.metadata.uid } };
       try {
-        await connection.request('DELETE', pathOf(object), { body, signal });
+        const answer = await connection.request<T>('DELETE', pathOf(object), { body, signal });
+        // The answer is a Status if the object is gone, and the object if finalizers keep it.
+        ownWrites.record(object, answer.metadata.uid === object.metadata.uid ? answer : null);
       } catch (error) {
         if (!(error instanceof KubernetesError && (error.code === 404 || error.code === 409))) throw error;
+        ownWrites.record(object, null);
       }
     },
   };

@@ -23,7 +23,7 @@ describe('the actions of a scan', () => {
     };
     const runActions = createActions({
       scanClient: { get: () => scan, remove: write, patchStatus: write },
-      children: { removeJob: write },
+      jobs: { remove: write },
       reports: { removeAll: async () => undefined },
       async launch() {
         await write();

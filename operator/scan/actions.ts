@@ -4,7 +4,7 @@ import { uploadSlotOf, type PodIdentity } from '../../core/protocol/pod-messages
 import { incomingPrefix, type Reports } from '../../stores/reports.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { Recorder } from '../runtime/events/recorder.ts';
-import { ObjectGone } from '../runtime/resource-client.ts';
+import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
 import type { AdmissionGate } from '../queue/gate.ts';
 import type { Job } from './kube-types.ts';
 import { ChildRefused, type Children } from './launch/children.ts';
@@ -33,7 +33,8 @@ import type { ScanTraces } from './traces.ts';
 
 export interface ActionDeps {
   scanClient: ScanClient;
-  children: Pick<Children, 'failLostPod' | 'removeJob'>;
+  jobs: Pick<ResourceClient<Job>, 'remove'>;
+  children: Pick<Children, 'failLostPod'>;
   preflight: Preflight;
   gate: Pick<AdmissionGate, 'take' | 'settled'>;
   launch: Launcher;
@@ -156,7 +157,7 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
       const launched = await countingFailures(state, deps.launch(scan, facts.scanId, facts.now, signal));
       if (!launched.ok) return writeEnd(deps, launched.end, step);
       const { name } = launched.job.metadata;
-      Object.assign(state, { job: launched.job, launched: true, statusAt: facts.now });
+      Object.assign(state, { launched: true, statusAt: facts.now });
       recorder.event(scan, 'Normal', 'Launched', `Created Job ${name}.`);
       return scan;
     },
@@ -257,12 +258,11 @@ async function complete(deps: ActionDeps, result: VerifiedResult, step: Step): P
 
 /** Handlers for the end of a scan and afterwards. */
 function endHandlers(deps: ActionDeps): Pick<Handlers, 'end' | 'removeJob' | 'finish' | 'release' | 'expire'> {
-  const { scanClient, children, mirror, traces, reports } = deps;
+  const { scanClient, mirror, traces, reports } = deps;
   return {
     end: (action, step) => writeEnd(deps, action.end, step),
-    async removeJob(_, { facts, state, scan, signal }) {
-      await children.removeJob(facts.job!, signal);
-      state.removedJob = facts.job!.metadata.uid!;
+    async removeJob(_, { facts, scan, signal }) {
+      await deps.jobs.remove(facts.job!, signal);
       return scan;
     },
     async finish({ end }, step) {
@@ -285,9 +285,8 @@ function endHandlers(deps: ActionDeps): Pick<Handlers, 'end' | 'removeJob' | 'fi
         void reports.removeAll(incomingPrefix(facts.scanId)).catch(() => undefined);
       return released;
     },
-    async expire(_, { state, scan, signal }) {
+    async expire(_, { scan, signal }) {
       await scanClient.remove(scan, signal);
-      state.expired = true;
       return scan;
     },
   };

@@ -12,6 +12,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { fromKey, keyOf } from '../runtime/key.ts';
 import { watch, type Manager, type Source } from '../runtime/controller/manager.ts';
 import type { Watched } from '../runtime/cache/multi-namespace-cache.ts';
+import type { ResourceClient } from '../runtime/resource-client.ts';
 import type { AdmissionGate } from '../queue/gate.ts';
 import type { QueueClient } from '../queue/queue-client.ts';
 import type { Recorder } from '../runtime/events/recorder.ts';
@@ -60,7 +61,7 @@ export interface ScanControllerDeps {
   clock: Clock;
 }
 
-type ScanManager = Pick<Manager, 'watch' | 'add'>;
+type ScanManager = Pick<Manager, 'watch' | 'watchResource' | 'add'>;
 
 const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs' | 'jobTtlMs'> = {
   launchMs: 30_000,
@@ -78,7 +79,7 @@ const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs' | 'jobTtlMs'>
 
 /** State shared by the sources, the gatherer and the executor. */
 interface Shared {
-  jobs: Watched<Job>;
+  jobs: ResourceClient<Job>;
   pods: Watched<Pod>;
   failures: Watched<CreationFailure>;
   children: Children;
@@ -145,9 +146,9 @@ export function addScanController(manager: ScanManager, deps: ScanControllerDeps
 }
 
 /** Watches the Jobs and pods of scans, and the Events of failed creations. Pods and Events are indexed by the uid of their Job. */
-function watchChildren(manager: Pick<Manager, 'watch'>, namespaces: readonly string[]): Pick<Shared, 'jobs' | 'pods' | 'failures'> {
+function watchChildren(manager: ScanManager, namespaces: readonly string[]): Pick<Shared, 'jobs' | 'pods' | 'failures'> {
   return {
-    jobs: manager.watch<Job>({ resource: JOBS, namespaces, labelSelector: SCAN_ID_LABEL, keep: essentialJob }),
+    jobs: manager.watchResource<Job>({ resource: JOBS, namespaces, labelSelector: SCAN_ID_LABEL, keep: essentialJob }),
     pods: manager.watch<Pod>({
       resource: PODS,
       namespaces,
@@ -220,11 +221,12 @@ function addResultsController(manager: ScanManager, deps: ScanControllerDeps, sh
 }
 
 function createScanActions(manager: ScanManager, deps: ScanControllerDeps, shared: Shared): RunActions {
-  const { children, traces, now } = shared;
+  const { jobs, children, traces, now } = shared;
   const { scanClient, stores, reports, bus, settings, metrics, mirror, recorder } = deps;
   const { maxPagesLimit, targets, podTemplate, scanner, pod, runTime, namespace: apiNamespace } = settings;
   return createActions({
     scanClient,
+    jobs,
     children,
     gate: deps.gate,
     preflight: createPreflight({

@@ -1,9 +1,9 @@
-/** Executes and logs a scan's plan, and decides whether to plan again at once. */
+/** Executes and logs a scan's plan. */
 import { requestOf } from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { keyOf } from '../runtime/key.ts';
-import type { Next, Planned } from '../runtime/controller/planned-reconcile.ts';
+import type { Planned } from '../runtime/controller/planned-reconcile.ts';
 import type { RunActions } from './actions.ts';
 import type { Action, Facts } from './policy/plan.ts';
 import { phaseOf } from './policy/status.ts';
@@ -43,12 +43,6 @@ export function createExecute(deps: ExecuteDeps): Planned<Facts, Action>['execut
     );
     // The attempts of a new Job count from 0 again.
     if (names.includes('release') || names.includes('replaceJob')) podMessages.forget(scanId);
-    return nextOf(names, scan.metadata.deletionTimestamp !== undefined);
+    return 'again';
   };
-}
-
-/** The cache holds a released scan until the deletion event arrives. It must not be planned again in that time. */
-function nextOf(names: readonly Action['do'][], beingDeleted: boolean): Next {
-  const gone = names.includes('expire') || (beingDeleted && names.includes('release'));
-  return gone ? {} : 'again';
 }

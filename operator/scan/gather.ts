@@ -49,18 +49,15 @@ export function createGather(deps: GatherDeps): Gather {
 
   async function jobOf(scan: AccessibilityScan, scanId: string, state: ReconcileState): Promise<Job | null> {
     const cached = jobs.get(scan.metadata.namespace!, jobNameOf(scanId));
-    // A replaced Job stays in the cache until its deletion event arrives.
-    const replaced = cached?.metadata.uid === scan.status?.replacedJob && cached?.metadata.uid === state.removedJob;
-    if (cached !== undefined && !replaced && isOwnedBy(cached, scan.metadata.uid!)) {
-      state.job = null;
-      const leaves = cached.metadata.uid === state.removedJob || cached.metadata.deletionTimestamp !== undefined;
-      return leaves && hasEnded(scan) ? null : cached;
+    if (cached !== undefined && isOwnedBy(cached, scan.metadata.uid!)) {
+      const { uid, deletionTimestamp } = cached.metadata;
+      // It counts as gone, although finalizers keep it.
+      return deletionTimestamp !== undefined && (hasEnded(scan) || uid === scan.status?.replacedJob) ? null : cached;
     }
-    if (state.job !== null) return state.job.metadata.uid === state.removedJob ? null : state.job;
-    // The status names a Job that the cache does not hold: it is gone, or the cache lags behind. Ask the API server, unless the
-    // scan is being deleted: garbage collection deletes its Job.
+    // The cache does not hold a Job that was created: it is gone, or the cache lags behind. Ask the API server, unless the scan is
+    // being deleted: garbage collection deletes its Job.
     const needed = !hasEnded(scan) && scan.metadata.deletionTimestamp === undefined;
-    return scan.status?.jobName !== undefined && needed ? children.readJob(scan, scanId) : null;
+    return (scan.status?.jobName !== undefined || state.launched) && needed ? children.readJob(scan, scanId) : null;
   }
 
   return async (scan) => {

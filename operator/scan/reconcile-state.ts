@@ -9,16 +9,10 @@ import type { FoundResult } from './results/find-results.ts';
 export interface ReconcileState {
   /** Since when, and when last, no name server answered for the scan's URL; null if its last vetting resolved it. */
   unresolved: { since: Date; at: Date } | null;
-  /** The Job from the create response, until the cache holds it. */
-  job: Job | null;
   /** The attempts to reserve credits or to create the Job that failed since the admission, and the last problem; null if none has. */
   launchFailure: { count: number; message: string } | null;
   /** Whether this process created the Job. The status names the Job only with the next change. */
   launched: boolean;
-  /** The uid of the deleted Job, until the cache has processed the deletion. */
-  removedJob: string | null;
-  /** Whether this process deleted the resource. The cache holds it until the deletion event arrives. */
-  expired: boolean;
   /** The time since which the Job has had no live pod. */
   noPodSince: Date | null;
   /** The reasons why results were refused, by attempt. */
@@ -68,11 +62,8 @@ export interface ReconcileStates {
 export function newReconcileState(): ReconcileState {
   return {
     unresolved: null,
-    job: null,
     launchFailure: null,
     launched: false,
-    removedJob: null,
-    expired: false,
     noPodSince: null,
     refused: new Map(),
     task: null,

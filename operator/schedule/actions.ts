@@ -41,14 +41,7 @@ export function createScheduleActions(deps: ScheduleActionDeps): RunScheduleActi
         state.comparison = { completed: action.completed, previous: action.previous, outcome: null, at: null };
         return deps.compare(schedule);
       case 'remove':
-        // Before the request, because the deletion event, which forgets the uid, may arrive before the answer.
-        state.removed.add(action.scan.metadata.uid!);
-        try {
-          return await deps.scanClient.remove(action.scan, signal);
-        } catch (error) {
-          state.removed.delete(action.scan.metadata.uid!);
-          throw error;
-        }
+        return deps.scanClient.remove(action.scan, signal);
       case 'writeStatus':
         await deps.schedules.patchStatus(schedule, action.status, signal);
         state.confirmed = true;

@@ -120,7 +120,6 @@ function addMirror(
 
 function forgetChild(states: ScheduleStates, { metadata }: AccessibilityScan): void {
   const state = states.find(controllerUids({ apiVersion: '', kind: '', metadata })[0] ?? '');
-  state?.removed.delete(metadata.uid!);
   if (state?.created.get(metadata.name)?.scan.metadata.uid === metadata.uid) state?.created.delete(metadata.name);
 }
 

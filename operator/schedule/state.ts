@@ -12,7 +12,6 @@ export interface ScheduleStates {
 export const newScheduleState = (): ScheduleState => ({
   confirmed: false,
   created: new Map(),
-  removed: new Set(),
   refusal: null,
   comparison: null,
   recorded: null,

@@ -55,6 +55,14 @@ describe('plan', () => {
       factsOf({ scan: ended('canceled', 1, { metadata: leaving('foregroundDeletion') }), job: jobWith() }),
       ['removeJob', 'finish', 'release'],
     ],
+    [
+      'deleted in the foreground and settled, before its Job was seen',
+      factsOf({
+        scan: ended('canceled', 1, { metadata: { deletionTimestamp: ago(1), finalizers: ['foregroundDeletion'] } }),
+        job: jobWith(),
+      }),
+      ['removeJob'],
+    ],
     ['deleted after its end', factsOf({ scan: ended('canceled', 1, { metadata: { deletionTimestamp: ago(1) } }) }), ['finish', 'release']],
     [
       'deleted after its end, Job still exists',
@@ -73,11 +81,6 @@ describe('plan', () => {
       ['removeJob'],
     ],
     ['done, TTL expired', factsOf({ scan: ended('done', 61, { ...free, spec: { ttlSecondsAfterFinished: 60 } }) }), ['expire']],
-    [
-      'done, TTL expired, already deleted',
-      factsOf({ scan: ended('done', 61, { ...free, spec: { ttlSecondsAfterFinished: 60 } }), state: { expired: true } }),
-      [],
-    ],
     ['done, TTL not expired', factsOf({ scan: ended('done', 59, { ...free, spec: { ttlSecondsAfterFinished: 60 } }) }), []],
     [
       'done, TTL expired, not settled',

@@ -58,20 +58,21 @@ function canceled(facts: Facts): Plan {
 }
 
 function deleted(facts: Facts, claimed: boolean): Plan {
-  // Without the settle finalizer no credits are reserved. Other controllers handle other finalizers.
-  if (!claimed) return act();
   const { scan, job } = facts;
   // Foreground deletion and other controllers keep the resource for a while, so its status must be right and its Job must stop.
   // Otherwise the resource is gone at once, and garbage collection deletes the Job and its pods.
-  const stays = scan.metadata.finalizers!.some((name) => name !== SETTLE_FINALIZER);
+  const stays = scan.metadata.finalizers?.some((name) => name !== SETTLE_FINALIZER) ?? false;
+  const stopJob: Action[] = job !== null && stays && hasEnded(scan) ? [{ do: 'removeJob' }] : [];
+  // Without the settle finalizer no credits are reserved. Other controllers handle other finalizers.
+  if (!claimed) return act(...stopJob);
   if (!hasEnded(scan)) {
     const why = reasons.deleted(pagesOf(facts));
     return stays ? end(why) : act({ do: 'finish', end: why }, { do: 'release' });
   }
-  return act(...(job !== null && stays ? [{ do: 'removeJob' } as const] : []), { do: 'finish' }, { do: 'release' });
+  return act(...stopJob, { do: 'finish' }, { do: 'release' });
 }
 
-function settled({ scan, job, now, state }: Facts, claimed: boolean, timeouts: Timeouts): Plan {
+function settled({ scan, job, now }: Facts, claimed: boolean, timeouts: Timeouts): Plan {
   const actions: Action[] = isOutdated(scan) ? [{ do: 'observeGeneration' }] : [];
   const ended = new Date(scan.status?.completionTime ?? now).getTime();
   const wakes: number[] = [];
@@ -88,7 +89,7 @@ function settled({ scan, job, now, state }: Facts, claimed: boolean, timeouts: T
   }
   if (claimed) actions.push({ do: 'finish' }, { do: 'release' });
   const ttl = scan.spec.ttlSecondsAfterFinished;
-  if (ttl !== undefined && !claimed && !state.expired) {
+  if (ttl !== undefined && !claimed) {
     const left = ended + ttl * 1000 - now.getTime();
     if (left > 0) wakes.push(left);
     else actions.push({ do: 'expire' });

@@ -36,8 +36,6 @@ export interface ScheduleState {
   confirmed: boolean;
   /** The scans that this process created, until the cache holds them, by name. */
   created: Map<string, { scan: AccessibilityScan; at: Date }>;
-  /** The uids of the scans that this process deleted. The cache holds them until their deletion events arrive. */
-  removed: Set<string>;
   refusal: Refusal | null;
   comparison: ComparisonState | null;
   /**

@@ -73,12 +73,10 @@ export function lastTimes({ schedule, children }: ScheduleFacts): Pick<ScanSched
 
 /** Returns the ended scans beyond the history limits, oldest first. A scan is kept until it is settled and recorded. */
 export function beyondLimits(facts: ScheduleFacts): AccessibilityScan[] {
-  const { schedule, children, state } = facts;
+  const { schedule, children } = facts;
   const { successfulScansHistoryLimit = DEFAULT_LIMITS.successful, failedScansHistoryLimit = DEFAULT_LIMITS.failed } = schedule.spec;
   const pending = new Set(unrecorded(facts).map(({ name }) => name));
-  const kept = children.filter(
-    (scan) => hasEnded(scan) && scan.metadata.deletionTimestamp === undefined && !state.removed.has(scan.metadata.uid!),
-  );
+  const kept = children.filter((scan) => hasEnded(scan) && scan.metadata.deletionTimestamp === undefined);
   const over = (scans: AccessibilityScan[], limit: number) => scans.toSorted(byEnd).slice(0, Math.max(0, scans.length - limit));
   return [
     ...over(kept.filter(isCompleted), successfulScansHistoryLimit),
