@@ -4,7 +4,7 @@
  */
 import { SCAN_ID_ANNOTATION, SETTLE_FINALIZER, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
-import { organisationOf } from '../queue/standing.ts';
+import { organisationOf } from '../queue/admission-state.ts';
 import { hasEnded } from '../scan/policy/status.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 

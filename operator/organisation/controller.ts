@@ -12,7 +12,7 @@ import { createOrganisationActions, type RunOrganisationAction } from './execute
 import { planOrganisation, type OrganisationAction, type OrganisationFacts } from './plan.ts';
 import { createReadability, type Readability } from './readability.ts';
 import { createRecords, type Records } from './records.ts';
-import { takeOldest } from './turns.ts';
+import { takeOldest } from './oldest-first.ts';
 
 export const ORGANISATIONS: ResourceType = { group: GROUP, version: VERSION, plural: ORGANISATIONS_PLURAL };
 

@@ -1,7 +1,7 @@
 /** Who may use a queue. Pure. */
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { PUBLIC_QUEUE, type AccessibilityScan, type ScanQueue } from '../../core/protocol/custom-resources.ts';
-import { organisationOf } from './standing.ts';
+import { organisationOf } from './admission-state.ts';
 
 /** The namespaces and the organisations whose scans may use a queue; null allows all. A scan needs both. */
 export interface Access {

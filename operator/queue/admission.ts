@@ -7,7 +7,7 @@ import { admitNext, type Shares } from './fair-share.ts';
 import { byCreation, linesOf, type Line } from './line.ts';
 import { waitedMs } from './pauses.ts';
 import { limitsOf, noPlaces, takePlace, type Counts, type Places } from './places.ts';
-import { backOffMs, isLive, isWaiting, organisationOf } from './standing.ts';
+import { backOffMs, isLive, isWaiting, organisationOf } from './admission-state.ts';
 
 export interface AdmissionFacts {
   /** The queue's scans, including the operator's own writes, so that capacity is not given away twice. */

@@ -20,7 +20,7 @@ import { scansOfQueue, type ScanClient } from '../scan/scan-client.ts';
 import type { AdmissionGate } from './gate.ts';
 import { planQueue, type QueueAction, type QueueFacts } from './plan.ts';
 import type { QueueClient } from './queue-client.ts';
-import { isMoved, organisationOf } from './standing.ts';
+import { isMoved, organisationOf } from './admission-state.ts';
 
 export interface QueueControllerDeps {
   scanClient: ScanClient;

@@ -17,7 +17,7 @@ import { QUEUED, QUEUE_PAUSED } from '../scan/policy/status.ts';
 import { decideAdmission, type QueueDecision, type QueueLoad } from './admission.ts';
 import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
 import { limitsOf, type Places } from './places.ts';
-import { backOffMs, organisationOf } from './standing.ts';
+import { backOffMs, organisationOf } from './admission-state.ts';
 import { statusChange, type QueueStatus } from './status.ts';
 import { waitingOrder } from './waiting-order.ts';
 

@@ -14,7 +14,7 @@ import { dueIn } from '../../platform/clock.ts';
 import type { Plan } from '../runtime/controller/planned-reconcile.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
 import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
-import { isLive, organisationOf } from './standing.ts';
+import { isLive, organisationOf } from './admission-state.ts';
 
 type State = Omit<QueueState, 'updatedAt'>;
 

@@ -3,7 +3,7 @@ import type { AccessibilityScan, ScanQueueSpec } from '../../core/protocol/custo
 import { decideAdmission } from '../../operator/queue/admission.ts';
 import { createAdmissionGate, type AdmissionGate } from '../../operator/queue/gate.ts';
 import { limitsOf, type Limits } from '../../operator/queue/places.ts';
-import { admissionStateOf, type AdmissionState } from '../../operator/queue/standing.ts';
+import { admissionStateOf, type AdmissionState } from '../../operator/queue/admission-state.ts';
 import { timestamp } from '../../platform/clock.ts';
 import { scanWith } from './scan-samples.ts';
 

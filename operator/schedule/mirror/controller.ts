@@ -11,7 +11,7 @@ import type { Plan } from '../../runtime/controller/planned-reconcile.ts';
 import type { ResourceClient } from '../../runtime/resource-client.ts';
 import type { ScanClient } from '../../scan/scan-client.ts';
 import type { NamespaceOwners } from '../owners.ts';
-import { createStoredDigests, type StoredDigests } from './held.ts';
+import { createStoredDigests, type StoredDigests } from './stored-digests.ts';
 import { digestOf, rowOf } from './row.ts';
 
 export interface ScheduleMirrorDeps {

@@ -3,7 +3,7 @@ import { SCAN_ID_ANNOTATION, type AccessibilityScan } from '../../../core/protoc
 import type { ScanSchedule, ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
 import { NAMESPACE, scheduleWith } from '../../../test/support/schedule-world.ts';
 import { planMirror } from './controller.ts';
-import { createStoredDigests } from './held.ts';
+import { createStoredDigests } from './stored-digests.ts';
 import { digestOf, rowOf } from './row.ts';
 
 const CREATED = new Date('2026-01-01T00:00:00Z');

@@ -1,6 +1,6 @@
 /** Bounds how many statuses are written because of their amounts alone. */
 
-/** The maximum number per interval: of many busy organisations, each gets its turn. */
+/** The maximum number per interval: of many busy organisations, each is written in time. */
 export const OLDEST_MAX = 100;
 
 /**

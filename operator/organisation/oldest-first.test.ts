@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { takeOldest, OLDEST_MAX } from './turns.ts';
+import { takeOldest, OLDEST_MAX } from './oldest-first.ts';
 
-describe('the turns of busy organisations', () => {
+describe('writes of busy organisations', () => {
   it('are bounded, and the statuses that are the oldest come first', () => {
     const written = new Map(Array.from({ length: OLDEST_MAX + 50 }, (_, index) => [`org-${index}`, 1000 - index]));
     const due = new Set(written.keys());

@@ -1,4 +1,4 @@
-/** Where a scan stands in its queue. Pure. */
+/** The admission state of a scan in its queue. Pure. */
 import { SETTLE_FINALIZER, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
 import { hasEnded } from '../scan/policy/status.ts';
