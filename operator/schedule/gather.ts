@@ -1,6 +1,7 @@
 /** Gathers the facts about a schedule from the caches, and asks the API server about a created scan that the cache does not hold. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { SCANS } from '../scan/kube-types.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
@@ -80,11 +81,10 @@ export function createGather(deps: GatherDeps): GatherSchedule {
 const PARSED_MAX = 5_000;
 
 function rememberLast(parse: typeof parseSchedule): (schedule: string, timeZone: string | undefined) => ParsedSchedule {
-  const parsed = new Map<string, ParsedSchedule>();
+  const parsed = new BoundedMap<ParsedSchedule>({ max: PARSED_MAX });
   return (schedule, timeZone) => {
     const key = `${timeZone ?? ''} ${schedule}`;
     const known = parsed.get(key) ?? parse(schedule, timeZone);
-    if (parsed.size >= PARSED_MAX) parsed.clear();
     parsed.set(key, known);
     return known;
   };

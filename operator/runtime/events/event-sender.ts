@@ -3,13 +3,13 @@
  * hang does not delay the Events of others.
  */
 import type { CoreV1Event } from '@kubernetes/client-node';
+import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../../platform/kubernetes/kubernetes.ts';
 import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
 import { sleep, timestamp, type Clock } from '../../../platform/clock.ts';
-import { remember } from '../remember.ts';
 
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 
@@ -50,6 +50,8 @@ export interface EventSenderOptions {
 const SENDING = { held: { total: 8, perKey: 1 } };
 /** The number of Events that wait at most in each namespace. */
 const MAX_WAITING = 250;
+/** The number of sent Events, of groups of similar Events, and of objects that are remembered, each. As in client-go. */
+export const MAX_KNOWN = 4096;
 /** As in client-go. */
 const TRIES = 12;
 const RETRY_MS = 5_000;
@@ -138,7 +140,7 @@ export function createEventSender(options: EventSenderOptions): EventSender {
 
 /** Returns a function that creates an Event, or counts up the one that was created for this identity. */
 function createSend({ connection, component, instance }: EventSenderOptions) {
-  const known = remember<Known>();
+  const known = new BoundedMap<Known>({ max: MAX_KNOWN });
   let serial = 0;
 
   async function create(identity: string, event: PendingEvent) {
@@ -166,7 +168,7 @@ function createSend({ connection, component, instance }: EventSenderOptions) {
   }
 
   return async (identity: string, event: PendingEvent): Promise<void> => {
-    const before = known.peek(identity);
+    const before = known.get(identity);
     if (!before) return create(identity, event);
     const count = before.count + event.times;
     try {

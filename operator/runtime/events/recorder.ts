@@ -9,10 +9,10 @@
  */
 import type { Logger } from '../../../platform/logger.ts';
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
+import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
 import type { KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
 import { systemClock, type Clock } from '../../../platform/clock.ts';
-import { createEventSender, type DropReason } from './event-sender.ts';
-import { remember } from '../remember.ts';
+import { createEventSender, MAX_KNOWN, type DropReason } from './event-sender.ts';
 
 export interface Recorder {
   /** Records an Event. Never throws or waits. `reason` is one CamelCase word; `message` is truncated to 1,024 characters. */
@@ -41,26 +41,25 @@ const REFILL_MS = 300_000;
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { component, instance = component, logger, clock = systemClock, onDropped = () => undefined } = options;
-  const similar = remember<{ since: number; messages: Set<string> }>();
-  const buckets = remember<{ tokens: number; at: number }>();
+  const similar = new BoundedMap<{ since: number; messages: Set<string> }>({ max: MAX_KNOWN });
+  const buckets = new BoundedMap<{ tokens: number; at: number }>({ max: MAX_KNOWN });
   const sender = createEventSender({ ...options, instance, clock, onDropped });
 
   /** Takes one token per Event from the object's bucket. */
   function allowed(object: string): boolean {
     const now = clock.monotonic();
-    const bucket = buckets.get(object, () => ({ tokens: BURST, at: now }));
-    bucket.tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_MS);
-    bucket.at = now;
-    if (bucket.tokens < 1) return false;
-    bucket.tokens -= 1;
-    return true;
+    const bucket = buckets.get(object) ?? { tokens: BURST, at: now };
+    const tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_MS);
+    buckets.set(object, { tokens: tokens < 1 ? tokens : tokens - 1, at: now });
+    return tokens >= 1;
   }
 
   /** Whether this group had so many different messages that they are combined into one Event. */
   function combines(group: string, message: string): boolean {
     const now = clock.monotonic();
-    const seen = similar.get(group, () => ({ since: now, messages: new Set() }));
-    if (now - seen.since > COMBINE_WITHIN_MS) [seen.since, seen.messages] = [now, new Set()];
+    const known = similar.get(group);
+    const seen = known !== null && now - known.since <= COMBINE_WITHIN_MS ? known : { since: now, messages: new Set<string>() };
+    similar.set(group, seen);
     if (seen.messages.size <= COMBINE_AFTER) seen.messages.add(message);
     return seen.messages.size > COMBINE_AFTER;
   }
