@@ -11,7 +11,8 @@ import { openConnections } from '../stores/connections.ts';
 import { buildApp } from './app.ts';
 import { identityProviderOf } from './accounts/identity-settings.ts';
 import { readApiConfiguration, type Configuration } from './config.ts';
-import { addProcessMetrics, createMetrics } from './metrics.ts';
+import { addProcessMetrics } from '../stores/process-metrics.ts';
+import { createMetrics } from './metrics.ts';
 
 /** Requests that are unfinished after this time are aborted. It is shorter than the pod's grace period. */
 const CLOSE_WITHIN_MS = 8_000;

@@ -1,12 +1,11 @@
 /** The API's Prometheus metrics. To bound the number of series, labels contain route patterns and never paths. */
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import type { Registry } from '@prometheus-io/client';
 import type { DependencyName } from '../stores/connections.ts';
+import { createMetricFactory } from '../stores/process-metrics.ts';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
 import { NETWORK_LIMITS, type NetworkPolicy } from './http/networks/network-limits.ts';
 import type { PublicScanRefusal } from './public/public-scan.ts';
 import type { SubmissionRefusal } from './scans/submission/refusals.ts';
-
-const PREFIX = 'curbcut_';
 
 /** `accepted`, `replayed`, or the reason of a refusal. */
 type SubmissionOutcome = 'accepted' | 'replayed' | SubmissionRefusal['reason'];
@@ -81,48 +80,40 @@ interface RequestLabels {
 
 /** Creates the metrics of one app. `main.ts` adds those of the process, which tests with several apps must not. */
 export function createMetrics(): Metrics {
-  const registry = new Registry();
-  const registers = [registry];
-  /** A counter by one label. Each series begins at 0: rules such as `increase(…) > 0` miss the first event of a new one. */
-  const counter = <V extends string>(name: string, help: string, label: string, values: readonly V[]) => {
-    const counted = new Counter({ name: PREFIX + name, help, labelNames: [label], registers });
-    for (const value of values) counted.inc({ [label]: value }, 0);
-    return (value: V): void => counted.inc({ [label]: value });
-  };
-  const outcomes = <V extends string>(table: Readonly<Record<V, true>>) => Object.keys(table) as V[];
-  const fallback = new Counter({
-    name: `${PREFIX}limits_fallback_total`,
-    help: 'Requests that were counted by this replica alone because the shared rate limits were unavailable.',
-    registers,
+  const factory = createMetricFactory();
+  const { counter, gauge, histogram } = factory;
+  const dependencies = counter('dependency_failures_total', 'Calls to a dependency that failed or exceeded their time limit.', {
+    dependency: CALLED,
   });
-  const streams = new Gauge({ name: `${PREFIX}event_streams`, help: 'Open event streams.', registers });
-  const inFlight = new Gauge({ name: `${PREFIX}http_requests_in_flight`, help: 'Requests in progress.', registers });
-  const duration = new Histogram({
-    name: `${PREFIX}http_request_duration_seconds`,
-    help: 'Time from the arrival of a request to the end of its response, without event streams.',
-    labelNames: ['method', 'route', 'status'],
-    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-    registers,
+  const fallback = counter(
+    'limits_fallback_total',
+    'Requests that were counted by this replica alone because the shared rate limits were unavailable.',
+  );
+  const networks = counter('network_limited_total', 'Requests without a valid key or session that a limit of their network denied.', {
+    policy: Object.keys(NETWORK_LIMITS),
   });
+  const submissions = counter('submissions_total', 'Submissions by outcome.', { outcome: Object.keys(SUBMISSION_OUTCOMES) });
+  const publicScans = counter('public_scan_requests_total', 'Requests for a public scan by outcome.', {
+    outcome: Object.keys(PUBLIC_SCAN_RESULTS),
+  });
+  const cancellations = counter('cancellations_total', 'Requests to cancel a scan, by outcome.', { outcome: CANCELLATION_OUTCOMES });
+  const streams = gauge('event_streams', 'Open event streams.');
+  const inFlight = gauge('http_requests_in_flight', 'Requests in progress.');
+  const duration = histogram(
+    'http_request_duration_seconds',
+    'Time from the arrival of a request to the end of its response, without event streams.',
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    { method: [], route: [], status: [] },
+  );
   return {
-    registry,
-    ...createStoreMetrics(registry, PREFIX),
-    dependencyDown: counter(
-      'dependency_failures_total',
-      'Calls to a dependency that failed or exceeded their time limit.',
-      'dependency',
-      CALLED,
-    ),
-    networkLimited: counter(
-      'network_limited_total',
-      'Requests without a valid key or session that a limit of their network denied.',
-      'policy',
-      Object.keys(NETWORK_LIMITS) as NetworkPolicy[],
-    ),
+    registry: factory.registry,
+    ...createStoreMetrics(factory),
+    dependencyDown: (dependency) => dependencies.inc({ dependency }),
+    networkLimited: (policy) => networks.inc({ policy }),
     limitsFallback: () => fallback.inc(),
-    submission: counter('submissions_total', 'Submissions by outcome.', 'outcome', outcomes(SUBMISSION_OUTCOMES)),
-    publicScan: counter('public_scan_requests_total', 'Requests for a public scan by outcome.', 'outcome', outcomes(PUBLIC_SCAN_RESULTS)),
-    cancellation: counter('cancellations_total', 'Requests to cancel a scan, by outcome.', 'outcome', CANCELLATION_OUTCOMES),
+    submission: (outcome) => submissions.inc({ outcome }),
+    publicScan: (outcome) => publicScans.inc({ outcome }),
+    cancellation: (outcome) => cancellations.inc({ outcome }),
     stream: (change) => streams.inc(change),
     requestBegan: () => inFlight.inc(),
     requestEnded(labels, seconds) {
@@ -130,9 +121,4 @@ export function createMetrics(): Metrics {
       if (labels !== null) duration.observe({ ...labels }, seconds);
     },
   };
-}
-
-/** Adds metrics of the process: memory, event loop and garbage collection. */
-export function addProcessMetrics({ registry }: Metrics): void {
-  collectDefaultMetrics({ register: registry, prefix: PREFIX });
 }

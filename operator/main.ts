@@ -26,8 +26,9 @@ import { monitorDependencies } from '../platform/readiness.ts';
 import { createResolver } from '../platform/resolver.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import { openConnections } from '../stores/connections.ts';
+import { addProcessMetrics } from '../stores/process-metrics.ts';
 import { readOperatorConfiguration, settingsOf, type Configuration } from './config.ts';
-import { addProcessMetrics, createOperatorMetrics } from './metrics.ts';
+import { createOperatorMetrics } from './metrics.ts';
 import { FIELD_MANAGER, runOperator } from './operator.ts';
 
 /** Longer than the 20 s that running reconciles have to finish, and shorter than the pod's grace period. */

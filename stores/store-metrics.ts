@@ -1,7 +1,7 @@
 /** Metrics that the API and the operator share, under the same names, so that sums over both processes are correct. */
-import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 import { SOCKET_USES, type SocketUse } from '../platform/kubernetes/kubernetes.ts';
 import type { CreditMove } from './credits/credits.ts';
+import type { MetricFactory } from './process-metrics.ts';
 
 export interface StoreMetrics {
   /** Credits moved. Each move is counted once, by the process whose call made it. */
@@ -12,28 +12,18 @@ export interface StoreMetrics {
   sockets(use: SocketUse, open: number): void;
 }
 
-export function createStoreMetrics(registry: Registry, prefix: string): StoreMetrics {
-  const registers = [registry];
-  const credits = new Counter({
-    name: `${prefix}credits_total`,
-    help: 'Credits that this process moved: `reserved` for scans, then `spent` on tested pages or `released`.',
-    labelNames: ['operation'],
-    registers,
-  });
-  const up = new Gauge({
-    name: `${prefix}dependency_up`,
-    help: '1 if the dependency answered its last check (every 5 s), else 0.',
-    labelNames: ['dependency'],
-    registers,
-  });
-  const sockets = new Gauge({
-    name: `${prefix}kubernetes_sockets`,
-    help: 'Open sockets to the Kubernetes API, by use: `requests` (at most 64), `lists` (at most 16), `watches` (one for each watch, for the lease and for the readiness probe).',
-    labelNames: ['use'],
-    registers,
-  });
-  for (const use of SOCKET_USES) sockets.set({ use }, 0);
-  for (const operation of ['reserved', 'spent', 'released']) credits.inc({ operation }, 0);
+export function createStoreMetrics({ counter, gauge }: MetricFactory): StoreMetrics {
+  const credits = counter(
+    'credits_total',
+    'Credits that this process moved: `reserved` for scans, then `spent` on tested pages or `released`.',
+    { operation: ['reserved', 'spent', 'released'] },
+  );
+  const up = gauge('dependency_up', '1 if the dependency answered its last check (every 5 s), else 0.', { dependency: [] });
+  const sockets = gauge(
+    'kubernetes_sockets',
+    'Open sockets to the Kubernetes API, by use: `requests` (at most 64), `lists` (at most 16), `watches` (one for each watch, for the lease and for the readiness probe).',
+    { use: SOCKET_USES },
+  );
   return {
     credits(move) {
       if (move.operation === 'reserve') return credits.inc({ operation: 'reserved' }, move.pages);

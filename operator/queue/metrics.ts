@@ -1,21 +1,12 @@
 /** Gauges by queue with a bounded number of series: administrators choose the names of queues, and authors may name missing ones. */
-import type { Gauge } from '@prometheus-io/client';
 import { DEFAULT_QUEUE } from '../../core/protocol/custom-resources.ts';
+import type { MetricFactory } from '../../stores/process-metrics.ts';
 import type { QueueLoad } from './admission.ts';
 
 /** The number of queues with series of their own. */
 export const QUEUE_SERIES_MAX = 50;
 /** The label of all other queues. No queue can have this name. */
 export const OTHER_QUEUES = '(other)';
-
-export interface LoadGauges {
-  running: Gauge<string>;
-  queued: Gauge<string>;
-  oldest: Gauge<string>;
-  paused: Gauge<string>;
-  /** Waiting scans whose queue does not exist. Without labels. */
-  missing: Gauge<string>;
-}
 
 type Load = Pick<QueueLoad, 'running' | 'queued' | 'oldestWaitSeconds' | 'paused'>;
 const EMPTY: Load = { running: 0, queued: 0, oldestWaitSeconds: 0, paused: false };
@@ -27,7 +18,20 @@ export interface QueueGauges {
   reset(): void;
 }
 
-export function createQueueGauges(gauges: LoadGauges): QueueGauges {
+function registerGauges({ gauge }: MetricFactory) {
+  const ofQueue = (name: string, help: string) =>
+    gauge(name, `${help} \`(other)\`: the queues beyond the first 50, and missing ones.`, { queue: [] });
+  return {
+    running: ofQueue('scans_running', 'Number of admitted scans that have not ended, by ScanQueue.'),
+    queued: ofQueue('scans_queued', 'Number of scans that wait for admission, by ScanQueue.'),
+    oldest: ofQueue('queue_oldest_wait_seconds', 'Waiting time of the scan that has waited longest, by ScanQueue.'),
+    paused: ofQueue('queue_paused', '1 if the ScanQueue is paused, else 0.'),
+    missing: gauge('scans_without_queue', 'Number of scans that wait because their ScanQueue does not exist.'),
+  };
+}
+
+export function createQueueGauges(factory: MetricFactory): QueueGauges {
+  const gauges = registerGauges(factory);
   /** The queues with series of their own. */
   const named = new Set<string>();
   const others = new Map<string, Load>();

@@ -1,5 +1,5 @@
 /** The metrics of schedules. Labels are bounded: triggers and reasons, never names. */
-import { Counter, Histogram, type Registry } from '@prometheus-io/client';
+import type { MetricFactory } from '../../stores/process-metrics.ts';
 import { SKIP_REASONS, type Refusal, type SkipReason, type Trigger } from './policy/facts.ts';
 
 export interface ScheduleMetrics {
@@ -15,48 +15,34 @@ export interface ScheduleMetrics {
 const TRIGGERS: readonly Trigger[] = ['time', 'request'];
 const REFUSALS: readonly Refusal['reason'][] = ['NameTaken', 'CreateRefused'];
 
-export function createScheduleMetrics(registry: Registry, prefix: string): ScheduleMetrics {
-  const registers = [registry];
-  const started = new Counter({
-    name: `${prefix}schedule_runs_started_total`,
-    help: 'Number of scans that schedules started, by trigger: `time`, or `request` for runs on demand.',
-    labelNames: ['trigger'],
-    registers,
-  });
-  const delay = new Histogram({
-    name: `${prefix}schedule_start_delay_seconds`,
-    help: 'Time from the scheduled time of a scan, with jitter, or from its request, to its creation.',
-    buckets: [0.1, 0.25, 0.5, 1, 2, 5, 10, 60, 300, 3600],
-    labelNames: ['trigger'],
-    registers,
-  });
-  const skipped = new Counter({
-    name: `${prefix}schedule_runs_skipped_total`,
-    help:
-      'Number of scheduled times at which no scan was started: another one still ran (`still_running`), the deadline passed ' +
+export function createScheduleMetrics({ counter, histogram }: MetricFactory): ScheduleMetrics {
+  const started = counter(
+    'schedule_runs_started_total',
+    'Number of scans that schedules started, by trigger: `time`, or `request` for runs on demand.',
+    { trigger: TRIGGERS },
+  );
+  const delay = histogram(
+    'schedule_start_delay_seconds',
+    'Time from the scheduled time of a scan, with jitter, or from its request, to its creation.',
+    [0.1, 0.25, 0.5, 1, 2, 5, 10, 60, 300, 3600],
+    { trigger: TRIGGERS },
+  );
+  const skipped = counter(
+    'schedule_runs_skipped_total',
+    'Number of scheduled times at which no scan was started: another one still ran (`still_running`), the deadline passed ' +
       '(`too_late`), or only a later time was caught up (`superseded`).',
-    labelNames: ['reason'],
-    registers,
-  });
-  const refused = new Counter({
-    name: `${prefix}schedule_runs_refused_total`,
-    help: 'Number of scans of schedules that the Kubernetes API did not create, by reason.',
-    labelNames: ['reason'],
-    registers,
-  });
-  const failed = new Counter({
-    name: `${prefix}schedule_runs_failed_total`,
-    help: 'Number of scans of schedules that failed. `repeated` is `true` from the third one in a row, when the schedule is stalled.',
-    labelNames: ['repeated'],
-    registers,
-  });
-  for (const repeated of ['true', 'false']) failed.inc({ repeated }, 0);
-  for (const trigger of TRIGGERS) {
-    started.inc({ trigger }, 0);
-    delay.zero({ trigger });
-  }
-  for (const reason of SKIP_REASONS) skipped.inc({ reason }, 0);
-  for (const reason of REFUSALS) refused.inc({ reason }, 0);
+    { reason: SKIP_REASONS },
+  );
+  const refused = counter(
+    'schedule_runs_refused_total',
+    'Number of scans of schedules that the Kubernetes API did not create, by reason.',
+    { reason: REFUSALS },
+  );
+  const failed = counter(
+    'schedule_runs_failed_total',
+    'Number of scans of schedules that failed. `repeated` is `true` from the third one in a row, when the schedule is stalled.',
+    { repeated: ['true', 'false'] },
+  );
   return {
     started(trigger, delaySeconds) {
       started.inc({ trigger });

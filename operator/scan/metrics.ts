@@ -1,0 +1,105 @@
+/** The metrics of scans. Labels are bounded: reasons and phases, never IDs. */
+import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
+import { PAGE_FAILURES } from '../../report/schema/schema.ts';
+import type { MetricFactory } from '../../stores/process-metrics.ts';
+import { SHORT_SECONDS } from '../runtime/metrics.ts';
+import type { PhaseChange, Stage } from './phase-metrics.ts';
+import { END_REASONS } from './policy/condition-reasons.ts';
+import type { PageVisit } from './results/page-visits.ts';
+
+const STAGES: readonly Stage[] = ['starting', ...LIVE_PHASES];
+const POD_MESSAGE_RESULTS = ['news', 'repeat', 'refused', 'unknown'] as const;
+const INGEST_RESULTS = ['accepted', 'refused', 'error'] as const;
+
+export interface ScanMetrics {
+  phaseChanged(change: PhaseChange): void;
+  /** `passed` is the verdict; null if no thresholds were set. */
+  ended(phase: string, reason: string, seconds: number, passed: boolean | null): void;
+  /** A scan went back into its queue, because it could not be launched. */
+  requeued(): void;
+  /** A completed scan was not charged, because its credits were not held. */
+  uncharged(): void;
+  /** Called with the pages of each accepted result. */
+  pagesVisited(visits: readonly PageVisit[]): void;
+  /** `unknown`: no live scan has the ID. */
+  podMessage(result: (typeof POD_MESSAGE_RESULTS)[number]): void;
+  ingested(result: (typeof INGEST_RESULTS)[number], seconds: number): void;
+  stoppedLeading(): void;
+}
+
+/** The metrics of scans that have not ended. */
+function createStageMetrics({ gauge, histogram }: MetricFactory): Pick<ScanMetrics, 'phaseChanged' | 'stoppedLeading'> {
+  const stages = gauge('scans', 'Number of scans that have not ended, by phase; `starting` scans are admitted and wait for their pod.', {
+    phase: STAGES,
+  });
+  const took = histogram(
+    'scan_phase_duration_seconds',
+    'Time that scans spend in a phase, observed when they leave it.',
+    [0.5, 1, 2, 5, 10, 30, 60, 120, 300, 900, 3600, 14400],
+    { phase: STAGES },
+  );
+  return {
+    phaseChanged({ from, to, seconds }) {
+      if (from !== null) stages.dec({ phase: from });
+      if (to !== null) stages.inc({ phase: to });
+      if (from !== null && seconds !== null) took.observe({ phase: from }, seconds);
+    },
+    stoppedLeading() {
+      for (const phase of STAGES) stages.set({ phase }, 0);
+    },
+  };
+}
+
+export function createScanMetrics(factory: MetricFactory): ScanMetrics {
+  const { counter, histogram } = factory;
+  const ended = counter('scans_ended_total', 'Number of ended scans, by phase and reason.', { phase: [], reason: [] });
+  for (const phase of TERMINAL_PHASES) for (const reason of END_REASONS[phase]) ended.inc({ phase, reason }, 0);
+  const took = histogram(
+    'scan_duration_seconds',
+    'Time from the creation of a scan to its end.',
+    [5, 10, 30, 60, 120, 300, 900, 3600, 14400],
+    { phase: TERMINAL_PHASES },
+  );
+  const verdicts = counter('scan_verdicts_total', 'Verdicts of completed scans: `passed`, `failed`, or `none` without thresholds.', {
+    verdict: ['passed', 'failed', 'none'],
+  });
+  const uncharged = counter(
+    'scans_uncharged_total',
+    'Number of completed scans that were not charged, because their credits were not held.',
+  );
+  const requeued = counter(
+    'scans_requeued_total',
+    'How often an admitted scan went back into its queue, because it could not be launched.',
+  );
+  const pages = counter('pages_total', 'Pages of accepted results, by outcome: `tested`, or the reason why the page was not tested.', {
+    outcome: ['tested', ...PAGE_FAILURES],
+  });
+  const pageTook = histogram(
+    'page_duration_seconds',
+    'Time per page, including navigation and rules; `outcome` is `tested` or `untested`.',
+    [0.25, 0.5, 1, 2, 5, 10, 20, 30, 60],
+    { outcome: ['tested', 'untested'] },
+  );
+  const podMessages = counter('pod_messages_total', 'Messages from scanner pods on the message bus, by result.', {
+    result: POD_MESSAGE_RESULTS,
+  });
+  const ingested = histogram('ingest_duration_seconds', 'Time to verify the results of a pod.', SHORT_SECONDS, { result: INGEST_RESULTS });
+  return {
+    ...createStageMetrics(factory),
+    ended(phase, reason, seconds, passed) {
+      ended.inc({ phase, reason });
+      took.observe({ phase }, seconds);
+      if (phase === 'done') verdicts.inc({ verdict: passed === null ? 'none' : passed ? 'passed' : 'failed' });
+    },
+    requeued: () => requeued.inc(),
+    uncharged: () => uncharged.inc(),
+    pagesVisited(visits) {
+      for (const { outcome, seconds } of visits) {
+        pages.inc({ outcome });
+        pageTook.observe({ outcome: outcome === 'tested' ? outcome : 'untested' }, seconds);
+      }
+    },
+    podMessage: (result) => podMessages.inc({ result }),
+    ingested: (result, seconds) => ingested.observe({ result }, seconds),
+  };
+}

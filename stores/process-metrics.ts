@@ -1,0 +1,58 @@
+/** Creates the Prometheus metrics of a process, with a series for each label value that is known in advance. */
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+
+/** The labels of a metric, each with its values, or with none if they are not known in advance. */
+export type Labels = Readonly<Record<string, readonly string[]>>;
+
+/** Names get the prefix of the product. */
+export interface MetricFactory {
+  registry: Registry;
+  counter(name: string, help: string, labels?: Labels): Counter<string>;
+  gauge(name: string, help: string, labels?: Labels): Gauge<string>;
+  histogram(name: string, help: string, buckets: number[], labels?: Labels): Histogram<string>;
+}
+
+const PREFIX = 'curbcut_';
+
+export function createMetricFactory(): MetricFactory {
+  const registry = new Registry();
+  const optionsOf = (name: string, help: string, labels: Labels) => ({
+    name: `${PREFIX}${name}`,
+    help,
+    labelNames: Object.keys(labels),
+    registers: [registry],
+  });
+  return {
+    registry,
+    counter(name, help, labels = {}) {
+      const counter = new Counter(optionsOf(name, help, labels));
+      for (const series of seriesOf(labels)) counter.inc(series, 0);
+      return counter;
+    },
+    gauge(name, help, labels = {}) {
+      const gauge = new Gauge(optionsOf(name, help, labels));
+      for (const series of seriesOf(labels)) gauge.set(series, 0);
+      return gauge;
+    },
+    histogram(name, help, buckets, labels = {}) {
+      const histogram = new Histogram({ ...optionsOf(name, help, labels), buckets });
+      for (const series of seriesOf(labels)) histogram.zero(series);
+      return histogram;
+    },
+  };
+}
+
+/**
+ * Returns each combination of values; none if the values of a label are not known. A series that appears with its first event
+ * has no increase: rules such as `increase(…) > 0` would miss that event.
+ */
+function seriesOf(labels: Labels): Record<string, string>[] {
+  let all: Record<string, string>[] = [{}];
+  for (const [name, values] of Object.entries(labels)) all = all.flatMap((series) => values.map((value) => ({ ...series, [name]: value })));
+  return all;
+}
+
+/** Adds the metrics of the process: memory, event loop and garbage collection. Once per process, unlike those of an app. */
+export function addProcessMetrics({ registry }: { registry: Registry }): void {
+  collectDefaultMetrics({ register: registry, prefix: PREFIX });
+}
