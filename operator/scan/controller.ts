@@ -31,7 +31,7 @@ import { createPhaseTracker } from './phase-metrics.ts';
 import { plan, type Action, type Facts, type Timeouts } from './policy/plan.ts';
 import { hasEnded } from './policy/status.ts';
 import { createReconcileStates, type ReconcileStates } from './reconcile-state.ts';
-import { createResultsController } from './results/controller.ts';
+import { addResultsController } from './results/controller.ts';
 import type { Semaphore } from '../../platform/concurrency/semaphore.ts';
 import { createIngestion } from './results/ingest.ts';
 import { createVerifier, type Verifier } from './results/verifier.ts';
@@ -194,26 +194,24 @@ function podMessageSource({ bus, scanClient, metrics, logger }: ScanControllerDe
     });
 }
 
-/** Adds the controller that works on results. @returns a function that starts work for a scan */
-function addResultsController(manager: ScanManager, deps: ScanControllerDeps, shared: Shared): ActionDeps['startTask'] {
+/** @returns a function that starts work on the results of a scan */
+function createStartTask(manager: ScanManager, deps: ScanControllerDeps, shared: Shared): ActionDeps['startTask'] {
   const { scanClient, reports, settings, metrics, largeExports } = deps;
   const { children, states, traces, verifier, now } = shared;
   const ingestion = createIngestion({ reports, bounds: settings.ingest, verifier, onPages: metrics.pagesVisited });
-  const enqueue = manager.add(
-    createResultsController({
-      scanClient,
-      states,
-      children,
-      reports,
-      ingestion: instrumentIngestion(ingestion, metrics, deps.clock),
-      verifier,
-      largeExports,
-      traces,
-      apiNamespace: settings.namespace,
-      enqueueScan: (key) => shared.enqueue(key),
-      now,
-    }),
-  );
+  const enqueue = addResultsController(manager, {
+    scanClient,
+    states,
+    children,
+    reports,
+    ingestion: instrumentIngestion(ingestion, metrics, deps.clock),
+    verifier,
+    largeExports,
+    traces,
+    apiNamespace: settings.namespace,
+    enqueueScan: (key) => shared.enqueue(key),
+    now,
+  });
   return (scan, state, task) => {
     state.task = task;
     enqueue(keyOf(scan));
@@ -239,7 +237,7 @@ function createScanActions(manager: ScanManager, deps: ScanControllerDeps, share
       now,
     }),
     launch: createLauncher({ children, scans: stores.scans, reports, bus, scanner, pod, runTime, traces }),
-    startTask: addResultsController(manager, deps, shared),
+    startTask: createStartTask(manager, deps, shared),
     mirror,
     reports,
     recorder,

@@ -5,7 +5,7 @@
  */
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import { fromKey, keyOf } from '../runtime/key.ts';
-import type { ControllerDefinition } from '../runtime/controller/manager.ts';
+import type { Manager } from '../runtime/controller/manager.ts';
 import type { ComparisonOutcome, ComparisonState, ScheduleState } from './policy/facts.ts';
 import type { ReportComparer, StoredComparison } from '../../report/workers/compare.ts';
 import type { ScheduleStates } from './state.ts';
@@ -35,7 +35,8 @@ const WORKERS = 1;
 /** The time limit of a comparison, in milliseconds. */
 const TIMEOUT_MS = 60_000;
 
-export function createComparisonController(deps: ComparisonDeps): ControllerDefinition<Facts, ComparisonState> {
+/** Adds the controller. @returns a function that enqueues a schedule whose state names a comparison */
+export function addComparisonController(manager: Pick<Manager, 'add'>, deps: ComparisonDeps): (key: string) => void {
   async function outcomeOf({ previous, completed }: ComparisonState, signal: AbortSignal): Promise<ComparisonOutcome> {
     try {
       const time = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
@@ -47,7 +48,7 @@ export function createComparisonController(deps: ComparisonDeps): ControllerDefi
     }
   }
 
-  return {
+  return manager.add<Facts, ComparisonState>({
     name: 'comparison',
     workers: WORKERS,
     // Only the schedule controller enqueues.
@@ -69,5 +70,5 @@ export function createComparisonController(deps: ComparisonDeps): ControllerDefi
       deps.enqueueSchedule(keyOf(schedule));
       return {};
     },
-  };
+  });
 }

@@ -8,7 +8,7 @@ import type { OperatorMetrics } from '../metrics.ts';
 import type { CacheEvent } from '../runtime/cache/cache.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { fromKey, keyOf, toKey } from '../runtime/key.ts';
-import { watch, type ControllerDefinition, type Manager, type PeriodicTask } from '../runtime/controller/manager.ts';
+import { watch, type Manager, type PeriodicTask } from '../runtime/controller/manager.ts';
 import type { Recorder } from '../runtime/events/recorder.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import { SCHEDULES, controllerUids } from '../scan/kube-types.ts';
@@ -17,9 +17,9 @@ import type { ReportComparer } from '../../report/workers/compare.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { createScheduleActions } from './actions.ts';
-import { createComparisonController } from './comparisons.ts';
+import { addComparisonController } from './comparisons.ts';
 import { createGather } from './gather.ts';
-import { createScheduleMirror } from './mirror/controller.ts';
+import { addScheduleMirror } from './mirror/controller.ts';
 import { createNamespaceOwners, type NamespaceOwners } from './owners.ts';
 import { planSchedule, type ScheduleAction, type ScheduleFacts } from './policy/plan.ts';
 import { createScheduleStates, type ScheduleStates } from './state.ts';
@@ -64,13 +64,11 @@ export function addScheduleController(manager: ScheduleManager, deps: ScheduleCo
   schedules.onChange(({ type, object }) => type === 'deleted' && states.forget(object.metadata.uid!));
   scanClient.onChange(({ type, object }) => type === 'deleted' && forgetChild(states, object));
 
-  const wakeSchedule = { enqueue: (_key: string) => {} };
-  const compareNow = manager.add(
-    createComparisonController({ schedules, states, comparer: deps.comparer, enqueueSchedule: (key) => wakeSchedule.enqueue(key), now }),
-  );
+  const comparisons = { schedules, states, comparer: deps.comparer, enqueueSchedule: (key: string) => enqueue(key), now };
+  const compareNow = addComparisonController(manager, comparisons);
   const runAction = createScheduleActions({ ...deps, schedules, compare: (schedule) => compareNow(keyOf(schedule)), now });
   const gather = createGather({ ...deps, states, owners, apiNamespace: settings.namespace, now });
-  const definition: ControllerDefinition<ScheduleFacts, ScheduleAction> = {
+  const enqueue = manager.add<ScheduleFacts, ScheduleAction>({
     name: 'schedule',
     queueName: 'schedules',
     workers: settings.scanWorkers,
@@ -90,18 +88,16 @@ export function addScheduleController(manager: ScheduleManager, deps: ScheduleCo
       // When many schedules are due, each of them starts its scan before the first one writes its status.
       return actions.some((action) => FIRST.has(action.do)) ? { requeueAfterMs: 0 } : 'again';
     },
-  };
-  wakeSchedule.enqueue = manager.add(definition);
-  const wakeMirror = addMirror(manager, deps, { schedules, owners, listed, now });
+  });
+  const enqueueMirror = addMirror(manager, deps, { schedules, owners, listed, now });
   manager.addTask(
     ownersTask(owners, schedules, (schedule) => {
-      wakeSchedule.enqueue(keyOf(schedule));
-      wakeMirror(keyOf(schedule));
+      enqueue(keyOf(schedule));
+      enqueueMirror(keyOf(schedule));
     }),
   );
 }
 
-/** Adds the controller and the task that mirror schedules. @returns a function that enqueues a schedule of the mirror */
 function addMirror(
   manager: ScheduleManager,
   { scanClient, stores, settings }: ScheduleControllerDeps,
@@ -112,10 +108,7 @@ function addMirror(
   const isListed = (namespace: string) =>
     watchNamespaces.length === 0 ? listed.has('') : listed.has(namespace) || !watchNamespaces.includes(namespace);
   const deps = { ...shared, isListed, scanClient, store: stores.schedules, operatorClass, apiNamespace, everyMs };
-  const mirror = createScheduleMirror(deps, (key) => enqueue(key));
-  const enqueue = manager.add(mirror.definition);
-  manager.addTask(mirror.compare);
-  return enqueue;
+  return addScheduleMirror(manager, deps);
 }
 
 function forgetChild(states: ScheduleStates, { metadata }: AccessibilityScan): void {

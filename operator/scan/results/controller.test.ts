@@ -3,7 +3,8 @@ import { NO_TRACER } from '../../../platform/tracing.ts';
 import { NOW, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
 import { createReconcileStates } from '../reconcile-state.ts';
 import { createScanTraces } from '../traces.ts';
-import { createResultsController } from './controller.ts';
+import type { ControllerDefinition } from '../../runtime/controller/manager.ts';
+import { addResultsController } from './controller.ts';
 import type { Ingested } from './ingest.ts';
 import { LARGE_EXPORT_BYTES } from '../../../report/schema/large-exports.ts';
 import { createSemaphore, ONE_AT_A_TIME } from '../../../platform/concurrency/semaphore.ts';
@@ -17,7 +18,14 @@ describe('results controller', () => {
     const scan = (name: string, phase: 'scanning' | 'canceled' = 'scanning') =>
       scanWith(launched({ phase }), { metadata: { name, uid: name, namespace: 'team' } });
     const scans = new Map(['a', 'b', 'c'].map((name) => [name, scan(name)]));
-    const controller = createResultsController({
+    let controller!: ControllerDefinition<unknown, unknown>;
+    const manager = {
+      add<Facts, Action>(definition: ControllerDefinition<Facts, Action>) {
+        controller = definition as typeof controller;
+        return () => undefined;
+      },
+    };
+    addResultsController(manager, {
       scanClient: { get: (_namespace, name) => scans.get(name) },
       states,
       children: { listPods: async () => [] },

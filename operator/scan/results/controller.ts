@@ -10,7 +10,7 @@ import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
 import type { Semaphore } from '../../../platform/concurrency/semaphore.ts';
 import type { Reports } from '../../../stores/reports.ts';
 import { fromKey, keyOf } from '../../runtime/key.ts';
-import type { ControllerDefinition } from '../../runtime/controller/manager.ts';
+import type { Manager } from '../../runtime/controller/manager.ts';
 import type { Children } from '../launch/children.ts';
 import { identityKey } from '../policy/pod-identity.ts';
 import { reservedPages } from '../policy/run-time.ts';
@@ -53,7 +53,8 @@ const MAX_BACK_OFF_MS = 30_000;
 /** The pause before a large export is tried again while another one is in progress, in milliseconds. The worker is free meanwhile. */
 const LARGE_RETRY_MS = 500;
 
-export function createResultsController(deps: ResultsControllerDeps): ControllerDefinition<ResultFacts, ResultTask> {
+/** Adds the controller. @returns a function that enqueues a scan with a task */
+export function addResultsController(manager: Pick<Manager, 'add'>, deps: ResultsControllerDeps): (key: string) => void {
   const { scanClient, states, largeExports, enqueueScan, now } = deps;
 
   async function search(task: Extract<ResultTask, { do: 'search' }>, { scanId, state }: ResultFacts, signal: AbortSignal): Promise<void> {
@@ -78,7 +79,7 @@ export function createResultsController(deps: ResultsControllerDeps): Controller
     else state.refused.set(identityKey(stored), ingested.reason);
   }
 
-  return {
+  return manager.add<ResultFacts, ResultTask>({
     name: 'results',
     workers: WORKERS,
     maxBackOffMs: MAX_BACK_OFF_MS,
@@ -121,7 +122,7 @@ export function createResultsController(deps: ResultsControllerDeps): Controller
       }
       return {};
     },
-  };
+  });
 }
 
 function expectationOf(scan: AccessibilityScan, scanId: string, pages: Expectation['announced']): Expectation {

@@ -6,7 +6,7 @@
 import type { ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
 import { OBSERVED_EVERY_MS, type ScheduleRow, type Schedules } from '../../../stores/schedules/schedules.ts';
 import { fromKey, keyOf } from '../../runtime/key.ts';
-import { watch, type ControllerDefinition, type PeriodicTask } from '../../runtime/controller/manager.ts';
+import { watch, type Manager } from '../../runtime/controller/manager.ts';
 import type { Plan } from '../../runtime/controller/planned-reconcile.ts';
 import type { ResourceClient } from '../../runtime/resource-client.ts';
 import type { ScanClient } from '../../scan/scan-client.ts';
@@ -53,14 +53,11 @@ export function planMirror({ row, ownerUnknown, stored }: MirrorFacts): Plan<Mir
   return { actions: digest === stored ? [] : [{ do: 'put', row, digest }], wakeAfterMs: null };
 }
 
-export interface ScheduleMirror {
-  definition: ControllerDefinition<MirrorFacts & { key: string }, MirrorAction>;
-  /** Compares the stored schedules with the cluster's. Runs at the start of a term, and then periodically. */
-  compare: PeriodicTask;
-}
-
-/** @param enqueue enqueues a schedule of the controller */
-export function createScheduleMirror(deps: ScheduleMirrorDeps, enqueue: (key: string) => void): ScheduleMirror {
+/**
+ * Adds the controller, and the task that compares the stored schedules with the cluster's at the start of a term and then
+ * periodically. @returns a function that enqueues a schedule of the controller
+ */
+export function addScheduleMirror(manager: Pick<Manager, 'add' | 'addTask'>, deps: ScheduleMirrorDeps): (key: string) => void {
   const { schedules, scanClient, owners, store, operatorClass, apiNamespace } = deps;
   const digests = createStoredDigests(() => store.digests(operatorClass));
 
@@ -81,31 +78,30 @@ export function createScheduleMirror(deps: ScheduleMirrorDeps, enqueue: (key: st
     };
   }
 
-  return {
-    definition: {
-      name: 'schedule-mirror',
-      workers: WORKERS,
-      maxBackOffMs: MAX_BACK_OFF_MS,
-      sources: [watch(schedules, ({ object }) => [keyOf(object)])],
-      gather: async (key) => ({ key, ...(await factsOf(key)) }),
-      plan: planMirror,
-      async execute({ actions: [action] }, { key }) {
-        if (action!.do === 'put') {
-          await store.put(action!.row, action!.digest);
-          digests.set(key, action!.digest);
-        } else {
-          await store.remove({ operatorClass, ...fromKey(key) });
-          digests.delete(key);
-        }
-        return {};
-      },
+  const enqueue = manager.add<MirrorFacts & { key: string }, MirrorAction>({
+    name: 'schedule-mirror',
+    workers: WORKERS,
+    maxBackOffMs: MAX_BACK_OFF_MS,
+    sources: [watch(schedules, ({ object }) => [keyOf(object)])],
+    gather: async (key) => ({ key, ...(await factsOf(key)) }),
+    plan: planMirror,
+    async execute({ actions: [action] }, { key }) {
+      if (action!.do === 'put') {
+        await store.put(action!.row, action!.digest);
+        digests.set(key, action!.digest);
+      } else {
+        await store.remove({ operatorClass, ...fromKey(key) });
+        digests.delete(key);
+      }
+      return {};
     },
-    compare: {
-      name: 'stored schedules',
-      everyMs: deps.everyMs ?? OBSERVED_EVERY_MS,
-      run: () => compare(deps, digests, enqueue),
-    },
-  };
+  });
+  manager.addTask({
+    name: 'stored schedules',
+    everyMs: deps.everyMs ?? OBSERVED_EVERY_MS,
+    run: () => compare(deps, digests, enqueue),
+  });
+  return enqueue;
 }
 
 async function compare(deps: ScheduleMirrorDeps, digests: StoredDigests, enqueue: (key: string) => void): Promise<void> {
