@@ -2,16 +2,14 @@ import { expect } from 'chai';
 import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { openContext, reasonOf, reportKeys, until, type OperatorContext } from './context.ts';
+import { useContext, reasonOf, reportKeys, until } from './context.ts';
 
 describe('operator: a scan that is canceled or deleted', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext();
   before(async () => {
-    context = await openContext();
     await context.grant(1000);
   });
-  after(() => context.close());
   afterEach(() => context.rest());
   afterEach(async () => {
     expect(await context.held(), 'held credits').to.equal(0);

@@ -34,6 +34,7 @@ import { reportKeys } from '../../report/schema/objects.ts';
 import { createFakeLogger, type Line } from '../support/fake-logger.ts';
 import { until } from '../runtime/cluster.ts';
 import { openDatabase } from '../stores/database.ts';
+import { opened, type Hooks } from '../support/opened.ts';
 import { recordCommands } from '../support/mongo-commands.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { getIfThere, isGone, simulateScan, reasonOf, statusOf, type Scan } from './simulated-scan.ts';
@@ -287,6 +288,9 @@ export async function openContext(): Promise<OperatorContext> {
     },
   };
 }
+
+/** Opens a context for the tests of the current suite. */
+export const useContext = (...hooks: Hooks): OperatorContext => opened(openContext, ...hooks);
 
 export { SCANNER, noMessageBus, reasonOf, reportKeys, statusOf, until };
 export type { Scan };

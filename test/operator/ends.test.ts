@@ -3,18 +3,16 @@ import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import type { PodFailed } from '../../core/protocol/pod-messages.ts';
 import { JOBS, PODS, type Pod } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { SCANNER, noMessageBus, openContext, reasonOf, statusOf, until, type Scan, type OperatorContext } from './context.ts';
+import { SCANNER, noMessageBus, useContext, reasonOf, statusOf, until, type Scan } from './context.ts';
 
 const ZERO = { scanned: 0, failed: 0, total: 0 };
 
 describe('operator: scans that end without a result', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext();
   before(async () => {
-    context = await openContext();
     await context.grant(1000);
   });
-  after(() => context.close());
   afterEach(() => context.rest());
   afterEach(async () => {
     expect(await context.held(), 'held credits').to.equal(0);

@@ -3,16 +3,14 @@ import { SCAN_ID_LABEL, type KubernetesObject } from '../../core/protocol/custom
 import { SECRETS } from '../../operator/scan/kube-types.ts';
 import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import { bytesOf, reportOf, pagesOf } from '../support/scan-results.ts';
-import { noMessageBus, openContext, reasonOf, statusOf, until, type OperatorContext } from './context.ts';
+import { noMessageBus, useContext, reasonOf, statusOf, until } from './context.ts';
 
 describe('operator: a scan from submission to result', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext();
   before(async () => {
-    context = await openContext();
     await context.grant(1000);
   });
-  after(() => context.close());
   afterEach(() => context.rest());
 
   it('follows the pod messages through all phases and charges exactly the tested pages', async () => {

@@ -6,7 +6,7 @@ import { KSTATUS_TIMEOUT_MS, verdictsOf } from '../kstatus/kstatus.ts';
 import { kubectlIn, type Kubectl } from '../support/kubectl.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { SCAN_STATES } from '../support/scan-states.ts';
-import { openContext, reasonOf, TARGET, until, type OperatorContext, type Scan } from './context.ts';
+import { useContext, reasonOf, TARGET, until, type Scan } from './context.ts';
 
 const THRESHOLDS = { minScore: 90 };
 const FOREIGN_FINALIZER = 'curbcut.test/stays';
@@ -30,14 +30,12 @@ describe('operator: kstatus', function () {
   });
 
   describe('of resources on the cluster', () => {
-    let context: OperatorContext;
+    const context = useContext();
     let kubectl: Kubectl;
     before(async () => {
-      context = await openContext();
       kubectl = kubectlIn(context.kubeconfig, context.team);
       await context.grant(1000);
     });
-    after(() => context.close());
 
     /** The verdict on an object as kubectl shows it. */
     async function verdict(...args: string[]): Promise<string> {

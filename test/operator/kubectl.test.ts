@@ -4,21 +4,19 @@ import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts'
 import { systemClock } from '../../platform/clock.ts';
 import { kubectlIn, type Kubectl } from '../support/kubectl.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { NOWHERE, ORGANISATION, openContext, reasonOf, statusOf, TARGET, until, type OperatorContext, type Scan } from './context.ts';
+import { NOWHERE, ORGANISATION, useContext, reasonOf, statusOf, TARGET, until, type Scan } from './context.ts';
 
 const WAIT = ['wait', '--for=condition=Complete', '--timeout=120s'];
 const DAY_MS = 86_400_000;
 
 describe('operator: a scan in kubectl', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext();
   let kubectl: Kubectl;
   before(async () => {
-    context = await openContext();
     kubectl = kubectlIn(context.kubeconfig, context.team);
     await context.grant(1000);
   });
-  after(() => context.close());
   afterEach(() => context.rest());
   afterEach(async () => {
     expect(await context.held(), 'held credits').to.equal(0);

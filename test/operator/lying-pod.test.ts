@@ -4,19 +4,17 @@ import type { PodStored } from '../../core/protocol/pod-messages.ts';
 import type { Report, TestedPage } from '../../report/schema/schema.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import { PDF, bytesOf, digestOf, pagesOf, reportOf } from '../support/scan-results.ts';
-import { openContext, reasonOf, until, type Scan, type OperatorContext } from './context.ts';
+import { useContext, reasonOf, until, type Scan } from './context.ts';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
 
 describe('operator: a pod that reports false results', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext();
   before(async () => {
-    context = await openContext();
     await context.grant(1000);
     context.start();
   });
-  after(() => context.close());
 
   async function begin(): Promise<{ scan: Scan; pod: Pod; report: Report }> {
     const scan = await context.submit({ thresholds: { maxViolations: 2 } });

@@ -13,7 +13,7 @@ import { systemClock, type Clock } from '../../platform/clock.ts';
 import { resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { until } from '../runtime/cluster.ts';
-import { openDatabase, type TestDatabase } from '../stores/database.ts';
+import { useDatabase } from '../stores/database.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 import { scanRow } from '../support/scan-rows.ts';
 
@@ -22,11 +22,10 @@ const LIMITS: TransportLimits = { connectMs: 2_000, greetingMs: 2_000, socketMs:
 const refusal = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code });
 
 describe('mails of the operator', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let stores: AllStores;
   const closers: (() => Promise<unknown>)[] = [];
   before(async () => {
-    database = await openDatabase();
     stores = openStores(database.db);
   });
   beforeEach(async () => {
@@ -35,7 +34,6 @@ describe('mails of the operator', () => {
   afterEach(async () => {
     for (const close of closers.splice(0).reverse()) await close();
   });
-  after(() => database.close());
 
   /** A real SMTP server on loopback that keeps what it accepts. */
   async function startServer(options: SMTPServerOptions = {}, port = 0) {

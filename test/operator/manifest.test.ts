@@ -3,17 +3,15 @@ import { SCAN_ID_ANNOTATION, type AccessibilityScanSpec } from '../../core/proto
 import { SCANS } from '../../operator/scan/kube-types.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { ORGANISATION, openContext, reasonOf, statusOf, until, type Scan, type OperatorContext } from './context.ts';
+import { ORGANISATION, useContext, reasonOf, statusOf, until, type Scan } from './context.ts';
 
 describe('operator: scans from manifests', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext();
   before(async () => {
-    context = await openContext();
     await context.grant(100);
     context.start({ maxPagesLimit: 20 });
   });
-  after(() => context.close());
 
   async function expectRefused(scan: Scan, reason: string, message: RegExp): Promise<void> {
     const refused = await scan.settles();

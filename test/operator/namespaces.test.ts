@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { KubernetesError, type KubernetesConnection, type WatchEvent } from '../../platform/kubernetes/kubernetes.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
-import { openContext, statusOf, until, type OperatorContext, type Scan } from './context.ts';
+import { useContext, statusOf, until, type OperatorContext, type Scan } from './context.ts';
 
 /** A connection whose permissions in one namespace can be taken away and given back. */
 interface Permissions {
@@ -56,14 +56,12 @@ function permissionsIn(namespace: string, connection: KubernetesConnection): Per
 
 describe('operator: namespaces that it cannot read', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext(beforeEach, afterEach);
   let permissions: Permissions;
   beforeEach(async () => {
-    context = await openContext();
     await context.grant(1000);
     permissions = permissionsIn(context.team, context.connection);
   });
-  afterEach(() => context.close());
 
   const start = (settings: Parameters<OperatorContext['start']>[0] = {}) => {
     const metrics = createOperatorMetrics();

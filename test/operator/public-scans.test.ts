@@ -4,16 +4,14 @@ import { ANONYMOUS } from '../../core/organisation.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { sweepOnce } from '../support/sweep-once.ts';
 import { bytesOf, pagesOf, reportOf } from '../support/scan-results.ts';
-import { openContext, reasonOf, statusOf, until, type OperatorContext, type Scan } from './context.ts';
+import { useContext, reasonOf, statusOf, until, type Scan } from './context.ts';
 
 describe('operator: public scans', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext(beforeEach, afterEach);
   beforeEach(async () => {
-    context = await openContext();
     await context.grant(1000);
   });
-  afterEach(() => context.close());
 
   const submit = () => context.submit({ queue: 'public', maxPages: 1 }, 1, ANONYMOUS);
   const admitted = (scan: Scan) => scan.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
-import { openContext, reasonOf, statusOf, until, type Scan, type OperatorContext } from './context.ts';
+import { useContext, reasonOf, statusOf, until, type Scan } from './context.ts';
 
 import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { JOBS } from '../../operator/scan/kube-types.ts';
@@ -11,12 +11,10 @@ const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 describe('operator: the queue', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext(beforeEach, afterEach);
   beforeEach(async () => {
-    context = await openContext();
     await context.grant(1000);
   });
-  afterEach(() => context.close());
 
   const admitted = (scan: Scan) => scan.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
   const waits = (scan: Scan, message: RegExp) =>

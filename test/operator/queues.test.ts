@@ -1,17 +1,15 @@
 import { expect } from 'chai';
 import type { AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts';
-import { ORGANISATION, openContext, reasonOf, statusOf, until, type OperatorContext, type Scan } from './context.ts';
+import { ORGANISATION, useContext, reasonOf, statusOf, until, type Scan } from './context.ts';
 
 const OTHER = 'bolt';
 
 describe('operator: several queues', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext(beforeEach, afterEach);
   beforeEach(async () => {
-    context = await openContext();
     await context.grant(1000);
   });
-  afterEach(() => context.close());
 
   const admitted = (scan: Scan) => scan.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
   const waits = (scan: Scan, reason: string) => scan.reaches(`waiting: ${reason}`, (read) => reasonOf(read, 'Admitted') === reason);

@@ -2,17 +2,15 @@ import { expect } from 'chai';
 import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import { createChildren } from '../../operator/scan/launch/children.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { openContext, type Scan, type OperatorContext } from './context.ts';
+import { useContext, type Scan } from './context.ts';
 import { crashAfter } from './crash.ts';
 
 describe('operator: restarts', function () {
   this.timeout(480_000);
-  let context: OperatorContext;
+  const context = useContext(beforeEach, afterEach);
   beforeEach(async () => {
-    context = await openContext();
     await context.grant(10_000);
   });
-  afterEach(() => context.close());
 
   it('takes over scans of a previous operator in every state', async () => {
     const first = context.start({ maxRunning: 3 });

@@ -5,16 +5,14 @@ import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { JOBS, PODS, type Pod } from '../../operator/scan/kube-types.ts';
 import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { ORGANISATION, openContext, reasonOf, until, type OperatorContext, type Scan } from './context.ts';
+import { ORGANISATION, useContext, reasonOf, until, type Scan } from './context.ts';
 
 describe('operator: the lane of results', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext();
   before(async () => {
-    context = await openContext();
     await context.grant(1000);
   });
-  after(() => context.close());
   afterEach(() => context.rest());
 
   /** The object store, with a gate before each read. Counts the reads of exports. */

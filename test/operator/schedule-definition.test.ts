@@ -6,17 +6,13 @@ import { API_VERSION, GROUP, SCHEDULES_PLURAL, VERSION } from '../../core/protoc
 import { SCHEDULE_NAME_MAX, type ScanSchedule, type ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
 import { parseSchedule } from '../../operator/schedule/policy/times.ts';
 import { scheduleText } from '../support/schedule-expressions.ts';
-import { openContext, TARGET, type OperatorContext } from './context.ts';
+import { useContext, TARGET } from './context.ts';
 
 const SCHEDULES = { group: GROUP, version: VERSION, plural: SCHEDULES_PLURAL };
 const MERGE = 'application/merge-patch+json';
 
 describe('a ScanSchedule at the API server', () => {
-  let context: OperatorContext;
-  before(async () => {
-    context = await openContext();
-  });
-  after(() => context.close());
+  const context = useContext();
 
   const apply = (spec: object, name = `s-${randomUUID().slice(0, 8)}`) =>
     context.connection.request<ScanSchedule>('POST', context.connection.path(SCHEDULES, context.team), {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { ListedSchedule } from '../../stores/schedules/schedules.ts';
-import { openContext, ORGANISATION, TARGET, until, type OperatorContext } from './context.ts';
+import { useContext, ORGANISATION, TARGET, until } from './context.ts';
 import { logWrites } from './request-log.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { showCount } from '../support/counts.ts';
@@ -12,13 +12,11 @@ const OTHER = 'globex';
 const SOON = { schedulesEveryMs: 200 };
 
 describe('operator: schedules in MongoDB', () => {
-  let context: OperatorContext;
+  const context = useContext();
   before(async () => {
-    context = await openContext();
     await context.grant(1_000);
     await context.stores.organisations.add({ id: OTHER, displayName: 'Globex', plan: 'test', namespaces: [] });
   });
-  after(() => context.close());
   afterEach(() => context.rest());
 
   const rowOf = async ({ namespace, name }: Schedule, organisation = ORGANISATION): Promise<ListedSchedule | undefined> =>

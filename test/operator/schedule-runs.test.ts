@@ -6,7 +6,7 @@ import { createOperatorMetrics } from '../../operator/metrics.ts';
 import type { ReportViolation } from '../../report/schema/schema.ts';
 import { sampleNode, sampleViolation } from '../report/samples.ts';
 import { bytesOf, pagesOf, reportOf, violations } from '../support/scan-results.ts';
-import { NOWHERE, openContext, TARGET, until, type OperatorContext, type Scan } from './context.ts';
+import { NOWHERE, useContext, TARGET, until, type OperatorContext, type Scan } from './context.ts';
 import { logWrites } from './request-log.ts';
 import { applySchedule, clockAt, minuteOf, PATIENT, scheduleCondition, twoMinutes, type Schedule } from './schedule-context.ts';
 
@@ -23,12 +23,10 @@ const namesOf = async (schedule: Schedule): Promise<string[]> => (await schedule
 
 describe('operator: runs of schedules', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext();
   before(async () => {
-    context = await openContext();
     await context.grant(10_000);
   });
-  after(() => context.close());
   afterEach(() => context.rest());
 
   describe('on demand', () => {

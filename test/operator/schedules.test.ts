@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { SCHEDULED_AT_ANNOTATION, SCHEDULE_LABEL } from '../../core/protocol/scan-schedules.ts';
 import { jitterOf } from '../../operator/schedule/policy/times.ts';
-import { NOWHERE, openContext, TARGET, until, type OperatorContext } from './context.ts';
+import { NOWHERE, useContext, TARGET, until } from './context.ts';
 import {
   applySchedule,
   clockAhead,
@@ -17,12 +17,10 @@ import {
 
 describe('operator: schedules', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext();
   before(async () => {
-    context = await openContext();
     await context.grant(10_000);
   });
-  after(() => context.close());
   afterEach(() => context.rest());
 
   const restartAt = async (time: Date) => {

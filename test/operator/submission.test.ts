@@ -3,17 +3,15 @@ import { expect } from 'chai';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { sweepOnce } from '../support/sweep-once.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { ORGANISATION, openContext, reasonOf, until, type OperatorContext, type Scan } from './context.ts';
+import { ORGANISATION, useContext, reasonOf, until, type Scan } from './context.ts';
 
 describe('operator: submissions that the API has not decided', function () {
   this.timeout(240_000);
   const metrics = createOperatorMetrics();
-  let context: OperatorContext;
+  const context = useContext();
   before(async () => {
-    context = await openContext();
     await context.grant(100);
   });
-  after(() => context.close());
   afterEach(() => context.rest());
 
   async function complete(scan: Scan): Promise<void> {

@@ -7,19 +7,17 @@ import { openStores, type AllStores } from '../../stores/stores.ts';
 import { recordCommands } from '../support/mongo-commands.ts';
 import { scanRow } from '../support/scan-rows.ts';
 import { silentLogger } from '../support/silent-logger.ts';
-import { openDatabase, type TestDatabase } from '../stores/database.ts';
+import { useDatabase } from '../stores/database.ts';
 
 describe('a sweep', () => {
-  let database: TestDatabase;
+  const database = useDatabase({ monitorCommands: 'true' }, beforeEach, afterEach);
   let stores: AllStores;
   let commands: string[];
   beforeEach(async () => {
-    database = await openDatabase({ monitorCommands: 'true' });
     // Without a relay in the background.
     stores = { ...openStores(database.db), credits: createCredits(database.db, { relayDelayMs: 600_000 }) };
     commands = recordCommands(database.db);
   });
-  afterEach(() => database.close());
 
   /** Adds organisations, each with scans that hold credits, and whose operations are not in the ledger yet. */
   async function fill(from: number, to: number, scansEach: number): Promise<void> {

@@ -15,7 +15,7 @@ import type { AllStores } from '../../stores/stores.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { incomingKeys, type Reports } from '../../stores/reports.ts';
-import { openContext, reasonOf, reportKeys, until, type OperatorContext, type Scan } from './context.ts';
+import { useContext, reasonOf, reportKeys, until, type Scan } from './context.ts';
 
 type SweepOverrides = Partial<Pick<AllStores, 'scans' | 'credits'>> & {
   connection?: KubernetesConnection;
@@ -35,16 +35,14 @@ const uncached = (connection: KubernetesConnection) =>
 
 describe('operator: the sweeper', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext(beforeEach, afterEach);
   let reconciled: string[];
   let ends: string[];
   beforeEach(async () => {
-    context = await openContext();
     await context.grant(100);
     reconciled = [];
     ends = [];
   });
-  afterEach(() => context.close());
 
   /** The context's connection, with another answer to requests that contain `part` in their path. */
   function answering(part: string, answer: () => Promise<never>): KubernetesConnection {

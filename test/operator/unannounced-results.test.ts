@@ -4,16 +4,14 @@ import { JOBS, PODS, type Pod } from '../../operator/scan/kube-types.ts';
 import type { WatchEvent } from '../../platform/kubernetes/kubernetes.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { openContext, reasonOf, until, type OperatorContext, type Scan } from './context.ts';
+import { useContext, reasonOf, until, type Scan } from './context.ts';
 
 describe('operator: results that no message announced', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext();
   before(async () => {
-    context = await openContext();
     await context.grant(1000);
   });
-  after(() => context.close());
   afterEach(() => context.rest());
 
   /** Starts a scan, stops the operator, and stores the scan's results. */

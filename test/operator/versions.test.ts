@@ -4,17 +4,15 @@ import type { PodStored } from '../../core/protocol/pod-messages.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { openContext, reasonOf, type OperatorContext, type Scan } from './context.ts';
+import { useContext, reasonOf, type Scan } from './context.ts';
 
 const OTHER = '0.0.9';
 
 describe('operator: a pod of another version', () => {
-  let context: OperatorContext;
+  const context = useContext();
   before(async () => {
-    context = await openContext();
     await context.grant(1000);
   });
-  after(() => context.close());
 
   /** Stores and announces results whose score was computed by another rule, unless `isCurrent`. */
   async function report(scan: Scan, pod: Pod, isCurrent = false): Promise<void> {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { jobNameOf } from '../../core/protocol/custom-resources.ts';
 import { EVENTS } from '../../operator/scan/kube-types.ts';
 import type { KubernetesConnection, WatchEvent } from '../../platform/kubernetes/kubernetes.ts';
-import { openContext, reasonOf, until, type OperatorContext, type Scan } from './context.ts';
+import { useContext, reasonOf, until, type Scan } from './context.ts';
 
 /** The connection of an operator for whose Jobs no pod is created, with the paths of its GET requests. */
 function withoutPods(connection: KubernetesConnection): { connection: KubernetesConnection; gets: string[] } {
@@ -27,12 +27,10 @@ function withoutPods(connection: KubernetesConnection): { connection: Kubernetes
 
 describe('operator: Jobs without a pod', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext(beforeEach, afterEach);
   beforeEach(async () => {
-    context = await openContext();
     await context.grant(1000);
   });
-  afterEach(() => context.close());
 
   /** Records an Event as the Job controller does. */
   async function fail(scan: Scan, message: string): Promise<void> {

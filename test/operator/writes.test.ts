@@ -4,7 +4,7 @@ import { isTerminal } from '../../core/scan/phases.ts';
 import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { showCount } from '../support/counts.ts';
-import { openContext, until, type OperatorContext, type Scan } from './context.ts';
+import { useContext, until, type Scan } from './context.ts';
 import { logWrites } from './request-log.ts';
 
 interface ScanPatch {
@@ -37,12 +37,10 @@ function isProgress(body: unknown): boolean {
 
 describe('operator: Kubernetes writes', function () {
   this.timeout(240_000);
-  let context: OperatorContext;
+  const context = useContext(beforeEach, afterEach);
   beforeEach(async () => {
-    context = await openContext();
     await context.grant(1000);
   });
-  afterEach(() => context.close());
 
   it('are at most 13 for a scan from submission to deletion, besides its progress', async () => {
     const { connection, writes } = logWrites(context.connection);

@@ -6,7 +6,7 @@ import { createInvitations } from '../../stores/accounts/invitations.ts';
 import { createMembers } from '../../stores/accounts/members.ts';
 import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 /** A database in which something happens just before a document of `name` is replaced. */
 function beforeReplacement(db: Db, name: string, happens: () => Promise<unknown>): Db {
@@ -27,11 +27,7 @@ function beforeReplacement(db: Db, name: string, happens: () => Promise<unknown>
 }
 
 describe('an account that nobody has verified', () => {
-  let database: TestDatabase;
-  before(async () => {
-    database = await openDatabase();
-  });
-  after(() => database.close());
+  const database = useDatabase();
 
   // ASVS 6.4: what an account did before its address was verified binds the owner of the address to nothing.
   for (const [when, early] of [

@@ -7,21 +7,19 @@ import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { createSignInFailures } from '../../stores/accounts/sign-in-failures.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
 import { issueKey } from '../support/issue-key.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 const DAY_MS = 86_400_000;
 const NETWORK = '203.0.113.0/24';
 
 describe('the audit log', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let organisation = '';
   let now = new Date('2026-11-01T12:00:00Z');
   const clock = { now: () => now };
   const log = () => createOrganisations(database.db, clock);
   const stored = () => database.db.collection('audit').find({ organisation }).toArray();
 
-  before(async () => (database = await openDatabase()));
-  after(() => database?.close());
   beforeEach(() => {
     now = new Date('2026-11-01T12:00:00Z');
     organisation = `org-${randomUUID().slice(0, 8)}`;

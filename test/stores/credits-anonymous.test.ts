@@ -2,17 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { createCredits, type CreditMove, type Credits } from '../../stores/credits/credits.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 describe('credits of public scans', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let credits: Credits;
   let moves: CreditMove[];
 
-  before(async () => {
-    database = await openDatabase();
-  });
-  after(() => database.close());
   beforeEach(async () => {
     await database.db.collection('accounts').deleteMany({});
     moves = [];

@@ -5,7 +5,7 @@ import { createCredits, type Credits } from '../../stores/credits/credits.ts';
 import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { createScans, type ScanRow } from '../../stores/scans/scans.ts';
 import { sweepOnce } from '../support/sweep-once.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 import { scanRow } from '../support/scan-rows.ts';
 
 /** A seeded random generator (mulberry32), so that a failure can be reproduced. */
@@ -23,12 +23,7 @@ function randomFrom(seed: number): () => number {
 class Crash extends Error {}
 
 describe('credits with crashes, stalls and repeats', () => {
-  let database: TestDatabase;
-
-  before(async () => {
-    database = await openDatabase();
-  });
-  after(() => database.close());
+  const database = useDatabase();
 
   for (const seed of [...nightly([1], [1, 2, 3, 4]), Date.now() % 1_000_000])
     it(`are exact after 120 scans by two replicas (seed ${seed})`, async () => {

@@ -1,21 +1,19 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { createCredits, type CreditMove, type Credits } from '../../stores/credits/credits.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { openDatabase, useDatabase } from './database.ts';
 
 const soon = (): Date => new Date(Date.now() + 30_000);
 const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
 
 describe('credits', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let credits: Credits;
   let organisation: string;
 
   before(async () => {
-    database = await openDatabase();
     credits = createCredits(database.db, { relayDelayMs: 5 });
   });
-  after(() => database.close());
   beforeEach(async () => {
     organisation = `org-${randomUUID().slice(0, 8)}`;
     await credits.open(organisation);

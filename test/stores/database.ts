@@ -2,6 +2,7 @@
 import type { Db } from 'mongodb';
 import { connectMongo, ensureIndexes } from '../../stores/mongo.ts';
 import { openDatabaseServer } from '../support/databases.ts';
+import { opened, type Hooks } from '../support/opened.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 
 export interface TestDatabase {
@@ -33,3 +34,7 @@ export async function openDatabase(options: Readonly<Record<string, string>> = {
     },
   };
 }
+
+/** Opens a database for the tests of the current suite. */
+export const useDatabase = (options?: Parameters<typeof openDatabase>[0], ...hooks: Hooks): TestDatabase =>
+  opened(() => openDatabase(options), ...hooks);

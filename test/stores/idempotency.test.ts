@@ -1,18 +1,16 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { createIdempotency, type Idempotency, type OwnedClaim } from '../../stores/submissions/idempotency.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 describe('idempotency keys', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let idempotency: Idempotency;
   let key: string;
 
   before(async () => {
-    database = await openDatabase();
     idempotency = createIdempotency(database.db);
   });
-  after(() => database.close());
   beforeEach(() => {
     key = randomUUID();
   });

@@ -5,13 +5,13 @@ import { keyCreator, type KeyCreator } from '../../core/accounts.ts';
 import { createKeys, type ApiKey } from '../../stores/accounts/keys.ts';
 import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { issueKey } from '../support/issue-key.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 const ANN: KeyCreator = { createdBy: 'ann@example.com', rootCreator: 'ann@example.com' };
 const BEN: KeyCreator = { createdBy: 'ben@example.com', rootCreator: 'ben@example.com' };
 
 describe('creators of API keys', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let organisation = '';
   let now = new Date('2026-11-01T12:00:00Z');
   const keys = () => createKeys(database.db, { now: () => now });
@@ -19,8 +19,6 @@ describe('creators of API keys', () => {
   /** The creator of the keys that a key creates. */
   const by = ({ id: keyId, scopes, expiresAt, rootCreator }: ApiKey) => keyCreator({ kind: 'key', keyId, scopes, expiresAt, rootCreator });
 
-  before(async () => (database = await openDatabase()));
-  after(() => database?.close());
   beforeEach(async () => {
     organisation = `org-${randomUUID().slice(0, 8)}`;
     await createOrganisations(database.db).add({ id: organisation, displayName: 'x', plan: 'team', namespaces: [] });

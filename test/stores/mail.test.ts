@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { domainOf } from '../../core/email-address.ts';
 import { ADDRESS_KEPT_DAYS, createOutbox, ENTRY_KEPT_DAYS, resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
 import { BOUNCE_STOPS, createSuppressions, LINK_KEPT_DAYS } from '../../stores/mail/suppressions.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 const START = new Date('2026-11-01T12:00:00Z');
 const DAY = 86_400_000;
@@ -14,18 +14,14 @@ const resultFor = (to: string): NewMail => {
 };
 
 describe('mail stores', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let now = START;
   const clock = { now: () => now };
   const pass = (ms: number) => void (now = new Date(now.getTime() + ms));
-  before(async () => {
-    database = await openDatabase();
-  });
   beforeEach(async () => {
     now = START;
     for (const name of ['outbox', 'mail_addresses']) await database.db.collection(name).deleteMany({});
   });
-  after(() => database.close());
 
   describe('outbox', () => {
     const outbox = () => createOutbox(database.db, clock);

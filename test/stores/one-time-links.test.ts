@@ -6,7 +6,7 @@ import { createMembers } from '../../stores/accounts/members.ts';
 import { createMemberships } from '../../stores/accounts/memberships.ts';
 import { createPasswordResets } from '../../stores/accounts/password-resets.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 /** In the future, because the database removes what has expired by its own clock. */
 const START = Date.parse('2126-11-01T12:00:00Z');
@@ -16,14 +16,10 @@ const expectFailure = (promise: Promise<unknown>) => promise.then(() => expect.f
 const address = (): string => `${named('user')}@people.example`;
 
 describe('people', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let at = START;
   const now = () => new Date(at);
-  before(async () => {
-    database = await openDatabase();
-  });
   beforeEach(() => (at = START));
-  after(() => database.close());
 
   describe('memberships', () => {
     const replicas = () => [createMemberships(database.db), createMemberships(database.another())] as const;

@@ -4,7 +4,7 @@ import type { Db } from 'mongodb';
 import type { ManifestVersion } from '../../stores/accounts/organisation-document.ts';
 import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { createCredits } from '../../stores/credits/credits.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 const named = (prefix: string): string => `${prefix}-${randomUUID().slice(0, 8)}`;
 const CREATED = new Date('2026-11-01T12:00:00Z');
@@ -15,14 +15,12 @@ const OUTDATED = { ok: false, reason: 'outdated' };
 const REFUSED = { ok: false, reason: 'managed_by_admin' };
 
 describe('organisations with two writers', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   /** The database as another process sees it. */
   let second: Db;
   before(async () => {
-    database = await openDatabase();
     second = database.another();
   });
-  after(() => database.close());
   const store = () => createOrganisations(database.db);
   const other = () => createOrganisations(second);
 

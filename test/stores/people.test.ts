@@ -10,17 +10,13 @@ import { connectMongo } from '../../stores/mongo.ts';
 import { issueKey, TEST_CREATOR } from '../support/issue-key.ts';
 import { monitored, recordCommands } from '../support/mongo-commands.ts';
 import { silentLogger } from '../support/silent-logger.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
 const named = (prefix: string): string => `${prefix}-${randomUUID().slice(0, 8)}`;
 
 describe('organisations, keys and users', () => {
-  let database: TestDatabase;
-  before(async () => {
-    database = await openDatabase();
-  });
-  after(() => database.close());
+  const database = useDatabase();
 
   describe('keys', () => {
     let now = new Date('2026-11-01T12:00:00Z');

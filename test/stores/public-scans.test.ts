@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { createPublicScans, type PublicScan, type PublicScans } from '../../stores/public-scans/public-scans.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -9,15 +9,13 @@ const DAY_MS = 86_400_000;
 const NETWORK = '192.0.2.1';
 
 describe('public scans', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let publicScans: PublicScans;
   let now: Date;
 
   before(async () => {
-    database = await openDatabase();
     publicScans = createPublicScans(database.db, () => now);
   });
-  after(() => database.close());
   beforeEach(async () => {
     now = new Date('2026-01-01T00:00:00Z');
     await database.db.collection('public_scans').deleteMany({});

@@ -7,17 +7,15 @@ import type { RateLimitRule, RateLimits } from '../../stores/rate-limits/sliding
 import { monitored, recordCommands } from '../support/mongo-commands.ts';
 import { withOptions } from '../support/databases.ts';
 import { silentLogger } from '../support/silent-logger.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 describe('rate limits across replicas', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let limits: RateLimits;
 
   before(async () => {
-    database = await openDatabase();
     limits = createRateLimits(database.db);
   });
-  after(() => database.close());
 
   const rule = (over: Partial<RateLimitRule> = {}): RateLimitRule => ({
     policy: 'key',

@@ -10,21 +10,19 @@ import type { ScanDocument } from '../../stores/scans/scan-document.ts';
 import { searchScans, VERDICTS, type ScanSearch } from '../../stores/scans/scan-search.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { scanRow } from '../support/scan-rows.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 const SITES = ['https://example.com/', 'https://Example.com/shop?a=(1)', 'https://www.example.com/', 'http://localhost:8080/a+b'];
 const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 0, minute));
 
 describe('scan search', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let scans: Scans;
   let documents: Collection<ScanDocument>;
   before(async () => {
-    database = await openDatabase();
     scans = createScans(database.db);
     documents = database.db.collection<ScanDocument>('scans');
   });
-  after(() => database.close());
 
   const rowOf = (organisation: string, minute: number, over: Partial<ScanRow> = {}, url = SITES[0]!): Promise<ScanRow> =>
     scans.create(scanRow({ organisation, submission: 'accepted', createdAt: at(minute), options: withDefaults({ url }), ...over }));

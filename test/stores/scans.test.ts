@@ -1,21 +1,19 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { createScans, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 import { scanRow } from '../support/scan-rows.ts';
 
 const later = (): Date => new Date(Date.now() + 60_000);
 const noViolations = { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 };
 
 describe('read model of scans', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let scans: Scans;
 
   before(async () => {
-    database = await openDatabase();
     scans = createScans(database.db);
   });
-  after(() => database.close());
 
   it('stores a row once, and returns it unchanged', async () => {
     const row = scanRow();

@@ -12,7 +12,7 @@ import { createSecondFactors } from '../../stores/accounts/second-factors.ts';
 import { createMembers } from '../../stores/accounts/members.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
 import { accountOf } from '../support/account-of.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 /** In the future, because the database removes what has expired by its own clock. */
 const START = Date.parse('2126-11-01T12:00:00Z');
@@ -20,12 +20,10 @@ const STEP_MS = 30_000;
 const address = (): string => `${randomUUID().slice(0, 8)}@people.example`;
 
 describe('second factors', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let at = START;
   const now = () => new Date(at);
-  before(async () => (database = await openDatabase()));
   beforeEach(() => (at = START));
-  after(() => database.close());
 
   const factors = () => createSecondFactors(database.db, { now });
   const replicas = () => [factors(), createSecondFactors(database.another(), { now })] as const;

@@ -7,25 +7,23 @@ import { createUsers } from '../../stores/accounts/users.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { monitored, recordCommands } from '../support/mongo-commands.ts';
 import { silentLogger } from '../support/silent-logger.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 /** In the future, because the database removes what has expired by its own clock. */
 const START = Date.parse('2126-11-01T12:00:00Z');
 const BROWSER = 'a browser';
 
 describe('sessions', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let at = START;
   const now = () => new Date(at);
   const sessions = () => createSessions(database.db, { now });
   const users = () => createUsers(database.db);
   const members = () => createMembers(database.db);
   before(async () => {
-    database = await openDatabase();
     await createOrganisations(database.db).add({ id: 'acme', displayName: 'Acme', plan: 'team', namespaces: [] });
   });
   beforeEach(() => (at = START));
-  after(() => database.close());
 
   async function addUser(role: 'owner' | 'member' = 'member'): Promise<string> {
     const email = `${randomUUID().slice(0, 8)}@people.example`;

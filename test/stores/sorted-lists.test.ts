@@ -2,7 +2,7 @@
 import type { CommandStartedEvent, Document } from 'mongodb';
 import { expect } from 'chai';
 import { openStores, type AllStores } from '../../stores/stores.ts';
-import { openDatabase, type TestDatabase } from './database.ts';
+import { useDatabase } from './database.ts';
 
 const OID = '0123456789abcdef01234567';
 const UUID = 'c7f3a1de-0000-4000-8000-000000000000';
@@ -48,18 +48,16 @@ function hasOrder(index: Document, fixed: readonly string[], sort: ReadonlyMap<s
 }
 
 describe('lists in order', () => {
-  let database: TestDatabase;
+  const database = useDatabase({ monitorCommands: 'true' });
   let stores: AllStores;
   const sorted: Document[] = [];
   before(async () => {
-    database = await openDatabase({ monitorCommands: 'true' });
     stores = openStores(database.db);
     await stores.credits.open('acme');
     database.db.client.on('commandStarted', ({ commandName, command }: CommandStartedEvent) => {
       if (commandName === 'find' && command['sort'] !== undefined) sorted.push(command);
     });
   });
-  after(() => database.close());
 
   for (const [name, list] of Object.entries(LISTS))
     it(`${name} reads an index in its order`, async () => {
