@@ -17,6 +17,7 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { create as contentDisposition } from 'content-disposition';
 import { REPORT_FORMATS } from '../report/formats/names.ts';
 import { keysIn, reportKeys, type ReportKeys } from '../report/schema/objects.ts';
+import type { ReadResult } from '../report/schema/objects.ts';
 import type { FormatStore } from '../report/workers/report-formats.ts';
 import { VIEW_MAX_BYTES, type ReportView } from '../report/view/view.ts';
 import { parseView } from './report-view.ts';
@@ -91,24 +92,15 @@ const SOCKET_TIMEOUT_MS = 5_000;
 
 /** Opens report objects on S3, addressed by path: a store inside a cluster has no DNS name for each bucket. Connects on first use. */
 export function createReports(configuration: ReportsConfiguration): Reports {
-  const { endpoint, publicEndpoint = endpoint, podEndpoint = endpoint, region, bucket, accessKeyId, secretAccessKey } = configuration;
-  const clientFor = (address: string, socketTimeout = SOCKET_TIMEOUT_MS): S3Client =>
-    new S3Client({
-      endpoint: address,
-      region,
-      forcePathStyle: true,
-      credentials: { accessKeyId, secretAccessKey },
-      maxAttempts: 2,
-      // By default the SDK signs a checksum into an upload link, and a plain PUT does not match it.
-      requestChecksumCalculation: 'WHEN_REQUIRED',
-      responseChecksumValidation: 'WHEN_REQUIRED',
-      requestHandler: { connectionTimeout: 2_000, socketTimeout },
-    });
+  const { endpoint, publicEndpoint = endpoint, podEndpoint = endpoint, bucket } = configuration;
+  const clientFor = (address: string, socketTimeout?: number) => openClient(configuration, address, socketTimeout);
   const store = clientFor(endpoint);
   const copier = clientFor(endpoint, COPY_SOCKET_TIMEOUT_MS);
   // A link contains the host that it was signed for, so pods and people need separate clients. These two only sign links.
   const forPeople = clientFor(publicEndpoint);
   const forPods = clientFor(podEndpoint);
+
+  const read: Reports['read'] = (key, maxBytes, signal) => readObject(store, { Bucket: bucket, Key: key }, maxBytes, signal);
 
   async function remove(keys: readonly string[]): Promise<void> {
     // One request per object, because DeleteObjects needs a checksum that not every store accepts.
@@ -151,49 +143,13 @@ export function createReports(configuration: ReportsConfiguration): Reports {
       }
     },
 
-    async read(key, maxBytes, signal) {
-      let answer;
-      try {
-        answer = await store.send(new GetObjectCommand({ Bucket: bucket, Key: key }), { abortSignal: signal });
-      } catch (error) {
-        if (isMissing(error)) return { ok: false, reason: 'missing' };
-        throw error;
-      }
-      const chunks: Uint8Array[] = [];
-      let bytes = 0;
-      // Counts the bytes that arrive, because the announced length must not decide how much memory is used.
-      for await (const chunk of answer.Body as AsyncIterable<Uint8Array>) {
-        signal?.throwIfAborted();
-        bytes += chunk.byteLength;
-        if (bytes > maxBytes) return { ok: false, reason: 'too_large' };
-        chunks.push(chunk);
-      }
-      return { ok: true, bytes: Buffer.concat(chunks), etag: answer.ETag ?? '' };
-    },
+    read,
 
-    async copy(from, to, { etag, contentType, signal }) {
-      const command = new CopyObjectCommand({
-        Bucket: bucket,
-        Key: to,
-        CopySource: `${bucket}/${from.split('/').map(encodeURIComponent).join('/')}`,
-        CopySourceIfMatch: etag,
-        // Drops headers that an uploader can set without a signature, such as Content-Encoding.
-        MetadataDirective: 'REPLACE',
-        ContentType: contentType,
-      });
-      try {
-        await copier.send(command, { abortSignal: signal });
-        return { ok: true };
-      } catch (error) {
-        if (isMissing(error)) return { ok: false, reason: 'missing' };
-        if (statusOf(error) === 412) return { ok: false, reason: 'changed' };
-        throw error;
-      }
-    },
+    copy: (from, to, options) => copyObject(copier, bucket, from, to, options),
 
     async readView(scanId, signal) {
-      const read = await this.read(reportKeys(scanId).view, VIEW_MAX_BYTES, signal);
-      return read.ok ? parseView(read.bytes) : null;
+      const view = await read(reportKeys(scanId).view, VIEW_MAX_BYTES, signal);
+      return view.ok ? parseView(view.bytes) : null;
     },
 
     writeView: (scanId, bytes, signal) => write(reportKeys(scanId).view, bytes, 'application/json', signal),
@@ -228,4 +184,73 @@ export function createReports(configuration: ReportsConfiguration): Reports {
       for (const client of [store, copier, forPeople, forPods]) client.destroy();
     },
   };
+}
+
+function openClient(
+  { region, accessKeyId, secretAccessKey }: ReportsConfiguration,
+  endpoint: string,
+  socketTimeout = SOCKET_TIMEOUT_MS,
+): S3Client {
+  return new S3Client({
+    endpoint,
+    region,
+    forcePathStyle: true,
+    credentials: { accessKeyId, secretAccessKey },
+    maxAttempts: 2,
+    // By default the SDK signs a checksum into an upload link, and a plain PUT does not match it.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: 2_000, socketTimeout },
+  });
+}
+
+async function readObject(
+  store: S3Client,
+  object: { Bucket: string; Key: string },
+  maxBytes: number,
+  signal?: AbortSignal,
+): Promise<ReadResult> {
+  let answer;
+  try {
+    answer = await store.send(new GetObjectCommand(object), { abortSignal: signal });
+  } catch (error) {
+    if (isMissing(error)) return { ok: false, reason: 'missing' };
+    throw error;
+  }
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Counts the bytes that arrive, because the announced length must not decide how much memory is used.
+  for await (const chunk of answer.Body as AsyncIterable<Uint8Array>) {
+    signal?.throwIfAborted();
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) return { ok: false, reason: 'too_large' };
+    chunks.push(chunk);
+  }
+  return { ok: true, bytes: Buffer.concat(chunks), etag: answer.ETag ?? '' };
+}
+
+async function copyObject(
+  copier: S3Client,
+  bucket: string,
+  from: string,
+  to: string,
+  { etag, contentType, signal }: Parameters<Reports['copy']>[2],
+): Promise<CopyResult> {
+  const command = new CopyObjectCommand({
+    Bucket: bucket,
+    Key: to,
+    CopySource: `${bucket}/${from.split('/').map(encodeURIComponent).join('/')}`,
+    CopySourceIfMatch: etag,
+    // Drops headers that an uploader can set without a signature, such as Content-Encoding.
+    MetadataDirective: 'REPLACE',
+    ContentType: contentType,
+  });
+  try {
+    await copier.send(command, { abortSignal: signal });
+    return { ok: true };
+  } catch (error) {
+    if (isMissing(error)) return { ok: false, reason: 'missing' };
+    if (statusOf(error) === 412) return { ok: false, reason: 'changed' };
+    throw error;
+  }
 }

@@ -126,23 +126,8 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
   async function recogniseAll(secrets: readonly string[]): Promise<Map<string, KeyHolder>> {
     const byHash = new Map(secrets.filter(isWellFormed).map((secret) => [hashOf(secret), secret]));
     if (byHash.size === 0) return new Map();
-    const holders = await findHolders({ hash: { $in: [...byHash.keys()] } });
+    const holders = await findHolders(keys, { hash: { $in: [...byHash.keys()] } }, now());
     return new Map(holders.map(({ hash, ...holder }) => [byHash.get(hash)!, holder]));
-  }
-
-  /** Returns the live keys that match a filter, each with its organisation, in one command. */
-  async function findHolders(filter: Filter<KeyDocument>): Promise<(KeyHolder & { hash: string })[]> {
-    const at = now();
-    const found = keys.aggregate<HeldKeyDocument>([
-      { $match: { ...filter, revokedAt: null } },
-      // The organisation alone knows its plan and whether it is blocked; a copy in the key could be outdated.
-      { $lookup: { from: 'organisations', localField: 'organisation', foreignField: '_id', as: 'holders' } },
-    ]);
-    return (await found.toArray()).flatMap((document) => {
-      const holder = document.holders[0];
-      if (holder === undefined || (document.expiresAt !== null && document.expiresAt <= at)) return [];
-      return [{ hash: document.hash, key: toKey(document), organisation: toOrganisation(holder) }];
-    });
   }
 
   async function createdBy(organisation: string, person: string): Promise<ApiKey[]> {
@@ -179,7 +164,7 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
 
     async usable(ids) {
       if (ids.length === 0) return new Set();
-      const holders = await findHolders({ _id: { $in: [...ids] } });
+      const holders = await findHolders(keys, { _id: { $in: [...ids] } }, now());
       return new Set(holders.filter(({ organisation }) => !organisation.blocked).map(({ key }) => key.id));
     },
 
@@ -226,6 +211,24 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
       }
     },
   };
+}
+
+/** Returns the live keys that match a filter, each with its organisation, in one command. */
+async function findHolders(
+  keys: Collection<KeyDocument>,
+  filter: Filter<KeyDocument>,
+  at: Date,
+): Promise<(KeyHolder & { hash: string })[]> {
+  const found = keys.aggregate<HeldKeyDocument>([
+    { $match: { ...filter, revokedAt: null } },
+    // The organisation alone knows its plan and whether it is blocked; a copy in the key could be outdated.
+    { $lookup: { from: 'organisations', localField: 'organisation', foreignField: '_id', as: 'holders' } },
+  ]);
+  return (await found.toArray()).flatMap((document) => {
+    const holder = document.holders[0];
+    if (holder === undefined || (document.expiresAt !== null && document.expiresAt <= at)) return [];
+    return [{ hash: document.hash, key: toKey(document), organisation: toOrganisation(holder) }];
+  });
 }
 
 const revocation = (at: Date, by: string | undefined) => ({

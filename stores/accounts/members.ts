@@ -3,8 +3,8 @@ import type { Db } from 'mongodb';
 import type { Role } from '../../core/accounts.ts';
 import type { Organisation } from '../../core/organisation.ts';
 import { deleteEach } from '../mongo-retry.ts';
-import { createInvitations, type Invitation } from './invitations.ts';
-import { createMemberships, type MembershipChange } from './memberships.ts';
+import { createInvitations, type Invitation, type Invitations } from './invitations.ts';
+import { createMemberships, type MembershipChange, type Memberships } from './memberships.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
 import { isConfirmed, toMember, UNVERIFIED, userIdOf, type Member, type User, type UserDocument } from './user-document.ts';
 
@@ -151,51 +151,66 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
       return member === null ? { ok: false, reason: 'not_found' } : { ok: true, member };
     },
 
-    async accept({ id, email }, account) {
-      const claim = await invitations.claim(email, id);
-      if (claim === null) return { ok: false, reason: 'ended' };
-      const { invitation } = claim;
-      try {
-        const user = await account(invitation);
-        if (user === null || user.email !== invitation.email) {
-          await invitations.release(claim);
-          return { ok: false, reason: 'no_account' };
-        }
-        const joined = await join(user, invitation);
-        await (joined ? invitations.finish(claim) : invitations.release(claim));
-        return joined ? { ok: true, user, invitation } : { ok: false, reason: 'ended' };
-      } catch (error) {
-        // Not to hide the error: the claim ends by itself.
-        await invitations.release(claim).catch(() => undefined);
-        throw error;
-      }
-    },
+    accept: (invited, account) => accept(invitations, join, invited, account),
 
     confirm,
 
     remove,
 
-    async deleteAccount(email, { lastOwner = false } = {}) {
-      const document = await users.findOne({ _id: userIdOf(email) });
-      if (document === null) return { ok: false, reason: 'not_found' };
-      const { _id, createdAt } = document;
-      /** Someone who has not confirmed the membership never owned the organisation. */
-      const may = (id: string): boolean => lastOwner || !isConfirmed(document, id);
-      const belongs = [...(await memberships.organisationsOf(_id, document.organisation)).keys()];
-      const owned = (await memberships.onlyOwnedBy(_id)).filter((id) => !may(id));
-      if (owned.length > 0) return { ok: false, reason: 'last_owner', organisations: owned };
-      for (const id of belongs) {
-        const removed = await memberships.remove(id, _id, { lastOwner: may(id) });
-        if (!removed.ok && removed.reason === 'last_owner') return { ok: false, reason: 'last_owner', organisations: [id] };
-      }
-      await users.deleteOne({ _id, createdAt });
-      // What was joined meanwhile.
-      const late = [...(await memberships.organisationsOf(_id)).keys()];
-      for (const id of late) await memberships.remove(id, _id, { lastOwner: true });
-      for (const id of new Set([...belongs, ...late])) await endAccess(id, _id);
-      await deleteEach(db.collection('sessions'), { email: _id });
-      await db.collection<{ _id: string }>('passwordResets').deleteOne({ _id });
-      return { ok: true, organisations: belongs };
-    },
+    deleteAccount: (email, { lastOwner = false } = {}) => deleteAccount({ db, memberships, endAccess }, email, lastOwner),
   };
+}
+
+/** Accepts an invitation. @param join makes the account a member; false if it may not become one any more */
+async function accept<U extends User>(
+  invitations: Invitations,
+  join: (user: User, invitation: Invitation) => Promise<boolean>,
+  { id, email }: Pick<Invitation, 'id' | 'email'>,
+  account: (invitation: Invitation) => Promise<U | null>,
+): Promise<Accepted<U>> {
+  const claim = await invitations.claim(email, id);
+  if (claim === null) return { ok: false, reason: 'ended' };
+  const { invitation } = claim;
+  try {
+    const user = await account(invitation);
+    if (user === null || user.email !== invitation.email) {
+      await invitations.release(claim);
+      return { ok: false, reason: 'no_account' };
+    }
+    const joined = await join(user, invitation);
+    await (joined ? invitations.finish(claim) : invitations.release(claim));
+    return joined ? { ok: true, user, invitation } : { ok: false, reason: 'ended' };
+  } catch (error) {
+    // Not to hide the error: the claim ends by itself.
+    await invitations.release(claim).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function deleteAccount(
+  { db, memberships, endAccess }: { db: Db; memberships: Memberships; endAccess: (organisation: string, email: string) => Promise<void> },
+  email: string,
+  lastOwner: boolean,
+): Promise<DeletedAccount> {
+  const users = db.collection<UserDocument>('users');
+  const document = await users.findOne({ _id: userIdOf(email) });
+  if (document === null) return { ok: false, reason: 'not_found' };
+  const { _id, createdAt } = document;
+  /** Someone who has not confirmed the membership never owned the organisation. */
+  const may = (id: string): boolean => lastOwner || !isConfirmed(document, id);
+  const belongs = [...(await memberships.organisationsOf(_id, document.organisation)).keys()];
+  const owned = (await memberships.onlyOwnedBy(_id)).filter((id) => !may(id));
+  if (owned.length > 0) return { ok: false, reason: 'last_owner', organisations: owned };
+  for (const id of belongs) {
+    const removed = await memberships.remove(id, _id, { lastOwner: may(id) });
+    if (!removed.ok && removed.reason === 'last_owner') return { ok: false, reason: 'last_owner', organisations: [id] };
+  }
+  await users.deleteOne({ _id, createdAt });
+  // What was joined meanwhile.
+  const late = [...(await memberships.organisationsOf(_id)).keys()];
+  for (const id of late) await memberships.remove(id, _id, { lastOwner: true });
+  for (const id of new Set([...belongs, ...late])) await endAccess(id, _id);
+  await deleteEach(db.collection('sessions'), { email: _id });
+  await db.collection<{ _id: string }>('passwordResets').deleteOne({ _id });
+  return { ok: true, organisations: belongs };
 }

@@ -1,6 +1,6 @@
 /** The second factors of accounts: passkeys, an authenticator app (TOTP), recovery codes. They are in the document of the user. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Db } from 'mongodb';
+import type { Collection, Db } from 'mongodb';
 import { TOTP_SECRET_BYTES } from '../../core/totp.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { newRecoveryCodes, recoveryHash } from './recovery-codes.ts';
@@ -98,39 +98,8 @@ function toFactors(document: FactorsDocument | undefined): Factors {
 export function createSecondFactors(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): SecondFactors {
   const users = db.collection<UserDocument>('users');
 
-  const read = (email: string) => users.findOne({ _id: userIdOf(email) }, { projection: { generation: 1, secondFactors: 1 } });
-
-  /**
-   * Applies a step to the current factors. If another change of them or of the generation comes first, the step decides again.
-   * @param expected the generation that the account must have. Default: any
-   */
-  async function change<Reason extends string>(
-    email: string,
-    step: (document: FactorsDocument) => Step<Reason>,
-    expected?: string,
-  ): Promise<Step<Reason | 'not_found'>> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const user = await read(email);
-      const generation = user?.generation ?? '';
-      if (expected !== undefined && (user === null || generation !== expected)) return { ok: false, reason: 'not_found' };
-      const before = user?.secondFactors ?? newDocument();
-      const next = step(before);
-      if (!next.ok) return next;
-      if (user === null) return { ok: false, reason: 'not_found' };
-      const version = before.version === 0 ? { $exists: false } : before.version;
-      const same = { _id: user._id, generation: sameGeneration(generation), 'secondFactors.version': version };
-      const secondFactors = { ...next.document, version: before.version + 1 };
-      try {
-        if ((await users.updateOne(same, { $set: { secondFactors } })).matchedCount === 1) return next;
-      } catch (error) {
-        if (!isDuplicate(error)) throw error;
-        // Another account has this passkey.
-        return { ok: false, reason: 'already_added' as Reason };
-      }
-    }
-    throw new Error(`the second factors of ${email} changed ${ATTEMPTS} times during one request`);
-  }
-
+  const read = (email: string) => readFactors(users, email);
+  const change = createChange(users);
   const outcome = <Reason extends string>(step: Step<Reason>): Changed<Reason> => (step.ok ? { ok: true } : step);
 
   /** Adds a factor with recovery codes, which count only if there are none. */
@@ -207,5 +176,42 @@ export function createSecondFactors(db: Db, { now = () => new Date() }: { now?: 
       const before = await users.findOneAndUpdate({ _id: userIdOf(email) }, change);
       return before?.secondFactors !== undefined && hasFactor(before.secondFactors);
     },
+  };
+}
+
+const readFactors = (users: Collection<UserDocument>, email: string) =>
+  users.findOne({ _id: userIdOf(email) }, { projection: { generation: 1, secondFactors: 1 } });
+
+/** Returns the function that changes the factors of an account. */
+function createChange(users: Collection<UserDocument>) {
+  /**
+   * Applies a step to the current factors. If another change of them or of the generation comes first, the step decides again.
+   * @param expected the generation that the account must have. Default: any
+   */
+  return async function change<Reason extends string>(
+    email: string,
+    step: (document: FactorsDocument) => Step<Reason>,
+    expected?: string,
+  ): Promise<Step<Reason | 'not_found'>> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const user = await readFactors(users, email);
+      const generation = user?.generation ?? '';
+      if (expected !== undefined && (user === null || generation !== expected)) return { ok: false, reason: 'not_found' };
+      const before = user?.secondFactors ?? newDocument();
+      const next = step(before);
+      if (!next.ok) return next;
+      if (user === null) return { ok: false, reason: 'not_found' };
+      const version = before.version === 0 ? { $exists: false } : before.version;
+      const same = { _id: user._id, generation: sameGeneration(generation), 'secondFactors.version': version };
+      const secondFactors = { ...next.document, version: before.version + 1 };
+      try {
+        if ((await users.updateOne(same, { $set: { secondFactors } })).matchedCount === 1) return next;
+      } catch (error) {
+        if (!isDuplicate(error)) throw error;
+        // Another account has this passkey.
+        return { ok: false, reason: 'already_added' as Reason };
+      }
+    }
+    throw new Error(`the second factors of ${email} changed ${ATTEMPTS} times during one request`);
   };
 }

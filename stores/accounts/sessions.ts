@@ -4,10 +4,10 @@
  * organisation of the session. A session acts for one organisation and never changes it: to switch is to start another session.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import type { Db } from 'mongodb';
+import type { Collection, Db } from 'mongodb';
 import type { Organisation } from '../../core/organisation.ts';
 import type { Role } from '../../core/accounts.ts';
-import { createMemberships, MEMBERSHIPS, roleIn, type MembershipDocument } from './memberships.ts';
+import { createMemberships, MEMBERSHIPS, roleIn, type MembershipDocument, type Memberships } from './memberships.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
 import type { SecondFactor } from './second-factor-steps.ts';
 import { isConfirmed, toUser, type UserDocument } from './user-document.ts';
@@ -142,12 +142,6 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
     await sessions.updateOne({ _id, lastSeenAt }, { $set: { lastSeenAt: at, expiresAt: expiryOf(createdAt, at) } });
   }
 
-  /** Removes the oldest sessions of a user beyond the limit. Those of earlier generations are older than the others. */
-  async function prune(email: string): Promise<void> {
-    const extra = await sessions.find({ email }).sort({ lastSeenAt: -1, _id: 1 }).skip(SESSIONS_PER_USER).toArray();
-    if (extra.length > 0) await sessions.deleteMany({ _id: { $in: extra.map(({ _id }) => _id) } });
-  }
-
   /** The user, the role and the organisation are never copied, so that each change takes effect immediately. */
   const find = (ids: readonly string[]): Promise<FoundSession[]> =>
     sessions
@@ -158,14 +152,6 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
         lookup(MEMBERSHIPS, 'organisation', 'memberships'),
       ])
       .toArray();
-
-  /** Chooses the organisation of a new session. @returns undefined if the user does not belong to the one that is wanted */
-  async function choose(user: UserDocument, wanted: string | undefined): Promise<string | null | undefined> {
-    const roles = await memberships.organisationsOf(user._id, user.organisation);
-    const open = [...roles.keys()].filter((organisation) => isConfirmed(user, organisation)).sort();
-    if (wanted !== undefined) return open.find((organisation) => organisation === wanted);
-    return open.find((organisation) => organisation === user.lastOrganisation) ?? open[0] ?? null;
-  }
 
   async function recogniseAll(secrets: readonly string[]): Promise<Map<string, SignedIn>> {
     const byHash = new Map(secrets.filter(isSessionSecret).map((secret) => [hashOf(secret), secret]));
@@ -185,7 +171,7 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
     async start({ email, method, browser, organisation: wanted, generation, secondFactor, provedAt }) {
       const user = await users.findOne({ _id: email });
       if (generation !== undefined && (user?.generation ?? '') !== generation) return null;
-      const organisation = user === null ? undefined : await choose(user, wanted);
+      const organisation = user === null ? undefined : await choose(memberships, user, wanted);
       if (user === null || organisation === undefined) return null;
       const secret = randomBytes(SECRET_BYTES).toString('base64url');
       const at = now();
@@ -211,7 +197,7 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
         return null;
       }
       if (wanted !== undefined) await users.updateOne({ _id: email }, { $set: { lastOrganisation: wanted } });
-      await prune(email);
+      await prune(sessions, email);
       return { secret, ...signedIn };
     },
 
@@ -236,6 +222,20 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
       return (await sessions.deleteOne({ _id: id, email })).deletedCount === 1;
     },
   };
+}
+
+/** Chooses the organisation of a new session. @returns undefined if the user does not belong to the one that is wanted */
+async function choose(memberships: Memberships, user: UserDocument, wanted: string | undefined): Promise<string | null | undefined> {
+  const roles = await memberships.organisationsOf(user._id, user.organisation);
+  const open = [...roles.keys()].filter((organisation) => isConfirmed(user, organisation)).sort();
+  if (wanted !== undefined) return open.find((organisation) => organisation === wanted);
+  return open.find((organisation) => organisation === user.lastOrganisation) ?? open[0] ?? null;
+}
+
+/** Removes the oldest sessions of a user beyond the limit. Those of earlier generations are older than the others. */
+async function prune(sessions: Collection<SessionDocument>, email: string): Promise<void> {
+  const extra = await sessions.find({ email }).sort({ lastSeenAt: -1, _id: 1 }).skip(SESSIONS_PER_USER).toArray();
+  if (extra.length > 0) await sessions.deleteMany({ _id: { $in: extra.map(({ _id }) => _id) } });
 }
 
 /** Null if the session has ended. */

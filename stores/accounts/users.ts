@@ -1,9 +1,9 @@
 /** Accounts of people: e-mail address, how they sign in, and what proves that the address is theirs. */
 import { randomUUID } from 'node:crypto';
-import type { Db, UpdateFilter } from 'mongodb';
+import type { Collection, Db, UpdateFilter } from 'mongodb';
 import { DEFAULT_ROLE, type Role } from '../../core/accounts.ts';
 import { isDuplicate } from '../mongo-retry.ts';
-import { createMemberships } from './memberships.ts';
+import { createMemberships, type Memberships } from './memberships.ts';
 import { hashPassword, matchesPassword, UNMATCHABLE } from './passwords.ts';
 import {
   identityKey,
@@ -93,24 +93,6 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
     return (await users.updateOne({ _id: userIdOf(email) }, change)).matchedCount === 1;
   }
 
-  /** @returns false if the address is taken */
-  async function insert(document: UserDocument): Promise<boolean> {
-    try {
-      await users.insertOne(document);
-      return true;
-    } catch (error) {
-      if (!isDuplicate(error)) throw error;
-    }
-    const existing = await users.findOne({ _id: document._id });
-    if (existing === null || isVerified(existing)) return false;
-    if ((await memberships.organisationsOf(existing._id, existing.organisation)).size > 0) return false;
-    const { _id, createdAt, unconfirmed } = existing;
-    // The account may be joining an organisation at this moment. Its new owner must not become a member without a confirmation.
-    const same = { _id, createdAt, ...UNVERIFIED, unconfirmed: unconfirmed ?? { $exists: false } };
-    const kept = unconfirmed === undefined ? document : { ...document, unconfirmed };
-    return (await users.replaceOne(same, kept)).matchedCount === 1;
-  }
-
   return {
     async add({ email, organisation, password, role = DEFAULT_ROLE, name, createdBy, verified = false, identity }) {
       const createdAt = now();
@@ -124,7 +106,7 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
         ...((verified || identity !== undefined) && { verifiedAt: createdAt }),
         ...(identity !== undefined && { identity: identityKey(identity) }),
       };
-      if (!(await insert(document))) return { ok: false, reason: 'already_exists', email: document._id };
+      if (!(await insert(users, memberships, document))) return { ok: false, reason: 'already_exists', email: document._id };
       if (organisation !== undefined) await memberships.add(organisation, document._id, role);
       return { ok: true, user: toUser(document) };
     },
@@ -196,4 +178,22 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       await update(email, { $set: { lastSignInAt: now(), networks } });
     },
   };
+}
+
+/** Stores a new account. It replaces one whose address was never verified. @returns false if the address is taken */
+async function insert(users: Collection<UserDocument>, memberships: Memberships, document: UserDocument): Promise<boolean> {
+  try {
+    await users.insertOne(document);
+    return true;
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+  }
+  const existing = await users.findOne({ _id: document._id });
+  if (existing === null || isVerified(existing)) return false;
+  if ((await memberships.organisationsOf(existing._id, existing.organisation)).size > 0) return false;
+  const { _id, createdAt, unconfirmed } = existing;
+  // The account may be joining an organisation at this moment. Its new owner must not become a member without a confirmation.
+  const same = { _id, createdAt, ...UNVERIFIED, unconfirmed: unconfirmed ?? { $exists: false } };
+  const kept = unconfirmed === undefined ? document : { ...document, unconfirmed };
+  return (await users.replaceOne(same, kept)).matchedCount === 1;
 }

@@ -6,7 +6,7 @@
  *
  * The organisation of public scans needs no credits: its reserves succeed up to `maxLive`, and its settles charge nothing.
  */
-import type { Db, Document } from 'mongodb';
+import type { Collection, Db, Document } from 'mongodb';
 import type { Logger } from '../../platform/logger.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { anonymousReserveStep, anonymousSettleStep } from './anonymous-steps.ts';
@@ -123,12 +123,6 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
     await retryRace(() => accounts.updateOne({ _id: organisation }, { $setOnInsert: emptyAccount() }, { upsert: true }));
   }
 
-  /** Reads accounts in one batch, so that the number of commands does not grow with that of organisations. */
-  async function several(organisations: readonly string[], projection: Document): Promise<Account[]> {
-    if (organisations.length === 0) return [];
-    return accounts.find({ _id: { $in: [...organisations] } }, { projection, batchSize: organisations.length + 1 }).toArray();
-  }
-
   async function reserveAnonymous({ scanId, pages, maxLive = Number.MAX_SAFE_INTEGER }: ReservationRequest): Promise<Reservation> {
     const account = await retryRace(() =>
       accounts.findOneAndUpdate({ _id: ANONYMOUS }, anonymousReserveStep(scanId, pages, maxLive), {
@@ -149,25 +143,10 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
   }
 
   return {
+    ...createReads(accounts),
     open,
     relay: ledger.relay,
     ledger: ledger.entries,
-
-    async balance(organisation) {
-      const account = await accounts.findOne({ _id: organisation }, { projection: { ops: 0, grants: 0 } });
-      const { balance, granted, held, spent } = summaryOf(account ?? emptyAccount());
-      return { balance, granted, held, spent };
-    },
-
-    async accounts(organisations) {
-      const found = await several(organisations, { ops: 0, grants: 0 });
-      return new Map(found.map((account) => [account._id, summaryOf(account)]));
-    },
-
-    async grantIds(organisations) {
-      const found = await several(organisations, { grants: 1 });
-      return new Map(found.map(({ _id, grants }) => [_id, new Set(grants)]));
-    },
 
     async grant(organisation, grantId, pages) {
       checkPages(pages, 1);
@@ -211,6 +190,33 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
       onMove?.({ operation: 'settle', pages: spent, released });
       ledger.relaySoon(organisation);
       return { ok: true, spent, released };
+    },
+  };
+}
+
+/** Reads accounts. */
+function createReads(accounts: Collection<Account>): Pick<Credits, 'balance' | 'accounts' | 'grantIds' | 'holds' | 'allHolds'> {
+  /** Reads accounts in one batch, so that the number of commands does not grow with that of organisations. */
+  async function several(organisations: readonly string[], projection: Document): Promise<Account[]> {
+    if (organisations.length === 0) return [];
+    return accounts.find({ _id: { $in: [...organisations] } }, { projection, batchSize: organisations.length + 1 }).toArray();
+  }
+
+  return {
+    async balance(organisation) {
+      const account = await accounts.findOne({ _id: organisation }, { projection: { ops: 0, grants: 0 } });
+      const { balance, granted, held, spent } = summaryOf(account ?? emptyAccount());
+      return { balance, granted, held, spent };
+    },
+
+    async accounts(organisations) {
+      const found = await several(organisations, { ops: 0, grants: 0 });
+      return new Map(found.map((account) => [account._id, summaryOf(account)]));
+    },
+
+    async grantIds(organisations) {
+      const found = await several(organisations, { grants: 1 });
+      return new Map(found.map(({ _id, grants }) => [_id, new Set(grants)]));
     },
 
     async holds(organisation) {

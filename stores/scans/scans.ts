@@ -86,6 +86,46 @@ const MAX_CONFLICTS = 50;
 export function createScans(db: Db): Scans {
   const scans = db.collection<ScanDocument>('scans');
 
+  return {
+    ...submissionsOf(scans),
+
+    ...retentionOf(scans),
+
+    async find(id, organisation) {
+      const visible: Filter<ScanDocument> = organisation === undefined ? {} : { organisation, submission: { $ne: 'abandoned' } };
+      const document = await scans.findOne({ _id: id, ...visible });
+      return document && toRow(document);
+    },
+
+    async findMany(ids) {
+      return (await scans.find({ _id: { $in: [...ids] } }).toArray()).map(toRow);
+    },
+
+    search: (organisation, search) => searchScans(scans, organisation, search),
+
+    trend: (organisation, url, limit) => trendOf(scans, organisation, url, limit),
+
+    previousDone: (row) => previousDoneOf(scans, row),
+
+    mirror: (id, change, known) => mirrorChange(scans, id, change, known),
+
+    async stale(before, limit) {
+      const rows = scans.find({ submission: 'accepted', phase: { $in: LIVE_PHASES }, updatedAt: { $lt: before } }).sort({ updatedAt: 1 });
+      return (await rows.limit(limit).toArray()).map(toRow);
+    },
+
+    countLive: (limit) =>
+      scans.countDocuments(
+        { phase: { $in: LIVE_PHASES }, submission: 'accepted', pagesReserved: { $gt: 0 }, organisation: { $ne: ANONYMOUS } },
+        { limit },
+      ),
+  };
+}
+
+/** What happens to the rows of submissions until they are decided. */
+function submissionsOf(
+  scans: Collection<ScanDocument>,
+): Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'pending' | 'removeAbandoned'> {
   /** Moves a row out of `pending`. @returns the row after it, and whether this call moved it */
   async function decide(id: string, decision: Partial<ScanRow>): Promise<{ row: ScanRow | null; won: boolean }> {
     const decided = await scans.findOneAndUpdate(
@@ -129,24 +169,6 @@ export function createScans(db: Db): Scans {
       await scans.deleteOne({ _id: id, submission: 'pending' });
     },
 
-    async find(id, organisation) {
-      const visible: Filter<ScanDocument> = organisation === undefined ? {} : { organisation, submission: { $ne: 'abandoned' } };
-      const document = await scans.findOne({ _id: id, ...visible });
-      return document && toRow(document);
-    },
-
-    async findMany(ids) {
-      return (await scans.find({ _id: { $in: [...ids] } }).toArray()).map(toRow);
-    },
-
-    search: (organisation, search) => searchScans(scans, organisation, search),
-
-    trend: (organisation, url, limit) => trendOf(scans, organisation, url, limit),
-
-    previousDone: (row) => previousDoneOf(scans, row),
-
-    mirror: (id, change, known) => mirrorChange(scans, id, change, known),
-
     async pending(before, limit) {
       const rows = scans.find({ submission: 'pending', createdAt: { $lt: before } }).sort({ createdAt: 1 });
       return (await rows.limit(limit).toArray()).map(toRow);
@@ -156,18 +178,12 @@ export function createScans(db: Db): Scans {
       const { deletedCount } = await scans.deleteMany({ submission: 'abandoned', createdAt: { $lt: before } });
       return deletedCount;
     },
+  };
+}
 
-    async stale(before, limit) {
-      const rows = scans.find({ submission: 'accepted', phase: { $in: LIVE_PHASES }, updatedAt: { $lt: before } }).sort({ updatedAt: 1 });
-      return (await rows.limit(limit).toArray()).map(toRow);
-    },
-
-    countLive: (limit) =>
-      scans.countDocuments(
-        { phase: { $in: LIVE_PHASES }, submission: 'accepted', pagesReserved: { $gt: 0 }, organisation: { $ne: ANONYMOUS } },
-        { limit },
-      ),
-
+/** What happens to the reports and rows of ended scans. */
+function retentionOf(scans: Collection<ScanDocument>): Pick<Scans, 'expired' | 'reportsRemoved' | 'forget'> {
+  return {
     async expired(before, limit) {
       const due = { phase: { $in: TERMINAL_PHASES }, reportsRemoved: { $ne: true as const }, finishedAt: { $lt: before } };
       const rows = scans.find(due).sort({ finishedAt: 1 });

@@ -76,121 +76,126 @@ export async function runReflector<T extends KubernetesObject>(
   sink: ReflectorSink<T>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { connection, clock, metrics, resource, logger, random = Math.random } = options;
-  const { pageSize = 500, idleMs = 90_000, watchMs = 300_000, backOff = { baseMs: 800, maxMs: 5_000 } } = options;
-  const path = connection.path(resource, options.namespace);
-  const selectors = { labelSelector: options.labelSelector, fieldSelector: options.fieldSelector };
+  const { clock, metrics, resource, logger, random = Math.random, backOff = { baseMs: 800, maxMs: 5_000 } } = options;
 
-  /** Lists all pages of one snapshot. @returns the resourceVersion to watch from */
-  async function list(): Promise<string> {
-    const start = clock.monotonic();
-    let objects: T[] = [];
-    let limit: number | undefined = pageSize;
-    let page: List<T> | null = null;
-    do {
-      const query: Record<string, string | number | undefined> = { ...selectors, limit, continue: page?.metadata.continue };
-      try {
-        page = await connection.request<List<T>>('GET', path, { query, signal, timeoutMs: 60_000, sockets: 'lists' });
-      } catch (error) {
-        // The snapshot of the pages has expired, because the server compacts every five minutes. List everything in one page.
-        if (!(error instanceof KubernetesError && error.code === 410 && page)) throw error;
-        [objects, limit, page] = [[], undefined, null];
-        continue;
-      }
-      // List items of built-in resources have no apiVersion and kind; watched objects have them.
-      const [apiVersion, kind] = [page.apiVersion, page.kind.replace(/List$/, '')];
-      for (const item of page.items)
-        objects.push(sink.keep({ ...item, apiVersion: item.apiVersion ?? apiVersion, kind: item.kind ?? kind }));
-    } while (!page || page.metadata.continue);
-    sink.replace(objects);
-    metrics?.listed(resource.plural, objects.length, (clock.monotonic() - start) / 1000);
-    return page.metadata.resourceVersion;
-  }
-
-  /** Applies one event. @returns the resourceVersion to resume from */
-  function take(event: WatchEvent<T>): string {
-    if (event.type === 'ERROR') {
-      const status = event.object as unknown as { code?: number; reason?: string; message?: string };
-      throw new KubernetesError(status.code ?? 500, status.reason ?? 'Unknown', status.message ?? 'the watch ended with an error');
-    }
-    if (event.type === 'DELETED') sink.remove(event.object);
-    else if (event.type !== 'BOOKMARK') sink.put(event.object);
-    const { resourceVersion } = event.object.metadata;
-    if (!resourceVersion) throw new Error(`a watch event of ${resource.plural} has no resourceVersion`);
-    return resourceVersion;
-  }
-
-  /** Watches from `version` until the watch ends. */
-  async function watch(version: string): Promise<End & { version: string }> {
-    const start = clock.monotonic();
-    let receivedEvents = false;
-    const endedAtOnce = () => !receivedEvents && clock.monotonic() - start < 1000;
-    const query = {
-      ...selectors,
-      watch: true,
-      allowWatchBookmarks: true,
-      resourceVersion: version,
-      timeoutSeconds: Math.max(1, Math.round((watchMs * (1 + random())) / 1000)),
-    };
+  let version: string | null = null;
+  let failures = 0;
+  const pause = (error: unknown) => {
+    const delay = Math.min(backOff.maxMs, backOff.baseMs * 2 ** Math.min(failures - 1, 30)) * (0.5 + random());
+    const asked = error instanceof KubernetesError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
+    return sleep(clock, Math.max(delay, asked), signal);
+  };
+  while (!signal.aborted) {
+    let problem: unknown;
     try {
-      for await (const event of connection.watch<T>(path, { query, signal, idleMs })) {
-        version = take(event);
-        receivedEvents = true;
+      if (version === null) {
+        version = await list(options, sink, signal);
+        options.onListed?.(null, 0);
       }
-      return { version, reason: 'closed', relist: false, failed: endedAtOnce(), receivedEvents };
+      const end: End & { version: string } = await watch(version, options, sink, signal);
+      if (signal.aborted) break;
+      version = end.relist ? null : end.version;
+      metrics?.watchRestarted(resource.plural, end.reason);
+      logger.debug({ reason: end.reason, err: end.error }, 'resuming watch');
+      failures = !end.failed ? 0 : end.receivedEvents ? 1 : failures + 1;
+      problem = end.error;
     } catch (error) {
-      // Backs off in any case: when the server stops responding, all watches end at once, and must not resume at once.
-      if (error instanceof WatchIdleError) return { version, reason: 'idle', relist: false, failed: true, receivedEvents, error };
-      // After a 429, a 503 or a broken connection the resourceVersion may still be valid. Any other error requires a new list.
-      const refused = error instanceof KubernetesError && error.code !== 429 && error.code !== 503;
-      const expired = refused && error.code === 410;
-      return {
-        version,
-        reason: expired ? 'expired' : 'error',
-        relist: refused,
-        failed: expired ? endedAtOnce() : true,
-        receivedEvents,
-        error,
-      };
+      if (signal.aborted) break;
+      // Only `list` throws.
+      failures += 1;
+      problem = error;
+      options.onListed?.(error, failures);
+    }
+    if (failures > 0) {
+      // A single failure is normal. A persistent one is logged once.
+      if (failures === 3) logger.warn({ err: problem, failures }, 'cannot list and watch, retrying');
+      await pause(problem);
     }
   }
+}
 
-  async function follow() {
-    let version: string | null = null;
-    let failures = 0;
-    const pause = (error: unknown) => {
-      const delay = Math.min(backOff.maxMs, backOff.baseMs * 2 ** Math.min(failures - 1, 30)) * (0.5 + random());
-      const asked = error instanceof KubernetesError ? (error.retryAfterSeconds ?? 0) * 1000 : 0;
-      return sleep(clock, Math.max(delay, asked), signal);
+function targetOf({ connection, resource, namespace, labelSelector, fieldSelector }: ReflectorOptions) {
+  return [connection.path(resource, namespace), { labelSelector, fieldSelector }] as const;
+}
+
+/** Lists all pages of one snapshot. @returns the resourceVersion to watch from */
+async function list<T extends KubernetesObject>(options: ReflectorOptions, sink: ReflectorSink<T>, signal: AbortSignal): Promise<string> {
+  const { connection, clock, metrics, resource, pageSize = 500 } = options;
+  const [path, selectors] = targetOf(options);
+  const start = clock.monotonic();
+  let objects: T[] = [];
+  let limit: number | undefined = pageSize;
+  let page: List<T> | null = null;
+  do {
+    const query: Record<string, string | number | undefined> = { ...selectors, limit, continue: page?.metadata.continue };
+    try {
+      page = await connection.request<List<T>>('GET', path, { query, signal, timeoutMs: 60_000, sockets: 'lists' });
+    } catch (error) {
+      // The snapshot of the pages has expired, because the server compacts every five minutes. List everything in one page.
+      if (!(error instanceof KubernetesError && error.code === 410 && page)) throw error;
+      [objects, limit, page] = [[], undefined, null];
+      continue;
+    }
+    // List items of built-in resources have no apiVersion and kind; watched objects have them.
+    const [apiVersion, kind] = [page.apiVersion, page.kind.replace(/List$/, '')];
+    for (const item of page.items) objects.push(sink.keep({ ...item, apiVersion: item.apiVersion ?? apiVersion, kind: item.kind ?? kind }));
+  } while (!page || page.metadata.continue);
+  sink.replace(objects);
+  metrics?.listed(resource.plural, objects.length, (clock.monotonic() - start) / 1000);
+  return page.metadata.resourceVersion;
+}
+
+/** Applies one event. @returns the resourceVersion to resume from */
+function take<T extends KubernetesObject>(event: WatchEvent<T>, sink: ReflectorSink<T>, resource: ResourceType): string {
+  if (event.type === 'ERROR') {
+    const status = event.object as unknown as { code?: number; reason?: string; message?: string };
+    throw new KubernetesError(status.code ?? 500, status.reason ?? 'Unknown', status.message ?? 'the watch ended with an error');
+  }
+  if (event.type === 'DELETED') sink.remove(event.object);
+  else if (event.type !== 'BOOKMARK') sink.put(event.object);
+  const { resourceVersion } = event.object.metadata;
+  if (!resourceVersion) throw new Error(`a watch event of ${resource.plural} has no resourceVersion`);
+  return resourceVersion;
+}
+
+/** Watches from `version` until the watch ends. */
+async function watch<T extends KubernetesObject>(
+  version: string,
+  options: ReflectorOptions,
+  sink: ReflectorSink<T>,
+  signal: AbortSignal,
+): Promise<End & { version: string }> {
+  const { connection, clock, resource, random = Math.random, idleMs = 90_000, watchMs = 300_000 } = options;
+  const [path, selectors] = targetOf(options);
+  const start = clock.monotonic();
+  let receivedEvents = false;
+  const endedAtOnce = () => !receivedEvents && clock.monotonic() - start < 1000;
+  const query = {
+    ...selectors,
+    watch: true,
+    allowWatchBookmarks: true,
+    resourceVersion: version,
+    timeoutSeconds: Math.max(1, Math.round((watchMs * (1 + random())) / 1000)),
+  };
+  try {
+    for await (const event of connection.watch<T>(path, { query, signal, idleMs })) {
+      version = take(event, sink, resource);
+      receivedEvents = true;
+    }
+    return { version, reason: 'closed', relist: false, failed: endedAtOnce(), receivedEvents };
+  } catch (error) {
+    // Backs off in any case: when the server stops responding, all watches end at once, and must not resume at once.
+    if (error instanceof WatchIdleError) return { version, reason: 'idle', relist: false, failed: true, receivedEvents, error };
+    // After a 429, a 503 or a broken connection the resourceVersion may still be valid. Any other error requires a new list.
+    const refused = error instanceof KubernetesError && error.code !== 429 && error.code !== 503;
+    const expired = refused && error.code === 410;
+    return {
+      version,
+      reason: expired ? 'expired' : 'error',
+      relist: refused,
+      failed: expired ? endedAtOnce() : true,
+      receivedEvents,
+      error,
     };
-    while (!signal.aborted) {
-      let problem: unknown;
-      try {
-        if (version === null) {
-          version = await list();
-          options.onListed?.(null, 0);
-        }
-        const end: End & { version: string } = await watch(version);
-        if (signal.aborted) break;
-        version = end.relist ? null : end.version;
-        metrics?.watchRestarted(resource.plural, end.reason);
-        logger.debug({ reason: end.reason, err: end.error }, 'resuming watch');
-        failures = !end.failed ? 0 : end.receivedEvents ? 1 : failures + 1;
-        problem = end.error;
-      } catch (error) {
-        if (signal.aborted) break;
-        // Only `list` throws.
-        failures += 1;
-        problem = error;
-        options.onListed?.(error, failures);
-      }
-      if (failures > 0) {
-        // A single failure is normal. A persistent one is logged once.
-        if (failures === 3) logger.warn({ err: problem, failures }, 'cannot list and watch, retrying');
-        await pause(problem);
-      }
-    }
   }
-
-  await follow();
 }
