@@ -7,9 +7,7 @@ import { useContext, reasonOf, reportKeys, until } from './context.ts';
 describe('operator: a scan that is canceled or deleted', function () {
   this.timeout(240_000);
   const context = useContext();
-  before(async () => {
-    await context.grant(1000);
-  });
+  before(() => context.grant(1000));
   afterEach(() => context.rest());
   afterEach(async () => {
     expect(await context.held(), 'held credits').to.equal(0);

@@ -10,9 +10,7 @@ const ZERO = { scanned: 0, failed: 0, total: 0 };
 describe('operator: scans that end without a result', function () {
   this.timeout(240_000);
   const context = useContext();
-  before(async () => {
-    await context.grant(1000);
-  });
+  before(() => context.grant(1000));
   afterEach(() => context.rest());
   afterEach(async () => {
     expect(await context.held(), 'held credits').to.equal(0);

@@ -8,9 +8,7 @@ import { noMessageBus, useContext, reasonOf, statusOf, until } from './context.t
 describe('operator: a scan from submission to result', function () {
   this.timeout(240_000);
   const context = useContext();
-  before(async () => {
-    await context.grant(1000);
-  });
+  before(() => context.grant(1000));
   afterEach(() => context.rest());
 
   it('follows the pod messages through all phases and charges exactly the tested pages', async () => {

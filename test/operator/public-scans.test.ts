@@ -9,9 +9,7 @@ import { useContext, reasonOf, statusOf, until, type Scan } from './context.ts';
 describe('operator: public scans', function () {
   this.timeout(240_000);
   const context = useContext(beforeEach, afterEach);
-  beforeEach(async () => {
-    await context.grant(1000);
-  });
+  beforeEach(() => context.grant(1000));
 
   const submit = () => context.submit({ queue: 'public', maxPages: 1 }, 1, ANONYMOUS);
   const admitted = (scan: Scan) => scan.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');

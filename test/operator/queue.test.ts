@@ -12,9 +12,7 @@ const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 describe('operator: the queue', function () {
   this.timeout(240_000);
   const context = useContext(beforeEach, afterEach);
-  beforeEach(async () => {
-    await context.grant(1000);
-  });
+  beforeEach(() => context.grant(1000));
 
   const admitted = (scan: Scan) => scan.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
   const waits = (scan: Scan, message: RegExp) =>

@@ -7,9 +7,7 @@ const OTHER = 'bolt';
 describe('operator: several queues', function () {
   this.timeout(240_000);
   const context = useContext(beforeEach, afterEach);
-  beforeEach(async () => {
-    await context.grant(1000);
-  });
+  beforeEach(() => context.grant(1000));
 
   const admitted = (scan: Scan) => scan.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
   const waits = (scan: Scan, reason: string) => scan.reaches(`waiting: ${reason}`, (read) => reasonOf(read, 'Admitted') === reason);

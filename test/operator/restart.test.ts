@@ -8,9 +8,7 @@ import { crashAfter } from './crash.ts';
 describe('operator: restarts', function () {
   this.timeout(480_000);
   const context = useContext(beforeEach, afterEach);
-  beforeEach(async () => {
-    await context.grant(10_000);
-  });
+  beforeEach(() => context.grant(10_000));
 
   it('takes over scans of a previous operator in every state', async () => {
     const first = context.start({ maxRunning: 3 });

@@ -10,9 +10,7 @@ import { ORGANISATION, useContext, reasonOf, until, type Scan } from './context.
 describe('operator: the lane of results', function () {
   this.timeout(240_000);
   const context = useContext();
-  before(async () => {
-    await context.grant(1000);
-  });
+  before(() => context.grant(1000));
   afterEach(() => context.rest());
 
   /** The object store, with a gate before each read. Counts the reads of exports. */

@@ -24,9 +24,7 @@ const namesOf = async (schedule: Schedule): Promise<string[]> => (await schedule
 describe('operator: runs of schedules', function () {
   this.timeout(240_000);
   const context = useContext();
-  before(async () => {
-    await context.grant(10_000);
-  });
+  before(() => context.grant(10_000));
   afterEach(() => context.rest());
 
   describe('on demand', () => {

@@ -18,9 +18,7 @@ import {
 describe('operator: schedules', function () {
   this.timeout(240_000);
   const context = useContext();
-  before(async () => {
-    await context.grant(10_000);
-  });
+  before(() => context.grant(10_000));
   afterEach(() => context.rest());
 
   const restartAt = async (time: Date) => {

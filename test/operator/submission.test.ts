@@ -9,9 +9,7 @@ describe('operator: submissions that the API has not decided', function () {
   this.timeout(240_000);
   const metrics = createOperatorMetrics();
   const context = useContext();
-  before(async () => {
-    await context.grant(100);
-  });
+  before(() => context.grant(100));
   afterEach(() => context.rest());
 
   async function complete(scan: Scan): Promise<void> {

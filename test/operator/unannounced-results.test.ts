@@ -9,9 +9,7 @@ import { useContext, reasonOf, until, type Scan } from './context.ts';
 describe('operator: results that no message announced', function () {
   this.timeout(240_000);
   const context = useContext();
-  before(async () => {
-    await context.grant(1000);
-  });
+  before(() => context.grant(1000));
   afterEach(() => context.rest());
 
   /** Starts a scan, stops the operator, and stores the scan's results. */

@@ -10,9 +10,7 @@ const OTHER = '0.0.9';
 
 describe('operator: a pod of another version', () => {
   const context = useContext();
-  before(async () => {
-    await context.grant(1000);
-  });
+  before(() => context.grant(1000));
 
   /** Stores and announces results whose score was computed by another rule, unless `isCurrent`. */
   async function report(scan: Scan, pod: Pod, isCurrent = false): Promise<void> {

@@ -28,9 +28,7 @@ function withoutPods(connection: KubernetesConnection): { connection: Kubernetes
 describe('operator: Jobs without a pod', function () {
   this.timeout(240_000);
   const context = useContext(beforeEach, afterEach);
-  beforeEach(async () => {
-    await context.grant(1000);
-  });
+  beforeEach(() => context.grant(1000));
 
   /** Records an Event as the Job controller does. */
   async function fail(scan: Scan, message: string): Promise<void> {

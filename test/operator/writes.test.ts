@@ -38,9 +38,7 @@ function isProgress(body: unknown): boolean {
 describe('operator: Kubernetes writes', function () {
   this.timeout(240_000);
   const context = useContext(beforeEach, afterEach);
-  beforeEach(async () => {
-    await context.grant(1000);
-  });
+  beforeEach(() => context.grant(1000));
 
   it('are at most 13 for a scan from submission to deletion, besides its progress', async () => {
     const { connection, writes } = logWrites(context.connection);

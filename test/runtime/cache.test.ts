@@ -3,19 +3,16 @@ import { createCache, type Cache, type CacheEvent, type CacheOptions } from '../
 import { systemClock } from '../../platform/clock.ts';
 import type { WatchRestart } from '../../operator/runtime/metrics.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
-import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
+import { configMaps, CONFIGMAPS, useCluster, until, type ConfigMap } from './cluster.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 import { unobservedMetrics } from '../support/unobserved-metrics.ts';
 
 describe('cache, against a Kubernetes API', () => {
-  let cluster: TestCluster;
+  const cluster = useCluster();
   let namespace: string;
   let maps: ReturnType<typeof configMaps>;
   const stops: (() => Promise<void>)[] = [];
 
-  before(async () => {
-    cluster = await openCluster();
-  });
   beforeEach(async () => {
     namespace = await cluster.namespace();
     maps = configMaps(cluster.connection, namespace);
@@ -23,7 +20,6 @@ describe('cache, against a Kubernetes API', () => {
   afterEach(async () => {
     for (const stop of stops.splice(0)) await stop();
   });
-  after(() => cluster.close());
 
   function follow(connection: KubernetesConnection, options: Partial<CacheOptions<ConfigMap>> = {}) {
     const restarts: WatchRestart[] = [];

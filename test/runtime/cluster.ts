@@ -9,6 +9,7 @@ import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { startKube } from '../../local/kube/kube.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { opened } from '../support/opened.ts';
 import { startProxy, type Proxy } from './proxy.ts';
 
 export const CONFIGMAPS = { group: '', version: 'v1', plural: 'configmaps' };
@@ -114,3 +115,6 @@ export async function until<T>(what: string, look: () => T | Promise<T>, deadlin
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+/** Opens a cluster for the tests of the current suite. */
+export const useCluster = (): TestCluster => opened(openCluster);

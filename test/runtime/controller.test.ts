@@ -5,16 +5,12 @@ import { startController } from '../../operator/runtime/controller/controller.ts
 import { fromKey, keyOf } from '../../operator/runtime/key.ts';
 import type { ReconcileResult } from '../../operator/runtime/metrics.ts';
 import { createWorkqueue } from '../../operator/runtime/controller/workqueue.ts';
-import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
+import { configMaps, CONFIGMAPS, useCluster, until, type ConfigMap } from './cluster.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 import { unobservedMetrics } from '../support/unobserved-metrics.ts';
 
 describe('controller, against a Kubernetes API', () => {
-  let cluster: TestCluster;
-  before(async () => {
-    cluster = await openCluster();
-  });
-  after(() => cluster.close());
+  const cluster = useCluster();
 
   it('reconciles every object despite cut connections, an outage and concurrent writes', async () => {
     const namespace = await cluster.namespace();

@@ -3,7 +3,7 @@ import { createRecorder, type Recorder } from '../../operator/runtime/events/rec
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
-import { configMaps, openCluster, type ConfigMap, type TestCluster } from './cluster.ts';
+import { configMaps, useCluster, type ConfigMap } from './cluster.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 
 interface RecordedEvent extends KubernetesObject {
@@ -21,14 +21,10 @@ interface RecordedEvent extends KubernetesObject {
 const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
 describe('events, against a Kubernetes API', () => {
-  let cluster: TestCluster;
+  const cluster = useCluster();
   let namespace: string;
   let map: ConfigMap;
-  before(async () => {
-    cluster = await openCluster();
-    namespace = await cluster.namespace();
-  });
-  after(() => cluster.close());
+  before(async () => (namespace = await cluster.namespace()));
 
   let serial = 0;
   beforeEach(async () => {

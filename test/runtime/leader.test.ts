@@ -5,17 +5,14 @@ import { runLeaderElection, type LeaderElectionOptions } from '../../operator/ru
 import { LEASES, type Lease } from '../../operator/runtime/leader-election/lease-lock.ts';
 import { createWorkqueue } from '../../operator/runtime/controller/workqueue.ts';
 import type { KubernetesConnection, KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
-import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
+import { configMaps, CONFIGMAPS, useCluster, until, type ConfigMap } from './cluster.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 
 describe('leader election, against a Kubernetes API', () => {
-  let cluster: TestCluster;
+  const cluster = useCluster();
   let namespace: string;
   const campaigns: { stop: AbortController; over: Promise<void> }[] = [];
 
-  before(async () => {
-    cluster = await openCluster();
-  });
   beforeEach(async () => {
     namespace = await cluster.namespace();
   });
@@ -23,7 +20,6 @@ describe('leader election, against a Kubernetes API', () => {
     for (const { stop } of campaigns) stop.abort();
     await Promise.all(campaigns.splice(0).map(({ over }) => over));
   });
-  after(() => cluster.close());
 
   function campaign(connection: KubernetesConnection, identity: string, whileLeading?: LeaderElectionOptions['whileLeading']) {
     const stop = new AbortController();

@@ -21,9 +21,7 @@ describe('organisations, keys and users', () => {
   describe('keys', () => {
     let now = new Date('2026-11-01T12:00:00Z');
     const keys = () => createKeys(database.db, { now: () => now });
-    before(async () => {
-      await createOrganisations(database.db).add({ id: 'acme', displayName: 'Acme', plan: 'team', namespaces: [] });
-    });
+    before(() => createOrganisations(database.db).add({ id: 'acme', displayName: 'Acme', plan: 'team', namespaces: [] }));
 
     it('recognises an issued key together with its organisation, and does not store the secret', async () => {
       const { key, secret } = await issueKey(keys(), 'acme', { name: 'ci' });

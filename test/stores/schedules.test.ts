@@ -1,20 +1,12 @@
 import { expect } from 'chai';
-import { ensureIndexes } from '../../stores/mongo.ts';
 import { createSchedules, type ScheduleRow, type Schedules } from '../../stores/schedules/schedules.ts';
 import { scheduleRow as rowWith } from '../support/schedule-rows.ts';
-import { openDatabase } from './database.ts';
-
-type Database = Awaited<ReturnType<typeof openDatabase>>;
+import { useDatabase } from './database.ts';
 
 describe('stores: schedules', () => {
-  let database: Database;
+  const database = useDatabase();
   let schedules: Schedules;
-  before(async () => {
-    database = await openDatabase();
-    await ensureIndexes(database.db);
-    schedules = createSchedules(database.db);
-  });
-  after(() => database?.close());
+  before(() => void (schedules = createSchedules(database.db)));
 
   it('are stored once per class, namespace and name, and belong to one organisation', async () => {
     await schedules.put(rowWith(), 'a');

@@ -20,9 +20,7 @@ describe('sessions', () => {
   const sessions = () => createSessions(database.db, { now });
   const users = () => createUsers(database.db);
   const members = () => createMembers(database.db);
-  before(async () => {
-    await createOrganisations(database.db).add({ id: 'acme', displayName: 'Acme', plan: 'team', namespaces: [] });
-  });
+  before(() => createOrganisations(database.db).add({ id: 'acme', displayName: 'Acme', plan: 'team', namespaces: [] }));
   beforeEach(() => (at = START));
 
   async function addUser(role: 'owner' | 'member' = 'member'): Promise<string> {
