@@ -2,6 +2,7 @@
 import type { PodIdentity, PodStored } from '../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import type { Phase } from '../../core/scan/phases.ts';
+import { createStates, type States } from '../runtime/states.ts';
 import type { Job, Pod } from './kube-types.ts';
 import type { VerifiedResult } from './policy/status.ts';
 import type { FoundResult } from './results/find-results.ts';
@@ -51,13 +52,7 @@ export interface Search {
   pods: readonly Pod[];
 }
 
-export interface ReconcileStates {
-  /** Returns the state of a scan by its uid. Callers mutate it. Only for scans that the cache holds, because their deletion forgets it. */
-  of(uid: string): ReconcileState;
-  /** Returns the state of a scan if it has one. */
-  find(uid: string): ReconcileState | undefined;
-  forget(uid: string): void;
-}
+export type ReconcileStates = States<ReconcileState>;
 
 export function newReconcileState(): ReconcileState {
   return {
@@ -76,15 +71,4 @@ export function newReconcileState(): ReconcileState {
   };
 }
 
-export function createReconcileStates(): ReconcileStates {
-  const states = new Map<string, ReconcileState>();
-  return {
-    of(uid) {
-      const state = states.get(uid) ?? newReconcileState();
-      states.set(uid, state);
-      return state;
-    },
-    find: (uid) => states.get(uid),
-    forget: (uid) => void states.delete(uid),
-  };
-}
+export const createReconcileStates = (): ReconcileStates => createStates(newReconcileState);

@@ -1,13 +1,8 @@
 /** In-memory state per schedule, by uid. */
+import { createStates, type States } from '../runtime/states.ts';
 import type { ScheduleState } from './policy/facts.ts';
 
-export interface ScheduleStates {
-  /** Returns the state of a schedule. Callers mutate it. Only for schedules that the cache holds, because their deletion forgets it. */
-  of(uid: string): ScheduleState;
-  /** Returns the state of a schedule if it has one. */
-  find(uid: string): ScheduleState | undefined;
-  forget(uid: string): void;
-}
+export type ScheduleStates = States<ScheduleState>;
 
 export const newScheduleState = (): ScheduleState => ({
   confirmed: false,
@@ -17,15 +12,4 @@ export const newScheduleState = (): ScheduleState => ({
   recorded: null,
 });
 
-export function createScheduleStates(): ScheduleStates {
-  const states = new Map<string, ScheduleState>();
-  return {
-    of(uid) {
-      const state = states.get(uid) ?? newScheduleState();
-      states.set(uid, state);
-      return state;
-    },
-    find: (uid) => states.get(uid),
-    forget: (uid) => void states.delete(uid),
-  };
-}
+export const createScheduleStates = (): ScheduleStates => createStates(newScheduleState);
