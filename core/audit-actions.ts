@@ -71,7 +71,6 @@ export const NOTICE_OF_ACTION: Readonly<Record<string, AccountNotice>> = {
   'user.factor-add': 'factors',
   'user.factor-remove': 'factors',
   'user.recovery-codes': 'factors',
-  'user.reset-second-factor': 'factors',
 };
 
 export const ACCOUNT_NOTICES = ['sign_in', 'password', 'factors'] as const;

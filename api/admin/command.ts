@@ -24,7 +24,7 @@ export class CommandRefused extends Error {
 
 export interface AdminContext {
   stores: Pick<AllStores, 'organisations' | 'users' | 'members' | 'keys' | 'credits' | 'outbox' | 'suppressions' | 'secondFactors'>;
-  /** Whether the service sends mails. */
+  /** Whether SMTP_URL is set, so that mails in the outbox are sent. */
   mail: boolean;
   /** Reads standard input to its end. */
   readInput(): Promise<string>;
@@ -76,17 +76,21 @@ async function recordEntry({ stores, warn }: AdminContext, entry: NewAuditEntry)
 
 /**
  * Mails the owner of an account about a change of its security. A failure is only reported, as a lost entry is.
- * @returns the line that says whether a mail is on its way
+ * @returns whether a mail is on its way, and a line that says so
  */
-export async function notify({ stores, mail, now, warn }: AdminContext, event: AccountNotice, to: string): Promise<string> {
-  if (!mail) return `${to} gets no mail about it, because SMTP_URL is not set.`;
+export async function notify(
+  { stores, mail, now, warn }: AdminContext,
+  event: AccountNotice,
+  to: string,
+): Promise<{ mailed: boolean; line: string }> {
+  if (!mail) return { mailed: false, line: `${to} gets no mail about it, because SMTP_URL is not set.` };
   const data = { event, at: now().toISOString(), client: null };
   try {
     await stores.outbox.enqueue({ id: `account-notice:${randomUUID()}`, kind: 'account_notice', to, locale: 'en', data });
-    return `A mail tells ${to} about it.`;
+    return { mailed: true, line: `A mail tells ${to} about it.` };
   } catch (error) {
     warn(`warning: the change was made, but the mail about it was lost: ${errorMessage(error)}`);
-    return `${to} gets no mail about it.`;
+    return { mailed: false, line: `${to} gets no mail about it.` };
   }
 }
 

@@ -125,9 +125,10 @@ export const USER: Record<string, Command> = {
       const secret = await passwordFor(given, context, [user.email, ...organisations]);
       await context.stores.users.resetPassword(user.email, secret.password);
       for (const id of organisations) await record(context, id, 'user.reset-password', user.email);
+      const { mailed, line } = await notify(context, 'password', user.email);
       return {
-        data: { email: user.email, ...(secret.generated && { password: secret.password }) },
-        lines: [`${user.email} has a new password.`, await notify(context, 'password', user.email), ...passwordLines(secret)],
+        data: { email: user.email, mailed, ...(secret.generated && { password: secret.password }) },
+        lines: [`${user.email} has a new password.`, line, ...passwordLines(secret)],
       };
     },
   },
@@ -145,10 +146,9 @@ export const USER: Record<string, Command> = {
       const removed = await secondFactors.reset(user.email);
       if (removed)
         for (const id of await organisationsOf(context, user.email)) await record(context, id, 'user.reset-second-factor', user.email);
-      const lines = removed
-        ? [`${user.email} has no second factor any more.`, await notify(context, 'factors', user.email)]
-        : [`${user.email} had no second factor.`];
-      return { data: { email: user.email, removed }, lines };
+      const { mailed, line } = removed ? await notify(context, 'factors', user.email) : { mailed: false, line: null };
+      const lines = line === null ? [`${user.email} had no second factor.`] : [`${user.email} has no second factor any more.`, line];
+      return { data: { email: user.email, removed, mailed }, lines };
     },
   },
 

@@ -3,6 +3,7 @@ import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
 import { TooBusy } from '../../platform/concurrency/semaphore.ts';
 import { dependencyIsDown, poolIsExhausted } from '../../stores/availability.ts';
+import type { AllStores } from '../../stores/stores.ts';
 import type { ApiStores } from '../dependencies.ts';
 import type { CalledDependency } from '../metrics.ts';
 
@@ -60,8 +61,9 @@ export function detectOutages<T extends object>(dependency: CalledDependency, st
 }
 
 /** The servers of the stores that are not in MongoDB. */
-const SERVERS: Partial<Record<string, CalledDependency>> = { reports: 'objects', scanResources: 'kubernetes' } satisfies {
-  [Store in keyof ApiStores]?: CalledDependency;
+const SERVERS: Readonly<Record<Exclude<keyof ApiStores, keyof AllStores>, CalledDependency>> = {
+  reports: 'objects',
+  scanResources: 'kubernetes',
 };
 
 /** Wraps every store in `detectOutages`, with the name of its server. */
@@ -69,7 +71,10 @@ export function detectStoreOutages(stores: ApiStores, options: OutageOptions): A
   const wrapped = Object.entries(stores).map(([name, store]) => {
     // Without its server it counts locally, which must not be cut short. It fails if this process has no free connection.
     const timeoutMs = name === 'rateLimits' ? null : options.timeoutMs;
-    return [name, detectOutages(SERVERS[name] ?? 'mongodb', store as object, { ...options, timeoutMs })];
+    return [
+      name,
+      detectOutages(name in SERVERS ? SERVERS[name as keyof typeof SERVERS] : 'mongodb', store as object, { ...options, timeoutMs }),
+    ];
   });
   return Object.fromEntries(wrapped) as unknown as ApiStores;
 }

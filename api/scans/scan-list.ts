@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type } from 'typebox';
 import { PHASES } from '../../core/scan/phases.ts';
 import { URL_MAX_LENGTH } from '../../core/scan/targets.ts';
+import { siteOf } from '../../core/scan/site.ts';
 import { oneOf } from '../../core/schemas.ts';
 import type { Scans } from '../../stores/scans/scans.ts';
 import { EXAMPLES } from '../http/examples.ts';
@@ -11,9 +12,9 @@ import { callerOf } from '../http/plugins/auth.ts';
 import { answer, KEYED, keyWith, LIMITED, reference, refusals } from '../http/responses.ts';
 import { ScanResult, toResult } from './scans.ts';
 
-const { queue: _, ...resultFields } = ScanResult.properties;
+const { queue: _queue, options: _options, ...resultFields } = ScanResult.properties;
 
-/** A scan result without its position, which changes with each scan. */
+/** A scan result without its position, which changes with each scan, and its options, which may be long. */
 export const ListedScan = Type.Object(resultFields, { $id: 'ListedScan' });
 export const ScanList = Type.Object({ data: Type.Array(reference(ListedScan)), next_cursor: NEXT_CURSOR }, { $id: 'ScanList' });
 
@@ -48,7 +49,7 @@ export const scanListRoutes: FastifyPluginAsyncTypebox<{ scans: Pick<Scans, 'sea
     const { limit, cursor, status, site, passed, since, until } = request.query;
     const { rows, next } = await scans.search(callerOf(request).organisation.id, {
       ...(status !== undefined && { phases: [status] }),
-      ...(site !== undefined && { site: site.toLowerCase() }),
+      ...(site !== undefined && { site: siteOf(`https://${site}`) || site }),
       ...(passed !== undefined && { verdict: passed ? 'passed' : 'missed' }),
       ...(since !== undefined && { since: new Date(since) }),
       ...(until !== undefined && { until: new Date(until) }),

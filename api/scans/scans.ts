@@ -136,12 +136,16 @@ export const ScanResult = Type.Object(
     options: open(SubmittedOptions),
     thresholds: open(ReportThresholds),
     submitted_at: Type.String({ format: 'date-time' }),
-    started_at: nullable(Type.String({ format: 'date-time', description: 'Null while queued, and if the scan never started.' })),
+    started_at: nullable(
+      Type.String({ format: 'date-time', description: 'Null while queued, if the scan never started, and for scans of earlier versions.' }),
+    ),
     finished_at: nullable(Type.String({ format: 'date-time', description: 'Null while in progress.' })),
     pages_requested: Type.Integer({ minimum: 1 }),
     pages_reserved: Type.Integer({ minimum: 0, description: 'Pages that credits were reserved for.' }),
     pages_tested: Type.Integer({ minimum: 0, description: 'So far, while in progress.' }),
-    pages_charged: nullable(Type.Integer({ minimum: 0, description: 'Credits that were spent. Null while in progress.' })),
+    pages_charged: nullable(
+      Type.Integer({ minimum: 0, description: 'Credits that were spent. Null while in progress, and for scans of earlier versions.' }),
+    ),
     coverage: nullable(
       Type.Number({
         minimum: 0,
@@ -292,7 +296,8 @@ export function toResult(row: ScanRow, queue?: QueuePosition): ScanResult {
     report_url: row.reports === null ? null : `/v1/scans/${row.id}/report`,
     message: row.message,
     url: row.options.url,
-    ...toSubmittedOptions(row.options),
+    // Rows of earlier versions lack newer options.
+    ...toSubmittedOptions(withDefaults(row.options)),
     submitted_at: row.createdAt.toISOString(),
     started_at: row.startedAt?.toISOString() ?? null,
     finished_at: row.finishedAt?.toISOString() ?? null,

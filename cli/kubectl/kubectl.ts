@@ -96,7 +96,8 @@ export function createKubectl(options: KubectlOptions): Kubectl {
         end(child);
       };
       let events = 0;
-      AbortSignal.any([watchdog.signal, signal]).addEventListener('abort', stop);
+      const aborted = AbortSignal.any([watchdog.signal, signal]);
+      aborted.addEventListener('abort', stop);
       try {
         for await (const event of readObjects(child.stdout!)) {
           events += 1;
@@ -108,6 +109,8 @@ export function createKubectl(options: KubectlOptions): Kubectl {
         if (error !== null && !stopped) throw error;
         if (events === 0) throw noResponse();
       } finally {
+        // A signal with a listener is kept as long as its sources.
+        aborted.removeEventListener('abort', stop);
         stop();
         watchdog.stop();
       }
@@ -127,7 +130,9 @@ async function once(options: KubectlOptions, args: readonly string[], input: str
   const child = start(options, [...args, '-o', 'json'], input === undefined ? 'inherit' : 'pipe');
   const ended = endOf(child);
   const watchdog = createWatchdog(budget.limit(COMMAND_TIMEOUT_MS));
-  AbortSignal.any([watchdog.signal, signal]).addEventListener('abort', () => end(child));
+  const stop = (): void => end(child);
+  const aborted = AbortSignal.any([watchdog.signal, signal]);
+  aborted.addEventListener('abort', stop);
   try {
     // kubectl may end before it has read its input; its exit code says why.
     child.stdin?.on('error', () => {}).end(input);
@@ -140,6 +145,7 @@ async function once(options: KubectlOptions, args: readonly string[], input: str
     if (watchdog.signal.aborted) throw noResponse();
     throw error;
   } finally {
+    aborted.removeEventListener('abort', stop);
     watchdog.stop();
   }
 }

@@ -145,10 +145,18 @@ describe('resource client', () => {
   });
 
   it('does not return an object that another deleted before', async () => {
-    const { phases, client, fail } = lagging();
-    fail(404);
-    await client.remove(client.get('ns', 'w')!);
-    expect(phases()).to.deep.equal([undefined, undefined, undefined]);
+    for (const [code, reason, message, gone] of [
+      [404, 'NotFound', 'widgets.example.test "w" not found', true],
+      [409, 'Conflict', 'Precondition failed: UID in precondition: uid-1, UID in object meta: uid-2', true],
+      [404, 'NotFound', 'the server could not find the requested resource', false],
+      [409, 'Conflict', 'admission webhook "guard.example.test" denied the request', false],
+    ] as const) {
+      const { phases, client, fail } = lagging();
+      const before = phases();
+      fail(code, reason, message);
+      await client.remove(client.get('ns', 'w')!);
+      expect(phases(), message).to.deep.equal(gone ? [undefined, undefined, undefined] : before);
+    }
   });
 
   it('returns an object that it deleted while finalizers keep it', async () => {

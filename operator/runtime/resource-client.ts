@@ -40,6 +40,10 @@ export interface ResourceClientDeps<T extends CustomResource> {
   cache: Pick<Cache<T>, 'get' | 'list' | 'byIndex' | 'onChange'>;
 }
 
+/** Checks the name too: a missing custom resource definition or namespace also causes a 404. */
+const isGone = ({ reason, message }: KubernetesError, { metadata }: KubernetesObject): boolean =>
+  reason === 'NotFound' && message.includes(`"${metadata.name}"`);
+
 export function createResourceClient<T extends CustomResource>({ connection, resource, cache }: ResourceClientDeps<T>): ResourceClient<T> {
   const ownWrites = createOwnWrites<T>(({ metadata }) => cache.get(metadata.namespace ?? '', metadata.name)?.metadata.uid === metadata.uid);
   cache.onChange(({ type, object }) => ownWrites.observe(object, type === 'deleted'));
@@ -56,9 +60,7 @@ export function createResourceClient<T extends CustomResource>({ connection, res
       ownWrites.record(object, deletionTimestamp !== undefined && finalizers.length === 0 ? null : written);
       return written;
     } catch (error) {
-      // Check the name too: a missing custom resource definition or namespace also causes a 404.
-      const gone = error instanceof KubernetesError && error.reason === 'NotFound' && error.message.includes(`"${object.metadata.name}"`);
-      throw gone ? new ObjectGone(error) : error;
+      throw error instanceof KubernetesError && isGone(error, object) ? new ObjectGone(error) : error;
     }
   }
 
@@ -91,7 +93,8 @@ export function createResourceClient<T extends CustomResource>({ connection, res
         ownWrites.record(object, answer.metadata.uid === object.metadata.uid ? answer : null);
       } catch (error) {
         if (!(error instanceof KubernetesError && (error.code === 404 || error.code === 409))) throw error;
-        ownWrites.record(object, null);
+        // A webhook may also refuse with 409: then the object is still there.
+        if (isGone(error, object) || error.message.includes('UID in precondition')) ownWrites.record(object, null);
       }
     },
   };

@@ -272,7 +272,7 @@ function endHandlers(deps: ActionDeps): Pick<Handlers, 'end' | 'removeJob' | 'fi
       if (end !== undefined) reportEnd(deps, ended, facts.scanId, end.reason);
       return scan;
     },
-    async release(_, { facts, scan, signal }) {
+    async release(_, { facts, state, scan, signal }) {
       const finalizers = (scan.metadata.finalizers ?? []).filter((name) => name !== SETTLE_FINALIZER);
       const released = await scanClient.patchMetadata(scan, { finalizers }, signal).catch((error: unknown) => {
         // Someone else removed the finalizer, and the scan is gone.
@@ -281,7 +281,7 @@ function endHandlers(deps: ActionDeps): Pick<Handlers, 'end' | 'removeJob' | 'fi
       });
       // Only now, because an operator that restarts before the end is written verifies the uploads again. If the removal fails,
       // the uploads stay until the scan's reports expire. A scan without a Job may have claimed a foreign ID.
-      if (facts.job !== null || scan.status?.jobName !== undefined || scan.status?.replacedJob !== undefined)
+      if (facts.job !== null || state.launched || scan.status?.jobName !== undefined || scan.status?.replacedJob !== undefined)
         void reports.removeAll(incomingPrefix(facts.scanId)).catch(() => undefined);
       return released;
     },

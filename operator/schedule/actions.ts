@@ -41,7 +41,9 @@ export function createScheduleActions(deps: ScheduleActionDeps): RunScheduleActi
         state.comparison = { completed: action.completed, previous: action.previous, outcome: null, at: null };
         return deps.compare(schedule);
       case 'remove':
-        return deps.scanClient.remove(action.scan, signal);
+        await deps.scanClient.remove(action.scan, signal);
+        // The cache may not hold it yet, and then the deletion is not recorded.
+        return void state.created.delete(action.scan.metadata.name);
       case 'writeStatus':
         await deps.schedules.patchStatus(schedule, action.status, signal);
         state.confirmed = true;

@@ -18,10 +18,13 @@ const { url: _url, maxPages, thresholds: _thresholds, crawl: _crawl, ...rest } =
 const FIELDS = {
   ...snakeKeys(withoutDefaults(rest)),
   ...snakeKeys(withoutDefaults(CrawlRules.properties)),
-  prepare: Type.Array(SnakeStep, { maxItems: PREPARE_MAX, description: 'The steps that ran before the pages.' }),
+  prepare: Type.Array(SnakeStep, { maxItems: PREPARE_MAX, description: 'The steps that run before the pages.' }),
 };
 
-/** The options of a scan, with defaults, as a submission names them. The address and the thresholds are apart. */
+/**
+ * The options of a scan, with defaults, as a submission names them, and those that only manifests set. The address and the thresholds
+ * are apart.
+ */
 export const SubmittedOptions = Type.Object({ ...snakeKeys(withoutDefaults({ maxPages })), ...FIELDS }, closed);
 export type SubmittedOptions = Static<typeof SubmittedOptions>;
 

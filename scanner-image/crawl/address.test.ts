@@ -111,6 +111,16 @@ describe('reading links', () => {
   for (const [link, page] of cases)
     it(`maps ${link.slice(0, 60)} to ${page ?? 'no page of the site'}`, () => expect(pageOf(link, site)?.href ?? null).to.equal(page));
 
+  it('gives an address whose key does not change when it is read again', () => {
+    const fragment = fc.array(fc.constantFrom('#/r', '#!', '#x', '#/'), { maxLength: 4 }).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(fc.constantFrom('/', '/a', '/a?b=1'), fragment, (path, end) => {
+        const page = pageOf(`https://www.example.org${path}${end}`, site)!;
+        expect(page.key).to.equal(pageKey(url(page.href)));
+      }),
+    );
+  });
+
   it('distinguishes addresses of the site that are too long from other links', () => {
     const long = '?'.padEnd(2048, 'x');
     for (const link of [`https://example.org/${long}`, `http://www.example.org/${long}`]) expect(isTooLong(link, site)).to.equal(true);

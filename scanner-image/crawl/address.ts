@@ -113,7 +113,7 @@ export function pageOf(link: string, site: URL): PageAddress | null {
   const page = cleanUrl(url);
   page.protocol = site.protocol;
   page.host = site.host;
-  return partsOf(page, keyOf(page));
+  return addressOf(page);
 }
 
 /** Whether a link leads to the site and is too long to be followed. */

@@ -33,7 +33,7 @@ export interface RateLimits {
   refund(rules: readonly RateLimitRule[], hit: string): Promise<void>;
 }
 
-/** The state of a rule's log of accepted requests at one moment. Times in milliseconds since 1970. */
+/** The state of a rule's log of accepted requests at one moment. Times in milliseconds, of one clock. */
 export interface LogReading {
   /** Whether the current request was counted. */
   taken: boolean;

@@ -57,7 +57,7 @@ const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
 type ScanFilter = Filter<ScanDocument>;
 
 /** The filter for scans that come after a position in the list. */
-export const afterPosition = ({ at, id }: ScanPosition): ScanFilter => ({
+const afterPosition = ({ at, id }: ScanPosition): ScanFilter => ({
   createdAt: { $lte: at },
   $or: [{ createdAt: { $lt: at } }, { createdAt: at, _id: { $lt: id } }],
 });

@@ -267,6 +267,7 @@ describe('curbcut-admin', () => {
       const email = 'lost@people.example';
       await admin('user', 'add', email, '--organisation', 'lost');
       expect((await admin('user', 'reset-second-factor', email)).out).to.equal(`${email} had no second factor.\n`);
+      expect(await json('user', 'reset-second-factor', email)).to.deep.equal({ email, removed: false, mailed: false });
       await stores.secondFactors.addPasskey(await accountOf(database.db, email), {
         id: 'x',
         name: 'x',

@@ -53,7 +53,7 @@ describe('GET /v1/ci/scans', () => {
     expect(list.next_cursor).to.equal(null);
     for (const scan of list.data) {
       const poll = await context.request('GET', `/v1/ci/scans/${scan.scan_id}`, { key });
-      const { queue: _, ...result } = poll.body;
+      const { queue: _queue, options: _options, ...result } = poll.body;
       expect(scan).to.deep.equal(result);
     }
   });
@@ -89,10 +89,11 @@ describe('GET /v1/ci/scans', () => {
     const scan = (minute: number, passed: boolean | null, url = 'https://example.com/') =>
       context.scan(id, { createdAt: at(minute), phase: 'done', passed, options: withDefaults({ url }) });
     const [one, two, three] = [await scan(1, true), await scan(2, false), await scan(3, true, 'https://Shop.example:8443/a')];
-    await scan(4, null, 'https://other.example/');
+    const four = await scan(4, null, 'https://bücher.example/');
     for (const [query, found] of [
       ['site=example.com', [two, one]],
       ['site=SHOP.example:8443', [three]],
+      ['site=b%C3%BCcher.example', [four]],
       ['passed=true', [three, one]],
       ['passed=false', [two]],
       ['passed=true&site=example.com&status=done', [one]],

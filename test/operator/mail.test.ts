@@ -239,11 +239,16 @@ describe('mails of the operator', () => {
       // The bounce is over: the mail is sent, and its delivery lifts the bounce for results as well.
       await sender.stop();
       await database.db.collection('mail_addresses').updateMany({}, { $set: { othersFrom: new Date() } });
-      await database.db.collection<{ _id: string }>('outbox').updateOne({ _id: long.id }, { $set: { dueAt: new Date() } });
+      await database.db
+        .collection<{ _id: string }>('outbox')
+        .updateMany({ _id: { $in: [long.id, notice.id] } }, { $set: { dueAt: new Date() } });
       expect((await stores.suppressions.find('ada@example.com', 'public'))?.reason).to.equal('bounced');
       startSender(server.url);
-      await ended(long);
-      expect(await stateOf(long.id)).to.equal('sent');
+      for (const mail of [long, notice]) {
+        await ended(mail);
+        expect(await stateOf(mail.id)).to.equal('sent');
+      }
+      expect(server.received.map(({ mail }) => mail.text).join('\n')).to.include(`${BASE}/dashboard/account`);
       await until('the bounce is lifted', async () => (await stores.suppressions.find('ada@example.com', 'public')) === null);
     });
 

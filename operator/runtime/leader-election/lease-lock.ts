@@ -40,7 +40,7 @@ export interface LeaseLockOptions {
   logger: Logger;
 }
 
-/** Formats milliseconds since the epoch as a Kubernetes MicroTime. */
+/** Formats a time as a Kubernetes MicroTime. */
 export function microTime(time: Date): string {
   return time.toISOString().replace('Z', '000Z');
 }

@@ -87,7 +87,7 @@ export interface Settled {
 interface Waiting extends ArrivalDeps, Waits {
   clock: VisitClock;
   world: IsolatedWorld;
-  /** The time until which the document may become quiet, in milliseconds since the epoch. Requests that it waits for move it. */
+  /** The time until which the document may become quiet, in milliseconds of `performance.now()`. Requests that it waits for move it. */
   end: number;
   /** The time that is not moved. */
   latest: number;
