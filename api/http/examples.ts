@@ -28,6 +28,7 @@ const scanning = {
   pages_charged: null,
   coverage: null,
 };
+const { options: _options, ...listed } = scanning;
 const ended = { finished_at: '2026-03-02T10:05:00.000Z', pages_charged: 3 };
 const queued = { ...scanning, status: 'queued', started_at: null, pages_tested: 0, queue: { name: 'default', position: 3, waiting: 12 } };
 const passed = { ...scanning, ...ended, status: 'done', ...FINDINGS, passed: true, report_url: REPORT_URL, coverage: 100 };
@@ -75,7 +76,7 @@ export const EXAMPLES = {
   },
   result: { queued, scanning, passed, missed, failed },
   scans: {
-    data: [scanning],
+    data: [listed],
     next_cursor: 'WzE3NzI0NDU2MDAwMDAsIjNmMmI4YzFlIl0',
   },
   events: {

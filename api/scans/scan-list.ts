@@ -1,11 +1,11 @@
 /** The route that lists scans. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { PHASES } from '../../core/scan/phases.ts';
 import { URL_MAX_LENGTH } from '../../core/scan/targets.ts';
 import { siteOf } from '../../core/scan/site.ts';
 import { oneOf } from '../../core/schemas.ts';
-import type { Scans } from '../../stores/scans/scans.ts';
+import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { decodeCursor, encodeCursor, NEXT_CURSOR, pageQuery } from '../http/pagination.ts';
 import { callerOf } from '../http/plugins/auth.ts';
@@ -17,6 +17,11 @@ const { queue: _queue, options: _options, ...resultFields } = ScanResult.propert
 /** A scan result without its position, which changes with each scan, and its options, which may be long. */
 export const ListedScan = Type.Object(resultFields, { $id: 'ListedScan' });
 export const ScanList = Type.Object({ data: Type.Array(reference(ListedScan)), next_cursor: NEXT_CURSOR }, { $id: 'ScanList' });
+
+function toListed(row: ScanRow): Static<typeof ListedScan> {
+  const { queue: _queue, options: _options, ...listed } = toResult(row);
+  return listed;
+}
 
 const LIST_SCANS = {
   operationId: 'listScans',
@@ -56,6 +61,6 @@ export const scanListRoutes: FastifyPluginAsyncTypebox<{ scans: Pick<Scans, 'sea
       after: decodeCursor(cursor),
       limit,
     });
-    return { data: rows.map((row) => toResult(row)), next_cursor: next && encodeCursor(next) };
+    return { data: rows.map(toListed), next_cursor: next && encodeCursor(next) };
   });
 };
