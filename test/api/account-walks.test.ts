@@ -124,8 +124,8 @@ describe('accounts in any order of events', function () {
     provider = await startProvider('https://curbcut.example/dashboard/sign-in/oidc/callback');
     const { issuer, clientId, clientSecret } = provider;
     const identityProvider = { issuer, clientId, clientSecret, name: 'Acme', localPasswords: true };
-    context = await startContext({ mail: true, identityProvider });
-    mailOff = await context.replica({ mail: false });
+    context = await startContext({ mail: true, identityProvider, trustedProxies: ['127.0.0.1'] });
+    mailOff = await context.replica({ mail: false, trustedProxies: ['127.0.0.1'] });
   });
   after(async () => {
     await context?.close();

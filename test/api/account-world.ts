@@ -32,6 +32,9 @@ export interface Seen {
   page: string;
 }
 
+/** Each world has a network of its own, because the limits of strangers count networks. */
+let worlds = 0;
+
 export class World {
   readonly model: Model;
   readonly people: Record<Name, Person>;
@@ -51,8 +54,10 @@ export class World {
     this.provider = provider;
     this.random = random;
     this.model = new Model(addresses);
+    worlds += 1;
+    const network = { 'X-Forwarded-For': `10.${worlds >> 8}.${worlds & 255}.1` };
     const person = (name: Name): Person => {
-      const [on, off] = [createClient(context.url), createClient(mailOff.url)];
+      const [on, off] = [createClient(context.url, network), createClient(mailOff.url, network)];
       return { name, address: addresses[name], mailOn: on, mailOff: off, links: [] };
     };
     this.people = { olive: person('olive'), mallory: person('mallory'), alice: person('alice') };

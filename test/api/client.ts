@@ -26,7 +26,8 @@ export function tokenIn(page: string): string {
   return /name="_csrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
 }
 
-export function createClient(baseUrl: string): Client {
+/** @param always headers of every request */
+export function createClient(baseUrl: string, always: Record<string, string> = {}): Client {
   const cookies = new Map<string, string>();
 
   async function request(method: string, path: string, { headers = {}, body }: { headers?: Record<string, string>; body?: string } = {}) {
@@ -34,7 +35,7 @@ export function createClient(baseUrl: string): Client {
     // Not `fetch`, which says that a script sent the request.
     const response = await undici(baseUrl + path, {
       method: method as Dispatcher.HttpMethod,
-      headers: { Accept: 'text/html', ...(cookie !== '' && { Cookie: cookie }), ...headers },
+      headers: { Accept: 'text/html', ...always, ...(cookie !== '' && { Cookie: cookie }), ...headers },
       body,
     });
     const answered = new Headers();
