@@ -14,7 +14,7 @@ export interface MailMetrics {
   suppressed(reason: SuppressionReason): void;
   /** A mail server refused an address for good. */
   bounced(): void;
-  /** The time for which the oldest unsent mail is due; 0 if there is none. */
+  /** How long ago the oldest unsent mail became due; 0 if there is none. */
   oldestDue(seconds: number): void;
   stoppedLeading(): void;
 }
@@ -33,7 +33,7 @@ export function createMailMetrics({ counter, gauge }: MetricFactory): MailMetric
   const bounced = counter('mail_bounces_total', 'Addresses that the mail server refused for good.');
   const oldest = gauge(
     'mail_oldest_due_seconds',
-    'Time for which the oldest unsent mail is due, 0 if there is none. Only the leader reports it.',
+    'Time since the oldest unsent mail became due, 0 if there is none. Only the leader reports it.',
   );
   return {
     attempted: (kind, outcome) => attempts.inc({ kind, outcome }),

@@ -18,7 +18,7 @@ export interface Gaps {
   addressesLeft: number;
 }
 
-/** Collects the gaps of a report. Pages that were tried come before those that nobody wanted to be tested. */
+/** Collects the gaps of a report. Attempted pages come before the others. */
 export function gapsOf({ pages, addresses_left: addressesLeft }: Report): Gaps {
   const tested = testedPages(pages);
   const untested = pages.filter((page): page is UntestedPage => !page.tested);
@@ -77,7 +77,7 @@ export function scanNotes({ consent, ...report }: Pick<Report, 'addresses_left' 
   ];
 }
 
-/** The sentence for addresses that were found and not taken up; null if there are none. */
+/** The sentence for addresses that were found but left out; null if there are none. */
 const leftMessage = ({ addresses_left: left }: Pick<Report, 'addresses_left'>): string | null =>
   left === 0
     ? null
