@@ -4,6 +4,7 @@ import type { Outcome } from '../../core/scan/outcome.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import type { ReportObjects } from '../../report/schema/objects.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
+import type { Metadata } from '../../core/scan/metadata.ts';
 import { isTerminal, mayMove, type Phase } from '../../core/scan/phases.ts';
 
 /** `accepted`: it runs and may be charged. `abandoned`: it never runs, and its credits are returned. */
@@ -21,6 +22,8 @@ export interface ScanRow {
   /** Whether the scan will run. Decided once, from `pending`, by `Scans.accept` or `Scans.abandon`. */
   submission: Submission;
   options: ScanOptions;
+  /** Absent: none. */
+  metadata?: Metadata;
   /** The host of its URL, as `siteOf` returns it. Rows of earlier versions have none. */
   site?: string;
   pagesRequested: number;
@@ -45,7 +48,10 @@ export interface ScanRow {
 }
 
 /** What distinguishes a new scan; the rest of its row is derived. */
-export type NewScan = Pick<ScanRow, 'id' | 'organisation' | 'origin' | 'resource' | 'queue' | 'submission' | 'options' | 'createdAt'>;
+export type NewScan = Pick<
+  ScanRow,
+  'id' | 'organisation' | 'origin' | 'resource' | 'queue' | 'submission' | 'options' | 'metadata' | 'createdAt'
+>;
 
 /** The row of a scan that nothing has happened to yet. */
 export function newRow(scan: NewScan): Omit<ScanRow, 'version' | 'updatedAt' | 'site'> {

@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Collection, Filter } from 'mongodb';
+import { pairText, type Metadata } from '../../core/scan/metadata.ts';
 import type { Phase } from '../../core/scan/phases.ts';
 import type { ScanRow } from './scan-row.ts';
 import { toRow, type ScanDocument } from './scan-document.ts';
@@ -27,6 +28,8 @@ export interface ScanSearch {
   /** A part of the URL, in any case. Longer texts than `SEARCH_TEXT_MAX` are cut. */
   text?: string;
   origin?: ScanRow['origin'];
+  /** Only scans with all of these pairs. Empty: all scans. */
+  metadata?: Metadata;
   /** Only scans that were submitted at this time or later. */
   since?: Date;
   /** Only scans that were submitted before this time. */
@@ -70,10 +73,15 @@ const upTo = ({ at, id }: ScanPosition): ScanFilter => ({
 const anyOf = (phases: readonly Phase[]): ScanFilter => ({ phase: phases.length === 1 ? phases[0] : { $in: phases } });
 
 /** The filters that are set, each with whether an index of organisation, its field and time exists. The first one is the most selective. */
-function filtersOf({ site, verdict, phases, origin, text }: ScanSearch): { filter: ScanFilter; indexed: boolean }[] {
+function filtersOf({ site, verdict, phases, origin, text, metadata = {} }: ScanSearch): { filter: ScanFilter; indexed: boolean }[] {
+  const [pair, ...pairs] = Object.entries(metadata).map(pairText);
   const part = text?.trim().slice(0, SEARCH_TEXT_MAX) ?? '';
   return [
-    ...(site === undefined ? [] : [{ filter: { site }, indexed: true }]),
+    // One index has a pair, and another the site and a pair.
+    ...(site === undefined && pair === undefined
+      ? []
+      : [{ filter: { ...(site !== undefined && { site }), ...(pair !== undefined && { metadata: pair }) }, indexed: true }]),
+    ...pairs.map((other) => ({ filter: { metadata: other }, indexed: false })),
     ...(verdict === undefined || verdict === 'none' ? [] : [{ filter: { passed: verdict === 'passed' }, indexed: true }]),
     ...(phases === undefined ? [] : [{ filter: anyOf(phases), indexed: true }]),
     // Twice the phase if `phases` is set: both must be met.
@@ -127,6 +135,28 @@ export async function searchScans(
 export async function trendOf(scans: Collection<ScanDocument>, organisation: string, url: string, limit: number): Promise<ScanRow[]> {
   const done: ScanFilter = { organisation, 'options.url': url, phase: 'done', submission: 'accepted' };
   return (await scans.find(done).sort(NEWEST_FIRST).limit(limit).toArray()).map(toRow);
+}
+
+/** A search for the newest scan with metadata. */
+export interface MetadataSearch {
+  /** As `siteOf` returns it. */
+  site: string;
+  /** At least one pair. */
+  metadata: Metadata;
+  /** The scan was submitted earlier than this. */
+  before: Date;
+}
+
+/** As `Scans.newestDoneWith`. Reads the scans of the site with the first pair, newest first, until one is done and has the others. */
+export async function newestDoneWith(
+  scans: Collection<ScanDocument>,
+  organisation: string,
+  { site, metadata, before }: MetadataSearch,
+): Promise<ScanRow | null> {
+  const pairs = Object.entries(metadata).map((pair) => ({ metadata: pairText(pair) }));
+  const done: ScanFilter = { organisation, site, phase: 'done', submission: 'accepted', createdAt: { $lt: before } };
+  const newest = await scans.findOne({ $and: [...pairs, done] }, { sort: NEWEST_FIRST });
+  return newest && toRow(newest);
 }
 
 /** The number of earlier scans among which a comparable one is searched. */

@@ -1,12 +1,19 @@
 /** The read model of scans: one row per scan, mirrored from the custom resource. GET requests read only these rows. */
 import type { Collection, Db, Filter } from 'mongodb';
-import { siteOf } from '../../core/scan/site.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { changedFields, type ScanChange, type ScanRow } from './scan-row.ts';
 import { isDuplicate } from '../mongo-retry.ts';
-import { toRow, type ScanDocument } from './scan-document.ts';
-import { previousDoneOf, searchScans, trendOf, type FoundScans, type ScanSearch } from './scan-search.ts';
+import { toDocument, toRow, type ScanDocument } from './scan-document.ts';
+import {
+  newestDoneWith,
+  previousDoneOf,
+  searchScans,
+  trendOf,
+  type FoundScans,
+  type MetadataSearch,
+  type ScanSearch,
+} from './scan-search.ts';
 
 export type { ScanChange, ScanRow } from './scan-row.ts';
 
@@ -48,6 +55,8 @@ export interface Scans {
    * and was created before a scan; null if there is none among the last 20.
    */
   previousDone(row: ScanRow): Promise<ScanRow | null>;
+  /** Returns the newest scan of a site that is done, has every given pair, and was submitted before a time; null if there is none. */
+  newestDoneWith(organisation: string, search: MetadataSearch): Promise<ScanRow | null>;
   /**
    * Applies a change in one guarded operation. A row in a terminal phase never changes, a phase never moves backwards
    * (core/scan/phases.ts), and page counts never decrease. A change without effect does not raise the version.
@@ -107,6 +116,8 @@ export function createScans(db: Db): Scans {
 
     previousDone: (row) => previousDoneOf(scans, row),
 
+    newestDoneWith: (organisation, search) => newestDoneWith(scans, organisation, search),
+
     mirror: (id, change, known) => mirrorChange(scans, id, change, known),
 
     async stale(before, limit) {
@@ -127,7 +138,7 @@ function submissionsOf(
   scans: Collection<ScanDocument>,
 ): Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'pending' | 'removeAbandoned'> {
   /** Moves a row out of `pending`. @returns the row after it, and whether this call moved it */
-  async function decide(id: string, decision: Partial<ScanRow>): Promise<{ row: ScanRow | null; won: boolean }> {
+  async function decide(id: string, decision: Partial<Pick<ScanRow, 'submission' | 'pagesReserved'>>): Promise<{ row: ScanRow | null; won: boolean }> {
     const decided = await scans.findOneAndUpdate(
       { _id: id, submission: 'pending' },
       { $set: decision, $currentDate: { updatedAt: true } },
@@ -139,16 +150,16 @@ function submissionsOf(
   }
 
   return {
-    async create({ id, ...row }) {
-      const document: ScanDocument = { _id: id, ...row, site: siteOf(row.options.url), version: 1, updatedAt: row.createdAt };
+    async create(row) {
+      const document = toDocument(row);
       try {
         await scans.insertOne(document);
         return toRow(document);
       } catch (error) {
         if (!isDuplicate(error)) throw error;
-        const stored = await scans.findOne({ _id: id });
+        const stored = await scans.findOne({ _id: row.id });
         // It was discarded between the insert and this read.
-        if (stored === null) throw new RowRemoved(id);
+        if (stored === null) throw new RowRemoved(row.id);
         return toRow(stored);
       }
     },

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Collection } from 'mongodb';
 import { withDefaults } from '../../core/scan/options.ts';
+import type { Metadata } from '../../core/scan/metadata.ts';
 import { LIVE_PHASES, PHASES } from '../../core/scan/phases.ts';
 import { createScans, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
 import type { ScanDocument } from '../../stores/scans/scan-document.ts';
@@ -13,6 +14,13 @@ import { scanRow } from '../support/scan-rows.ts';
 import { useDatabase } from './database.ts';
 
 const SITES = ['https://example.com/', 'https://Example.com/shop?a=(1)', 'https://www.example.com/', 'http://localhost:8080/a+b'];
+const METADATA: (Metadata | undefined)[] = [
+  undefined,
+  { branch: 'main', commit: 'c1' },
+  { branch: 'main', 'a.b': '=1' },
+  { branch: 'fix/main', 'a.b': '=1' },
+  {},
+];
 const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 0, minute));
 
 describe('scan search', () => {
@@ -28,7 +36,7 @@ describe('scan search', () => {
     scans.create(scanRow({ organisation, submission: 'accepted', createdAt: at(minute), options: withDefaults({ url }), ...over }));
 
   /** What a search must find. */
-  function isMeant(row: ScanRow, { phases, verdict, site, text, origin, since, until }: Omit<ScanSearch, 'limit'>): boolean {
+  function isMeant(row: ScanRow, { phases, verdict, site, text, origin, since, until, metadata = {} }: Omit<ScanSearch, 'limit'>): boolean {
     const verdictOf = row.passed === null ? (row.phase === 'done' ? 'none' : null) : row.passed ? 'passed' : 'missed';
     return (
       row.submission === 'accepted' &&
@@ -38,6 +46,7 @@ describe('scan search', () => {
       (verdict === undefined || verdict === verdictOf) &&
       (site === undefined || site === row.site) &&
       (origin === undefined || origin === row.origin) &&
+      Object.entries(metadata).every(([key, value]) => row.metadata?.[key] === value) &&
       row.options.url.toLowerCase().includes((text ?? '').trim().toLowerCase())
     );
   }
@@ -53,6 +62,7 @@ describe('scan search', () => {
             phase: PHASES[(index * 7) % PHASES.length]!,
             passed: [null, true, false][index % 3]!,
             origin: index % 4 === 0 ? 'manifest' : 'api',
+            metadata: METADATA[index % METADATA.length],
             submission: index % 11 === 0 ? 'abandoned' : 'accepted',
           },
           SITES[index % SITES.length],
@@ -70,6 +80,7 @@ describe('scan search', () => {
         site: fc.constantFrom('example.com', 'www.example.com', 'localhost:8080', 'never.example'),
         text: fc.constantFrom('', 'EXAMPLE', '(1)', 'a+b', '.*', ' shop ', '\\'),
         origin: fc.constantFrom('api' as const, 'manifest' as const),
+        metadata: fc.constantFrom<Metadata[]>({}, { branch: 'main' }, { branch: 'main', 'a.b': '=1' }, { 'a.b': '=1' }, { no: 'x' }),
       },
       { requiredKeys: [] },
     );
@@ -104,7 +115,7 @@ describe('scan search', () => {
 
   it('has an index of organisation, filter and time for every filter that may select few of many scans', async () => {
     const keys = (await documents.indexes()).map(({ key }) => JSON.stringify(key));
-    for (const field of ['site', 'passed', 'phase'])
+    for (const field of ['site', 'passed', 'phase', 'metadata'])
       expect(keys).to.include(JSON.stringify({ organisation: 1, [field]: 1, createdAt: -1, _id: -1 }));
     expect(keys).to.include(JSON.stringify({ organisation: 1, 'options.url': 1, phase: 1, createdAt: -1, _id: -1 }));
   });
@@ -125,6 +136,47 @@ describe('scan search', () => {
     expect((await scans.search(organisation, { limit: 5 })).rows.map(({ id }) => id)).to.deep.equal([own.id]);
     expect((await scans.trend(organisation, SITES[0]!, 5)).map(({ id }) => id)).to.deep.equal([own.id]);
     expect(await scans.previousDone(own)).to.equal(null);
+  });
+
+  it('keeps the metadata of a row, whatever the keys and values', async () => {
+    const organisation = randomUUID();
+    const metadata = { branch: 'feature/a=b', 'dotted.key': '$x', constructor: 'é 😀', '1': '=' };
+    const { id } = await rowOf(organisation, 1, { metadata });
+    expect((await scans.find(id))?.metadata).to.deep.equal(metadata);
+    for (const pair of Object.entries(metadata))
+      expect((await scans.search(organisation, { limit: 5, metadata: Object.fromEntries([pair]) })).rows).to.have.length(1);
+    const without = await rowOf(organisation, 2, { metadata: {} });
+    expect(without).to.not.have.property('metadata');
+  });
+
+  describe('the newest scan with metadata', () => {
+    const site = 'example.com';
+    const main = { branch: 'main' };
+
+    it('is done, of the same site, has every pair, and was submitted before the time', async () => {
+      const organisation = randomUUID();
+      const done = { phase: 'done', metadata: { ...main, commit: 'a' } } as const;
+      const old = await rowOf(organisation, 1, done);
+      const newer = await rowOf(organisation, 2, { ...done, metadata: { ...main, commit: 'b' } });
+      await rowOf(organisation, 3, { ...done, phase: 'failed' });
+      await rowOf(organisation, 4, { ...done, phase: 'scanning' });
+      await rowOf(organisation, 5, { ...done, submission: 'abandoned' });
+      await rowOf(organisation, 6, { ...done, metadata: { branch: 'other' } });
+      await rowOf(organisation, 7, done, SITES[2]);
+      await rowOf('another', 8, done);
+      const newest = async (metadata: Metadata, minute: number) =>
+        (await scans.newestDoneWith(organisation, { site, metadata, before: at(minute) }))?.id ?? null;
+      expect(await newest(main, 9)).to.equal(newer.id);
+      expect(await newest(main, 2)).to.equal(old.id);
+      expect(await newest(main, 1)).to.equal(null);
+      expect(await newest({ ...main, commit: 'a' }, 9)).to.equal(old.id);
+      expect(await newest({ ...main, commit: 'c' }, 9)).to.equal(null);
+    });
+
+    it('has an index of organisation, site, pair and time', async () => {
+      const keys = (await documents.indexes()).map(({ key }) => JSON.stringify(key));
+      expect(keys).to.include(JSON.stringify({ organisation: 1, site: 1, metadata: 1, createdAt: -1, _id: -1 }));
+    });
   });
 
   describe('trend and the previous scan', () => {

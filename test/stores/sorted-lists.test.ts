@@ -23,6 +23,10 @@ const LISTS: Readonly<Record<string, (stores: AllStores) => Promise<unknown>>> =
   'scans.search of a phase': ({ scans }) => scans.search('acme', { phases: ['done'], limit: 5 }),
   'scans.search of a time': ({ scans }) => scans.search('acme', { since: new Date(0), until: new Date(), limit: 5 }),
   'scans.search of a site': ({ scans }) => scans.search('acme', { site: 'example.com', limit: 5 }),
+  'scans.search of metadata': ({ scans }) => scans.search('acme', { metadata: { branch: 'main' }, limit: 5 }),
+  'scans.search of a site and metadata': ({ scans }) => scans.search('acme', { site: 'a.example', metadata: { branch: 'main' }, limit: 5 }),
+  'scans.newestDoneWith': ({ scans }) =>
+    scans.newestDoneWith('acme', { site: 'a.example', metadata: { branch: 'main' }, before: new Date() }),
   'scans.trend': ({ scans }) => scans.trend('acme', 'https://example.com/', 5),
   'schedules.list': ({ schedules }) => schedules.list('acme', { limit: 5, after: { namespace: 'n', name: 'm' } }),
   'sessions.list': ({ sessions }) => sessions.list('a@example.com'),
