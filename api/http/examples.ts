@@ -19,6 +19,7 @@ const scanning = {
   message: null,
   url: 'https://www.example.com/',
   ...toSubmittedOptions(withDefaults({ url: 'https://www.example.com/', thresholds: { minScore: 90 } })),
+  metadata: { branch: 'main', commit: '4f371ac9' },
   submitted_at: '2026-03-02T10:00:00.000Z',
   started_at: '2026-03-02T10:00:04.000Z',
   finished_at: null,

@@ -4,6 +4,7 @@ import type { FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { isEmailAddress } from '../../core/email-address.ts';
 import { readDateTime } from '../../core/date-time.ts';
+import { METADATA_RULES } from '../../core/scan/metadata.ts';
 import { ValidationFailure, type ValidationItem, type ValidationType } from './errors.ts';
 
 /** Limits the size of a response to a body with thousands of unknown fields. */
@@ -54,6 +55,8 @@ function withLowerCaseNames(schema: TSchema): TSchema {
 export function describeErrors(part: string, errors: readonly ErrorObject[]): ValidationItem[] {
   const items = new Map<string, ValidationItem>();
   for (const error of errors) {
+    // The error of the name itself is in the list too.
+    if (error.keyword === 'propertyNames') continue;
     const item = describe(part, error);
     const location = JSON.stringify(item.loc);
     if (!items.has(location)) items.set(location, item);
@@ -97,7 +100,7 @@ const KEYWORDS: Readonly<Record<string, [ValidationType, (params: Params) => str
   minLength: ['string.min_length', ({ limit }) => `must have at least ${characters(limit)}`],
   maxLength: ['string.max_length', ({ limit }) => `must have at most ${characters(limit)}`],
   enum: ['enum', ({ allowedValues }) => `must be one of ${(allowedValues as unknown[]).map(String).join(', ')}`],
-  pattern: ['string.pattern', ({ pattern }) => `must match ${String(pattern)}`],
+  pattern: ['string.pattern', ({ pattern }) => `must ${METADATA_RULES[String(pattern)] ?? `match ${String(pattern)}`}`],
 };
 
 function describe(part: string, error: ErrorObject): ValidationItem {
@@ -108,6 +111,7 @@ function describe(part: string, error: ErrorObject): ValidationItem {
     .map((step) => (/^\d+$/.test(step) ? Number(step) : step));
   const params = error.params as Params;
   if (error.keyword === 'required') path.push(String(params.missingProperty));
+  if (error.propertyName !== undefined) path.push(error.propertyName);
   if (error.keyword === 'additionalProperties') path.push(String(params.additionalProperty));
   const [type, predicate] = predicateOf(error, params);
   return { loc: [part, ...path], msg: `${path.length > 0 ? path.join('.') : `The ${part}`} ${predicate}.`, type };

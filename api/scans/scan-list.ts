@@ -1,6 +1,7 @@
 /** The route that lists scans. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type, type Static } from 'typebox';
+import { Metadata } from '../../core/scan/metadata.ts';
 import { PHASES } from '../../core/scan/phases.ts';
 import { URL_MAX_LENGTH } from '../../core/scan/targets.ts';
 import { siteOf } from '../../core/scan/site.ts';
@@ -9,6 +10,7 @@ import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { decodeCursor, encodeCursor, NEXT_CURSOR, pageQuery } from '../http/pagination.ts';
 import { callerOf } from '../http/plugins/auth.ts';
+import { spreadQuery } from '../http/spread-query.ts';
 import { answer, KEYED, keyWith, LIMITED, reference, refusals } from '../http/responses.ts';
 import { ScanResult, toResult } from './scans.ts';
 
@@ -42,6 +44,12 @@ const LIST_SCANS = {
     passed: Type.Optional(Type.Boolean({ description: 'True: only scans that met every threshold. False: only scans that did not.' })),
     since: Type.Optional(Type.String({ format: 'date-time', description: 'Only scans that were submitted at this time or later.' })),
     until: Type.Optional(Type.String({ format: 'date-time', description: 'Only scans that were submitted before this time.' })),
+    metadata: Type.Optional(
+      Type.Unsafe<Metadata>({
+        ...Metadata,
+        description: 'As `metadata.KEY=VALUE`, such as `metadata.branch=main`: only scans with this pair. Several must all be met.',
+      }),
+    ),
   }),
   response: {
     200: answer('The scans.', reference(ScanList), LIMITED, { scans: EXAMPLES.scans }),
@@ -50,17 +58,22 @@ const LIST_SCANS = {
 };
 
 export const scanListRoutes: FastifyPluginAsyncTypebox<{ scans: Pick<Scans, 'search'> }> = async (scope, { scans }) => {
-  scope.get('/v1/ci/scans', { config: { permission: 'scans:read' }, schema: LIST_SCANS }, async (request) => {
-    const { limit, cursor, status, site, passed, since, until } = request.query;
-    const { rows, next } = await scans.search(callerOf(request).organisation.id, {
-      ...(status !== undefined && { phases: [status] }),
-      ...(site !== undefined && { site: siteOf(`https://${site}`) || site }),
-      ...(passed !== undefined && { verdict: passed ? 'passed' : 'missed' }),
-      ...(since !== undefined && { since: new Date(since) }),
-      ...(until !== undefined && { until: new Date(until) }),
-      after: decodeCursor(cursor),
-      limit,
-    });
-    return { data: rows.map(toListed), next_cursor: next && encodeCursor(next) };
-  });
+  scope.get(
+    '/v1/ci/scans',
+    { config: { permission: 'scans:read' }, schema: LIST_SCANS, preValidation: spreadQuery('metadata') },
+    async (request) => {
+      const { limit, cursor, status, site, passed, since, until, metadata } = request.query;
+      const { rows, next } = await scans.search(callerOf(request).organisation.id, {
+        ...(status !== undefined && { phases: [status] }),
+        ...(site !== undefined && { site: siteOf(`https://${site}`) || site }),
+        ...(passed !== undefined && { verdict: passed ? 'passed' : 'missed' }),
+        ...(since !== undefined && { since: new Date(since) }),
+        ...(until !== undefined && { until: new Date(until) }),
+        metadata,
+        after: decodeCursor(cursor),
+        limit,
+      });
+      return { data: rows.map(toListed), next_cursor: next && encodeCursor(next) };
+    },
+  );
 };

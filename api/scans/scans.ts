@@ -1,6 +1,7 @@
 /** Routes that submit and poll a scan. */
 import { Type, type Static, type TOptional, type TSchema } from 'typebox';
 import { findings } from '../../core/scan/outcome.ts';
+import { Metadata } from '../../core/scan/metadata.ts';
 import { isTerminal, PHASES } from '../../core/scan/phases.ts';
 import { CrawlRules, HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
 import { fromSnakeStep, SnakeStep } from '../../core/scan/steps.ts';
@@ -72,12 +73,21 @@ export const scanSubmission = (maxPagesLimit: number) =>
         default: true,
         description: 'True: respond with 402 if there are not enough credits. False: test as many pages as the balance allows.',
       }),
+      metadata: Type.Optional(Metadata),
     },
     {
       title: 'ScanSubmission',
       additionalProperties: false,
       required: ['url'],
-      examples: [{ url: 'https://example.com/', min_score: 90, fail_on_severity: 'serious', max_pages: 5 }],
+      examples: [
+        {
+          url: 'https://example.com/',
+          min_score: 90,
+          fail_on_severity: 'serious',
+          max_pages: 5,
+          metadata: { branch: 'main', commit: '4f371ac' },
+        },
+      ],
     },
   );
 export type ScanSubmission = Static<ReturnType<typeof scanSubmission>>;
@@ -135,6 +145,7 @@ export const ScanResult = Type.Object(
     url: Type.String({ description: 'The address at which the scan starts.' }),
     options: open(SubmittedOptions),
     thresholds: open(ReportThresholds),
+    metadata: Metadata,
     submitted_at: Type.String({ format: 'date-time' }),
     started_at: nullable(
       Type.String({ format: 'date-time', description: 'Null while queued, if the scan never started, and for scans of earlier versions.' }),
@@ -247,6 +258,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
         {
           organisation: callerOf(request).organisation.id,
           options: toScanOptions(body),
+          metadata: body.metadata,
           partial: !body.fail_on_truncation,
           idempotency: key === undefined ? null : { key, fingerprint: request.fingerprint! },
           origin: { requestId: request.id, traceparent: request.span?.traceparent },
@@ -298,6 +310,7 @@ export function toResult(row: ScanRow, queue?: QueuePosition): ScanResult {
     url: row.options.url,
     // Rows of earlier versions lack newer options.
     ...toSubmittedOptions(withDefaults(row.options)),
+    metadata: row.metadata ?? {},
     submitted_at: row.createdAt.toISOString(),
     started_at: row.startedAt?.toISOString() ?? null,
     finished_at: row.finishedAt?.toISOString() ?? null,

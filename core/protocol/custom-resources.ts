@@ -1,5 +1,6 @@
 /** The custom resources as JSON (`helm/crds/` holds their schemas), and the names derived from them. */
 import { readTraceparent } from './traceparent.ts';
+import type { Metadata } from '../scan/metadata.ts';
 import type { GivenOptions } from '../scan/options.ts';
 import type { OutcomeStatus } from '../scan/outcome.ts';
 import type { SignInSpec } from '../scan/sign-in.ts';
@@ -25,6 +26,8 @@ export const TRACEPARENT_ANNOTATION = 'curbcut.dev/traceparent';
 export const SCAN_ID_LABEL = 'curbcut.dev/scan-id';
 /** On scans and the objects that they own: the organisation that is charged, for people. Authors can change it. */
 export const ORGANISATION_LABEL = 'curbcut.dev/organisation';
+/** The prefix of annotations of scans: each is a pair of the scan's metadata. */
+export const METADATA_ANNOTATION_PREFIX = 'metadata.curbcut.dev/';
 /** Delays the deletion of a scan until its credits are settled and its end is stored in MongoDB. */
 export const SETTLE_FINALIZER = 'curbcut.dev/settle';
 /** The operator class of scans that name none. The default of `spec.class` in the custom resource definition. */
@@ -207,6 +210,17 @@ export function requestOf(scan: AccessibilityScan): string | undefined {
 export function traceOf(scan: AccessibilityScan): string | undefined {
   const given = scan.metadata.annotations?.[TRACEPARENT_ANNOTATION];
   return readTraceparent(given) === null ? undefined : given;
+}
+
+/** Returns the metadata of a manifest, unchecked. It counts when the scan is vetted; later changes of the annotations have no effect. */
+export function metadataOf({ metadata }: AccessibilityScan): Metadata {
+  const own = Object.entries(metadata.annotations ?? {}).filter(([name]) => name.startsWith(METADATA_ANNOTATION_PREFIX));
+  return Object.fromEntries(own.map(([name, value]) => [name.slice(METADATA_ANNOTATION_PREFIX.length), value]));
+}
+
+/** The annotations of metadata. */
+export function metadataAnnotations(metadata: Metadata): Record<string, string> {
+  return Object.fromEntries(Object.entries(metadata).map(([key, value]) => [METADATA_ANNOTATION_PREFIX + key, value]));
 }
 
 /** The name of the resource that the API creates for a scan. It is derived from the ID, so a repeated create is a conflict, not a second scan. */

@@ -3,6 +3,7 @@ import {
   API_VERSION,
   DEFAULT_CLASS,
   GROUP,
+  metadataAnnotations,
   ORGANISATION_LABEL,
   REQUEST_ID_ANNOTATION,
   SCAN_ID_ANNOTATION,
@@ -55,7 +56,7 @@ const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 /** Returns the custom resource of a row. */
 export function resourceOf(
-  row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'queue' | 'options'>,
+  row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'queue' | 'options' | 'metadata'>,
   origin: Origin = {},
   operatorClass: string = DEFAULT_CLASS,
 ): AccessibilityScan {
@@ -72,6 +73,7 @@ export function resourceOf(
       finalizers: [SETTLE_FINALIZER],
       annotations: {
         [SCAN_ID_ANNOTATION]: row.id,
+        ...metadataAnnotations(row.metadata ?? {}),
         ...(origin.requestId !== undefined && { [REQUEST_ID_ANNOTATION]: origin.requestId }),
         ...(origin.traceparent !== undefined && { [TRACEPARENT_ANNOTATION]: origin.traceparent }),
       },

@@ -103,6 +103,22 @@ describe('GET /v1/ci/scans', () => {
       expect(idsOf((await read<Scan>(`/v1/ci/scans?${query}`, key)).data), query).to.deep.equal(found.map((row) => row.id));
   });
 
+  it('returns only scans with every given pair of metadata', async () => {
+    const { id, key } = await context.organisation();
+    const scan = (minute: number, metadata: Record<string, string>) => context.scan(id, { createdAt: at(minute), metadata });
+    const [one, two] = [await scan(1, { branch: 'main', 'a.b': '1' }), await scan(2, { branch: 'fix/a=b', 'a.b': '1' })];
+    await scan(3, {});
+    for (const [query, found] of [
+      ['metadata.branch=main', [one]],
+      ['metadata.branch=fix%2Fa%3Db', [two]],
+      ['metadata.a.b=1', [two, one]],
+      ['metadata.a.b=1&metadata.branch=main&site=example.com', [one]],
+      ['metadata.a.b=2', []],
+      ['metadata.team=web', []],
+    ] as const)
+      expect(idsOf((await read<Scan>(`/v1/ci/scans?${query}`, key)).data), query).to.deep.equal(found.map((row) => row.id));
+  });
+
   it('reads one page with one call, and no other organisation with a foreign cursor', async () => {
     const [mine, theirs] = [await context.organisation(), await context.organisation()];
     const older = await context.scan(mine.id, { createdAt: at(1) });
@@ -122,6 +138,11 @@ describe('GET /v1/ci/scans', () => {
     ['cursor=xyz', 'cursor', 'cursor.invalid'],
     ['state=done', 'state', 'unexpected_field'],
     ['passed=maybe', 'passed', 'type.boolean'],
+    ['metadata=main', 'metadata', 'type.object'],
+    ['metadata.=main', 'metadata.', 'string.pattern'],
+    ['metadata.a%2Fb=main', 'metadata.a/b', 'string.pattern'],
+    ['metadata.branch=', 'metadata.branch', 'string.min_length'],
+    ['metadata.branch=a&metadata.branch=b', 'metadata.branch', 'type.string'],
     ['since=yesterday', 'since', 'string.date_time'],
     ['until=2026-01-01', 'until', 'string.date_time'],
   ] as const)
@@ -129,7 +150,7 @@ describe('GET /v1/ci/scans', () => {
       const { key } = await context.organisation();
       const { status, body } = await context.request('GET', `/v1/ci/scans?${query}`, { key });
       expect([status, body.detail[0].type]).to.deep.equal([422, type]);
-      expect(body.detail[0].loc).to.deep.equal(['query', field]);
+      expect(body.detail[0].loc.join('.')).to.equal(`query.${field}`);
     });
 });
 

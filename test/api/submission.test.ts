@@ -34,6 +34,24 @@ describe('POST /v1/ci/scans', () => {
     expect(resource.spec).to.include({ url: 'https://example.com/', maxPages: 5, wcagLevel: 'AA', wcagVersion: '2.1', locale: 'en' });
   });
 
+  it('keeps the metadata of a submission, in the result, in the list and on the resource', async () => {
+    const { id, key } = await context.organisation({ credits: 20 });
+    const metadata = { branch: 'feature/a=b', commit: '4f371ac9', 'dotted.key': 'ü 😀' };
+    const { body } = await context.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, metadata } });
+    const { body: plain } = await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
+    expect((await context.stores.scans.find(body.scan_id, id))?.metadata).to.deep.equal(metadata);
+    const results = async (scanId: string) => (await context.request('GET', `/v1/ci/scans/${scanId}`, { key })).body.metadata;
+    expect(await results(body.scan_id)).to.deep.equal(metadata);
+    expect(await results(plain.scan_id)).to.deep.equal({});
+    const { data } = (await context.request('GET', '/v1/ci/scans', { key })).body;
+    expect(data.map((scan: { metadata: object }) => scan.metadata)).to.deep.equal([{}, metadata]);
+    expect((await resourceOf(body.scan_id)).metadata.annotations).to.include({
+      'metadata.curbcut.dev/branch': metadata.branch,
+      'metadata.curbcut.dev/commit': metadata.commit,
+      'metadata.curbcut.dev/dotted.key': metadata['dotted.key'],
+    });
+  });
+
   it('accepts every option', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
     const { body } = await context.request('POST', '/v1/ci/scans', {

@@ -5,6 +5,7 @@ import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import { cookieRules } from '../../accounts/sessions/cookies.ts';
 import { LIMITS } from '../rate-limits.ts';
+import { describeSpreadQuery, type QueryParameter } from '../spread-query.ts';
 
 const DESCRIPTION = `Scans web sites for accessibility and returns a score, violations by severity, a verdict against thresholds, a PDF and a JSON export.
 
@@ -78,7 +79,7 @@ const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
       },
     },
     transformObject: (document) =>
-      nameBodies(liftRequiredHeaders(releaseDefaults((document as { openapiObject: Document }).openapiObject))) as never,
+      nameBodies(liftRequiredHeaders(describeParameters((document as { openapiObject: Document }).openapiObject))) as never,
   });
 };
 
@@ -87,7 +88,7 @@ interface Header {
   schema: { required?: unknown };
 }
 interface Operation {
-  parameters?: { required?: boolean; schema?: { default?: unknown } }[];
+  parameters?: (QueryParameter & { required?: boolean })[];
   requestBody?: { content?: Record<string, { schema: { title?: string } }> };
   responses?: Record<string, { headers?: Record<string, Header> }>;
 }
@@ -98,10 +99,12 @@ interface Document {
 
 const operationsOf = (document: Document): Operation[] => Object.values(document.paths ?? {}).flatMap((path) => Object.values(path));
 
-/** A parameter with a default may be left out; @fastify/swagger calls it required. */
-function releaseDefaults(document: Document): Document {
-  for (const parameter of operationsOf(document).flatMap(({ parameters = [] }) => parameters))
+/** A parameter with a default may be left out; @fastify/swagger calls it required. It also cannot describe objects in the query. */
+function describeParameters(document: Document): Document {
+  for (const parameter of operationsOf(document).flatMap(({ parameters = [] }) => parameters)) {
     if (parameter.schema?.default !== undefined) parameter.required = false;
+    describeSpreadQuery(parameter);
+  }
   return document;
 }
 

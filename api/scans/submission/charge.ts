@@ -147,6 +147,7 @@ function newScan(deps: SubmissionDeps, { request, scanId }: Attempt): NewScan {
     ...(request.queue !== undefined && { queue: request.queue }),
     submission: 'pending',
     options: { ...request.options, url: new URL(request.options.url).href },
+    metadata: request.metadata,
     createdAt: deps.now(),
   };
 }

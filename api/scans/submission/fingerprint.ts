@@ -12,12 +12,16 @@ export function fingerprintOf(body: unknown): string {
 }
 
 function normalised(body: unknown): unknown {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  return Object.entries(body)
-    .filter(([, value]) => value !== null)
-    .map(([name, value]: [string, unknown]) => [
-      name,
-      name === 'url' && typeof value === 'string' && URL.canParse(value) ? new URL(value).href : value,
-    ])
-    .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+  if (!isObject(body)) return body;
+  return fieldsOf(body).map(([name, value]) => {
+    if (name === 'url' && typeof value === 'string' && URL.canParse(value)) return [name, new URL(value).href];
+    return [name, isObject(value) ? fieldsOf(value) : value];
+  });
 }
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const fieldsOf = (value: object): [name: string, value: unknown][] =>
+  Object.entries(value)
+    .filter(([, field]) => field !== null)
+    .sort(([a], [b]) => (a < b ? -1 : 1));

@@ -1,5 +1,6 @@
 /** Types of a submission: request, outcome and dependencies. */
 import type { BuiltInQueue } from '../../../core/protocol/custom-resources.ts';
+import type { Metadata } from '../../../core/scan/metadata.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
 import type { Resolver, TargetRules } from '../../../core/scan/targets.ts';
 import type { Logger } from '../../../platform/logger.ts';
@@ -30,6 +31,8 @@ export interface SubmissionRequest {
   queue?: BuiltInQueue;
   /** With all defaults. `url` is not checked against the target rules yet. */
   options: ScanOptions;
+  /** Default: none. */
+  metadata?: Metadata;
   /** Accept fewer pages if there are not enough credits. */
   partial: boolean;
   /** Null if the request has no Idempotency-Key. */
