@@ -212,8 +212,11 @@ export function traceOf(scan: AccessibilityScan): string | undefined {
   return readTraceparent(given) === null ? undefined : given;
 }
 
-/** Returns the metadata of a manifest, unchecked. It counts when the scan is vetted; later changes of the annotations have no effect. */
-export function metadataOf({ metadata }: AccessibilityScan): Metadata {
+/**
+ * Returns the metadata that annotations state, unchecked. Those of a manifest count when the scan is vetted, and later changes have no
+ * effect. Those of a ScanSchedule are for its run on demand.
+ */
+export function metadataOf({ metadata }: KubernetesObject): Metadata {
   const own = Object.entries(metadata.annotations ?? {}).filter(([name]) => name.startsWith(METADATA_ANNOTATION_PREFIX));
   return Object.fromEntries(own.map(([name, value]) => [name.slice(METADATA_ANNOTATION_PREFIX.length), value]));
 }

@@ -5,6 +5,7 @@
  */
 import { Type, type Static } from 'typebox';
 import { oneOf } from '../schemas.ts';
+import { Metadata } from '../scan/metadata.ts';
 import { ScanOptions } from '../scan/options.ts';
 import { SignInPlan } from '../scan/sign-in.ts';
 import { POD_PHASES } from '../scan/phases.ts';
@@ -77,6 +78,8 @@ export const PodInput = Type.Object({
   submittedAt: Type.String(),
   /** `maxPages` is the number of pages that credits were reserved for. */
   options: ScanOptions,
+  /** For the export. Absent: none. */
+  metadata: Type.Optional(Metadata),
   /** How the pod signs in, with names of keys of the mounted Secret. Absent: with its well-known keys, if there is a Secret. */
   signIn: Type.Optional(SignInPlan),
   /** Pages that the caller requested: more than `options.maxPages` if there were not enough credits. */

@@ -204,6 +204,7 @@ function createStartTask(manager: ScanManager, deps: ScanControllerDeps, shared:
     states,
     children,
     reports,
+    scans: deps.stores.scans,
     ingestion: instrumentIngestion(ingestion, metrics, deps.clock),
     verifier,
     largeExports,

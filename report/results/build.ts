@@ -36,6 +36,7 @@ export function buildReport(found: {
       id: input.scanId,
       url: input.options.url,
       ...target,
+      metadata: input.metadata ?? {},
       verdict,
       submitted_at: input.submittedAt,
       started_at: found.startedAt.toISOString(),

@@ -1,6 +1,7 @@
 /** The JSON export, `schema_version` 1 (decisions, "The JSON export"): the complete results of a scan. Keys are snake_case, as in the API. */
 import { Type, type Static } from 'typebox';
 import { nullable, oneOf } from '../../core/schemas.ts';
+import { Metadata } from '../../core/scan/metadata.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { WCAG_LEVELS } from '../../core/scan/wcag.ts';
 import { ReportConsent } from '../results/consent.ts';
@@ -324,6 +325,8 @@ export const Report = Type.Object(
         url: Type.String(),
         options: ReportOptions,
         thresholds: ReportThresholds,
+        /** Reports of earlier versions lack it. */
+        metadata: Type.Optional(Metadata),
         verdict: Type.Object({ passed: nullable(Type.Boolean()), message: nullable(Type.String()) }, closed),
         submitted_at: Type.String(),
         started_at: Type.String(),

@@ -138,7 +138,10 @@ function submissionsOf(
   scans: Collection<ScanDocument>,
 ): Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'pending' | 'removeAbandoned'> {
   /** Moves a row out of `pending`. @returns the row after it, and whether this call moved it */
-  async function decide(id: string, decision: Partial<Pick<ScanRow, 'submission' | 'pagesReserved'>>): Promise<{ row: ScanRow | null; won: boolean }> {
+  async function decide(
+    id: string,
+    decision: Partial<Pick<ScanRow, 'submission' | 'pagesReserved'>>,
+  ): Promise<{ row: ScanRow | null; won: boolean }> {
     const decided = await scans.findOneAndUpdate(
       { _id: id, submission: 'pending' },
       { $set: decision, $currentDate: { updatedAt: true } },

@@ -77,7 +77,7 @@ export interface OperatorContext {
   /** Submits a scan as the API does: row, credits, resource. @param organisation default: `ORGANISATION` */
   submit(spec?: Partial<AccessibilityScanSpec>, reserve?: number, organisation?: string): Promise<Scan>;
   /** Applies a manifest. */
-  apply(namespace: string, spec?: Partial<AccessibilityScanSpec>): Promise<Scan>;
+  apply(namespace: string, spec?: Partial<AccessibilityScanSpec>, annotations?: Record<string, string>): Promise<Scan>;
   /** Controls a scan that the test has created. Its pod must match no node (`NOWHERE`). */
   simulate(created: AccessibilityScan): Scan;
   /** Patches a ScanQueue when it exists. @param name default: the default queue, which the operator creates */
@@ -256,8 +256,8 @@ export async function openContext(): Promise<OperatorContext> {
       const resource = { namespace, name: resourceNameOf(id) };
       return create({ ...resourceOf({ id, organisation, resource, options }), spec: wanted }, namespace);
     },
-    apply(at, spec = {}) {
-      const metadata = { name: `manifest-${randomUUID().slice(0, 8)}`, namespace: at };
+    apply(at, spec = {}, annotations) {
+      const metadata = { name: `manifest-${randomUUID().slice(0, 8)}`, namespace: at, annotations };
       return create({ apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', metadata, spec: specOf(spec) }, at);
     },
     simulate: (created) => simulateScan(simulation, created),

@@ -115,6 +115,42 @@ describe('operator: scans from manifests', function () {
     );
   });
 
+  it('have the metadata of their annotations, also if these change while the scan runs', async () => {
+    const metadata = { branch: 'feature/a=b', 'dotted.key': 'ü' };
+    const annotations = {
+      'metadata.curbcut.dev/branch': 'feature/a=b',
+      'metadata.curbcut.dev/dotted.key': 'ü',
+      'example.com/branch': 'no',
+    };
+    const scan = await context.apply(context.team, {}, annotations);
+    const pod = await scan.pod();
+    expect((await scan.row())!.metadata).to.deep.equal(metadata);
+    const input = await scan.input();
+    expect(input.metadata).to.deep.equal(metadata);
+    await scan.patch({ metadata: { annotations: { 'metadata.curbcut.dev/branch': 'other' } } });
+    const report = reportOf(input);
+    expect(report.scan.metadata).to.deep.equal(metadata);
+    await scan.publish(await scan.upload(pod, bytesOf(report)));
+    expect((await scan.settles()).status).to.include({ phase: 'done' });
+    expect((await scan.row())!.metadata).to.deep.equal(metadata);
+  });
+
+  it('fail if their metadata is not allowed', async () => {
+    const mistaken = async (annotations: Record<string, string>, message: RegExp) => {
+      const scan = await context.apply(context.team, {}, annotations);
+      await expectRefused(scan, 'MetadataRefused', message);
+      expect((await scan.row())!)
+        .to.include({ phase: 'failed' })
+        .and.not.have.property('metadata');
+    };
+    await mistaken(
+      { 'metadata.curbcut.dev/branch': 'a\n' },
+      /^The metadata value of branch must be printable text .* Correct the annotations metadata\.curbcut\.dev\/KEY/,
+    );
+    const many = Array.from({ length: 11 }, (_, index) => [`metadata.curbcut.dev/key${index}`, 'v']);
+    await mistaken(Object.fromEntries(many), /^A scan has at most 10 pairs of metadata, and 11 are given/);
+  });
+
   it('fail if the target may not be scanned', async () => {
     await expectRefused(await context.apply(context.team, { url: 'http://127.0.0.1/' }), 'TargetRefused', /private, loopback/);
     await expectRefused(await context.apply(context.team, { url: 'http://db.internal/' }), 'TargetRefused', /private name/);

@@ -44,6 +44,22 @@ describe('operator: runs of schedules', function () {
       expect((await second.read())!.metadata.annotations).to.include({ [RUN_ANNOTATION]: 'release-2' });
     });
 
+    it('starts a scan with the metadata of the template and of the schedule', async () => {
+      context.start();
+      const schedule = await applySchedule(context, {
+        scanTemplate: {
+          metadata: { annotations: { 'metadata.curbcut.dev/stage': 'live', 'metadata.curbcut.dev/commit': 'unknown' } },
+          spec: { url: TARGET, podTemplate: NOWHERE },
+        },
+      });
+      const annotations = { [RUN_ANNOTATION]: 'release-1', 'metadata.curbcut.dev/commit': '4f371ac9' };
+      await schedule.patch({ metadata: { annotations } });
+      const scan = await schedule.requested('release-1');
+      expect((await scan.read())!.metadata.annotations).to.include({ ...annotations, 'metadata.curbcut.dev/stage': 'live' });
+      const row = await until('the scan is vetted', () => scan.row());
+      expect(row.metadata).to.deep.equal({ stage: 'live', commit: '4f371ac9' });
+    });
+
     it('starts a scan for a token that is too long for the status', async () => {
       context.start();
       const schedule = await applySchedule(context);

@@ -33,7 +33,10 @@ describe('operator: schedules', function () {
     const schedule = await applySchedule(context, {
       schedule: expression,
       scanTemplate: {
-        metadata: { labels: { team: 'shop' }, annotations: { note: 'nightly', 'curbcut.dev/scan-id': 'stolen' } },
+        metadata: {
+          labels: { team: 'shop' },
+          annotations: { note: 'nightly', 'curbcut.dev/scan-id': 'stolen', 'metadata.curbcut.dev/stage': 'live' },
+        },
         spec: { url: TARGET, maxPages: 7, podTemplate: NOWHERE },
       },
     });
@@ -44,6 +47,7 @@ describe('operator: schedules', function () {
     expect(scan!.metadata.labels).to.include({ team: 'shop', [SCHEDULE_LABEL]: schedule.name });
     expect(scan!.metadata.annotations).to.include({ note: 'nightly', [SCHEDULED_AT_ANNOTATION]: first.toISOString().replace('.000', '') });
     expect(scan!.metadata.annotations).to.not.have.property('curbcut.dev/scan-id');
+    expect(scan!.metadata.annotations).to.include({ 'metadata.curbcut.dev/stage': 'live' });
     expect(scan!.metadata.ownerReferences).to.deep.equal([
       {
         apiVersion: 'curbcut.dev/v1',

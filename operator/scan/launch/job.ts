@@ -10,6 +10,7 @@ import {
   type ObjectMeta,
 } from '../../../core/protocol/custom-resources.ts';
 import { EXIT_PERMANENT, POD_AUTH_PATH, POD_IDENTITY_ANNOTATIONS, POD_INPUT_PATH } from '../../../core/protocol/pod-messages.ts';
+import type { Metadata } from '../../../core/scan/metadata.ts';
 import type { ObjectOf, Wire } from '../../../platform/kubernetes/models.ts';
 import { CONTAINER } from '../kube-types.ts';
 import { SHARDS } from '../policy/pod-identity.ts';
@@ -44,6 +45,8 @@ export interface Launch {
   seconds: number;
   /** The Secret with the pod's input. Random, so that a second Job never mounts the Secret of the first one. */
   secretName: string;
+  /** Default: none. */
+  metadata?: Metadata;
 }
 
 /** Metadata of the Job: labels to find it, and an owner reference that deletes it with the scan. */

@@ -91,7 +91,7 @@ export function createLauncher(deps: LauncherDeps): Launcher {
     if (row === null) return { ok: false, end: reasons.SUBMISSION_ABANDONED };
     const seconds = secondsToRun(reservedPages(scan), runTime);
     const secretName = `scan-${scanId}-${randomBytes(16).toString('hex')}`;
-    const launch: Launch = { scan, scanId, organisation: row.organisation, seconds, secretName };
+    const launch: Launch = { scan, scanId, organisation: row.organisation, seconds, secretName, metadata: row.metadata };
     try {
       return { ok: true, job: await createChildren(launch, now, signal) };
     } catch (error) {

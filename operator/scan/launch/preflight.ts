@@ -5,11 +5,13 @@
  */
 import {
   cameByApi,
+  metadataOf,
   queueOf,
   ORGANISATION_LABEL,
   SETTLE_FINALIZER,
   type AccessibilityScan,
 } from '../../../core/protocol/custom-resources.ts';
+import { metadataMistake, type Metadata } from '../../../core/scan/metadata.ts';
 import { judgeScanUrl, type Resolver, type TargetRules } from '../../../core/scan/targets.ts';
 import { RESERVE_WITHIN_MS, type Credits, type ReservationRequest } from '../../../stores/credits/credits.ts';
 import type { Organisations } from '../../../stores/accounts/organisations.ts';
@@ -73,8 +75,11 @@ export function createPreflight(deps: PreflightDeps): Preflight {
     const known = await scans.find(scanId);
     const organisation = known ? await organisations.find(known.organisation) : await organisations.findByNamespace(namespace);
     if (organisation === null) return { ok: false, end: reasons.noOrganisation(namespace) };
-    const row = known ?? (await scans.create(newRow(newScan(scan, scanId, organisation.id))));
+    const metadata = metadataOf(scan);
+    const mistake = metadataMistake(metadata);
+    const row = known ?? (await scans.create(newRow(newScan(scan, scanId, organisation.id, mistake === null ? metadata : {}))));
     if (organisation.blocked) return { ok: false, end: reasons.organisationBlocked(organisation) };
+    if (mistake !== null) return { ok: false, end: reasons.metadataRefused(mistake) };
     if (row.options.maxPages > deps.maxPagesLimit)
       return { ok: false, end: reasons.tooManyPages(row.options.maxPages, deps.maxPagesLimit) };
     const judged = await judgeScanUrl(row.options.url, deps.targets, deps.resolver);
@@ -144,7 +149,7 @@ function reservationOf(row: ScanRow, now: Date): ReservationRequest {
   return { organisation: row.organisation, scanId: row.id, pages: row.options.maxPages, partial: false, deadline };
 }
 
-function newScan(scan: AccessibilityScan, scanId: string, organisation: string): NewScan {
+function newScan(scan: AccessibilityScan, scanId: string, organisation: string, metadata: Metadata): NewScan {
   return {
     id: scanId,
     organisation,
@@ -153,6 +158,7 @@ function newScan(scan: AccessibilityScan, scanId: string, organisation: string):
     queue: queueOf(scan),
     submission: 'accepted',
     options: withDefaults(scan.spec),
+    metadata,
     createdAt: new Date(scan.metadata.creationTimestamp!),
   };
 }

@@ -39,7 +39,7 @@ export interface Grants {
 }
 
 /** The pod's input. `maxPages` is the number of reserved pages, not the requested one. */
-export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants: Grants): PodInput {
+export function podInput({ scan, scanId, metadata }: Launch, settings: PodSettings, grants: Grants): PodInput {
   const options = withDefaults(scan.spec);
   const requestId = requestOf(scan);
   const { otlpEndpoint: endpoint } = settings;
@@ -51,6 +51,7 @@ export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants
     ...(endpoint !== undefined && traceparent !== undefined && { tracing: { endpoint, traceparent } }),
     submittedAt: scan.metadata.creationTimestamp!,
     options: { ...options, maxPages: reservedPages(scan) },
+    ...(metadata !== undefined && { metadata }),
     ...(scan.spec.auth !== undefined && { signIn: planOf(scan.spec.auth) }),
     pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
     uploads: grants.uploads,

@@ -21,6 +21,7 @@ export const END_REASONS = {
     'InsufficientCredits',
     'JobLost',
     'LaunchRefused',
+    'MetadataRefused',
     'NameTaken',
     'NoOrganisation',
     'NoPageTested',
@@ -162,6 +163,14 @@ export function tooManyPages(asked: number, allowed: number): EndReason {
 /** The installation does not permit a part of the scan's podTemplate. */
 export function podTemplateRefused(message: string): EndReason {
   return failed('PodTemplateRefused', `${message} ${NOT_CHARGED}`);
+}
+
+/** An annotation of the scan's metadata is not allowed. */
+export function metadataRefused(mistake: string): EndReason {
+  return failed(
+    'MetadataRefused',
+    `${mistake} Correct the annotations metadata.curbcut.dev/KEY, then delete this scan and apply it again. ${NOT_CHARGED}`,
+  );
 }
 
 export function insufficientCredits(needed: number, balance: number): EndReason {

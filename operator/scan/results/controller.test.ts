@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { NO_TRACER } from '../../../platform/tracing.ts';
 import { NOW, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
@@ -30,6 +31,7 @@ describe('results controller', () => {
       states,
       children: { listPods: async () => [] },
       reports: { read: async () => ({ ok: false, reason: 'missing' }) },
+      scans: { find: async () => null },
       ingestion: {
         ingest: (stored) =>
           new Promise<Ingested>((end, fail) => {
@@ -71,12 +73,12 @@ describe('results controller', () => {
     const running = [run('a')];
     expect(await run('b')).to.have.property('requeueAfterMs');
     running.push(run('c'));
-    await Promise.resolve();
+    await setImmediate();
     expect(started.map(({ scanId }) => scanId)).to.deep.equal(['a', 'c']);
     for (const { end } of started) end(REFUSED);
     await Promise.all(running);
     const last = run('b');
-    await Promise.resolve();
+    await setImmediate();
     expect(started).to.have.length(3);
     started[2]!.end(REFUSED);
     await last;
@@ -86,7 +88,7 @@ describe('results controller', () => {
     const { announce, run, started, states, enqueued } = controllerOf();
     announce('a', 10);
     const running = run('a');
-    await Promise.resolve();
+    await setImmediate();
     started[0]!.end(REFUSED);
     await running;
     expect(states.of('a').task).to.equal(null);
@@ -98,14 +100,14 @@ describe('results controller', () => {
     const { announce, run, started, states, enqueued } = controllerOf();
     announce('a', 10);
     const running = run('a');
-    await Promise.resolve();
+    await setImmediate();
     started[0]!.fail(new Error('connect ECONNREFUSED'));
     expect(await running!.catch((error: Error) => error.message)).to.equal('connect ECONNREFUSED');
     expect(states.of('a').task).not.to.equal(null);
     expect(states.of('a').outageSince).to.deep.equal(NOW);
     expect(enqueued).to.deep.equal(['team/a']);
     const again = run('a');
-    await Promise.resolve();
+    await setImmediate();
     started[1]!.end(REFUSED);
     await again;
     expect(states.of('a').outageSince).to.equal(null);

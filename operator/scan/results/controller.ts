@@ -4,10 +4,12 @@
  * one worker at most. When a task has ended, its outcome is in the scan's state and the scan is enqueued again.
  */
 import { scanIdOf, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import type { Metadata } from '../../../core/scan/metadata.ts';
 import { LARGE_EXPORT_BYTES } from '../../../report/schema/large-exports.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
 import type { Semaphore } from '../../../platform/concurrency/semaphore.ts';
+import type { Scans } from '../../../stores/scans/scans.ts';
 import type { Reports } from '../../../stores/reports.ts';
 import { fromKey, keyOf } from '../../runtime/key.ts';
 import type { Manager } from '../../runtime/controller/manager.ts';
@@ -28,6 +30,7 @@ export interface ResultsControllerDeps {
   states: ReconcileStates;
   children: Pick<Children, 'listPods'>;
   reports: Pick<Reports, 'read'>;
+  scans: Pick<Scans, 'find'>;
   ingestion: Ingestion;
   /** Runs while the controller runs. */
   verifier: Pick<Verifier, 'start' | 'stop'>;
@@ -72,8 +75,11 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
       const current = scanClient.get(scan.metadata.namespace!, scan.metadata.name);
       return current !== undefined && !hasEnded(current);
     };
+    // What the row says, because anyone can change annotations while the scan runs.
+    const metadata = (await deps.scans.find(scanId))?.metadata;
+    const expected = expectationOf(scan, scanId, { announced: stored.pages, metadata });
     const ingested = await deps.traces.during('ingest', scan, scanId, () =>
-      deps.ingestion.ingest(stored, slot, expectationOf(scan, scanId, stored.pages), { signal, isWanted }),
+      deps.ingestion.ingest(stored, slot, expected, { signal, isWanted }),
     );
     if (ingested.ok) state.verified = ingested.result;
     else state.refused.set(identityKey(stored), ingested.reason);
@@ -125,13 +131,18 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
   });
 }
 
-function expectationOf(scan: AccessibilityScan, scanId: string, pages: Expectation['announced']): Expectation {
+function expectationOf(
+  scan: AccessibilityScan,
+  scanId: string,
+  { announced, metadata }: Pick<Expectation, 'announced'> & { metadata: Metadata | undefined },
+): Expectation {
   const options = withDefaults(scan.spec);
   return {
     scanId,
     options,
+    metadata,
     reserved: reservedPages(scan),
     pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
-    announced: { scanned: pages.scanned, failed: pages.failed },
+    announced: { scanned: announced.scanned, failed: announced.failed },
   };
 }

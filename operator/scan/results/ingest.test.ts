@@ -196,6 +196,23 @@ describe('ingestion', () => {
     expect(error).to.be.an('error').with.property('message', 'unavailable');
   });
 
+  it('refuses other metadata than the row has, and accepts exports of earlier versions if it has none', () => {
+    const metadata = { branch: 'main' };
+    const judged = (made: Record<string, string> | undefined, wanted: Record<string, string> | undefined) => {
+      const report = reportOf({ ...input, metadata: made });
+      return verifyExport({ export: bytesOf(report), pictures: null }, { ...expected, metadata: wanted });
+    };
+    expect(judged(metadata, metadata).ok).to.equal(true);
+    expect(judged(undefined, undefined).ok).to.equal(true);
+    const refused = { ok: false, reason: 'the export was made with other metadata.' };
+    for (const made of [undefined, { branch: 'other' }, { ...metadata, commit: 'c' }])
+      expect(judged(made, metadata)).to.deep.equal(refused);
+    expect(judged(metadata, undefined)).to.deep.equal(refused);
+    const earlier = reportOf(input);
+    delete earlier.scan.metadata;
+    expect(judge(bytesOf(earlier)).ok).to.equal(true);
+  });
+
   it('refuses root causes of another rule, and those that do not follow from the violations', () => {
     const refused = (edit: (report: Report) => void) => {
       const report = structuredClone(reportOf(input));

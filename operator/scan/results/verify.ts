@@ -13,6 +13,7 @@ import { outcomesOn, ruleResults } from '../../../report/results/rule-outcomes.t
 import { rootCauseFingerprint } from '../../../report/causes/root-causes.ts';
 import { Report, type ReportViolation, type TestedPage } from '../../../report/schema/schema.ts';
 import { pageScore } from '../../../report/results/score.ts';
+import type { Metadata } from '../../../core/scan/metadata.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
 import type { Verdict } from '../../../core/scan/thresholds.ts';
@@ -30,6 +31,8 @@ export interface ResultObjects {
 export interface Expectation {
   scanId: string;
   options: ScanOptions;
+  /** Absent: none. */
+  metadata?: Metadata;
   /** Pages for which credits are reserved. */
   reserved: number;
   pagesRequested: number;
@@ -70,11 +73,12 @@ export function verifyExport(
 }
 
 /** Checks that the export is about the submitted scan. */
-function mismatch({ scan }: Report, { scanId, options, reserved, pagesRequested }: Expectation): Judgement | null {
+function mismatch({ scan }: Report, { scanId, options, metadata = {}, reserved, pagesRequested }: Expectation): Judgement | null {
   if (scan.id !== scanId) return refuse('the export is about another scan.');
   if (scan.url !== options.url) return refuse('the export is about another URL.');
   const submitted = toReportOptions(options, { requested: pagesRequested, reserved });
   if (!isDeepStrictEqual(scan.options, submitted.options)) return refuse('the export was made with other options.');
+  if (!isDeepStrictEqual(scan.metadata ?? {}, metadata)) return refuse('the export was made with other metadata.');
   return isDeepStrictEqual(scan.thresholds, submitted.thresholds) ? null : refuse('the export was made with other thresholds.');
 }
 

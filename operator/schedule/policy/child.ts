@@ -1,6 +1,14 @@
 /** The scans of a schedule: their names, and how they follow from its template. Pure. */
 import { createHash } from 'node:crypto';
-import { API_VERSION, SETTLE_FINALIZER, type AccessibilityScan, type ObjectMeta } from '../../../core/protocol/custom-resources.ts';
+import {
+  API_VERSION,
+  METADATA_ANNOTATION_PREFIX,
+  metadataAnnotations,
+  metadataOf,
+  SETTLE_FINALIZER,
+  type AccessibilityScan,
+  type ObjectMeta,
+} from '../../../core/protocol/custom-resources.ts';
 import { RUN_ANNOTATION, SCHEDULED_AT_ANNOTATION, SCHEDULE_LABEL, type ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
 import { timestamp } from '../../../platform/clock.ts';
 import { hasEnded } from '../../scan/policy/status.ts';
@@ -34,9 +42,13 @@ export function scheduledTimeOf(schedule: ScanSchedule, { metadata }: Accessibil
   return metadata.name === childName(schedule, { trigger: 'time', scheduledAt }) ? scheduledAt : null;
 }
 
-/** Leaves out reserved names: an annotation of a template must not claim another scan's ID. */
+/** Leaves out reserved names, but not metadata: an annotation of a template must not claim another scan's ID. */
 function unreserved(entries: Record<string, string> | undefined): Record<string, string> {
-  return Object.fromEntries(Object.entries(entries ?? {}).filter(([name]) => !/^([^/]*\.)?curbcut\.dev\//.test(name)));
+  return Object.fromEntries(
+    Object.entries(entries ?? {}).filter(
+      ([name]) => name.startsWith(METADATA_ANNOTATION_PREFIX) || !/^([^/]*\.)?curbcut\.dev\//.test(name),
+    ),
+  );
 }
 
 /** Builds the scan of a run. */
@@ -44,7 +56,10 @@ export function childOf(schedule: ScanSchedule, run: Run): AccessibilityScan {
   const { metadata, spec } = schedule;
   const template = spec.scanTemplate;
   const cause: Record<string, string> =
-    run.trigger === 'time' ? { [SCHEDULED_AT_ANNOTATION]: timestamp(run.scheduledAt) } : { [RUN_ANNOTATION]: run.token };
+    run.trigger === 'time'
+      ? { [SCHEDULED_AT_ANNOTATION]: timestamp(run.scheduledAt) }
+      : // Of the requested run: its request may have written them beside its token.
+        { ...metadataAnnotations(metadataOf(schedule)), [RUN_ANNOTATION]: run.token };
   return {
     apiVersion: API_VERSION,
     kind: 'AccessibilityScan',
