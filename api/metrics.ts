@@ -17,6 +17,7 @@ const SUBMISSION_OUTCOMES: Readonly<Record<SubmissionOutcome, true>> = {
   target_refused: true,
   prepare_refused: true,
   prepare_disabled: true,
+  baseline_refused: true,
   queue_paused: true,
   queue_full: true,
   organisation_full: true,

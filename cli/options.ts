@@ -1,5 +1,6 @@
 /** The options of `curbcut scan` that describe the scan. Options for thresholds are derived from core's table. */
 import { DEFAULT_QUEUE } from '../core/protocol/custom-resources.ts';
+import { BASELINE_TEXT, baselineMistake, readBaselineText, type BaselineChoice } from '../core/scan/baseline.ts';
 import { LOCALES } from '../core/scan/locales.ts';
 import { CONSENT_CHOICES, CrawlRules, ScanOptions } from '../core/scan/options.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
@@ -35,10 +36,12 @@ function phrase({ description = '', minimum, maximum, enum: values }: ValueSchem
     : words;
 }
 
-export const THRESHOLD_HELP: OptionHelp[] = THRESHOLD_NAMES.map((name) => ({
-  option: `--${THRESHOLDS[name].flag.join(' ')}`,
-  meaning: phrase(schemaOf(name)),
-}));
+export const THRESHOLD_HELP: OptionHelp[] = [
+  ...THRESHOLD_NAMES.map((name) => ({ option: `--${THRESHOLDS[name].flag.join(' ')}`, meaning: phrase(schemaOf(name)) })),
+  { option: '--baseline WHICH', meaning: `the earlier scan to compare with: ${BASELINE_TEXT}; with --local: its JSON export` },
+  { option: '--baseline-site HOST', meaning: 'with a baseline by metadata: the host of its scans, if it is another one, as for a preview' },
+  { option: '--baseline-optional', meaning: 'no new violations are counted if there is no scan to compare with' },
+];
 
 const schemas = { ...ScanOptions.properties, ...CrawlRules.properties } as unknown as Record<string, ValueSchema>;
 const defaultOf = (name: string): string => String(schemas[name]!.default);
@@ -137,6 +140,40 @@ export const MANIFEST_OPTION_HELP: OptionHelp[] = [...SITE_OPTION_HELP, ...RESOU
 export const THRESHOLD_ARGUMENTS = Object.fromEntries(
   THRESHOLD_NAMES.map((name) => [THRESHOLDS[name].flag[0], { type: 'string' }]),
 ) as Record<string, { type: 'string' }>;
+
+/** For `parseArgs`: the options of the baseline. */
+export const BASELINE_ARGUMENTS = {
+  baseline: { type: 'string' },
+  'baseline-site': { type: 'string' },
+  'baseline-optional': { type: 'boolean', default: false },
+} as const;
+
+export interface BaselineValues {
+  baseline?: string;
+  'baseline-site'?: string;
+  'baseline-optional': boolean;
+}
+
+/** Reads the baseline from parsed arguments. @throws UsageError */
+export function baselineFrom(values: BaselineValues, thresholds: Thresholds): { baseline?: BaselineChoice } {
+  const { baseline: text, 'baseline-site': site, 'baseline-optional': optional } = values;
+  if (text === undefined) {
+    if (site !== undefined || optional) throw new UsageError('--baseline-site and --baseline-optional need --baseline.', 'scan');
+    checkBaseline(undefined, thresholds);
+    return {};
+  }
+  const named = readBaselineText(text);
+  if (named === null) throw new UsageError(`--baseline ${text} must be ${BASELINE_TEXT}.`, 'scan');
+  const baseline = { ...named, ...(site !== undefined && { site }), ...(optional && { optional }) };
+  checkBaseline(baseline, thresholds);
+  return { baseline };
+}
+
+/** @throws UsageError */
+function checkBaseline(baseline: BaselineChoice | undefined, { maxNewViolations }: Thresholds): void {
+  const mistake = baselineMistake(baseline, maxNewViolations !== undefined);
+  if (mistake !== null) throw new UsageError(baseline === undefined ? '--max-new-violations needs --baseline.' : mistake, 'scan');
+}
 
 /** For `parseArgs`: the options that describe the site and its pages. */
 export const SITE_ARGUMENTS = Object.fromEntries(

@@ -35,6 +35,12 @@ export function renderSummary(
     lines.push(row('Violations', paint(terminal, 'bold', String(result.violations_count ?? dash))));
     for (const impact of IMPACTS) lines.push(`  ${impact.padEnd(10)}${String(counts[impact] ?? dash).padStart(width)}`);
   }
+  const { baseline } = result;
+  if (result.status === 'done' && baseline && baseline.new !== null) {
+    const { fixed, unchanged, not_tested: notTested } = baseline;
+    const rest = (notTested ?? 0) > 0 ? `, ${notTested} on pages not tested` : '';
+    lines.push(row('Baseline', `${paint(terminal, 'bold', String(baseline.new))} new, ${fixed} fixed, ${unchanged} unchanged${rest}`));
+  }
   lines.push(row('Verdict', verdictOf(result, terminal, good, bad, dash)));
   if (result.message !== null) {
     const sentences = result.status === 'done' ? sentencesOf(result.message) : [printable(result.message)];

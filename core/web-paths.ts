@@ -9,3 +9,6 @@ export const ACCOUNT_PATH = '/dashboard/account';
 
 /** The page of an unsubscribe link, in the language of the last mail. */
 export const unsubscribePath = (token: string): string => `/unsubscribe/${token}`;
+
+/** The page that shows the difference of a scan to its baseline, or to the scan before it. */
+export const differencePath = (scanId: string): string => `/dashboard/scans/${scanId}/difference`;

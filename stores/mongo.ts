@@ -133,6 +133,8 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   // Of any pair of metadata, in all scans and in those of a site. Documents have a list of pairs.
   ['scans', { organisation: 1, metadata: 1, createdAt: -1, _id: -1 }, {}],
   ['scans', { organisation: 1, site: 1, metadata: 1, createdAt: -1, _id: -1 }, {}],
+  // For the scan of a schedule that is the baseline of another one.
+  ['scans', { organisation: 1, schedule: 1, createdAt: -1, _id: -1 }, {}],
   // For the trend of a page, and for the scan before a scan.
   ['scans', { organisation: 1, 'options.url': 1, phase: 1, createdAt: -1, _id: -1 }, {}],
   ['schedules', { organisation: 1, namespace: 1, name: 1 }, {}],

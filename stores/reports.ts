@@ -51,6 +51,8 @@ export type CopyResult = { ok: true } | { ok: false; reason: 'missing' | 'change
 export interface Reports extends FormatStore {
   /** Returns a URL that accepts one object by PUT with the given content type, until `expiresInSeconds` from now. */
   uploadLink(key: string, contentType: string, expiresInSeconds: number): Promise<string>;
+  /** Returns a URL at which a pod may read one object by GET, until `expiresInSeconds` from now. */
+  readLink(key: string, expiresInSeconds: number): Promise<string>;
   /** Returns a URL that serves the object by GET, and the name under which a browser saves it. */
   downloadLink(key: string, fileName: string, expiresInSeconds: number): Promise<string>;
   /** Copies an object within the bucket, if its ETag is still `etag`. The copy has the given content type and no other headers. */
@@ -127,6 +129,8 @@ export function createReports(configuration: ReportsConfiguration): Reports {
       // The content type is signed too, so that a pod cannot upload a type that a browser executes.
       return getSignedUrl(forPods, command, { expiresIn: expiresInSeconds, signableHeaders: new Set(['host', 'content-type']) });
     },
+
+    readLink: (key, expiresIn) => getSignedUrl(forPods, new GetObjectCommand({ Bucket: bucket, Key: key }), { expiresIn }),
 
     downloadLink(key, fileName, expiresInSeconds) {
       const command = new GetObjectCommand({ Bucket: bucket, Key: key, ResponseContentDisposition: contentDisposition(fileName) });

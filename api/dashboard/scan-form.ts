@@ -1,6 +1,7 @@
 /** The form for a scan: its fields, derived from the schema of a submission, and from typed texts to the body of one. */
 import type { TSchema } from 'typebox';
 import { CRAWL_LABELS, OPTION_LABELS, type ScanOptions } from '../../core/scan/options.ts';
+import { readBaselineText, type BaselineChoice } from '../../core/scan/baseline.ts';
 import { readSteps } from '../../core/scan/step-text.ts';
 import { THRESHOLD_NAMES, THRESHOLDS } from '../../core/scan/thresholds.ts';
 import { snakeCase } from '../../core/schemas.ts';
@@ -26,8 +27,8 @@ interface FieldSchema {
   maxItems?: number;
 }
 
-/** How a value is typed: `lines` is a list of texts, one per line, and `steps` a list of steps in YAML. */
-type FieldKind = 'choice' | 'box' | 'integer' | 'number' | 'lines' | 'steps' | 'text';
+/** How a value is typed: `lines` is a list of texts, one per line, `steps` a list of steps in YAML, and `baseline` as `readBaselineText` reads it. */
+type FieldKind = 'choice' | 'box' | 'integer' | 'number' | 'lines' | 'steps' | 'baseline' | 'text';
 
 export interface ScanField {
   name: ScanFieldName;
@@ -42,7 +43,8 @@ export interface ScanField {
 export type ScanFormValues = Readonly<Record<ScanFieldName, string>>;
 
 export type CheckedForm =
-  { ok: true; options: ScanOptions; partial: boolean; body: Record<string, unknown> } | { ok: false; errors: FormError[] };
+  | { ok: true; options: ScanOptions; baseline?: BaselineChoice; partial: boolean; body: Record<string, unknown> }
+  | { ok: false; errors: FormError[] };
 
 /** @param maxPagesLimit the maximum number of pages of one scan */
 export function createScanForm(maxPagesLimit: number) {
@@ -52,7 +54,7 @@ export function createScanForm(maxPagesLimit: number) {
     Object.entries(labels).map(([name, label]) => fieldOf(snakeCase(name) as ScanFieldName, label, schema));
   const groups = {
     options: fieldsOf({ ...OPTION_LABELS, failOnTruncation: 'Start only if there are credits for all pages' }),
-    thresholds: fieldsOf(Object.fromEntries(THRESHOLD_NAMES.map((name) => [name, THRESHOLDS[name].label]))),
+    thresholds: fieldsOf({ ...Object.fromEntries(THRESHOLD_NAMES.map((name) => [name, THRESHOLDS[name].label])), baseline: 'Baseline' }),
     crawl: fieldsOf(CRAWL_LABELS),
   };
   const fields = Object.values(groups).flat();
@@ -76,7 +78,14 @@ export function createScanForm(maxPagesLimit: number) {
     // The validation adds defaults.
     const checked = validate(structuredClone(body)) as { value: ScanSubmission } | { error: ValidationFailure };
     if ('error' in checked) return { ok: false, errors: errorsOf(checked.error.items) };
-    return { ok: true, options: toScanOptions(checked.value), partial: !checked.value.fail_on_truncation, body };
+    const { baseline } = checked.value;
+    return {
+      ok: true,
+      options: toScanOptions(checked.value),
+      ...(baseline && { baseline }),
+      partial: !checked.value.fail_on_truncation,
+      body,
+    };
   }
 
   return {
@@ -100,6 +109,8 @@ function kindOf({ type, enum: values, items }: FieldSchema): FieldKind {
   if (values !== undefined) return 'choice';
   const [first] = [type].flat();
   switch (first) {
+    case 'object':
+      return 'baseline';
     case 'boolean':
       return 'box';
     case 'array':
@@ -119,6 +130,7 @@ const linesOf = (text: string): string[] => text.split('\n').flatMap((line) => (
 const PARSE: Readonly<Record<Exclude<FieldKind, 'steps'>, (text: string) => unknown>> = {
   choice: (text) => text,
   text: (text) => text,
+  baseline: (text) => readBaselineText(text.trim()) ?? text,
   box: (text) => text !== '',
   integer: numberOf,
   number: numberOf,

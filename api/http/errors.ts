@@ -170,6 +170,8 @@ export const VALIDATION_TYPES = [
   'url.credentials',
   'url.port',
   'url.unresolvable',
+  'baseline.invalid',
+  'baseline.not_found',
   'prepare.disabled',
   'prepare.other_site',
   'idempotency_key.reused',

@@ -28,6 +28,7 @@ const scanning = {
   pages_tested: 3,
   pages_charged: null,
   coverage: null,
+  baseline: null,
 };
 const { options: _options, ...listed } = scanning;
 const ended = { finished_at: '2026-03-02T10:05:00.000Z', pages_charged: 3 };

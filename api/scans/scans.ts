@@ -29,6 +29,7 @@ import {
   refusals,
   ValidationError,
 } from '../http/responses.ts';
+import { ScanBaseline, SubmittedBaseline, toBaseline } from './baseline.ts';
 import { errorOf } from './submission/refusals.ts';
 import { fingerprintOf } from './submission/fingerprint.ts';
 import type { AcceptedAnswer, Submissions } from './submission/submission.ts';
@@ -69,6 +70,7 @@ export const scanSubmission = (maxPagesLimit: number) =>
   Type.Object(
     {
       ...submissionOptions(maxPagesLimit),
+      baseline: SubmittedBaseline,
       fail_on_truncation: Type.Boolean({
         default: true,
         description: 'True: respond with 402 if there are not enough credits. False: test as many pages as the balance allows.',
@@ -164,6 +166,7 @@ export const ScanResult = Type.Object(
         description: 'The share of attempted pages that were tested, in percent. Null unless done.',
       }),
     ),
+    baseline: nullable(ScanBaseline),
     queue: Type.Optional(QueuePlace),
   },
   { $id: 'ScanResult' },
@@ -259,6 +262,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
           organisation: callerOf(request).organisation.id,
           options: toScanOptions(body),
           metadata: body.metadata,
+          ...(body.baseline && { baseline: body.baseline }),
           partial: !body.fail_on_truncation,
           idempotency: key === undefined ? null : { key, fingerprint: request.fingerprint! },
           origin: { requestId: request.id, traceparent: request.span?.traceparent },
@@ -319,6 +323,7 @@ export function toResult(row: ScanRow, queue?: QueuePosition): ScanResult {
     pages_tested: row.pages.scanned,
     pages_charged: row.pagesCharged ?? null,
     coverage: row.outcome && coverageOf(row.outcome.pages),
+    baseline: toBaseline(row),
     ...(queue && { queue }),
   };
 }

@@ -1,5 +1,6 @@
 /** `curbcut scan --local URL`: the scanner's program on this machine, without a service, Kubernetes or credits. */
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { EXPORT_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
 import { SCANNER_DEFAULTS } from '../../core/protocol/scanner-program.ts';
@@ -28,6 +29,8 @@ export interface LocalScan extends SiteOptions {
   thresholds: Thresholds;
   /** The folder with the keys of the sign-in, one file per key. */
   auth?: string;
+  /** The JSON export of an earlier scan, and whether the scan may pass if it cannot be compared. */
+  baseline?: { file: string; optional: boolean };
 }
 
 /** Runs the scan and prints its result. @returns the exit code @throws CliError */
@@ -35,7 +38,8 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   const url = URL.parse(scan.url);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) throw new CliError(`${scan.url} is not an http or https URL.`);
   await checkFiles(output.files);
-  const { auth, ...described } = scan;
+  const { auth, baseline, ...described } = scan;
+  const before = baseline && (await readExportFile(baseline.file));
   const options = withDefaults({ ...described, url: url.href });
   const startedAt = new Date();
   const deadline = new Date(startedAt.getTime() + DEADLINE_MS).toISOString();
@@ -55,10 +59,12 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       workers: SCANNER_DEFAULTS.workers,
       pageBudgetMs: SCANNER_DEFAULTS.pageBudgetSeconds * 1000,
       exportMaxBytes: EXPORT_MAX_BYTES,
+      ...(baseline && before && { baseline: { scanId: before.scanId, optional: baseline.optional } }),
       // Without keys the scan fails, instead of scanning without a sign-in.
       ...(auth !== undefined && { signIn: {} }),
     },
     {
+      baseline: before?.bytes ?? null,
       environment: { ...context.environment, ...(auth !== undefined && { SCAN_AUTH: resolve(auth) }) },
       signal: context.signal,
       onPage({ url: page, tested, detail }) {
@@ -100,17 +106,33 @@ async function save({ pdf, export: exported, ...formats }: Files, results: Scann
   }
 }
 
+/** Reads the JSON export of a scan. @throws CliError */
+async function readExportFile(file: string): Promise<{ scanId: string; bytes: Buffer }> {
+  try {
+    const bytes = await readFile(file);
+    const { scan } = JSON.parse(bytes.toString()) as Partial<Report>;
+    if (typeof scan?.id !== 'string') throw new Error('it is not the JSON export of a scan');
+    return { scanId: scan.id, bytes };
+  } catch (error) {
+    throw new CliError(
+      `The baseline ${file} cannot be read: ${errorMessage(error)}.`,
+      'Save one with --export, for example of the main branch.',
+    );
+  }
+}
+
 const noReports = (): Promise<void> => Promise.resolve();
 
 const listOf = (text: string | undefined): string[] => (text ?? '').split(',').flatMap((entry) => entry.trim() || []);
 
 /** The result as the service would return it. */
-function resultOf({ scan, score, counts }: Report): ScanResult {
+function resultOf({ scan, score, counts, baseline }: Report): ScanResult {
   return {
     scan_id: scan.id,
     status: 'done',
     ...findings({ score: score.value, violations: counts }),
     passed: scan.verdict.passed,
     message: scan.verdict.message,
+    ...(baseline && { baseline }),
   };
 }

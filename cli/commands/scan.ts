@@ -1,8 +1,18 @@
 /** `curbcut scan URL`: submits a scan and follows it to its verdict. */
 import { UsageError } from '../errors.ts';
+import type { Thresholds } from '../../core/scan/thresholds.ts';
 import type { Submission } from '../service/client.ts';
 import type { LocalScan } from './local-scan.ts';
-import { idempotencyKeyOf, SITE_ARGUMENTS, siteOptionsFrom, THRESHOLD_ARGUMENTS, thresholdsFrom } from '../options.ts';
+import {
+  BASELINE_ARGUMENTS,
+  baselineFrom,
+  idempotencyKeyOf,
+  SITE_ARGUMENTS,
+  type BaselineValues,
+  siteOptionsFrom,
+  THRESHOLD_ARGUMENTS,
+  thresholdsFrom,
+} from '../options.ts';
 import { checkFiles } from '../service/reports.ts';
 import { SCAN_HELP } from './scan-help.ts';
 import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, scanContinues, type InterruptHint, type CliContext } from './output.ts';
@@ -11,6 +21,7 @@ import { connect, followAndReport } from './service.ts';
 const OPTIONS = {
   ...THRESHOLD_ARGUMENTS,
   ...SITE_ARGUMENTS,
+  ...BASELINE_ARGUMENTS,
   local: { type: 'boolean', default: false },
   auth: { type: 'string' },
   partial: { type: 'boolean', default: false },
@@ -26,10 +37,11 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
     return 0;
   }
   const url = onlyArgument('scan', 'URL', positionals);
-  const described = { url, thresholds: thresholdsFrom(values), ...(await siteOptionsFrom(values)) };
-  if (values.local) return await local({ ...described, auth: values.auth }, values, context);
+  const thresholds = thresholdsFrom(values);
+  const described = { url, thresholds, ...(await siteOptionsFrom(values)) };
+  if (values.local) return await local({ ...described, auth: values.auth, baseline: localBaseline(values, thresholds) }, values, context);
   if (values.auth !== undefined) throw new UsageError('--auth needs --local. A service signs in as its scan in Kubernetes says.', 'scan');
-  const submission: Submission = { ...described, partial: values.partial };
+  const submission: Submission = { ...described, ...baselineFrom(values, thresholds), partial: values.partial };
   const idempotencyKey = idempotencyKeyOf(values['idempotency-key']) ?? context.newId();
   const output = outputOf('scan', values, context);
   const client = connect(context, output);
@@ -47,6 +59,16 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
   } finally {
     output.progress.end();
   }
+}
+
+/** The file of the baseline, and whether the scan may pass if it cannot be compared. @throws UsageError */
+function localBaseline(values: BaselineValues, { maxNewViolations }: Thresholds): LocalScan['baseline'] {
+  const { baseline: file, 'baseline-optional': optional } = values;
+  if (values['baseline-site'] !== undefined || (file === undefined && optional))
+    throw new UsageError('--baseline-site needs a service, and --baseline-optional a --baseline.', 'scan');
+  if (file === undefined && maxNewViolations !== undefined)
+    throw new UsageError('--max-new-violations needs --baseline with the JSON export of an earlier scan.', 'scan');
+  return file === undefined ? undefined : { file, optional };
 }
 
 /** @throws UsageError for options that need a service */

@@ -33,6 +33,8 @@ export type ScannerEnd = { ok: true; results: ScannerResults } | { ok: false; re
 
 export interface ScannerDeps {
   environment: Record<string, string | undefined>;
+  /** The export of the baseline, if the input names one. */
+  baseline: Buffer | null;
   /** Stops the scanner. `runScanner` then throws the signal's reason. */
   signal: AbortSignal;
   /** Called after each page. */
@@ -51,7 +53,9 @@ export async function runScanner(input: Omit<PodInput, 'uploads'>, deps: Scanner
     const uploads = [
       { attempt: 0, shard: 0, export: link('export'), pdf: link('pdf'), pictures: link('pictures'), result: link('result') },
     ];
-    await writeFile(file, JSON.stringify({ ...input, uploads } satisfies PodInput), { mode: 0o600 });
+    if (deps.baseline !== null) store.objects.set('/baseline', deps.baseline);
+    const baseline = input.baseline && { ...input.baseline, export: link('baseline') };
+    await writeFile(file, JSON.stringify({ ...input, uploads, ...(baseline && { baseline }) } satisfies PodInput), { mode: 0o600 });
     deps.signal.throwIfAborted();
     child = spawn(process.execPath, [...SCANNER_PROGRAM], {
       cwd: ROOT,
@@ -136,6 +140,7 @@ async function openStore(): Promise<Store> {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
+      if (request.method === 'GET') return void response.end(objects.get(request.url!));
       objects.set(request.url!, Buffer.concat(chunks));
       response.end();
     });

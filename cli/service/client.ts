@@ -3,6 +3,7 @@ import { Value } from 'typebox/value';
 import type { TSchema, Static } from 'typebox';
 import { snakeKeys } from '../../core/schemas.ts';
 import { toSnakeStep } from '../../core/scan/steps.ts';
+import type { BaselineChoice } from '../../core/scan/baseline.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import type { SiteOptions } from '../site-options.ts';
 import { refusal, type Answer } from './answers.ts';
@@ -17,6 +18,8 @@ const SCANS = '/v1/ci/scans';
 export interface Submission extends SiteOptions {
   url: string;
   thresholds: Thresholds;
+  /** The earlier scan to compare with. */
+  baseline?: BaselineChoice;
   /** Scan fewer pages if there are not enough credits. */
   partial?: boolean;
 }

@@ -30,6 +30,20 @@ export const ScanResult = Type.Object({
   passed: nullable(Type.Boolean()),
   message: nullable(Type.String()),
   report_url: Type.Optional(nullable(Type.String())),
+  /** The comparison with the baseline. */
+  baseline: Type.Optional(
+    nullable(
+      Type.Object({
+        scan_id: nullable(Type.String()),
+        problem: nullable(Type.String()),
+        new: count,
+        on_new_pages: count,
+        fixed: count,
+        unchanged: count,
+        not_tested: count,
+      }),
+    ),
+  ),
   /** The scan's place in its queue, while it waits. */
   queue: Type.Optional(nullable(Type.Object({ name: Type.String(), position: count, waiting: count }))),
 });

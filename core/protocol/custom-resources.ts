@@ -1,6 +1,7 @@
 /** The custom resources as JSON (`helm/crds/` holds their schemas), and the names derived from them. */
 import { readTraceparent } from './traceparent.ts';
 import type { Metadata } from '../scan/metadata.ts';
+import type { BaselineChoice } from '../scan/baseline.ts';
 import type { GivenOptions } from '../scan/options.ts';
 import type { OutcomeStatus } from '../scan/outcome.ts';
 import type { SignInSpec } from '../scan/sign-in.ts';
@@ -86,6 +87,8 @@ export interface AccessibilityScanSpec extends GivenOptions {
   priority?: number;
   /** The sign-in to the site, with the name of a Secret. The pod mounts the Secret; the operator never reads it. Immutable. */
   auth?: SignInSpec;
+  /** The earlier scan to compare with. Immutable. */
+  baseline?: BaselineChoice;
   cancel?: boolean;
   /** The time for which the resource is kept after the scan has ended. Absent: until somebody deletes it. */
   ttlSecondsAfterFinished?: number;

@@ -6,6 +6,7 @@
 import { Type, type Static } from 'typebox';
 import { oneOf } from '../schemas.ts';
 import { Metadata } from '../scan/metadata.ts';
+import { BaselineOutcome } from '../scan/baseline.ts';
 import { ScanOptions } from '../scan/options.ts';
 import { SignInPlan } from '../scan/sign-in.ts';
 import { POD_PHASES } from '../scan/phases.ts';
@@ -82,6 +83,14 @@ export const PodInput = Type.Object({
   metadata: Type.Optional(Metadata),
   /** How the pod signs in, with names of keys of the mounted Secret. Absent: with its well-known keys, if there is a Secret. */
   signIn: Type.Optional(SignInPlan),
+  /** The scan to compare with. Absent: the scan has no baseline. */
+  baseline: Type.Optional(
+    Type.Object({
+      ...BaselineOutcome.properties,
+      /** A presigned GET URL of its export. Absent if there is a problem. */
+      export: Type.Optional(Type.String()),
+    }),
+  ),
   /** Pages that the caller requested: more than `options.maxPages` if there were not enough credits. */
   pagesRequested: Type.Integer({ minimum: 1 }),
   /** One slot per expected attempt, ordered by attempt. */

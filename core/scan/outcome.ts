@@ -1,4 +1,5 @@
 /** The results of a scan that is done. MongoDB stores the score as a number, the status as a decimal string. */
+import type { BaselineOutcome } from './baseline.ts';
 import type { Counts, PageProgress } from './counts.ts';
 
 export interface Outcome {
@@ -7,6 +8,8 @@ export interface Outcome {
   violations: Counts;
   /** At the end of a scan `total` is the number of attempted pages: `scanned` plus `failed`. */
   pages: PageProgress;
+  /** Only if the scan has a baseline. */
+  baseline?: BaselineOutcome;
 }
 
 /** Score and violation counts under the field names of the HTTP API; null without a result. */
@@ -27,15 +30,22 @@ export interface OutcomeStatus {
   score?: string;
   violations?: Counts;
   pages?: { scanned: number; failed: number };
+  /** Chosen before the Job is created; what the comparison says is added at the end. */
+  baseline?: BaselineOutcome;
 }
 
-export function toOutcomeStatus({ score, violations, pages }: Outcome): Required<OutcomeStatus> {
-  return { score: String(score), violations, pages: { scanned: pages.scanned, failed: pages.failed } };
+export function toOutcomeStatus({
+  score,
+  violations,
+  pages,
+  baseline,
+}: Outcome): Required<Omit<OutcomeStatus, 'baseline'>> & Pick<OutcomeStatus, 'baseline'> {
+  return { score: String(score), violations, pages: { scanned: pages.scanned, failed: pages.failed }, ...(baseline && { baseline }) };
 }
 
 /** Returns null if the status has no outcome. */
-export function fromOutcomeStatus({ score, violations, pages }: OutcomeStatus): Outcome | null {
+export function fromOutcomeStatus({ score, violations, pages, baseline }: OutcomeStatus): Outcome | null {
   if (score === undefined || violations === undefined || pages === undefined) return null;
   const { scanned, failed } = pages;
-  return { score: Number(score), violations, pages: { scanned, failed, total: scanned + failed } };
+  return { score: Number(score), violations, pages: { scanned, failed, total: scanned + failed }, ...(baseline && { baseline }) };
 }

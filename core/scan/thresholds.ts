@@ -1,6 +1,7 @@
 /** Thresholds: one table, from which the schemas, the command line's options, the verdict and the PDF's table are derived. */
 import { Type, type Static, type TOptional, type TSchema } from 'typebox';
 import { oneOf } from '../schemas.ts';
+import { judgedNew, missedNew } from './baseline.ts';
 import { coverageOf } from './counts.ts';
 import { IMPACTS, impactsFrom, type Impact } from './impacts.ts';
 import type { Outcome } from './outcome.ts';
@@ -13,7 +14,7 @@ interface ThresholdDefinition<Schema extends TSchema, Measured> {
   /** The option of `curbcut scan`: its name, and the placeholder of its value. */
   flag: readonly [name: string, value: string];
   measure(outcome: Outcome, allowed: Static<Schema>): Measured;
-  isMet(measured: Measured, allowed: Static<Schema>): boolean;
+  isMet(measured: Measured, allowed: Static<Schema>, outcome: Outcome): boolean;
   /** One sentence with the measured and the allowed value. */
   missed(measured: Measured, allowed: Static<Schema>, outcome: Outcome): string;
 }
@@ -21,7 +22,7 @@ interface ThresholdDefinition<Schema extends TSchema, Measured> {
 /** The minimum coverage of a scan that has another threshold: a gate must not pass on a few of its pages. */
 export const DEFAULT_MIN_COVERAGE = 50;
 
-const define = <Schema extends TSchema, Measured extends number | Partial<Record<Impact, number>>>(
+const define = <Schema extends TSchema, Measured extends number | null | Partial<Record<Impact, number>>>(
   definition: ThresholdDefinition<Schema, Measured>,
 ) => definition;
 
@@ -45,6 +46,19 @@ export const THRESHOLDS = {
     measure: ({ violations }) => violations.total,
     isMet: (measured, allowed) => measured <= allowed,
     missed: (measured, allowed) => `There are ${measured} violations, more than the ${allowed} allowed.`,
+  }),
+  maxNewViolations: define({
+    schema: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'The maximum number of violations that the baseline does not have. Needs a baseline.',
+    }),
+    label: 'Maximum new violations',
+    flag: ['max-new-violations', 'N'],
+    /** Null if there is nothing to compare with. */
+    measure: ({ baseline }): number | null => judgedNew(baseline),
+    isMet: (measured, allowed, { baseline }) => (measured === null ? baseline?.optional === true : measured <= allowed),
+    missed: (_measured, allowed, { baseline }) => missedNew(baseline, allowed),
   }),
   failOnSeverity: define({
     schema: oneOf(IMPACTS, { description: 'Allow no violation of this severity or worse.' }),
@@ -122,7 +136,7 @@ export function checkThresholds(thresholds: Thresholds, outcome: Outcome): Thres
     if (allowed === undefined) return [];
     const { measure, isMet } = THRESHOLDS[name] as AnyDefinition;
     const measured = measure(outcome, allowed);
-    return [{ name, allowed, measured, met: isMet(measured, allowed) } as ThresholdCheck];
+    return [{ name, allowed, measured, met: isMet(measured, allowed, outcome) } as ThresholdCheck];
   });
 }
 

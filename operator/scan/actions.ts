@@ -8,6 +8,7 @@ import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
 import type { AdmissionGate } from '../queue/gate.ts';
 import type { Job } from './kube-types.ts';
 import { ChildRefused, type Children } from './launch/children.ts';
+import type { ChooseBaseline } from './launch/choose-baseline.ts';
 import type { Launcher } from './launch/launch.ts';
 import { ReservationLate, type Preflight } from './launch/preflight.ts';
 import { startOf, type Mirror } from './mirror.ts';
@@ -37,6 +38,7 @@ export interface ActionDeps {
   children: Pick<Children, 'failLostPod'>;
   preflight: Preflight;
   gate: Pick<AdmissionGate, 'take' | 'settled'>;
+  chooseBaseline: ChooseBaseline;
   launch: Launcher;
   /** Starts work on the results of a scan that has none in progress. */
   startTask: (scan: AccessibilityScan, state: ReconcileState, task: ResultTask) => void;
@@ -112,7 +114,7 @@ function reportEnd(deps: ActionDeps, scan: AccessibilityScan, scanId: string, re
 }
 
 /** Handlers for a scan before its Job runs. */
-function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | 'reserve' | 'launch' | 'requeue'> {
+function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | 'reserve' | 'chooseBaseline' | 'launch' | 'requeue'> {
   const { scanClient, preflight, gate, recorder } = deps;
   const holdBack = async ({ facts, scan, signal }: Step): Promise<AccessibilityScan> => {
     const status = heldBackStatus(scan, NAME_SERVERS_UNAVAILABLE, facts.now);
@@ -151,6 +153,10 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
       if (!reserved.ok) return writeEnd(deps, reserved.end, step);
       const { pagesRequested: requested, pagesReserved } = reserved.row;
       return scanClient.patchStatus(scan, { pages: { requested, reserved: pagesReserved, scanned: 0, failed: 0 } }, signal);
+    },
+    async chooseBaseline(_, { facts, state, scan, signal }) {
+      const baseline = await countingFailures(state, deps.chooseBaseline(facts.scanId, scan.spec.baseline!));
+      return scanClient.patchStatus(scan, { baseline }, signal);
     },
     async launch(_, step) {
       const { facts, state, scan, signal } = step;

@@ -24,6 +24,7 @@ import { createGather } from './gather.ts';
 import { JOBS, PODS, controllerUids, essentialJob, essentialPod, isOwnedBy, type Job, type Pod } from './kube-types.ts';
 import { createChildren, type Children } from './launch/children.ts';
 import { watchCreationFailures, type CreationFailure } from './launch/creation-failures.ts';
+import { createBaselineChoice } from './launch/choose-baseline.ts';
 import { createLauncher } from './launch/launch.ts';
 import { createPreflight } from './launch/preflight.ts';
 import type { Mirror } from './mirror.ts';
@@ -237,6 +238,7 @@ function createScanActions(manager: ScanManager, deps: ScanControllerDeps, share
       podTemplate,
       now,
     }),
+    chooseBaseline: createBaselineChoice({ scans: stores.scans }),
     launch: createLauncher({ children, scans: stores.scans, reports, bus, scanner, pod, runTime, traces }),
     startTask: createStartTask(manager, deps, shared),
     mirror,

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Parser } from 'htmlparser2';
 import { isGenerated } from './normalise-attribute.ts';
+import { normaliseHtml } from './normalise-html.ts';
 
 /** The identity of an element by its HTML. Elements with the same HTML have the same identity. */
 export interface HtmlIdentity {
@@ -12,6 +13,8 @@ export interface HtmlIdentity {
   anchor: string | null;
   /** Digest of role and name; null if it has no name. */
   name: string | null;
+  /** Digest of the normalised HTML without the hashes that a build puts into classes and names of files. */
+  shape: string;
 }
 
 /** Attributes that name one element of a page, best first. */
@@ -20,6 +23,16 @@ const ANCHORS = ['data-testid', 'data-test', 'data-cy', 'id', 'name', 'href', 's
 const ADDRESSES = new Set(['href', 'src', 'action']);
 /** Attributes that name an element for users, best first. Without any of them, its text does. */
 const NAMES = ['aria-label', 'alt', 'title', 'placeholder', 'value'];
+
+/** The last part of the name of a file, which may be a hash. Wider than what fingerprints leave out, because it only decides what is left. */
+const FILE_HASH = /[-._][\w-]{8,}(?=\.[a-z\d]{2,5}["?#])/gi;
+/** In classes: what follows the prefix of a tool, and words of five characters or more with a digit, or with a capital inside after `__`. */
+const CLASS_HASH =
+  /(?<=(?:^|\s)(?:css|sc|jsx|svelte)-)[\w-]+|(?<![a-z\d])(?=[a-z]*\d)[a-z\d]{5,}|(?<=__)(?=[a-z\d]*[a-z][A-Z])[A-Za-z\d]{5,}/g;
+
+/** The HTML without what a build may change although nobody changed the component. */
+const withoutBuild = (html: string): string =>
+  html.replace(/ class="([^"]*)"/g, (_, classes: string) => ` class="${classes.replace(CLASS_HASH, '*')}"`).replace(FILE_HASH, '');
 
 /** The first 16 characters of SHA-256 in base64url, 96 bits. */
 export function digest(...parts: readonly string[]): string {
@@ -47,6 +60,7 @@ export function identifyHtml(html: string): HtmlIdentity {
     tag,
     anchor: anchor === undefined ? null : digest(tag, anchor, attributes[anchor]!),
     name: name === undefined ? null : digest(attributes.role ?? tag, attributes.type ?? '', name),
+    shape: digest(normaliseHtml(withoutBuild(html))),
   };
 }
 

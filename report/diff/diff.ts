@@ -56,6 +56,14 @@ export interface ReportDiff {
   comparable: Caveat[];
 }
 
+/**
+ * The number of violations that count as new: those on pages that both scans tested, or of root causes that the first scan does
+ * not have anywhere. A new page with the same faults as the others has none.
+ */
+export function countedAsNew({ new: added }: Pick<ReportDiff, 'new'>): number {
+  return added.reduce((sum, { elements, on_new_pages, in_both }) => sum + (in_both ? elements - on_new_pages : elements), 0);
+}
+
 /** Compares two exports. */
 export function diffReports(before: Report, after: Report): ReportDiff {
   return diffReduced(reduceReport(before), reduceReport(after));

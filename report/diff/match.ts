@@ -19,6 +19,8 @@ const TIERS: readonly ((element: ReducedElement) => string | null)[] = [
   ({ identity }) => identity.name,
   // The same component at another place.
   ({ fingerprint }) => fingerprint,
+  // The site was built again, and classes and files have other hashes.
+  ({ identity }) => identity.shape,
   // Another component at the same place: it was rendered with other attributes.
   ({ location, identity }) => `${location} ${identity.tag}`,
 ];

@@ -2,7 +2,8 @@
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { uncounted } from '../results/cap-nodes.ts';
 import { digest, identifyHtml, type HtmlIdentity } from '../causes/element-identity.ts';
-import { testedPages } from '../results/results.ts';
+import { testedPages } from '../schema/tested-pages.ts';
+import { isParseable } from '../schema/json-shape.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
 
@@ -59,11 +60,28 @@ export interface ReducedReport {
   fingerprints: Set<string>;
 }
 
+/** What is read of an export. */
+export type ComparableReport = Pick<Report, 'tools' | 'pages'> & {
+  scan: Pick<Report['scan'], 'url' | 'options'>;
+  score: Pick<Report['score'], 'score_version'>;
+  fingerprint_version?: number;
+};
+
 /** Longer selectors of hostile pages are cut off in the result. */
 const SELECTOR_MAX = 1000;
 
+/** Reduces the bytes of a stored export. It was verified, but maybe by another version. Returns null if it cannot be read. */
+export function reduceExport(bytes: Uint8Array): ReducedReport | null {
+  if (!isParseable(bytes)) return null;
+  try {
+    return reduceReport(JSON.parse(new TextDecoder().decode(bytes)) as Report);
+  } catch {
+    return null;
+  }
+}
+
 /** Reduces an export. It is not referenced afterwards, so that its memory can be used again. */
-export function reduceReport(report: Report): ReducedReport {
+export function reduceReport(report: ComparableReport): ReducedReport {
   const reduced: ReducedReport = {
     about: {
       url: report.scan.url,
@@ -156,7 +174,7 @@ type PageKey = (page: Pick<TestedPage, 'final_url'>) => string;
  * Returns the key of a page: its final address, with sorted parameters and without a trailing slash, and without the origin
  * of the scanned site, so that a preview can be compared with the production site.
  */
-function pageKeys({ scan, pages }: Report): PageKey {
+function pageKeys({ scan, pages }: ComparableReport): PageKey {
   const start = pages.find((page): page is TestedPage => page.tested && page.url === scan.url);
   const own = new Set(
     [scan.url, start?.final_url].flatMap((url) => (url !== undefined && URL.canParse(url) ? [hostOf(new URL(url))] : [])),

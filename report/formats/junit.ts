@@ -69,7 +69,12 @@ function suiteOf(name: string, testcase: readonly TestCase[], durationMs: number
 function thresholdCases(report: Report): TestCase[] {
   const outcome = outcomeOf(report);
   return checkThresholds(thresholdsOf(report.scan.thresholds), outcome).map(({ name, allowed, measured, met }) => {
-    const said = typeof measured === 'number' ? String(measured) : JSON.stringify(measured);
+    const said =
+      measured === null
+        ? 'nothing, because there is no comparison'
+        : typeof measured === 'number'
+          ? String(measured)
+          : JSON.stringify(measured);
     const message = `${snakeCase(name)}: measured ${said}, allowed ${allowed} (coverage ${coverageOf(outcome.pages)}%)`;
     return test(
       snakeCase(name),

@@ -20,6 +20,7 @@ interface Place {
   artifact: { uri: string; index: number };
   ruleIndex: number | undefined;
   version: number;
+  states: ReadonlyMap<string, Result.baselineState>;
   /** See `alertFingerprints`. */
   alertFingerprint: (rule: string, kind: Kind, uri: string, fingerprint: string) => string;
 }
@@ -35,16 +36,32 @@ export const rulesOfFile = ({ rules, advice_groups = [] }: Report): ReportRule[]
 export function resultsOf(report: Report): Result[] {
   const ruleIndexes = new Map(rulesOfFile(report).map(({ id }, index) => [id, index]));
   const alertFingerprint = alertFingerprints();
+  const states = baselineStates(report);
   const results: Result[] = [];
   for (const [index, page] of report.pages.entries()) {
     if (!page.tested) continue;
-    const place = { page, artifact: { uri: relativeUriOf(page.url), index }, version: report.fingerprint_version, alertFingerprint };
+    const place = {
+      page,
+      artifact: { uri: relativeUriOf(page.url), index },
+      version: report.fingerprint_version,
+      alertFingerprint,
+      states,
+    };
     for (const [kind, findings] of kindsOf(page))
       for (const finding of findings)
         for (const node of finding.nodes)
           results.push(resultOf(finding, node, kind, { ...place, ruleIndex: ruleIndexes.get(finding.rule) }));
   }
   return results;
+}
+
+/** Whether root causes are new, by fingerprint. A root cause of which only some elements are new has no state. */
+function baselineStates({ groups }: Report): ReadonlyMap<string, Result.baselineState> {
+  return new Map(
+    groups.flatMap(({ fingerprint, elements, new_elements: added }): [string, Result.baselineState][] =>
+      added === 0 ? [[fingerprint, 'unchanged']] : added === elements ? [[fingerprint, 'new']] : [],
+    ),
+  );
 }
 
 const kindsOf = ({ violations, needs_review, advice = [] }: TestedPage): [Kind, ReportViolation[]][] => [
@@ -54,12 +71,13 @@ const kindsOf = ({ violations, needs_review, advice = [] }: TestedPage): [Kind, 
 ];
 
 function resultOf(finding: ReportViolation, node: ReportNode, kind: Kind, place: Place): Result {
-  const { page, artifact, ruleIndex, version } = place;
+  const { page, artifact, ruleIndex, version, states } = place;
   const fingerprint = rootCauseFingerprint(finding.rule, node);
   return {
     ruleId: finding.rule,
     ...(ruleIndex !== undefined && { ruleIndex }),
     ...kindAndLevel(kind, finding.impact),
+    ...(kind === 'fail' && states.has(fingerprint) && { baselineState: states.get(fingerprint)! }),
     message: { text: `${finding.help}\n${node.failure_summary}`.trim() || finding.rule },
     locations: [
       {

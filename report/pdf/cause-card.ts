@@ -65,6 +65,7 @@ function drawSummary(flow: Flow, section: Element, group: ReportGroup, i18n: Rep
     texts.severities[group.impact],
     group.rule,
     `${count(texts.elements, group.elements)} ${count(texts.onPages, group.pages)}`,
+    ...(group.new_elements === undefined || group.new_elements === 0 ? [] : [i18n.format(texts.newElements, { n: group.new_elements })]),
     ...(group.example.landmark === null ? [] : [`${texts.area}: ${texts.landmarks[group.example.landmark]}`]),
   ].join('  ·  ');
   flow.skip(2);

@@ -5,6 +5,7 @@ import { thresholdRows, verdictTexts, type ThresholdRow } from '../view/verdict.
 import type { Report } from '../schema/schema.ts';
 import type { Flow } from './flow.ts';
 import { gapsLine } from '../view/gaps.ts';
+import { baselineLine } from '../view/baseline.ts';
 import { linkable } from './links.ts';
 import { INK, LINE, SOFT, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
@@ -26,6 +27,12 @@ export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownIn
   if (requested > reserved) {
     flow.skip(10);
     flow.paragraph(verdict, format(texts.partial, { n: reserved, m: requested }), TYPE.strong);
+  }
+
+  const compared = baselineLine(report, i18n);
+  if (compared !== '') {
+    flow.skip(10);
+    flow.paragraph(verdict, compared, TYPE.strong);
   }
 
   const gaps = gapsLine(report, i18n);

@@ -1,5 +1,6 @@
 /** Builds the JSON export of a scan: score, verdict, counts and root causes over its pages. */
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
+import type { ChosenBaseline } from '../diff/baseline.ts';
 import type { ReportConsent } from './consent.ts';
 import { toReportOptions } from '../schema/options.ts';
 import { deriveResults } from './results.ts';
@@ -19,17 +20,20 @@ export function buildReport(found: {
   startedAt: Date;
   finishedAt: Date;
   consent?: ReportConsent;
+  /** The scan to compare with. Absent: none was named. */
+  baseline?: ChosenBaseline;
   pictures?: ReportPicture[];
   /** The number of addresses that were found and are not in `pages`. */
   addressesLeft?: number;
 }): Report {
   const { input, tools, pictures = [], addressesLeft = 0 } = found;
   const { pages, ids } = numberRules(found.pages);
-  const { outcome, verdict, score, fingerprint_version, groups, review_groups, advice_groups } = deriveResults(
+  const target = toReportOptions(input.options, { requested: input.pagesRequested, reserved: input.options.maxPages });
+  const { outcome, verdict, baseline, score, fingerprint_version, groups, review_groups, advice_groups } = deriveResults(
     pages,
     input.options.thresholds,
+    found.baseline && { chosen: found.baseline, scan: { url: input.options.url, options: target.options }, tools },
   );
-  const target = toReportOptions(input.options, { requested: input.pagesRequested, reserved: input.options.maxPages });
   return {
     schema_version: 1,
     scan: {
@@ -45,6 +49,7 @@ export function buildReport(found: {
     tools,
     score,
     counts: outcome.violations,
+    ...(baseline && { baseline }),
     ...(found.consent && { consent: found.consent }),
     pages,
     fingerprint_version,

@@ -1,14 +1,19 @@
 /** The parts of a report that are derived from its pages. The operator derives them again to verify the scanner's. */
 import type { Outcome } from '../../core/scan/outcome.ts';
 import { judge, type Thresholds, type Verdict } from '../../core/scan/thresholds.ts';
+import { baselineOutcomeOf, compareWithBaseline, type ChosenBaseline } from '../diff/baseline.ts';
+import type { ComparableReport } from '../diff/reduce.ts';
 import { countPages } from './coverage.ts';
 import { groupAdvice, groupNeedsReview, groupViolations } from '../causes/root-causes.ts';
-import type { Report, ReportPage, TestedPage } from '../schema/schema.ts';
+import type { Report, ReportBaseline, ReportPage } from '../schema/schema.ts';
+import { testedPages } from '../schema/tested-pages.ts';
 import { countViolations, scanScore, sumCounts } from './score.ts';
 import { FINGERPRINT_VERSION, SCORE_VERSION } from '../schema/versions.ts';
 
 export interface Results {
   outcome: Outcome;
+  /** Only if the scan has a baseline. */
+  baseline?: ReportBaseline;
   verdict: Verdict;
   score: Report['score'];
   fingerprint_version: number;
@@ -17,22 +22,33 @@ export interface Results {
   advice_groups: NonNullable<Report['advice_groups']>;
 }
 
-export function testedPages(pages: readonly ReportPage[]): TestedPage[] {
-  return pages.filter((page) => page.tested);
+/** The earlier scan to compare with, and how this one was made. */
+export interface WithBaseline {
+  chosen: ChosenBaseline;
+  scan: ComparableReport['scan'];
+  tools: Report['tools'];
 }
 
 /**
- * Derives score, counts, verdict and root causes.
+ * Derives score, counts, root causes, the comparison with a baseline, and the verdict.
  * @throws RangeError if no page was tested: such a scan has failed and has no results
  */
-export function deriveResults(pages: readonly ReportPage[], thresholds: Thresholds): Results {
+export function deriveResults(pages: ReportPage[], thresholds: Thresholds, against?: WithBaseline): Results {
   const tested = testedPages(pages);
   const violations = sumCounts(tested.map((page) => countViolations(page.violations)));
   const value = scanScore(
     tested.map((page) => page.rules),
     violations.total,
   );
-  const outcome: Outcome = { score: value, violations, pages: countPages(pages) };
+  const groups = groupViolations(pages);
+  const compared =
+    against &&
+    compareWithBaseline(
+      against.chosen,
+      { ...against, pages, score: { score_version: SCORE_VERSION }, fingerprint_version: FINGERPRINT_VERSION },
+      groups,
+    );
+  const outcome: Outcome = { score: value, violations, pages: countPages(pages), ...(compared && { baseline: compared.outcome }) };
   return {
     outcome,
     verdict: judge(thresholds, outcome),
@@ -45,14 +61,16 @@ export function deriveResults(pages: readonly ReportPage[], thresholds: Threshol
       needs_review: sumCounts(tested.map((page) => countViolations(page.needs_review))).total,
     },
     fingerprint_version: FINGERPRINT_VERSION,
-    groups: groupViolations(pages),
+    ...(compared && { baseline: compared.baseline }),
+    groups: compared?.groups ?? groups,
     review_groups: groupNeedsReview(pages),
     advice_groups: groupAdvice(pages),
   };
 }
 
 /** Returns the outcome of a report. */
-export function outcomeOf({ score, counts }: Pick<Report, 'score' | 'counts'>): Outcome {
+export function outcomeOf({ score, counts, baseline }: Pick<Report, 'score' | 'counts' | 'baseline'>): Outcome {
   const { value, pages_tested: scanned, pages_attempted: total } = score;
-  return { score: value, violations: counts, pages: { scanned, failed: total - scanned, total } };
+  const compared = baselineOutcomeOf({ baseline });
+  return { score: value, violations: counts, pages: { scanned, failed: total - scanned, total }, ...(compared && { baseline: compared }) };
 }

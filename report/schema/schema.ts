@@ -1,5 +1,6 @@
 /** The JSON export, `schema_version` 1 (decisions, "The JSON export"): the complete results of a scan. Keys are snake_case, as in the API. */
 import { Type, type Static } from 'typebox';
+import { BASELINE_PROBLEMS } from '../../core/scan/baseline.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { Metadata } from '../../core/scan/metadata.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
@@ -252,6 +253,8 @@ export const ReportGroup = Type.Object(
     example: ReportNode,
     /** Pages on which it occurs, in the scan's order, at most 100. */
     page_urls: Type.Array(Type.String(), { maxItems: 100 }),
+    /** How many of the elements the baseline does not have. Only if the scan was compared with one. */
+    new_elements: Type.Optional(Count),
   },
   closed,
 );
@@ -316,6 +319,63 @@ export const ReportPicture = Type.Object(
 );
 export type ReportPicture = Static<typeof ReportPicture>;
 
+/** The largest number of root causes that each list of a baseline has. The totals are in its numbers. */
+export const BASELINE_CAUSES_MAX = 200;
+
+/** Violations of one root cause that only one of two scans has. */
+export const ReportChange = Type.Object(
+  {
+    fingerprint: Fingerprint,
+    rule: Type.String(),
+    impact: Impact,
+    wcag: Type.Array(Type.String()),
+    help: Type.String(),
+    help_url: Type.String(),
+    /** The numbers of changed elements, and of the pages that they are on. */
+    elements: Count,
+    pages: Count,
+    /** Whether the other scan has the same root cause on other elements. */
+    in_both: Type.Boolean(),
+    /** How many of the elements are on pages that the first scan did not test. 0 for what only the first scan has. */
+    on_new_pages: Count,
+    examples: Type.Array(
+      Type.Object(
+        { page: Type.String(), selector: Type.String(), frame_path: Type.Array(Type.String()), shadow_path: Type.Array(Type.String()) },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+export type ReportChange = Static<typeof ReportChange>;
+
+/** The comparison with the baseline. Numbers are violations: failing elements of one rule on one page. */
+export const ReportBaseline = Type.Object(
+  {
+    /** Null if no done scan matches. */
+    scan_id: nullable(Type.String()),
+    /** Why the scan was not judged by the baseline; null if it was. With `scans_differ` there are numbers all the same. */
+    problem: nullable(oneOf(BASELINE_PROBLEMS)),
+    /** Whether `max_new_violations` counts as met while there is a problem. */
+    optional: Type.Boolean(),
+    /** On pages that the baseline tested too, or of root causes that it does not have anywhere. Null if the scans were not compared. */
+    new: nullable(Count),
+    /** Of root causes that the baseline has too, on pages that it did not test. They do not count as new. */
+    on_new_pages: nullable(Count),
+    fixed: nullable(Count),
+    unchanged: nullable(Count),
+    /** Violations of the baseline on pages that this scan did not test, so that it is unknown whether they are fixed. */
+    not_tested: nullable(Count),
+    /** What differs between the scans, other than the site. */
+    caveats: Type.Array(Type.Object({ reason: Type.String(), message: Type.String() }, closed)),
+    /** The root causes of violations that only this scan has, worst first; and of those that only the baseline has. */
+    new_causes: Type.Array(ReportChange, { maxItems: BASELINE_CAUSES_MAX }),
+    fixed_causes: Type.Array(ReportChange, { maxItems: BASELINE_CAUSES_MAX }),
+  },
+  closed,
+);
+export type ReportBaseline = Static<typeof ReportBaseline>;
+
 export const Report = Type.Object(
   {
     schema_version: Type.Literal(1),
@@ -350,6 +410,8 @@ export const Report = Type.Object(
       closed,
     ),
     counts: ReportCounts,
+    /** Only if the scan has a baseline. */
+    baseline: Type.Optional(ReportBaseline),
     /** Only if the scan was to answer a dialog. */
     consent: Type.Optional(ReportConsent),
     pages: Type.Array(ReportPage),

@@ -4,7 +4,7 @@
  */
 import { coverageOf } from '../../core/scan/counts.ts';
 import { isAttempted } from '../results/coverage.ts';
-import { testedPages } from '../results/results.ts';
+import { testedPages } from '../schema/tested-pages.ts';
 import type { PageCaveat, Report, TestedPage, UntestedFrame, UntestedPage } from '../schema/schema.ts';
 import type { ReportWords } from '../words/words.ts';
 import { consentSentence } from './consent-sentence.ts';

@@ -39,11 +39,11 @@ const Impact = oneOf(IMPACTS);
 const Count = Type.Integer({ minimum: 0 });
 const THRESHOLD_KEYS = THRESHOLD_NAMES.map(snakeCase);
 
-/** A threshold of the scan, measured. `measured` has one number per severity for `fail_on_severity`. */
+/** A threshold of the scan, measured. `measured` has one number per severity for `fail_on_severity`, and is null without a comparison. */
 const ViewThreshold = Type.Object({
   name: Type.Unsafe<SnakeCase<(typeof THRESHOLD_NAMES)[number]>>(oneOf(THRESHOLD_KEYS)),
   allowed: Type.Union([Type.Number(), Type.String()]),
-  measured: Type.Union([Type.Number(), Type.Record(Type.String(), Type.Number())]),
+  measured: Type.Union([Type.Number(), Type.Record(Type.String(), Type.Number()), Type.Null()]),
   met: Type.Boolean(),
 });
 export type ViewThreshold = Static<typeof ViewThreshold>;
@@ -75,6 +75,8 @@ export const ViewGroup = Type.Object({
   /** The rule in other standards than WCAG. Views of earlier versions do not have all of them. */
   standards: Type.Object({ en_301_549, rgaa_4: Type.Optional(rgaa_4), trusted_tester_5: Type.Optional(trusted_tester_5), act_rules }),
   picture: Type.Optional(ViewPicture),
+  /** How many of the elements the baseline does not have. Only if the scan was compared with one. */
+  new_elements: Type.Optional(Count),
 });
 export type ViewGroup = Static<typeof ViewGroup>;
 

@@ -20,7 +20,8 @@ export interface ThresholdRow {
 /** Describes the thresholds that apply to a report. */
 export function thresholdRows(report: Report, i18n: ReportWords): ThresholdRow[] {
   const { texts, format, number } = i18n;
-  const listed = (measured: Partial<Record<Impact, number>>): string => {
+  const listed = (measured: Partial<Record<Impact, number>> | null): string => {
+    if (measured === null) return texts.notCompared;
     const found = IMPACTS.filter((impact) => measured[impact] !== undefined);
     return found.length === 0 ? number(0) : found.map((impact) => `${texts.severities[impact]}: ${number(measured[impact]!)}`).join(', ');
   };

@@ -9,7 +9,7 @@ import { countViolations, emptyTally, sumCounts } from '../results/score.ts';
 import { ReportView, VIEW_LIMITS, VIEW_MAX_BYTES, viewOf } from './view.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { withDefaults } from '../../core/scan/options.ts';
-import { testedPages } from '../results/results.ts';
+import { testedPages } from '../schema/tested-pages.ts';
 
 const schema = Compile(ReportView);
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

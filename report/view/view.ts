@@ -5,7 +5,7 @@
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { snakeCase } from '../../core/schemas.ts';
 import { leadingCauses } from './leading-causes.ts';
-import { testedPages } from '../results/results.ts';
+import { testedPages } from '../schema/tested-pages.ts';
 import type { Report, ReportGroup, ReportNode, ReportPage, ReportPicture, ReportRule, TestedPage } from '../schema/schema.ts';
 import { countViolations } from '../results/score.ts';
 import { elementPath } from './element-path.ts';
@@ -139,6 +139,7 @@ function worstFirst(
       description: shortened(describe(group.rule), 'text'),
       pages: group.pages,
       elements: group.elements,
+      ...(group.new_elements !== undefined && { new_elements: group.new_elements }),
       page_urls: pageUrls(group),
       example: boundedNode(group.example),
       standards: standardsOf(rules.get(group.rule)),

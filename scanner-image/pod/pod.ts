@@ -14,9 +14,11 @@ import { countPages } from '../../report/results/coverage.ts';
 import type { ReportPage } from '../../report/schema/schema.ts';
 import { countViolations } from '../../report/results/score.ts';
 import type { Machine } from '../page/browser/chromium.ts';
+import { download } from './download.ts';
 import { ScanFailed } from './failure.ts';
 import type { Messages } from './messages.ts';
 import { buildReport } from '../../report/results/build.ts';
+import { readBaseline, type ChosenBaseline } from '../../report/diff/baseline.ts';
 import { fitReport } from '../../report/results/fit.ts';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
 import { runScan, type ScanOutput, type Traced } from '../scan.ts';
@@ -58,6 +60,7 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
   const deadline = timeoutAt(input.deadline);
   const uploadDeadline = timeoutAt(input.uploadDeadline);
   try {
+    const baseline = await baselineOf(input, deps, uploadDeadline);
     const signIn = await deps.readSignIn();
     if (signIn !== null && !signIn.ok) throw new ScanFailed('sign_in_failed', signIn.reason);
     const found = await traced('crawl', () =>
@@ -80,7 +83,7 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
     messages.progress('aggregating', known);
     // Lets the browser exit, and free its memory, while the report is made.
     await nextTurn();
-    return { message: await storeReport(input, deps, { found, known, uploads, uploadDeadline }), exitCode: 0 };
+    return { message: await storeReport(input, deps, { found, baseline, known, uploads, uploadDeadline }), exitCode: 0 };
   } catch (error) {
     if (!(error instanceof ScanFailed) && (deps.signal.aborted || !deadline.aborted)) throw error;
     const { reason, message, pages } = error instanceof ScanFailed ? error : deadlineExceeded(known, uploadDeadline.aborted);
@@ -92,20 +95,43 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
   }
 }
 
+/** Reads the baseline before the browser starts, because parsing an export needs much memory. */
+async function baselineOf(
+  { baseline, exportMaxBytes: maxBytes }: PodInput,
+  { log, signal }: PodDeps,
+  deadline: AbortSignal,
+): Promise<ChosenBaseline | undefined> {
+  if (baseline === undefined) return undefined;
+  const until = AbortSignal.any([signal, deadline]);
+  const onFailure = (attempt: number, message: string): void =>
+    log.warn({ attempt, detail: message }, 'reading the baseline failed; retrying');
+  return readBaseline(
+    baseline,
+    baseline.export === undefined ? null : await download(baseline.export, { maxBytes, signal: until, onFailure }),
+  );
+}
+
 /** Makes the report of a scan, and stores it. @throws ScanFailed if it is too large */
 async function storeReport(
   input: PodInput,
   { identity, messages, log, traced = (_step, work) => work(), renderPdf, signal }: PodDeps,
   {
     found,
+    baseline,
     known,
     uploads,
     uploadDeadline,
-  }: { found: ScanOutput; known: PageProgress; uploads: StoreDeps['uploads']; uploadDeadline: AbortSignal },
+  }: {
+    found: ScanOutput;
+    baseline: ChosenBaseline | undefined;
+    known: PageProgress;
+    uploads: StoreDeps['uploads'];
+    uploadDeadline: AbortSignal;
+  },
 ): Promise<PodStored> {
   const { pages, pictures, addressesLeft, consent, tools, startedAt, finishedAt } = found;
   const fitted = fitReport(
-    (kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt, consent, addressesLeft }),
+    (kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt, consent, addressesLeft, baseline }),
     { pages, pictures },
     input.exportMaxBytes,
   );

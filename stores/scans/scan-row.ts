@@ -1,5 +1,6 @@
 /** A row of the read model, and the rules for its changes. Pure, so that tests need no database. */
 import { isDeepStrictEqual } from 'node:util';
+import type { BaselineChoice } from '../../core/scan/baseline.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import type { ReportObjects } from '../../report/schema/objects.ts';
@@ -26,6 +27,10 @@ export interface ScanRow {
   metadata?: Metadata;
   /** The host of its URL, as `siteOf` returns it. Rows of earlier versions have none. */
   site?: string;
+  /** The earlier scan that it is compared with. */
+  baseline?: BaselineChoice;
+  /** The name of the ScanSchedule that created it. */
+  schedule?: string;
   pagesRequested: number;
   /** Credits reserved for it; 0 until it is accepted. */
   pagesReserved: number;
@@ -50,7 +55,7 @@ export interface ScanRow {
 /** What distinguishes a new scan; the rest of its row is derived. */
 export type NewScan = Pick<
   ScanRow,
-  'id' | 'organisation' | 'origin' | 'resource' | 'queue' | 'submission' | 'options' | 'metadata' | 'createdAt'
+  'id' | 'organisation' | 'origin' | 'resource' | 'queue' | 'submission' | 'options' | 'metadata' | 'baseline' | 'schedule' | 'createdAt'
 >;
 
 /** The row of a scan that nothing has happened to yet. */

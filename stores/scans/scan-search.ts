@@ -137,25 +137,29 @@ export async function trendOf(scans: Collection<ScanDocument>, organisation: str
   return (await scans.find(done).sort(NEWEST_FIRST).limit(limit).toArray()).map(toRow);
 }
 
-/** A search for the newest scan with metadata. */
-export interface MetadataSearch {
-  /** As `siteOf` returns it. */
-  site: string;
-  /** At least one pair. */
-  metadata: Metadata;
+/** A search for the newest done scan of a kind. */
+export type NewestDone = {
   /** The scan was submitted earlier than this. */
   before: Date;
-}
+} & (
+  | {
+      /** As `siteOf` returns it. */
+      site: string;
+      /** At least one pair. */
+      metadata: Metadata;
+    }
+  /** The name of the ScanSchedule that created the scan. */
+  | { schedule: string }
+);
 
 /** As `Scans.newestDoneWith`. Reads the scans of the site with the first pair, newest first, until one is done and has the others. */
-export async function newestDoneWith(
-  scans: Collection<ScanDocument>,
-  organisation: string,
-  { site, metadata, before }: MetadataSearch,
-): Promise<ScanRow | null> {
-  const pairs = Object.entries(metadata).map((pair) => ({ metadata: pairText(pair) }));
-  const done: ScanFilter = { organisation, site, phase: 'done', submission: 'accepted', createdAt: { $lt: before } };
-  const newest = await scans.findOne({ $and: [...pairs, done] }, { sort: NEWEST_FIRST });
+export async function newestDoneWith(scans: Collection<ScanDocument>, organisation: string, search: NewestDone): Promise<ScanRow | null> {
+  const kind: ScanFilter[] =
+    'schedule' in search
+      ? [{ schedule: search.schedule }]
+      : [{ site: search.site }, ...Object.entries(search.metadata).map((pair) => ({ metadata: pairText(pair) }))];
+  const done: ScanFilter = { organisation, phase: 'done', submission: 'accepted', createdAt: { $lt: search.before } };
+  const newest = await scans.findOne({ $and: [...kind, done] }, { sort: NEWEST_FIRST });
   return newest && toRow(newest);
 }
 

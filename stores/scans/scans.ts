@@ -5,15 +5,7 @@ import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { changedFields, type ScanChange, type ScanRow } from './scan-row.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { toDocument, toRow, type ScanDocument } from './scan-document.ts';
-import {
-  newestDoneWith,
-  previousDoneOf,
-  searchScans,
-  trendOf,
-  type FoundScans,
-  type MetadataSearch,
-  type ScanSearch,
-} from './scan-search.ts';
+import { newestDoneWith, previousDoneOf, searchScans, trendOf, type FoundScans, type NewestDone, type ScanSearch } from './scan-search.ts';
 
 export type { ScanChange, ScanRow } from './scan-row.ts';
 
@@ -55,8 +47,11 @@ export interface Scans {
    * and was created before a scan; null if there is none among the last 20.
    */
   previousDone(row: ScanRow): Promise<ScanRow | null>;
-  /** Returns the newest scan of a site that is done, has every given pair, and was submitted before a time; null if there is none. */
-  newestDoneWith(organisation: string, search: MetadataSearch): Promise<ScanRow | null>;
+  /**
+   * Returns the newest scan that is done and was submitted before a time: of a site with every given pair of metadata, or of a
+   * ScanSchedule; null if there is none.
+   */
+  newestDoneWith(organisation: string, search: NewestDone): Promise<ScanRow | null>;
   /**
    * Applies a change in one guarded operation. A row in a terminal phase never changes, a phase never moves backwards
    * (core/scan/phases.ts), and page counts never decrease. A change without effect does not raise the version.

@@ -56,7 +56,7 @@ const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 /** Returns the custom resource of a row. */
 export function resourceOf(
-  row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'queue' | 'options' | 'metadata'>,
+  row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'queue' | 'options' | 'metadata' | 'baseline'>,
   origin: Origin = {},
   operatorClass: string = DEFAULT_CLASS,
 ): AccessibilityScan {
@@ -81,6 +81,7 @@ export function resourceOf(
     spec: {
       ...options,
       ...(hasThresholds(thresholds) && { thresholds }),
+      ...(row.baseline && { baseline: row.baseline }),
       ...(row.queue !== undefined && { queue: row.queue }),
       class: operatorClass,
       ttlSecondsAfterFinished: TTL_SECONDS,

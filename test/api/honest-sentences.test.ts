@@ -47,7 +47,8 @@ describe('sentences of pages', () => {
   });
 
   it('say why scans cannot be compared only if that is known, and whose comparisons are in progress', () => {
-    const said = (compared: NonNullable<Difference>['compared']) => differenceSection('a', { previous: scanRow(), compared }).toString();
+    const said = (compared: NonNullable<Difference>['compared']) =>
+      differenceSection(scanRow(), { previous: scanRow(), compared }).toString();
     expect(said({ ok: false, reason: 'unavailable' }))
       .to.include('at the moment.')
       .and.not.include('store');

@@ -29,7 +29,13 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
       expect([status, headers.get('retry-after')]).to.deep.equal([202, '5']);
       const { options, thresholds, ...rest } = body;
       expect(options).to.deep.include({ max_pages: 7, wcag_level: 'AA', include: ['/shop/**'], exclude: [], prepare: [] });
-      expect(thresholds).to.deep.equal({ min_score: 90, max_violations: null, fail_on_severity: null, min_coverage: null });
+      expect(thresholds).to.deep.equal({
+        min_score: 90,
+        max_violations: null,
+        max_new_violations: null,
+        fail_on_severity: null,
+        min_coverage: null,
+      });
       expect(rest).to.deep.equal({
         scan_id: row.id,
         status: phase,
@@ -51,6 +57,8 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
         pages_tested: 2,
         pages_charged: null,
         coverage: null,
+        metadata: {},
+        baseline: null,
       });
     });
 

@@ -2,6 +2,8 @@
 import { expect } from 'chai';
 import { HIGH_LIMITS, useContext, SUBMISSION } from './context.ts';
 
+const NO_SCAN = '00000000-0000-4000-8000-000000000000';
+
 describe('an invalid submission', () => {
   const context = useContext({ limits: HIGH_LIMITS });
   afterEach(async () => {
@@ -28,6 +30,11 @@ describe('an invalid submission', () => {
     ['pages as text', { ...SUBMISSION, max_pages: '5' }, ['body', 'max_pages'], 'type.integer'],
     ['null pages', { ...SUBMISSION, max_pages: null }, ['body', 'max_pages'], 'type.integer'],
     ['truncation as text', { ...SUBMISSION, fail_on_truncation: 'yes' }, ['body', 'fail_on_truncation'], 'type.boolean'],
+    ['new violations without a baseline', { ...SUBMISSION, max_new_violations: 0 }, ['body', 'baseline'], 'baseline.invalid'],
+    ['a baseline of nothing', { ...SUBMISSION, baseline: {} }, ['body', 'baseline'], 'baseline.invalid'],
+    ['a baseline of two', { ...SUBMISSION, baseline: { scan: NO_SCAN, schedule: 'nightly' } }, ['body', 'baseline'], 'baseline.invalid'],
+    ['an unknown scan as baseline', { ...SUBMISSION, baseline: { scan: NO_SCAN } }, ['body', 'baseline'], 'baseline.not_found'],
+    ['a misspelt baseline', { ...SUBMISSION, baseline: { branch: 'main' } }, ['body', 'baseline', 'branch'], 'unexpected_field'],
     ['an unknown level', { ...SUBMISSION, wcag_level: 'aa' }, ['body', 'wcag_level'], 'enum'],
     ['an unknown version', { ...SUBMISSION, wcag_version: '2.0' }, ['body', 'wcag_version'], 'enum'],
     ['a version as a number', { ...SUBMISSION, wcag_version: 2.1 }, ['body', 'wcag_version'], 'type.string'],

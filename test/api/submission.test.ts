@@ -92,6 +92,48 @@ describe('POST /v1/ci/scans', () => {
     expect((await resourceOf(body.scan_id)).spec.crawl).to.deep.include({ consent: 'reject', prepare });
   });
 
+  it('stores the baseline with the scan and its resource, and shows the comparison', async () => {
+    const { id, key } = await context.organisation({ credits: 20 });
+    const baseline = { metadata: { branch: 'main' }, optional: true };
+    const { status, body } = await context.request('POST', '/v1/ci/scans', {
+      key,
+      body: { ...SUBMISSION, max_new_violations: 0, baseline },
+    });
+    expect(status, JSON.stringify(body)).to.equal(202);
+    expect((await context.stores.scans.find(body.scan_id, id))?.baseline).to.deep.equal(baseline);
+    expect((await resourceOf(body.scan_id)).spec).to.deep.include({ baseline, thresholds: { maxNewViolations: 0 } });
+    const poll = async () => (await context.request('GET', `/v1/ci/scans/${body.scan_id}`, { key })).body.baseline;
+    const nothing = { new: null, on_new_pages: null, fixed: null, unchanged: null, not_tested: null };
+    const difference_url = `/dashboard/scans/${body.scan_id}/difference`;
+    expect(await poll()).to.deep.equal({ scan_id: null, problem: null, ...nothing, difference_url });
+    const difference = { new: 2, onNewPages: 1, fixed: 3, unchanged: 4, notTested: 5 };
+    const outcome = {
+      score: 80,
+      violations: { total: 7, critical: 0, serious: 7, moderate: 0, minor: 0 },
+      pages: { scanned: 1, failed: 0, total: 1 },
+    };
+    await context.stores.scans.mirror(body.scan_id, {
+      phase: 'done',
+      finishedAt: new Date(),
+      outcome: { ...outcome, baseline: { scanId: body.scan_id, optional: true, difference } },
+    });
+    expect(await poll()).to.deep.equal({
+      scan_id: body.scan_id,
+      problem: null,
+      new: 2,
+      on_new_pages: 1,
+      fixed: 3,
+      unchanged: 4,
+      not_tested: 5,
+      difference_url,
+    });
+    // A done scan of the organisation may be named; one of another organisation is unknown.
+    const named = (of: string) =>
+      context.request('POST', '/v1/ci/scans', { key: of, body: { ...SUBMISSION, baseline: { scan: body.scan_id } } });
+    expect((await named(key)).status).to.equal(202);
+    expect((await named((await context.organisation({ credits: 20 })).key)).body.detail[0]).to.include({ type: 'baseline.not_found' });
+  });
+
   it('rejects steps where the installation does not run them, and accepts the rest', async () => {
     const strict = await startContext({ allowPrepareSteps: false });
     try {
@@ -117,7 +159,7 @@ describe('POST /v1/ci/scans', () => {
 
   it('treats a null threshold as absent', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
-    const nothing = { min_score: null, max_violations: null, fail_on_severity: null, min_coverage: null };
+    const nothing = { min_score: null, max_violations: null, max_new_violations: null, fail_on_severity: null, min_coverage: null };
     const { body } = await context.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, ...nothing } });
     expect((await context.stores.scans.find(body.scan_id, id))?.options.thresholds).to.deep.equal({});
   });
@@ -220,7 +262,7 @@ describe('POST /v1/ci/scans', () => {
 
   it('counts the live scans itself while the operator does not report them', async () => {
     const { id, key } = await context.organisation({ credits: 50 });
-    const live = await context.db.collection('scans').countDocuments({ submission: 'accepted' });
+    const live = await context.db.collection('scans').countDocuments({ submission: 'accepted', finishedAt: null });
     const small = await context.replica({ maxLiveScans: live + 1 });
     const submit = () => small.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
     await context.stores.queueStates.write({ paused: false, live: 0 });

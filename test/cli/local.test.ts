@@ -55,6 +55,39 @@ describe('curbcut scan --local', () => {
     expect((await readdir(folder)).filter((name) => name.startsWith('curbcut-local-'))).to.deep.equal([]);
   });
 
+  it('compares with the export of an earlier scan, and judges what is new', async () => {
+    const before = join(folder, 'main.json');
+    const page = `${url}two`;
+    expect((await local([page, '--max-pages', '1', '--export', before])).code).to.equal(0);
+    const gate = ['--max-pages', '1', '--max-new-violations', '0', '--baseline', before];
+    const same = await local([page, ...gate]);
+    expect(same.code, same.stderr).to.equal(0);
+    expect(same.stdout).to.include('0 new, 0 fixed, 1 unchanged');
+    const exported = JSON.parse(await readFile(before, 'utf8')) as Report;
+    const clean = exported.pages.map((one) => (one.tested ? { ...one, violations: [] } : one));
+    await writeFile(before, JSON.stringify({ ...exported, pages: clean }));
+    const worse = await local([page, ...gate, '--json']);
+    expect(worse.code, worse.stderr).to.equal(1);
+    expect((JSON.parse(worse.stdout) as { baseline: object }).baseline).to.include({
+      scan_id: exported.scan.id,
+      new: 1,
+      fixed: 0,
+      problem: null,
+    });
+    await writeFile(before, '{}');
+    const wrong = await local([page, ...gate]);
+    expect([wrong.code, wrong.stderr]).to.satisfy(
+      ([code, text]: [number, string]) => code === 2 && text.includes('it is not the JSON export of a scan'),
+    );
+    for (const [args, said] of [
+      [['--max-new-violations', '0'], '--max-new-violations needs --baseline'],
+      [['--baseline-optional'], '--baseline-optional a --baseline'],
+    ] as const) {
+      const refused = await local([page, ...args]);
+      expect([refused.code, refused.stderr.includes(said)], refused.stderr).to.deep.equal([2, true]);
+    }
+  });
+
   it('obeys its options, and prints the result as data', async () => {
     const ran = await local([url, '--max-pages', '1', '--json']);
     expect(ran.code, ran.stderr).to.equal(0);

@@ -67,6 +67,8 @@ const VALUES: Readonly<Record<string, string>> = {
   SELECTOR: 'h1',
   CHOICE: 'reject',
   LANGUAGE: 'de',
+  WHICH: 'branch=main',
+  HOST: 'www.example.com',
   FILE: join(import.meta.dirname, '../cli/prepare.yaml'),
 };
 

@@ -33,7 +33,7 @@ describe('the command line and the whole product', function () {
     expect(score.pages_attempted).to.be.greaterThan(score.pages_tested);
     expect(result).to.deep.include({ status: 'done', passed: false });
     expect(result.message).to.match(new RegExp(`^The coverage is [0-9.]+%, below the minimum of 100%: ${score.pages_tested} of ${score.pages_attempted} pages`)); // prettier-ignore
-    expect(scan.thresholds).to.deep.equal({ min_score: null, max_violations: null, fail_on_severity: null, min_coverage: 100 });
+    expect(scan.thresholds).to.deep.equal({ min_score: null, max_violations: null, max_new_violations: null, fail_on_severity: null, min_coverage: 100 });
     expect(scan.verdict).to.deep.equal({ passed: result.passed, message: result.message });
   });
 

@@ -173,6 +173,19 @@ describe('scan search', () => {
       expect(await newest({ ...main, commit: 'c' }, 9)).to.equal(null);
     });
 
+    it('finds the newest done scan of a schedule', async () => {
+      const organisation = randomUUID();
+      const done = { phase: 'done', schedule: 'nightly' } as const;
+      const old = await rowOf(organisation, 1, done);
+      await rowOf(organisation, 2, { ...done, phase: 'failed' });
+      await rowOf(organisation, 3, { ...done, schedule: 'weekly' });
+      await rowOf(randomUUID(), 3, done);
+      const newest = (schedule: string, minute: number) => scans.newestDoneWith(organisation, { schedule, before: at(minute) });
+      expect((await newest('nightly', 9))?.id).to.equal(old.id);
+      expect(await newest('nightly', 1)).to.equal(null);
+      expect(await newest('hourly', 9)).to.equal(null);
+    });
+
     it('has an index of organisation, site, pair and time', async () => {
       const keys = (await documents.indexes()).map(({ key }) => JSON.stringify(key));
       expect(keys).to.include(JSON.stringify({ organisation: 1, site: 1, metadata: 1, createdAt: -1, _id: -1 }));

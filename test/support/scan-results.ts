@@ -1,6 +1,7 @@
 /** Sample results of a scanner: an export, a PDF and their digests. */
 import { createHash } from 'node:crypto';
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
+import type { ChosenBaseline } from '../../report/diff/baseline.ts';
 import type { Report, ReportPage, ReportViolation } from '../../report/schema/schema.ts';
 import { emptyTally, pageScore } from '../../report/results/score.ts';
 import { buildReport } from '../../report/results/build.ts';
@@ -27,13 +28,14 @@ export function pagesOf(url: string, untested = 0, found = violations): ReportPa
 }
 
 /** The report of a successful scan. */
-export function reportOf(input: PodInput, pages = pagesOf(input.options.url)): Report {
+export function reportOf(input: PodInput, pages = pagesOf(input.options.url), baseline?: ChosenBaseline): Report {
   return buildReport({
     input,
     pages,
     tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' },
     startedAt: new Date('2026-03-02T09:14:02Z'),
     finishedAt: new Date('2026-03-02T09:14:09Z'),
+    ...(baseline && { baseline }),
   });
 }
 

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isTerminal } from '../../../core/scan/phases.ts';
+import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import { withDefaults, type ScanOptions } from '../../../core/scan/options.ts';
 import { cancelScan } from '../../scans/cancellation.ts';
 import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';
@@ -34,6 +35,7 @@ const REPEAT_MS = 250;
 
 interface Submission {
   options: ScanOptions;
+  baseline?: BaselineChoice;
   partial: boolean;
   /** What the form says, to recognise that it was sent twice. */
   content: unknown;
@@ -44,13 +46,14 @@ async function submit(
   request: FastifyRequest,
   reply: FastifyReply,
   deps: ScanPageDeps,
-  { options, partial, content }: Submission,
+  { options, baseline, partial, content }: Submission,
 ): Promise<string> {
   await admit(request, reply, deps, 'submissions');
   const key = formOf(request.body).text('idempotency_key');
   const submission = {
     organisation: callerOf(request).organisation.id,
     options,
+    ...(baseline && { baseline }),
     partial,
     idempotency: isIdempotencyKey(key) ? { key: FORM_KEY + key, fingerprint: fingerprintOf(content) } : null,
     origin: { requestId: request.id, traceparent: request.span?.traceparent },
@@ -138,7 +141,8 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
     try {
       // An older version may have stored it, with fewer options.
       const options = withDefaults({ ...row.options, maxPages: Math.min(row.options.maxPages, deps.maxPagesLimit) });
-      const id = await submit(request, reply, deps, { options, partial: false, content: options });
+      const { baseline } = row;
+      const id = await submit(request, reply, deps, { options, ...(baseline && { baseline }), partial: false, content: options });
       return await reply.redirect(`/dashboard/scans/${id}`, 303);
     } catch (error) {
       const refusal = explained(error, reply);

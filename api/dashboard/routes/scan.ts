@@ -1,6 +1,7 @@
 /** The page of one scan, and the parts of it that load later. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
+import { differencePath } from '../../../core/web-paths.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
@@ -14,7 +15,7 @@ import { storesOf } from '../../accounts/scoped-stores.ts';
 import { breadcrumb } from '../../web/components/index.ts';
 import { html } from '../../web/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
-import { differencePath, differenceSection, type Difference } from '../views/difference.ts';
+import { differenceSection, type Difference } from '../views/difference.ts';
 import { picturePath, severityOf } from '../views/root-causes.ts';
 import { eventsPath, liveFragment, scanEnded, scanProgress } from '../views/scan-progress.ts';
 import { scanBody, scanTitle, type ScanPageData } from '../views/scan-page.ts';
@@ -118,7 +119,7 @@ export const scanPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) =
 
   scope.get(differencePath(':id'), { config }, async (request, reply) => {
     const row = await scanOf(request);
-    const section = differenceSection(row.id, await differenceOf(request, row, deps));
+    const section = differenceSection(row, await differenceOf(request, row, deps));
     const trail = breadcrumb([
       { text: 'Scans', href: '/dashboard' },
       { text: 'Scan', href: `/dashboard/scans/${row.id}` },
@@ -145,7 +146,9 @@ export const scanPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) =
 
 async function differenceOf(request: FastifyRequest, row: ScanRow, { comparisons }: ScanPageDeps): Promise<Difference> {
   if (row.phase !== 'done') return null;
-  const previous = await storesOf(request).scans.previousDone(row);
+  const { scans } = storesOf(request);
+  const { scanId } = row.outcome?.baseline ?? {};
+  const previous = scanId === undefined ? await scans.previousDone(row) : await scans.find(scanId);
   if (previous === null) return null;
   return { previous, compared: await comparisons.between(previous, row) };
 }

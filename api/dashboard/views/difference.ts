@@ -1,4 +1,5 @@
 /** The difference of a scan to the last one of the same address. Pure. */
+import { differencePath } from '../../../core/web-paths.ts';
 import type { Caveat } from '../../../report/diff/diff.ts';
 import type { ComparedReports } from '../../../report/diff/summary.ts';
 import type { Comparison } from '../../../report/workers/comparisons.ts';
@@ -8,28 +9,36 @@ import { attributes, html, type Html } from '../../web/html.ts';
 import { changedCauses } from './changed-causes.ts';
 import { number } from './scan-words.ts';
 
-export const differencePath = (id: string): string => `/dashboard/scans/${id}/difference`;
-
 /** Null: there is no earlier scan. */
 export type Difference = { previous: ScanRow; compared: Comparison } | null;
 
-const frame = (body: Html, load: string | null): Html =>
+const frame = (body: Html, load: string | null, title = 'Difference to the last scan'): Html =>
   html`<section${attributes({ class: 'card', id: 'difference', 'aria-labelledby': 'difference-title', 'data-load': load })}>
-    <h2 id="difference-title">Difference to the last scan</h2>
+    <h2 id="difference-title">${title}</h2>
     ${body}
   </section>`;
 
 /** What the page of a scan shows first: the script replaces it by the difference. */
-export const differenceLater = (id: string): Html =>
-  frame(html`<p>${link('Compare with the last scan of this address', differencePath(id))}</p>`, differencePath(id));
+export function differenceLater({ id, outcome }: ScanRow): Html {
+  const text = outcome?.baseline?.scanId === undefined ? 'Compare with the last scan of this address' : 'Compare with the baseline';
+  return frame(html`<p>${link(text, differencePath(id))}</p>`, differencePath(id), titleOf(outcome));
+}
 
-export function differenceSection(id: string, difference: Difference): Html {
+const titleOf = (outcome: ScanRow['outcome']): string =>
+  outcome?.baseline?.scanId === undefined ? 'Difference to the last scan' : 'Difference to the baseline';
+
+export function differenceSection({ id, outcome }: ScanRow, difference: Difference): Html {
+  const title = titleOf(outcome);
   if (difference === null) return frame(html`<p>There is no earlier scan of this address with the same options that is done.</p>`, null);
   const { previous, compared } = difference;
   const to = html`<p>Compared with ${link(html`the scan of ${time(previous.createdAt)}`, `/dashboard/scans/${previous.id}`)}.</p>`;
-  if (compared.ok) return frame(html`${to} ${numbers(compared)} ${caveats(compared)} ${changedCauses(compared.causes)}`, null);
+  if (compared.ok) return frame(html`${to} ${numbers(compared)} ${caveats(compared)} ${changedCauses(compared.causes)}`, null, title);
   const again = html` ${link('Try again', differencePath(id))}.`;
-  return frame(html`${to} ${notice({ kind: 'warn', body: html`${reasonOf(compared)}${RETRIES.has(compared.reason) && again}` })}`, null);
+  return frame(
+    html`${to} ${notice({ kind: 'warn', body: html`${reasonOf(compared)}${RETRIES.has(compared.reason) && again}` })}`,
+    null,
+    title,
+  );
 }
 
 type Refusal = Extract<Comparison, { ok: false }>;

@@ -1,4 +1,5 @@
 /** The form for a new scan. Pure. */
+import { BASELINE_TEXT } from '../../../core/scan/baseline.ts';
 import type { ConsentChoice } from '../../../core/scan/options.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { wordsIn } from '../../../report/words/words.ts';
@@ -64,6 +65,8 @@ function control(field: ScanField, value: string, error: string | undefined): Ht
     case 'integer':
     case 'number':
       return textField({ ...common, width: 'short', inputmode: kind === 'integer' ? 'numeric' : 'decimal' });
+    case 'baseline':
+      return textField({ ...common, type: 'text', autocomplete: 'off', spellcheck: false });
     case 'text': {
       const address = schema.format === 'uri';
       return textField({
@@ -99,6 +102,7 @@ const HINTS: Partial<Record<ScanFieldName, (schema: ScanField['schema']) => Html
   url: () => 'The page to start from, such as https://example.com/',
   max_pages: ({ maximum = 0 }) => `At most ${number(maximum)}. The scan follows links and sitemaps.`,
   fail_on_truncation: () => 'Otherwise as many pages are scanned as there are credits.',
+  baseline: () => html`The earlier scan to compare with, for new violations: ${BASELINE_TEXT}. Example: <code>branch=main</code>`,
   prepare: () =>
     html`At most ${String(PREPARE_MAX)} steps that run once, such as to pass an age gate: a list in YAML of <code>goto</code>, <code>click</code>, <code>fill</code>, <code>waitFor</code> and <code>assert</code>, for example <code>- click: button.adult</code>. Values are not secret.`,
 };

@@ -92,8 +92,8 @@ function findings(data: ScanPageData): Html {
       body: html`They could not be read. ${link('Reload this page', `/dashboard/scans/${row.id}`)} in a while.`,
     });
   if (view === null)
-    return html`${differenceLater(row.id)} ${notice({ title: 'This scan has no findings to show', body: 'It was made by an earlier version. Download the PDF or the JSON export.' })}`;
-  return html`${differenceLater(row.id)}
+    return html`${differenceLater(row)} ${notice({ title: 'This scan has no findings to show', body: 'It was made by an earlier version. Download the PDF or the JSON export.' })}`;
+  return html`${differenceLater(row)}
     ${rootCauses({ scanId: row.id, groups: view.groups, leading: view.leading, total: view.groups_total, severity })}
     ${needsReview({ scanId: row.id, groups: view.needs_review, total: view.needs_review_total, elements: view.needs_review_elements })}
     ${advice({ scanId: row.id, groups: view.advice ?? [], total: view.advice_total ?? 0, elements: view.advice_elements ?? 0 })} ${pageList(view)}`;

@@ -92,6 +92,7 @@ const unit = (name: ThresholdName, value: number | string): string =>
 
 function measured({ name, measured: value }: ThresholdCheck): string {
   if (typeof value === 'number') return unit(name, value);
+  if (value === null) return 'Not compared';
   const parts = Object.entries(value).map(([impact, amount]) => `${number(amount)} ${impact}`);
   return parts.length === 0 ? 'None' : parts.join(', ');
 }

@@ -148,6 +148,7 @@ function newScan(deps: SubmissionDeps, { request, scanId }: Attempt): NewScan {
     submission: 'pending',
     options: { ...request.options, url: new URL(request.options.url).href },
     metadata: request.metadata,
+    ...(request.baseline && { baseline: request.baseline }),
     createdAt: deps.now(),
   };
 }

@@ -9,6 +9,8 @@ export type SubmissionRefusal =
   | { ok: false; reason: 'target_refused'; target: { reason: RefusalOfTarget; message: string } }
   /** A step that prepares the scan leaves its site. */
   | { ok: false; reason: 'prepare_refused'; mistake: StepMistake }
+  /** The baseline is wrong, or missing. */
+  | { ok: false; reason: 'baseline_refused'; type: 'baseline.invalid' | 'baseline.not_found'; message: string }
   /** The installation runs no steps that prepare a scan. */
   | { ok: false; reason: 'prepare_disabled' }
   /** The name servers did not answer for the target's host. */
@@ -61,6 +63,8 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
         { loc: ['body', 'prepare', index, 'goto'], msg: `prepare.${index}: ${message}`, type: 'prepare.other_site' },
       ]);
     }
+    case 'baseline_refused':
+      return new ValidationFailure([{ loc: ['body', 'baseline'], msg: refusal.message, type: refusal.type }]);
     case 'prepare_disabled':
       return new ValidationFailure([{ loc: ['body', 'prepare'], msg: PREPARE_DISABLED, type: 'prepare.disabled' }]);
     case 'idempotency_reused':

@@ -1,6 +1,7 @@
 /** Types of a submission: request, outcome and dependencies. */
 import type { BuiltInQueue } from '../../../core/protocol/custom-resources.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
+import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
 import type { Resolver, TargetRules } from '../../../core/scan/targets.ts';
 import type { Logger } from '../../../platform/logger.ts';
@@ -33,6 +34,8 @@ export interface SubmissionRequest {
   options: ScanOptions;
   /** Default: none. */
   metadata?: Metadata;
+  /** The scan to compare with. Default: none. */
+  baseline?: BaselineChoice;
   /** Accept fewer pages if there are not enough credits. */
   partial: boolean;
   /** Null if the request has no Idempotency-Key. */

@@ -1,4 +1,5 @@
 /** Submits a scan: claims the idempotency key, checks target and queue, and charges. */
+import { baselineMistake } from '../../../core/scan/baseline.ts';
 import { prepareMistake } from '../../../core/scan/steps.ts';
 import { judgeScanUrl } from '../../../core/scan/targets.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
@@ -90,7 +91,10 @@ async function submitOnce(deps: SubmissionDeps, charge: Charge, attempt: Attempt
 
 /** The checks before anything is charged. */
 async function refusalBeforeCharge(deps: SubmissionDeps, request: SubmissionRequest): Promise<SubmissionRefusal | null> {
-  const { url, crawl } = request.options;
+  const { url, crawl, thresholds } = request.options;
+  const { baseline } = request;
+  const wrong = baselineMistake(baseline, thresholds.maxNewViolations !== undefined);
+  if (wrong !== null) return { ok: false, reason: 'baseline_refused', type: 'baseline.invalid', message: wrong };
   if (crawl.prepare.length > 0 && !deps.allowPrepareSteps) return { ok: false, reason: 'prepare_disabled' };
   const target = await judgeScanUrl(url, deps.targets, deps.resolver);
   if (!target.ok) {
@@ -99,6 +103,13 @@ async function refusalBeforeCharge(deps: SubmissionDeps, request: SubmissionRequ
   }
   const mistake = prepareMistake(crawl.prepare, new URL(url));
   if (mistake !== null) return { ok: false, reason: 'prepare_refused', mistake };
+  if (baseline?.scan !== undefined && (await deps.stores.scans.find(baseline.scan, request.organisation))?.phase !== 'done')
+    return {
+      ok: false,
+      reason: 'baseline_refused',
+      type: 'baseline.not_found',
+      message: `There is no done scan ${baseline.scan} to compare with.`,
+    };
   const reason = await deps.queueGate();
   return reason === null ? null : { ok: false, reason };
 }

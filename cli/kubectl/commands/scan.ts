@@ -2,7 +2,7 @@
 import type { AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
 import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type InterruptHint, type CliContext } from '../../commands/output.ts';
 import { UsageError } from '../../errors.ts';
-import { SITE_ARGUMENTS, siteOptionsFrom, THRESHOLD_ARGUMENTS, thresholdsFrom } from '../../options.ts';
+import { BASELINE_ARGUMENTS, baselineFrom, SITE_ARGUMENTS, siteOptionsFrom, THRESHOLD_ARGUMENTS, thresholdsFrom } from '../../options.ts';
 import { connectKubectl } from '../connect.ts';
 import { followAndReport, prepareFiles, resourceContinues } from '../end.ts';
 import { createScan, newName } from '../scans.ts';
@@ -11,6 +11,7 @@ import { SCAN_HELP } from './scan-help.ts';
 const OPTIONS = {
   ...THRESHOLD_ARGUMENTS,
   ...SITE_ARGUMENTS,
+  ...BASELINE_ARGUMENTS,
   name: { type: 'string' },
   queue: { type: 'string' },
   priority: { type: 'string' },
@@ -30,10 +31,12 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
   if (values.partial) throw new UsageError('--partial is an option of `curbcut scan` only.', 'scan');
   if (values['idempotency-key'] !== undefined)
     throw new UsageError('--idempotency-key is an option of `curbcut scan` only; a --name is used once.', 'scan');
+  const thresholds = thresholdsFrom(values);
   const spec: AccessibilityScanSpec = defined({
     url,
     ...(await siteOptionsFrom(values)),
-    thresholds: noneOr(thresholdsFrom(values)),
+    thresholds: noneOr(thresholds),
+    ...baselineFrom(values, thresholds),
     queue: values.queue,
     priority: priorityOf(values.priority),
   });

@@ -3,6 +3,8 @@ import { NOW, SCAN_ID, ago, condition, scanWith } from '../../../test/support/sc
 import { scanRow } from '../../../test/support/scan-rows.ts';
 import { NO_TRACER } from '../../../platform/tracing.ts';
 import { KubernetesError, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
+import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import type { PodInput } from '../../../core/protocol/pod-messages.ts';
 import { createScanTraces } from '../traces.ts';
 import { createChildren } from './children.ts';
 import { createLauncher } from './launch.ts';
@@ -54,7 +56,7 @@ function launcherOver(failure: (request: string) => KubernetesError | undefined 
   const launcher = createLauncher({
     children: createChildren(connection),
     scans: { find: async () => scanRow({ id: SCAN_ID }) },
-    reports: { uploadLink: async () => 'https://store.test/' },
+    reports: { uploadLink: async () => 'https://store.test/', readLink: async (key) => `https://store.test/${key}` },
     bus: { issueScanCredential: () => null },
     scanner: {
       image: 'scanner:1',
@@ -69,7 +71,7 @@ function launcherOver(failure: (request: string) => KubernetesError | undefined 
     runTime: { pendingDeadlineSeconds: 60, baseSeconds: 60, maxSeconds: 600, workers: 1, pageBudgetMs: 1000 },
     traces: createScanTraces({ tracer: NO_TRACER }),
   });
-  const launch = () => launcher(SCAN, SCAN_ID, NOW, new AbortController().signal);
+  const launch = (scan = SCAN) => launcher(scan, SCAN_ID, NOW, new AbortController().signal);
   return { requests, secrets, launch, job: () => job };
 }
 
@@ -99,6 +101,22 @@ describe('the launch of a scan', () => {
     const input = JSON.parse(Buffer.from(secrets[0]!.data['scan.json']!, 'base64').toString()) as { deadline: string };
     // 60 s to start, 60 s to run, and 1 s for each of the five pages.
     expect(input.deadline).to.equal(new Date(NOW.getTime() + (125 - BEHIND_SECONDS) * 1000).toISOString());
+  });
+
+  it('gives the pod a link to the report of the baseline, or says why there is none', async () => {
+    const inputWith = async (baseline: NonNullable<AccessibilityScan['status']>['baseline']) => {
+      const { secrets, launch } = launcherOver();
+      await launch({ ...SCAN, status: { ...SCAN.status, baseline } });
+      return (JSON.parse(Buffer.from(secrets[0]!.data['scan.json']!, 'base64').toString()) as PodInput).baseline;
+    };
+    expect(await inputWith(undefined)).to.equal(undefined);
+    expect(await inputWith({ scanId: 'main', optional: true })).to.deep.equal({
+      scanId: 'main',
+      optional: true,
+      export: 'https://store.test/scans/main/report.json',
+    });
+    const without = { scanId: 'main', optional: false, problem: 'not_stored' } as const;
+    expect(await inputWith(without)).to.deep.equal(without);
   });
 
   it('never resumes the Job of a Secret that exists already, which anybody may have created', async () => {

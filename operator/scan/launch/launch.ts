@@ -4,6 +4,7 @@ import type { AccessibilityScan } from '../../../core/protocol/custom-resources.
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
 import type { MessageBus } from '../../../stores/nats.ts';
 import { PICTURES_TYPE } from '../../../core/protocol/pod-messages.ts';
+import { reportKeys } from '../../../report/schema/objects.ts';
 import { incomingKeys, type Reports } from '../../../stores/reports.ts';
 import type { Scans } from '../../../stores/scans/scans.ts';
 import type { Job } from '../kube-types.ts';
@@ -14,12 +15,13 @@ import { UPLOAD_GRACE_SECONDS, reservedPages, secondsToRun, type RunTime } from 
 import type { ScanTraces } from '../traces.ts';
 import { ChildRefused, type Children } from './children.ts';
 import { buildJob, type Launch, type ScannerSettings } from './job.ts';
+import { isRead } from '../results/ingest.ts';
 import { buildSecret, podInput, type PodSettings } from './secret.ts';
 
 export interface LauncherDeps {
   children: Pick<Children, 'createSecret' | 'createJob' | 'resumeJob' | 'removeJob'>;
   scans: Pick<Scans, 'find'>;
-  reports: Pick<Reports, 'uploadLink'>;
+  reports: Pick<Reports, 'uploadLink' | 'readLink'>;
   bus: Pick<MessageBus, 'issueScanCredential'>;
   scanner: ScannerSettings;
   pod: PodSettings;
@@ -59,10 +61,17 @@ export function createLauncher(deps: LauncherDeps): Launcher {
     const deadline = new Date(Date.parse(job.metadata.creationTimestamp!) + launch.seconds * 1000);
     const uploadDeadline = new Date(deadline.getTime() + UPLOAD_GRACE_SECONDS * 1000);
     const left = Math.max(1, Math.ceil((uploadDeadline.getTime() - now.getTime()) / 1000));
+    const seconds = Math.min(left + UPLOAD_MARGIN_SECONDS, LINK_MAX_SECONDS);
+    const { baseline } = launch.scan.status ?? {};
     const grants = {
       deadline,
       uploadDeadline,
-      uploads: await uploadLinks(launch.scanId, Math.min(left + UPLOAD_MARGIN_SECONDS, LINK_MAX_SECONDS)),
+      uploads: await uploadLinks(launch.scanId, seconds),
+      ...(baseline && {
+        baseline: isRead(baseline)
+          ? { ...baseline, export: await reports.readLink(reportKeys(baseline.scanId).export, seconds) }
+          : baseline,
+      }),
       messages: bus.issueScanCredential(launch.scanId, uploadDeadline),
       traceparent: traces.launched(launch.scan, launch.scanId),
     };

@@ -12,6 +12,7 @@ import {
   type AccessibilityScan,
 } from '../../../core/protocol/custom-resources.ts';
 import { metadataMistake, type Metadata } from '../../../core/scan/metadata.ts';
+import { SCHEDULE_LABEL } from '../../../core/protocol/scan-schedules.ts';
 import { judgeScanUrl, type Resolver, type TargetRules } from '../../../core/scan/targets.ts';
 import { RESERVE_WITHIN_MS, type Credits, type ReservationRequest } from '../../../stores/credits/credits.ts';
 import type { Organisations } from '../../../stores/accounts/organisations.ts';
@@ -150,6 +151,7 @@ function reservationOf(row: ScanRow, now: Date): ReservationRequest {
 }
 
 function newScan(scan: AccessibilityScan, scanId: string, organisation: string, metadata: Metadata): NewScan {
+  const schedule = scan.metadata.labels?.[SCHEDULE_LABEL];
   return {
     id: scanId,
     organisation,
@@ -159,6 +161,8 @@ function newScan(scan: AccessibilityScan, scanId: string, organisation: string, 
     submission: 'accepted',
     options: withDefaults(scan.spec),
     metadata,
+    ...(scan.spec.baseline && { baseline: scan.spec.baseline }),
+    ...(schedule !== undefined && { schedule }),
     createdAt: new Date(scan.metadata.creationTimestamp!),
   };
 }

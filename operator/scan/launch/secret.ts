@@ -29,6 +29,8 @@ export interface PodSettings {
 /** The grants of one scan. */
 export interface Grants {
   uploads: PodInput['uploads'];
+  /** With a link to its report. */
+  baseline?: PodInput['baseline'];
   messages: PodInput['messages'] | null;
   /** The parent of the pod's spans, if the scan is traced. */
   traceparent?: string;
@@ -55,6 +57,7 @@ export function podInput({ scan, scanId, metadata }: Launch, settings: PodSettin
     ...(scan.spec.auth !== undefined && { signIn: planOf(scan.spec.auth) }),
     pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
     uploads: grants.uploads,
+    ...(grants.baseline && { baseline: grants.baseline }),
     ...(grants.messages && { messages: grants.messages }),
     deadline: grants.deadline.toISOString(),
     uploadDeadline: grants.uploadDeadline.toISOString(),

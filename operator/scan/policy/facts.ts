@@ -66,6 +66,8 @@ export type Action =
   | { do: 'vet'; resolveMs: number }
   /** Reserve the credits of an admitted manifest. */
   | { do: 'reserve' }
+  /** Decide which scan this one is compared with. */
+  | { do: 'chooseBaseline' }
   /** Create the Job and its Secret. */
   | { do: 'launch' }
   /** Give the scan's place back, because its credits cannot be reserved or its Job cannot be created. */

@@ -28,6 +28,10 @@ const ended = (phase: Phase, seconds: number, rest: Parameters<typeof scanWith>[
 const free = { metadata: { finalizers: [] } };
 const leaving = (other: string) => ({ deletionTimestamp: ago(1), finalizers: [SETTLE_FINALIZER, other] });
 
+const withBaseline = (status: Parameters<typeof scanWith>[0]) => {
+  const scan = scanWith(status);
+  return { ...scan, spec: { ...scan.spec, baseline: { metadata: { branch: 'main' } } } };
+};
 const withoutCredits = scanWith(launched({ jobName: undefined, pages: { requested: 5, reserved: 0, scanned: 0, failed: 0 } }));
 const justAdmitted = scanWith(launched({ jobName: undefined, conditions: [condition('Admitted', 'True', 'Admitted', 2)] }));
 
@@ -175,6 +179,12 @@ describe('plan', () => {
     // launch
     ['admitted', factsOf({ scan: scanWith(launched({ jobName: undefined })) }), ['launch']],
     ['admitted without credits', factsOf({ scan: withoutCredits }), ['reserve']],
+    ['admitted with a baseline', factsOf({ scan: withBaseline(launched({ jobName: undefined })) }), ['chooseBaseline']],
+    [
+      'admitted, its baseline chosen',
+      factsOf({ scan: withBaseline(launched({ jobName: undefined, baseline: { optional: false, problem: 'not_found' } })) }),
+      ['launch'],
+    ],
     [
       'admitted without credits, five reservations failed',
       factsOf({ scan: withoutCredits, state: { launchFailure: { count: 5, message: 'down' } } }),

@@ -13,16 +13,22 @@ import { waitingStatus, type StatusPatch } from './status.ts';
 const FAILURES_MAX = 5;
 
 /**
- * Reserves the credits of an admitted manifest and then creates the Job, or gives the place back after too many failures or too
+ * Reserves the credits of an admitted manifest, chooses the baseline and then creates the Job, or gives the place back after too many failures or too
  * much time.
  */
 export function launchOrRequeue({ scan, state: { launchFailure: failure }, now }: Facts, admitted: Date, timeouts: Timeouts): Plan {
   // A second Job is created long after the admission.
   const isLate = scan.status?.replacedJob === undefined && now.getTime() - admitted.getTime() >= timeouts.launchMs;
   const isOver = failure !== null && (failure.count >= FAILURES_MAX || isLate);
-  if (!isOver) return act({ do: reservedPages(scan) === 0 ? 'reserve' : 'launch' });
+  if (!isOver) return act({ do: nextStep(scan) });
   const why = launchFailed(failure.message);
   return act({ do: 'requeue', why, status: { ...waitingStatus(scan, why, now), requeueState: nextTry(scan, timeouts, now) } });
+}
+
+/** The baseline is chosen once and written to the status first, so that the input of each Job names the same one. */
+function nextStep(scan: AccessibilityScan): 'reserve' | 'chooseBaseline' | 'launch' {
+  if (reservedPages(scan) === 0) return 'reserve';
+  return scan.spec.baseline !== undefined && scan.status?.baseline === undefined ? 'chooseBaseline' : 'launch';
 }
 
 /** The wait doubles each time. */

@@ -30,7 +30,7 @@ describe('results controller', () => {
       scanClient: { get: (_namespace, name) => scans.get(name) },
       states,
       children: { listPods: async () => [] },
-      reports: { read: async () => ({ ok: false, reason: 'missing' }) },
+      reports: { read: async () => ({ ok: false, reason: 'missing' }), size: async () => null },
       scans: { find: async () => null },
       ingestion: {
         ingest: (stored) =>

@@ -5,6 +5,7 @@
  */
 import { scanIdOf, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
+import { reportKeys } from '../../../report/schema/objects.ts';
 import { LARGE_EXPORT_BYTES } from '../../../report/schema/large-exports.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
@@ -21,7 +22,7 @@ import type { ReconcileState, ReconcileStates, ResultTask } from '../reconcile-s
 import type { ScanClient } from '../scan-client.ts';
 import type { ScanTraces } from '../traces.ts';
 import { findResults } from './find-results.ts';
-import { ResultUnwanted, type Ingestion } from './ingest.ts';
+import { isRead, ResultUnwanted, type Ingestion } from './ingest.ts';
 import type { Verifier } from './verifier.ts';
 import type { Expectation } from './verify.ts';
 
@@ -29,7 +30,7 @@ export interface ResultsControllerDeps {
   scanClient: Pick<ScanClient, 'get'>;
   states: ReconcileStates;
   children: Pick<Children, 'listPods'>;
-  reports: Pick<Reports, 'read'>;
+  reports: Pick<Reports, 'read' | 'size'>;
   scans: Pick<Scans, 'find'>;
   ingestion: Ingestion;
   /** Runs while the controller runs. */
@@ -66,6 +67,12 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
       task.job === null ? [] : deps.children.listPods(task.job, scanId, signal),
     ]);
     state.search = { at: now(), found, pods };
+  }
+
+  /** The size of the larger export that a verification reads, in bytes. */
+  async function largestOf({ stored }: Extract<ResultTask, { do: 'verify' }>, baseline: Expectation['baseline']): Promise<number> {
+    const before = isRead(baseline) ? await deps.reports.size(reportKeys(baseline.scanId).export) : null;
+    return Math.max(stored.export.bytes, before ?? 0);
   }
 
   async function verify(task: Extract<ResultTask, { do: 'verify' }>, facts: ResultFacts, signal: AbortSignal): Promise<void> {
@@ -107,7 +114,7 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
     plan: ({ state }) => ({ actions: state.task === null ? [] : [state.task], wakeAfterMs: null }),
     async execute({ actions }, facts, signal) {
       const task = actions[0]!;
-      const isLarge = task.do === 'verify' && task.stored.export.bytes > LARGE_EXPORT_BYTES;
+      const isLarge = task.do === 'verify' && (await largestOf(task, facts.scan.status?.baseline)) > LARGE_EXPORT_BYTES;
       const large = isLarge ? largeExports.tryAcquire('') : undefined;
       if (large === null) return { requeueAfterMs: LARGE_RETRY_MS };
       try {
@@ -137,6 +144,7 @@ function expectationOf(
   { announced, metadata }: Pick<Expectation, 'announced'> & { metadata: Metadata | undefined },
 ): Expectation {
   const options = withDefaults(scan.spec);
+  const baseline = scan.status?.baseline;
   return {
     scanId,
     options,
@@ -144,5 +152,6 @@ function expectationOf(
     reserved: reservedPages(scan),
     pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
     announced: { scanned: announced.scanned, failed: announced.failed },
+    ...(baseline && { baseline }),
   };
 }

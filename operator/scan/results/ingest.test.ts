@@ -4,12 +4,13 @@ import { rootCauseFingerprint } from '../../../report/causes/root-causes.ts';
 import type { Report, ReportViolation, TestedPage } from '../../../report/schema/schema.ts';
 import { buildReport } from '../../../report/results/build.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
-import { PDF, bytesOf, digestOf, jpegOf, reportOf } from '../../../test/support/scan-results.ts';
+import { PDF, bytesOf, digestOf, jpegOf, pagesOf, reportOf } from '../../../test/support/scan-results.ts';
 import { SCAN_ID, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
 import { incomingKeys, type Reports } from '../../../stores/reports.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
 import { viewOf } from '../../../report/view/view.ts';
-import { verifyExport } from './verify.ts';
+import { readBaseline } from '../../../report/diff/baseline.ts';
+import { verifyExport, type Expectation } from './verify.ts';
 import { createIngestion } from './ingest.ts';
 import { createVerifier } from './verifier.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
@@ -58,9 +59,43 @@ function holding(objects: Record<string, Uint8Array>, onCopy = () => {}): Pick<R
 const judge = (bytes: Uint8Array) => verifyExport({ export: bytes, pictures: null }, expected);
 const stored = (bytes: Uint8Array) => ({ ...storedBy(0), export: digestOf(bytes), pdf: digestOf(PDF) });
 
+const BASELINE = { scanId: 'main', optional: false };
+const BEFORE = reportKeys('main').export;
+
 describe('ingestion', () => {
   const bounds = { exportMaxBytes: 64e6, pdfMaxBytes: 64e6 };
   const verifier = createVerifier({ memoryMib: 256 });
+
+  it('verifies the comparison with the baseline, which it reads itself', async () => {
+    const before = bytesOf(reportOf(input, pagesOf(input.options.url, 0, [])));
+    const compared = readBaseline(BASELINE, { ok: true, bytes: before });
+    const report = reportOf(input, pagesOf(input.options.url), compared);
+    expect(report.baseline).to.deep.include({ new: 3, fixed: 0 });
+    const results = async (objects: Record<string, Uint8Array>, bytes = bytesOf(report), wanted: Expectation['baseline'] = BASELINE) => {
+      const reports = holding({ [from.export]: bytes, [from.pdf]: PDF, ...objects });
+      return createIngestion({ reports, bounds, verifier }).ingest(stored(bytes), slot, {
+        ...expected,
+        ...(wanted && { baseline: wanted }),
+      });
+    };
+    const difference = { new: 3, onNewPages: 0, fixed: 0, unchanged: 0, notTested: 0 };
+    const accepted = await results({ [BEFORE]: before });
+    expect(accepted.ok && accepted.result.outcome.baseline).to.deep.equal({ ...BASELINE, difference });
+    const refusal = { ok: false, reason: 'the comparison with the baseline does not follow from both scans.' };
+    // The pod says that its own faults are old, that it was not compared, or that it could not be.
+    const old = bytesOf({ ...report, baseline: { ...report.baseline!, new: 0, unchanged: 3 } });
+    expect(await results({ [BEFORE]: before }, old)).to.deep.equal(refusal);
+    expect(await results({ [BEFORE]: before }, bytesOf(reportOf(input)))).to.include({ ok: false });
+    const missing = bytesOf(reportOf(input, pagesOf(input.options.url), readBaseline(BASELINE, { ok: false, reason: 'missing' })));
+    expect(await results({ [BEFORE]: before }, missing)).to.include({ ok: false });
+    const gone = await results({}, missing);
+    expect(gone.ok && gone.result.outcome.baseline).to.deep.equal({ ...BASELINE, problem: 'not_stored' });
+    const none = await results({}, bytesOf(reportOf(input, pagesOf(input.options.url), { optional: true, problem: 'not_found' })), {
+      optional: true,
+      problem: 'not_found',
+    });
+    expect(none.ok && none.result.outcome.baseline).to.deep.equal({ optional: true, problem: 'not_found' });
+  });
 
   it('accepts correct results and copies them to their final keys', async () => {
     const report = reportOf(input);

@@ -64,6 +64,10 @@ const refuse = (reason: string): { ok: false; reason: string } => ({ ok: false, 
 /** Without the fields that a pod of another version, or a hostile one, adds: the status has no place for them. */
 const objectOf = ({ bytes, sha256 }: PodStored['pdf']): PodStored['pdf'] => ({ bytes, sha256 });
 
+/** Whether the baseline's report must be read to verify a report. */
+export const isRead = (baseline: Expectation['baseline']): baseline is { scanId: string; optional: boolean } =>
+  baseline?.scanId !== undefined && baseline.problem === undefined;
+
 export function createIngestion({ reports, bounds, verifier, onPages }: IngestionDeps): Ingestion {
   /** Reads an object and compares it with its announcement. */
   async function fetch(
@@ -86,17 +90,20 @@ export function createIngestion({ reports, bounds, verifier, onPages }: Ingestio
   async function ingest(stored: PodStored, slot: PodIdentity, expected: Expectation, control: IngestControl = {}): Promise<Ingested> {
     const { signal, isWanted = () => true } = control;
     const from = incomingKeys(stored.scanId, slot);
-    const [pdf, export_, pictures] = await Promise.all([
+    const exportMaxBytes = Math.min(bounds.exportMaxBytes, EXPORT_MAX_BYTES);
+    const { baseline } = expected;
+    const [pdf, export_, pictures, before] = await Promise.all([
       fetch(['PDF', from.pdf], stored.pdf, Math.min(bounds.pdfMaxBytes, PDF_MAX_BYTES), signal),
-      fetch(['export', from.export], stored.export, Math.min(bounds.exportMaxBytes, EXPORT_MAX_BYTES), signal),
+      fetch(['export', from.export], stored.export, exportMaxBytes, signal),
       stored.pictures === undefined ? null : fetch(['pictures object', from.pictures], stored.pictures, PICTURES_MAX_BYTES, signal),
+      isRead(baseline) ? reports.read(reportKeys(baseline.scanId).export, exportMaxBytes, signal) : null,
     ]);
     if (!pdf.ok) return pdf;
     if (Buffer.from(pdf.bytes.subarray(0, 5)).toString('latin1') !== '%PDF-') return refuse('the PDF is not a PDF.');
     if (!export_.ok) return export_;
     if (pictures?.ok === false) return pictures;
     const { judgement, visits, view } = await verifier.verify(
-      { export: export_.bytes, pictures: pictures?.bytes ?? null },
+      { export: export_.bytes, pictures: pictures?.bytes ?? null, baseline: before },
       expected,
       signal,
     );

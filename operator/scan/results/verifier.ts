@@ -73,7 +73,8 @@ export function createVerifier({ memoryMib, clock = systemClock, startThread: st
   return {
     async verify(objects, expected, signal) {
       signal?.throwIfAborted();
-      const thread = take(objects.export.byteLength);
+      const before = objects.baseline?.ok ? objects.baseline.bytes.byteLength : 0;
+      const thread = take(Math.max(objects.export.byteLength, before));
       try {
         return await verifyIn(thread, objects, expected, signal);
       } finally {

@@ -3,12 +3,14 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Compile } from 'typebox/compile';
+import { readBaseline, type ChosenBaseline, type NamedBaseline, type ReadReport } from '../../../report/diff/baseline.ts';
 import { countPages } from '../../../report/results/coverage.ts';
 import { uncounted } from '../../../report/results/cap-nodes.ts';
 import { isParseable } from '../../../report/schema/json-shape.ts';
 import { toReportOptions } from '../../../report/schema/options.ts';
 import { picturesMismatch } from '../../../report/results/pictures.ts';
-import { deriveResults, testedPages } from '../../../report/results/results.ts';
+import { deriveResults } from '../../../report/results/results.ts';
+import { testedPages } from '../../../report/schema/tested-pages.ts';
 import { outcomesOn, ruleResults } from '../../../report/results/rule-outcomes.ts';
 import { rootCauseFingerprint } from '../../../report/causes/root-causes.ts';
 import { Report, type ReportViolation, type TestedPage } from '../../../report/schema/schema.ts';
@@ -25,6 +27,8 @@ export interface ResultObjects {
   export: Uint8Array;
   /** Null if the pod stored none. */
   pictures: Uint8Array | null;
+  /** What the object store holds of the baseline's export. Null if the scan has none, or if there is nothing to read. */
+  baseline?: ReadReport | null;
 }
 
 /** The expected content of an export. */
@@ -38,6 +42,8 @@ export interface Expectation {
   pagesRequested: number;
   /** The page counts of the pod's message. */
   announced: { scanned: number; failed: number };
+  /** Absent if the scan has none. */
+  baseline?: NamedBaseline;
 }
 
 export type Judgement = { ok: true; outcome: Outcome; verdict: Verdict } | { ok: false; reason: string };
@@ -52,10 +58,12 @@ const refuse = (reason: string): Judgement => ({ ok: false, reason });
  * @param onReport called with an accepted report
  */
 export function verifyExport(
-  { export: bytes, pictures }: ResultObjects,
+  { export: bytes, pictures, baseline }: ResultObjects,
   expected: Expectation,
   onReport?: (report: Report) => void,
 ): Judgement {
+  // First, so that only one export is in memory at a time.
+  const chosen = expected.baseline && readBaseline(expected.baseline, baseline ?? null);
   if (!isParseable(bytes)) return refuse('the export holds more values than its size allows.');
   let report: unknown;
   try {
@@ -67,7 +75,7 @@ export function verifyExport(
     const [first] = schema.Errors(report);
     return refuse(`the export does not match its schema (${first?.instancePath || '/'} ${first?.message ?? 'does not match'}).`);
   }
-  const judgement = mismatch(report, expected) ?? recompute(report, expected, pictures);
+  const judgement = mismatch(report, expected) ?? recompute(report, expected, pictures, chosen);
   if (judgement.ok) onReport?.(report);
   return judgement;
 }
@@ -83,7 +91,12 @@ function mismatch({ scan }: Report, { scanId, options, metadata = {}, reserved, 
 }
 
 /** Recomputes everything that follows from the pages. */
-function recompute(report: Report, { options, reserved, announced }: Expectation, pictures: Uint8Array | null): Judgement {
+function recompute(
+  report: Report,
+  { options, reserved, announced }: Expectation,
+  pictures: Uint8Array | null,
+  chosen?: ChosenBaseline,
+): Judgement {
   const { pages, score, scan } = report;
   const tested = testedPages(pages);
   if (tested.length === 0) return refuse('the export has no tested page.');
@@ -97,12 +110,14 @@ function recompute(report: Report, { options, reserved, announced }: Expectation
   );
   if (miscounted !== undefined) return refuse(`the numbers of elements on page ${miscounted.url} contradict each other.`);
 
-  const derived = deriveResults(pages, options.thresholds);
+  const derived = deriveResults(pages, options.thresholds, chosen && { chosen, scan, tools: report.tools });
   const { outcome, verdict } = derived;
   if (!isDeepStrictEqual(report.counts, outcome.violations)) return refuse('the counts do not follow from the violations.');
   if (score.value !== outcome.score || score.score_version !== derived.score.score_version)
     return refuse('the score does not follow from the pages.');
   if (!isDeepStrictEqual(score, derived.score)) return refuse('the coverage does not follow from the pages.');
+  if (!isDeepStrictEqual(report.baseline, derived.baseline))
+    return refuse('the comparison with the baseline does not follow from both scans.');
   if (!isDeepStrictEqual(scan.verdict, verdict)) return refuse('the verdict does not follow from score, violations and coverage.');
   if (report.fingerprint_version !== derived.fingerprint_version) return refuse('the root causes were made by another rule.');
   if (!isDeepStrictEqual(report.groups, derived.groups)) return refuse('the root causes do not follow from the violations.');

@@ -168,9 +168,16 @@ export const report: Translated<'report', 'de'> = {
   element: 'Element',
   disclaimer:
     'Die Befunde sind ausschließlich Ergebnisse automatischer Tests und weder ein Konformitätsnachweis noch eine rechtliche Zertifizierung.',
+  baselineDifference: 'Verglichen mit der Ausgangsprüfung: {new} neu, {fixed} behoben, {unchanged} unverändert.',
+  baselineNotTested: '{n} Verstöße der Ausgangsprüfung liegen auf Seiten, die diese Prüfung nicht getestet hat.',
+  baselineOnNewPages: '{n} weitere auf Seiten, die die Ausgangsprüfung nicht getestet hat, haben Ursachen, die auch sie hat.',
+  baselineNone: 'Die Prüfung wurde mit keiner Ausgangsprüfung verglichen.',
+  notCompared: 'nicht verglichen',
+  newElements: 'Neu: {n}',
   thresholds: {
     minScore: { name: 'Punktzahl', allowed: 'mindestens {allowed}' },
     maxViolations: { name: 'Verstöße', allowed: 'höchstens {allowed}' },
+    maxNewViolations: { name: 'Neue Verstöße', allowed: 'höchstens {allowed}' },
     failOnSeverity: { name: 'Verstöße vom Schweregrad „{allowed}“ oder höher', allowed: 'keine' },
     minCoverage: { name: 'Geprüfte Seiten (%)', allowed: 'mindestens {allowed}' },
   },

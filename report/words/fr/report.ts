@@ -180,9 +180,16 @@ export const report: Translated<'report', 'fr'> = {
   element: 'Élément',
   disclaimer:
     'Les constats sont uniquement des résultats de tests automatisés et ne constituent ni une preuve de conformité ni une certification juridique.',
+  baselineDifference: 'Par rapport à l’analyse de référence : {new} nouvelles, {fixed} corrigées, {unchanged} inchangées.',
+  baselineNotTested: '{n} violations de l’analyse de référence se trouvent sur des pages que cette analyse n’a pas testées.',
+  baselineOnNewPages: '{n} autres, sur des pages que l’analyse de référence n’a pas testées, ont des causes qu’elle présente aussi.',
+  baselineNone: 'L’analyse n’a été comparée à aucune analyse de référence.',
+  notCompared: 'non comparé',
+  newElements: 'Nouveaux : {n}',
   thresholds: {
     minScore: { name: 'Score', allowed: 'au moins {allowed}' },
     maxViolations: { name: 'Violations', allowed: 'au plus {allowed}' },
+    maxNewViolations: { name: 'Nouvelles violations', allowed: 'au plus {allowed}' },
     failOnSeverity: { name: 'Violations de gravité « {allowed} » ou pire', allowed: 'aucune' },
     minCoverage: { name: 'Pages testées (%)', allowed: 'au moins {allowed}' },
   },

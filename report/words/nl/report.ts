@@ -166,9 +166,16 @@ export const report: Translated<'report', 'nl'> = {
   element: 'Element',
   disclaimer:
     'De bevindingen zijn uitsluitend resultaten van geautomatiseerde tests en vormen geen bewijs van conformiteit en geen juridische certificering.',
+  baselineDifference: 'Vergeleken met de uitgangsscan: {new} nieuw, {fixed} opgelost, {unchanged} onveranderd.',
+  baselineNotTested: '{n} overtredingen van de uitgangsscan staan op pagina’s die deze scan niet heeft getest.',
+  baselineOnNewPages: '{n} andere, op pagina’s die de uitgangsscan niet heeft getest, hebben oorzaken die ook daar voorkomen.',
+  baselineNone: 'De scan is niet met een uitgangsscan vergeleken.',
+  notCompared: 'niet vergeleken',
+  newElements: 'Nieuw: {n}',
   thresholds: {
     minScore: { name: 'Score', allowed: 'minstens {allowed}' },
     maxViolations: { name: 'Overtredingen', allowed: 'hoogstens {allowed}' },
+    maxNewViolations: { name: 'Nieuwe overtredingen', allowed: 'hoogstens {allowed}' },
     failOnSeverity: { name: 'Overtredingen van ernst ‘{allowed}’ of erger', allowed: 'geen' },
     minCoverage: { name: 'Geteste pagina’s (%)', allowed: 'minstens {allowed}' },
   },

@@ -1,0 +1,122 @@
+/** Baselines: the earlier scan that a scan is compared with, and what the comparison says. */
+import { Type, type Static } from 'typebox';
+import { oneOf } from '../schemas.ts';
+import { Metadata, readPair } from './metadata.ts';
+
+/** How a scan names its baseline. Exactly one of `scan`, `metadata` and `schedule` is set. */
+export const BaselineChoice = Type.Object(
+  {
+    scan: Type.Optional(Type.String({ format: 'uuid', description: 'The ID of the scan to compare with.' })),
+    metadata: Type.Optional(
+      Type.Unsafe<Metadata>({
+        ...Metadata,
+        minProperties: 1,
+        description: 'Compare with the newest scan of the site that is done and has all of these pairs of metadata, such as branch: main.',
+      }),
+    ),
+    schedule: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 52, description: 'Compare with the newest done scan of the ScanSchedule of this name.' }),
+    ),
+    site: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 260,
+        description: 'With metadata: the host of the scans to compare with, if it is not the host of this scan, as for a preview.',
+      }),
+    ),
+    optional: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description: 'Whether maxNewViolations counts as met if there is no scan to compare with.',
+      }),
+    ),
+  },
+  { description: 'The earlier scan that the scan is compared with.' },
+);
+export type BaselineChoice = Static<typeof BaselineChoice>;
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The forms of `readBaselineText`, for people. */
+export const BASELINE_TEXT = 'KEY=VALUE (of metadata; several with commas), schedule:NAME, or the ID of a scan';
+
+/** Reads a baseline that a person typed, such as `branch=main`, `schedule:nightly` or the ID of a scan. Null if it is none of these. */
+export function readBaselineText(text: string): BaselineChoice | null {
+  if (UUID.test(text)) return { scan: text.toLowerCase() };
+  if (text.startsWith('schedule:')) return text.length > 9 ? { schedule: text.slice(9) } : null;
+  const pairs = text.split(',').map((pair) => readPair(pair.trim()));
+  return pairs.every((pair) => pair !== null && pair.every((part) => part !== ''))
+    ? { metadata: Object.fromEntries(pairs as [string, string][]) }
+    : null;
+}
+
+/** The ways to name a baseline, of which a choice has one. */
+export const BASELINE_WAYS = ['scan', 'metadata', 'schedule'] as const;
+
+/** Returns what is wrong with a choice of a baseline, or null. @param judged whether the scan has a threshold for new violations */
+export function baselineMistake(choice: BaselineChoice | undefined, judged: boolean): string | null {
+  if (choice === undefined) return judged ? 'A threshold for new violations needs a baseline to compare with.' : null;
+  const set = BASELINE_WAYS.filter((way) => choice[way] !== undefined);
+  if (set.length !== 1) return `A baseline has exactly one of ${BASELINE_WAYS.join(', ')}.`;
+  return choice.site !== undefined && choice.metadata === undefined ? 'The site of a baseline is only used with metadata.' : null;
+}
+
+/**
+ * Why a scan was not judged by its baseline:
+ * - `not_found`: no done scan matches
+ * - `not_stored`: its report is not stored any more
+ * - `not_comparable`: its report is too large, or of another version
+ * - `scans_differ`: there are new violations, but they may come from other rules or checks and not from the site
+ */
+export const BASELINE_PROBLEMS = ['not_found', 'not_stored', 'not_comparable', 'scans_differ'] as const;
+export type BaselineProblem = (typeof BASELINE_PROBLEMS)[number];
+
+const Count = Type.Integer({ minimum: 0 });
+
+/** Numbers of violations: failing elements of one rule on one page. */
+export const BaselineDifference = Type.Object({
+  /** On pages that the baseline tested too, or of root causes that it does not have anywhere. The threshold is about them. */
+  new: Count,
+  /** Of root causes that the baseline has too, on pages that it did not test. They do not count as new. */
+  onNewPages: Count,
+  fixed: Count,
+  unchanged: Count,
+  /** Violations of the baseline on pages that this scan did not test, so that it is unknown whether they are fixed. */
+  notTested: Count,
+});
+export type BaselineDifference = Static<typeof BaselineDifference>;
+
+/** What became of the comparison with a baseline. Without a problem there is a difference. */
+export const BaselineOutcome = Type.Object({
+  /** The scan that it was compared with. Absent if none was found. */
+  scanId: Type.Optional(Type.String({ maxLength: 64 })),
+  optional: Type.Boolean(),
+  problem: Type.Optional(oneOf(BASELINE_PROBLEMS)),
+  difference: Type.Optional(BaselineDifference),
+});
+export type BaselineOutcome = Static<typeof BaselineOutcome>;
+
+/** The number of new violations that a threshold judges; null if the scans were not compared, or not fairly. */
+export function judgedNew(baseline: BaselineOutcome | undefined): number | null {
+  return baseline?.problem === undefined ? (baseline?.difference?.new ?? null) : null;
+}
+
+const PROBLEM_SENTENCES: Readonly<Record<BaselineProblem, (scanId: string, found: string) => string>> = {
+  not_found: () =>
+    'New violations cannot be told, because no done scan matches the baseline. Scan what the baseline names first, such as the main branch with its metadata, or set optional in the baseline.',
+  not_stored: (scanId) =>
+    `New violations cannot be told, because the report of the baseline ${scanId} is not stored any more. Scan what the baseline names again.`,
+  not_comparable: (scanId) =>
+    `New violations cannot be told, because the report of the baseline ${scanId} is too large or was made by another version. Scan what the baseline names again.`,
+  scans_differ: (scanId, found) =>
+    `${found} not in the baseline ${scanId}, but it was made with other rules or checks, so they may not be the site's. Scan what the baseline names again with the same options.`,
+};
+
+/** One sentence on why a scan with this baseline does not meet its threshold for new violations. @param allowed the threshold */
+export function missedNew(baseline: BaselineOutcome | undefined, allowed: number): string {
+  const found = baseline?.difference?.new ?? 0;
+  const violations = found === 1 ? 'There is 1 violation' : `There are ${found} violations`;
+  const { scanId = '', problem } = baseline ?? { problem: 'not_found' };
+  if (problem !== undefined) return PROBLEM_SENTENCES[problem](scanId, violations);
+  return `${violations} not in the baseline ${scanId}, more than the ${allowed} allowed.`;
+}

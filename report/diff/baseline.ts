@@ -1,0 +1,103 @@
+/** Compares a report with its baseline, for the report itself and its verdict. Pure. */
+import type { BaselineOutcome, BaselineProblem } from '../../core/scan/baseline.ts';
+import { BASELINE_CAUSES_MAX, type Report, type ReportBaseline, type ReportChange, type ReportGroup } from '../schema/schema.ts';
+import type { Caveat } from './caveats.ts';
+import { countedAsNew, diffReduced, type CauseChange, type NewCauseChange, type ReportDiff } from './diff.ts';
+import { reduceExport, reduceReport, type ComparableReport, type ReducedReport } from './reduce.ts';
+
+/** The earlier scan that was chosen, with its reduced report; or why there is none. */
+export type ChosenBaseline = { optional: boolean } & (
+  { scanId: string; report: ReducedReport } | { scanId?: string; problem: Exclude<BaselineProblem, 'scans_differ'> }
+);
+
+/** The baseline of a scan before its report is read. */
+export type NamedBaseline = Pick<BaselineOutcome, 'scanId' | 'optional' | 'problem'>;
+
+/**
+ * Reads the report of a baseline. Scanner and operator both do, and must come to the same.
+ * @param read what the object store holds; null if the baseline has a problem already
+ */
+export function readBaseline({ scanId, optional, problem }: NamedBaseline, read: ReadReport | null): ChosenBaseline {
+  if (scanId === undefined || problem !== undefined || read === null)
+    return { optional, ...(scanId !== undefined && { scanId }), problem: asChosen(problem) };
+  if (!read.ok) return { optional, scanId, problem: read.reason === 'missing' ? 'not_stored' : 'not_comparable' };
+  const report = reduceExport(read.bytes);
+  return report === null ? { optional, scanId, problem: 'not_comparable' } : { optional, scanId, report };
+}
+
+/** The stored export of a baseline. */
+export type ReadReport = { ok: true; bytes: Uint8Array } | { ok: false; reason: 'missing' | 'too_large' };
+
+const asChosen = (problem: BaselineProblem | undefined) => (problem === undefined || problem === 'scans_differ' ? 'not_found' : problem);
+
+/** What the comparison adds to a report. */
+export interface ComparedBaseline {
+  baseline: ReportBaseline;
+  outcome: BaselineOutcome;
+  /** The root causes, each with the number of its new elements, if the scans were compared. */
+  groups: ReportGroup[];
+}
+
+/** What differs between the scans so that new violations may not be the site's. */
+export const OTHER_SCANS: ReadonlySet<Caveat['reason']> = new Set(['wcag', 'axe_core', 'score_version', 'fingerprint_version']);
+
+export function compareWithBaseline(chosen: ChosenBaseline, report: ComparableReport, groups: readonly ReportGroup[]): ComparedBaseline {
+  const { optional, scanId } = chosen;
+  if ('problem' in chosen) {
+    const { problem } = chosen;
+    const nothing = { new: null, on_new_pages: null, fixed: null, unchanged: null, not_tested: null };
+    return {
+      baseline: { scan_id: scanId ?? null, problem, optional, ...nothing, caveats: [], new_causes: [], fixed_causes: [] },
+      outcome: { ...(scanId !== undefined && { scanId }), optional, problem },
+      groups: [...groups],
+    };
+  }
+  const diff = diffReduced(chosen.report, reduceReport(report));
+  const difference = differenceOf(diff);
+  const isUnfair = difference.new > 0 && diff.comparable.some(({ reason }) => OTHER_SCANS.has(reason));
+  const added = new Map(diff.new.map(({ fingerprint, elements }) => [fingerprint, elements]));
+  const { onNewPages, notTested, ...counts } = difference;
+  return {
+    baseline: {
+      scan_id: chosen.scanId,
+      problem: isUnfair ? 'scans_differ' : null,
+      optional,
+      ...counts,
+      on_new_pages: onNewPages,
+      not_tested: notTested,
+      caveats: diff.comparable.map(({ reason, message }) => ({ reason, message })),
+      new_causes: listed(diff.new),
+      fixed_causes: listed(diff.fixed),
+    },
+    outcome: { scanId: chosen.scanId, optional, ...(isUnfair && { problem: 'scans_differ' as const }), difference },
+    groups: groups.map((group) => ({ ...group, new_elements: added.get(group.fingerprint) ?? 0 })),
+  };
+}
+
+function differenceOf(diff: ReportDiff): NonNullable<BaselineOutcome['difference']> {
+  const sum = (changes: readonly CauseChange[]): number => changes.reduce((all, { elements }) => all + elements, 0);
+  const counted = countedAsNew(diff);
+  return {
+    new: counted,
+    onNewPages: sum(diff.new) - counted,
+    fixed: sum(diff.fixed),
+    unchanged: diff.unchanged,
+    notTested: sum(diff.not_tested),
+  };
+}
+
+const listed = (changes: readonly (CauseChange | NewCauseChange)[]): ReportChange[] =>
+  changes.slice(0, BASELINE_CAUSES_MAX).map((change) => ({ on_new_pages: 0, ...change }));
+
+/** What a report says about its baseline, as the outcome of the scan has it. Undefined without a baseline. */
+export function baselineOutcomeOf({ baseline }: Pick<Report, 'baseline'>): BaselineOutcome | undefined {
+  if (baseline === undefined) return undefined;
+  const { scan_id: scanId, problem, optional, fixed, unchanged, new: added, on_new_pages: onNewPages, not_tested: notTested } = baseline;
+  const isCompared = added !== null && onNewPages !== null && fixed !== null && unchanged !== null && notTested !== null;
+  return {
+    ...(scanId !== null && { scanId }),
+    optional,
+    ...(problem !== null && { problem }),
+    ...(isCompared && { difference: { new: added, onNewPages, fixed, unchanged, notTested } }),
+  };
+}

@@ -1,0 +1,219 @@
+/** The comparison with a baseline in a report, its verdict, and the formats made of it. */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Value } from 'typebox/value';
+import type { Thresholds } from '../../core/scan/thresholds.ts';
+import type { ChosenBaseline } from '../../report/diff/baseline.ts';
+import { readBaseline } from '../../report/diff/baseline.ts';
+import { sarifOf } from '../../report/formats/sarif.ts';
+import { buildReport } from '../../report/results/build.ts';
+import { outcomeOf } from '../../report/results/results.ts';
+import { Report, type ReportNode, type ReportPage } from '../../report/schema/schema.ts';
+import { viewOf } from '../../report/view/view.ts';
+import { baselineLine } from '../../report/view/baseline.ts';
+import { wordsIn } from '../../report/words/words.ts';
+import { LOCALES } from '../../core/scan/locales.ts';
+import { sampleInput, sampleNode, samplePage, sampleViolation } from './samples.ts';
+
+const SITE = 'https://www.example.org/';
+const MAIN = '11111111-2222-4333-8444-555555555555';
+const tools = { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' };
+
+interface Options {
+  thresholds?: Thresholds;
+  baseline?: ChosenBaseline;
+  axe?: string;
+  max?: number;
+}
+
+function reportOf(pages: ReportPage[], { thresholds = { maxNewViolations: 0 }, baseline, axe = tools.axe_core }: Options = {}): Report {
+  const times = { startedAt: new Date('2026-03-02T09:14:05Z'), finishedAt: new Date('2026-03-02T09:15:42Z') };
+  return buildReport({
+    input: sampleInput(thresholds),
+    pages,
+    tools: { ...tools, axe_core: axe },
+    ...times,
+    ...(baseline && { baseline }),
+  });
+}
+
+/** The baseline that a stored report is. */
+const stored = (report: Report, optional = false): ChosenBaseline =>
+  readBaseline({ scanId: MAIN, optional }, { ok: true, bytes: Buffer.from(JSON.stringify(report)) });
+
+const RULES = ['image-alt', 'link-name', 'button-name', 'color-contrast'] as const;
+type Rule = (typeof RULES)[number];
+interface Fault {
+  rule: Rule;
+  node: ReportNode;
+}
+const pageOf = (path: string, faults: readonly Fault[]): ReportPage =>
+  samplePage(
+    `${SITE}${path}`,
+    path,
+    RULES.flatMap((rule) => {
+      const nodes = faults.filter((fault) => fault.rule === rule).map(({ node }) => node);
+      return nodes.length === 0 ? [] : [sampleViolation(rule, 'serious', `help for ${rule}`, nodes)];
+    }),
+  );
+const fault = (rule: Rule, html: string, selector: string): Fault => ({ rule, node: sampleNode(html, selector) });
+const image = (name: string) => fault('image-alt', `<img src="/${name}.png">`, `#${name}`);
+const link = (name: string) => fault('link-name', `<a href="/${name}" class="${name}-link"></a>`, `a.${name}`);
+
+describe('a report with a baseline', () => {
+  const main = reportOf([pageOf('', [image('logo'), link('cart')]), pageOf('shop', [image('logo'), image('sale')])]);
+
+  it('has what is new, fixed and unchanged, and judges what is new', () => {
+    const branch = reportOf([pageOf('', [image('logo'), link('cart'), link('help')]), pageOf('shop', [image('logo')])], {
+      baseline: stored(main),
+    });
+    expect([...Value.Errors(Report, branch)]).to.deep.equal([]);
+    expect(branch.baseline).to.deep.include({
+      scan_id: MAIN,
+      problem: null,
+      optional: false,
+      new: 1,
+      on_new_pages: 0,
+      fixed: 1,
+      unchanged: 3,
+      not_tested: 0,
+    });
+    expect(branch.baseline!.new_causes.map(({ rule, examples }) => [rule, examples[0]!.selector])).to.deep.equal([['link-name', 'a.help']]);
+    expect(branch.baseline!.fixed_causes.map(({ examples }) => examples[0]!.selector)).to.deep.equal(['#sale']);
+    expect(branch.scan.verdict).to.deep.equal({
+      passed: false,
+      message: `There is 1 violation not in the baseline ${MAIN}, more than the 0 allowed.`,
+    });
+    expect(branch.groups.map(({ example, new_elements: added }) => [example.selector, added])).to.have.deep.members([
+      ['#logo', 0],
+      ['a.cart', 0],
+      ['a.help', 1],
+    ]);
+    expect(outcomeOf(branch).baseline).to.deep.equal({
+      scanId: MAIN,
+      optional: false,
+      difference: { new: 1, onNewPages: 0, fixed: 1, unchanged: 3, notTested: 0 },
+    });
+  });
+
+  it('does not count known root causes on new pages as new, nor violations of untested pages as fixed', () => {
+    const branch = reportOf([pageOf('', [image('logo'), link('cart')]), pageOf('about', [image('logo')])], { baseline: stored(main) });
+    expect(branch.baseline).to.deep.include({ new: 0, on_new_pages: 1, fixed: 0, unchanged: 2, not_tested: 2 });
+    expect(branch.scan.verdict.passed).to.equal(true);
+    const unknown = reportOf([pageOf('', [image('logo'), link('cart')]), pageOf('about', [image('map')])], { baseline: stored(main) });
+    expect(unknown.baseline).to.deep.include({ new: 1, on_new_pages: 0 });
+  });
+
+  it('does not judge violations that another version of the checks may have found', () => {
+    const axe = '4.15.0';
+    const same = reportOf([pageOf('', [image('logo')])], { baseline: stored(main), axe });
+    expect([same.baseline!.problem, same.scan.verdict.passed]).to.deep.equal([null, true]);
+    const more = [pageOf('', [image('logo'), link('help')])];
+    const differing = reportOf(more, { baseline: stored(main), axe });
+    expect(differing.baseline).to.deep.include({ problem: 'scans_differ', new: 1 });
+    expect(differing.baseline!.caveats.map(({ reason }) => reason)).to.include('axe_core');
+    expect(differing.scan.verdict.passed).to.equal(false);
+    expect(reportOf(more, { baseline: stored(main, true), axe }).scan.verdict.passed).to.equal(true);
+  });
+
+  it('says why there is nothing to compare with', () => {
+    const read = (bytes: Parameters<typeof readBaseline>[1]) => readBaseline({ scanId: MAIN, optional: false }, bytes);
+    const problemOf = (baseline: ChosenBaseline) => reportOf([pageOf('', [])], { baseline }).baseline!.problem;
+    expect(problemOf(readBaseline({ optional: false, problem: 'not_found' }, null))).to.equal('not_found');
+    expect(problemOf(read({ ok: false, reason: 'missing' }))).to.equal('not_stored');
+    expect(problemOf(read({ ok: false, reason: 'too_large' }))).to.equal('not_comparable');
+    expect(problemOf(read({ ok: true, bytes: Buffer.from('{"pages": 1}') }))).to.equal('not_comparable');
+  });
+
+  it('says it in every language, and not without a baseline', () => {
+    const branch = reportOf([pageOf('', [image('logo'), link('help')])], { baseline: stored(main) });
+    for (const locale of LOCALES) {
+      const words = wordsIn(locale, 'report');
+      expect(baselineLine(branch, words)).to.match(/1.*1.*1/);
+      expect(baselineLine(reportOf([pageOf('', [])], { baseline: { optional: true, problem: 'not_found' } }), words)).to.equal(
+        words.texts.baselineNone,
+      );
+      expect(baselineLine(main, words)).to.equal('');
+    }
+  });
+
+  it('marks new root causes in views and in SARIF', () => {
+    const branch = reportOf([pageOf('', [image('logo'), link('help')])], { baseline: stored(main) });
+    expect(viewOf(branch).groups.map(({ rule, new_elements: added }) => [rule, added])).to.deep.equal([
+      ['image-alt', 0],
+      ['link-name', 1],
+    ]);
+    const states = sarifOf(branch).runs[0]!.results!.map(({ ruleId, baselineState }) => [ruleId, baselineState]);
+    expect(states).to.deep.equal([
+      ['image-alt', 'unchanged'],
+      ['link-name', 'new'],
+    ]);
+    expect(sarifOf(main).runs[0]!.results!.every(({ baselineState }) => baselineState === undefined)).to.equal(true);
+  });
+});
+
+/** What a build changes although nobody changed the site: hashes in class names and in the names of assets, and places. */
+interface Build {
+  hash: string;
+  asset: string;
+  moved: number;
+}
+const arbitraryBuild: fc.Arbitrary<Build> = fc.record({
+  hash: fc.stringMatching(/^[a-z0-9]{5,8}$/).filter((text) => /\d/.test(text) && /[a-z]/.test(text)),
+  asset: fc.stringMatching(/^[0-9a-f]{8}$/),
+  moved: fc.integer({ min: 1, max: 9 }),
+});
+const COMPONENTS: readonly ((at: number, build: Build) => Fault)[] = [
+  (at, { hash, moved }) =>
+    fault(
+      'button-name',
+      `<button type="button" class="Button_root__${hash} css-${hash}"></button>`,
+      `main > div:nth-child(${moved + at}) > button`,
+    ),
+  (at, { asset, hash }) =>
+    fault('image-alt', `<img class="Card_img__${hash}" src="/static/media/teaser-${at}.${asset}.png">`, `.Card_img__${hash}`),
+  (at, { hash, moved }) =>
+    fault('link-name', `<a href="/topics/${at}" class="sc-${hash}"><svg></svg></a>`, `nav > a:nth-child(${moved + at})`),
+  (at, { hash, moved }) =>
+    fault('color-contrast', `<p id="text-${at}" class="muted jsx-${hash}">Text ${at}</p>`, `section:nth-child(${moved}) > p`),
+];
+const arbitraryFaults = fc.array(fc.nat(COMPONENTS.length - 1), { minLength: 1, maxLength: 12 });
+const rendered = (faults: readonly number[], build: Build): Fault[] => faults.map((kind, at) => COMPONENTS[kind]!(at, build));
+
+describe('a baseline of the same site', () => {
+  it('has nothing new after another build', () => {
+    fc.assert(
+      fc.property(arbitraryFaults, arbitraryBuild, arbitraryBuild, fc.boolean(), (faults, one, other, reversed) => {
+        const before = reportOf([pageOf('', rendered(faults, one)), pageOf('shop', rendered(faults, one))]);
+        const again = rendered(faults, other);
+        const pages = [pageOf('', reversed ? again.toReversed() : again), pageOf('shop', again)];
+        const after = reportOf(reversed ? pages.toReversed() : pages, { baseline: stored(before) });
+        expect(after.baseline).to.deep.include({ new: 0, on_new_pages: 0, fixed: 0, unchanged: before.counts.total, not_tested: 0 });
+        expect(after.scan.verdict.passed).to.equal(true);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('has each planted fault once after another build', () => {
+    const planted = [
+      fault('link-name', '<a class="planted" href="/planted"></a>', '.planted'),
+      fault('image-alt', '<img class="planted-too" src="/planted.png">', '.planted-too'),
+    ];
+    fc.assert(
+      fc.property(arbitraryFaults, arbitraryBuild, arbitraryBuild, fc.integer({ min: 1, max: 2 }), (faults, one, other, count) => {
+        const before = reportOf([pageOf('', rendered(faults, one))]);
+        const after = reportOf([pageOf('', [...planted.slice(0, count), ...rendered(faults, other)])], { baseline: stored(before) });
+        expect(after.baseline).to.deep.include({ new: count, fixed: 0, unchanged: before.counts.total });
+        expect(after.baseline!.new_causes.map(({ examples }) => examples[0]!.selector).sort()).to.deep.equal(
+          planted
+            .slice(0, count)
+            .map(({ node }) => node.selector)
+            .sort(),
+        );
+        expect(after.scan.verdict.passed).to.equal(false);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
