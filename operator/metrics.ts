@@ -1,4 +1,4 @@
-/** The operator's Prometheus metrics. Labels are bounded: reasons and phases, never IDs; of queues only the first names. */
+/** The operator's Prometheus metrics. Labels are bounded: reasons and phases, never IDs; of queues only the first names, of schedules only up to a number. */
 import type { Registry } from '@prometheus-io/client';
 import { createMetricFactory } from '../stores/process-metrics.ts';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
@@ -8,6 +8,7 @@ import { createQueueGauges, type QueueGauges } from './queue/metrics.ts';
 import { createRuntimeMetrics, type RuntimeMetrics } from './runtime/metrics.ts';
 import { createScanMetrics, type ScanMetrics } from './scan/metrics.ts';
 import { createScheduleMetrics, type ScheduleMetrics } from './schedule/metrics.ts';
+import { createScheduleSeries, type ScheduleSeries } from './schedule/series.ts';
 
 /** Typed so that the compiler names a value that is missing. */
 const REPAIRS: Readonly<Record<keyof SweepResult, true>> = {
@@ -30,6 +31,7 @@ export interface OperatorMetrics extends ScanMetrics {
   runtime: RuntimeMetrics;
   stores: StoreMetrics;
   schedules: ScheduleMetrics;
+  scheduleSeries: ScheduleSeries;
   mail: MailMetrics;
   /** The number of live scans of the installation. */
   live(scans: number): void;
@@ -60,12 +62,14 @@ export function createOperatorMetrics(): OperatorMetrics {
   const runtime = createRuntimeMetrics(factory);
   const scans = createScanMetrics(factory);
   const mail = createMailMetrics(factory);
+  const scheduleSeries = createScheduleSeries(factory);
   return {
     ...scans,
     registry: factory.registry,
     mail,
     stores: createStoreMetrics(factory),
     schedules: createScheduleMetrics(factory),
+    scheduleSeries,
     runtime,
     live: (count) => live.set(count),
     queue: queues.set,
@@ -78,7 +82,7 @@ export function createOperatorMetrics(): OperatorMetrics {
     stoppedLeading() {
       live.reset();
       organisations.reset();
-      for (const part of [runtime, scans, mail]) part.stoppedLeading();
+      for (const part of [runtime, scans, mail, scheduleSeries]) part.stoppedLeading();
       queues.reset();
     },
   };

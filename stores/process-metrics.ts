@@ -8,7 +8,8 @@ export type Labels = Readonly<Record<string, readonly string[]>>;
 export interface MetricFactory {
   registry: Registry;
   counter(name: string, help: string, labels?: Labels): Counter<string>;
-  gauge(name: string, help: string, labels?: Labels): Gauge<string>;
+  /** @param collect sets the values; called at each scrape */
+  gauge(name: string, help: string, labels?: Labels, collect?: (gauge: Gauge<string>) => void): Gauge<string>;
   histogram(name: string, help: string, buckets: number[], labels?: Labels): Histogram<string>;
 }
 
@@ -29,8 +30,8 @@ export function createMetricFactory(): MetricFactory {
       for (const series of seriesOf(labels)) counter.inc(series, 0);
       return counter;
     },
-    gauge(name, help, labels = {}) {
-      const gauge = new Gauge(optionsOf(name, help, labels));
+    gauge(name, help, labels = {}, collect) {
+      const gauge: Gauge<string> = new Gauge({ ...optionsOf(name, help, labels), ...(collect && { collect: () => collect(gauge) }) });
       for (const series of seriesOf(labels)) gauge.set(series, 0);
       return gauge;
     },

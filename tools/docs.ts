@@ -10,6 +10,7 @@ import { Environment as ApiEnvironment } from '../api/config.ts';
 import { createMetrics } from '../api/metrics.ts';
 import { Environment as OperatorEnvironment } from '../operator/config.ts';
 import { createOperatorMetrics } from '../operator/metrics.ts';
+import { SCHEDULE_SERIES_MAX } from '../operator/schedule/series.ts';
 import { ScannerConfiguration } from '../scanner-image/config.ts';
 
 interface Property {
@@ -111,8 +112,12 @@ provides a ServiceMonitor (\`metrics.serviceMonitor.enabled\`), alerts (\`metric
 (\`metrics.dashboard.enabled\`). Without the Prometheus operator and Grafana's sidecar, load \`helm/alerts/curbcut.yaml\` and
 \`helm/dashboards/curbcut.json\` directly.
 
-Times are in seconds. Label values are bounded: route patterns, phases, reasons and outcomes, never an ID, a name or a URL.
-For single scans, see their status, Kubernetes events and logs.
+Times are in seconds. Label values are bounded: route patterns, phases, reasons and outcomes, never an ID or a URL. For single
+scans, see their status, Kubernetes events and logs.
+
+Only watched namespaces, queues and schedules are named. Each schedule has its own series, with the labels \`schedule_namespace\` and \`schedule\`
+(\`namespace\` is the installation's, which Prometheus adds). They end when the schedule is deleted. If an installation has more than
+${SCHEDULE_SERIES_MAX.toLocaleString('en')} schedules, none has series, and \`curbcut_schedule_series_missing{reason="too_many"}\` is 1.
 
 This page is generated from the code by \`make docs\`; a test fails if it is out of date.
 

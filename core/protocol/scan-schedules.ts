@@ -52,6 +52,10 @@ export interface CompletedScan {
   completionTime: string;
   /** Absent without thresholds. */
   passed?: boolean;
+  /** As in the status of the scan. Absent if an operator recorded the scan that did not know the field yet. */
+  score?: string;
+  /** The number of violations over all pages. Absent as `score` is. */
+  violations?: number;
 }
 
 /** The last failed scan of a schedule. */

@@ -18,10 +18,11 @@ import type { ScanClient } from '../scan/scan-client.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { createScheduleActions } from './actions.ts';
 import { addComparisonController } from './comparisons.ts';
-import { createGather } from './gather.ts';
+import { createGather, createScheduleParser } from './gather.ts';
 import { addScheduleMirror } from './mirror/controller.ts';
 import { createNamespaceOwners, type NamespaceOwners } from './owners.ts';
 import { planSchedule, type ScheduleAction, type ScheduleFacts } from './policy/plan.ts';
+import { timesWithoutResult } from './policy/times-without-result.ts';
 import { createScheduleStates, type ScheduleStates } from './state.ts';
 
 export interface ScheduleControllerDeps {
@@ -31,7 +32,7 @@ export interface ScheduleControllerDeps {
   comparer: ReportComparer;
   recorder: Recorder;
   settings: Pick<OperatorSettings, 'namespace' | 'watchNamespaces' | 'operatorClass' | 'scanWorkers' | 'schedulesEveryMs'>;
-  metrics: Pick<OperatorMetrics, 'schedules'>;
+  metrics: Pick<OperatorMetrics, 'schedules' | 'scheduleSeries'>;
   logger: Logger;
   clock: Clock;
 }
@@ -51,7 +52,7 @@ export function addScheduleController(manager: ScheduleManager, deps: ScheduleCo
   const { now } = clock;
   const states = createScheduleStates();
   const owners = createNamespaceOwners(deps.stores.organisations, clock.monotonic);
-  const listed = new Set<string>();
+  const [listed, unreadable] = [new Set<string>(), new Set<string>()];
   const schedules = manager.watchResource<ScanSchedule>({
     resource: SCHEDULES,
     namespaces: settings.watchNamespaces,
@@ -59,7 +60,16 @@ export function addScheduleController(manager: ScheduleManager, deps: ScheduleCo
     accepts: ({ spec }) => (spec.scanTemplate.spec.class ?? DEFAULT_CLASS) === settings.operatorClass,
     // Scans run where schedules cannot be read, as after an upgrade without the custom resource definition.
     optional: true,
-    onListed: (error, _failures, namespace) => void (error === null && listed.add(namespace)),
+    onListed(error, _failures, namespace) {
+      if (error === null) listed.add(namespace);
+      unreadable[error === null ? 'delete' : 'add'](namespace);
+    },
+  });
+  const parse = createScheduleParser();
+  deps.metrics.scheduleSeries.read({
+    list: schedules.list,
+    unreadable: () => unreadable.size > 0,
+    timesWithoutResult: (schedule) => timesWithoutResult(schedule, parse(schedule.spec), now()),
   });
   schedules.onChange(({ type, object }) => type === 'deleted' && states.forget(object.metadata.uid!));
   scanClient.onChange(({ type, object }) => type === 'deleted' && forgetChild(states, object));
@@ -67,7 +77,7 @@ export function addScheduleController(manager: ScheduleManager, deps: ScheduleCo
   const comparisons = { schedules, states, comparer: deps.comparer, enqueueSchedule: (key: string) => enqueue(key), now };
   const compareNow = addComparisonController(manager, comparisons);
   const runAction = createScheduleActions({ ...deps, schedules, compare: (schedule) => compareNow(keyOf(schedule)), now });
-  const gather = createGather({ ...deps, states, owners, apiNamespace: settings.namespace, now });
+  const gather = createGather({ ...deps, states, owners, apiNamespace: settings.namespace, parse, now });
   const enqueue = manager.add<ScheduleFacts, ScheduleAction>({
     name: 'schedule',
     queueName: 'schedules',

@@ -1,6 +1,6 @@
 /** Gathers the facts about a schedule from the caches, and asks the API server about a created scan that the cache does not hold. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import type { ScanSchedule, ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
 import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { SCANS } from '../scan/kube-types.ts';
@@ -19,8 +19,11 @@ export interface GatherDeps {
   states: ScheduleStates;
   owners: Pick<NamespaceOwners, 'of'>;
   apiNamespace: string;
+  parse: ParseSchedule;
   now: () => Date;
 }
+
+export type ParseSchedule = (spec: Pick<ScanScheduleSpec, 'schedule' | 'timeZone'>) => ParsedSchedule;
 
 export type GatherSchedule = (schedule: ScanSchedule, signal: AbortSignal) => Promise<ScheduleFacts>;
 
@@ -53,8 +56,6 @@ export function createGather(deps: GatherDeps): GatherSchedule {
     }
   }
 
-  const parse = rememberLast(parseSchedule);
-
   return async (schedule, signal) => {
     const { metadata, spec } = schedule;
     const namespace = metadata.namespace!;
@@ -66,7 +67,7 @@ export function createGather(deps: GatherDeps): GatherSchedule {
     state.recorded ??= recordedBefore(schedule, children, apiNamespace);
     return {
       schedule,
-      parsed: parse(spec.schedule, spec.timeZone),
+      parsed: deps.parse(spec),
       jitterMs: jitterOf(namespace, metadata.name, spec.jitterSeconds ?? 0),
       children,
       apiNamespace,
@@ -80,11 +81,12 @@ export function createGather(deps: GatherDeps): GatherSchedule {
 /** The number of parsed schedules that are kept, so that a plan does not parse the same expression again. */
 const PARSED_MAX = 5_000;
 
-function rememberLast(parse: typeof parseSchedule): (schedule: string, timeZone: string | undefined) => ParsedSchedule {
+/** Creates a `parseSchedule` that remembers its last results. */
+export function createScheduleParser(): ParseSchedule {
   const parsed = new BoundedMap<ParsedSchedule>({ max: PARSED_MAX });
-  return (schedule, timeZone) => {
+  return ({ schedule, timeZone }) => {
     const key = `${timeZone ?? ''} ${schedule}`;
-    const known = parsed.get(key) ?? parse(schedule, timeZone);
+    const known = parsed.get(key) ?? parseSchedule(schedule, timeZone);
     parsed.set(key, known);
     return known;
   };

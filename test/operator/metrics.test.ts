@@ -5,7 +5,9 @@ import { serveProbes, type ProbeServer } from '../../platform/probe-server.ts';
 import { monitorDependencies, type DependencyMonitor } from '../../platform/readiness.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { silentLogger } from '../support/silent-logger.ts';
-import { openContext, until, type OperatorContext } from './context.ts';
+import { samplesOf } from '../support/metric-samples.ts';
+import { NOWHERE, openContext, TARGET, until, type OperatorContext } from './context.ts';
+import { applySchedule } from './schedule-context.ts';
 
 describe('operator metrics', function () {
   this.timeout(240_000);
@@ -32,9 +34,7 @@ describe('operator metrics', function () {
 
   /** The samples of a scrape, by `name{labels}`. */
   async function scrape(): Promise<Map<string, number>> {
-    const text = await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text();
-    const samples = [...text.matchAll(/^(curbcut_\S+(?:\{[^}]*\})?) (\S+)$/gm)];
-    return new Map(samples.map(([, name, value]) => [name!, Number(value)]));
+    return samplesOf(await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text());
   }
   const has = (name: string, value: number) => until(`${name} is ${value}`, async () => (await scrape()).get(name) === value);
 
@@ -77,6 +77,40 @@ describe('operator metrics', function () {
     expect(resigned.get('curbcut_leader{lease="curbcut-operator"}')).to.equal(0);
     const phases = [...resigned].filter(([name]) => name.startsWith('curbcut_scans{'));
     expect(phases.map(([, value]) => value)).to.deep.equal([0, 0, 0, 0, 0, 0]);
+  });
+
+  it('say of each schedule what its last scan found, from any leader, until it is deleted', async () => {
+    const seriesOf = async (name: string) => [...(await scrape())].filter(([series]) => series.includes(`schedule="${name}"`));
+    const operator = context.start({}, { metrics });
+    const schedule = await applySchedule(context, {
+      scanTemplate: { spec: { url: TARGET, thresholds: { maxViolations: 0 }, podTemplate: NOWHERE } },
+    });
+    const scan = await schedule.requested(await schedule.run());
+    const pod = await scan.pod();
+    await scan.startPod(pod);
+    await scan.publish(await scan.upload(pod, bytesOf(reportOf(await scan.input()))));
+    const ended = await scan.settles();
+    const { status } = await schedule.reaches('recorded', (read) => read.status?.lastCompleted !== undefined);
+    const { score, violations } = status!.lastCompleted!;
+    expect(violations).to.be.above(0);
+    expect({ score, violations }).to.deep.equal({ score: ended.status?.score, violations: ended.status?.violations?.total });
+
+    const labels = `{schedule_namespace="${context.team}",schedule="${schedule.name}"}`;
+    await has(`curbcut_schedule_violations${labels}`, violations!);
+    const shown = await seriesOf(schedule.name);
+    const samples = new Map(shown);
+    expect(samples.get(`curbcut_schedule_score${labels}`)).to.equal(Number(score));
+    for (const [name, value] of Object.entries({ passed: 0, regressed: 0, ready: 1, consecutive_failures: 0, times_without_result: 0 }))
+      expect(samples.get(`curbcut_schedule_${name}${labels}`), name).to.equal(value);
+    const succeeded = samples.get(`curbcut_schedule_last_success_timestamp_seconds${labels}`);
+    expect(succeeded).to.equal(Date.parse(status!.lastSuccessfulTime!) / 1000);
+
+    await operator.stop();
+    expect(await seriesOf(schedule.name)).to.deep.equal([]);
+    context.start({}, { metrics });
+    await until('the next leader says the same', async () => JSON.stringify(await seriesOf(schedule.name)) === JSON.stringify(shown));
+    await schedule.remove();
+    await until('the series end', async () => (await seriesOf(schedule.name)).length === 0);
   });
 
   it('show each dependency as its last check found it, without any call of /readyz', async () => {

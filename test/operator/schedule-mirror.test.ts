@@ -1,9 +1,11 @@
 import { expect } from 'chai';
+import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { ListedSchedule } from '../../stores/schedules/schedules.ts';
 import { useContext, ORGANISATION, TARGET, until } from './context.ts';
 import { logWrites } from './request-log.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
+import { samplesOf } from '../support/metric-samples.ts';
 import { showCount } from '../support/counts.ts';
 import { applySchedule, NOT_DUE, type Schedule } from './schedule-context.ts';
 
@@ -106,10 +108,14 @@ describe('operator: schedules in MongoDB', () => {
     await schedule.remove();
   });
 
-  it('stay stored while the cluster cannot list them', async () => {
-    const operator = context.start(SOON);
+  it('stay stored while the cluster cannot list them, and a metric says so', async () => {
+    const metrics = createOperatorMetrics();
+    const isUnreadable = async () =>
+      samplesOf(await metrics.registry.metrics()).get('curbcut_schedule_series_missing{reason="unreadable"}') === 1;
+    const operator = context.start(SOON, { metrics });
     const schedule = await applySchedule(context);
     await shows(schedule, 'ready', ({ nextAt }) => nextAt !== null);
+    expect(await isUnreadable()).to.equal(false);
     await operator.stop();
     let refused = 0;
     const request: typeof context.connection.request = (method, path, options) => {
@@ -118,10 +124,11 @@ describe('operator: schedules in MongoDB', () => {
       return Promise.reject(new KubernetesError(403, 'Forbidden', 'scanschedules is forbidden'));
     };
     context.commands.length = 0;
-    context.start(SOON, { connection: { ...context.connection, request } });
+    context.start(SOON, { metrics, connection: { ...context.connection, request } });
     const finds = () => context.commands.filter((command) => command === 'find schedules').length;
     await until('the operator has compared twice', async () => refused > 0 && finds() >= 3);
     expect(await rowOf(schedule)).to.not.equal(undefined);
+    await until('the metric says that schedules are unreadable', isUnreadable);
     await context.rest();
     await schedule.remove();
   });

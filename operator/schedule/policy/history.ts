@@ -14,12 +14,14 @@ const REMOVALS_MAX = 20;
 const isCompleted = (scan: AccessibilityScan): boolean => scan.status?.phase === 'done' && scan.status.completionTime !== undefined;
 
 function toCompleted(scan: AccessibilityScan, apiNamespace: string): CompletedScan {
-  const { completionTime, passed } = scan.status!;
+  const { completionTime, passed, score, violations } = scan.status!;
   return {
     name: scan.metadata.name,
     scanId: scanIdOf(scan, apiNamespace),
     completionTime: completionTime!,
     ...(typeof passed === 'boolean' && { passed }),
+    ...(score !== undefined && { score }),
+    ...(violations !== undefined && { violations: violations.total }),
   };
 }
 
