@@ -11,8 +11,10 @@ import { parse, stringify } from 'yaml';
 import { createMetrics, type Metrics } from '../../api/metrics.ts';
 import { createOperatorMetrics, type OperatorMetrics } from '../../operator/metrics.ts';
 import { runOperator, type OperatorDeps } from '../../operator/operator.ts';
+import { SCHEDULE_SERIES_MAX, type ScheduleSource } from '../../operator/schedule/series.ts';
 import { monitorDependencies } from '../../platform/readiness.ts';
 import { settingsFor } from '../operator/settings.ts';
+import { scheduleWith } from '../support/schedule-world.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { CHART } from './rendered.ts';
 
@@ -32,6 +34,11 @@ interface Case {
   firesAfter: number;
 }
 
+const TOO_MANY_SCHEDULES: ScheduleSource = {
+  list: () => Array.from({ length: SCHEDULE_SERIES_MAX + 1 }, () => scheduleWith({}, new Date(0))),
+  unreadable: () => false,
+  timesWithoutResult: () => 0,
+};
 const ended = (reason: string) => ({ operator }: Processes) => operator.ended('failed', reason, 1, null); // prettier-ignore
 const CASES: Readonly<Record<string, Case>> = {
   CurbcutDependencyDown: { firesAfter: 3 },
@@ -43,7 +50,13 @@ const CASES: Readonly<Record<string, Case>> = {
   CurbcutWatchesBreak: { event: ({ operator }) => operator.runtime.watchRestarted('jobs', 'error'), lasting: true, firesAfter: 30 },
   CurbcutSweepsFail: { event: ({ operator }) => operator.swept(null), firesAfter: 17 },
   CurbcutSchedulesRefused: { event: ({ operator }) => operator.schedules.refused('CreateRefused'), firesAfter: 2 },
-  CurbcutScheduleScansFail: { event: ({ operator }) => operator.schedules.failed(true), firesAfter: 2 },
+  CurbcutScheduleScansFail: {
+    event({ operator }) {
+      operator.scheduleSeries.read(TOO_MANY_SCHEDULES);
+      operator.schedules.failed(true);
+    },
+    firesAfter: 2,
+  },
   CurbcutSchedulesMissed: { event: ({ operator }) => operator.schedules.skipped('too_late', 1), firesAfter: 2 },
   CurbcutScannersDoNotStart: { event: ended('ImagePull'), firesAfter: 7 },
   CurbcutScannersCrash: { event: ended('Crashed'), firesAfter: 12 },

@@ -17,7 +17,7 @@ interface Alert {
   alert: string;
   expr: string;
   for?: string;
-  labels: { severity: string };
+  labels: { severity: string; audience?: string; namespace?: string };
   annotations: { summary: string; description: string; runbook_url?: string };
 }
 interface Groups {
@@ -36,7 +36,8 @@ interface Dashboard {
 }
 
 const ALERTS = join(CHART, 'alerts', 'curbcut.yaml');
-const alerts = (parse(readFileSync(ALERTS, 'utf8')) as Groups).groups.flatMap(({ rules }) => rules);
+const { groups } = parse(readFileSync(ALERTS, 'utf8')) as Groups;
+const alerts = groups.flatMap(({ rules }) => rules);
 const dashboard = JSON.parse(readFileSync(join(CHART, 'dashboards', 'curbcut.json'), 'utf8')) as Dashboard;
 
 /** The name of every series that a scrape may return, with the labels of its metric. */
@@ -66,6 +67,16 @@ function read(expr: string): { metrics: string[]; labels: string[] } {
   return found;
 }
 
+/** The label that sends an alert to the namespace of its schedule. */
+const OWN = '{{ $labels.schedule_namespace }}';
+
+/** The code blocks of a section of docs/gitops.md. */
+function printed(heading: string): string[] {
+  const text = readFileSync(join(ROOT, 'docs', 'gitops.md'), 'utf8');
+  const section = text.slice(text.indexOf(`${heading}\n`)).split(/\n#/)[0]!;
+  return [...section.matchAll(/```\w*\n(.*?)\n```/gs)].map(([, block]) => block!);
+}
+
 /** Labels that Prometheus adds. */
 const TARGET_LABELS = ['namespace', 'pod', 'instance', 'le'];
 
@@ -93,6 +104,13 @@ describe('alerts', () => {
       expect(annotations.description).to.match(/\.$/);
     });
 
+  it('name the audience of those that are not for the platform, which never page', () => {
+    const tenants = groups.filter(({ name }) => name === 'curbcut-tenants').flatMap(({ rules }) => rules);
+    expect(tenants).to.have.length.above(0);
+    expect(alerts.filter(({ labels }) => labels.audience !== undefined)).to.deep.equal(tenants);
+    for (const { labels } of tenants) expect(labels).to.include({ audience: 'tenant', severity: 'warning' });
+  });
+
   it('use only reasons and outcomes that the processes export from their start', async () => {
     const [api, operator] = [createMetrics(), createOperatorMetrics()];
     operator.runtime.listed('jobs', 0, 0);
@@ -103,6 +121,31 @@ describe('alerts', () => {
     );
     expect(asked).to.have.length.above(10);
     expect(asked.filter((value) => !exported.has(value))).to.deep.equal([]);
+  });
+
+  it('are routed and written as docs/gitops.md shows', () => {
+    const blocks = printed('### Alert on regressions');
+    expect(alerts.map(({ expr }) => expr)).to.include(blocks.at(-1));
+    const { route, receivers } = parse(blocks.find((block) => block.startsWith('route:'))!) as {
+      route: { receiver: string; routes: { matchers: string[]; receiver: string }[] };
+      receivers: { name: string }[];
+    };
+    /** As Alertmanager: the first route of which all matchers agree. */
+    const receiverOf = (labels: Record<string, string | undefined>) =>
+      route.routes.find(({ matchers }) =>
+        matchers.every((matcher) => {
+          const [, name, value] = /^(\w+)="(.*)"$/.exec(matcher)!;
+          return labels[name!] === value;
+        }),
+      )?.receiver ?? route.receiver;
+    const firing = ({ labels }: Alert, namespace: string) => ({ ...labels, namespace: labels.namespace === OWN ? namespace : 'curbcut' });
+    for (const alert of alerts) {
+      const toTeam = alert.labels.namespace === OWN;
+      const other = alert.labels.audience === 'tenant' ? 'nobody' : 'platform';
+      expect(receiverOf(firing(alert, 'shop')), alert.alert).to.equal(toTeam ? 'team-shop' : other);
+      expect(receiverOf(firing(alert, 'blog')), alert.alert).to.equal(other);
+    }
+    expect(receivers.map(({ name }) => name)).to.have.members(['team-shop', 'nobody', 'platform']);
   });
 
   it('have one runbook each', () => {
@@ -228,6 +271,18 @@ describe('monitoring objects of the chart', () => {
     );
     const plain = render({ ...ON, 'metrics.rules.runbookUrl': '' }).find(({ kind }) => kind === 'PrometheusRule')!;
     expect((plain.spec as Groups).groups.flatMap(({ rules }) => rules)).to.deep.equal(own);
+  });
+
+  it('are switched on by the values in docs/gitops.md', () => {
+    const { metrics: values } = parse(printed('### Alert on regressions')[0]!) as { metrics: Record<string, unknown> };
+    const set = Object.fromEntries(Object.entries(values).map(([name, value]) => [`metrics.${name}`, value]));
+    expect(render({ ...PLAIN, ...set }).map(({ kind }) => kind)).to.include.members(MONITORING);
+  });
+
+  it('contain no alerts for tenants if the values say so', () => {
+    const rule = render({ ...ON, 'metrics.rules.tenants': false }).find(({ kind }) => kind === 'PrometheusRule')!;
+    const rendered = (rule.spec as Groups).groups.flatMap(({ rules }) => rules).map(({ alert }) => alert);
+    expect(rendered).to.deep.equal(alerts.filter(({ labels }) => labels.audience !== 'tenant').map(({ alert }) => alert));
   });
 
   it('contain the dashboard with the label that Grafana selects by', () => {
