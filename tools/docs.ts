@@ -117,7 +117,8 @@ scans, see their status, Kubernetes events and logs.
 
 Only watched namespaces, queues and schedules are named. Each schedule has its own series, with the labels \`schedule_namespace\` and \`schedule\`
 (\`namespace\` is the installation's, which Prometheus adds). They end when the schedule is deleted. If an installation has more than
-${SCHEDULE_SERIES_MAX.toLocaleString('en')} schedules, none has series, and \`curbcut_schedule_series_missing{reason="too_many"}\` is 1.
+${SCHEDULE_SERIES_MAX.toLocaleString('en')} schedules, none has series, and \`curbcut_schedule_series_missing{reason="too_many"}\` is 1. For
+metrics of any number of schedules, and of single scans, use [kube-state-metrics](../examples/kube-state-metrics/README.md).
 
 This page is generated from the code by \`make docs\`; a test fails if it is out of date.
 
