@@ -5,13 +5,11 @@ import { join } from 'node:path';
 import { parser } from '@prometheus-io/lezer-promql';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { Environment as ApiEnvironment } from '../../api/config.ts';
 import { createMetrics } from '../../api/metrics.ts';
 import { addProcessMetrics } from '../../stores/process-metrics.ts';
-import { Environment as OperatorEnvironment } from '../../operator/config.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { metrics } from '../../tools/docs.ts';
-import { CHART, hasHelm, PLAIN, podsOf, render, ROOT, refusalOf } from './rendered.ts';
+import { CHART, hasHelm, PLAIN, render, ROOT, refusalOf } from './rendered.ts';
 
 interface Alert {
   alert: string;
@@ -294,49 +292,5 @@ describe('monitoring objects of the chart', () => {
   it('reject misspelt values', () => {
     expect(refusalOf({ ...ON, 'metrics.rules.runbookURL': 'x' })).to.include('runbookURL');
     expect(refusalOf({ ...ON, 'metrics.serviceMonitor.interval': 'often' })).to.include('interval');
-  });
-});
-
-describe('tracing settings of the chart', () => {
-  before(function () {
-    if (hasHelm()) return;
-    console.log('      (skipped: helm is not installed)');
-    this.skip();
-  });
-  const ON = {
-    ...PLAIN,
-    'tracing.endpoint': 'http://collector.tracing.svc:4318',
-    'tracing.scannerEndpoint': 'http://10.9.8.7:4319',
-    'tracing.headersSecret.name': 'collector',
-  };
-  const environmentOf = (values: object, name: string) =>
-    podsOf(render({ ...values }))
-      .get(name)!
-      .containers[0]!.env!.filter((variable) => variable.name.includes('OTEL'));
-  const egressOf = (values: object, name: string): string =>
-    JSON.stringify(render({ ...values }).find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name)!.spec);
-
-  it('are absent unless a collector is set, also for scanner pods', () => {
-    for (const values of [PLAIN, { ...PLAIN, 'tracing.scannerEndpoint': 'http://10.9.8.7:4319' }]) {
-      for (const name of ['curbcut-api', 'curbcut-operator']) expect(environmentOf(values, name)).to.deep.equal([]);
-      expect(egressOf(values, 'curbcut-scanner')).not.to.include('4319');
-    }
-  });
-
-  it('set the collector in both processes and open the network to it', () => {
-    const headers = { name: 'OTEL_EXPORTER_OTLP_HEADERS', valueFrom: { secretKeyRef: { name: 'collector', key: 'headers' } } };
-    const endpoint = { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: 'http://collector.tracing.svc:4318' };
-    expect(environmentOf(ON, 'curbcut-api')).to.deep.equal([endpoint, headers]);
-    expect(environmentOf(ON, 'curbcut-operator')).to.deep.equal([
-      endpoint,
-      headers,
-      { name: 'SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT', value: 'http://10.9.8.7:4319' },
-    ]);
-    const names = [...Object.keys(ApiEnvironment.properties), ...Object.keys(OperatorEnvironment.properties)];
-    expect(names).to.include.members(environmentOf(ON, 'curbcut-operator').map(({ name }) => name));
-    for (const name of ['curbcut-api', 'curbcut-operator'])
-      expect(egressOf(ON, name)).to.match(/"kubernetes.io\/metadata.name":"tracing"[^[]*\[\{[^\]]*4318/);
-    expect(egressOf(ON, 'curbcut-scanner')).to.match(/10\.9\.8\.7\/32[^\]]*\][^[]*\[\{[^\]]*4319/);
-    expect(egressOf(ON, 'curbcut-scanner')).not.to.include('4318');
   });
 });
