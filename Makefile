@@ -23,11 +23,16 @@ test-cluster: ## Run the cluster tests on the cluster of KUBECONFIG (ONLY=journe
 
 lint: ## Check format, lint, types, imports between packages and unused code
 	@tools/setup --dev
-	@$(with_node) npx prettier --check .
-	@$(with_node) npx eslint --max-warnings 0 .
-	@$(with_node) npx tsc -p .
-	@$(with_node) npx depcruise --config .dependency-cruiser.mjs $(packages)
-	@$(with_node) npx knip
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync --keep-going $(checks)
+
+# Two at a time, because each uses one core; the longest first.
+checks := lint-rules lint-types lint-format lint-imports lint-unused
+.PHONY: $(checks)
+lint-rules: ; @$(with_node) npx eslint --max-warnings 0 .
+lint-types: ; @$(with_node) npx tsc -p .
+lint-format: ; @$(with_node) npx prettier --check .
+lint-imports: ; @$(with_node) npx depcruise --config .dependency-cruiser.mjs $(packages)
+lint-unused: ; @$(with_node) npx knip
 
 check: lint ## The same, and facts stated in several places
 	@$(with_node) exec env -u KUBECONFIG node test/run.ts --only facts
