@@ -39,18 +39,10 @@ describe('schedule of tasks that share a node', () => {
 
   it('starts tasks that are ready while others wait', async () => {
     const { log, task } = recorded();
-    await runShared(
-      [
-        task(
-          'late',
-          0.5,
-          sleep(20).then(() => undefined),
-        ),
-        task('first', 0),
-        task('second', 1),
-      ],
-      1,
-    );
+    const secondRuns = Promise.withResolvers<void>();
+    const second = task('second', 1);
+    const run = (): Promise<void> => (secondRuns.resolve(), second.run());
+    await runShared([task('late', 0.5, secondRuns.promise), task('first', 0), { ...second, run }], 1);
     expect(log).to.deep.equal(['first', 'second', 'late']);
   });
 
