@@ -415,6 +415,8 @@ describe('PDF report', () => {
       }
       // Exits with 1 if a file does not comply.
       const { stdout } = await promisify(execFile)('java', [
+        // A run of seconds: optimizing compilation and parallel collection would double its processor time.
+        ...['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'],
         ...['-cp', classpath, 'org.verapdf.apps.GreenfieldCliWrapper', '--flavour', 'ua1', '--format', 'text'],
         ...files,
       ]).catch((error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }));
