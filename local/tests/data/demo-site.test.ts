@@ -7,6 +7,7 @@ import { axeTags } from '../../../core/scan/wcag.ts';
 import { startDemoSite, type DemoSite } from '../../../demo-site/server.ts';
 import { findChromium } from '../../../scanner-image/page/browser/chromium.ts';
 import { knownFaults } from '../../../demo-site/site.ts';
+import { nightly } from '../../../test/support/nightly.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const AXE = readFileSync(join(ROOT, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
@@ -125,7 +126,9 @@ describe('demo site', () => {
     });
     after(() => browser.close());
 
-    for (const [path, flaws] of Object.entries(listed.pages))
+    // The scanner's own test compares each page that robots.txt allows with the same list.
+    const compared = Object.entries(listed.pages).filter(([path]) => nightly(/\/(thank-you|danke)\/$/.test(path), true));
+    for (const [path, flaws] of compared)
       it(`${path} has ${flaws.length === 0 ? 'no faults' : `only its known faults: ${flaws.map(({ rule }) => rule).join(', ')}`}`, async () => {
         await page.goto(site.url + path, { waitUntil: 'load' });
         if (path.endsWith('/catalogue/') || path.endsWith('/katalog/')) await page.waitForSelector('#results img');
