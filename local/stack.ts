@@ -35,8 +35,6 @@ export interface StackOptions {
   kubePort?: number;
   /** The port of the mail catcher's inbox. Default: any free port. */
   inboxPort?: number;
-  /** Additional environment variables of every pod, for tests. */
-  podEnvironment?: Record<string, string>;
   logger: Logger;
 }
 
@@ -164,10 +162,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 
 /** Pods of the embedded Kubernetes are local processes, which need the PATH to find the browser. */
 function podEnvironment(options: StackOptions): Record<string, string> {
-  const passed = ['PATH', 'HOME', 'CHROMIUM_PATH', 'NODE_EXTRA_CA_CERTS'].flatMap((name) => {
+  const passed = ['PATH', 'HOME', 'CHROMIUM_PATH', 'NODE_EXTRA_CA_CERTS', 'NODE_COMPILE_CACHE'].flatMap((name) => {
     const value = options.environment[name];
     return value === undefined ? [] : [[name, value] as const];
   });
   // Compiling is half of a pod's start-up time. The image contains a compile cache; here pods share one.
-  return { ...Object.fromEntries(passed), NODE_COMPILE_CACHE: join(options.dataDir, 'compile-cache'), ...options.podEnvironment };
+  return { NODE_COMPILE_CACHE: join(options.dataDir, 'compile-cache'), ...Object.fromEntries(passed) };
 }

@@ -523,7 +523,8 @@ describe('curbcut-admin', () => {
   describe('as a process', () => {
     const runProcess = (args: string[], environment: Record<string, string>): Promise<{ code: number; out: string; err: string }> =>
       new Promise((resolve) => {
-        execFile(process.execPath, [MAIN, ...args], { env: { PATH: process.env['PATH'], ...environment } }, (error, out, err) =>
+        const { PATH, NODE_COMPILE_CACHE } = process.env;
+        execFile(process.execPath, [MAIN, ...args], { env: { PATH, NODE_COMPILE_CACHE, ...environment } }, (error, out, err) =>
           resolve({ code: error === null ? 0 : Number(error.code), out, err }),
         );
       });

@@ -21,7 +21,11 @@ describe('API process', () => {
   });
 
   function start(environment: Record<string, string>) {
-    const child = spawn(process.execPath, [MAIN], { env: { PATH: process.env.PATH, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    const child = spawn(process.execPath, [MAIN], {
+      env: { PATH, NODE_COMPILE_CACHE, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     children.push(child);
     const output = { out: '', err: '' };
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output.out += text));

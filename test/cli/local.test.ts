@@ -15,7 +15,8 @@ describe('curbcut scan --local', () => {
   let folder: string;
   /** The languages that pages were last requested in, by their addresses. */
   const languages = new Map<string, string>();
-  const machine = { PATH: process.env.PATH, HOME: process.env.HOME, CHROMIUM_PATH: process.env.CHROMIUM_PATH };
+  const { PATH, HOME, CHROMIUM_PATH, NODE_COMPILE_CACHE } = process.env;
+  const machine = { PATH, HOME, CHROMIUM_PATH, NODE_COMPILE_CACHE };
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'curbcut-test-'));

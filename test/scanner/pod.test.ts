@@ -138,6 +138,7 @@ describe('scanner pod', () => {
     const env = {
       PATH: process.env.PATH,
       CHROMIUM_PATH: process.env.CHROMIUM_PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       SCAN_INPUT: file,
       SCAN_AUTH: join(folder, 'auth'),
       JOB_COMPLETION_INDEX: '0',
