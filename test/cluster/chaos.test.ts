@@ -4,14 +4,15 @@
  */
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { nightly } from '../support/nightly.ts';
 import { createRandom } from '../support/random.ts';
 import { clusterAndHelm, eventually, kubectl, removeNamespace, startEvaluation, type Evaluation } from './release.ts';
 
 const ORGANISATIONS = ['ash', 'birch', 'cedar'];
-const SCANS_OF_EACH = 8;
+const SCANS_OF_EACH = nightly(4, 8);
 const GRANTED = 1000;
 const PAGES = 4;
-const KILLS = 30;
+const KILLS = nightly(15, 30);
 /** Each kill of a scanner counts as a crash, and a scan is retried at most this often. */
 const RETRIES = 3;
 const WITHIN_MS = 480_000;
@@ -86,8 +87,8 @@ describe('chaos', function () {
   const ended = (organisation: string, id: string): Promise<Result> =>
     eventually(
       async () => {
-        // A key may send 60 requests a minute, and each organisation follows eight scans.
-        await sleep(10_000);
+        // A key may send 60 requests a minute, and each organisation follows all its scans.
+        await sleep(1250 * SCANS_OF_EACH);
         return result(organisation, id);
       },
       ({ status }) => ['done', 'failed', 'canceled'].includes(status),
@@ -107,14 +108,17 @@ describe('chaos', function () {
       .split(' ')
       .filter(Boolean); // prettier-ignore
 
-  /** Deletes random pods without grace until `stop` returns true or all kills are done. @returns the number of kills by component */
+  /**
+   * Deletes random pods without grace until `stop` returns true or all kills are done; of each component at least one.
+   * @returns the number of kills by component
+   */
   async function kill(random: () => number, stop: () => boolean): Promise<Record<string, number>> {
     const killed: Record<string, number> = { api: 0, operator: 0, scanner: 0 };
     const crashes = new Map<string, number>();
     for (let count = 0; count < KILLS && !stop();) {
       await sleep(1000 + random() * 4000);
       const draw = random();
-      const component = draw < 0.25 ? 'api' : draw < 0.55 ? 'operator' : 'scanner';
+      const component = ['scanner', 'operator', 'api'][count] ?? (draw < 0.25 ? 'api' : draw < 0.55 ? 'operator' : 'scanner');
       const namespace = component === 'scanner' ? product.scans : product.namespace;
       const selector = component === 'scanner' ? 'app.kubernetes.io/name=curbcut-scanner' : `app.kubernetes.io/component=${component}`;
       const job = (pod: string): string => pod.replace(/-\d+-[a-z0-9]+$/, '');

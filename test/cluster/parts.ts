@@ -43,7 +43,9 @@ export const PARTS: Readonly<Record<string, Part>> = {
   // Adds a Node without a kubelet. A DaemonSet would be scheduled to it, so `sandbox` must not run at the same time.
   faults: { files: ['test/cluster/faults.test.ts'], node: 0.5, images: true },
   versions: { files: ['test/cluster/versions.test.ts'], node: 0.5, images: true },
-  // `people.test.ts` needs the mail catcher of `make run`; the part `people` is its counterpart.
+  // Waits most of the time. API, operator and the dependencies that it interrupts run beside the cluster, not on it.
+  outages: { files: ['test/cluster/outages.test.ts'], node: 0.5, images: true },
+  // `people.test.ts` needs the mail catcher of `make run`; the one of `chart` is its counterpart.
   journey: { files: JOURNEY, node: 0.5, images: true },
   runtime: { files: ['test/runtime/*.test.ts'], node: 0, images: false },
   // One process: its files install and delete the same custom resource definition.
@@ -53,9 +55,8 @@ export const PARTS: Readonly<Record<string, Part>> = {
   admission: { files: ['test/cluster/admission.test.ts'], node: 0, images: false },
   rbac: { files: ['test/cluster/rbac.test.ts'], node: 0, images: false },
   gitops: { files: ['test/gitops/manifests.test.ts'], node: 0, images: false },
-  chart: { files: ['test/cluster/chart.test.ts'], node: 1, images: true },
-  people: { files: ['test/cluster/people.test.ts'], node: 1, images: true },
-  chaos: { files: ['test/cluster/{chaos,outages}.test.ts'], node: 1, images: true },
-  restart: { files: ['test/cluster/restart.test.ts'], node: 1, images: true },
+  // One process: they share an installation of the chart.
+  chart: { files: ['test/cluster/{chart,people,restart}.test.ts'], node: 1, images: true },
+  chaos: { files: ['test/cluster/chaos.test.ts'], node: 1, images: true },
   sandbox: { files: ['test/cluster/sandbox.test.ts'], node: 1, images: true },
 };

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { DEMO_EMAIL } from '../../local/demo-organisation.ts';
 import { signIn } from '../support/sign-in.ts';
-import { clusterAndHelm, eventually, follow, kubectl, startEvaluation, type Evaluation } from './release.ts';
+import { clusterAndHelm, eventually, follow, kubectl, sharedEvaluation, type Evaluation } from './release.ts';
 
 interface Mail {
   subject: string;
@@ -14,10 +14,7 @@ describe('the evaluation for people on a cluster', function () {
   let product: Evaluation;
   before(async function () {
     if (!(await clusterAndHelm())) return this.skip();
-    product = await startEvaluation();
-  });
-  after(async () => {
-    await product?.close();
+    product = await sharedEvaluation();
   });
 
   const demo = () => `http://curbcut-demo.${product.namespace}.svc/`;

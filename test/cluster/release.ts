@@ -100,11 +100,11 @@ export interface Evaluation {
   url: string;
   /** The address of the mail catcher's inbox. */
   inboxUrl: string;
-  key: string;
   /** The notes that helm printed after the installation. */
   notes: string;
   /** Milliseconds from `helm install` until everything was ready. */
   readyMs: number;
+  /** Sends a request with the API key of the installation. */
   ask(path: string, init?: RequestInit): Promise<Response>;
   /** `helm upgrade` with these values in addition to those of the installation. */
   upgrade(values: Readonly<Record<string, unknown>>): Promise<void>;
@@ -145,7 +145,14 @@ export async function startEvaluation(values: Readonly<Record<string, unknown>> 
     ...(await nameServers(node)),
     ...values,
   };
-  const install = () => helm('install', 'curbcut', CHART, '--namespace', namespace, '--wait', '--timeout', '5m', ...settings(all));
+  let key = '';
+  /** @returns the notes */
+  const install = async (): Promise<string> => {
+    const notes = await helm('install', 'curbcut', CHART, '--namespace', namespace, '--wait', '--timeout', '5m', ...settings(all));
+    const secret = await kubectl(['get', 'secret', 'curbcut-evaluation', '-n', namespace, '-o', 'jsonpath={.data.api-key}']);
+    key = Buffer.from(secret, 'base64').toString();
+    return notes;
+  };
   const close = async (): Promise<void> => {
     await helm('uninstall', 'curbcut', '--namespace', namespace, '--ignore-not-found', '--wait');
     await Promise.all([removeNamespace(scans), removeNamespace(namespace)]);
@@ -157,14 +164,11 @@ export async function startEvaluation(values: Readonly<Record<string, unknown>> 
     const started = performance.now();
     const notes = await install();
     const readyMs = performance.now() - started;
-    const secret = await kubectl(['get', 'secret', 'curbcut-evaluation', '-n', namespace, '-o', 'jsonpath={.data.api-key}']);
-    const key = Buffer.from(secret, 'base64').toString();
     return {
       namespace,
       scans,
       url,
       inboxUrl: `http://${node}:${inboxPort}`,
-      key,
       notes,
       readyMs,
       async ask(path, init = {}) {
@@ -185,3 +189,16 @@ export async function startEvaluation(values: Readonly<Record<string, unknown>> 
     throw error;
   }
 }
+
+let shared: Promise<Evaluation> | null = null;
+
+/** The installation that several files of one mocha process share. The first one that needs it starts it. */
+export function sharedEvaluation(): Promise<Evaluation> {
+  shared ??= startEvaluation();
+  return shared;
+}
+
+after('remove the shared installation', async function () {
+  this.timeout(300_000);
+  await (await shared?.catch(() => null))?.close();
+});
