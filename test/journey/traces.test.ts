@@ -21,9 +21,10 @@ describe('tracing of a scan', function () {
   });
 
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
-  const submit = async (flags: string, url = product.demoUrl): Promise<string> => {
+  const submit = async (flags: string, pages: number): Promise<string> => {
     const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-${flags}` };
-    const answer = await product.request('/v1/ci/scans', { method: 'POST', headers, body: JSON.stringify({ url, max_pages: 2 }) });
+    const body = JSON.stringify({ url: product.demoUrl, max_pages: pages });
+    const answer = await product.request('/v1/ci/scans', { method: 'POST', headers, body });
     expect(answer.status).to.equal(202);
     const { scan_id: id } = (await answer.json()) as { scan_id: string };
     expect(await (await product.request(`/v1/ci/scans/${id}/events`)).text()).to.match(/"event":"complete"/);
@@ -31,7 +32,7 @@ describe('tracing of a scan', function () {
   };
 
   it('produces one trace: request, queue, run, pod with pages and uploads, ingest and settle', async () => {
-    const id = await submit('01');
+    const id = await submit('01', 2);
     const all = (): SeenSpan[] => collector.spans.filter((span) => span.traceId === traceId);
     await eventually(
       async () => all().map(({ name }) => name),
@@ -73,9 +74,9 @@ describe('tracing of a scan', function () {
 
   it('records nothing if the caller does not sample its trace', async () => {
     const before = collector.spans.filter((span) => span.traceId === traceId).length;
-    const unsampled = await submit('00');
+    const unsampled = await submit('00', 1);
     // The spans of a later scan show that those of the first would have arrived.
-    const sampled = await submit('01');
+    const sampled = await submit('01', 1);
     await eventually(
       async () => collector.spans.filter(({ name, attributes }) => name === 'settle' && attributes['curbcut.scan_id'] === sampled).length,
       (count) => count === 1,
