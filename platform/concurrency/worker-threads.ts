@@ -1,4 +1,6 @@
 /** Worker threads with limited memory, which answer messages. */
+import { getCompileCacheDir } from 'node:module';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
 /** The thread failed on what it was given: it exhausted its memory or its time, or threw an error. It would fail again. */
@@ -12,9 +14,18 @@ export class InputRefused extends Error {
   }
 }
 
-/** Starts a thread without access to the environment. @param workerData what it is given at its start */
+/**
+ * The process's compile cache, as a thread's environment. Without it a thread compiles everything again, which is a third of
+ * the work of its start. Node keeps the cache in a folder for its version inside the one that was named.
+ */
+function compileCache(): Record<string, string> {
+  const folder = getCompileCacheDir();
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
+}
+
+/** Starts a thread without access to the process's environment. @param workerData what it is given at its start */
 export function startThread(file: URL, memoryMib: number, workerData?: unknown): Worker {
-  const thread = new Worker(file, { resourceLimits: { maxOldGenerationSizeMb: memoryMib }, env: {}, workerData });
+  const thread = new Worker(file, { resourceLimits: { maxOldGenerationSizeMb: memoryMib }, env: compileCache(), workerData });
   // Without a listener, an error of the thread would end the process.
   thread.on('error', () => undefined);
   return thread;
