@@ -27,6 +27,7 @@ import { createChildren } from './scan/launch/children.ts';
 import { createMirror } from './scan/mirror.ts';
 import { createReportComparer, type ReportComparer } from '../report/workers/compare.ts';
 import { watchScans } from './scan/scan-client.ts';
+import type { Verifier } from './scan/results/verifier.ts';
 import type { OperatorSettings } from './settings.ts';
 
 export interface OperatorDeps {
@@ -48,6 +49,8 @@ export interface OperatorDeps {
   clock?: Clock;
   /** Default: one that reads the reports. */
   comparer?: ReportComparer;
+  /** Default: one with worker threads. */
+  verifier?: Verifier;
 }
 
 /** The name of the operator in the `managedFields` and Events of the objects that it writes. */

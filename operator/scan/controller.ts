@@ -52,6 +52,8 @@ export interface ScanControllerDeps {
   queueClient: Pick<QueueClient, 'pausesOf'>;
   /** Shared with the comparison of exports. */
   largeExports: Semaphore;
+  /** Default: one with worker threads. */
+  verifier?: Verifier;
   resolver: Resolver;
   recorder: Recorder;
   settings: OperatorSettings;
@@ -102,7 +104,7 @@ export function addScanController(manager: ScanManager, deps: ScanControllerDeps
     podMessages: createPodMessageLog(),
     states: createReconcileStates(),
     traces: createScanTraces({ tracer: deps.tracer ?? NO_TRACER }),
-    verifier: createVerifier({ memoryMib: settings.ingest.memoryMib }),
+    verifier: deps.verifier ?? createVerifier({ memoryMib: settings.ingest.memoryMib }),
     enqueue: (key) => enqueue(key),
     now: clock.now,
   };

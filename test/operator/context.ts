@@ -39,6 +39,7 @@ import { recordCommands } from '../support/mongo-commands.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { getIfThere, isGone, simulateScan, reasonOf, statusOf, type Scan } from './simulated-scan.ts';
 import { SCANNER, settingsFor } from './settings.ts';
+import { verifier } from './verifier.ts';
 
 const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
 const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
@@ -69,10 +70,12 @@ export interface OperatorContext {
   team: string;
   /** A namespace without an organisation. */
   strangers: string;
-  /** Starts an operator. @param overrides dependencies to replace */
+  /** Starts an operator. @param overrides dependencies to replace; `verifier: undefined` verifies as in production */
   start(
     settings?: SettingsOverrides,
-    overrides?: Partial<Pick<OperatorDeps, 'connection' | 'reports' | 'bus' | 'metrics' | 'clock' | 'comparer'>> & { stores?: AllStores },
+    overrides?: Partial<Pick<OperatorDeps, 'connection' | 'reports' | 'bus' | 'metrics' | 'clock' | 'comparer' | 'verifier'>> & {
+      stores?: AllStores;
+    },
   ): RunningOperator;
   /** Submits a scan as the API does: row, credits, resource. @param organisation default: `ORGANISATION` */
   submit(spec?: Partial<AccessibilityScanSpec>, reserve?: number, organisation?: string): Promise<Scan>;
@@ -184,6 +187,7 @@ export async function openContext(): Promise<OperatorContext> {
         metrics: createOperatorMetrics(),
         identity: randomUUID(),
         logger,
+        verifier,
         ...overrides,
         settings: { ...base, ...settings, timeouts: { ...base.timeouts, ...settings.timeouts } },
       },

@@ -12,7 +12,7 @@ describe('operator: a scan from submission to result', function () {
   afterEach(() => context.rest());
 
   it('follows the pod messages through all phases and charges exactly the tested pages', async () => {
-    const operator = context.start();
+    const operator = context.start({}, { verifier: undefined });
     const spent = await context.spent();
     const scan = await context.submit({ maxPages: 5, thresholds: { maxViolations: 2 } });
     const pod = await scan.pod();

@@ -7,7 +7,7 @@ import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../../report/schema/large
 import { InputRefused, nextMessage, startThread } from '../../../platform/concurrency/worker-threads.ts';
 import { systemClock, type Clock } from '../../../platform/clock.ts';
 import type { Expectation, ResultObjects } from './verify.ts';
-import type { Verified } from './verify-worker.ts';
+import type { Verified } from './verified.ts';
 
 export interface Verifier {
   /** @throws if the signal aborts, or if the thread does not start; a retry may succeed */
