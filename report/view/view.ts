@@ -123,7 +123,9 @@ const factsOf = ({ pictures, rules }: Report): Facts => ({
   rules: new Map(rules.map((rule) => [rule.id, rule])),
 });
 
-/** The first groups by impact, then elements, then pages. Groups that are alike in these keep their order. */
+const isNew = ({ new_elements: added = 0 }: ReportGroup): boolean => added > 0;
+
+/** The first groups: those with new elements, then by impact, elements and pages. Groups that are alike in these keep their order. */
 function worstFirst(
   groups: readonly ReportGroup[],
   max: number,
@@ -131,7 +133,13 @@ function worstFirst(
   { pictures, rules }: Facts,
 ): ViewGroup[] {
   return groups
-    .toSorted((a, b) => IMPACTS.indexOf(a.impact) - IMPACTS.indexOf(b.impact) || b.elements - a.elements || b.pages - a.pages)
+    .toSorted(
+      (a, b) =>
+        Number(isNew(b)) - Number(isNew(a)) ||
+        IMPACTS.indexOf(a.impact) - IMPACTS.indexOf(b.impact) ||
+        b.elements - a.elements ||
+        b.pages - a.pages,
+    )
     .slice(0, max)
     .map((group) => ({
       fingerprint: group.fingerprint,

@@ -137,11 +137,11 @@ describe('a report with a baseline', () => {
     }
   });
 
-  it('marks new root causes in views and in SARIF', () => {
+  it('marks new root causes in views, where they come first, and in SARIF', () => {
     const branch = reportOf([pageOf('', [image('logo'), link('help')])], { baseline: stored(main) });
     expect(viewOf(branch).groups.map(({ rule, new_elements: added }) => [rule, added])).to.deep.equal([
-      ['image-alt', 0],
       ['link-name', 1],
+      ['image-alt', 0],
     ]);
     const states = sarifOf(branch).runs[0]!.results!.map(({ ruleId, baselineState }) => [ruleId, baselineState]);
     expect(states).to.deep.equal([

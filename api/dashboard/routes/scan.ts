@@ -89,7 +89,17 @@ async function viewOf(row: ScanRow, { pictures, logger }: ScanPageDeps): Promise
 const pointsOf = (rows: readonly ScanRow[]): TrendPoint[] =>
   rows
     .flatMap(({ id, createdAt, outcome }) =>
-      outcome === null ? [] : [{ id, at: createdAt, score: outcome.score, violations: outcome.violations.total }],
+      outcome === null
+        ? []
+        : [
+            {
+              id,
+              at: createdAt,
+              score: outcome.score,
+              violations: outcome.violations.total,
+              difference: outcome.baseline?.difference ?? null,
+            },
+          ],
     )
     .reverse();
 

@@ -6,7 +6,7 @@ import { standardsText } from '../../../report/rules/standards.ts';
 import type { ReportView, ViewGroup } from '../../../report/view/schema.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { pictureName } from '../../scans/element-pictures.ts';
-import { code, elementPicture, externalLink, link, severityBadge, tabs } from '../../web/components/index.ts';
+import { badge, code, elementPicture, externalLink, link, severityBadge, tabs } from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
 import { CAUSES, count, ELEMENTS, number, pagesText, shown, siteLink } from './scan-words.ts';
 
@@ -30,7 +30,7 @@ export function rootCauses(data: CausesData): Html {
   const listed = severity === null ? groups : groups.filter(({ impact }) => impact === severity);
   return html`<section class="card" id="causes" aria-labelledby="causes-title">
     <h2 id="causes-title">Root causes</h2>
-    <p>One fault in a template appears on every page. Violations with the same cause are listed once, the worst first.</p>
+    <p>One fault in a template appears on every page. Violations with the same cause are listed once, ${groups.some(({ new_elements: added = 0 }) => added > 0) ? 'those that the baseline does not have first, then ' : ''}the worst first.</p>
     ${total > data.leading.causes.length && leadingCauses(data, listed, texts)} ${groups.length > 0 && severityTabs(data)}
     ${groups.length === 0 && html`<p>No violation was found.</p>`}
     ${listed.map((group, at) => cause(group, texts.get(group)!, data.scanId, `cause-${at + 1}`))}
@@ -115,12 +115,12 @@ export const picturePath = (scanId: string, name: string): string => `/dashboard
 const elementName = (name: string | undefined): Html => (name === undefined ? NOTHING : html` <code>${shown(name)}</code>`);
 
 function cause(group: ViewGroup, { title, element: name, why, fix }: CauseText, scanId: string, id: string): Html {
-  const { impact, pages, elements, help_url, page_urls, rule, picture, fingerprint } = group;
+  const { impact, pages, elements, help_url, page_urls, rule, picture, fingerprint, new_elements: added = 0 } = group;
   const help = shown(title);
   return html`<article class="cause" id="${id}" aria-labelledby="${id}-title">
     <h3 id="${id}-title">${help}${elementName(name)}</h3>
     <p class="cause-facts">
-      ${severityBadge(impact)} <span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span>
+      ${added > 0 && badge('bad', added === elements ? 'New' : `${number(added)} new`)} ${severityBadge(impact)} <span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span>
       <span class="soft">${standardsText(group.wcag, group.standards, 'en').join(' · ')}</span> <code>${shown(rule, 100)}</code>
     </p>
     ${why !== '' && html`<p><strong>Why it matters:</strong> ${why}</p>`}

@@ -1,19 +1,21 @@
 /** The result of a scan that has ended: score, verdict with its thresholds, violations, coverage, options. Pure. */
+import type { BaselineDifference, BaselineOutcome, BaselineProblem } from '../../../core/scan/baseline.ts';
 import type { Counts } from '../../../core/scan/counts.ts';
 import { coverageOf } from '../../../core/scan/counts.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { describeStep, type PrepareStep } from '../../../core/scan/steps.ts';
 import { checkThresholds, THRESHOLDS, type ThresholdCheck, type ThresholdName } from '../../../core/scan/thresholds.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
+import { differencePath } from '../../../core/web-paths.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import { badge, definitions, figure, notice, severityCounts, table, time, type NoticeKind } from '../../web/components/index.ts';
+import { badge, definitions, figure, link, notice, severityCounts, table, time, type NoticeKind } from '../../web/components/index.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
 import { originOf } from './origin.ts';
 import { CONSENT_WORDS, number, pagesText, siteLink, verdictWords } from './scan-words.ts';
 
 export function scanResult(row: ScanRow): Html {
-  return html`${headline(row)} ${row.outcome !== null && figures(row, row.outcome)} ${row.outcome !== null && thresholds(row, row.outcome)}`;
+  return html`${headline(row)} ${row.outcome?.baseline !== undefined && comparison(row.id, row.outcome.baseline)} ${row.outcome !== null && figures(row, row.outcome)} ${row.outcome !== null && thresholds(row, row.outcome)}`;
 }
 
 /** Why the scan ended as it did. */
@@ -34,6 +36,35 @@ function headline({ phase, passed, message, pages }: ScanRow): Html {
   const next = { failed: AFTER_FAILURE, canceled: afterCancellation(pages) }[phase as 'failed' | 'canceled'];
   const body = next === undefined ? (message ?? undefined) : html`${message !== null && html`<p>${message}</p>`}<p>${next}</p>`;
   return notice({ kind, title: ended ?? undefined, body, id: 'outcome' });
+}
+
+/** What differs from the baseline, before everything else: the gate is about it. */
+function comparison(id: string, { scanId, problem, difference }: BaselineOutcome): Html {
+  const to =
+    scanId === undefined
+      ? NOTHING
+      : html`<p>Compared with ${link('the scan that is the baseline', `/dashboard/scans/${scanId}`)}. ${link('Show the difference', differencePath(id))}</p>`;
+  return html`<section class="card" aria-labelledby="baseline-title">
+    <h2 id="baseline-title">Since the baseline</h2>
+    ${problem !== undefined && html`<p>${PROBLEMS[problem]}</p>`} ${difference !== undefined && differenceFigures(difference)} ${to}
+  </section>`;
+}
+
+const PROBLEMS: Readonly<Record<BaselineProblem, string>> = {
+  not_found: 'There is no done scan to compare with.',
+  not_stored: 'The scans were not compared: the report of the baseline is not stored any more.',
+  not_comparable: 'The scans were not compared: the report of the baseline is too large, or was made by another version.',
+  scans_differ: 'The scans were made with other rules or checks, so that new violations may not be the site’s.',
+};
+
+function differenceFigures({ new: added, fixed, unchanged, onNewPages, notTested }: BaselineDifference): Html {
+  return html`<div class="columns">
+      ${figure({ value: number(added), label: 'new violations', kind: added > 0 ? 'bad' : 'good' })}
+      ${figure({ value: number(fixed), label: 'fixed violations', kind: fixed > 0 ? 'good' : undefined })}
+      ${figure({ value: number(unchanged), label: 'unchanged violations' })}
+    </div>
+    ${onNewPages > 0 && html`<p>${number(onNewPages)} more, on pages that the baseline did not test, have causes that it has too.</p>`}
+    ${notTested > 0 && html`<p>${number(notTested)} violations of the baseline are on pages that this scan did not test: it is unknown whether they are fixed.</p>`}`;
 }
 
 const AFTER_FAILURE =

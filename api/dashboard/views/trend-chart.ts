@@ -9,6 +9,8 @@ export interface TrendPoint {
   at: Date;
   score: number;
   violations: number;
+  /** Compared with its baseline. Null: it was not compared. */
+  difference: { new: number; fixed: number } | null;
 }
 
 const WIDTH = 640;
@@ -20,10 +22,16 @@ const BOTTOM = 34;
 const GRID = [0, 25, 50, 75, 100] as const;
 
 const COLUMNS: readonly Column[] = [{ text: 'Scan' }, { text: 'Score', numeric: true }, { text: 'Violations', numeric: true }];
+/** Only if a scan was compared with its baseline. */
+const DIFFERENCE_COLUMNS: readonly Column[] = [
+  { text: 'New', numeric: true },
+  { text: 'Fixed', numeric: true },
+];
 
 /** @param points oldest first. @param current the scan of the page */
 export function trendChart(points: readonly TrendPoint[], current: string): Html {
   if (points.length < 2) return NOTHING;
+  const isCompared = points.some(({ difference }) => difference !== null);
   return html`<section class="card" aria-labelledby="trend-title">
     <h2 id="trend-title">Trend of this address</h2>
     ${chartFrame({
@@ -33,18 +41,21 @@ export function trendChart(points: readonly TrendPoint[], current: string): Html
       table: table({
         id: 'trend',
         caption: 'Scores, newest first',
-        columns: COLUMNS,
+        columns: [...COLUMNS, ...(isCompared ? DIFFERENCE_COLUMNS : [])],
         rows: points
           .toReversed()
-          .map(({ id, at, score, violations }) => [
+          .map(({ id, at, score, violations, difference }) => [
             id === current ? html`${time(at)} (this scan)` : link(time(at), `/dashboard/scans/${id}`),
             number(score),
             number(violations),
+            ...(isCompared ? [shownOr(difference?.new), shownOr(difference?.fixed)] : []),
           ]),
       }),
     })}
   </section>`;
 }
+
+const shownOr = (value: number | undefined): string => (value === undefined ? '–' : number(value));
 
 /** Scans stand at equal distances, because several may run within minutes and then none for weeks. */
 function drawing(points: readonly TrendPoint[], current: string): Html {
