@@ -148,15 +148,15 @@ export type NewestDone = {
       /** At least one pair. */
       metadata: Metadata;
     }
-  /** The name of the ScanSchedule that created the scan. */
-  | { schedule: string }
+  /** The name of the ScanSchedule that created the scan, in this namespace or in any one of the organisation. */
+  | { schedule: string; namespace?: string }
 );
 
 /** As `Scans.newestDoneWith`. Reads the scans of the site with the first pair, newest first, until one is done and has the others. */
 export async function newestDoneWith(scans: Collection<ScanDocument>, organisation: string, search: NewestDone): Promise<ScanRow | null> {
   const kind: ScanFilter[] =
     'schedule' in search
-      ? [{ schedule: search.schedule }]
+      ? [{ schedule: search.schedule, ...(search.namespace !== undefined && { 'resource.namespace': search.namespace }) }]
       : [{ site: search.site }, ...Object.entries(search.metadata).map((pair) => ({ metadata: pairText(pair) }))];
   const done: ScanFilter = { organisation, phase: 'done', submission: 'accepted', createdAt: { $lt: search.before } };
   const newest = await scans.findOne({ $and: [...kind, done] }, { sort: NEWEST_FIRST });

@@ -184,6 +184,9 @@ describe('scan search', () => {
       expect((await newest('nightly', 9))?.id).to.equal(old.id);
       expect(await newest('nightly', 1)).to.equal(null);
       expect(await newest('hourly', 9)).to.equal(null);
+      const { namespace } = old.resource;
+      expect((await scans.newestDoneWith(organisation, { schedule: 'nightly', namespace, before: at(9) }))?.id).to.equal(old.id);
+      expect(await scans.newestDoneWith(organisation, { schedule: 'nightly', namespace: 'elsewhere', before: at(9) })).to.equal(null);
     });
 
     it('has an index of organisation, site, pair and time', async () => {

@@ -9,6 +9,7 @@ const reports = { export: { key: 'e', bytes: 1, sha256: 'a' }, pdf: { key: 'p', 
 const own = scanRow({ id: 'own', organisation: 'acme', createdAt: new Date('2026-03-02T10:00:00Z') });
 const rows: ScanRow[] = [
   own,
+  scanRow({ ...own, id: 'applied', origin: 'manifest', resource: { namespace: 'shop', name: 'gate' } }),
   scanRow({ id: 'main', organisation: 'acme', phase: 'done', reports }),
   scanRow({ id: 'expired', organisation: 'acme', phase: 'done', reports: null }),
   scanRow({ id: 'failed', organisation: 'acme', phase: 'failed', reports: null }),
@@ -16,7 +17,7 @@ const rows: ScanRow[] = [
 ];
 
 /** Chooses with a store that answers the search with a row. @returns the choice and what was searched */
-async function choose(choice: BaselineChoice, newest: string | null = null) {
+async function choose(choice: BaselineChoice, newest: string | null = null, scan = 'own') {
   const searches: [string, NewestDone][] = [];
   const found = await createBaselineChoice({
     scans: {
@@ -27,7 +28,7 @@ async function choose(choice: BaselineChoice, newest: string | null = null) {
         return rows.find(({ id }) => id === newest) ?? null;
       },
     },
-  })('own', choice);
+  })(scan, choice);
   return { found, searches };
 }
 
@@ -56,6 +57,9 @@ describe('the choice of a baseline', () => {
       ['acme', { metadata, site: 'www.example.com', before }],
     ]);
     expect((await choose({ schedule: 'nightly' })).searches).to.deep.equal([['acme', { schedule: 'nightly', before }]]);
+    expect((await choose({ schedule: 'nightly' }, null, 'applied')).searches).to.deep.equal([
+      ['acme', { schedule: 'nightly', namespace: 'shop', before }],
+    ]);
     expect((await choose({ schedule: 'nightly' })).found).to.deep.equal({ optional: false, problem: 'not_found' });
   });
 });

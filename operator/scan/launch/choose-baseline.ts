@@ -15,7 +15,9 @@ export function createBaselineChoice({ scans }: BaselineDeps): ChooseBaseline {
   async function find(row: ScanRow, { scan, metadata, schedule, site }: BaselineChoice): Promise<ScanRow | null> {
     if (scan !== undefined) return scans.find(scan, row.organisation);
     // Only scans of before, so that the choice does not depend on how long this one waited.
-    const kind = schedule !== undefined ? { schedule } : { metadata: metadata ?? {}, site: site ?? siteOf(row.options.url) };
+    // A manifest means the schedule beside it. Over HTTP, nobody names a namespace.
+    const namespace = row.origin === 'manifest' ? { namespace: row.resource.namespace } : {};
+    const kind = schedule !== undefined ? { schedule, ...namespace } : { metadata: metadata ?? {}, site: site ?? siteOf(row.options.url) };
     return scans.newestDoneWith(row.organisation, { ...kind, before: row.createdAt });
   }
 
