@@ -18,6 +18,8 @@ const fixed = (name: string): string => `${name} cannot be changed; apply anothe
 const SIGN_IN = { secretRef: { name: 'login' } };
 const ONE_OF_STEPS = 'a step must have exactly one of goto, fill, click, waitFor, assert';
 
+const ONE_BASELINE = 'baseline must have exactly one of scan, metadata, schedule';
+
 /** Specs that are refused. A string is the message of a rule. */
 const REFUSED: readonly [string, object, string | RegExp][] = [
   ['no URL', {}, /spec\.url: Required value/],
@@ -38,6 +40,14 @@ const REFUSED: readonly [string, object, string | RegExp][] = [
   ['an unknown WCAG level', { wcagLevel: 'B' }, /spec\.wcagLevel: Unsupported value: "B": supported values: "A", "AA", "AAA"/],
   ['an unknown WCAG version', { wcagVersion: '1.0' }, /spec\.wcagVersion: Unsupported value: "1\.0"/],
   ['thresholds without a value', { thresholds: {} }, NO_THRESHOLD],
+  [
+    'new violations without a baseline',
+    { thresholds: { maxNewViolations: 0 } },
+    'thresholds.maxNewViolations needs a baseline to compare with',
+  ],
+  ['a baseline of nothing', { baseline: { optional: true } }, ONE_BASELINE],
+  ['a baseline of two', { baseline: { schedule: 'nightly', metadata: { branch: 'main' } } }, ONE_BASELINE],
+  ['a site without metadata', { baseline: { schedule: 'nightly', site: 'example.com' } }, 'site is only used with metadata'],
   ['a minimum score above 100', { thresholds: { minScore: 100.5 } }, /spec\.thresholds\.minScore.* less than or equal to 100/],
   ['a minimum coverage below 0', { thresholds: { minCoverage: -1 } }, /spec\.thresholds\.minCoverage.* greater than or equal to 0/],
   ['a part of a violation', { thresholds: { maxViolations: 1.5 } }, /spec\.thresholds\.maxViolations.* must be of type integer/],
@@ -106,6 +116,7 @@ const UNCHANGEABLE: readonly [string, object, string][] = [
   ['a threshold', { thresholds: { minScore: 10 } }, fixed('thresholds')],
   ['the number of thresholds', { thresholds: { maxViolations: 1 } }, fixed('thresholds')],
   ['thresholds to none', { thresholds: null }, fixed('thresholds')],
+  ['baseline', { baseline: { schedule: 'nightly' } }, fixed('baseline')],
   ['crawl', { crawl: { respectRobots: false } }, fixed('crawl')],
   ['a step of crawl', { crawl: { prepare: [{ click: 'a' }] } }, fixed('crawl')],
   ['locale', { locale: 'de' }, fixed('locale')],
