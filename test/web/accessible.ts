@@ -31,10 +31,11 @@ let source: Promise<string> | null = null;
 /** Fails unless the page is accessible in each view. With a folder for screenshots, keeps `NAME.png`, `NAME-dark.png` and `NAME-narrow.png`. */
 export async function expectAccessible(page: Page, name: string): Promise<void> {
   const found: string[] = [];
+  await using axe = await openAxe(page);
   for (const { suffix, size, colorScheme } of TESTED_VIEWS) {
     await page.setViewportSize(size);
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    found.push(...(await findings(page)).map((finding) => `${name}${suffix}: ${finding}`));
+    found.push(...(await axe.findings()).map((finding) => `${name}${suffix}: ${finding}`));
     const wider = await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
     if (wider > 0) found.push(`${name}${suffix}: scrolls sideways by ${wider} px: ${await page.evaluate<string>(WIDEST)}`);
     if (suffix === '-narrow-dark') continue;
@@ -48,29 +49,36 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
 
 /** Fails unless the page is accessible as it is shown now, such as on paper. */
 export async function expectAccessibleNow(page: Page): Promise<void> {
-  expect([...(await findings(page)), ...problemsOf(page)]).to.deep.equal([]);
+  await using axe = await openAxe(page);
+  expect([...(await axe.findings()), ...problemsOf(page)]).to.deep.equal([]);
 }
 
-/** Runs axe-core in a world of its own, as the scanner does: it can neither be seen nor be stopped by the page. */
-async function findings(page: Page): Promise<string[]> {
+interface Axe extends AsyncDisposable {
+  /** What is wrong with the page as it is now. */
+  findings(): Promise<string[]>;
+}
+
+/** Loads axe-core in a world of its own, as the scanner does: it can neither be seen nor be stopped by the page. */
+async function openAxe(page: Page): Promise<Axe> {
+  const options = axeOptions({ wcagLevel: 'AA', wcagVersion: '2.2', advice: true });
+  options.runOnly.values.push('best-practice');
+  source ??= axeSource('en');
   const session = await page.context().newCDPSession(page);
-  try {
-    const options = axeOptions({ wcagLevel: 'AA', wcagVersion: '2.2', advice: true });
-    options.runOnly.values.push('best-practice');
-    source ??= axeSource('en');
-    const world = await isolatedWorld(session);
-    await evaluate(session, world, await source);
-    const text = await evaluate(session, world, `curbcut.run(${JSON.stringify(options)}, ${HTML_MAX})`);
-    const results = JSON.parse(text) as AxeResults;
-    return results.violations.flatMap(({ id, help, nodes }) =>
-      nodes.map(
-        ({ target, html, failureSummary = '' }) =>
-          `${id} (${help}) at ${target.join(' ')}: ${html.slice(0, 200)} ${failureSummary.replace(/\s+/g, ' ')}`,
-      ),
-    );
-  } finally {
-    await session.detach();
-  }
+  const world = await isolatedWorld(session);
+  await evaluate(session, world, await source);
+  return {
+    async findings() {
+      const text = await evaluate(session, world, `curbcut.run(${JSON.stringify(options)}, ${HTML_MAX})`);
+      const results = JSON.parse(text) as AxeResults;
+      return results.violations.flatMap(({ id, help, nodes }) =>
+        nodes.map(
+          ({ target, html, failureSummary = '' }) =>
+            `${id} (${help}) at ${target.join(' ')}: ${html.slice(0, 200)} ${failureSummary.replace(/\s+/g, ' ')}`,
+        ),
+      );
+    },
+    [Symbol.asyncDispose]: () => session.detach(),
+  };
 }
 
 async function isolatedWorld(session: CDPSession): Promise<number> {
