@@ -21,7 +21,7 @@ describe('test suites', () => {
     expect([...suites].filter(([, files]) => files.length === 0).map(([name]) => name)).to.deep.equal([]);
   });
 
-  it('are dealt out to their processes, first one process of each', () => {
+  it('are dealt out to their processes, those of a suite spread over the run', () => {
     const suites = [
       { name: 'a', files: ['1', '2', '3'], processes: 2 },
       { name: 'b', files: ['4'] },

@@ -23,27 +23,27 @@ export const SUITES: Readonly<Record<string, Suite>> = {
     except: ['test/scanner/determinism.test.ts'],
     processes: 6,
   },
-  determinism: { files: ['test/scanner/determinism.test.ts'] },
   operator: {
     processes: 3,
     files: ['test/operator/**/*.test.ts', 'operator/**/*.test.ts'],
     except: ['operator/runtime/**', 'test/operator/cluster.test.ts'],
   },
   web: { files: ['test/web/**/*.test.ts'], processes: 3 },
-  journey: { files: ['test/journey/**/*.test.ts'] },
-  kube: { files: ['local/**/kube/**/*.test.ts'] },
-  demo: { files: ['local/**/demo-site*.test.ts', 'demo-site/**/*.test.ts'] },
-  runtime: { files: ['test/runtime/**/*.test.ts', 'operator/runtime/**/*.test.ts'] },
   stores: { files: ['test/stores/**/*.test.ts', 'stores/**/*.test.ts'] },
+  journey: { files: ['test/journey/**/*.test.ts'] },
+  report: { files: ['test/report/**/*.test.ts'] },
+  determinism: { files: ['test/scanner/determinism.test.ts'] },
+  cli: { files: ['test/cli/**/*.test.ts', 'cli/**/*.test.ts'] },
+  chart: { files: ['test/chart/**/*.test.ts'] },
   local: {
     files: ['local/**/*.test.ts'],
     except: ['local/**/kube/**', 'local/**/demo-site*.test.ts'],
   },
-  chart: { files: ['test/chart/**/*.test.ts'] },
-  gitops: { files: ['test/gitops/**/*.test.ts'] },
-  report: { files: ['test/report/**/*.test.ts'] },
-  cli: { files: ['test/cli/**/*.test.ts', 'cli/**/*.test.ts'] },
+  kube: { files: ['local/**/kube/**/*.test.ts'] },
   core: { files: ['core/**/*.test.ts', 'report/**/*.test.ts', 'platform/**/*.test.ts'] },
+  gitops: { files: ['test/gitops/**/*.test.ts'] },
+  demo: { files: ['local/**/demo-site*.test.ts', 'demo-site/**/*.test.ts'] },
+  runtime: { files: ['test/runtime/**/*.test.ts', 'operator/runtime/**/*.test.ts'] },
   facts: { files: ['test/facts/**/*.test.ts', 'test/runner/**/*.test.ts', 'bench/**/*.test.ts', 'tools/**/*.test.ts'] },
 };
 
@@ -64,17 +64,22 @@ export interface Share {
 }
 
 /**
- * The mocha processes of these suites, in the order in which they are started: the first one of each suite, then the second
- * ones, so that suites that wait run beside suites that compute. A suite without files has none.
+ * The mocha processes of these suites, in the order in which they are started: the first one of a suite in its order, and the
+ * processes of a suite spread over the run, so that suites that compute always run beside suites that wait. A process without
+ * files is left out.
  */
 export function sharesOf(suites: readonly { name: string; files: readonly string[]; processes?: number | undefined }[]): Share[] {
-  const rounds = Math.max(...suites.map(({ processes = 1 }) => processes));
-  return Array.from({ length: rounds }, (_, round) =>
-    suites.flatMap(({ name, files, processes = 1 }) => {
-      const share = files.filter((_file, at) => at % processes === round);
-      return share.length === 0 ? [] : [{ suite: name, files: share }];
-    }),
-  ).flat();
+  return suites
+    .flatMap(({ name, files, processes = 1 }, place) =>
+      Array.from({ length: processes }, (_, round) => ({
+        suite: name,
+        files: files.filter((_file, at) => at % processes === round),
+        startsAt: (round + place / suites.length) / processes,
+      })),
+    )
+    .filter((share) => share.files.length > 0)
+    .sort((one, other) => one.startsAt - other.startsAt)
+    .map(({ suite, files }) => ({ suite, files }));
 }
 
 /** Every test file of the repository. */
