@@ -89,8 +89,9 @@ describe('process without a collector', () => {
   `)}`;
   for (const main of ['api/main.ts', 'operator/main.ts', 'scanner-image/main.ts'])
     it(`does not load the OTLP exporter: ${main}`, () => {
+      const { PATH, NODE_COMPILE_CACHE } = process.env;
       const { stdout } = spawnSync(process.execPath, ['--import', WATCH, join(ROOT, main)], {
-        env: { PATH: process.env.PATH, SCAN_INPUT: '/nowhere' },
+        env: { PATH, NODE_COMPILE_CACHE, SCAN_INPUT: '/nowhere' },
         encoding: 'utf8',
       });
       expect(stdout).to.include('platform/open-tracer.ts');
