@@ -29,6 +29,7 @@ import auth from './http/plugins/auth.ts';
 import denials from './http/plugins/denials.ts';
 import errors, { refuse, refuseClient } from './http/plugins/errors.ts';
 import gracefulClose from './http/plugins/graceful-close.ts';
+import idempotency from './http/plugins/idempotency.ts';
 import jsonBodies from './http/plugins/json-bodies.ts';
 import methodNotAllowed from './http/plugins/method-not-allowed.ts';
 import openApi from './http/plugins/openapi.ts';
@@ -117,6 +118,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(networks, { limits, trusted: createTrust(options.trustedProxies ?? []), logger });
   await app.register(gracefulClose);
   await app.register(methodNotAllowed);
+  await app.register(idempotency, { idempotency: stores.idempotency, anonymous: anonymous.idempotency, logger });
   await app.register(openApi, { publicBaseUrl: options.publicBaseUrl, version: options.version, components: COMPONENTS });
 
   const requestPublicScan = requestPublicScanOver(anonymous, limits, deps, options);

@@ -55,7 +55,7 @@ export interface ApiStores extends Pick<
   queueStates: Pick<AllStores['queueStates'], 'read' | 'readLine'>;
   reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readPicture' | 'writeFormat' | 'remove'>;
   comparisonCache: ComparisonStore;
-  publicScans: Pick<AllStores['publicScans'], 'claim' | 'releaseClaim' | 'remove' | 'findByToken'>;
+  publicScans: Pick<AllStores['publicScans'], 'claim' | 'releaseClaim' | 'remove' | 'findByToken' | 'findByScan'>;
   schedules: Pick<AllStores['schedules'], 'list'>;
   suppressions: Pick<AllStores['suppressions'], 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;

@@ -76,6 +76,7 @@ For one IPv4 address or IPv6 /64, on each replica. A /24 of IPv4 has ${NETWORK_S
 ${limits([
   ['unknown keys and sessions', per(NETWORK_LIMITS['invalid-keys'])],
   ['requests for public scans, whatever their outcome', per(NETWORK_LIMITS['public-requests'])],
+  ['requests with an `Idempotency-Key`', per(NETWORK_LIMITS['idempotency-keys'])],
   ['polls of public scans', per(NETWORK_LIMITS['public-status'])],
   ['pages behind a link (public results and their pictures, invitations, new passwords, unsubscribing)', per(NETWORK_LIMITS.links)],
   ['passwords for accounts that do not know the network', per(NETWORK_LIMITS['sign-in-address'])],

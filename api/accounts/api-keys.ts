@@ -148,14 +148,14 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (sc
   scope.post(
     '/v1/api-keys',
     {
-      config: { session: true, permission: 'keys:write', limit: 'key-creations' },
+      config: { session: true, permission: 'keys:write', limit: 'key-creations', idempotency: 'own' },
       schema: ISSUE_KEY,
     },
     async (request, reply) => {
       const { name, expires_at: expires, scopes } = request.body;
       const expiresAt = expires == null ? null : readDateTime(expires);
       const asked = askedBy(request);
-      const idempotency = idempotencyOf(request, asked);
+      const idempotency = idempotencyOf(request);
       const wanted = { name, expiresAt, scopes };
       const { issued, replayed } =
         idempotency === null

@@ -5,16 +5,14 @@
  * repeated, and it takes one of the organisation's places for keys.
  */
 import type { FastifyRequest } from 'fastify';
-import { auditName } from '../../core/accounts.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { derivedBytes, makeKey } from '../../stores/accounts/key-format.ts';
 import type { ApiKey, IssuedKey } from '../../stores/accounts/keys.ts';
-import type { Claim, OwnedClaim } from '../../stores/submissions/idempotency.ts';
+import type { OwnedClaim } from '../../stores/submissions/idempotency.ts';
 import { ApiError, ValidationFailure } from '../http/errors.ts';
+import { claimError, idempotencyKeyOf, requestFingerprint, senderOf } from '../http/idempotency/request.ts';
 import type { Asked, KeyManagement, WantedKey } from './key-management.ts';
 import { bestEffort } from '../scans/submission/best-effort.ts';
-import { fingerprintOf } from '../scans/submission/fingerprint.ts';
-import { errorOf } from '../scans/submission/refusals.ts';
 import { LEASE_SECONDS } from '../scans/submission/submission.ts';
 
 /** An Idempotency-Key and the request that it was sent with. */
@@ -34,14 +32,10 @@ export interface IdempotentKeysDeps {
 export type IssuedOnce = { issued: IssuedKey; replayed: boolean };
 
 /** The Idempotency-Key of a request; null if it has none. The fingerprint names the sender: another one does not get the key. */
-export function idempotencyOf(request: FastifyRequest, { caller: { actor } }: Pick<Asked, 'caller'>): IdempotentRequest | null {
-  const key = request.headers['idempotency-key'] as string | undefined;
+export function idempotencyOf(request: FastifyRequest): IdempotentRequest | null {
+  const key = idempotencyKeyOf(request);
   if (key === undefined) return null;
-  const sender = actor.kind === 'key' ? auditName(actor) : actor.sessionId;
-  const fingerprint = fingerprintOf({ route: 'POST /v1/api-keys', sender, body: fingerprintOf(request.body) });
-  const cookie = request.cookies[request.server.sessionCookies.session];
-  const credential = actor.kind === 'key' ? (request.headers['x-api-key'] as string) : cookie!;
-  return { key, fingerprint, credential };
+  return { key, fingerprint: requestFingerprint('POST /v1/api-keys', request), credential: senderOf(request).credential };
 }
 
 /**
@@ -57,7 +51,7 @@ export async function issueOnce(
 ): Promise<IssuedOnce> {
   const { idempotency, keys } = asked.stores;
   const claimed = await idempotency.claim({ key, fingerprint, resourceId: newId(), leaseSeconds: LEASE_SECONDS });
-  if (!claimed.ok && claimed.reason === 'reused') throw errorOf({ ok: false, reason: 'idempotency_reused' }, 0);
+  if (!claimed.ok && claimed.reason === 'reused') throw claimError(claimed);
   const { resourceId: id, salt } = claimed.ok ? claimed.claim : claimed;
   // The key comes first: once it exists, no refusal replaces it, whatever the lease, the time or the number of keys.
   const existing = claimed.ok && !claimed.claim.takenOver ? null : await keys.find(id);
@@ -65,7 +59,7 @@ export async function issueOnce(
     await management.record(asked, existing);
     return { issued: repeated(existing, credential, salt), replayed: true };
   }
-  if (!claimed.ok) throw conflict(claimed);
+  if (!claimed.ok) throw claimError(claimed);
   try {
     const issued = await management.issue(asked, { ...wanted, id, bytes: derivedBytes(credential, salt) });
     if (!issued.ok) await free(claimed.claim, () => idempotency.remove(claimed.claim));
@@ -81,10 +75,6 @@ export async function issueOnce(
     const about = logger.child({ request: asked.request, organisation });
     return bestEffort('an idempotency key stays claimed until its lease ends', about, end);
   }
-}
-
-function conflict({ leaseMs }: Extract<Claim, { reason: 'held' }>): ApiError | ValidationFailure {
-  return errorOf({ ok: false, reason: 'idempotency_conflict', retryAfterSeconds: Math.max(1, Math.ceil(leaseMs / 1000)) }, 0);
 }
 
 /** The first response again. @throws TypeError if the derived key is not the stored one, which no request can cause */

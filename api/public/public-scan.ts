@@ -17,6 +17,8 @@ export interface PublicScanRequest {
   requestId: string;
   /** W3C Trace Context. */
   traceparent?: string;
+  /** Of a request with an Idempotency-Key: the ID of its scan, and whether an earlier request may have submitted it. */
+  idempotent?: { resourceId: string; takenOver: boolean } | null;
 }
 
 export type PublicScanRefusal =

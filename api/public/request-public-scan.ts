@@ -52,7 +52,9 @@ export function createRequestPublicScan(deps: RequestPublicScanDeps): RequestPub
   async function answer(request: PublicScanRequest, logger: Logger): Promise<PublicScanOutcome> {
     const attempt = deps.limits.admit('public-requests', request.address);
     if (!attempt.ok) return attempt;
-    const scan = newPublicScan(deps, request);
+    const earlier = await earlierOf(deps, request);
+    if (earlier?.token !== undefined) return accepted(deps, { token: earlier.token, repeated: true, limits: attempt.states }, logger);
+    const scan = newPublicScan(deps, request, earlier?.scanId ?? randomUUID());
     const claim = await claimOrFind(deps, scan, networkOf(request.address));
     if (!claim.ok) return claim;
     if (claim.token !== scan.token) return accepted(deps, { token: claim.token, repeated: true, limits: attempt.states }, logger);
@@ -169,10 +171,26 @@ async function verifyAndSubmit(
   return outcome.ok ? null : (outcome as PublicScanRefusal);
 }
 
-function newPublicScan({ now, options }: RequestPublicScanDeps, { url, email, locale }: PublicScanRequest): PublicScan {
+/**
+ * What an interrupted request with the same Idempotency-Key left: the token of its scan, or the ID that the scan gets.
+ * @returns null if the scan needs an ID of its own, because there is no key or the earlier scan will never run
+ */
+async function earlierOf(
+  { stores }: RequestPublicScanDeps,
+  { idempotent }: PublicScanRequest,
+): Promise<{ scanId: string; token?: string } | null> {
+  if (idempotent == null) return null;
+  const { resourceId: scanId, takenOver } = idempotent;
+  const found = takenOver ? await stores.publicScans.findByScan(scanId) : null;
+  if (found === null) return { scanId };
+  const row = await stores.scans.find(scanId);
+  return row?.submission === 'accepted' ? { scanId, token: found.token } : null;
+}
+
+function newPublicScan({ now, options }: RequestPublicScanDeps, { url, email, locale }: PublicScanRequest, scanId: string): PublicScan {
   const createdAt = now();
   const expiresAt = new Date(createdAt.getTime() + options.retentionDays * DAY_MS);
-  return { token: newToken(), scanId: randomUUID(), url, email, locale, createdAt, expiresAt };
+  return { token: newToken(), scanId, url, email, locale, createdAt, expiresAt };
 }
 
 /** `submitting`: its row is not decided yet. `over`: it ended, never ran, or is too old, so the URL may be scanned again. */

@@ -127,7 +127,12 @@ export const publicRoutes: FastifyPluginAsyncTypebox<PublicRouteDeps> = async (
     },
     async (request, reply) => {
       const { url, email, cf_turnstile_token: turnstileToken, locale } = request.body;
-      const origin = { address: request.ip, requestId: request.id, traceparent: request.span?.traceparent };
+      const origin = {
+        address: request.ip,
+        requestId: request.id,
+        traceparent: request.span?.traceparent,
+        idempotent: request.idempotent,
+      };
       const outcome = await requestPublicScan!({ url, email, locale, turnstileToken, ...origin }, logger.child({ request: request.id }));
       if (!outcome.ok) throw publicErrorOf(outcome, reply);
       annotate(request, { organisation: ANONYMOUS, replayed: outcome.repeated });

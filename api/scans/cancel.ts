@@ -47,7 +47,8 @@ export const cancelRoutes: FastifyPluginAsyncTypebox<CancelRouteDeps> = async (s
     annotate(request, { scan: scan_id });
     const row = await scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);
     if (row === null) throw new ApiError('scan_not_found');
-    await cancelScan(row, { scanResources, metrics });
+    // The end of the scan that an interrupted request with the same Idempotency-Key asked for is its success.
+    if (!(request.idempotent?.takenOver && row.phase === 'canceled')) await cancelScan(row, { scanResources, metrics });
     return reply.code(202).header('Retry-After', POLL_AGAIN_SECONDS).send(toResult(row));
   });
 };

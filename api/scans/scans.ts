@@ -246,7 +246,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
   scope.post(
     '/v1/ci/scans',
     {
-      config: { permission: 'scans:write', limit: 'submissions' },
+      config: { permission: 'scans:write', limit: 'submissions', idempotency: 'own' },
       schema: submitScanSchema(deps.maxPagesLimit),
       // Before the validation, which adds the server's defaults to the body.
       preValidation: async (request) => {

@@ -1,7 +1,7 @@
 /**
- * Idempotency keys, kept for 24 hours per organisation (decisions, "Idempotency"). A record names the scan or the API key that
- * the request creates from the first moment. It does not hold the response: the row of the scan says whether it was accepted,
- * and with which pages; an API key exists or not.
+ * Idempotency keys, kept for 24 hours per organisation (decisions, "Idempotency"). A record names what the request creates from
+ * the first moment. For scans and API keys it does not hold the response: the row of the scan says whether it was accepted, and
+ * with which pages; an API key exists or not. For other requests it holds the response, sealed by the caller of `complete`.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Db, Document } from 'mongodb';
@@ -22,8 +22,11 @@ export interface OwnedClaim {
 
 export type Claim =
   | { ok: true; claim: OwnedClaim }
-  /** Another request has the lease for the given time. It may have created the resource already. */
-  | { ok: false; reason: 'held'; resourceId: string; salt: string; leaseMs: number }
+  /**
+   * Another request has the lease for the given time, and may have created the resource already. Or it has completed, and this
+   * is its response.
+   */
+  | { ok: false; reason: 'held'; resourceId: string; salt: string; leaseMs: number; response: string | null }
   /** The same key was sent with another body. */
   | { ok: false; reason: 'reused' };
 
@@ -39,6 +42,8 @@ export interface Idempotency {
    * @returns the changed claim; null if another request has taken it over
    */
   restart(claim: OwnedClaim, resourceId: string): Promise<OwnedClaim | null>;
+  /** Stores the response of a request, for the rest of the 24 hours. No request takes the claim over any more. */
+  complete(claim: OwnedClaim, response: string): Promise<void>;
   /** Ends the lease of a claim. The record keeps its id, because the resource may exist. */
   release(claim: OwnedClaim): Promise<void>;
   /** Removes a claim whose resource will certainly never exist, so that the key can be used with another body. Releases it if it was taken over. */
@@ -53,13 +58,15 @@ export const KEY_KEPT_MS = 24 * 3600 * 1000;
 interface ClaimDocument {
   _id: string;
   fingerprint: string;
-  /** The ID of the scan or of the API key. */
+  /** The ID of what the request creates. */
   scanId: string;
   salt: string;
   /** The id of the last successful claim. Each call of `claim` has a new id. */
   holder: string;
   leaseUntil: Date;
   expiresAt: Date;
+  /** Absent in a record that is older than the field. */
+  response?: string | null;
 }
 
 /** Claims a key that is new or expired, or whose lease ended with the same body. One atomic step, by the server's clock. */
@@ -80,6 +87,7 @@ function claimStep(
         fingerprint: anew({ $literal: fingerprint }, '$fingerprint'),
         scanId: anew({ $literal: resourceId }, '$scanId'),
         salt: anew({ $literal: salt }, '$salt'),
+        response: anew(null, '$response'),
         expiresAt: anew({ $add: ['$$NOW', KEY_KEPT_MS] }, '$expiresAt'),
         holder: { $cond: [{ $or: ['$fresh', '$takenOver'] }, { $literal: holder }, '$holder'] },
         leaseUntil: { $cond: [{ $or: ['$fresh', '$takenOver'] }, { $add: ['$$NOW', leaseMs] }, '$leaseUntil'] },
@@ -124,7 +132,12 @@ export function createIdempotency(db: Db): Idempotency {
       if (claim.fingerprint !== fingerprint) return { ok: false, reason: 'reused' };
       // The clocks of this process and the server may differ.
       const left = Math.min(leaseMs, Math.max(0, claim.leaseUntil.getTime() - Date.now()));
-      return { ok: false, reason: 'held', resourceId: claim.scanId, salt: claim.salt, leaseMs: left };
+      const { scanId, salt, response = null } = claim;
+      return { ok: false, reason: 'held', resourceId: scanId, salt, leaseMs: left, response };
+    },
+
+    async complete(claim, response) {
+      await claims.updateOne(own(claim), [{ $set: { response: { $literal: response }, leaseUntil: '$expiresAt' } }]);
     },
 
     async restart(claim, resourceId) {

@@ -87,6 +87,26 @@ describe('idempotency keys', () => {
     expect(await own()).to.include({ resourceId, takenOver: true });
   });
 
+  it('keeps the response of a request, is not taken over any more, and forgets the response when it expires', async () => {
+    const { resourceId, salt, ...first } = await own();
+    await idempotency.complete({ resourceId, salt, ...first }, '$response');
+    await idempotency.release({ ...first, resourceId, salt, holder: randomUUID() });
+    expect(await claim({ leaseSeconds: 0 })).to.deep.include({ ok: false, reason: 'held', resourceId, salt, response: '$response' });
+    expect(await claim({ fingerprint: 'other' })).to.deep.equal(reused);
+    await set({ expiresAt: past() });
+    await idempotency.release(await own());
+    expect(await own()).to.include({ takenOver: true });
+    expect(await claim()).to.deep.include({ reason: 'held', response: null });
+  });
+
+  it('does not keep the response of a request whose claim was taken over', async () => {
+    const slow = await own();
+    await set({ leaseUntil: past() });
+    await own();
+    await idempotency.complete(slow, 'late');
+    expect(await claim()).to.deep.include({ reason: 'held', response: null });
+  });
+
   it('expires after 24 hours', async () => {
     await idempotency.release(await own());
     await own();

@@ -14,6 +14,8 @@ export const NETWORK_LIMITS = {
   'invalid-keys': { limit: 60, windowSeconds: 60 },
   /** Requests for public scans, whatever their outcome, so that name servers and Turnstile are not asked without bound. */
   'public-requests': { limit: 60, windowSeconds: 60 },
+  /** Requests with an Idempotency-Key, each of which may write a record. */
+  'idempotency-keys': { limit: 60, windowSeconds: 60 },
   /** Polls of public scans: one per second for each of several visitors behind one address. */
   'public-status': { limit: 300, windowSeconds: 60 },
   /** Pages behind a token: public results and their pictures, invitations, password resets, unsubscribing. */
