@@ -48,7 +48,7 @@ import { createQueuePositions } from './scans/queue-positions.ts';
 import { LIMITS } from './http/rate-limits.ts';
 import { referenceRoutes } from './http/reference/routes.ts';
 import { ErrorBody, InsufficientCredits, ValidationError } from './http/responses.ts';
-import { IssuedKey, keyRoutes, ListedKey } from './accounts/api-keys.ts';
+import { IssuedKey, KeyList, keyRoutes, ListedKey } from './accounts/api-keys.ts';
 import { Me, meRoutes } from './accounts/me.ts';
 import { billingRoutes, CreditBalance } from './accounts/billing.ts';
 import { cancelRoutes } from './scans/cancel.ts';
@@ -93,6 +93,7 @@ const COMPONENTS = [
   Ledger,
   IssuedKey,
   ListedKey,
+  KeyList,
   Me,
 ];
 

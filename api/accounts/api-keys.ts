@@ -84,7 +84,7 @@ export const ListedKey = Type.Object(
   { $id: 'ListedKey' },
 );
 
-const KeyList = Type.Object({ data: Type.Array(reference(ListedKey)), next_cursor: NEXT_CURSOR });
+export const KeyList = Type.Object({ data: Type.Array(reference(ListedKey)), next_cursor: NEXT_CURSOR }, { $id: 'KeyList' });
 
 const ISSUE_KEY = {
   operationId: 'issueKey',
@@ -123,7 +123,7 @@ const LIST_KEYS = {
   security: keyOrSession('keys:write'),
   querystring: pageQuery({ status: Type.Optional(oneOf(KEY_STATUSES, { description: 'Only keys with this status.' })) }),
   response: {
-    200: answer('The keys, newest first, without their secrets.', KeyList, LIMITED, { keys: EXAMPLES.keys }),
+    200: answer('The keys, newest first, without their secrets.', reference(KeyList), LIMITED, { keys: EXAMPLES.keys }),
     ...refusals(WITH_SESSION, { limited: true, validated: true }),
   },
 };

@@ -44,6 +44,8 @@ export interface WholeProduct {
   password: string;
   /** Issues a new API key for the following requests, because each key has its own rate limit. */
   changeKey(): Promise<void>;
+  /** The address and the API key, as programs read them from the environment. */
+  credentials(): { CURBCUT_URL: string; CURBCUT_API_KEY: string };
   /** Sends a request with the API key. */
   request(path: string, init?: RequestInit): Promise<Response>;
   curbcut(...args: string[]): Promise<CommandResult>;
@@ -130,6 +132,7 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
           ...init,
           headers: { 'X-API-Key': key, ...(init.body ? { 'Content-Type': 'application/json' } : {}), ...init.headers },
         }),
+      credentials: () => ({ CURBCUT_URL: url, CURBCUT_API_KEY: key }),
       curbcut: (...args) => runProgram(process.execPath, [CURBCUT, ...args], { CURBCUT_URL: url, CURBCUT_API_KEY: key }),
       plugin: (...args) =>
         runProgram('kubectl', ['curbcut', ...args, '--namespace', namespace], {
