@@ -4,6 +4,7 @@ import {
   Metadata,
   METADATA_MAX,
   METADATA_VALUE_MAX,
+  metadataLine,
   metadataMistake,
   orderedMetadata,
   pairText,
@@ -60,6 +61,11 @@ describe('metadata of scans', () => {
   it('shows well-known keys first, and the others by name', () => {
     const metadata = { zone: 'b', build_url: 'u', area: 'a', branch: 'main', commit: 'c' };
     expect(orderedMetadata(metadata).map(([key]) => key)).to.deep.equal(['commit', 'branch', 'build_url', 'area', 'zone']);
+  });
+
+  it('writes all pairs in one line, with a short commit', () => {
+    const metadata = { team: 'web', commit: '0123456789abcdef0123456789abcdef01234567', branch: 'main' };
+    expect(metadataLine(metadata)).to.equal('commit: 01234567  ·  branch: main  ·  team: web');
   });
 
   it('names the version by branch or pull request, and the short commit', () => {

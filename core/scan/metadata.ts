@@ -32,7 +32,7 @@ export const WELL_KNOWN_METADATA = {
   commit: 'The full hash of the commit that was built.',
   branch: 'The branch that was built; of a pull request, its source branch.',
   pull_request: 'The number of the pull request or merge request.',
-  repository: 'The repository, such as `acme/shop`.',
+  repository: 'The address of the repository.',
   build_url: 'The address of the build or pipeline.',
 } as const;
 export type WellKnownKey = keyof typeof WELL_KNOWN_METADATA;
@@ -79,8 +79,8 @@ export function readPair(text: string): [key: string, value: string] | null {
 /** Writes a pair as `readPair` reads it. */
 export const pairText = ([key, value]: readonly [key: string, value: string]): string => `${key}=${value}`;
 
-/** The characters of a commit's hash that are shown where there is little space. */
-const SHORT_COMMIT = 8;
+/** Shortens the hash of a commit for where there is little space; any other text stays. */
+const shortCommit = (commit: string): string => (/^[0-9a-f]{12,}$/i.test(commit) ? commit.slice(0, 8) : commit);
 
 /** The pairs in the order in which they are shown: well-known keys first, then by key. */
 export function orderedMetadata(metadata: Metadata): [key: string, value: string][] {
@@ -89,8 +89,15 @@ export function orderedMetadata(metadata: Metadata): [key: string, value: string
   return Object.entries(metadata).sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
+/** All pairs in one line, with a short commit. */
+export function metadataLine(metadata: Metadata): string {
+  return orderedMetadata(metadata)
+    .map(([key, value]) => `${key}: ${key === 'commit' ? shortCommit(value) : value}`)
+    .join('  ·  ');
+}
+
 /** What names a scan's version in a row of a list: the pull request or branch, and the commit; empty if none is known. */
 export function versionText({ commit, branch, pull_request: pullRequest }: Metadata): string {
-  const short = commit !== undefined && /^[0-9a-f]{12,}$/i.test(commit) ? commit.slice(0, SHORT_COMMIT) : commit;
-  return [branch ?? (pullRequest === undefined ? undefined : `#${pullRequest}`), short].filter((part) => part !== undefined).join(' ');
+  const name = branch ?? (pullRequest === undefined ? undefined : `#${pullRequest}`);
+  return [name, commit && shortCommit(commit)].filter((part) => part !== undefined).join(' ');
 }

@@ -4,6 +4,7 @@
  */
 import { gzipSync } from 'node:zlib';
 import type { Artifact, Log, ReportingDescriptor, Result, Run, ToolComponent } from 'sarif';
+import type { Metadata } from '../../core/scan/metadata.ts';
 import { criterionTitle, criterionUrl } from '../../core/scan/success-criteria.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
 import type { Report, ReportPage, ReportRule } from '../schema/schema.ts';
@@ -95,6 +96,7 @@ function runOf(report: Report, results: readonly Result[], max: number): Run {
         { name: tools.browser === '' ? 'browser' : tools.browser },
       ],
     },
+    ...provenanceOf(scan.metadata),
     automationDetails: { id: `curbcut/${scan.url}/${scan.id}` },
     language: scan.options.locale,
     columnKind: 'utf16CodeUnits',
@@ -112,6 +114,7 @@ function runOf(report: Report, results: readonly Result[], max: number): Run {
     properties: {
       scanId: scan.id,
       target: targetOf(scan),
+      ...(Object.keys(scan.metadata ?? {}).length > 0 && { metadata: scan.metadata }),
       score: report.score.value,
       passed: scan.verdict.passed,
       counts: report.counts,
@@ -120,6 +123,12 @@ function runOf(report: Report, results: readonly Result[], max: number): Run {
       addressesLeft: report.addresses_left,
     },
   };
+}
+
+/** The revision that was scanned, if its repository is known by an absolute URI, which SARIF requires. */
+function provenanceOf({ repository = '', commit, branch }: Metadata = {}): Pick<Run, 'versionControlProvenance'> {
+  if (commit === undefined || !/^[a-z][a-z0-9+.-]*:\/\/[^/?#]/i.test(repository)) return {};
+  return { versionControlProvenance: [{ repositoryUri: uriOf(repository), revisionId: commit, ...(branch !== undefined && { branch }) }] };
 }
 
 const artifactOf = (page: ReportPage): Artifact => ({

@@ -1,4 +1,5 @@
 /** The first page: the result at a glance, for readers who are not developers. */
+import { metadataLine } from '../../core/scan/metadata.ts';
 import { consentSentence } from '../view/consent-sentence.ts';
 import { LEADING_CAUSES_MAX, leadingCauses } from '../view/leading-causes.ts';
 import { thresholdRows, verdictTexts, type ThresholdRow } from '../view/verdict.ts';
@@ -117,6 +118,7 @@ function drawTitle(flow: Flow, report: Report, i18n: ReportWords): void {
     `${format(texts.testedOn, { date: i18n.date(report.scan.finished_at) })}  ·  ${format(texts.target, { version, level })}`,
     TYPE.soft,
   );
+  flow.paragraph(pdf.root, metadataLine(report.scan.metadata ?? {}), { ...TYPE.soft, breakAnywhere: true }, { maxLines: 2 });
   flow.y += 13;
 }
 

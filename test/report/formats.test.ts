@@ -6,7 +6,7 @@ import { XMLParser } from 'fast-xml-parser';
 import jsonld from 'jsonld';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { Result } from 'sarif';
+import type { Log, Result } from 'sarif';
 import { validateXML } from 'xmllint-wasm';
 import { earlOf } from '../../report/formats/earl.ts';
 import { formatReport } from '../../report/formats/formats.ts';
@@ -93,6 +93,31 @@ describe('SARIF', () => {
       const log = JSON.parse(formatReport('sarif', make())) as unknown;
       expect(validate(log), JSON.stringify(validate.errors?.slice(0, 3))).to.equal(true);
     });
+
+  it('names the revision if the repository has an absolute address, and always the metadata', () => {
+    const runWith = (metadata?: Record<string, string>) => {
+      const report = smallReport();
+      report.scan.metadata = metadata;
+      const log = JSON.parse(formatReport('sarif', report)) as Log;
+      expect(validate(log), JSON.stringify(validate.errors?.slice(0, 3))).to.equal(true);
+      return log.runs[0]!;
+    };
+    const version = { commit: '4f371ac9', branch: 'feature/a' };
+    const known = { ...version, repository: 'https://git.example/acme/ü b' };
+    expect(runWith(known).versionControlProvenance).to.deep.equal([
+      { repositoryUri: 'https://git.example/acme/%C3%BC%20b', revisionId: '4f371ac9', branch: 'feature/a' },
+    ]);
+    expect(runWith(known).properties).to.deep.include({ metadata: known });
+    for (const other of [
+      version,
+      { ...version, repository: 'acme/shop' },
+      { ...version, repository: 'git@git.example:acme/shop' },
+      {},
+      undefined,
+    ])
+      expect(runWith(other)).to.not.have.property('versionControlProvenance');
+    expect(runWith({}).properties).to.not.have.property('metadata');
+  });
 
   it('has a result for each element that failed or needs review, with its rule and its page', () => {
     const report = smallReport();

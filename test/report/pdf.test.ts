@@ -149,6 +149,14 @@ describe('PDF report', () => {
     expect(rows).to.deep.include(['Score', 'at least 90', '90.4', 'Met']);
   });
 
+  it('shows the metadata on the first page, with a short commit', async () => {
+    const report = smallReport();
+    report.scan.metadata = { commit: '0123456789abcdef0123456789abcdef01234567', branch: 'feature/a', team: 'ü 日本' };
+    const { elements } = await rendered(report);
+    const [line] = of(elements, 'P').filter(({ text }) => text.includes('branch'));
+    expect(line!.text.replace(/\s+/g, ' ')).to.equal('commit: 01234567 · branch: feature/a · team: ü 日本');
+  });
+
   it('shows each root cause with example, advice and pages, worst first', async () => {
     const report = smallReport();
     const { elements } = await rendered(report);

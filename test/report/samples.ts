@@ -276,7 +276,10 @@ export function hostileReport(): Report {
     '\ud800',
   ];
   return finish(
-    sampleInput({ maxViolations: 0 }, 'en', endless),
+    {
+      ...sampleInput({ maxViolations: 0 }, 'en', endless),
+      metadata: Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`${'k'.repeat(62)}${index}`, '日x العربية'.repeat(20)])),
+    },
     titles.map((title, index) => ({
       ...samplePage(index % 2 === 0 ? `${endless}${index}` : `https://www.example.org/${index}`, title, [
         sampleViolation('r'.repeat(200), 'minor', `${title} ${'W'.repeat(400)}`, [
