@@ -5,6 +5,7 @@ import { LOCALES } from '../core/scan/locales.ts';
 import { CONSENT_CHOICES, CrawlRules, ScanOptions } from '../core/scan/options.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS } from '../core/scan/wcag.ts';
+import { METADATA_HELP } from './metadata.ts';
 import { numberOf } from './number-of.ts';
 import { UsageError } from './errors.ts';
 import type { SiteOptions } from './site-options.ts';
@@ -120,6 +121,7 @@ const SITE_OPTION_HELP: OptionHelp[] = Object.entries(SITE).map(([name, { value,
 /** The options of `curbcut scan`, in addition to the thresholds. */
 export const SCAN_OPTION_HELP: OptionHelp[] = [
   ...SITE_OPTION_HELP,
+  ...METADATA_HELP,
   { option: '--local', meaning: 'scan with the Chromium of this machine, without a service or credits' },
   { option: '--auth FOLDER', meaning: 'with --local: sign in with the files username and password, or cookie, of this folder' },
   { option: '--partial', meaning: 'if there are not enough credits, scan as many pages as there are credits' },
@@ -134,7 +136,7 @@ export const RESOURCE_OPTION_HELP: OptionHelp[] = [
 ];
 
 /** The options of `kubectl curbcut scan`, in addition to the thresholds. */
-export const MANIFEST_OPTION_HELP: OptionHelp[] = [...SITE_OPTION_HELP, ...RESOURCE_OPTION_HELP];
+export const MANIFEST_OPTION_HELP: OptionHelp[] = [...SITE_OPTION_HELP, ...METADATA_HELP, ...RESOURCE_OPTION_HELP];
 
 /** For `parseArgs`. */
 export const THRESHOLD_ARGUMENTS = Object.fromEntries(

@@ -3,6 +3,8 @@ import { SCOPE_MEANINGS } from '../core/accounts.ts';
 import { RESOURCE_OPTION_HELP, SCAN_OPTION_HELP, THRESHOLD_HELP, type OptionHelp } from '../cli/options.ts';
 import { snakeCase } from '../core/schemas.ts';
 import { HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, type OptionName } from '../core/scan/options.ts';
+import { Metadata } from '../core/scan/metadata-schema.ts';
+import { WELL_KNOWN_METADATA } from '../core/scan/metadata.ts';
 import { PHASE_TABLE } from '../core/scan/phases.ts';
 import { THRESHOLDS, type ThresholdName } from '../core/scan/thresholds.ts';
 
@@ -87,6 +89,22 @@ The same options are fields of \`spec\` in an AccessibilityScan, fields of \`POS
 without any threshold there is no verdict.
 
 ${table(['manifest', 'HTTP', 'command line', 'meaning', 'allowed', 'default'], optionRows())}
+
+## Metadata
+
+Pairs of key and value say which version of the site was scanned. They do not change the scan. Set them with the field \`metadata\` of
+\`POST /v1/ci/scans\`, the option \`--metadata\` of the command line, and the annotations \`metadata.curbcut.dev/KEY\` of an
+AccessibilityScan. Results, lists, the JSON export, the PDF and the dashboard show them. The list of scans takes them as filters:
+\`GET /v1/ci/scans?metadata.branch=main\`.
+
+${(Metadata as unknown as Schema).description}
+
+Any key is allowed. These are well known:
+
+${table(
+  ['key', 'value'],
+  Object.entries(WELL_KNOWN_METADATA).map(([key, meaning]) => [`\`${key}\``, meaning]),
+)}
 
 ## Phases
 

@@ -1,7 +1,7 @@
 /** The route that lists scans. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type, type Static } from 'typebox';
-import { Metadata } from '../../core/scan/metadata.ts';
+import { Metadata } from '../../core/scan/metadata-schema.ts';
 import { PHASES } from '../../core/scan/phases.ts';
 import { URL_MAX_LENGTH } from '../../core/scan/targets.ts';
 import { siteOf } from '../../core/scan/site.ts';

@@ -1,7 +1,7 @@
 /** Routes that submit and poll a scan. */
 import { Type, type Static, type TOptional, type TSchema } from 'typebox';
 import { findings } from '../../core/scan/outcome.ts';
-import { Metadata } from '../../core/scan/metadata.ts';
+import { Metadata } from '../../core/scan/metadata-schema.ts';
 import { isTerminal, PHASES } from '../../core/scan/phases.ts';
 import { CrawlRules, HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
 import { fromSnakeStep, SnakeStep } from '../../core/scan/steps.ts';

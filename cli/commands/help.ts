@@ -117,6 +117,7 @@ Lists the scans of your organisation, newest first.
 
 Options:
   --status STATUS      only scans in this phase: ${PHASES.join(', ')}
+  --metadata KEY=VALUE only scans with this pair, such as branch=main; may be given several times
   --limit N            the maximum number of scans (1 to 1000, default 20)
 ${FORMAT_HELP}
                        In the data, next_cursor is null if there are no more scans

@@ -1,7 +1,8 @@
 /** `curbcut list`: the organisation's scans, newest first. */
 import { listAll } from '../service/list.ts';
 import { UsageError } from '../errors.ts';
-import { SCAN_COLUMNS } from '../scan-columns.ts';
+import { pairsFrom } from '../metadata.ts';
+import { scanColumns } from '../scan-columns.ts';
 import type { ListedScan, ScanPage } from '../service/messages.ts';
 import { tableOf, type Column } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
@@ -12,7 +13,12 @@ import { numberOf } from '../number-of.ts';
 import { connect } from './service.ts';
 
 const { quiet: _quiet, ...common } = COMMON_OPTIONS;
-const OPTIONS = { status: { type: 'string' }, limit: { type: 'string', default: '20' }, ...common } as const;
+const OPTIONS = {
+  status: { type: 'string' },
+  metadata: { type: 'string', multiple: true },
+  limit: { type: 'string', default: '20' },
+  ...common,
+} as const;
 /** Without a bound, a command could read the whole history of an organisation, request by request. */
 const LIMIT_MAX = 1000;
 
@@ -26,20 +32,21 @@ export async function list(args: readonly string[], context: CliContext): Promis
   noMoreArguments('list', positionals);
   const limit = numberOf('list', 'limit', values.limit, true)!;
   if (limit < 1 || limit > LIMIT_MAX) throw new UsageError(`--limit ${values.limit} is not between 1 and ${LIMIT_MAX}.`, 'list');
+  const metadata = pairsFrom('list', values.metadata);
   const output = outputOf('list', { ...values, quiet: false }, context);
-  const found = await listAll(connect(context, output), { status: values.status, limit });
+  const found = await listAll(connect(context, output), { status: values.status, metadata, limit });
   await print(context.stdout, output.format, found, (wide) => textOf(found, context.stdout, wide));
   return 0;
 }
 
-const COLUMNS: readonly Column<ListedScan>[] = [
+const columnsOf = (scans: readonly ListedScan[]): Column<ListedScan>[] => [
   { heading: 'ID', value: ({ scan_id: id }) => id },
-  ...SCAN_COLUMNS,
+  ...scanColumns(scans),
   { heading: 'MESSAGE', value: ({ message }) => message, wide: true },
 ];
 
 function textOf({ data, next_cursor: cursor }: ScanPage, terminal: Pick<Terminal, 'color' | 'unicode'>, wide: boolean): string {
-  if (data.length === 0) return 'No scans.\n';
+  if (data.length === 0) return cursor === null ? 'No scans.\n' : 'No scans among the newest ones. There may be older ones.\n';
   const more = cursor === null ? '' : `There are more scans: increase --limit (at most ${LIMIT_MAX}).\n`;
-  return `${tableOf(COLUMNS, data, terminal, wide)}${more}`;
+  return `${tableOf(columnsOf(data), data, terminal, wide)}${more}`;
 }

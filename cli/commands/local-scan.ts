@@ -8,6 +8,7 @@ import { consentSentence } from '../../report/view/consent-sentence.ts';
 import type { ReportFormat } from '../../report/formats/names.ts';
 import type { Report } from '../../report/schema/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
+import type { Metadata } from '../../core/scan/metadata.ts';
 import { findings } from '../../core/scan/outcome.ts';
 import { hasThresholds, type Thresholds } from '../../core/scan/thresholds.ts';
 import { CliError, errorMessage } from '../errors.ts';
@@ -27,6 +28,7 @@ const OWN_MACHINE = ['127.0.0.0/8', '::1/128', 'localhost'];
 export interface LocalScan extends SiteOptions {
   url: string;
   thresholds: Thresholds;
+  metadata?: Metadata;
   /** The folder with the keys of the sign-in, one file per key. */
   auth?: string;
   /** The JSON export of an earlier scan, and whether the scan may pass if it cannot be compared. */
@@ -38,7 +40,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   const url = URL.parse(scan.url);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) throw new CliError(`${scan.url} is not an http or https URL.`);
   await checkFiles(output.files);
-  const { auth, baseline, ...described } = scan;
+  const { auth, baseline, metadata, ...described } = scan;
   const before = baseline && (await readExportFile(baseline.file));
   const options = withDefaults({ ...described, url: url.href });
   const startedAt = new Date();
@@ -51,6 +53,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       scanId,
       submittedAt: startedAt.toISOString(),
       options,
+      ...(metadata !== undefined && { metadata }),
       pagesRequested: options.maxPages,
       deadline,
       uploadDeadline: deadline,
@@ -134,5 +137,6 @@ function resultOf({ scan, score, counts, baseline }: Report): ScanResult {
     passed: scan.verdict.passed,
     message: scan.verdict.message,
     ...(baseline && { baseline }),
+    metadata: scan.metadata,
   };
 }

@@ -13,6 +13,7 @@ import {
   THRESHOLD_ARGUMENTS,
   thresholdsFrom,
 } from '../options.ts';
+import { METADATA_ARGUMENTS, metadataFrom } from '../metadata.ts';
 import { checkFiles } from '../service/reports.ts';
 import { SCAN_HELP } from './scan-help.ts';
 import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, scanContinues, type InterruptHint, type CliContext } from './output.ts';
@@ -22,6 +23,7 @@ const OPTIONS = {
   ...THRESHOLD_ARGUMENTS,
   ...SITE_ARGUMENTS,
   ...BASELINE_ARGUMENTS,
+  ...METADATA_ARGUMENTS,
   local: { type: 'boolean', default: false },
   auth: { type: 'string' },
   partial: { type: 'boolean', default: false },
@@ -41,9 +43,11 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
   const described = { url, thresholds, ...(await siteOptionsFrom(values)) };
   if (values.local) return await local({ ...described, auth: values.auth, baseline: localBaseline(values, thresholds) }, values, context);
   if (values.auth !== undefined) throw new UsageError('--auth needs --local. A service signs in as its scan in Kubernetes says.', 'scan');
-  const submission: Submission = { ...described, ...baselineFrom(values, thresholds), partial: values.partial };
+  const baseline = baselineFrom(values, thresholds);
   const idempotencyKey = idempotencyKeyOf(values['idempotency-key']) ?? context.newId();
   const output = outputOf('scan', values, context);
+  const metadata = metadataFrom('scan', values, context.environment, output.progress.note);
+  const submission: Submission = { ...described, ...baseline, metadata, partial: values.partial };
   const client = connect(context, output);
   await checkFiles(output.files);
   hint.lines = [
@@ -74,15 +78,17 @@ function localBaseline(values: BaselineValues, { maxNewViolations }: Thresholds)
 /** @throws UsageError for options that need a service */
 async function local(
   scan: LocalScan,
-  values: Parameters<typeof outputOf>[1] & { partial: boolean; 'idempotency-key'?: string; quiet: boolean },
+  values: Parameters<typeof outputOf>[1] &
+    Parameters<typeof metadataFrom>[1] & { partial: boolean; 'idempotency-key'?: string; quiet: boolean },
   context: CliContext,
 ): Promise<number> {
   if (values.partial || values['idempotency-key'] !== undefined)
     throw new UsageError('--partial and --idempotency-key are about credits, which a scan with --local does not need.', 'scan');
   const output = outputOf('scan', values, context);
+  const metadata = metadataFrom('scan', values, context.environment, output.progress.note);
   const { scanLocally } = await import('./local-scan.ts');
   try {
-    return await scanLocally(scan, output, values.quiet, context);
+    return await scanLocally({ ...scan, metadata }, output, values.quiet, context);
   } finally {
     output.progress.end();
   }

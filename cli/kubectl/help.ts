@@ -1,6 +1,7 @@
 /** The texts of --help of `kubectl curbcut`, but for scan's. */
 import { PHASES } from '../../core/scan/phases.ts';
 import { FORMAT_HELP, OUTPUT, rows } from '../commands/help.ts';
+import { METADATA_HELP } from '../metadata.ts';
 import { KUBECTL_FLAG_HELP } from './flags.ts';
 
 const FLAGS = `Options of kubectl:
@@ -78,6 +79,7 @@ Lists the AccessibilityScans of a namespace, newest first.
 
 Options:
   --status STATUS      only scans in this phase: ${PHASES.join(', ')}
+  --metadata KEY=VALUE only scans with this pair, such as branch=main; may be given several times
   --limit N            the maximum number of scans (default: all)
   -A, --all-namespaces the scans of all namespaces
 ${FORMAT_HELP}
@@ -116,6 +118,7 @@ Runs a ScanSchedule now, in addition to its times, and prints the name of the sc
 
 Options:
   --wait               follow the scan to its end, and exit by its verdict
+${rows(METADATA_HELP)}
 
 ${KUBE_OUTPUT}
 

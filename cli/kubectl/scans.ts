@@ -1,6 +1,7 @@
 /** AccessibilityScans as the command line reads and writes them. */
-import { API_VERSION, GROUP, queueOf, REQUEST_ID_ANNOTATION, resourceNameOf, SCAN_ID_ANNOTATION, scanIdOf, SCANS_PLURAL, type AccessibilityScan, type AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts'; // prettier-ignore
+import { API_VERSION, GROUP, metadataAnnotations, metadataOf, queueOf, REQUEST_ID_ANNOTATION, resourceNameOf, SCAN_ID_ANNOTATION, scanIdOf, SCANS_PLURAL, type AccessibilityScan, type AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts'; // prettier-ignore
 import { findings } from '../../core/scan/outcome.ts';
+import type { Metadata } from '../../core/scan/metadata.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { CliError, UsageError } from '../errors.ts';
 import type { Step } from '../service/follow.ts';
@@ -17,6 +18,7 @@ export interface NamedResult extends ScanResult {
   name: string;
   url: string;
   submitted_at: string;
+  metadata: Metadata;
   queue_name: string;
 }
 
@@ -42,6 +44,7 @@ export function resultOf(scan: AccessibilityScan): NamedResult {
     name: metadata.name,
     url: spec.url,
     submitted_at: metadata.creationTimestamp!,
+    metadata: metadataOf(scan),
     queue_name: queueOf(scan),
     status: status.phase ?? 'queued',
     ...findings(score === undefined || violations === undefined ? null : { score: Number(score), violations }),
@@ -80,14 +83,15 @@ export function newName(url: string, requestId: string): string {
 export interface NewScan {
   name: string;
   spec: AccessibilityScanSpec;
+  metadata?: Metadata;
   /** Identifies this submission, so that a create whose answer was lost is recognised when it is sent again. */
   requestId: string;
 }
 
 /** Creates a scan, once. @throws CliError if the name is taken */
-export async function createScan(kubectl: Kubectl, { name, spec, requestId }: NewScan): Promise<AccessibilityScan> {
-  const metadata = { name, annotations: { [REQUEST_ID_ANNOTATION]: requestId } };
-  const manifest = JSON.stringify({ apiVersion: API_VERSION, kind: 'AccessibilityScan', metadata, spec });
+export async function createScan(kubectl: Kubectl, { name, spec, requestId, metadata = {} }: NewScan): Promise<AccessibilityScan> {
+  const annotations = { [REQUEST_ID_ANNOTATION]: requestId, ...metadataAnnotations(metadata) };
+  const manifest = JSON.stringify({ apiVersion: API_VERSION, kind: 'AccessibilityScan', metadata: { name, annotations }, spec });
   try {
     return await kubectl.json<AccessibilityScan>(['create', '-f', '-'], manifest);
   } catch (error) {

@@ -1,6 +1,7 @@
 /** Requests a run of a ScanSchedule, and waits until the operator has created its scan. */
-import { GROUP, SCHEDULES_PLURAL, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { GROUP, metadataAnnotations, metadataOf, SCHEDULES_PLURAL, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { RUN_ANNOTATION, SCHEDULE_LABEL, type ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import type { Metadata } from '../../core/scan/metadata.ts';
 import { CliError, ServiceUnavailable, UsageError } from '../errors.ts';
 import { gaveUp } from '../service/budget.ts';
 import { KubectlError } from './errors.ts';
@@ -21,9 +22,22 @@ export function scheduleName(argument: string): string {
   return name;
 }
 
-/** Requests a run. The same token requests it once, however often it is sent. @throws KubectlError */
-export function requestRun(kubectl: Kubectl, schedule: string, token: string): Promise<ScanSchedule> {
-  return kubectl.json<ScanSchedule>(['annotate', SCHEDULES, schedule, `${RUN_ANNOTATION}=${token}`, '--overwrite']);
+/**
+ * Requests a run with metadata, in place of that of an earlier request. The same token requests it once, however often it is sent.
+ * @throws KubectlError
+ */
+export async function requestRun(
+  kubectl: Kubectl,
+  schedule: string,
+  { token, metadata = {} }: { token: string; metadata?: Metadata },
+): Promise<ScanSchedule> {
+  const before = metadataOf(await kubectl.json<ScanSchedule>(['get', SCHEDULES, schedule]));
+  const wanted = { [RUN_ANNOTATION]: token, ...metadataAnnotations(metadata) };
+  const changes = [
+    ...Object.entries(wanted).map(([name, value]) => `${name}=${value}`),
+    ...Object.keys(metadataAnnotations(before)).flatMap((name) => (Object.hasOwn(wanted, name) ? [] : [`${name}-`])),
+  ];
+  return kubectl.json<ScanSchedule>(['annotate', SCHEDULES, schedule, ...changes, '--overwrite']);
 }
 
 /**

@@ -2,6 +2,7 @@
 import { Value } from 'typebox/value';
 import type { TSchema, Static } from 'typebox';
 import { snakeKeys } from '../../core/schemas.ts';
+import type { Metadata } from '../../core/scan/metadata.ts';
 import { toSnakeStep } from '../../core/scan/steps.ts';
 import type { BaselineChoice } from '../../core/scan/baseline.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
@@ -20,8 +21,16 @@ export interface Submission extends SiteOptions {
   thresholds: Thresholds;
   /** The earlier scan to compare with. */
   baseline?: BaselineChoice;
+  metadata?: Metadata;
   /** Scan fewer pages if there are not enough credits. */
   partial?: boolean;
+}
+
+/** Which scans a list has. */
+export interface ScanFilters {
+  status?: string;
+  /** Only scans with all of these pairs. */
+  metadata?: Metadata;
 }
 
 export interface ClientOptions extends RequestOptions {
@@ -44,7 +53,7 @@ export interface Client {
   /** Requests the end of a scan. `accepted` is false if it has ended already. */
   cancel(scanId: string): Promise<{ accepted: boolean; result: ScanResult }>;
   /** One page of the organisation's scans, newest first. */
-  list(query: { status?: string; limit: number; cursor: string | null }): Promise<ScanPage>;
+  list(query: ScanFilters & { limit: number; cursor: string | null }): Promise<ScanPage>;
 }
 
 /** Creates a client of one service. Sends nothing until the first call. */
@@ -86,10 +95,11 @@ export function createClient(options: ClientOptions): Client {
       if (answer.status !== 202) throw refusal(answer, baseUrl);
       return { accepted: true, result: checked(ScanResult, answer, baseUrl) };
     },
-    async list({ status, limit, cursor }) {
+    async list({ status, metadata = {}, limit, cursor }) {
       const query = new URLSearchParams({
         limit: String(limit),
         ...(status !== undefined && { status }),
+        ...Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value])),
         ...(cursor !== null && { cursor }),
       });
       const answer = await ask(`${SCANS}?${query.toString()}`);

@@ -1,18 +1,22 @@
 /** Reads the organisation's scans, page by page. */
-import type { Client } from './client.ts';
+import type { Client, ScanFilters } from './client.ts';
 import type { ListedScan, ScanPage } from './messages.ts';
 
 /** Scans per request. */
 const PAGE_MAX = 100;
+/** Pages without a scan, one after the other, after which the search ends. Each is thousands of scans that do not meet the filters. */
+const EMPTY_PAGES_MAX = 20;
 
-/** Reads at most `limit` scans, newest first. */
-export async function listAll(client: Client, { status, limit }: { status: string | undefined; limit: number }): Promise<ScanPage> {
+/** Reads at most `limit` scans, newest first. `next_cursor` is not null if there may be more. */
+export async function listAll(client: Client, { limit, ...filters }: ScanFilters & { limit: number }): Promise<ScanPage> {
   const data: ListedScan[] = [];
   let cursor: string | null = null;
+  let empty = 0;
   do {
-    const page: ScanPage = await client.list({ status, limit: Math.min(PAGE_MAX, limit - data.length), cursor });
+    const page: ScanPage = await client.list({ ...filters, limit: Math.min(PAGE_MAX, limit - data.length), cursor });
     data.push(...page.data);
-    cursor = page.data.length === 0 ? null : page.next_cursor;
-  } while (cursor !== null && data.length < limit);
+    empty = page.data.length === 0 ? empty + 1 : 0;
+    cursor = page.next_cursor;
+  } while (cursor !== null && data.length < limit && empty < EMPTY_PAGES_MAX);
   return { data: data.slice(0, limit), next_cursor: cursor };
 }

@@ -44,6 +44,8 @@ export const ScanResult = Type.Object({
       }),
     ),
   ),
+  /** Earlier services send none. */
+  metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
   /** The scan's place in its queue, while it waits. */
   queue: Type.Optional(nullable(Type.Object({ name: Type.String(), position: count, waiting: count }))),
 });

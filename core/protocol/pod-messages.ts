@@ -5,7 +5,7 @@
  */
 import { Type, type Static } from 'typebox';
 import { oneOf } from '../schemas.ts';
-import { Metadata } from '../scan/metadata.ts';
+import { Metadata } from '../scan/metadata-schema.ts';
 import { BaselineOutcome } from '../scan/baseline.ts';
 import { ScanOptions } from '../scan/options.ts';
 import { SignInPlan } from '../scan/sign-in.ts';

@@ -1,7 +1,8 @@
 /** Baselines: the earlier scan that a scan is compared with, and what the comparison says. */
 import { Type, type Static } from 'typebox';
 import { oneOf } from '../schemas.ts';
-import { Metadata, readPair } from './metadata.ts';
+import { Metadata } from './metadata-schema.ts';
+import { readPair } from './metadata.ts';
 
 /** How a scan names its baseline. Exactly one of `scan`, `metadata` and `schedule` is set. */
 export const BaselineChoice = Type.Object(

@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile';
 import { expect } from 'chai';
+import { Metadata as Schema } from './metadata-schema.ts';
 import {
-  Metadata,
   METADATA_MAX,
   METADATA_VALUE_MAX,
   metadataLine,
@@ -10,9 +10,10 @@ import {
   pairText,
   readPair,
   versionText,
+  type Metadata,
 } from './metadata.ts';
 
-const schema = Compile(Metadata);
+const schema = Compile(Schema);
 const pairs = (count: number): Metadata => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'v']));
 
 /** ASCII, because test output must not carry control characters. */

@@ -1,8 +1,7 @@
 /**
- * Metadata of scans: pairs of key and value that say which version of a site was scanned, such as its commit and branch. One schema
- * for the HTTP API, the command line, manifests, the pod's input and the JSON export.
+ * Metadata of scans: pairs of key and value that say which version of a site was scanned, such as its commit and branch. Loads nothing,
+ * because every command of the command line imports it; metadata-schema.ts has its JSON schema.
  */
-import { Type, type TSchema } from 'typebox';
 
 /** The maximum number of pairs of a scan. */
 export const METADATA_MAX = 10;
@@ -11,18 +10,18 @@ const KEY_MAX = 63;
 export const METADATA_VALUE_MAX = 256;
 
 /** The key of a Kubernetes label without its prefix. It cannot contain `=`, so that `KEY=VALUE` is unambiguous. */
-const KEY = '^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$';
+export const METADATA_KEY = '^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$';
 /** Control characters, line ends, marks that change the direction of a text, and halves of characters. */
 const UNPRINTABLE = '\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff';
-const VALUE = `^[^\\s${UNPRINTABLE}](?:[^${UNPRINTABLE}]*[^\\s${UNPRINTABLE}])?$`;
+export const METADATA_VALUE = `^[^\\s${UNPRINTABLE}](?:[^${UNPRINTABLE}]*[^\\s${UNPRINTABLE}])?$`;
+
+const KEY_RULE = `1 to ${KEY_MAX} letters, digits, '-', '_' and '.', with a letter or digit at both ends`;
 
 /** What the patterns of keys and values demand, after "must". */
 export const METADATA_RULES: Readonly<Record<string, string>> = {
-  [KEY]: `have 1 to ${KEY_MAX} letters, digits, '-', '_' and '.', with a letter or digit at both ends`,
-  [VALUE]: 'be printable text without a space at either end',
+  [METADATA_KEY]: `have a key of ${KEY_RULE}`,
+  [METADATA_VALUE]: 'be printable text without a space at either end',
 };
-
-const ValueSchema = Type.String({ minLength: 1, maxLength: METADATA_VALUE_MAX, pattern: VALUE });
 
 /** The metadata of a scan. */
 export type Metadata = Record<string, string>;
@@ -37,26 +36,15 @@ export const WELL_KNOWN_METADATA = {
 } as const;
 export type WellKnownKey = keyof typeof WELL_KNOWN_METADATA;
 
-export const Metadata = Type.Unsafe<Metadata>({
-  type: 'object',
-  maxProperties: METADATA_MAX,
-  propertyNames: { pattern: KEY },
-  additionalProperties: ValueSchema as TSchema,
-  description:
-    `Pairs of key and value about what is scanned, at most ${METADATA_MAX}. Well-known keys are ` +
-    `${Object.keys(WELL_KNOWN_METADATA).join(', ')}. Keys have the syntax of the keys of Kubernetes labels without a prefix. ` +
-    `Values are printable text of at most ${METADATA_VALUE_MAX} characters, because names of branches have slashes.`,
-});
-
-const isKey = new RegExp(KEY, 'u');
-const isValue = new RegExp(VALUE, 'u');
+const isKey = new RegExp(METADATA_KEY, 'u');
+const isValue = new RegExp(METADATA_VALUE, 'u');
 
 /** Returns why a pair is not allowed, as a sentence that names its key; null if it is allowed. */
 function pairMistake(key: string, value: string): string | null {
-  if (!isKey.test(key)) return `The metadata key ${JSON.stringify(key)} must ${METADATA_RULES[KEY]}.`;
+  if (!isKey.test(key)) return `The metadata key ${JSON.stringify(key)} must have ${KEY_RULE}.`;
   const length = [...value].length;
   if (length < 1 || length > METADATA_VALUE_MAX) return `The metadata value of ${key} must have 1 to ${METADATA_VALUE_MAX} characters.`;
-  return isValue.test(value) ? null : `The metadata value of ${key} must ${METADATA_RULES[VALUE]}.`;
+  return isValue.test(value) ? null : `The metadata value of ${key} must ${METADATA_RULES[METADATA_VALUE]}.`;
 }
 
 /** Returns the first mistake of metadata, as a sentence; null if there is none. */

@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { BASELINE_PROBLEMS } from '../../core/scan/baseline.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
-import { Metadata } from '../../core/scan/metadata.ts';
+import { Metadata } from '../../core/scan/metadata-schema.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { WCAG_LEVELS } from '../../core/scan/wcag.ts';
 import { ReportConsent } from '../results/consent.ts';

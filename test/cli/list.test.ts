@@ -50,10 +50,29 @@ describe('curbcut list', () => {
     expect(service().requests).to.have.length(2);
   });
 
-  it('ends if the service sends cursors without scans', async () => {
+  it('ends if the service sends many cursors without scans, and says that there may be older ones', async () => {
     const ran = await run(['list'], { [LIST]: [replies(200, { data: [], next_cursor: 'again' })] });
-    expect(ran).to.deep.include({ code: 0, stdout: 'No scans.\n' });
-    expect(service().requests).to.have.length(1);
+    expect(ran).to.deep.include({ code: 0, stdout: 'No scans among the newest ones. There may be older ones.\n' });
+    expect(service().requests).to.have.length(20);
+  });
+
+  it('goes on behind a page on which no scan meets the filters', async () => {
+    const found = listed({ scan_id: idOf(1), metadata: { branch: 'main', commit: '4f371ac9e97b254279b4' } });
+    const ran = await run(['list', '--metadata', 'branch=main', '--metadata', 'a.b=x=y'], {
+      [LIST]: [replies(200, { data: [], next_cursor: '1' }), replies(200, { data: [found], next_cursor: null })],
+    });
+    const filters = { limit: '20', 'metadata.branch': 'main', 'metadata.a.b': 'x=y' };
+    expect(queries()).to.deep.equal([filters, { ...filters, cursor: '1' }]);
+    const [headings, row] = ran.stdout.split('\n').map((line) => line.split(/ {2,}/));
+    expect(headings!.slice(-2)).to.deep.equal(['VERSION', 'URL']);
+    expect(row!.slice(-2)).to.deep.equal(['main 4f371ac9', URL_OF_SCAN]);
+  });
+
+  it('rejects a filter that is not KEY=VALUE: exit code 2', async () => {
+    expect(await run(['list', '--metadata', 'main'], {})).to.include({
+      code: 2,
+      stderr: 'curbcut: --metadata main must be KEY=VALUE.\nTry: curbcut list --help\n',
+    });
   });
 
   it('asks for one phase, also if it does not know it', async () => {

@@ -90,9 +90,13 @@ describe('curbcut scan --local', () => {
   });
 
   it('obeys its options, and prints the result as data', async () => {
-    const ran = await local([url, '--max-pages', '1', '--json']);
+    const file = join(folder, 'options.json');
+    const pairs = ['--metadata', 'team=web', '--export', file];
+    const ran = await local([url, '--max-pages', '1', '--json', ...pairs], { GITLAB_CI: 'true', CI_COMMIT_SHA: 'c0ffee' });
     expect(ran.code, ran.stderr).to.equal(0);
-    expect(JSON.parse(ran.stdout)).to.include({ status: 'done', score: 100, violations_count: 0, passed: null });
+    const metadata = { commit: 'c0ffee', team: 'web' };
+    expect(JSON.parse(ran.stdout)).to.deep.include({ status: 'done', score: 100, violations_count: 0, passed: null, metadata });
+    expect((JSON.parse(await readFile(file, 'utf8')) as Report).scan.metadata).to.deep.equal(metadata);
   });
 
   it('requests and reports pages in the language of --locale', async () => {

@@ -177,6 +177,8 @@ export async function curbcut(
     program?: Program;
     url?: string;
     environment?: Record<string, string | undefined>;
+    /** Beside those of the service, if `environment` is not given. */
+    variables?: Record<string, string>;
     interrupt?: AbortController;
     live?: boolean;
     onSleep?: () => void;
@@ -200,7 +202,7 @@ export async function curbcut(
     program: options.program ?? 'curbcut',
     stdout: terminal('stdout'),
     stderr: terminal('stderr'),
-    environment: options.environment ?? { CURBCUT_URL: options.url ?? '', CURBCUT_API_KEY: KEY },
+    environment: options.environment ?? { CURBCUT_URL: options.url ?? '', CURBCUT_API_KEY: KEY, ...options.variables },
     version: '1.2.3',
     signal: (options.interrupt ?? new AbortController()).signal,
     // A clock that also advances by what the command sleeps.

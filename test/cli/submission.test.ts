@@ -82,6 +82,48 @@ describe('curbcut scan: submission', () => {
     }
   });
 
+  describe('with metadata', () => {
+    const CI = { GITLAB_CI: 'true', CI_COMMIT_SHA: 'c0ffee', CI_COMMIT_REF_NAME: 'main' };
+    const answers = { [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2))] };
+    const sent = () => (service().of('POST', '/v1/ci/scans')[0]!.body as { metadata?: unknown }).metadata;
+
+    it('sends what is given beside the values of the CI system, which it overrides', async () => {
+      await scan(answers, ['--metadata', 'branch=feature/a=b', '--metadata', 'team=web'], { variables: CI });
+      expect(sent()).to.deep.equal({ commit: 'c0ffee', branch: 'feature/a=b', team: 'web' });
+    });
+
+    it('sends nothing of the CI system with --no-ci-metadata', async () => {
+      await scan(answers, ['--no-ci-metadata'], { variables: CI });
+      expect(sent()).to.equal(undefined);
+    });
+
+    it('says what it leaves out of the values of the CI system', async () => {
+      const ran = await scan(answers, [], { variables: { ...CI, CI_COMMIT_REF_NAME: 'b'.repeat(300) } });
+      expect(ran.stderr).to.include('The metadata value of branch must have 1 to 256 characters. It is left out.');
+      expect(sent()).to.deep.equal({ commit: 'c0ffee' });
+    });
+
+    const mistakes: [string[], string][] = [
+      [['branch'], '--metadata branch must be KEY=VALUE.'],
+      [['a=1', 'a=2'], '--metadata a is given twice.'],
+      [['acme.dev/a=1'], 'The metadata key "acme.dev/a" must have 1 to 63 letters'],
+      [['__proto__=1'], 'The metadata key "__proto__" must have'],
+      [['branch='], 'The metadata value of branch must have 1 to 256 characters.'],
+      [Array.from({ length: 9 }, (_, index) => `k${index}=v`), 'and 11 are given. With --no-ci-metadata only those of --metadata count.'],
+    ];
+    for (const [pairs, message] of mistakes)
+      it(`rejects ${pairs.join(' ').slice(0, 40)}, and submits nothing: exit code 2`, async () => {
+        const ran = await scan(
+          {},
+          pairs.flatMap((pair) => ['--metadata', pair]),
+          { variables: CI },
+        );
+        expect(ran.code).to.equal(2);
+        expect(ran.stderr).to.include(message);
+        expect(service().requests).to.deep.equal([]);
+      });
+  });
+
   it('sends no options that were not given', async () => {
     await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2))] });
     expect(service().of('POST', '/v1/ci/scans')[0]!.body).to.deep.equal({ url: 'https://x.example/' });

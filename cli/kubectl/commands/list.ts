@@ -3,7 +3,8 @@ import type { AccessibilityScan } from '../../../core/protocol/custom-resources.
 import { print } from '../../commands/format.ts';
 import { COMMON_OPTIONS, noMoreArguments, outputOf, parse, type CliContext } from '../../commands/output.ts';
 import { numberOf } from '../../number-of.ts';
-import { SCAN_COLUMNS } from '../../scan-columns.ts';
+import { pairsFrom } from '../../metadata.ts';
+import { scanColumns } from '../../scan-columns.ts';
 import { tableOf, type Column } from '../../table.ts';
 import { connectKubectl } from '../connect.ts';
 import { LIST_HELP } from '../help.ts';
@@ -12,6 +13,7 @@ import { resultOf, SCANS, type NamedResult } from '../scans.ts';
 const { quiet: _quiet, ...common } = COMMON_OPTIONS;
 const OPTIONS = {
   status: { type: 'string' },
+  metadata: { type: 'string', multiple: true },
   limit: { type: 'string' },
   'all-namespaces': { type: 'boolean', short: 'A', default: false },
   ...common,
@@ -26,6 +28,7 @@ export async function list(args: readonly string[], context: CliContext): Promis
   }
   noMoreArguments('list', positionals);
   const limit = numberOf('list', 'limit', values.limit, true) ?? Infinity;
+  const wanted = Object.entries(pairsFrom('list', values.metadata));
   const everywhere = values['all-namespaces'];
   const output = outputOf('list', { ...values, quiet: false }, context);
   const kubectl = connectKubectl(context, output);
@@ -33,22 +36,23 @@ export async function list(args: readonly string[], context: CliContext): Promis
   const found = items
     .map(resultOf)
     .filter(({ status }) => values.status === undefined || status === values.status)
+    .filter(({ metadata }) => wanted.every(([key, value]) => metadata[key] === value))
     .toSorted((a, b) => b.submitted_at.localeCompare(a.submitted_at) || a.name.localeCompare(b.name));
   const data = found.slice(0, limit);
   const omitted = found.length - data.length;
   await print(context.stdout, output.format, { data, omitted }, (wide) => {
     if (found.length === 0) return 'No scans.\n';
-    const columns = everywhere ? [NAMESPACE, ...COLUMNS] : COLUMNS;
+    const columns = everywhere ? [NAMESPACE, ...columnsOf(data)] : columnsOf(data);
     return `${tableOf(columns, data, context.stdout, wide)}${omitted === 0 ? '' : `There are ${omitted} more: increase --limit.\n`}`;
   });
   return 0;
 }
 
 const NAMESPACE: Column<NamedResult> = { heading: 'NAMESPACE', value: ({ namespace }) => namespace };
-const COLUMNS: readonly Column<NamedResult>[] = [
+const columnsOf = (scans: readonly NamedResult[]): Column<NamedResult>[] => [
   { heading: 'NAME', value: ({ name }) => name },
   { heading: 'ID', value: ({ scan_id: id }) => id, wide: true },
-  ...SCAN_COLUMNS,
+  ...scanColumns(scans),
   { heading: 'QUEUE', value: ({ queue_name: queue }) => queue, wide: true },
   { heading: 'MESSAGE', value: ({ message }) => message, wide: true },
 ];

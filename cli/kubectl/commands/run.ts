@@ -2,13 +2,14 @@
 import { print } from '../../commands/format.ts';
 import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type InterruptHint, type CliContext } from '../../commands/output.ts';
 import { UsageError } from '../../errors.ts';
+import { METADATA_ARGUMENTS, metadataFrom } from '../../metadata.ts';
 import { commandLine, connectKubectl } from '../connect.ts';
 import { followAndReport, prepareFiles, resourceContinues } from '../end.ts';
 import { RUN_HELP } from '../help.ts';
 import { resultOf } from '../scans.ts';
 import { awaitRun, requestRun, scheduleName } from '../schedules.ts';
 
-const OPTIONS = { wait: { type: 'boolean', default: false }, ...OUTPUT_OPTIONS } as const;
+const OPTIONS = { wait: { type: 'boolean', default: false }, ...METADATA_ARGUMENTS, ...OUTPUT_OPTIONS } as const;
 
 /** Runs the command. @returns its exit code @throws CliError */
 export async function run(args: readonly string[], context: CliContext, hint: InterruptHint): Promise<number> {
@@ -21,11 +22,12 @@ export async function run(args: readonly string[], context: CliContext, hint: In
   const output = outputOf('run', values, context);
   const [file] = Object.keys(output.files);
   if (!values.wait && file !== undefined) throw new UsageError(`--${file} needs --wait: the scan has no reports before its end.`, 'run');
+  const metadata = metadataFrom('run', values, context.environment, output.progress.note);
   const kubectl = connectKubectl(context, output);
   const save = await prepareFiles(output, context);
   const token = context.newId();
   hint.lines = [`The run was requested and may start later. To see its scans: ${commandLine(context, 'list')}`];
-  await requestRun(kubectl, schedule, token);
+  await requestRun(kubectl, schedule, { token, metadata });
   hint.submitted = true;
   const scan = await awaitRun(kubectl, schedule, token, (text) => output.progress.note(text));
   const { name } = scan.metadata;

@@ -2,6 +2,7 @@
 import type { AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
 import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type InterruptHint, type CliContext } from '../../commands/output.ts';
 import { UsageError } from '../../errors.ts';
+import { METADATA_ARGUMENTS, metadataFrom } from '../../metadata.ts';
 import { BASELINE_ARGUMENTS, baselineFrom, SITE_ARGUMENTS, siteOptionsFrom, THRESHOLD_ARGUMENTS, thresholdsFrom } from '../../options.ts';
 import { connectKubectl } from '../connect.ts';
 import { followAndReport, prepareFiles, resourceContinues } from '../end.ts';
@@ -12,6 +13,7 @@ const OPTIONS = {
   ...THRESHOLD_ARGUMENTS,
   ...SITE_ARGUMENTS,
   ...BASELINE_ARGUMENTS,
+  ...METADATA_ARGUMENTS,
   name: { type: 'string' },
   queue: { type: 'string' },
   priority: { type: 'string' },
@@ -43,13 +45,14 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
   const requestId = context.newId();
   const name = values.name ?? newName(url, requestId);
   const output = outputOf('scan', values, context);
+  const metadata = metadataFrom('scan', values, context.environment, output.progress.note);
   const kubectl = connectKubectl(context, output);
   const save = await prepareFiles(output, context);
   resourceContinues(hint, name, context);
   hint.lines[0] = 'It is unknown whether the scan was created.';
   hint.submitted = false;
   try {
-    const created = await createScan(kubectl, { name, spec, requestId });
+    const created = await createScan(kubectl, { name, spec, requestId, metadata });
     resourceContinues(hint, name, context);
     output.progress.note(`AccessibilityScan ${created.metadata.namespace!}/${name}`);
     return await followAndReport(kubectl, name, { output, save, quiet: values.quiet, context });

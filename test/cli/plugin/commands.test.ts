@@ -113,6 +113,22 @@ describe('kubectl curbcut', () => {
       expect((await cluster.plugin(['list', '--limit', '2'])).stdout).to.include('There are 1 more: increase --limit.\n');
     });
 
+    it('lists only scans with every given pair of metadata, with branch and commit', async () => {
+      const scan = (name: string, annotations: Record<string, string>) =>
+        cluster.create(SCANS, { kind: 'AccessibilityScan', metadata: { name, annotations }, spec: { url: URL_OF_SITE } });
+      await scan('a', { 'metadata.curbcut.dev/branch': 'main', 'metadata.curbcut.dev/commit': '4f371ac9e97b254279b4' });
+      await scan('b', { 'metadata.curbcut.dev/branch': 'main' });
+      await scan('c', { branch: 'main' });
+      const names = async (...pairs: string[]) => {
+        const ran = await cluster.plugin(['list', ...pairs.flatMap((pair) => ['--metadata', pair]), '-o', 'json']);
+        return (JSON.parse(ran.stdout) as { data: { name: string }[] }).data.map(({ name }) => name);
+      };
+      expect(await names('branch=main')).to.have.members(['a', 'b']);
+      expect(await names('branch=main', 'commit=4f371ac9e97b254279b4')).to.deep.equal(['a']);
+      const { stdout } = await cluster.plugin(['list', '--metadata', 'commit=4f371ac9e97b254279b4']);
+      expect(cells(stdout.split('\n')[1]).slice(-2)).to.deep.equal(['main 4f371ac9', URL_OF_SITE]);
+    });
+
     it('lists all namespaces with -A, with their names', async () => {
       await create('a');
       const { stdout } = await cluster.plugin(['list', '-A']);

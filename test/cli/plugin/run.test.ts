@@ -52,6 +52,25 @@ describe('curbcut run', () => {
     expect((await second).code).to.equal(130);
   });
 
+  it('writes the metadata of the run to the schedule, in place of that of the last one', async () => {
+    const annotations = async () => (await cluster.get<ScanSchedule>(SCHEDULES, 'nightly')).metadata.annotations;
+    const first = cluster.plugin(['run', 'schedule/nightly', '--metadata', 'commit=a=1', '--metadata', 'team=web']);
+    await operate();
+    expect((await first).code).to.equal(0);
+    const before = await token();
+    expect(await annotations()).to.deep.equal({
+      [RUN_ANNOTATION]: before,
+      'metadata.curbcut.dev/commit': 'a=1',
+      'metadata.curbcut.dev/team': 'web',
+    });
+    const stop = new AbortController();
+    const second = cluster.plugin(['run', 'schedule/nightly', '--metadata', 'commit=b'], { interrupt: stop });
+    while ((await token()) === before) await new Promise((resolve) => setTimeout(resolve, 20));
+    stop.abort('SIGINT');
+    await second;
+    expect(await annotations()).to.deep.equal({ [RUN_ANNOTATION]: await token(), 'metadata.curbcut.dev/commit': 'b' });
+  });
+
   it('follows the scan with --wait, and exits by its verdict', async () => {
     const running = cluster.plugin(['run', 'schedule/nightly', '--wait']);
     await operate();

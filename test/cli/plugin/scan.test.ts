@@ -25,6 +25,19 @@ describe('kubectl curbcut scan', () => {
   }
   const ends = (change: object) => (name: string) => cluster.setStatus(SCANS, name, { ...DONE, ...change });
 
+  it('writes metadata, also of the CI system, to annotations', async () => {
+    const environment = { GITLAB_CI: 'true', CI_COMMIT_SHA: 'c0ffee', CI_COMMIT_REF_NAME: 'main' };
+    const running = cluster.plugin(['scan', URL_OF_SITE, '--metadata', 'branch=fix/a=b', '--metadata', 'team=ü'], { environment });
+    const { metadata } = await cluster.scan();
+    expect(metadata.annotations).to.include({
+      'metadata.curbcut.dev/branch': 'fix/a=b',
+      'metadata.curbcut.dev/team': 'ü',
+      'metadata.curbcut.dev/commit': 'c0ffee',
+    });
+    await ends({})(metadata.name);
+    expect((await running).code).to.equal(0);
+  });
+
   it('creates an AccessibilityScan with the options, and exits with 0 if it passed', async () => {
     const options = ['--max-pages', '7', '--wcag', '2.2-AAA', '--min-score', '90', '--fail-on', 'serious', '--queue', 'nightly', '--priority=-3', '--include', '/docs/**', '--wait-for', '.ready', '--locale', 'fr', '--no-pictures', '--no-advice']; // prettier-ignore
     const running = cluster.plugin(['scan', URL_OF_SITE, ...options]);
@@ -110,6 +123,7 @@ describe('kubectl curbcut scan', () => {
       name,
       url: URL_OF_SITE,
       submitted_at: metadata.creationTimestamp,
+      metadata: {},
       queue_name: 'default',
       status: 'done',
       score: 97.5,
