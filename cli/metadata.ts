@@ -1,6 +1,5 @@
 /** The options `--metadata KEY=VALUE` and `--no-ci-metadata`. */
-import { METADATA_MAX, metadataMistake, readPair, type Metadata } from '../core/scan/metadata.ts';
-import type { OptionHelp } from './options.ts';
+import { METADATA_MAX, metadataMistake, readPairs, type Metadata } from '../core/scan/metadata.ts';
 import { ciMetadata } from './ci-metadata.ts';
 import { UsageError } from './errors.ts';
 
@@ -10,7 +9,7 @@ export const METADATA_ARGUMENTS = {
   'no-ci-metadata': { type: 'boolean', default: false },
 } as const;
 
-export const METADATA_HELP: OptionHelp[] = [
+export const METADATA_HELP = [
   {
     option: '--metadata KEY=VALUE',
     meaning: `what is scanned, such as branch=main, beside what the CI system says; at most ${METADATA_MAX} pairs`,
@@ -25,18 +24,9 @@ interface MetadataValues {
 
 /** Reads pairs. @throws UsageError if one is not allowed or a key is given twice */
 export function pairsFrom(command: string, texts: readonly string[] = []): Metadata {
-  const pairs = texts.map((text) => {
-    const pair = readPair(text);
-    if (pair === null) throw new UsageError(`--metadata ${text} must be KEY=VALUE.`, command);
-    return pair;
-  });
-  const keys = pairs.map(([key]) => key);
-  const twice = keys.find((key, index) => keys.indexOf(key) < index);
-  if (twice !== undefined) throw new UsageError(`--metadata ${twice} is given twice.`, command);
-  const metadata = Object.fromEntries(pairs);
-  const mistake = metadataMistake(metadata);
-  if (mistake !== null) throw new UsageError(mistake, command);
-  return metadata;
+  const read = readPairs(texts);
+  if (!read.ok) throw new UsageError(read.message, command);
+  return read.metadata;
 }
 
 /**

@@ -6,18 +6,31 @@ const AFTER = { at: new Date(1_700_000_000_000), id: 'b7d0' };
 
 describe('the query of the list of scans', () => {
   it('is kept in the address', () => {
-    const query = { search: 'a&b', site: 'example.com', state: 'live', verdict: 'missed', origin: 'manifest', after: AFTER } as const;
+    const query = {
+      search: 'a&b',
+      site: 'example.com',
+      metadata: 'branch=fix/a=b',
+      state: 'live',
+      verdict: 'missed',
+      origin: 'manifest',
+      after: AFTER,
+    } as const;
     const { searchParams } = new URL(listHref(query), 'https://curbcut.example');
     expect(readListQuery(Object.fromEntries(searchParams))).to.deep.equal(query);
     expect(toSearch(query, 25)).to.deep.equal({
       text: 'a&b',
       site: 'example.com',
+      metadata: { branch: 'fix/a=b' },
       phases: LIVE_PHASES,
       verdict: 'missed',
       origin: 'manifest',
       after: AFTER,
       limit: 25,
     });
+  });
+
+  it('finds nothing by metadata that is no pair', () => {
+    expect(toSearch({ ...ALL_SCANS, metadata: 'main' }, 25).metadata).to.deep.equal({ '': 'main' });
   });
 
   it('ignores values that no form sends', () => {

@@ -1,4 +1,5 @@
 /** The query of the list of scans: filters, search and place. It is kept in the address of the page. Pure. */
+import { METADATA_PAIR_MAX, readPair } from '../../core/scan/metadata.ts';
 import { LIVE_PHASES, type Phase } from '../../core/scan/phases.ts';
 import { SEARCH_TEXT_MAX, VERDICTS, type ScanPosition, type ScanSearch, type VerdictFilter } from '../../stores/scans/scan-search.ts';
 import { decodeCursor, encodeCursor } from '../http/pagination.ts';
@@ -17,6 +18,8 @@ export interface ListQuery {
   search: string;
   /** The host of the site, as in the rows. Empty: every site. */
   site: string;
+  /** A pair of metadata as it was typed, `KEY=VALUE`. Empty: every scan. */
+  metadata: string;
   state: State | null;
   verdict: VerdictFilter | null;
   origin: (typeof ORIGINS)[number] | null;
@@ -24,17 +27,18 @@ export interface ListQuery {
   after: ScanPosition | null;
 }
 
-export const ALL_SCANS: ListQuery = { search: '', site: '', state: null, verdict: null, origin: null, after: null };
+export const ALL_SCANS: ListQuery = { search: '', site: '', metadata: '', state: null, verdict: null, origin: null, after: null };
 
 const PATH = '/dashboard';
 
 /** Reads the query of an address. Values that no form sends are ignored, so that an edited address still shows the list. */
 export function readListQuery(params: Readonly<Record<string, unknown>>): ListQuery {
-  const text = (name: string): string => (typeof params[name] === 'string' ? params[name].trim().slice(0, SEARCH_TEXT_MAX) : '');
+  const text = (name: string, max = SEARCH_TEXT_MAX): string => (typeof params[name] === 'string' ? params[name].trim().slice(0, max) : '');
   const one = <T extends string>(name: string, values: readonly T[]): T | null => values.find((value) => value === params[name]) ?? null;
   return {
     search: text('q'),
     site: text('site').toLowerCase(),
+    metadata: text('metadata', METADATA_PAIR_MAX),
     state: one('state', Object.keys(STATES) as State[]),
     verdict: one('verdict', VERDICTS),
     origin: one('origin', ORIGINS),
@@ -57,6 +61,7 @@ export function listHref(query: ListQuery, path: string = PATH): string {
   const set = (name: string, value: string | null): void => void (value !== null && value !== '' && params.set(name, value));
   set('q', query.search);
   set('site', query.site);
+  set('metadata', query.metadata);
   set('state', query.state);
   set('verdict', query.verdict);
   set('origin', query.origin);
@@ -66,14 +71,16 @@ export function listHref(query: ListQuery, path: string = PATH): string {
 }
 
 /** Whether the query leaves out scans. */
-export const isFiltered = ({ search, site, state, verdict, origin }: ListQuery): boolean =>
-  search !== '' || site !== '' || state !== null || verdict !== null || origin !== null;
+export const isFiltered = ({ search, site, metadata, state, verdict, origin }: ListQuery): boolean =>
+  search !== '' || site !== '' || metadata !== '' || state !== null || verdict !== null || origin !== null;
 
 /** What to search for. */
-export function toSearch({ search, site, state, verdict, origin, after }: ListQuery, limit: number): ScanSearch {
+export function toSearch({ search, site, metadata, state, verdict, origin, after }: ListQuery, limit: number): ScanSearch {
   return {
     ...(search !== '' && { text: search }),
     ...(site !== '' && { site }),
+    // What is no pair matches no scan, because no key is empty. The form says what is wrong.
+    ...(metadata !== '' && { metadata: Object.fromEntries([readPair(metadata) ?? ['', metadata]]) }),
     ...(state !== null && { phases: STATES[state] }),
     ...(verdict !== null && { verdict }),
     ...(origin !== null && { origin }),

@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox';
 import { CRAWL_LABELS, OPTION_LABELS, type ScanOptions } from '../../core/scan/options.ts';
 import { readBaselineText, type BaselineChoice } from '../../core/scan/baseline.ts';
+import { readPairs, type Metadata } from '../../core/scan/metadata.ts';
 import { readSteps } from '../../core/scan/step-text.ts';
 import { THRESHOLD_NAMES, THRESHOLDS } from '../../core/scan/thresholds.ts';
 import { snakeCase } from '../../core/schemas.ts';
@@ -27,8 +28,11 @@ interface FieldSchema {
   maxItems?: number;
 }
 
-/** How a value is typed: `lines` is a list of texts, one per line, `steps` a list of steps in YAML, and `baseline` as `readBaselineText` reads it. */
-type FieldKind = 'choice' | 'box' | 'integer' | 'number' | 'lines' | 'steps' | 'baseline' | 'text';
+/**
+ * How a value is typed: `lines` is a list of texts, `pairs` one of `KEY=VALUE`, one per line, `steps` a list of steps in YAML, and
+ * `baseline` as `readBaselineText` reads it.
+ */
+type FieldKind = 'choice' | 'box' | 'integer' | 'number' | 'lines' | 'pairs' | 'steps' | 'baseline' | 'text';
 
 export interface ScanField {
   name: ScanFieldName;
@@ -43,7 +47,7 @@ export interface ScanField {
 export type ScanFormValues = Readonly<Record<ScanFieldName, string>>;
 
 export type CheckedForm =
-  | { ok: true; options: ScanOptions; baseline?: BaselineChoice; partial: boolean; body: Record<string, unknown> }
+  | { ok: true; options: ScanOptions; baseline?: BaselineChoice; metadata?: Metadata; partial: boolean; body: Record<string, unknown> }
   | { ok: false; errors: FormError[] };
 
 /** @param maxPagesLimit the maximum number of pages of one scan */
@@ -53,7 +57,7 @@ export function createScanForm(maxPagesLimit: number) {
   const fieldsOf = (labels: Readonly<Record<string, string>>): ScanField[] =>
     Object.entries(labels).map(([name, label]) => fieldOf(snakeCase(name) as ScanFieldName, label, schema));
   const groups = {
-    options: fieldsOf({ ...OPTION_LABELS, failOnTruncation: 'Start only if there are credits for all pages' }),
+    options: fieldsOf({ ...OPTION_LABELS, metadata: 'Metadata', failOnTruncation: 'Start only if there are credits for all pages' }),
     thresholds: fieldsOf({ ...Object.fromEntries(THRESHOLD_NAMES.map((name) => [name, THRESHOLDS[name].label])), baseline: 'Baseline' }),
     crawl: fieldsOf(CRAWL_LABELS),
   };
@@ -73,16 +77,22 @@ export function createScanForm(maxPagesLimit: number) {
   function check(values: ScanFormValues): CheckedForm {
     const steps = readSteps(values.prepare);
     if (!steps.ok) return { ok: false, errors: [{ field: 'prepare', text: steps.message }] };
+    const pairs = readPairs(linesOf(values.metadata));
+    if (!pairs.ok) return { ok: false, errors: [{ field: 'metadata', text: pairs.message }] };
+    const typed = { steps: steps.steps, pairs: pairs.metadata };
     const given = fields.filter(({ name, kind }) => kind === 'box' || values[name] !== '');
-    const body = Object.fromEntries(given.map(({ name, kind }) => [name, kind === 'steps' ? steps.steps : PARSE[kind](values[name])]));
+    const body = Object.fromEntries(
+      given.map(({ name, kind }) => [name, kind === 'steps' || kind === 'pairs' ? typed[kind] : PARSE[kind](values[name])]),
+    );
     // The validation adds defaults.
     const checked = validate(structuredClone(body)) as { value: ScanSubmission } | { error: ValidationFailure };
     if ('error' in checked) return { ok: false, errors: errorsOf(checked.error.items) };
-    const { baseline } = checked.value;
+    const { baseline, metadata } = checked.value;
     return {
       ok: true,
       options: toScanOptions(checked.value),
       ...(baseline && { baseline }),
+      metadata,
       partial: !checked.value.fail_on_truncation,
       body,
     };
@@ -118,6 +128,8 @@ function kindOf({ type, enum: values, items }: FieldSchema): FieldKind {
     case 'integer':
     case 'number':
       return first;
+    case 'object':
+      return 'pairs';
     default:
       return 'text';
   }
@@ -127,7 +139,7 @@ function kindOf({ type, enum: values, items }: FieldSchema): FieldKind {
 const numberOf = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
 const linesOf = (text: string): string[] => text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
 
-const PARSE: Readonly<Record<Exclude<FieldKind, 'steps'>, (text: string) => unknown>> = {
+const PARSE: Readonly<Record<Exclude<FieldKind, 'steps' | 'pairs'>, (text: string) => unknown>> = {
   choice: (text) => text,
   text: (text) => text,
   baseline: (text) => readBaselineText(text.trim()) ?? text,

@@ -8,6 +8,8 @@ export const METADATA_MAX = 10;
 const KEY_MAX = 63;
 /** The maximum length of a value, in characters. */
 export const METADATA_VALUE_MAX = 256;
+/** The maximum length of `KEY=VALUE`. */
+export const METADATA_PAIR_MAX = KEY_MAX + 1 + METADATA_VALUE_MAX;
 
 /** The key of a Kubernetes label without its prefix. It cannot contain `=`, so that `KEY=VALUE` is unambiguous. */
 export const METADATA_KEY = '^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$';
@@ -62,6 +64,21 @@ export function metadataMistake(metadata: Metadata): string | null {
 export function readPair(text: string): [key: string, value: string] | null {
   const at = text.indexOf('=');
   return at < 0 ? null : [text.slice(0, at), text.slice(at + 1)];
+}
+
+/** Reads pairs as people write them, each as `KEY=VALUE`. `message` is the first mistake, as a sentence. */
+export function readPairs(texts: readonly string[]): { ok: true; metadata: Metadata } | { ok: false; message: string } {
+  const pairs: [string, string][] = [];
+  for (const text of texts) {
+    const pair = readPair(text);
+    if (pair === null) return { ok: false, message: `Metadata must be KEY=VALUE, such as branch=main, and not ${JSON.stringify(text)}.` };
+    if (pairs.some(([key]) => key === pair[0]))
+      return { ok: false, message: `The metadata key ${JSON.stringify(pair[0])} is given twice.` };
+    pairs.push(pair);
+  }
+  const metadata = Object.fromEntries(pairs);
+  const message = metadataMistake(metadata);
+  return message === null ? { ok: true, metadata } : { ok: false, message };
 }
 
 /** Writes a pair as `readPair` reads it. */

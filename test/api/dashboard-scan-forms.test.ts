@@ -26,6 +26,7 @@ describe('the forms of scans in the dashboard', () => {
     fail_on_truncation: 'on',
     consent: 'keep',
     prepare: '',
+    metadata: '',
     idempotency_key: randomUUID(),
     ...change,
   });
@@ -77,10 +78,12 @@ describe('the forms of scans in the dashboard', () => {
       settle_ms: '250',
       consent: 'reject',
       prepare: '- click: button.adult\n- waitFor: main\n',
+      metadata: 'branch=feature/a=b\r\n\r\n team=web \r\n',
     });
     expect((await client.submit(NEW, given)).status).to.equal(303);
     const row = await context.db.collection('scans').findOne({ organisation });
     expect(row?.pagesReserved).to.equal(20);
+    expect(row?.metadata).to.deep.equal(['branch=feature/a=b', 'team=web']);
     expect(row?.options).to.deep.include({ pictures: false, advice: true, thresholds: { minScore: 90.5, failOnSeverity: 'serious' } });
     expect(row?.options.crawl).to.deep.include({
       include: ['/docs/**', '/blog/*'],
@@ -90,6 +93,21 @@ describe('the forms of scans in the dashboard', () => {
       consent: 'reject',
       prepare: [{ click: 'button.adult' }, { waitFor: 'main' }],
     });
+  });
+
+  it('say at the field what is wrong with metadata, and keep it', async () => {
+    const { client, organisation } = await member();
+    for (const [metadata, message] of [
+      ['main', 'Metadata must be KEY=VALUE, such as branch=main'],
+      ['a=1\na=2', 'is given twice'],
+      ['acme.dev/a=1', 'must have 1 to 63 letters'],
+      ['branch=', 'The metadata value of branch must have 1 to 256 characters.'],
+    ] as const) {
+      const { status, text } = await client.submit(NEW, fields({ metadata }));
+      expect(status, metadata).to.equal(422);
+      expect(text, metadata).to.include('id="metadata-error"').and.include(message).and.include(metadata);
+    }
+    expect(await scansOf(organisation)).to.equal(0);
   });
 
   it('say at the field what is wrong with steps, and keep them', async () => {

@@ -71,7 +71,7 @@ describe('curbcut list', () => {
   it('rejects a filter that is not KEY=VALUE: exit code 2', async () => {
     expect(await run(['list', '--metadata', 'main'], {})).to.include({
       code: 2,
-      stderr: 'curbcut: --metadata main must be KEY=VALUE.\nTry: curbcut list --help\n',
+      stderr: 'curbcut: Metadata must be KEY=VALUE, such as branch=main, and not "main".\nTry: curbcut list --help\n',
     });
   });
 

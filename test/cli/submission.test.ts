@@ -104,8 +104,8 @@ describe('curbcut scan: submission', () => {
     });
 
     const mistakes: [string[], string][] = [
-      [['branch'], '--metadata branch must be KEY=VALUE.'],
-      [['a=1', 'a=2'], '--metadata a is given twice.'],
+      [['branch'], 'Metadata must be KEY=VALUE, such as branch=main, and not "branch".'],
+      [['a=1', 'a=2'], 'The metadata key "a" is given twice.'],
       [['acme.dev/a=1'], 'The metadata key "acme.dev/a" must have 1 to 63 letters'],
       [['__proto__=1'], 'The metadata key "__proto__" must have'],
       [['branch='], 'The metadata value of branch must have 1 to 256 characters.'],

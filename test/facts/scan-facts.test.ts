@@ -66,6 +66,7 @@ const VALUES: Readonly<Record<string, string>> = {
   GLOB: '/docs/**',
   SELECTOR: 'h1',
   CHOICE: 'reject',
+  'KEY=VALUE': 'branch=main',
   LANGUAGE: 'de',
   WHICH: 'branch=main',
   HOST: 'www.example.com',

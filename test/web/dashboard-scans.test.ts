@@ -36,7 +36,7 @@ describe('the dashboard', () => {
 
   it('lists scans in every state', async () => {
     const page = await openAs('member', '/dashboard');
-    await done(page.organisation);
+    await done(page.organisation, { metadata: { branch: `feature/${'long-name-'.repeat(20)}`, commit: '4f371ac9' } });
     await done(page.organisation, {
       passed: true,
       message: null,
@@ -81,10 +81,26 @@ describe('the dashboard', () => {
     expect(await page.locator('#scan-rows > tr').count()).to.equal(2);
   });
 
+  it('filters by metadata, shows branch and commit, and says how to write a pair, without scripts too', async () => {
+    const page = await openAs('viewer', '/dashboard', { javaScriptEnabled: false });
+    const row = await done(page.organisation, { metadata: { branch: 'fix/a=b', commit: '4f371ac9e97b254279b485b0890c3de1060a20da' } });
+    await done(page.organisation, { metadata: { branch: 'main' } });
+    await page.getByLabel('Metadata').fill('branch=fix/a=b');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    expect(await page.locator('#scan-rows > tr').evaluateAll((rows) => rows.map(({ id }) => id))).to.deep.equal([`scan-${row.id}`]);
+    expect(await page.locator(`#scan-${row.id}`).innerText()).to.include('fix/a=b 4f371ac9');
+    await page.getByLabel('Metadata').fill('main');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    expect(await page.getByText('No scan matches').isVisible()).to.equal(true);
+    expect(await page.getByText('Write KEY=VALUE, such as branch=main.').isVisible()).to.equal(true);
+    await expectAccessible(page, 'dashboard-scans-metadata');
+  });
+
   it('shows the result of a scan with its findings', async () => {
     const page = await openAs('member', '/dashboard');
     await done(page.organisation, { createdAt: new Date(Date.now() - 86_400_000), outcome: { ...OUTCOME, score: 60 } });
-    const row = await done(page.organisation);
+    const metadata = { commit: '4f371ac9', build_url: 'https://ci.example/1', note: '<b>bold</b>', site: 'javascript:alert(1)' };
+    const row = await done(page.organisation, { metadata });
     const consent = { action: 'reject', outcome: 'answered', product: 'One<b>trust', url: 'https://example.com/' } as const;
     const reports = await storeView(web, row.id, { consent });
     await web.db.collection<{ _id: string }>('scans').updateOne({ _id: row.id }, { $set: { reports } });
@@ -96,7 +112,10 @@ describe('the dashboard', () => {
       .and.include('Best practices that WCAG does not require, for 4 elements.')
       .and.include('Blocked by bot protection')
       .and.include('The consent dialog of One<b>trust on https://example.com/ was rejected')
-      .and.include('Missed');
+      .and.include('Missed')
+      .and.include('<b>bold</b>');
+    expect(await page.locator('a[href="https://ci.example/1"]').count()).to.equal(1);
+    expect(await page.locator('a[href^="javascript:"]').count()).to.equal(0);
     expect(await page.locator('script:not([src]), img').count(), 'the text of the page is not HTML').to.equal(0);
     await page.getByText('the JSON export of one of them is not stored any more').waitFor();
     await expectAccessible(page, 'dashboard-scan-done');

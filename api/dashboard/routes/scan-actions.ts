@@ -1,6 +1,7 @@
 /** Forms that start and cancel scans. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { Metadata } from '../../../core/scan/metadata.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import { withDefaults, type ScanOptions } from '../../../core/scan/options.ts';
@@ -36,6 +37,7 @@ const REPEAT_MS = 250;
 interface Submission {
   options: ScanOptions;
   baseline?: BaselineChoice;
+  metadata?: Metadata;
   partial: boolean;
   /** What the form says, to recognise that it was sent twice. */
   content: unknown;
@@ -46,7 +48,7 @@ async function submit(
   request: FastifyRequest,
   reply: FastifyReply,
   deps: ScanPageDeps,
-  { options, baseline, partial, content }: Submission,
+  { options, baseline, metadata, partial, content }: Submission,
 ): Promise<string> {
   await admit(request, reply, deps, 'submissions');
   const key = formOf(request.body).text('idempotency_key');
@@ -54,6 +56,7 @@ async function submit(
     organisation: callerOf(request).organisation.id,
     options,
     ...(baseline && { baseline }),
+    metadata,
     partial,
     idempotency: isIdempotencyKey(key) ? { key: FORM_KEY + key, fingerprint: fingerprintOf(content) } : null,
     origin: { requestId: request.id, traceparent: request.span?.traceparent },

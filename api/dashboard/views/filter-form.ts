@@ -1,5 +1,6 @@
 /** The filters of the list of scans: a form that works without scripts and keeps its state in the address. Pure. */
 import { WORDS } from '../../../report/words/words.ts';
+import { METADATA_PAIR_MAX, readPair } from '../../../core/scan/metadata.ts';
 import { button, link, type Choice } from '../../web/components/index.ts';
 import { attributes, html, type Html } from '../../web/html.ts';
 import { SEARCH_TEXT_MAX } from '../../../stores/scans/scan-search.ts';
@@ -24,18 +25,31 @@ const ORIGINS: readonly Choice[] = [
 export function filterForm(query: ListQuery): Html {
   return html`<form class="fields-inline" method="get" action="/dashboard" role="search" aria-label="Scans">
     ${textFilter('q', 'Address contains', query.search)} ${textFilter('site', 'Site', query.site)}
+    ${textFilter('metadata', 'Metadata', query.metadata, { max: METADATA_PAIR_MAX, error: metadataMistake(query.metadata) })}
     ${choiceFilter('state', 'State', query.state, STATES)} ${choiceFilter('verdict', 'Verdict', query.verdict, VERDICTS)}
     ${choiceFilter('origin', 'Origin', query.origin, ORIGINS)}
     <div class="actions">${button({ text: 'Filter' })}${isFiltered(query) && link('Clear filters', '/dashboard')}</div>
   </form>`;
 }
 
+const metadataMistake = (text: string): string | null =>
+  text === '' || readPair(text) !== null ? null : 'Write KEY=VALUE, such as branch=main.';
+
 /** Not the fields of forms that change something: these would be marked as optional one by one. */
-function textFilter(name: string, label: string, value: string): Html {
+function textFilter(
+  name: string,
+  label: string,
+  value: string,
+  { max = SEARCH_TEXT_MAX, error = null }: { max?: number; error?: string | null } = {},
+): Html {
   const id = `filter-${name}`;
-  return html`<div class="field">
-    <label for="${id}">${label}</label>
-    <input${attributes({ class: 'input', type: 'search', id, name, value, maxlength: SEARCH_TEXT_MAX, autocomplete: 'off' })} />
+  const input = {
+    ...{ class: 'input', type: 'search', id, name, value, maxlength: max, autocomplete: 'off' },
+    ...(error !== null && { 'aria-invalid': 'true', 'aria-describedby': `${id}-error` }),
+  };
+  return html`<div${attributes({ class: error === null ? 'field' : 'field has-error' })}>
+    <label for="${id}">${label}</label>${error !== null && html`<p class="field-error" id="${id}-error">${error}</p>`}
+    <input${attributes(input)} />
   </div>`;
 }
 

@@ -1,5 +1,6 @@
 /** The form for a new scan. Pure. */
 import { BASELINE_TEXT } from '../../../core/scan/baseline.ts';
+import { METADATA_MAX } from '../../../core/scan/metadata.ts';
 import type { ConsentChoice } from '../../../core/scan/options.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { wordsIn } from '../../../report/words/words.ts';
@@ -60,6 +61,7 @@ function control(field: ScanField, value: string, error: string | undefined): Ht
     case 'choice':
       return selectField({ ...common, choices: [...(required ? [] : [{ value: '', text: 'Not checked' }]), ...choicesOf(field)] });
     case 'lines':
+    case 'pairs':
     case 'steps':
       return textArea({ ...common, attributes: { spellcheck: 'false', autocapitalize: 'off' } });
     case 'integer':
@@ -103,6 +105,8 @@ const HINTS: Partial<Record<ScanFieldName, (schema: ScanField['schema']) => Html
   max_pages: ({ maximum = 0 }) => `At most ${number(maximum)}. The scan follows links and sitemaps.`,
   fail_on_truncation: () => 'Otherwise as many pages are scanned as there are credits.',
   baseline: () => html`The earlier scan to compare with, for new violations: ${BASELINE_TEXT}. Example: <code>branch=main</code>`,
+  metadata: () =>
+    html`At most ${String(METADATA_MAX)} pairs that say what is scanned, one per line, for example <code>branch=main</code>. They do not change the scan.`,
   prepare: () =>
     html`At most ${String(PREPARE_MAX)} steps that run once, such as to pass an age gate: a list in YAML of <code>goto</code>, <code>click</code>, <code>fill</code>, <code>waitFor</code> and <code>assert</code>, for example <code>- click: button.adult</code>. Values are not secret.`,
 };

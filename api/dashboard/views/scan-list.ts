@@ -1,4 +1,5 @@
 /** The list of scans. Pure. */
+import { versionText } from '../../../core/scan/metadata.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import type { ScanPosition } from '../../../stores/scans/scan-search.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
@@ -102,11 +103,12 @@ function scanTable(rows: readonly ScanRow[]): Html {
 }
 
 function scanRow(row: ScanRow): Html {
-  const { id, options, phase, pages, outcome } = row;
+  const { id, options, phase, pages, outcome, metadata = {} } = row;
+  const version = versionText(metadata);
   const { host, path } = partsOf(options.url);
   const counting = !isTerminal(phase) && phase !== 'queued';
   return html`<tr id="scan-${id}">
-    <th scope="row" class="scan-site"><a id="scan-link-${id}" href="/dashboard/scans/${id}">${host}<span class="soft address">${shown(path, 80)}</span></a></th>
+    <th scope="row" class="scan-site"><a id="scan-link-${id}" href="/dashboard/scans/${id}">${host}<span class="soft address">${shown(path, 80)}</span></a>${version !== '' && html`<span class="small soft address">${shown(version, 80)}</span>`}</th>
     <td>${stateBadge(phase)}${counting && html`<span class="small soft scan-progress">${progressText(pages)}</span>`}</td>
     <td class="numeric">${outcome === null ? nothingYet : number(outcome.score)}</td>
     <td>${outcome === null ? nothingYet : violations(outcome.violations)}</td>

@@ -10,7 +10,7 @@ import { differenceLater } from './difference.ts';
 import { pageList } from './page-list.ts';
 import { advice, needsReview, rootCauses } from './root-causes.ts';
 import { scanProgress } from './scan-progress.ts';
-import { optionList, scanResult } from './scan-result.ts';
+import { metadataList, optionList, scanResult } from './scan-result.ts';
 import { number, pagesText, partsOf, PHASE_WORDS, siteLink, stateBadge, verdictBadge, verdictWords } from './scan-words.ts';
 import { trendChart, type TrendPoint } from './trend-chart.ts';
 
@@ -45,7 +45,7 @@ export function scanBody(data: ScanPageData): Html {
       ${ended && html`<p class="badges">${stateBadge(row.phase)} ${verdictWords(row) !== null && verdictBadge(row)}</p>`}
     </div>
     <p>${siteLink(row.options.url)}</p>
-    ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, csrfToken: write?.csrfToken ?? null }), row.id)} ${optionList(row)}`;
+    ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, csrfToken: write?.csrfToken ?? null }), row.id)} ${metadataList(row)} ${optionList(row)}`;
 }
 
 const liveParts = (progress: Html, id: string): Html =>

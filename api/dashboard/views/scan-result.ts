@@ -2,6 +2,7 @@
 import type { BaselineDifference, BaselineOutcome, BaselineProblem } from '../../../core/scan/baseline.ts';
 import type { Counts } from '../../../core/scan/counts.ts';
 import { coverageOf } from '../../../core/scan/counts.ts';
+import { orderedMetadata } from '../../../core/scan/metadata.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { describeStep, type PrepareStep } from '../../../core/scan/steps.ts';
 import { checkThresholds, THRESHOLDS, type ThresholdCheck, type ThresholdName } from '../../../core/scan/thresholds.ts';
@@ -126,6 +127,16 @@ function measured({ name, measured: value }: ThresholdCheck): string {
   if (value === null) return 'Not compared';
   const parts = Object.entries(value).map(([impact, amount]) => `${number(amount)} ${impact}`);
   return parts.length === 0 ? 'None' : parts.join(', ');
+}
+
+/** What the scan says about the version of the site. */
+export function metadataList({ metadata = {} }: ScanRow): Html {
+  const pairs = orderedMetadata(metadata);
+  if (pairs.length === 0) return NOTHING;
+  return html`<section class="card" aria-labelledby="metadata-title">
+    <h2 id="metadata-title">Metadata</h2>
+    ${definitions(pairs.map(([key, value]): [HtmlValue, HtmlValue] => [key, siteLink(value)]))}
+  </section>`;
 }
 
 /** How the scan was made, and by whom. */
