@@ -248,7 +248,7 @@ function eventStreamsOver(app: FastifyInstance, { scans, keys, sessions }: ApiSt
 }
 
 function submissionsOver(stores: ApiStores, { resolver, now, tracer = NO_TRACER }: AppDeps, options: AppOptions) {
-  const { namespace, targets, allowPrepareSteps = true, maxLiveScans, maxLiveScansPerOrganisation } = options;
+  const { namespace, targets, testTargets = [], allowPrepareSteps = true, maxLiveScans, maxLiveScansPerOrganisation } = options;
   return createSubmissions({
     stores,
     resolver,
@@ -257,6 +257,7 @@ function submissionsOver(stores: ApiStores, { resolver, now, tracer = NO_TRACER 
     newId: randomUUID,
     namespace,
     targets,
+    testTargets,
     allowPrepareSteps,
     maxLiveScansPerOrganisation,
     queueGate: createQueueGate({ ...stores, now, maxLiveScans, cacheMs: options.queueCacheMs ?? QUEUE_CACHE_MS }),

@@ -19,7 +19,7 @@ import {
 import { identityProblems, IdentitySettings } from './accounts/identity-settings.ts';
 import { ScanLimitSettings } from '../platform/scan-limit-settings.ts';
 import { ProxySettings, publicScanOptionsOf, publicScanProblems, PublicScanSettings, type PublicScanOptions } from './public/settings.ts';
-import { readTargetRules } from '../platform/target-rules.ts';
+import { readTargetRules, readTestTargets } from '../platform/target-rules.ts';
 
 export const Environment = Type.Object({
   ...ProcessSettings,
@@ -33,6 +33,11 @@ export const Environment = Type.Object({
   ...S3Settings,
   S3_PUBLIC_ENDPOINT: Type.Optional(httpUrl('the address of the object store that callers use, for download links')),
   ...TargetSettings,
+  TEST_TARGETS: Type.String({
+    default: '',
+    description:
+      'a comma-separated list of host names or name:port, such as that of a demo site, that test keys may scan besides loopback; ALLOW_TARGETS and DENY_TARGETS apply too',
+  }),
   ...ScanLimitSettings,
   MAX_LIVE_SCANS: Type.Integer({
     minimum: 1,
@@ -66,11 +71,12 @@ export const Environment = Type.Object({
 });
 
 /** Settings that `Configuration` has in another form. */
-type HandledApart = 'ALLOW_TARGETS' | 'DENY_TARGETS' | 'PUBLIC_BASE_URL' | 'MAX_LIVE_SCANS_PER_ORGANISATION';
+type HandledApart = 'ALLOW_TARGETS' | 'DENY_TARGETS' | 'TEST_TARGETS' | 'PUBLIC_BASE_URL' | 'MAX_LIVE_SCANS_PER_ORGANISATION';
 
 export interface Configuration extends Readonly<Omit<Static<typeof Environment>, HandledApart>> {
   publicBaseUrl: string;
   targets: TargetRules;
+  testTargets: readonly string[];
   maxLiveScansPerOrganisation: number;
   /** Null: off. */
   publicScans: PublicScanOptions | null;
@@ -80,17 +86,27 @@ export interface Configuration extends Readonly<Omit<Static<typeof Environment>,
 /** @throws ConfigurationError that lists every problem */
 export function readApiConfiguration(environment: Record<string, string | undefined>): Configuration {
   const { targets, problems } = readTargetRules(environment);
+  const tests = readTestTargets(environment);
   const read = readConfiguration(Environment, environment, [
     ...databaseProblems(environment),
     ...problems,
+    ...tests.problems,
     ...publicScanProblems(environment),
     ...identityProblems(environment),
   ]);
-  const { PUBLIC_BASE_URL, ALLOW_TARGETS: _allow, DENY_TARGETS: _deny, MAX_LIVE_SCANS_PER_ORGANISATION: _share, ...rest } = read;
+  const {
+    PUBLIC_BASE_URL,
+    ALLOW_TARGETS: _allow,
+    DENY_TARGETS: _deny,
+    TEST_TARGETS: _test,
+    MAX_LIVE_SCANS_PER_ORGANISATION: _share,
+    ...rest
+  } = read;
   return Object.freeze({
     ...rest,
     publicBaseUrl: (PUBLIC_BASE_URL ?? `http://${read.HOST === '0.0.0.0' ? 'localhost' : read.HOST}:${read.PORT}`).replace(/\/+$/, ''),
     targets,
+    testTargets: tests.testTargets,
     maxLiveScansPerOrganisation: read.MAX_LIVE_SCANS_PER_ORGANISATION ?? Math.ceil(read.MAX_LIVE_SCANS / 4),
     publicScans: publicScanOptionsOf(read),
     trustedProxies: listOf(read.TRUSTED_PROXIES),

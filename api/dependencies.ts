@@ -82,6 +82,8 @@ export interface AppOptions {
   /** Namespace of the scans that are submitted over HTTP. */
   namespace: string;
   targets: TargetRules;
+  /** Hosts that test keys may scan besides loopback. Default: none. */
+  testTargets?: readonly string[];
   /** Whether scans may be prepared by steps. Default: true. */
   allowPrepareSteps?: boolean;
   /** The maximum number of pages of one scan. */

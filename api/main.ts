@@ -66,6 +66,7 @@ const app = await buildApp(
     publicBaseUrl: config.publicBaseUrl,
     namespace: config.CURBCUT_NAMESPACE,
     targets: config.targets,
+    testTargets: config.testTargets,
     allowPrepareSteps: config.ALLOW_PREPARE_STEPS,
     maxPagesLimit: config.MAX_PAGES_LIMIT,
     maxLiveScans: config.MAX_LIVE_SCANS,

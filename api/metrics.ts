@@ -15,6 +15,7 @@ const SUBMISSION_OUTCOMES: Readonly<Record<SubmissionOutcome, true>> = {
   accepted: true,
   replayed: true,
   target_refused: true,
+  test_key_target: true,
   prepare_refused: true,
   prepare_disabled: true,
   baseline_refused: true,

@@ -19,6 +19,7 @@ describe('permissions', () => {
       scopes,
       expiresAt: null,
       rootCreator: null,
+      test: false,
     });
     for (const permission of PERMISSIONS) {
       expect(mayCall({ actor: key([]) }, permission)).to.equal(false);
@@ -35,12 +36,12 @@ describe('permissions', () => {
 describe('auditName', () => {
   it('is the address of a user, and the id of a key', () => {
     expect(auditName({ kind: 'user', email: 'ann@example.com', role: 'viewer', sessionId: 's1' })).to.equal('ann@example.com');
-    expect(auditName({ kind: 'key', keyId: 'k1', scopes: [], expiresAt: null, rootCreator: null })).to.equal('key:k1');
+    expect(auditName({ kind: 'key', keyId: 'k1', scopes: [], expiresAt: null, rootCreator: null, test: false })).to.equal('key:k1');
   });
 });
 
 describe('keyCreator', () => {
-  const key = (rootCreator: string | null): Actor => ({ kind: 'key', keyId: 'k1', scopes: [], expiresAt: null, rootCreator });
+  const key = (rootCreator: string | null): Actor => ({ kind: 'key', keyId: 'k1', scopes: [], expiresAt: null, rootCreator, test: false });
   for (const [what, actor, createdBy, rootCreator] of [
     ['a user', { kind: 'user', email: 'ann@example.com', role: 'member', sessionId: 's1' }, 'ann@example.com', 'ann@example.com'],
     ['a key that a user created', key('ann@example.com'), 'key:k1', 'ann@example.com'],

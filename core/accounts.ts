@@ -50,6 +50,8 @@ export interface KeyActor {
   expiresAt: Date | null;
   /** See `KeyCreator`. Null: not known. */
   rootCreator: string | null;
+  /** A test key: it submits only scans of test targets, and changes nothing else. */
+  test: boolean;
 }
 
 /** The sender of a request. */
@@ -63,6 +65,9 @@ export function mayCall({ actor }: Pick<Caller, 'actor'>, permission: Permission
   const granted: readonly Permission[] = actor.kind === 'key' ? actor.scopes : permissionsOf(actor.role);
   return granted.includes(permission);
 }
+
+/** Whether the actor is a test key. */
+export const isTest = (actor: Actor): boolean => actor.kind === 'key' && actor.test;
 
 /** The actor as the audit log names it: `key:<id>`, or the e-mail address. */
 export function auditName(actor: Actor): string {

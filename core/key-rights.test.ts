@@ -5,12 +5,13 @@ import { rightsOfNewKey } from './key-rights.ts';
 
 const NOW = new Date('2026-11-01T12:00:00Z');
 const in_ = (minutes: number): Date => new Date(NOW.getTime() + minutes * 60_000);
-const key = (scopes: readonly KeyScope[], expiresAt: Date | null): Actor => ({
+const key = (scopes: readonly KeyScope[], expiresAt: Date | null, test = false): Actor => ({
   kind: 'key',
   keyId: 'k1',
   scopes,
   expiresAt,
   rootCreator: null,
+  test,
 });
 const user: Actor = { kind: 'user', email: 'ann@example.com', role: 'member', sessionId: 's1' };
 const TWO = ['scans:read', 'keys:write'] as const;
@@ -21,19 +22,27 @@ describe('rights of a new key', () => {
       'a user who says nothing gives all scopes, without an end',
       user,
       { expiresAt: null },
-      { ok: true, scopes: KEY_SCOPES, expiresAt: null },
+      { ok: true, scopes: KEY_SCOPES, expiresAt: null, test: false },
     ],
-    ['a user gives any end', user, { expiresAt: in_(9e6) }, { ok: true, scopes: KEY_SCOPES, expiresAt: in_(9e6) }],
-    ['a key that says nothing gives what it has', key(TWO, in_(1)), { expiresAt: null }, { ok: true, scopes: TWO, expiresAt: in_(1) }],
+    ['a user gives any end', user, { expiresAt: in_(9e6) }, { ok: true, scopes: KEY_SCOPES, expiresAt: in_(9e6), test: false }],
+    [
+      'a key that says nothing gives what it has',
+      key(TWO, in_(1)),
+      { expiresAt: null },
+      { ok: true, scopes: TWO, expiresAt: in_(1), test: false },
+    ],
     [
       'a key gives less',
       key(TWO, in_(2)),
       { scopes: ['scans:read'], expiresAt: in_(1) },
-      { ok: true, scopes: ['scans:read'], expiresAt: in_(1) },
+      { ok: true, scopes: ['scans:read'], expiresAt: in_(1), test: false },
     ],
-    ['a key gives its own end', key(TWO, in_(1)), { expiresAt: in_(1) }, { ok: true, scopes: TWO, expiresAt: in_(1) }],
+    ['a key gives its own end', key(TWO, in_(1)), { expiresAt: in_(1) }, { ok: true, scopes: TWO, expiresAt: in_(1), test: false }],
     ['a key gives no later end', key(TWO, in_(1)), { expiresAt: in_(2) }, { ok: false, reason: 'outlives_creator', end: in_(1) }],
-    ['a key without an end gives any', key(TWO, null), { expiresAt: in_(2) }, { ok: true, scopes: TWO, expiresAt: in_(2) }],
+    ['a key without an end gives any', key(TWO, null), { expiresAt: in_(2) }, { ok: true, scopes: TWO, expiresAt: in_(2), test: false }],
+    ['a user gives a test key', user, { expiresAt: null, test: true }, { ok: true, scopes: KEY_SCOPES, expiresAt: null, test: true }],
+    ['a test key gives test keys', key(TWO, null, true), { expiresAt: null }, { ok: true, scopes: TWO, expiresAt: null, test: true }],
+    ['a test key gives no other key', key(TWO, null, true), { expiresAt: null, test: false }, { ok: false, reason: 'test_only' }],
     [
       'a key gives no scope that it lacks',
       key(TWO, null),

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readTargetRules } from './target-rules.ts';
+import { readTargetRules, readTestTargets } from './target-rules.ts';
 
 describe('readTargetRules', () => {
   it('returns empty lists by default', () => {
@@ -20,6 +20,20 @@ describe('readTargetRules', () => {
       'ALLOW_TARGETS holds "10.0.0.0/99"; each item must be a CIDR, a host name or address:port.',
       'ALLOW_TARGETS holds "a b"; each item must be a CIDR, a host name or address:port.',
       'DENY_TARGETS holds "example.com"; each item must be a CIDR.',
+    ]);
+  });
+});
+
+describe('readTestTargets', () => {
+  it('reads names and ports, and reports ranges and mistakes', () => {
+    expect(readTestTargets({})).to.deep.equal({ testTargets: [], problems: [] });
+    expect(readTestTargets({ TEST_TARGETS: 'demo.example, try:8080' })).to.deep.equal({
+      testTargets: ['demo.example', 'try:8080'],
+      problems: [],
+    });
+    expect(readTestTargets({ TEST_TARGETS: '10.0.0.0/8,a b' }).problems).to.deep.equal([
+      'TEST_TARGETS holds "10.0.0.0/8"; each item must be a host name or name:port.',
+      'TEST_TARGETS holds "a b"; each item must be a host name or name:port.',
     ]);
   });
 });

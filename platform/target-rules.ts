@@ -1,4 +1,4 @@
-/** Parses `ALLOW_TARGETS` and `DENY_TARGETS` into the rules that `judgeTarget` applies. */
+/** Parses `ALLOW_TARGETS` and `DENY_TARGETS` into the rules that `judgeTarget` applies, and `TEST_TARGETS`. */
 import ipaddr from 'ipaddr.js';
 import { listOf } from './configuration.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
@@ -20,4 +20,13 @@ export function readTargetRules(environment: Record<string, string | undefined>)
     ...deny.filter((item) => !isRange(item)).map((item) => `DENY_TARGETS holds ${JSON.stringify(item)}; each item must be a CIDR.`),
   ];
   return { targets: { allow, deny }, problems };
+}
+
+/** Parses `TEST_TARGETS`: host names, with or without a port. An address range would allow more than a test site. */
+export function readTestTargets(environment: Record<string, string | undefined>): { testTargets: string[]; problems: string[] } {
+  const testTargets = listOf(environment.TEST_TARGETS);
+  const problems = testTargets
+    .filter((item) => item.includes('/') || !isHost(item))
+    .map((item) => `TEST_TARGETS holds ${JSON.stringify(item)}; each item must be a host name or name:port.`);
+  return { testTargets, problems };
 }

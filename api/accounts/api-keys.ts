@@ -45,6 +45,13 @@ export const NewKey = Type.Object(
           'What requests with the key may do. Absent: all that the sender of the request has. A key cannot create a key with a scope that it lacks.',
       }),
     ),
+    test: Type.Optional(
+      Type.Boolean({
+        description:
+          'True: a test key (`svc_test_…`). It submits only scans of the demo site and of loopback addresses that the installation allows, and ' +
+          'they cost nothing. Absent: a test key if the key of the request is one. A test key creates, revokes and cancels nothing else.',
+      }),
+    ),
   },
   {
     title: 'NewKey',
@@ -58,6 +65,7 @@ const shared = {
   name: Type.String(),
   last4: Type.String({ description: 'The last four characters of the key.' }),
   scopes: Type.Array(growing(KEY_SCOPES), { description: 'What requests with the key may do.' }),
+  test: Type.Boolean({ description: 'Whether it is a test key.' }),
   created_at: Type.String({ format: 'date-time' }),
   created_by: nullable(
     Type.String({
@@ -70,7 +78,7 @@ const shared = {
 export const IssuedKey = Type.Object(
   {
     ...shared,
-    key: Type.String({ pattern: '^svc_live_[0-9A-Za-z]{38}$', description: 'The full key. It is shown only in this response.' }),
+    key: Type.String({ pattern: '^svc_(live|test)_[0-9A-Za-z]{38}$', description: 'The full key. It is shown only in this response.' }),
   },
   { $id: 'IssuedKey' },
 );
@@ -152,11 +160,11 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (sc
       schema: ISSUE_KEY,
     },
     async (request, reply) => {
-      const { name, expires_at: expires, scopes } = request.body;
+      const { name, expires_at: expires, scopes, test } = request.body;
       const expiresAt = expires == null ? null : readDateTime(expires);
       const asked = askedBy(request);
       const idempotency = idempotencyOf(request);
-      const wanted = { name, expiresAt, scopes };
+      const wanted = { name, expiresAt, scopes, test };
       const { issued, replayed } =
         idempotency === null
           ? { issued: await management.issue(asked, wanted), replayed: false }
@@ -199,6 +207,7 @@ const toShared = (key: ApiKey) => ({
   name: key.name,
   last4: key.last4,
   scopes: [...key.scopes],
+  test: key.test,
   created_at: key.createdAt.toISOString(),
   created_by: key.createdBy,
   expires_at: key.expiresAt?.toISOString() ?? null,

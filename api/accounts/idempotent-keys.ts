@@ -79,7 +79,7 @@ export async function issueOnce(
 
 /** The first response again. @throws TypeError if the derived key is not the stored one, which no request can cause */
 function repeated(key: ApiKey, credential: string, salt: string): IssuedKey {
-  const secret = makeKey(derivedBytes(credential, salt));
+  const secret = makeKey(derivedBytes(credential, salt), key);
   if (!secret.endsWith(key.last4)) throw new TypeError('the derived API key is not the stored one');
   return { ok: true, key, secret };
 }

@@ -1,6 +1,6 @@
 /** Issues and revokes API keys for a caller, over REST and in the dashboard. Each change is recorded in the audit log. */
 import type { FastifyRequest } from 'fastify';
-import type { Caller } from '../../core/accounts.ts';
+import { isTest, type Caller } from '../../core/accounts.ts';
 import { rightsOfNewKey, type KeyRights, type WantedRights } from '../../core/key-rights.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ApiKey, IssuedKey, KeyRequest } from '../../stores/accounts/keys.ts';
@@ -35,7 +35,7 @@ export interface KeyManagement {
    * of the scopes, or if the caller's key or session ended while the key was issued
    */
   issue(asked: Asked, wanted: WantedKey): Promise<IssuedKey>;
-  /** @throws ApiError if the organisation has no such live key */
+  /** @throws ApiError if the organisation has no such live key, or a test key would revoke another one than a test key */
   revoke(asked: Asked, id: string): Promise<void>;
   /** Revokes the live keys that a person created, and those that these keys created. @returns the revoked keys */
   revokeCreatedBy(asked: Asked, person: string): Promise<ApiKey[]>;
@@ -66,8 +66,8 @@ export function createKeyManagement({ now, logger }: KeyManagementDeps): KeyMana
     record,
 
     async issue(asked, { name, id, bytes, ...wanted }) {
-      const { scopes, expiresAt } = granted(asked.caller, rightsOfNewKey(asked.caller.actor, wanted, now()));
-      const issued = await asked.stores.keys.issue({ name: name.trim(), expiresAt, scopes, id, bytes });
+      const { scopes, expiresAt, test } = granted(asked.caller, rightsOfNewKey(asked.caller.actor, wanted, now()));
+      const issued = await asked.stores.keys.issue({ name: name.trim(), expiresAt, scopes, test, id, bytes });
       if (!issued.ok) {
         const key = issued.reason === 'already_issued' && id !== undefined ? await asked.stores.keys.find(id) : null;
         // The entry of the first request may have been lost.
@@ -81,6 +81,7 @@ export function createKeyManagement({ now, logger }: KeyManagementDeps): KeyMana
 
     async revoke(asked, keyId) {
       const id = keyId.toLowerCase();
+      if (isTest(asked.caller.actor) && (await asked.stores.keys.find(id))?.test === false) throw new ApiError('key_not_found');
       const revoked = await asked.stores.keys.revoke(id);
       // Also if it was revoked before: the answer to that request, and its entry, may have been lost.
       const key = revoked ?? (await asked.stores.keys.find(id));
@@ -96,6 +97,8 @@ export function createKeyManagement({ now, logger }: KeyManagementDeps): KeyMana
   };
 }
 
+const TEST_ONLY = 'A test key creates only test keys; leave out test, or use another key.';
+
 /** @throws ValidationFailure or ApiError if the caller cannot pass on the rights */
 function granted(caller: Caller, rights: KeyRights): Extract<KeyRights, { ok: true }> {
   if (rights.ok) return rights;
@@ -109,6 +112,8 @@ function granted(caller: Caller, rights: KeyRights): Extract<KeyRights, { ok: tr
         `expires_at must not be after ${rights.end.toISOString()}, when the API key of this request expires.`,
         'date.after_creator',
       );
+    case 'test_only':
+      throw new ValidationFailure([{ loc: ['body', 'test'], msg: TEST_ONLY, type: 'test_key.test_only' }]);
     case 'missing_scope':
       requirePermission(caller, rights.scope);
       throw new TypeError(`the caller has the scope ${rights.scope}`);

@@ -25,6 +25,7 @@ export const Me = Type.Object(
         {
           id: Type.String({ format: 'uuid' }),
           expires_at: nullable(Type.String({ format: 'date-time', description: 'Null: it does not expire.' })),
+          test: Type.Boolean({ description: 'Whether it is a test key.' }),
         },
         { description: 'The key of the request. Null for a session.' },
       ),
@@ -66,7 +67,7 @@ export const meRoutes: FastifyPluginAsyncTypebox<MeDeps> = async (scope, deps) =
 function toMe({ organisation, actor }: Caller, { sizes, maxPagesLimit }: MeDeps): Me {
   return {
     organisation: { id: organisation.id, name: organisation.displayName, plan: organisation.plan },
-    key: actor.kind === 'key' ? { id: actor.keyId, expires_at: actor.expiresAt?.toISOString() ?? null } : null,
+    key: actor.kind === 'key' ? { id: actor.keyId, expires_at: actor.expiresAt?.toISOString() ?? null, test: actor.test } : null,
     user: actor.kind === 'user' ? { email: actor.email, role: actor.role } : null,
     permissions: [...(actor.kind === 'key' ? actor.scopes : permissionsOf(actor.role))],
     max_pages: maxPagesLimit,

@@ -38,9 +38,15 @@ function scopesOf(text: string | undefined): readonly KeyScope[] {
 
 export const KEY: Record<string, Command> = {
   issue: {
-    usage: '--organisation ID --name TEXT [--expires DATE] [--scopes LIST]',
+    usage: '--organisation ID --name TEXT [--expires DATE] [--scopes LIST] [--test]',
     summary: 'issues an API key and shows it once',
-    options: { organisation: { type: 'string' }, name: { type: 'string' }, expires: { type: 'string' }, scopes: { type: 'string' } },
+    options: {
+      organisation: { type: 'string' },
+      name: { type: 'string' },
+      expires: { type: 'string' },
+      scopes: { type: 'string' },
+      test: { type: 'boolean' },
+    },
     async run(given, context) {
       rejectExtra(given, 0);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
@@ -48,7 +54,7 @@ export const KEY: Record<string, Command> = {
       if (name.length > KEY_NAME_MAX) throw new CommandRefused(`The name has more than ${KEY_NAME_MAX} characters.`);
       const expiresAt = expiryOf(option(given, 'expires'), context.now());
       const scopes = scopesOf(option(given, 'scopes'));
-      const { key, secret } = await issueKey(context, { organisation: id, name, expiresAt, scopes });
+      const { key, secret } = await issueKey(context, { organisation: id, name, expiresAt, scopes, test: given.values['test'] === true });
       return {
         data: {
           id: key.id,
@@ -56,6 +62,7 @@ export const KEY: Record<string, Command> = {
           key: secret,
           last4: key.last4,
           scopes: key.scopes,
+          test: key.test,
           createdAt: key.createdAt,
           expiresAt: key.expiresAt,
         },
@@ -63,6 +70,7 @@ export const KEY: Record<string, Command> = {
           `Key: ${secret}`,
           'Save the key now: it is not shown again.',
           `ID: ${key.id}`,
+          ...(key.test ? ['It is a test key: it scans only the demo site and loopback addresses, and costs nothing.'] : []),
           `Scopes: ${key.scopes.join(',')}`,
           `Expires: ${key.expiresAt?.toISOString() ?? 'never'}`,
         ],
@@ -81,7 +89,7 @@ export const KEY: Record<string, Command> = {
       const rows = keys.map((key) => [
         key.id,
         key.name,
-        `…${key.last4}`,
+        `${key.test ? 'test ' : ''}…${key.last4}`,
         key.scopes.length === KEY_SCOPES.length ? 'all' : key.scopes.join(','),
         key.createdAt.toISOString(),
         key.createdBy ?? 'not known',

@@ -172,6 +172,8 @@ export const VALIDATION_TYPES = [
   'url.unresolvable',
   'baseline.invalid',
   'baseline.not_found',
+  'test_key_target',
+  'test_key.test_only',
   'prepare.disabled',
   'prepare.other_site',
   'idempotency_key.reused',

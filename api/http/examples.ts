@@ -29,6 +29,7 @@ const scanning = {
   pages_charged: null,
   coverage: null,
   baseline: null,
+  test: false,
 };
 const { options: _options, ...listed } = scanning;
 const ended = { finished_at: '2026-03-02T10:05:00.000Z', pages_charged: 3 };
@@ -62,6 +63,7 @@ const key = {
   name: 'Pipeline',
   last4: 'XXXX',
   scopes: ['scans:read', 'scans:write'],
+  test: false,
   created_at: '2026-03-02T10:00:00.000Z',
   created_by: 'ann@example.com',
   expires_at: null,
@@ -112,7 +114,7 @@ export const EXAMPLES = {
   },
   me: {
     organisation: { id: 'acme', name: 'Acme Ltd', plan: 'team' },
-    key: { id: key.id, expires_at: null },
+    key: { id: key.id, expires_at: null, test: false },
     user: null,
     permissions: ['scans:read', 'scans:write'],
     max_pages: 500,

@@ -4,6 +4,7 @@ import type { Scans } from '../../stores/scans/scans.ts';
 import { cancelScan, type CancellationDeps } from './cancellation.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
+import { isTest } from '../../core/accounts.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import { answer, KEYED, keyWith, LIMITED, reference, refusals } from '../http/responses.ts';
@@ -26,7 +27,7 @@ const CANCEL_SCAN = {
   description:
     'Stops the scan within seconds. The pages tested until then are charged, and the other reserved credits are released. ' +
     'The status changes to `canceled` afterwards: poll the scan, or follow its events. A repeated request has no further effect. ' +
-    'A scan that a Kubernetes manifest created is canceled in the cluster.',
+    'A scan that a Kubernetes manifest created is canceled in the cluster. A test key cancels only scans of test keys.',
   security: keyWith('scans:write'),
   params: ScanPath,
   response: {
@@ -45,8 +46,9 @@ export const cancelRoutes: FastifyPluginAsyncTypebox<CancelRouteDeps> = async (s
   scope.post('/v1/ci/scans/:scan_id/cancel', { config: { permission: 'scans:write' }, schema: CANCEL_SCAN }, async (request, reply) => {
     const { scan_id } = request.params;
     annotate(request, { scan: scan_id });
-    const row = await scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);
-    if (row === null) throw new ApiError('scan_not_found');
+    const { organisation, actor } = callerOf(request);
+    const row = await scans.find(scan_id.toLowerCase(), organisation.id);
+    if (row === null || (isTest(actor) && row.test !== true)) throw new ApiError('scan_not_found');
     // The end of the scan that an interrupted request with the same Idempotency-Key asked for is its success.
     if (!(request.idempotent?.takenOver && row.phase === 'canceled')) await cancelScan(row, { scanResources, metrics });
     return reply.code(202).header('Retry-After', POLL_AGAIN_SECONDS).send(toResult(row));

@@ -10,8 +10,10 @@ import { ReportThresholds, SubmittedOptions, toSubmittedOptions } from '../../re
 import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName } from '../../core/scan/thresholds.ts';
 import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
+import { isTest } from '../../core/accounts.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
+import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError, VALIDATION_STATUS, type ErrorCode } from '../http/errors.ts';
 import type { Metrics } from '../metrics.ts';
@@ -167,6 +169,7 @@ export const ScanResult = Type.Object(
       }),
     ),
     baseline: nullable(ScanBaseline),
+    test: Type.Boolean({ description: 'Whether a test key submitted it. Such a scan costs nothing.' }),
     queue: Type.Optional(QueuePlace),
   },
   { $id: 'ScanResult' },
@@ -250,16 +253,18 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
       schema: submitScanSchema(deps.maxPagesLimit),
       // Before the validation, which adds the server's defaults to the body.
       preValidation: async (request) => {
-        if (request.headers['idempotency-key'] !== undefined) request.fingerprint = fingerprintOf(request.body);
+        if (request.headers['idempotency-key'] !== undefined) request.fingerprint = submissionFingerprint(request);
       },
     },
     async (request, reply) => {
       const { body } = request;
       // Always a string: Node joins repeated headers of this name.
       const key = request.headers['idempotency-key'] as string | undefined;
+      const { organisation, actor } = callerOf(request);
       const outcome = await deps.submissions.submit(
         {
-          organisation: callerOf(request).organisation.id,
+          organisation: organisation.id,
+          test: isTest(actor),
           options: toScanOptions(body),
           metadata: body.metadata,
           ...(body.baseline && { baseline: body.baseline }),
@@ -295,6 +300,12 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
   );
 };
 
+/** A test key and another one never share a scan. */
+function submissionFingerprint(request: FastifyRequest): string {
+  const fingerprint = fingerprintOf(request.body);
+  return isTest(callerOf(request).actor) ? fingerprintOf({ test: fingerprint }) : fingerprint;
+}
+
 /** The status of a poll: 202 in progress, 422 not passed, else 200 (decisions, "Scan results"). */
 export function pollStatus(row: Pick<ScanRow, 'phase' | 'passed'>): 200 | 202 | 422 {
   if (!isTerminal(row.phase)) return 202;
@@ -324,6 +335,7 @@ export function toResult(row: ScanRow, queue?: QueuePosition): ScanResult {
     pages_charged: row.pagesCharged ?? null,
     coverage: row.outcome && coverageOf(row.outcome.pages),
     baseline: toBaseline(row),
+    test: row.test === true,
     ...(queue && { queue }),
   };
 }

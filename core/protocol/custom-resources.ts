@@ -29,6 +29,8 @@ export const SCAN_ID_LABEL = 'curbcut.dev/scan-id';
 export const ORGANISATION_LABEL = 'curbcut.dev/organisation';
 /** The prefix of annotations of scans: each is a pair of the scan's metadata. */
 export const METADATA_ANNOTATION_PREFIX = 'metadata.curbcut.dev/';
+/** On scans of test keys, with the value `true`, for people and messages. What is charged does not depend on it. */
+export const TEST_LABEL = 'curbcut.dev/test';
 /** Delays the deletion of a scan until its credits are settled and its end is stored in MongoDB. */
 export const SETTLE_FINALIZER = 'curbcut.dev/settle';
 /** The operator class of scans that name none. The default of `spec.class` in the custom resource definition. */

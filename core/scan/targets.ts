@@ -64,7 +64,7 @@ function literalAddress(hostname: string): string | null {
 }
 
 /** Whether a rule of `allow` names exactly this host, or this host and port. */
-function namedByRule(hostname: string, port: number, allow: readonly string[]): boolean {
+export function namedByRule(hostname: string, port: number, allow: readonly string[]): boolean {
   const bare = hostname.replace(/^\[|\]$/g, '').toLowerCase();
   return allow.some((rule) => {
     const wanted = rule.toLowerCase();

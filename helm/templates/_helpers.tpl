@@ -77,6 +77,10 @@ curbcut.dev/scan-queues
 {{ concat .Values.targets.allow (ternary (list (include "curbcut.demoHost" .)) (list) .Values.evaluation.enabled) | join "," }}
 {{- end }}
 
+{{- define "curbcut.testTargets" -}}
+{{ concat .Values.targets.test (ternary (list (include "curbcut.demoHost" .)) (list) .Values.evaluation.enabled) | join "," }}
+{{- end }}
+
 {{/* The Secret and the key with NATS' .creds file, as "name key"; empty without one. */}}
 {{- define "curbcut.natsCredentials" -}}
 {{- if .Values.evaluation.enabled }}{{ include "curbcut.evaluationName" . }} service.creds

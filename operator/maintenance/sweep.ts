@@ -2,7 +2,7 @@
  * Repairs what a crash between two steps left behind: rows without a resource, holds without a live scan, operations that
  * are not in the ledger. Every step is idempotent, so any number of replicas may sweep at any time.
  */
-import { pagesToCharge } from '../../core/scan/cost.ts';
+import { creditAccountOf, pagesToCharge } from '../../core/scan/cost.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Credits, Hold } from '../../stores/credits/credits.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
@@ -67,7 +67,7 @@ async function settleable({ credits, scans }: SweepRequest): Promise<Hold[]> {
 /** Decides a pending row, unless its submission or the operator does so first. */
 async function decide(row: ScanRow, { scans, credits, exists, signal }: SweepRequest, swept: Swept): Promise<void> {
   const written = !isTerminal(row.phase) && (await exists(row));
-  const hold = written ? (await credits.holds(row.organisation)).find(({ scanId }) => scanId === row.id) : undefined;
+  const hold = written ? (await credits.holds(creditAccountOf(row))).find(({ scanId }) => scanId === row.id) : undefined;
   signal.throwIfAborted();
   if (hold !== undefined) {
     const accepted = await scans.accept(row.id, { pagesReserved: hold.pages });
@@ -77,14 +77,14 @@ async function decide(row: ScanRow, { scans, credits, exists, signal }: SweepReq
   const abandoned = await scans.abandon(row.id);
   if (!abandoned.ok || !abandoned.won) return;
   swept.abandoned += 1;
-  if ((await credits.settle(row.organisation, row.id, 0)).ok) swept.settled += 1;
+  if ((await credits.settle(creditAccountOf(row), row.id, 0)).ok) swept.settled += 1;
 }
 
 /** The pages to charge for a hold, given the row of its scan; null while the hold must stay. */
 function pagesDue(row: ScanRow | null): number | null {
   // The row is created before the reservation, so it was removed, and the scan never runs.
   if (row === null || row.submission === 'abandoned') return 0;
-  return isTerminal(row.phase) ? pagesToCharge(row.phase, row.outcome?.pages ?? row.pages) : null;
+  return isTerminal(row.phase) ? pagesToCharge(row, row.phase, row.outcome?.pages ?? row.pages) : null;
 }
 
 /** The log fields of a row. */

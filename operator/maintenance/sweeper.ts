@@ -1,4 +1,5 @@
 /** Repairs the leftovers of crashes and deletes expired reports. Every step is idempotent. */
+import { creditAccountOf } from '../../core/scan/cost.ts';
 import { scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { judgeWithoutResult } from '../../core/scan/thresholds.ts';
 import type { ComparisonCache } from '../../stores/comparisons.ts';
@@ -137,7 +138,7 @@ async function orphans(deps: SweeperDeps, { result, isolation, signal }: Run): P
     result.orphaned += 1;
     if (!isGone) return endUnwatched(deps, found, row.id, signal);
     // Someone removed the finalizer by force, or the cluster was lost, or the namespace is not watched any more.
-    const settled = await credits.settle(row.organisation, row.id, 0);
+    const settled = await credits.settle(creditAccountOf(row), row.id, 0);
     await mirror.change(row.id, {
       pagesCharged: spentBy(settled),
       phase: 'failed',

@@ -1,6 +1,6 @@
 /** Mirrors a scan to its row and the message bus, and settles its credits at the end. Every step is idempotent. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { pagesToCharge } from '../../core/scan/cost.ts';
+import { creditAccountOf, pagesToCharge } from '../../core/scan/cost.ts';
 import { fromOutcomeStatus } from '../../core/scan/outcome.ts';
 import type { MessageBus } from '../../stores/nats.ts';
 import type { Credits, Settlement } from '../../stores/credits/credits.ts';
@@ -39,8 +39,8 @@ export function createMirror({ scans, credits, bus, onUncharged }: MirrorDeps): 
       // If the row belongs to another resource, this scan must not settle it.
       if (row === null || row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace) return;
       // Credits first, so that a client that sees the end of the scan also sees the right balance.
-      const due = pagesToCharge(phaseOf(scan), scan.status?.pages);
-      const settled = await credits.settle(row.organisation, scanId, due);
+      const due = pagesToCharge(row, phaseOf(scan), scan.status?.pages);
+      const settled = await credits.settle(creditAccountOf(row), scanId, due);
       const spent = spentBy(settled);
       if (due > 0 && spent === 0) onUncharged(scan, due);
       // It ended before it was vetted. The API may have returned its ID, so that the sweeper must not abandon it.

@@ -19,6 +19,12 @@ describe('API key format', () => {
     expect(isWellFormed(`svc_live_${'0'.repeat(32)}2wjyrI`)).to.equal(true);
   });
 
+  it('names test keys by their prefix', () => {
+    const key = makeKey(randomBytes, { test: true });
+    expect(key).to.match(/^svc_test_[0-9A-Za-z]{38}$/);
+    expect(isWellFormed(key)).to.equal(true);
+  });
+
   it('rejects every key with one wrong character', () => {
     const alphabet = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
     fc.assert(
@@ -40,7 +46,7 @@ describe('API key format', () => {
       `SVC_LIVE_${key.slice(9)}`,
       `${key}\n`,
       ` ${key}`,
-      key.replace('live', 'test'),
+      key.replace('live', 'prod'),
     ])
       expect(isWellFormed(wrong), JSON.stringify(wrong)).to.equal(false);
   });

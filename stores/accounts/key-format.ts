@@ -1,16 +1,17 @@
 /**
- * The format of an API key: `svc_live_`, 32 base62 characters, and their CRC-32 in 6 base62 characters. The checksum rejects
+ * The format of an API key: `svc_live_` or `svc_test_`, 32 base62 characters, and their CRC-32 in 6 base62 characters. The checksum rejects
  * typos and random strings without a database query.
  */
 import { createHash, hkdfSync } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-export const KEY_PREFIX = 'svc_live_';
+const LIVE_PREFIX = 'svc_live_';
+const TEST_PREFIX = 'svc_test_';
 const SECRET_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** The pattern of a key (decisions, "API keys"). Secret scanners use the same one. */
-export const KEY_PATTERN = /^svc_live_[0-9A-Za-z]{38}$/;
+export const KEY_PATTERN = /^svc_(?:live|test)_[0-9A-Za-z]{38}$/;
 
 /** The CRC-32 of the secret characters in base62, most significant digit first, padded with zeros. */
 function checksum(characters: string): string {
@@ -27,11 +28,11 @@ function checksum(characters: string): string {
  * Creates a key from a source of random bytes. Bytes of 248 and above are skipped: 256 is not a multiple of 62, so they
  * would make the first characters of the alphabet more likely.
  */
-export function makeKey(randomBytes: (count: number) => Uint8Array): string {
+export function makeKey(randomBytes: (count: number) => Uint8Array, { test = false }: { test?: boolean } = {}): string {
   let characters = '';
   while (characters.length < SECRET_LENGTH)
     for (const byte of randomBytes(SECRET_LENGTH)) if (byte < 248 && characters.length < SECRET_LENGTH) characters += ALPHABET[byte % 62]!;
-  return KEY_PREFIX + characters + checksum(characters);
+  return (test ? TEST_PREFIX : LIVE_PREFIX) + characters + checksum(characters);
 }
 
 /**
@@ -47,7 +48,7 @@ export function derivedBytes(credential: string, salt: string): (count: number) 
 /** Checks prefix, length, alphabet and checksum. The key may still be unknown. */
 export function isWellFormed(key: string): boolean {
   if (!KEY_PATTERN.test(key)) return false;
-  const body = key.slice(KEY_PREFIX.length);
+  const body = key.slice(LIVE_PREFIX.length);
   return checksum(body.slice(0, SECRET_LENGTH)) === body.slice(SECRET_LENGTH);
 }
 

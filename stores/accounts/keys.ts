@@ -16,6 +16,8 @@ export interface ApiKey {
   name: string;
   /** What requests with the key may do. */
   scopes: readonly KeyScope[];
+  /** A test key (`KeyActor`). */
+  test: boolean;
   last4: string;
   createdAt: Date;
   /** As the audit log names actors. Null in a key that is older than the field. */
@@ -51,6 +53,8 @@ export interface KeyRequest {
   expiresAt: Date | null;
   /** Default: all. */
   scopes?: readonly KeyScope[];
+  /** Default: false. */
+  test?: boolean;
   /** A UUID, so that a repeated request does not issue a second key. Default: a random one. */
   id?: string;
   creator: KeyCreator;
@@ -98,13 +102,14 @@ export interface Keys extends KeyUses {
 }
 
 /**
- * `slot` is absent in a revoked key, and in an expired one that had to give it up. `scopes` and the creators are absent in a
+ * `slot` is absent in a revoked key, and in an expired one that had to give it up. `test` is absent in other keys. `scopes` and the creators are absent in a
  * key that is older than these fields.
  */
-type KeyDocument = Omit<ApiKey, 'id' | 'scopes' | 'createdBy' | 'rootCreator' | 'revokedBy'> & {
+type KeyDocument = Omit<ApiKey, 'id' | 'scopes' | 'test' | 'createdBy' | 'rootCreator' | 'revokedBy'> & {
   _id: string;
   hash: string;
   scopes?: readonly KeyScope[];
+  test?: true;
   createdBy?: string;
   rootCreator?: string;
   revokedBy?: string;
@@ -113,9 +118,23 @@ type KeyDocument = Omit<ApiKey, 'id' | 'scopes' | 'createdBy' | 'rootCreator' | 
 type HeldKeyDocument = KeyDocument & { holders: OrganisationDocument[] };
 
 function toKey(document: KeyDocument): ApiKey {
-  const { _id, organisation, name, scopes = KEY_SCOPES, last4, createdAt, createdBy = null, rootCreator = null } = document;
+  const { _id, organisation, name, scopes = KEY_SCOPES, test = false, last4, createdAt, createdBy = null, rootCreator = null } = document;
   const { expiresAt, revokedAt, revokedBy = null, lastUsedAt } = document;
-  return { id: _id, organisation, name, scopes, last4, createdAt, createdBy, rootCreator, expiresAt, revokedAt, revokedBy, lastUsedAt };
+  return {
+    id: _id,
+    organisation,
+    name,
+    scopes,
+    test,
+    last4,
+    createdAt,
+    createdBy,
+    rootCreator,
+    expiresAt,
+    revokedAt,
+    revokedBy,
+    lastUsedAt,
+  };
 }
 
 /** API keys in MongoDB. Nothing is cached, so every replica rejects a revoked key immediately. */
@@ -139,14 +158,15 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
   return {
     ...uses,
 
-    async issue({ organisation, name, expiresAt, scopes = KEY_SCOPES, id = randomUUID(), creator, bytes = randomBytes }) {
+    async issue({ organisation, name, expiresAt, scopes = KEY_SCOPES, test = false, id = randomUUID(), creator, bytes = randomBytes }) {
       if (organisation === ANONYMOUS) throw new RangeError('the organisation of public scans cannot hold keys');
-      const secret = makeKey(bytes);
+      const secret = makeKey(bytes, { test });
       const document: KeyDocument = {
         _id: id,
         organisation,
         name,
         scopes: KEY_SCOPES.filter((scope) => scopes.includes(scope)),
+        ...(test && { test }),
         last4: secret.slice(-4),
         hash: hashOf(secret),
         createdAt: now(),

@@ -4,12 +4,13 @@
  * guarded atomic update, recorded by its id and copied to an append-only ledger. There are no transactions, so MongoDB
  * needs no replica set.
  *
- * The organisation of public scans needs no credits: its reserves succeed up to `maxLive`, and its settles charge nothing.
+ * The accounts of public scans and of test keys need no credits (`isFree`): their reserves succeed up to `maxLive`, and their settles
+ * charge nothing.
  */
 import type { Collection, Db, Document } from 'mongodb';
 import type { Logger } from '../../platform/logger.ts';
-import { ANONYMOUS } from '../../core/organisation.ts';
-import { anonymousReserveStep, anonymousSettleStep } from './anonymous-steps.ts';
+import { isFree } from '../../core/scan/cost.ts';
+import { freeReserveStep, freeSettleStep } from './free-steps.ts';
 import { checkPages, checkScanId, emptyAccount, FARTHEST_DEADLINE_MS, grantStep, reserveStep, settleStep } from './credit-steps.ts';
 import type { Account } from './credit-steps.ts';
 import { createLedger, type LedgerEntry, type LedgerPage } from './ledger.ts';
@@ -37,6 +38,7 @@ export interface AccountSummary extends Balance {
 export const RESERVE_WITHIN_MS = 30_000;
 
 export interface ReservationRequest {
+  /** Or the account of its test keys (`creditAccountOf`). */
   organisation: string;
   scanId: string;
   pages: number;
@@ -123,9 +125,9 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
     await retryRace(() => accounts.updateOne({ _id: organisation }, { $setOnInsert: emptyAccount() }, { upsert: true }));
   }
 
-  async function reserveAnonymous({ scanId, pages, maxLive = Number.MAX_SAFE_INTEGER }: ReservationRequest): Promise<Reservation> {
+  async function reserveFree({ organisation, scanId, pages, maxLive = Number.MAX_SAFE_INTEGER }: ReservationRequest): Promise<Reservation> {
     const account = await retryRace(() =>
-      accounts.findOneAndUpdate({ _id: ANONYMOUS }, anonymousReserveStep(scanId, pages, maxLive), {
+      accounts.findOneAndUpdate({ _id: organisation }, freeReserveStep(scanId, pages, maxLive), {
         upsert: true,
         returnDocument: 'after',
         projection: { answer: 1 },
@@ -135,8 +137,8 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
     return outcome === 'too_many' ? { ok: false, reason: 'too_many_live' } : { ok: true, reserved, balance: 0 };
   }
 
-  async function settleAnonymous(scanId: string, pages: number): Promise<Settlement> {
-    const answer = (await step(ANONYMOUS, anonymousSettleStep(scanId, pages)))?.answer;
+  async function settleFree(account: string, scanId: string, pages: number): Promise<Settlement> {
+    const answer = (await step(account, freeSettleStep(scanId, pages)))?.answer;
     if (answer?.outcome === 'done') return { ok: true, spent: answer.pages, released: answer.released ?? 0 };
     // Without a ledger an earlier settle is not remembered, and there is nothing to charge.
     return { ok: false, reason: 'already_settled', spent: pages };
@@ -160,7 +162,7 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
       const { organisation, scanId, pages, partial, deadline, maxLive = Number.MAX_SAFE_INTEGER, fresh = false } = request;
       checkScanId(scanId);
       checkPages(pages, 1);
-      if (organisation === ANONYMOUS) return reserveAnonymous(request);
+      if (isFree(organisation)) return reserveFree(request);
       const latest = new Date(Math.min(deadline.getTime(), Date.now() + FARTHEST_DEADLINE_MS));
       // Old settles are only in the ledger. The account remembers a settle that follows this read until after the deadline.
       if (!fresh && (await ledger.settledPages(organisation, scanId)) !== null) return { ok: false, reason: 'deadline_passed' };
@@ -178,7 +180,7 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
     async settle(organisation, scanId, pages) {
       checkScanId(scanId);
       checkPages(pages, 0);
-      if (organisation === ANONYMOUS) return settleAnonymous(scanId, pages);
+      if (isFree(organisation)) return settleFree(organisation, scanId, pages);
       const account = await step(organisation, settleStep(scanId, pages));
       const { outcome = 'unknown', pages: spent = 0, released = 0 } = account?.answer ?? {};
       if (outcome === 'settled') return { ok: false, reason: 'already_settled', spent };

@@ -25,6 +25,8 @@ export interface ScanRow {
   options: ScanOptions;
   /** Absent: none. */
   metadata?: Metadata;
+  /** Submitted with a test key: it costs nothing, and no other scan is compared with it. Absent: it was not. */
+  test?: true;
   /** The host of its URL, as `siteOf` returns it. Rows of earlier versions have none. */
   site?: string;
   /** The earlier scan that it is compared with. */
@@ -55,7 +57,7 @@ export interface ScanRow {
 /** What distinguishes a new scan; the rest of its row is derived. */
 export type NewScan = Pick<
   ScanRow,
-  'id' | 'organisation' | 'origin' | 'resource' | 'queue' | 'submission' | 'options' | 'metadata' | 'baseline' | 'schedule' | 'createdAt'
+  'id' | 'organisation' | 'origin' | 'resource' | 'queue' | 'submission' | 'test' | 'options' | 'metadata' | 'baseline' | 'schedule' | 'createdAt'
 >;
 
 /** The row of a scan that nothing has happened to yet. */

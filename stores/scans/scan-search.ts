@@ -131,9 +131,12 @@ export async function searchScans(
   return { rows: rows.map(toRow), next };
 }
 
-/** Returns the last scans of a URL that are done, newest first. */
+/** A scan of a test key is compared only with others of test keys. */
+const sameKind = (test: boolean): ScanFilter => ({ test: test ? true : { $exists: false } });
+
+/** Returns the last scans of a URL that are done, newest first, without those of test keys. */
 export async function trendOf(scans: Collection<ScanDocument>, organisation: string, url: string, limit: number): Promise<ScanRow[]> {
-  const done: ScanFilter = { organisation, 'options.url': url, phase: 'done', submission: 'accepted' };
+  const done: ScanFilter = { organisation, 'options.url': url, phase: 'done', submission: 'accepted', ...sameKind(false) };
   return (await scans.find(done).sort(NEWEST_FIRST).limit(limit).toArray()).map(toRow);
 }
 
@@ -141,6 +144,8 @@ export async function trendOf(scans: Collection<ScanDocument>, organisation: str
 export type NewestDone = {
   /** The scan was submitted earlier than this. */
   before: Date;
+  /** Only among scans of test keys. Default: only among others. */
+  test?: boolean;
 } & (
   | {
       /** As `siteOf` returns it. */
@@ -158,7 +163,7 @@ export async function newestDoneWith(scans: Collection<ScanDocument>, organisati
     'schedule' in search
       ? [{ schedule: search.schedule, ...(search.namespace !== undefined && { 'resource.namespace': search.namespace }) }]
       : [{ site: search.site }, ...Object.entries(search.metadata).map((pair) => ({ metadata: pairText(pair) }))];
-  const done: ScanFilter = { organisation, phase: 'done', submission: 'accepted', createdAt: { $lt: search.before } };
+  const done: ScanFilter = { organisation, phase: 'done', submission: 'accepted', createdAt: { $lt: search.before }, ...sameKind(search.test === true) };
   const newest = await scans.findOne({ $and: [...kind, done] }, { sort: NEWEST_FIRST });
   return newest && toRow(newest);
 }
@@ -168,8 +173,8 @@ const COMPARABLE_AMONG = 20;
 
 /** Returns the last scan of the same URL that was done with comparable options and was submitted before a scan. */
 export async function previousDoneOf(scans: Collection<ScanDocument>, row: ScanRow): Promise<ScanRow | null> {
-  const { organisation, id, createdAt, options } = row;
-  const done: ScanFilter = { organisation, 'options.url': options.url, phase: 'done', submission: 'accepted' };
+  const { organisation, id, createdAt, options, test = false } = row;
+  const done: ScanFilter = { organisation, 'options.url': options.url, phase: 'done', submission: 'accepted', ...sameKind(test) };
   const earlier = scans
     .find({ $and: [done, afterPosition({ at: createdAt, id })] })
     .sort(NEWEST_FIRST)

@@ -10,6 +10,7 @@ import {
   SCAN_ID_LABEL,
   SCANS_PLURAL,
   SETTLE_FINALIZER,
+  TEST_LABEL,
   TRACEPARENT_ANNOTATION,
   VERSION,
   type AccessibilityScan,
@@ -56,7 +57,7 @@ const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 /** Returns the custom resource of a row. */
 export function resourceOf(
-  row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'queue' | 'options' | 'metadata' | 'baseline'>,
+  row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'queue' | 'test' | 'options' | 'metadata' | 'baseline'>,
   origin: Origin = {},
   operatorClass: string = DEFAULT_CLASS,
 ): AccessibilityScan {
@@ -68,7 +69,7 @@ export function resourceOf(
     metadata: {
       name: row.resource.name,
       namespace: row.resource.namespace,
-      labels: { [SCAN_ID_LABEL]: row.id, [ORGANISATION_LABEL]: row.organisation },
+      labels: { [SCAN_ID_LABEL]: row.id, [ORGANISATION_LABEL]: row.organisation, ...(row.test && { [TEST_LABEL]: 'true' }) },
       // The operator would otherwise need another write to add it.
       finalizers: [SETTLE_FINALIZER],
       annotations: {

@@ -435,6 +435,19 @@ describe('curbcut-admin', () => {
       // Entries of the same millisecond have no order.
       expect(await actions('keyed')).to.have.members(['organisation.add keyed', `key.issue ${issued.id}`, `key.revoke ${issued.id}`]);
     });
+
+    it('issues a test key, and marks it', async () => {
+      await admin('organisation', 'add', 'trying');
+      const { out } = await admin('key', 'issue', '--organisation', 'trying', '--name', 'tests', '--test');
+      expect(out)
+        .to.match(/^Key: svc_test_\w{38}$/m)
+        .and.match(/^It is a test key: /m);
+      await admin('key', 'issue', '--organisation', 'trying', '--name', 'CI');
+      const { out: list } = await admin('key', 'list', '--organisation', 'trying');
+      expect(list)
+        .to.match(/tests +test …\w{4}/)
+        .and.match(/CI +…\w{4}/);
+    });
   });
 
   describe('mail', () => {

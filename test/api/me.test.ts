@@ -14,7 +14,7 @@ describe('GET /v1/me', () => {
     expect(status).to.equal(200);
     expect(body).to.deep.include({
       organisation: { id, name: id, plan: 'team' },
-      key: { id: key.id, expires_at: expiresAt.toISOString() },
+      key: { id: key.id, expires_at: expiresAt.toISOString(), test: false },
       user: null,
       permissions: ['credits:read'],
       max_pages: 500,

@@ -113,6 +113,7 @@ describe('submissions that API, operator and sweeper decide at once', () => {
         tracer: NO_TRACER,
         newId: randomUUID,
         namespace: NAMESPACE,
+        testTargets: [],
         allowPrepareSteps: true,
         targets: TARGETS,
         queueGate: () => Promise.resolve(chance(0.1) ? 'queue_paused' : null),

@@ -2,7 +2,19 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { CHART, containerOf, environmentOf, FROM_SECRETS, hasHelm, one, PLAIN, refusalOf, render, SECRETS } from './rendered.ts';
+import {
+  CHART,
+  containerOf,
+  environmentOf,
+  EVALUATION,
+  FROM_SECRETS,
+  hasHelm,
+  one,
+  PLAIN,
+  refusalOf,
+  render,
+  SECRETS,
+} from './rendered.ts';
 
 describe('networks of the chart', () => {
   before(function () {
@@ -17,6 +29,14 @@ describe('networks of the chart', () => {
     expect(policy).to.match(/"cidr":"0\.0\.0\.0\/0","except":\[[^\]]*"100\.0\.0\.0\/16"\]/);
     expect(policy).to.contain('"cidr":"2000::/3","except":["2a00:1::/48"]');
     expect(environmentOf(containerOf(objects, 'curbcut-operator'), FROM_SECRETS).DENY_TARGETS).to.equal('100.0.0.0/16,2a00:1::/48');
+  });
+
+  it('lets test keys scan the demo site of an evaluation, and what targets.test names', () => {
+    const targets = (values: Parameters<typeof render>[0]) =>
+      environmentOf(containerOf(render(values), 'curbcut-api'), FROM_SECRETS).TEST_TARGETS;
+    expect(targets(PLAIN)).to.equal('');
+    expect(targets({ ...PLAIN, 'targets.test': ['try.example'] })).to.equal('try.example');
+    expect(targets(EVALUATION)).to.match(/^curbcut-demo\.[a-z0-9-]+\.svc$/);
   });
 
   /** The egress rules of a policy after that for DNS. */

@@ -75,6 +75,8 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
     ALLOW_TARGETS: `${host}/32`,
     SCANNER_IMAGE: process.env.SCANNER_IMAGE ?? 'curbcut.dev/scanner:dev',
     CURBCUT_NAMESPACE: namespace,
+    // On the cluster the demo site is not on loopback.
+    TEST_TARGETS: host,
     // The scans of other tests on this cluster have their own operators.
     ...(ON_CLUSTER && { WATCH_NAMESPACES: namespace }),
     ...stack.environment,

@@ -39,6 +39,23 @@ describe('a whole scan', function () {
   });
   beforeEach(() => product.changeKey());
 
+  it('of a test key costs nothing, and says so', async () => {
+    const issue = await product.request('/v1/api-keys', { method: 'POST', body: JSON.stringify({ name: 'tests', test: true }) });
+    const { key } = (await issue.json()) as { key: string };
+    const asTest = (path: string, body?: object) =>
+      product.request(path, { headers: { 'X-API-Key': key }, ...(body && { method: 'POST', body: JSON.stringify(body) }) });
+    const before = await balance();
+    const { scan_id: id } = (await (await asTest('/v1/ci/scans', { url: product.demoUrl, max_pages: 2 })).json()) as Submitted;
+    expect(await (await asTest(`/v1/ci/scans/${id}/events`)).text()).to.match(/"event":"complete"/);
+    const result = await (await asTest(`/v1/ci/scans/${id}`)).json();
+    expect(result).to.deep.include({ status: 'done', test: true, pages_tested: 2, pages_charged: 0 });
+    expect(await balance()).to.equal(before);
+    const { data } = (await (await product.request('/v1/billing/ledger')).json()) as { data: LedgerItem[] };
+    expect(data.filter(({ scan_id }) => scan_id === id)).to.deep.equal([]);
+    const refused = await asTest('/v1/ci/scans', { url: 'https://example.com/' });
+    expect(await refused.text()).to.include('test_key_target');
+  });
+
   const balance = async (): Promise<number> =>
     ((await (await product.request('/v1/billing/credits')).json()) as { balance: number }).balance;
   const submit = async (body: object): Promise<Submitted> => {

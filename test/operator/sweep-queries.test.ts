@@ -1,5 +1,6 @@
 /** The number of commands of a sweep, which must not grow with the number of organisations and scans. */
 import { expect } from 'chai';
+import { creditAccountOf } from '../../core/scan/cost.ts';
 import { createIsolation } from '../../operator/maintenance/isolation.ts';
 import { sweep, type Swept } from '../../operator/maintenance/sweep.ts';
 import { createCredits } from '../../stores/credits/credits.ts';
@@ -69,6 +70,15 @@ describe('a sweep', () => {
     expect(sent.filter((command) => command === 'findAndModify accounts')).to.have.lengthOf(2);
     expect(await stores.credits.balance(ended!.organisation)).to.include({ held: 0, spent: 2 });
     expect(await stores.credits.allHolds()).to.have.lengthOf(4);
+  });
+
+  it('ends the hold of a test scan without a charge', async () => {
+    const row = await stores.scans.create(scanRow({ organisation: 'org-0', submission: 'accepted', test: true }));
+    const organisation = creditAccountOf(row);
+    await stores.credits.reserve({ organisation, scanId: row.id, pages: 5, partial: false, deadline: new Date(Date.now() + 60_000) });
+    await stores.scans.mirror(row.id, { phase: 'canceled', pages: { scanned: 2, failed: 0, total: 5 }, finishedAt: new Date() });
+    expect((await run()).swept.settled).to.equal(1);
+    expect(await stores.credits.balance(organisation)).to.deep.equal({ balance: 0, granted: 0, held: 0, spent: 0 });
   });
 
   it('finds operations to relay by an index', async () => {

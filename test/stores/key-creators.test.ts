@@ -17,7 +17,7 @@ describe('creators of API keys', () => {
   const keys = () => createKeys(database.db, { now: () => now });
   const names = (list: readonly ApiKey[]) => list.map(({ name }) => name).toSorted();
   /** The creator of the keys that a key creates. */
-  const by = ({ id: keyId, scopes, expiresAt, rootCreator }: ApiKey) => keyCreator({ kind: 'key', keyId, scopes, expiresAt, rootCreator });
+  const by = ({ id: keyId, ...key }: ApiKey) => keyCreator({ kind: 'key', keyId, ...key });
 
   beforeEach(async () => {
     organisation = `org-${randomUUID().slice(0, 8)}`;

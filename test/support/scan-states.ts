@@ -57,7 +57,7 @@ const done =
     return doneStatus(scan, SCAN_ID, { outcome, verdict: { passed, message }, export: VERIFIED, pdf: VERIFIED }, NOW);
   };
 
-const canceled = ending(reasons.canceled({ scanned: 2, failed: 0, total: 9 }));
+const canceled = ending(reasons.canceled(fresh(), { scanned: 2, failed: 0, total: 9 }));
 
 /** The same scan after its author has changed the TTL, as the API server stores it. */
 const withNewTtl = (scan: AccessibilityScan): AccessibilityScan => ({
@@ -94,7 +94,7 @@ export const SCAN_STATES: Readonly<Record<string, ScanState>> = {
   'failed with thresholds': failing(after(fresh(THRESHOLDS), vetted(true), running, ending(reasons.NO_RESULTS))),
   'canceled without thresholds': passing(after(fresh(), vetted(true), running, canceled)),
   'canceled with thresholds': failing(after(fresh(THRESHOLDS), vetted(true), running, canceled)),
-  'canceled before it was vetted': passing(after(fresh(), ending(reasons.canceled({ scanned: 0, failed: 0, total: 0 })))),
+  'canceled before it was vetted': passing(after(fresh(), ending(reasons.canceled(fresh(), { scanned: 0, failed: 0, total: 0 })))),
   'done, with a new TTL that the operator has not seen': live(withNewTtl(after(fresh(), vetted(true), running, done(80, null)))),
   'done, with a new TTL': passing(
     after(withNewTtl(after(fresh(), vetted(true), running, done(80, null))), (scan) => observedStatus(scan, NOW)),

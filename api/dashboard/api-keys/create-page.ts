@@ -29,6 +29,7 @@ export interface TypedKey {
   /** A date without a time. */
   expires: string;
   scopes: readonly string[];
+  test: boolean;
   /** Identifies this form, so that sending it twice creates one key. */
   formId: string;
 }
@@ -72,6 +73,21 @@ export function createKeyPage({ request, typed, errors }: CreateKeyPage): Html {
         choices: KEY_SCOPES.map((scope) => ({ value: scope, text: scope, hint: SCOPE_MEANINGS[scope] })),
         error: errorOf(errors, 'scopes'),
       })}
+      ${choices({
+        name: 'test',
+        label: 'Use',
+        type: 'radio',
+        values: [typed.test ? 'yes' : 'no'],
+        choices: [
+          { value: 'no', text: 'Scans of any site', hint: 'Each tested page costs one credit.' },
+          {
+            value: 'yes',
+            text: 'Tests',
+            hint: 'Scans only the demo site and loopback addresses, if this installation allows them, and costs nothing.',
+          },
+        ],
+        error: errorOf(errors, 'test'),
+      })}
       ${actions(button({ text: 'Create key', kind: 'primary' }), linkButton({ text: 'Cancel', href: KEYS_PATH, kind: 'quiet' }))}
     </form>`;
   return titledPage({ ...FRAME, request, title: TITLE, errors, body });
@@ -91,6 +107,7 @@ export function newKeyPage({ request, key, secret }: { request: FastifyRequest; 
     ${definitions([
       ['Name', key.name],
       ['Scopes', scopesText(key)],
+      ['Use', key.test ? 'Tests' : 'Scans of any site'],
       ['Expires', EXPIRY(key)],
     ])}
     <h2>Use it</h2>

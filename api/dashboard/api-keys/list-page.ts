@@ -81,7 +81,7 @@ const keyTable = (keys: readonly ApiKey[], now: Date): Html =>
       const status = statusOf(key, now);
       return [
         key.name,
-        endOf(key),
+        html`${endOf(key)} ${key.test && badge('plain', 'Test')}`,
         badge(STATUS_BADGES[status], STATUS_NAMES[status]),
         scopesText(key),
         time(key.createdAt),

@@ -1,7 +1,7 @@
 /** The page that asks before a key is revoked, and says what stops working. */
 import type { FastifyRequest } from 'fastify';
 import { statusOf, type ApiKey } from '../../../stores/accounts/keys.ts';
-import { actions, button, definitions, linkButton, notice, time } from '../../web/components/index.ts';
+import { actions, badge, button, definitions, linkButton, notice, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { csrfField } from '../forms.ts';
 import { creatorOf, endOf, KEYS_PATH, lastUse, scopesText } from './list-page.ts';
@@ -15,7 +15,7 @@ export function revokeKeyPage({ request, key, now }: { request: FastifyRequest; 
   const title = live ? 'Revoke this API key?' : 'This API key is not live';
   const body = html`${definitions([
     ['Name', key.name],
-    ['Key', endOf(key)],
+    ['Key', html`${endOf(key)} ${key.test && badge('plain', 'Test')}`],
     ['Scopes', scopesText(key)],
     ['Created', time(key.createdAt)],
     ['Created by', creatorOf(key)],

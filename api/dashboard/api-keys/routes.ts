@@ -41,7 +41,7 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
   });
 
   scope.get(`${KEYS_PATH}/new`, PERMISSION, async (request, reply) => {
-    const typed: TypedKey = { name: '', expires: '', scopes: PIPELINE_SCOPES, formId: randomUUID() };
+    const typed: TypedKey = { name: '', expires: '', scopes: PIPELINE_SCOPES, test: false, formId: randomUUID() };
     return reply.page(createKeyPage({ request, typed, errors: [] }));
   });
 
@@ -95,6 +95,7 @@ function typedIn(request: FastifyRequest): TypedKey {
     name: form.text('name'),
     expires: form.text('expires_at'),
     scopes: form.all('scopes'),
+    test: form.text('test') === 'yes',
     formId: UUID.test(formId) ? formId : randomUUID(),
   };
 }
@@ -108,17 +109,18 @@ function keyIdOf(request: FastifyRequest, formId: string): string {
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
 }
 
-type Checked = { ok: true; key: { name: string; expiresAt: Date | null; scopes: KeyScope[] } } | { ok: false; errors: FormError[] };
+type Checked =
+  { ok: true; key: { name: string; expiresAt: Date | null; scopes: KeyScope[]; test: boolean } } | { ok: false; errors: FormError[] };
 
 const validate = createValidatorCompiler()({ schema: NewKey, method: 'POST', url: KEYS_PATH, httpPart: 'body' });
 const NOT_A_DATE = 'expires_at must be a date such as 2030-01-31.';
 
 /** Checks a form by the schema of the API, so that the errors are the same. */
-function checkForm({ name, expires, scopes }: TypedKey): Checked {
+function checkForm({ name, expires, scopes, test }: TypedKey): Checked {
   const at = expires === '' ? null : `${expires}T00:00:00Z`;
   const { error } = validate({ name, expires_at: at, scopes }) as { error?: unknown };
   if (error instanceof ValidationFailure) return { ok: false, errors: formErrors(error) };
-  return { ok: true, key: { name, expiresAt: at === null ? null : readDateTime(at), scopes: scopes as KeyScope[] } };
+  return { ok: true, key: { name, expiresAt: at === null ? null : readDateTime(at), scopes: scopes as KeyScope[], test } };
 }
 
 /** The errors of a request at the fields of the form: the first of each. */

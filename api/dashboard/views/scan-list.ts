@@ -17,6 +17,7 @@ import {
   progressText,
   shown,
   stateBadge,
+  testBadge,
   verdictBadge,
   verdictWords,
   violations,
@@ -109,7 +110,7 @@ function scanRow(row: ScanRow): Html {
   const counting = !isTerminal(phase) && phase !== 'queued';
   return html`<tr id="scan-${id}">
     <th scope="row" class="scan-site"><a id="scan-link-${id}" href="/dashboard/scans/${id}">${host}<span class="soft address">${shown(path, 80)}</span></a>${version !== '' && html`<span class="small soft address">${shown(version, 80)}</span>`}</th>
-    <td>${stateBadge(phase)}${counting && html`<span class="small soft scan-progress">${progressText(pages)}</span>`}</td>
+    <td>${stateBadge(phase)} ${testBadge(row)}${counting && html`<span class="small soft scan-progress">${progressText(pages)}</span>`}</td>
     <td class="numeric">${outcome === null ? nothingYet : number(outcome.score)}</td>
     <td>${outcome === null ? nothingYet : violations(outcome.violations)}</td>
     <td>${verdictBadge(row)}</td>

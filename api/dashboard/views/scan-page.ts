@@ -11,7 +11,7 @@ import { pageList } from './page-list.ts';
 import { advice, needsReview, rootCauses } from './root-causes.ts';
 import { scanProgress } from './scan-progress.ts';
 import { metadataList, optionList, scanResult } from './scan-result.ts';
-import { number, pagesText, partsOf, PHASE_WORDS, siteLink, stateBadge, verdictBadge, verdictWords } from './scan-words.ts';
+import { number, pagesText, partsOf, PHASE_WORDS, siteLink, stateBadge, testBadge, verdictBadge, verdictWords } from './scan-words.ts';
 import { trendChart, type TrendPoint } from './trend-chart.ts';
 
 export interface ScanPageData {
@@ -42,7 +42,7 @@ export function scanBody(data: ScanPageData): Html {
     ${message !== null && notice({ kind: message.kind, title: message.text, announce: true })}
     <div class="page-head">
       <h1>Scan of <span class="address">${host}${path === '/' ? '' : path}</span></h1>
-      ${ended && html`<p class="badges">${stateBadge(row.phase)} ${verdictWords(row) !== null && verdictBadge(row)}</p>`}
+      ${(ended || row.test) && html`<p class="badges">${testBadge(row)} ${ended && stateBadge(row.phase)} ${ended && verdictWords(row) !== null && verdictBadge(row)}</p>`}
     </div>
     <p>${siteLink(row.options.url)}</p>
     ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, csrfToken: write?.csrfToken ?? null }), row.id)} ${metadataList(row)} ${optionList(row)}`;
@@ -61,7 +61,8 @@ function downloads({ row, write }: ScanPageData): Html {
     row.reports !== null &&
     html`${linkButton({ text: 'Download PDF', href: `/dashboard/scans/${row.id}/report` })}
     ${linkButton({ text: 'Download JSON', href: `/dashboard/scans/${row.id}/report/json` })}`;
-  const again = write !== null && row.origin === 'api' && againForm(row, write);
+  // A person's scan is no test.
+  const again = write !== null && row.origin === 'api' && !row.test && againForm(row, write);
   if (files === false && again === false) return NOTHING;
   return html`<section class="card" aria-labelledby="actions-title">
     <h2 id="actions-title">Reports and next scan</h2>

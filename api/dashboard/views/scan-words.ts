@@ -5,7 +5,7 @@ import type { ConsentChoice } from '../../../core/scan/options.ts';
 import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { badge, externalLink, severityIcon, visuallyHidden, type BadgeKind } from '../../web/components/index.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, NOTHING, type Html } from '../../web/html.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 
 const { number, count, date, texts } = wordsIn('en', 'report');
@@ -31,6 +31,8 @@ export const CONSENT_WORDS: Readonly<Record<ConsentChoice, string>> = {
   accept: 'Accept',
 };
 
+/** Marks a scan that a test key submitted. */
+export const testBadge = ({ test }: Pick<ScanRow, 'test'>): Html => (test ? badge('plain', 'Test') : NOTHING);
 export const stateBadge = (phase: Phase): Html => badge(PHASE_WORDS[phase].kind, PHASE_WORDS[phase].text);
 
 /** The verdict of a scan in words; null while it has none. */

@@ -61,8 +61,8 @@ const auth: FastifyPluginAsync<AuthDeps> = async (scope, { credentials, keys, se
     const checked = await credentials.check(secret, request.ip);
     if (!checked.ok) throw checked.reason === 'invalid' ? new ApiError('invalid_api_key') : rateLimited(reply, checked);
     const { key, organisation } = checked.holder;
-    const { id: keyId, scopes, expiresAt, rootCreator } = key;
-    request.caller = { organisation, actor: { kind: 'key', keyId, scopes, expiresAt, rootCreator } };
+    const { id: keyId, scopes, expiresAt, rootCreator, test } = key;
+    request.caller = { organisation, actor: { kind: 'key', keyId, scopes, expiresAt, rootCreator, test } };
     annotate(request, { organisation: organisation.id, key: key.id });
     if (organisation.blocked) throw new ApiError('account_blocked');
     keys.touch({ id: key.id, organisation: organisation.id, network: auditNetwork(request.ip) });

@@ -66,7 +66,7 @@ const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
             in: 'header',
             name: 'X-API-Key',
             description:
-              'A key of your organisation: `svc_live_` followed by 38 letters and digits. Each operation names the scope that the key needs.',
+              'A key of your organisation: `svc_live_`, or `svc_test_` for a test key, followed by 38 letters and digits. Each operation names the scope that the key needs.',
           },
           session: {
             type: 'apiKey',

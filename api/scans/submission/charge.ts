@@ -8,6 +8,7 @@
  * Every step is identified by the scan ID and can be repeated.
  */
 import { resourceNameOf } from '../../../core/protocol/custom-resources.ts';
+import { creditAccountOf } from '../../../core/scan/cost.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import { inSpan } from '../../../platform/tracing.ts';
 import { RESERVE_WITHIN_MS, type ReservationRequest } from '../../../stores/credits/credits.ts';
@@ -92,7 +93,7 @@ async function createRow(deps: SubmissionDeps, attempt: Attempt): Promise<ScanRo
 
 function reservationOf({ request, resumed, startedAt }: Attempt, row: ScanRow, maxLive: number): ReservationRequest {
   return {
-    organisation: row.organisation,
+    organisation: creditAccountOf(row),
     scanId: row.id,
     pages: row.pagesRequested,
     partial: request.partial,
@@ -132,7 +133,7 @@ async function abandon({ stores: { credits, scans } }: SubmissionDeps, { request
       end = { accepted: true, row: abandoned.row };
       return;
     }
-    if (abandoned.ok && abandoned.won) await credits.settle(request.organisation, scanId, 0);
+    if (abandoned.ok && abandoned.won) await credits.settle(creditAccountOf(request), scanId, 0);
     end = { accepted: false, confirmed: true };
   });
   return end;
@@ -146,6 +147,7 @@ function newScan(deps: SubmissionDeps, { request, scanId }: Attempt): NewScan {
     resource: { namespace: deps.namespace, name: resourceNameOf(scanId) },
     ...(request.queue !== undefined && { queue: request.queue }),
     submission: 'pending',
+    ...(request.test && { test: true as const }),
     options: { ...request.options, url: new URL(request.options.url).href },
     metadata: request.metadata,
     ...(request.baseline && { baseline: request.baseline }),

@@ -7,6 +7,8 @@ type RefusalOfTarget = Exclude<ScanUrlRefusal, 'dns_unavailable'>;
 
 export type SubmissionRefusal =
   | { ok: false; reason: 'target_refused'; target: { reason: RefusalOfTarget; message: string } }
+  /** A test key asks for a scan of another target. */
+  | { ok: false; reason: 'test_key_target' }
   /** A step that prepares the scan leaves its site. */
   | { ok: false; reason: 'prepare_refused'; mistake: StepMistake }
   /** The baseline is wrong, or missing. */
@@ -47,6 +49,9 @@ const QUEUE_FULL: Readonly<Record<QueueLimit, string>> = {
 const DNS_UNAVAILABLE =
   'The name servers did not answer for the host of the URL and nothing was charged; retry after the number of seconds in Retry-After.';
 
+const TEST_KEY_TARGET =
+  'A test key scans only the demo site and loopback addresses, if this installation allows them; use a key that is no test key.';
+
 const PREPARE_DISABLED =
   'This service does not run steps that prepare a scan; leave out prepare, or ask its operator to set ALLOW_PREPARE_STEPS.';
 
@@ -57,6 +62,8 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
       const { reason, message } = refusal.target;
       return new ValidationFailure([{ loc: ['body', 'url'], msg: message, type: TARGET_TYPES[reason] }]);
     }
+    case 'test_key_target':
+      return new ValidationFailure([{ loc: ['body', 'url'], msg: TEST_KEY_TARGET, type: 'test_key_target' }]);
     case 'prepare_refused': {
       const { index, message } = refusal.mistake;
       return new ValidationFailure([

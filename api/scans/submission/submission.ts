@@ -30,6 +30,8 @@ export interface SubmissionRequest {
   scanId?: string;
   /** Default: the default queue. */
   queue?: BuiltInQueue;
+  /** A test key submits it: only a test target is scanned, and nothing is charged. Default: false. */
+  test?: boolean;
   /** With all defaults. `url` is not checked against the target rules yet. */
   options: ScanOptions;
   /** Default: none. */
@@ -61,6 +63,8 @@ export interface SubmissionDeps {
   newId: () => string;
   namespace: string;
   targets: TargetRules;
+  /** Hosts that test keys may scan besides loopback. */
+  testTargets: readonly string[];
   allowPrepareSteps: boolean;
   queueGate: QueueGate;
   maxLiveScansPerOrganisation: number;

@@ -1,6 +1,7 @@
 /** Submits a scan: claims the idempotency key, checks target and queue, and charges. */
 import { baselineMistake } from '../../../core/scan/baseline.ts';
 import { prepareMistake } from '../../../core/scan/steps.ts';
+import { isTestTarget } from '../../../core/scan/test-targets.ts';
 import { judgeScanUrl } from '../../../core/scan/targets.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { OwnedClaim } from '../../../stores/submissions/idempotency.ts';
@@ -89,12 +90,19 @@ async function submitOnce(deps: SubmissionDeps, charge: Charge, attempt: Attempt
   return charged.ok ? { ok: true, answer: deps.answerFor(charged.row), replayed: charged.replayed } : charged;
 }
 
+/** Whether a scan is done and of the same kind: scans of test keys are compared only with each other. */
+async function isBaseline({ stores }: SubmissionDeps, { organisation, test = false }: SubmissionRequest, scanId: string): Promise<boolean> {
+  const row = await stores.scans.find(scanId, organisation);
+  return row?.phase === 'done' && (row.test ?? false) === test;
+}
+
 /** The checks before anything is charged. */
 async function refusalBeforeCharge(deps: SubmissionDeps, request: SubmissionRequest): Promise<SubmissionRefusal | null> {
   const { url, crawl, thresholds } = request.options;
   const { baseline } = request;
   const wrong = baselineMistake(baseline, thresholds.maxNewViolations !== undefined);
   if (wrong !== null) return { ok: false, reason: 'baseline_refused', type: 'baseline.invalid', message: wrong };
+  if (request.test && !isTestTarget(url, deps.testTargets)) return { ok: false, reason: 'test_key_target' };
   if (crawl.prepare.length > 0 && !deps.allowPrepareSteps) return { ok: false, reason: 'prepare_disabled' };
   const target = await judgeScanUrl(url, deps.targets, deps.resolver);
   if (!target.ok) {
@@ -103,7 +111,7 @@ async function refusalBeforeCharge(deps: SubmissionDeps, request: SubmissionRequ
   }
   const mistake = prepareMistake(crawl.prepare, new URL(url));
   if (mistake !== null) return { ok: false, reason: 'prepare_refused', mistake };
-  if (baseline?.scan !== undefined && (await deps.stores.scans.find(baseline.scan, request.organisation))?.phase !== 'done')
+  if (baseline?.scan !== undefined && !(await isBaseline(deps, request, baseline.scan)))
     return {
       ok: false,
       reason: 'baseline_refused',

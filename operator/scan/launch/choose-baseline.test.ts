@@ -13,6 +13,8 @@ const rows: ScanRow[] = [
   scanRow({ id: 'main', organisation: 'acme', phase: 'done', reports }),
   scanRow({ id: 'expired', organisation: 'acme', phase: 'done', reports: null }),
   scanRow({ id: 'failed', organisation: 'acme', phase: 'failed', reports: null }),
+  scanRow({ id: 'tried', organisation: 'acme', phase: 'done', reports, test: true }),
+  scanRow({ ...own, id: 'try', test: true }),
   scanRow({ id: 'foreign', organisation: 'other', phase: 'done', reports }),
 ];
 
@@ -39,6 +41,7 @@ describe('the choice of a baseline', () => {
     ['a scan without stored reports', { scan: 'expired' }, { scanId: 'expired', optional: false, problem: 'not_stored' }],
     ['a scan without a result', { scan: 'failed' }, { optional: false, problem: 'not_found' }],
     ['a scan of another organisation', { scan: 'foreign' }, { optional: false, problem: 'not_found' }],
+    ['a scan of a test key', { scan: 'tried' }, { optional: false, problem: 'not_found' }],
     ['the scan itself', { scan: 'own' }, { optional: false, problem: 'not_found' }],
     ['an unknown scan', { scan: 'none' }, { optional: false, problem: 'not_found' }],
   ];
@@ -60,6 +63,8 @@ describe('the choice of a baseline', () => {
     expect((await choose({ schedule: 'nightly' }, null, 'applied')).searches).to.deep.equal([
       ['acme', { schedule: 'nightly', namespace: 'shop', before }],
     ]);
+    expect((await choose({ metadata }, 'tried', 'try')).searches).to.deep.equal([['acme', { metadata, site, before, test: true }]]);
+    expect((await choose({ scan: 'tried' }, null, 'try')).found).to.deep.equal({ scanId: 'tried', optional: false });
     expect((await choose({ schedule: 'nightly' })).found).to.deep.equal({ optional: false, problem: 'not_found' });
   });
 });

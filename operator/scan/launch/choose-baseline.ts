@@ -18,14 +18,15 @@ export function createBaselineChoice({ scans }: BaselineDeps): ChooseBaseline {
     // A manifest means the schedule beside it. Over HTTP, nobody names a namespace.
     const namespace = row.origin === 'manifest' ? { namespace: row.resource.namespace } : {};
     const kind = schedule !== undefined ? { schedule, ...namespace } : { metadata: metadata ?? {}, site: site ?? siteOf(row.options.url) };
-    return scans.newestDoneWith(row.organisation, { ...kind, before: row.createdAt });
+    return scans.newestDoneWith(row.organisation, { ...kind, before: row.createdAt, ...(row.test && { test: true }) });
   }
 
   return async (scanId, choice) => {
     const { optional = false } = choice;
     const row = await scans.find(scanId);
     const found = row && (await find(row, choice));
-    if (found === null || found.phase !== 'done' || found.id === scanId) return { optional, problem: 'not_found' };
+    if (found === null || found.phase !== 'done' || found.id === scanId || found.test !== row?.test)
+      return { optional, problem: 'not_found' };
     return found.reports === null ? { scanId: found.id, optional, problem: 'not_stored' } : { scanId: found.id, optional };
   };
 }

@@ -13,6 +13,7 @@ import {
 } from '../../../core/protocol/custom-resources.ts';
 import { metadataMistake, type Metadata } from '../../../core/scan/metadata.ts';
 import { SCHEDULE_LABEL } from '../../../core/protocol/scan-schedules.ts';
+import { creditAccountOf } from '../../../core/scan/cost.ts';
 import { judgeScanUrl, type Resolver, type TargetRules } from '../../../core/scan/targets.ts';
 import { RESERVE_WITHIN_MS, type Credits, type ReservationRequest } from '../../../stores/credits/credits.ts';
 import type { Organisations } from '../../../stores/accounts/organisations.ts';
@@ -147,7 +148,7 @@ async function reserve(row: ScanRow, { credits, scans, now }: PreflightDeps): Pr
 /** A repeated reservation returns the existing hold. */
 function reservationOf(row: ScanRow, now: Date): ReservationRequest {
   const deadline = new Date(now.getTime() + RESERVE_WITHIN_MS);
-  return { organisation: row.organisation, scanId: row.id, pages: row.options.maxPages, partial: false, deadline };
+  return { organisation: creditAccountOf(row), scanId: row.id, pages: row.options.maxPages, partial: false, deadline };
 }
 
 function newScan(scan: AccessibilityScan, scanId: string, organisation: string, metadata: Metadata): NewScan {

@@ -1,5 +1,6 @@
 /** The reasons why scans end without a result: a condition reason and an actionable message for each. */
 import type { Organisation } from '../../../core/organisation.ts';
+import { TEST_LABEL, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { PodFailed, PodFailureReason } from '../../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
 import type { TerminalPhase } from '../../../core/scan/phases.ts';
@@ -115,17 +116,17 @@ export function failedPermanently(failure: PodFailed): EndReason {
 }
 
 /** The caller canceled the scan. The pages tested so far are charged. */
-export function canceled(pages: PageProgress): EndReason {
-  return { phase: 'canceled', reason: 'Canceled', message: `The scan was canceled. ${chargedFor(pages)}`, pages };
+export function canceled(scan: AccessibilityScan, pages: PageProgress): EndReason {
+  return { phase: 'canceled', reason: 'Canceled', message: `The scan was canceled. ${chargedFor(scan, pages)}`, pages };
 }
 
 /** The resource is being deleted. It costs as much as canceling, or else deleting would be the free way to cancel. */
-export function deleted(pages: PageProgress): EndReason {
-  return { phase: 'canceled', reason: 'Deleted', message: `The scan was deleted before it ended. ${chargedFor(pages)}`, pages };
+export function deleted(scan: AccessibilityScan, pages: PageProgress): EndReason {
+  return { phase: 'canceled', reason: 'Deleted', message: `The scan was deleted before it ended. ${chargedFor(scan, pages)}`, pages };
 }
 
-function chargedFor({ scanned }: PageProgress): string {
-  if (scanned === 0) return NOT_CHARGED;
+function chargedFor({ metadata }: AccessibilityScan, { scanned }: PageProgress): string {
+  if (scanned === 0 || metadata.labels?.[TEST_LABEL] === 'true') return NOT_CHARGED;
   return scanned === 1 ? 'The page tested until then was charged.' : `The ${scanned} pages tested until then were charged.`;
 }
 

@@ -13,6 +13,7 @@ import {
   scanWith,
   searched,
 } from '../../../test/support/scan-samples.ts';
+import { TEST_LABEL } from '../../../core/protocol/custom-resources.ts';
 import { plan, type Facts } from './plan.ts';
 
 const endOf = (facts: Facts) => plan(facts, TIMEOUTS).actions.flatMap((action) => ('end' in action ? action.end : []) ?? [])[0];
@@ -81,6 +82,8 @@ describe('messages of failed scans', () => {
     const fresh = scanWith(launched(), { spec: { cancel: true } });
     expect(endOf(runningFacts({ scan: fresh, podMessages: reported(1) }))?.message).to.match(/The page tested until then was charged\.$/);
     expect(endOf(runningFacts({ scan: fresh }))?.message).to.match(/Nothing was charged\.$/);
+    const test = scanWith(launched(), { spec: { cancel: true }, metadata: { labels: { [TEST_LABEL]: 'true' } } });
+    expect(endOf(runningFacts({ scan: test, podMessages: reported(2) }))?.message).to.match(/Nothing was charged\.$/);
   });
 
   it('reduce text from a pod to one line without control characters', () => {

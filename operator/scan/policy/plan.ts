@@ -54,7 +54,7 @@ function pagesOf({ scan, pods, podMessages, podCreationError }: Facts): PageProg
 /** Verified results came before the cancellation. */
 function canceled(facts: Facts): Plan {
   const { verified } = facts.state;
-  return verified === null ? end(reasons.canceled(pagesOf(facts))) : act({ do: 'complete', result: verified });
+  return verified === null ? end(reasons.canceled(facts.scan, pagesOf(facts))) : act({ do: 'complete', result: verified });
 }
 
 function deleted(facts: Facts, claimed: boolean): Plan {
@@ -66,7 +66,7 @@ function deleted(facts: Facts, claimed: boolean): Plan {
   // Without the settle finalizer no credits are reserved. Other controllers handle other finalizers.
   if (!claimed) return act(...stopJob);
   if (!hasEnded(scan)) {
-    const why = reasons.deleted(pagesOf(facts));
+    const why = reasons.deleted(facts.scan, pagesOf(facts));
     return stays ? end(why) : act({ do: 'finish', end: why }, { do: 'release' });
   }
   return act(...stopJob, { do: 'finish' }, { do: 'release' });

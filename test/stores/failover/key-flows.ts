@@ -35,7 +35,10 @@ export async function addOrganisation(healthy: Db): Promise<void> {
 /** What the administrator of an organisation asks the API. */
 async function asked(db: Db, healthy: Db) {
   const organisation = (await createOrganisations(healthy).find('acme'))!;
-  const caller: Caller = { organisation, actor: { kind: 'key', keyId: 'admin', scopes: KEY_SCOPES, expiresAt: null, rootCreator: null } };
+  const caller: Caller = {
+    organisation,
+    actor: { kind: 'key', keyId: 'admin', scopes: KEY_SCOPES, expiresAt: null, rootCreator: null, test: false },
+  };
   return { caller, stores: scopedTo(caller, apiStores(db)), request: 'request' };
 }
 const management = createKeyManagement({ now: () => new Date(), logger: silentLogger });

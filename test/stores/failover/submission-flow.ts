@@ -40,6 +40,7 @@ function submitter(db: Db, scanResources: ApiStores['scanResources']) {
     newId: randomUUID,
     namespace: 'curbcut',
     targets: { allow: [], deny: [] },
+    testTargets: [],
     allowPrepareSteps: true,
     queueGate: createQueueGate({ ...stores, now, maxLiveScans: 100, cacheMs: 0 }),
     maxLiveScansPerOrganisation: 100,

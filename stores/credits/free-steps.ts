@@ -1,7 +1,7 @@
 /**
- * The guarded updates of the account of public scans. It needs no credits: each reserve grants what it holds, and each settle
- * takes back what was not spent, so that `available + Σheld + spent = granted` stays true. Its holds count the live public
- * scans. Nothing is recorded in the ledger: no page shows it for this account, and it would grow with every visitor.
+ * The guarded updates of the accounts of public scans and test keys. They need no credits: each reserve grants what it holds, and
+ * each settle takes back what was not spent, so that `available + Σheld + spent = granted` stays true. Their holds count the live
+ * scans. Nothing is recorded in the ledger: no page shows it for these accounts, and it would grow with every visitor.
  */
 import type { Document } from 'mongodb';
 import { emptyAccount } from './credit-steps.ts';
@@ -12,7 +12,7 @@ const INITIAL = Object.fromEntries(
 );
 
 /** Holds `pages` for a scan, unless it holds some or `maxHolds` scans do. */
-export function anonymousReserveStep(scanId: string, pages: number, maxHolds: number): Document[] {
+export function freeReserveStep(scanId: string, pages: number, maxHolds: number): Document[] {
   const held = { $ifNull: [`$held.${scanId}`, 0] };
   const isFull = { $gte: [{ $size: { $objectToArray: '$held' } }, maxHolds] };
   return [
@@ -35,7 +35,7 @@ export function anonymousReserveStep(scanId: string, pages: number, maxHolds: nu
 }
 
 /** Ends the hold of a scan: at most `pages` are spent. */
-export function anonymousSettleStep(scanId: string, pages: number): Document[] {
+export function freeSettleStep(scanId: string, pages: number): Document[] {
   const held = { $ifNull: [`$held.${scanId}`, 0] };
   const others = { $arrayToObject: { $filter: { input: { $objectToArray: '$held' }, as: 'hold', cond: { $ne: ['$$hold.k', scanId] } } } };
   return [

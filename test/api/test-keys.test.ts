@@ -1,0 +1,180 @@
+/** Test keys: what they scan, that it costs nothing, where it is marked, and what they may not do. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { creditAccountOf } from '../../core/scan/cost.ts';
+import { GROUP, SCANS_PLURAL, TEST_LABEL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { tokenIn } from './client.ts';
+import { HIGH_LIMITS, SUBMISSION, useContext } from './context.ts';
+import { signedIn } from './people.ts';
+import { NAMESPACE } from './stack.ts';
+
+const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
+const TEST_SECRET = /svc_test_[0-9A-Za-z]{38}/;
+const LOOPBACK = { url: 'http://127.0.0.1:3000/' };
+
+describe('a test key', () => {
+  const context = useContext({
+    limits: HIGH_LIMITS,
+    targets: { allow: ['127.0.0.0/8', 'demo.example'], deny: [] },
+    testTargets: ['demo.example'],
+    maxLiveScansPerOrganisation: 2,
+  });
+
+  const organisation = async (options: { credits?: number } = {}) => {
+    const created = await context.organisation(options);
+    const issued = await context.request('POST', '/v1/api-keys', { key: created.key, body: { name: 'tests', test: true } });
+    expect(issued.status, issued.text).to.equal(201);
+    return { ...created, test: issued.body.key as string, testId: issued.body.id as string };
+  };
+  const submit = (key: string, body: object = LOOPBACK, headers: Record<string, string> = {}) =>
+    context.request('POST', '/v1/ci/scans', { key, body, headers });
+  const get = (path: string, key: string) => context.request('GET', path, { key });
+  const submitted = async (key: string, body?: object): Promise<string> => {
+    const answer = await submit(key, body);
+    expect(answer.status, answer.text).to.equal(202);
+    return answer.body.scan_id as string;
+  };
+
+  it('is marked when it is created and listed, and for itself', async () => {
+    const { key, test, testId } = await organisation();
+    expect(test).to.match(TEST_SECRET);
+    const { body } = await get('/v1/api-keys', key);
+    expect(body.data.map((one: { id: string; test: boolean }) => [one.id === testId, one.test])).to.deep.equal([
+      [true, true],
+      [false, false],
+    ]);
+    expect([(await get('/v1/me', test)).body.key.test, (await get('/v1/me', key)).body.key.test]).to.deep.equal([true, false]);
+  });
+
+  it('scans loopback and the demo site without credits, which leaves no trace in the ledger', async () => {
+    const { id, test } = await organisation();
+    for (const url of [LOOPBACK.url, 'http://demo.example/en/']) {
+      const scanId = await submitted(test, { url, max_pages: 3 });
+      const { body } = await get(`/v1/ci/scans/${scanId}`, test);
+      expect(body).to.deep.include({ test: true, pages_requested: 3, pages_reserved: 3, pages_charged: null });
+      const path = context.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`);
+      expect((await context.kubernetes.request<AccessibilityScan>('GET', path)).metadata.labels).to.include({ [TEST_LABEL]: 'true' });
+    }
+    expect(await context.stores.credits.balance(id)).to.deep.equal({ balance: 0, granted: 0, held: 0, spent: 0 });
+    expect((await get('/v1/billing/ledger', test)).body.data).to.deep.equal([]);
+    expect((await get('/v1/ci/scans', test)).body.data.map((scan: { test: boolean }) => scan.test)).to.deep.equal([true, true]);
+  });
+
+  it('scans nothing else, whatever the target rules allow', async () => {
+    const { id, key, test } = await organisation({ credits: 10 });
+    for (const url of [SUBMISSION.url, 'http://10.0.0.1/', 'http://demo.example.com/']) {
+      const { status, body } = await submit(test, { url });
+      expect(status).to.equal(422);
+      expect(body.detail).to.have.lengthOf(1);
+      expect(body.detail[0]).to.deep.include({ loc: ['body', 'url'], type: 'test_key_target' });
+      expect(body.detail[0].msg).to.match(/^A test key scans only the demo site and loopback/);
+    }
+    expect((await submit(key, SUBMISSION)).body.scan_id).to.be.a('string');
+    expect((await context.stores.credits.balance(id)).held).to.equal(5);
+  });
+
+  it('scans nothing where an installation has no test targets', async () => {
+    const { test } = await organisation();
+    const bare = await context.replica({ targets: { allow: [], deny: [] }, testTargets: [] });
+    const types = [];
+    for (const url of [LOOPBACK.url, 'http://demo.example/', SUBMISSION.url]) {
+      const { status, body } = await bare.request('POST', '/v1/ci/scans', { key: test, body: { url } });
+      expect(status).to.equal(422);
+      types.push(body.detail[0].type);
+    }
+    expect(types).to.deep.equal(['url.private_address', 'test_key_target', 'test_key_target']);
+  });
+
+  it('has a share of live scans of its own, which ends with them', async () => {
+    const { id, key, test } = await organisation({ credits: 20 });
+    const [first] = [await submitted(test), await submitted(test)];
+    const full = await submit(test);
+    expect([full.status, full.body.detail, full.body.limit]).to.deep.equal([503, 'queue_full', 'organisation']);
+    await submitted(key, SUBMISSION);
+    const account = creditAccountOf({ organisation: id, test: true });
+    expect(await context.stores.credits.settle(account, first!, 0)).to.deep.equal({ ok: true, spent: 0, released: 5 });
+    await submitted(test);
+  });
+
+  it('never gets the scan of another key by its Idempotency-Key, nor the other way round', async () => {
+    const { key, test } = await organisation({ credits: 10 });
+    const headers = { 'Idempotency-Key': 'build' };
+    const first = await submit(test, LOOPBACK, headers);
+    expect((await submit(test, LOOPBACK, headers)).text).to.equal(first.text);
+    expect((await submit(key, LOOPBACK, headers)).body.detail[0].type).to.equal('idempotency_key.reused');
+  });
+
+  it('cancels only scans of test keys', async () => {
+    const { key, test } = await organisation({ credits: 10 });
+    const cancel = (scanId: string) => context.request('POST', `/v1/ci/scans/${scanId}/cancel`, { key: test });
+    const theirs = await cancel(await submitted(key, SUBMISSION));
+    expect([theirs.status, theirs.body.detail]).to.deep.equal([404, 'scan_not_found']);
+    expect((await cancel(await submitted(test))).status).to.equal(202);
+  });
+
+  it('creates and revokes only test keys', async () => {
+    const { id, key, keyId, test } = await organisation();
+    const create = (body: object) => context.request('POST', '/v1/api-keys', { key: test, body: { name: 'x', ...body } });
+    const inherited = await create({});
+    expect(inherited.body).to.include({ test: true });
+    expect(inherited.body.key).to.match(TEST_SECRET);
+    const { status, body } = await create({ test: false });
+    expect([status, body.detail[0].loc, body.detail[0].type]).to.deep.equal([422, ['body', 'test'], 'test_key.test_only']);
+    const revoke = (of: string) => context.request('DELETE', `/v1/api-keys/${of}`, { key: test });
+    expect((await revoke(keyId)).body.detail).to.equal('key_not_found');
+    expect((await get('/v1/me', key)).status).to.equal(200);
+    expect((await revoke(inherited.body.id)).status).to.equal(204);
+    expect(await context.stores.keys.list(id, { status: 'live', limit: 10 })).to.have.lengthOf(2);
+  });
+
+  it('is repeated by its Idempotency-Key', async () => {
+    const { key } = await context.organisation();
+    const create = () =>
+      context.request('POST', '/v1/api-keys', { key, body: { name: 'x', test: true }, headers: { 'Idempotency-Key': 'k' } });
+    const first = await create();
+    expect([first.body.test, (await create()).text]).to.deep.equal([true, first.text]);
+  });
+
+  describe('on the pages', () => {
+    it('is chosen in the form, and marked in the list', async () => {
+      const person = await signedIn(context);
+      const path = '/dashboard/settings/api-keys';
+      const { text } = await person.client.get(`${path}/new`);
+      const fields = { _csrf: tokenIn(text), form_id: randomUUID(), name: 'tests', expires_at: '', scopes: 'scans:write', test: 'yes' };
+      const created = await person.client.post(`${path}/new`, fields);
+      expect(created.status).to.equal(201);
+      expect(created.text).to.match(TEST_SECRET);
+      const [key] = await context.stores.keys.list(person.organisation, { limit: 1 });
+      expect(key).to.include({ name: 'tests', test: true });
+      expect((await person.client.get(path)).text).to.match(/>Test</);
+      expect((await person.client.get(`${path}/${key!.id}/revoke`)).text).to.match(/>Test</);
+    });
+
+    it('marks its scans, which cannot be repeated as scans that cost credits, and have no trend', async () => {
+      const person = await signedIn(context);
+      const own = { submission: 'accepted', phase: 'done', passed: true, finishedAt: new Date() } as const;
+      const row = await context.scan(person.organisation, { ...own, test: true });
+      expect((await person.client.get('/dashboard')).text).to.match(/>Test</);
+      const { text } = await person.client.get(`/dashboard/scans/${row.id}`);
+      expect(text)
+        .to.match(/>Test</)
+        .and.not.include('/again"');
+      const other = await context.scan(person.organisation, own);
+      const page = (await person.client.get(`/dashboard/scans/${other.id}`)).text;
+      expect(page)
+        .to.include('/again"')
+        .and.not.match(/>Test</);
+    });
+  });
+
+  it('submits scans that no other scan is compared with', async () => {
+    const { id } = await context.organisation();
+    const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute));
+    const scan = (minute: number, test?: true) => context.scan(id, { phase: 'done', createdAt: at(minute), ...(test && { test }) });
+    const [real, , later, test] = [await scan(0), await scan(1, true), await scan(2), await scan(3, true)];
+    const { scans } = context.stores;
+    expect((await scans.previousDone(later))?.id).to.equal(real.id);
+    expect((await scans.previousDone(test))?.createdAt).to.deep.equal(at(1));
+    expect((await scans.trend(id, later.options.url, 10)).map((row) => row.id)).to.deep.equal([later.id, real.id]);
+  });
+});
