@@ -248,7 +248,15 @@ function eventStreamsOver(app: FastifyInstance, { scans, keys, sessions }: ApiSt
 }
 
 function submissionsOver(stores: ApiStores, { resolver, now, tracer = NO_TRACER }: AppDeps, options: AppOptions) {
-  const { namespace, targets, testTargets = [], allowPrepareSteps = true, maxLiveScans, maxLiveScansPerOrganisation } = options;
+  const {
+    namespace,
+    targets,
+    testTargets = [],
+    allowPrepareSteps = true,
+    allowScanSecrets = [],
+    maxLiveScans,
+    maxLiveScansPerOrganisation,
+  } = options;
   return createSubmissions({
     stores,
     resolver,
@@ -259,6 +267,7 @@ function submissionsOver(stores: ApiStores, { resolver, now, tracer = NO_TRACER 
     targets,
     testTargets,
     allowPrepareSteps,
+    allowScanSecrets,
     maxLiveScansPerOrganisation,
     queueGate: createQueueGate({ ...stores, now, maxLiveScans, cacheMs: options.queueCacheMs ?? QUEUE_CACHE_MS }),
     answerFor: acceptedAnswer,

@@ -53,6 +53,7 @@ describe('readApiConfiguration', () => {
       publicBaseUrl: 'http://127.0.0.1:8080',
       targets: { allow: [], deny: [] },
       testTargets: [],
+      allowScanSecrets: [],
       maxLiveScansPerOrganisation: 500,
       publicScans: null,
       trustedProxies: [],
@@ -105,6 +106,7 @@ describe('readApiConfiguration', () => {
       ['127.0.0.0/8', '::1', 'intranet.example:8080', '[fd00::1]:80'],
     ],
     ['DENY_TARGETS', '203.0.113.0/24,2001:db8::/32', (c) => c.targets.deny, ['203.0.113.0/24', '2001:db8::/32']],
+    ['ALLOW_SCAN_SECRETS', 'shop-login,acme/acme-*', (c) => c.allowScanSecrets, ['shop-login', 'acme/acme-*']],
     ['TEST_TARGETS', 'demo.example,try:8080', (c) => c.testTargets, ['demo.example', 'try:8080']],
     ['MAX_PAGES_LIMIT', '1000', (c) => c.MAX_PAGES_LIMIT, 1000],
     ['MAX_LIVE_SCANS', '1', (c) => c.MAX_LIVE_SCANS, 1],
@@ -133,6 +135,12 @@ describe('readApiConfiguration', () => {
     expect(offered({ SMTP_URL: 'smtp://mail' }), 'a mail server opens nothing').to.equal(null);
     expect(problemsOf({ ...REQUIRED, PUBLIC_SCANS: 'true' })).to.deep.equal([
       'PUBLIC_SCANS is true, but SMTP_URL is not set; their results are sent by mail.',
+    ]);
+  });
+
+  it('never allows scans all Secrets', () => {
+    expect(problemsOf({ ...REQUIRED, ALLOW_SCAN_SECRETS: '*,a' })).to.deep.equal([
+      'ALLOW_SCAN_SECRETS holds "*"; each item must be NAME, NAME*, ORGANISATION/NAME or ORGANISATION/NAME*.',
     ]);
   });
 

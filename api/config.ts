@@ -1,5 +1,6 @@
 /** The API's settings, read from its environment. */
 import type { Static } from 'typebox';
+import { isSecretRule } from '../core/scan/scan-secrets.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
 import { listOf, readConfiguration, Type } from '../platform/configuration.ts';
 import {
@@ -55,6 +56,11 @@ export const Environment = Type.Object({
     default: true,
     description: 'true, or false to refuse scans with steps (`prepare`) over HTTP and in the dashboard; manifests may still have them',
   }),
+  ALLOW_SCAN_SECRETS: Type.String({
+    default: '',
+    description:
+      "a comma-separated list of Secrets in the namespace of the API's scans that scans over HTTP may sign in with: a name, or the beginning of names with *, for all organisations or, as ORGANISATION/NAME, for one",
+  }),
   ...PublicScanSettings,
   ...ProxySettings,
   DASHBOARD: Type.Boolean({
@@ -71,12 +77,14 @@ export const Environment = Type.Object({
 });
 
 /** Settings that `Configuration` has in another form. */
-type HandledApart = 'ALLOW_TARGETS' | 'DENY_TARGETS' | 'TEST_TARGETS' | 'PUBLIC_BASE_URL' | 'MAX_LIVE_SCANS_PER_ORGANISATION';
+type HandledApart =
+  'ALLOW_TARGETS' | 'DENY_TARGETS' | 'TEST_TARGETS' | 'ALLOW_SCAN_SECRETS' | 'PUBLIC_BASE_URL' | 'MAX_LIVE_SCANS_PER_ORGANISATION';
 
 export interface Configuration extends Readonly<Omit<Static<typeof Environment>, HandledApart>> {
   publicBaseUrl: string;
   targets: TargetRules;
   testTargets: readonly string[];
+  allowScanSecrets: readonly string[];
   maxLiveScansPerOrganisation: number;
   /** Null: off. */
   publicScans: PublicScanOptions | null;
@@ -87,10 +95,12 @@ export interface Configuration extends Readonly<Omit<Static<typeof Environment>,
 export function readApiConfiguration(environment: Record<string, string | undefined>): Configuration {
   const { targets, problems } = readTargetRules(environment);
   const tests = readTestTargets(environment);
+  const allowScanSecrets = listOf(environment.ALLOW_SCAN_SECRETS);
   const read = readConfiguration(Environment, environment, [
     ...databaseProblems(environment),
     ...problems,
     ...tests.problems,
+    ...secretProblems(allowScanSecrets),
     ...publicScanProblems(environment),
     ...identityProblems(environment),
   ]);
@@ -99,6 +109,7 @@ export function readApiConfiguration(environment: Record<string, string | undefi
     ALLOW_TARGETS: _allow,
     DENY_TARGETS: _deny,
     TEST_TARGETS: _test,
+    ALLOW_SCAN_SECRETS: _secrets,
     MAX_LIVE_SCANS_PER_ORGANISATION: _share,
     ...rest
   } = read;
@@ -107,8 +118,16 @@ export function readApiConfiguration(environment: Record<string, string | undefi
     publicBaseUrl: (PUBLIC_BASE_URL ?? `http://${read.HOST === '0.0.0.0' ? 'localhost' : read.HOST}:${read.PORT}`).replace(/\/+$/, ''),
     targets,
     testTargets: tests.testTargets,
+    allowScanSecrets,
     maxLiveScansPerOrganisation: read.MAX_LIVE_SCANS_PER_ORGANISATION ?? Math.ceil(read.MAX_LIVE_SCANS / 4),
     publicScans: publicScanOptionsOf(read),
     trustedProxies: listOf(read.TRUSTED_PROXIES),
   });
 }
+
+const secretProblems = (items: readonly string[]): string[] =>
+  items
+    .filter((item) => !isSecretRule(item))
+    .map(
+      (item) => `ALLOW_SCAN_SECRETS holds ${JSON.stringify(item)}; each item must be NAME, NAME*, ORGANISATION/NAME or ORGANISATION/NAME*.`,
+    );

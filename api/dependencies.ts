@@ -86,6 +86,8 @@ export interface AppOptions {
   testTargets?: readonly string[];
   /** Whether scans may be prepared by steps. Default: true. */
   allowPrepareSteps?: boolean;
+  /** The Secrets that scans may sign in with (`maySignInWith`). Default: none. */
+  allowScanSecrets?: readonly string[];
   /** The maximum number of pages of one scan. */
   maxPagesLimit: number;
   /** Submissions are rejected while this many scans are live. */

@@ -68,6 +68,7 @@ const app = await buildApp(
     targets: config.targets,
     testTargets: config.testTargets,
     allowPrepareSteps: config.ALLOW_PREPARE_STEPS,
+    allowScanSecrets: config.allowScanSecrets,
     maxPagesLimit: config.MAX_PAGES_LIMIT,
     maxLiveScans: config.MAX_LIVE_SCANS,
     dashboard: config.DASHBOARD,

@@ -16,6 +16,7 @@ const SUBMISSION_OUTCOMES: Readonly<Record<SubmissionOutcome, true>> = {
   replayed: true,
   target_refused: true,
   test_key_target: true,
+  secret_refused: true,
   prepare_refused: true,
   prepare_disabled: true,
   baseline_refused: true,

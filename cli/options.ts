@@ -124,6 +124,7 @@ export const SCAN_OPTION_HELP: OptionHelp[] = [
   ...METADATA_HELP,
   { option: '--local', meaning: 'scan with the Chromium of this machine, without a service or credits' },
   { option: '--auth FOLDER', meaning: 'with --local: sign in with the files username and password, or cookie, of this folder' },
+  { option: '--auth-secret NAME', meaning: 'sign in with this Secret of the service, if its operator allows it (sign-in.md)' },
   { option: '--partial', meaning: 'if there are not enough credits, scan as many pages as there are credits' },
   { option: '--idempotency-key K', meaning: 'for 24 hours, the same key and options return the same scan and are charged once' },
 ];

@@ -174,6 +174,7 @@ export const VALIDATION_TYPES = [
   'baseline.not_found',
   'test_key_target',
   'test_key.test_only',
+  'auth.secret_refused',
   'prepare.disabled',
   'prepare.other_site',
   'idempotency_key.reused',

@@ -29,6 +29,7 @@ const scanning = {
   pages_charged: null,
   coverage: null,
   baseline: null,
+  auth: null,
   test: false,
 };
 const { options: _options, ...listed } = scanning;

@@ -28,6 +28,7 @@ export function requestPublicScanOver(stores: ApiStores, limits: NetworkLimits, 
     targets,
     testTargets: [],
     allowPrepareSteps: false,
+    allowScanSecrets: [],
     maxLiveScansPerOrganisation: options.maxLive,
     queueGate: createQueueGate({ ...stores, now, queue: PUBLIC_QUEUE, maxLiveScans: null, cacheMs: queueCacheMs }),
     // The token is the answer.

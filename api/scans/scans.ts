@@ -4,6 +4,7 @@ import { findings } from '../../core/scan/outcome.ts';
 import { Metadata } from '../../core/scan/metadata-schema.ts';
 import { isTerminal, PHASES } from '../../core/scan/phases.ts';
 import { CrawlRules, HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
+import { SubmittedAuth } from '../../core/scan/scan-secrets.ts';
 import { fromSnakeStep, SnakeStep } from '../../core/scan/steps.ts';
 import { coverageOf } from '../../core/scan/counts.ts';
 import { ReportThresholds, SubmittedOptions, toSubmittedOptions } from '../../report/schema/options.ts';
@@ -73,6 +74,7 @@ export const scanSubmission = (maxPagesLimit: number) =>
     {
       ...submissionOptions(maxPagesLimit),
       baseline: SubmittedBaseline,
+      auth: Type.Optional(SubmittedAuth),
       fail_on_truncation: Type.Boolean({
         default: true,
         description: 'True: respond with 402 if there are not enough credits. False: test as many pages as the balance allows.',
@@ -169,6 +171,7 @@ export const ScanResult = Type.Object(
       }),
     ),
     baseline: nullable(ScanBaseline),
+    auth: nullable(Type.Object({ secret: Type.String() }, { description: 'The sign-in of the submission: the name of the Secret.' })),
     test: Type.Boolean({ description: 'Whether a test key submitted it. Such a scan costs nothing.' }),
     queue: Type.Optional(QueuePlace),
   },
@@ -265,6 +268,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
         {
           organisation: organisation.id,
           test: isTest(actor),
+          ...(body.auth && { auth: body.auth }),
           options: toScanOptions(body),
           metadata: body.metadata,
           ...(body.baseline && { baseline: body.baseline }),
@@ -335,6 +339,7 @@ export function toResult(row: ScanRow, queue?: QueuePosition): ScanResult {
     pages_charged: row.pagesCharged ?? null,
     coverage: row.outcome && coverageOf(row.outcome.pages),
     baseline: toBaseline(row),
+    auth: row.auth ?? null,
     test: row.test === true,
     ...(queue && { queue }),
   };

@@ -26,6 +26,7 @@ const OPTIONS = {
   ...METADATA_ARGUMENTS,
   local: { type: 'boolean', default: false },
   auth: { type: 'string' },
+  'auth-secret': { type: 'string' },
   partial: { type: 'boolean', default: false },
   'idempotency-key': { type: 'string' },
   ...OUTPUT_OPTIONS,
@@ -42,12 +43,14 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
   const thresholds = thresholdsFrom(values);
   const described = { url, thresholds, ...(await siteOptionsFrom(values)) };
   if (values.local) return await local({ ...described, auth: values.auth, baseline: localBaseline(values, thresholds) }, values, context);
-  if (values.auth !== undefined) throw new UsageError('--auth needs --local. A service signs in as its scan in Kubernetes says.', 'scan');
   const baseline = baselineFrom(values, thresholds);
+  if (values.auth !== undefined)
+    throw new UsageError('--auth needs --local. A service signs in with --auth-secret, or as its scan in Kubernetes says.', 'scan');
+  const authSecret = values['auth-secret'];
   const idempotencyKey = idempotencyKeyOf(values['idempotency-key']) ?? context.newId();
   const output = outputOf('scan', values, context);
   const metadata = metadataFrom('scan', values, context.environment, output.progress.note);
-  const submission: Submission = { ...described, ...baseline, metadata, partial: values.partial };
+  const submission: Submission = { ...described, ...baseline, metadata, authSecret, partial: values.partial };
   const client = connect(context, output);
   await checkFiles(output.files);
   hint.lines = [
@@ -79,9 +82,11 @@ function localBaseline(values: BaselineValues, { maxNewViolations }: Thresholds)
 async function local(
   scan: LocalScan,
   values: Parameters<typeof outputOf>[1] &
-    Parameters<typeof metadataFrom>[1] & { partial: boolean; 'idempotency-key'?: string; quiet: boolean },
+    Parameters<typeof metadataFrom>[1] & { partial: boolean; 'auth-secret'?: string; 'idempotency-key'?: string; quiet: boolean },
   context: CliContext,
 ): Promise<number> {
+  if (values['auth-secret'] !== undefined)
+    throw new UsageError('--auth-secret is about a Secret of the service; with --local, sign in with --auth FOLDER.', 'scan');
   if (values.partial || values['idempotency-key'] !== undefined)
     throw new UsageError('--partial and --idempotency-key are about credits, which a scan with --local does not need.', 'scan');
   const output = outputOf('scan', values, context);

@@ -22,6 +22,8 @@ export interface Submission extends SiteOptions {
   /** The earlier scan to compare with. */
   baseline?: BaselineChoice;
   metadata?: Metadata;
+  /** The Secret to sign in with. */
+  authSecret?: string;
   /** Scan fewer pages if there are not enough credits. */
   partial?: boolean;
 }
@@ -109,10 +111,11 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-function bodyOf({ thresholds, crawl, partial, ...options }: Submission): Record<string, unknown> {
+function bodyOf({ thresholds, crawl, partial, authSecret, ...options }: Submission): Record<string, unknown> {
   return {
     ...snakeKeys({ ...options, ...crawl, ...thresholds }),
     ...(crawl?.prepare && { prepare: crawl.prepare.map(toSnakeStep) }),
+    ...(authSecret !== undefined && { auth: { secret: authSecret } }),
     ...(partial === true && { fail_on_truncation: false }),
   };
 }

@@ -4,6 +4,7 @@ import type { BaselineChoice } from '../../core/scan/baseline.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import type { ReportObjects } from '../../report/schema/objects.ts';
+import type { SubmittedAuth } from '../../core/scan/scan-secrets.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import { isTerminal, mayMove, type Phase } from '../../core/scan/phases.ts';
@@ -25,6 +26,8 @@ export interface ScanRow {
   options: ScanOptions;
   /** Absent: none. */
   metadata?: Metadata;
+  /** Its sign-in, if it was submitted over HTTP with one. */
+  auth?: SubmittedAuth;
   /** Submitted with a test key: it costs nothing, and no other scan is compared with it. Absent: it was not. */
   test?: true;
   /** The host of its URL, as `siteOf` returns it. Rows of earlier versions have none. */
@@ -57,7 +60,19 @@ export interface ScanRow {
 /** What distinguishes a new scan; the rest of its row is derived. */
 export type NewScan = Pick<
   ScanRow,
-  'id' | 'organisation' | 'origin' | 'resource' | 'queue' | 'submission' | 'test' | 'options' | 'metadata' | 'baseline' | 'schedule' | 'createdAt'
+  | 'id'
+  | 'organisation'
+  | 'origin'
+  | 'resource'
+  | 'queue'
+  | 'submission'
+  | 'auth'
+  | 'test'
+  | 'options'
+  | 'metadata'
+  | 'baseline'
+  | 'schedule'
+  | 'createdAt'
 >;
 
 /** The row of a scan that nothing has happened to yet. */

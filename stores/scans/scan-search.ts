@@ -163,7 +163,13 @@ export async function newestDoneWith(scans: Collection<ScanDocument>, organisati
     'schedule' in search
       ? [{ schedule: search.schedule, ...(search.namespace !== undefined && { 'resource.namespace': search.namespace }) }]
       : [{ site: search.site }, ...Object.entries(search.metadata).map((pair) => ({ metadata: pairText(pair) }))];
-  const done: ScanFilter = { organisation, phase: 'done', submission: 'accepted', createdAt: { $lt: search.before }, ...sameKind(search.test === true) };
+  const done: ScanFilter = {
+    organisation,
+    phase: 'done',
+    submission: 'accepted',
+    createdAt: { $lt: search.before },
+    ...sameKind(search.test === true),
+  };
   const newest = await scans.findOne({ $and: [...kind, done] }, { sort: NEWEST_FIRST });
   return newest && toRow(newest);
 }
@@ -179,7 +185,9 @@ export async function previousDoneOf(scans: Collection<ScanDocument>, row: ScanR
     .find({ $and: [done, afterPosition({ at: createdAt, id })] })
     .sort(NEWEST_FIRST)
     .limit(COMPARABLE_AMONG);
-  return (await earlier.toArray()).map(toRow).find((one) => areComparable(one.options, options)) ?? null;
+  return (
+    (await earlier.toArray()).map(toRow).find((one) => areComparable(one.options, options) && isDeepStrictEqual(one.auth, row.auth)) ?? null
+  );
 }
 
 /** Whether a difference between two scans comes from the site: the same rules, and the same choice of pages. */

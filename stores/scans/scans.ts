@@ -43,8 +43,8 @@ export interface Scans {
   /** Returns the last `limit` scans of an organisation that are done and have exactly this URL, newest first, without those of test keys. */
   trend(organisation: string, url: string, limit: number): Promise<ScanRow[]>;
   /**
-   * Returns the last scan of the same organisation and URL that is done, has the same options (except thresholds and language)
-   * and was created before a scan; null if there is none among the last 20. Scans of test keys are compared with each other only.
+   * Returns the last scan of the same organisation and URL that is done, has the same sign-in and options (except thresholds and
+   * language), and was created before a scan; null if there is none among the last 20. Scans of test keys are compared with each other only.
    */
   previousDone(row: ScanRow): Promise<ScanRow | null>;
   /**

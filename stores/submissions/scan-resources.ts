@@ -57,7 +57,7 @@ const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 /** Returns the custom resource of a row. */
 export function resourceOf(
-  row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'queue' | 'test' | 'options' | 'metadata' | 'baseline'>,
+  row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'queue' | 'auth' | 'test' | 'options' | 'metadata' | 'baseline'>,
   origin: Origin = {},
   operatorClass: string = DEFAULT_CLASS,
 ): AccessibilityScan {
@@ -83,6 +83,7 @@ export function resourceOf(
       ...options,
       ...(hasThresholds(thresholds) && { thresholds }),
       ...(row.baseline && { baseline: row.baseline }),
+      ...(row.auth !== undefined && { auth: { secretRef: { name: row.auth.secret } } }),
       ...(row.queue !== undefined && { queue: row.queue }),
       class: operatorClass,
       ttlSecondsAfterFinished: TTL_SECONDS,

@@ -59,6 +59,8 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
         coverage: null,
         metadata: {},
         baseline: null,
+        auth: null,
+        test: false,
       });
     });
 

@@ -115,6 +115,7 @@ describe('submissions that API, operator and sweeper decide at once', () => {
         namespace: NAMESPACE,
         testTargets: [],
         allowPrepareSteps: true,
+        allowScanSecrets: [],
         targets: TARGETS,
         queueGate: () => Promise.resolve(chance(0.1) ? 'queue_paused' : null),
         maxLiveScansPerOrganisation: 500,

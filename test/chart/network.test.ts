@@ -39,6 +39,14 @@ describe('networks of the chart', () => {
     expect(targets(EVALUATION)).to.match(/^curbcut-demo\.[a-z0-9-]+\.svc$/);
   });
 
+  it('lets scans over HTTP sign in with the Secrets of api.allowScanSecrets only', () => {
+    const secrets = (values: Parameters<typeof render>[0]) =>
+      environmentOf(containerOf(render(values), 'curbcut-api'), FROM_SECRETS).ALLOW_SCAN_SECRETS;
+    expect(secrets(PLAIN)).to.equal('');
+    expect(secrets({ ...PLAIN, 'api.allowScanSecrets': ['shop-login', 'acme/acme-*'] })).to.equal('shop-login,acme/acme-*');
+    expect(refusalOf({ ...PLAIN, 'api.allowScanSecrets': ['*'] })).to.match(/allowScanSecrets/);
+  });
+
   /** The egress rules of a policy after that for DNS. */
   const egress = (name: string, values: Record<string, unknown>) =>
     (one(render(values), 'NetworkPolicy', name).spec as { egress: { to?: unknown; ports: { port: number }[] }[] }).egress

@@ -123,6 +123,8 @@ describe('curbcut scan --local', () => {
     expect(JSON.parse(ran.stdout)).to.include({ status: 'done' });
     const served = await curbcut(['scan', url, '--auth', auth], { environment: machine });
     expect([served.code, served.stderr.includes('--auth needs --local')]).to.deep.equal([2, true]);
+    const named = await local([url, '--auth-secret', 'shop-login']);
+    expect([named.code, named.stderr.includes('--auth-secret is about a Secret of the service')]).to.deep.equal([2, true]);
   });
 
   it('prepares the scan, and says which dialog was answered', async () => {

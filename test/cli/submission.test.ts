@@ -24,7 +24,7 @@ describe('curbcut scan: submission', () => {
     await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2))] }, [
       ...'--min-score 90.5 --max-violations 0 --fail-on Serious --min-coverage 80 --max-pages 25 --wcag 2.2-aaa'.split(' '),
       ...'--include /docs/** --include /blog/* --exclude /docs/old/** --settle-ms 500 --consent reject --locale DE'.split(' '),
-      ...['--wait-for', 'main h1', '--prepare', STEPS, '--no-pictures', '--no-advice', '--partial'],
+      ...['--wait-for', 'main h1', '--prepare', STEPS, '--no-pictures', '--no-advice', '--partial', '--auth-secret', 'shop-login'],
     ]);
     const [submission] = service().of('POST', '/v1/ci/scans');
     expect(submission!.body).to.deep.equal({
@@ -45,6 +45,7 @@ describe('curbcut scan: submission', () => {
       locale: 'de',
       pictures: false,
       advice: false,
+      auth: { secret: 'shop-login' },
       fail_on_truncation: false,
     });
     expect(submission!.headers).to.include({ 'x-api-key': KEY, 'idempotency-key': 'key-of-this-run', 'user-agent': 'curbcut/1.2.3' });

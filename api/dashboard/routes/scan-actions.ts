@@ -4,6 +4,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import type { BaselineChoice } from '../../../core/scan/baseline.ts';
+import type { SubmittedAuth } from '../../../core/scan/scan-secrets.ts';
 import { withDefaults, type ScanOptions } from '../../../core/scan/options.ts';
 import { cancelScan } from '../../scans/cancellation.ts';
 import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';
@@ -38,6 +39,7 @@ interface Submission {
   options: ScanOptions;
   baseline?: BaselineChoice;
   metadata?: Metadata;
+  auth?: SubmittedAuth;
   partial: boolean;
   /** What the form says, to recognise that it was sent twice. */
   content: unknown;
@@ -48,7 +50,7 @@ async function submit(
   request: FastifyRequest,
   reply: FastifyReply,
   deps: ScanPageDeps,
-  { options, baseline, metadata, partial, content }: Submission,
+  { options, baseline, metadata, auth, partial, content }: Submission,
 ): Promise<string> {
   await admit(request, reply, deps, 'submissions');
   const key = formOf(request.body).text('idempotency_key');
@@ -57,6 +59,7 @@ async function submit(
     options,
     ...(baseline && { baseline }),
     metadata,
+    ...(auth && { auth }),
     partial,
     idempotency: isIdempotencyKey(key) ? { key: FORM_KEY + key, fingerprint: fingerprintOf(content) } : null,
     origin: { requestId: request.id, traceparent: request.span?.traceparent },
@@ -144,8 +147,9 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
     try {
       // An older version may have stored it, with fewer options.
       const options = withDefaults({ ...row.options, maxPages: Math.min(row.options.maxPages, deps.maxPagesLimit) });
-      const { baseline } = row;
-      const id = await submit(request, reply, deps, { options, ...(baseline && { baseline }), partial: false, content: options });
+      const { baseline, auth } = row;
+      const again = { options, ...(baseline && { baseline }), ...(auth && { auth }) };
+      const id = await submit(request, reply, deps, { ...again, partial: false, content: options });
       return await reply.redirect(`/dashboard/scans/${id}`, 303);
     } catch (error) {
       const refusal = explained(error, reply);

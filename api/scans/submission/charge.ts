@@ -147,6 +147,7 @@ function newScan(deps: SubmissionDeps, { request, scanId }: Attempt): NewScan {
     resource: { namespace: deps.namespace, name: resourceNameOf(scanId) },
     ...(request.queue !== undefined && { queue: request.queue }),
     submission: 'pending',
+    ...(request.auth && { auth: request.auth }),
     ...(request.test && { test: true as const }),
     options: { ...request.options, url: new URL(request.options.url).href },
     metadata: request.metadata,

@@ -13,6 +13,8 @@ export type SubmissionRefusal =
   | { ok: false; reason: 'prepare_refused'; mistake: StepMistake }
   /** The baseline is wrong, or missing. */
   | { ok: false; reason: 'baseline_refused'; type: 'baseline.invalid' | 'baseline.not_found'; message: string }
+  /** The organisation's scans may not sign in with the Secret. */
+  | { ok: false; reason: 'secret_refused' }
   /** The installation runs no steps that prepare a scan. */
   | { ok: false; reason: 'prepare_disabled' }
   /** The name servers did not answer for the target's host. */
@@ -52,6 +54,9 @@ const DNS_UNAVAILABLE =
 const TEST_KEY_TARGET =
   'A test key scans only the demo site and loopback addresses, if this installation allows them; use a key that is no test key.';
 
+const SECRET_REFUSED =
+  'Scans of your organisation cannot sign in with this Secret; leave out auth, or ask the operator of this service to list the Secret in ALLOW_SCAN_SECRETS.';
+
 const PREPARE_DISABLED =
   'This service does not run steps that prepare a scan; leave out prepare, or ask its operator to set ALLOW_PREPARE_STEPS.';
 
@@ -72,6 +77,8 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
     }
     case 'baseline_refused':
       return new ValidationFailure([{ loc: ['body', 'baseline'], msg: refusal.message, type: refusal.type }]);
+    case 'secret_refused':
+      return new ValidationFailure([{ loc: ['body', 'auth', 'secret'], msg: SECRET_REFUSED, type: 'auth.secret_refused' }]);
     case 'prepare_disabled':
       return new ValidationFailure([{ loc: ['body', 'prepare'], msg: PREPARE_DISABLED, type: 'prepare.disabled' }]);
     case 'idempotency_reused':

@@ -3,6 +3,7 @@ import type { BuiltInQueue } from '../../../core/protocol/custom-resources.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
+import type { SubmittedAuth } from '../../../core/scan/scan-secrets.ts';
 import type { Resolver, TargetRules } from '../../../core/scan/targets.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Tracer } from '../../../platform/tracing.ts';
@@ -32,6 +33,8 @@ export interface SubmissionRequest {
   queue?: BuiltInQueue;
   /** A test key submits it: only a test target is scanned, and nothing is charged. Default: false. */
   test?: boolean;
+  /** The sign-in. Default: none. */
+  auth?: SubmittedAuth;
   /** With all defaults. `url` is not checked against the target rules yet. */
   options: ScanOptions;
   /** Default: none. */
@@ -66,6 +69,8 @@ export interface SubmissionDeps {
   /** Hosts that test keys may scan besides loopback. */
   testTargets: readonly string[];
   allowPrepareSteps: boolean;
+  /** The Secrets that scans may sign in with (`maySignInWith`). */
+  allowScanSecrets: readonly string[];
   queueGate: QueueGate;
   maxLiveScansPerOrganisation: number;
   /** Builds the response for an accepted row, also for repeated requests: it may use only fields that do not change. */

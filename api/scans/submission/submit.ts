@@ -1,6 +1,7 @@
 /** Submits a scan: claims the idempotency key, checks target and queue, and charges. */
 import { baselineMistake } from '../../../core/scan/baseline.ts';
 import { prepareMistake } from '../../../core/scan/steps.ts';
+import { maySignInWith } from '../../../core/scan/scan-secrets.ts';
 import { isTestTarget } from '../../../core/scan/test-targets.ts';
 import { judgeScanUrl } from '../../../core/scan/targets.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
@@ -104,6 +105,8 @@ async function refusalBeforeCharge(deps: SubmissionDeps, request: SubmissionRequ
   if (wrong !== null) return { ok: false, reason: 'baseline_refused', type: 'baseline.invalid', message: wrong };
   if (request.test && !isTestTarget(url, deps.testTargets)) return { ok: false, reason: 'test_key_target' };
   if (crawl.prepare.length > 0 && !deps.allowPrepareSteps) return { ok: false, reason: 'prepare_disabled' };
+  if (request.auth && !maySignInWith(request.auth.secret, request.organisation, deps.allowScanSecrets))
+    return { ok: false, reason: 'secret_refused' };
   const target = await judgeScanUrl(url, deps.targets, deps.resolver);
   if (!target.ok) {
     const { reason, message } = target;

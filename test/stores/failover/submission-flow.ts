@@ -42,6 +42,7 @@ function submitter(db: Db, scanResources: ApiStores['scanResources']) {
     targets: { allow: [], deny: [] },
     testTargets: [],
     allowPrepareSteps: true,
+    allowScanSecrets: [],
     queueGate: createQueueGate({ ...stores, now, maxLiveScans: 100, cacheMs: 0 }),
     maxLiveScansPerOrganisation: 100,
     answerFor: ({ id }) => ({ headers: {}, body: id }),

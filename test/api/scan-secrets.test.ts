@@ -1,0 +1,86 @@
+/** Submissions that sign in: which Secrets they may name, and what becomes of them. */
+import { expect } from 'chai';
+import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { withDefaults } from '../../core/scan/options.ts';
+import { tokenIn } from './client.ts';
+import { HIGH_LIMITS, SUBMISSION, useContext } from './context.ts';
+import { signedIn } from './people.ts';
+import { NAMESPACE } from './stack.ts';
+
+const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
+const auth = { secret: 'shop-login' };
+
+describe('a submission with auth', () => {
+  const context = useContext({ limits: HIGH_LIMITS, allowScanSecrets: ['shop-login', 'nobody/own'] });
+
+  const submit = (key: string, body: object, headers: Record<string, string> = {}) =>
+    context.request('POST', '/v1/ci/scans', { key, headers, body: { ...SUBMISSION, ...body } });
+  const specOf = async (scanId: string) =>
+    (await context.kubernetes.request<AccessibilityScan>('GET', context.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`))).spec;
+
+  it('signs in with the Secret, and states its name', async () => {
+    const { key } = await context.organisation({ credits: 10 });
+    const { status, body } = await submit(key, { auth });
+    expect(status).to.equal(202);
+    expect((await specOf(body.scan_id)).auth).to.deep.equal({ secretRef: { name: 'shop-login' } });
+    expect((await context.request('GET', `/v1/ci/scans/${body.scan_id}`, { key })).body.auth).to.deep.equal(auth);
+    const without = await submit(key, {});
+    expect((await specOf(without.body.scan_id)).auth).to.equal(undefined);
+    expect((await context.request('GET', `/v1/ci/scans/${without.body.scan_id}`, { key })).body.auth).to.equal(null);
+  });
+
+  it('is rejected with a Secret that the organisation may not name, and charges nothing', async () => {
+    const { id, key } = await context.organisation({ credits: 10 });
+    for (const secret of ['shop-login-2', 'own', 'default-token']) {
+      const { status, body } = await submit(key, { auth: { secret } });
+      expect(status, secret).to.equal(422);
+      expect(body.detail[0]).to.deep.include({ loc: ['body', 'auth', 'secret'], type: 'auth.secret_refused' });
+    }
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 10, held: 0 });
+  });
+
+  it('is rejected with any Secret by default', async () => {
+    const { key } = await context.organisation({ credits: 10 });
+    const bare = await context.replica({ allowScanSecrets: undefined });
+    const { status, body } = await bare.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, auth } });
+    expect([status, body.detail[0].type]).to.deep.equal([422, 'auth.secret_refused']);
+  });
+
+  for (const [what, value, loc, type] of [
+    ['a name that no Secret has', { secret: '../x' }, ['body', 'auth', 'secret'], 'string.pattern'],
+    ['no name', {}, ['body', 'auth', 'secret'], 'missing_field'],
+    ['a password', { secret: 'shop-login', password: 'x' }, ['body', 'auth', 'password'], 'unexpected_field'],
+  ] as const)
+    it(`rejects ${what}`, async () => {
+      const { key } = await context.organisation({ credits: 10 });
+      const { status, body } = await submit(key, { auth: value });
+      expect(status).to.equal(422);
+      expect(body.detail[0]).to.deep.include({ loc, type });
+    });
+
+  it('is another request than one without, for the same Idempotency-Key', async () => {
+    const { key } = await context.organisation({ credits: 10 });
+    const headers = { 'Idempotency-Key': 'build' };
+    const first = await submit(key, { auth }, headers);
+    expect((await submit(key, { auth }, headers)).text).to.equal(first.text);
+    expect((await submit(key, {}, headers)).body.detail[0].type).to.equal('idempotency_key.reused');
+  });
+
+  it('is repeated by "Scan again", and compared only with scans of the same sign-in', async () => {
+    const person = await signedIn(context);
+    await context.stores.credits.grant(person.organisation, 'more', 20);
+    const options = withDefaults({ url: SUBMISSION.url });
+    const at = (minute: number) => ({ phase: 'done', options, createdAt: new Date(Date.UTC(2026, 0, 1, 0, minute)) }) as const;
+    const first = await context.scan(person.organisation, { ...at(0), auth });
+    await context.scan(person.organisation, at(1));
+    const last = await context.scan(person.organisation, { ...at(2), auth, finishedAt: new Date() });
+    expect((await context.stores.scans.previousDone(last))?.id).to.equal(first.id);
+    const path = `/dashboard/scans/${last.id}`;
+    const { text } = await person.client.get(path);
+    const idempotency_key = /name="idempotency_key" value="([^"]+)"/.exec(text)![1]!;
+    const again = await person.client.post(`${path}/again`, { _csrf: tokenIn(text), idempotency_key });
+    expect(again.status).to.equal(303);
+    const scanId = again.headers.get('location')!.split('/').at(-1)!;
+    expect((await context.stores.scans.find(scanId))?.auth).to.deep.equal(auth);
+  });
+});
