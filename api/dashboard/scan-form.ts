@@ -18,6 +18,8 @@ export type ScanFieldName = keyof ScanSubmission;
 interface FieldSchema {
   type: string | string[];
   items?: { type: string };
+  /** Metadata has any. */
+  properties?: object;
   enum?: (string | null)[];
   default?: unknown;
   description?: string;
@@ -115,12 +117,10 @@ function fieldOf(name: ScanFieldName, label: string, submission: ReturnType<type
   return { name, label, kind: kindOf(schema), schema, required };
 }
 
-function kindOf({ type, enum: values, items }: FieldSchema): FieldKind {
+function kindOf({ type, enum: values, items, properties }: FieldSchema): FieldKind {
   if (values !== undefined) return 'choice';
   const [first] = [type].flat();
   switch (first) {
-    case 'object':
-      return 'baseline';
     case 'boolean':
       return 'box';
     case 'array':
@@ -129,7 +129,7 @@ function kindOf({ type, enum: values, items }: FieldSchema): FieldKind {
     case 'number':
       return first;
     case 'object':
-      return 'pairs';
+      return properties === undefined ? 'pairs' : 'baseline';
     default:
       return 'text';
   }

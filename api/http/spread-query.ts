@@ -30,5 +30,5 @@ export function describeSpreadQuery(parameter: QueryParameter): void {
   if (parameter.in !== 'query' || parameter.schema?.type !== 'object') return;
   parameter.style = 'form';
   parameter.explode = true;
-  parameter.schema.propertyNames = { pattern: `^${parameter.name}\\.` };
+  parameter.schema = { ...parameter.schema, propertyNames: { pattern: `^${parameter.name}\\.` } };
 }

@@ -120,6 +120,18 @@ describe('OpenAPI document', () => {
     expect((await small.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })).body.pages_requested).to.equal(3);
   });
 
+  it('describes filters by metadata as parameters of their own, which OpenAPI can send', async () => {
+    const { body } = await context.request('GET', '/openapi.json');
+    const { parameters } = body.paths['/v1/ci/scans'].get as { parameters: { name: string; description: string }[] };
+    const metadata = parameters.find(({ name }) => name === 'metadata')!;
+    expect(metadata).to.deep.include({ in: 'query', required: false, style: 'form', explode: true });
+    expect(metadata.description).to.include('`metadata.branch=main`');
+    const { propertyNames, type } = (metadata as unknown as { schema: { propertyNames: { pattern: string }; type: string } }).schema;
+    expect(type).to.equal('object');
+    expect('metadata.branch').to.match(new RegExp(propertyNames.pattern));
+    expect('branch').to.match(new RegExp(body.components.schemas.ScanResult.properties.metadata.propertyNames.pattern as string, 'u'));
+  });
+
   it('requires no parameter that has a default', async () => {
     const { body } = await context.request('GET', '/openapi.json');
     const defaulted = Object.values(body.paths as Record<string, Record<string, { parameters?: { required: boolean; schema: object }[] }>>)

@@ -2,9 +2,19 @@ import { expect } from 'chai';
 import { fingerprintOf } from './fingerprint.ts';
 
 describe('fingerprint of a submission', () => {
-  const body = { url: 'https://example.com/', max_pages: 7, min_score: 90, metadata: { branch: 'b', commit: 'c' } };
+  const body = {
+    url: 'https://example.com/',
+    max_pages: 7,
+    min_score: 90,
+    metadata: { branch: 'b', commit: 'c' },
+    baseline: { metadata: { a: '1', b: '2' } },
+  };
   const same: [string, object][] = [
-    ['another order of the fields', { min_score: 90, metadata: body.metadata, max_pages: 7, url: 'https://example.com/' }],
+    [
+      'another order of the fields',
+      { min_score: 90, metadata: body.metadata, baseline: body.baseline, max_pages: 7, url: 'https://example.com/' },
+    ],
+    ['another order of the pairs of a baseline', { ...body, baseline: { metadata: { b: '2', a: '1' } } }],
     ['a field that is null instead of absent', { ...body, max_violations: null }],
     ['another order of the pairs of metadata', { ...body, metadata: { commit: 'c', branch: 'b' } }],
     ['another spelling of the URL', { ...body, url: 'HTTPS://Example.com:443' }],

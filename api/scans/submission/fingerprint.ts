@@ -15,9 +15,12 @@ function normalised(body: unknown): unknown {
   if (!isObject(body)) return body;
   return fieldsOf(body).map(([name, value]) => {
     if (name === 'url' && typeof value === 'string' && URL.canParse(value)) return [name, new URL(value).href];
-    return [name, isObject(value) ? fieldsOf(value) : value];
+    return [name, ordered(value)];
   });
 }
+
+/** Objects within objects too, such as metadata and that of a baseline. Lists stay as they are. */
+const ordered = (value: unknown): unknown => (isObject(value) ? fieldsOf(value).map(([name, field]) => [name, ordered(field)]) : value);
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value);
 
