@@ -170,7 +170,7 @@ export const ScanResult = Type.Object(
         description: 'The share of attempted pages that were tested, in percent. Null unless done.',
       }),
     ),
-    baseline: nullable(ScanBaseline),
+    baseline: nullable(open(ScanBaseline)),
     auth: nullable(Type.Object({ secret: Type.String() }, { description: 'The sign-in of the submission: the name of the Secret.' })),
     test: Type.Boolean({ description: 'Whether a test key submitted it. Such a scan costs nothing.' }),
     queue: Type.Optional(QueuePlace),
