@@ -58,6 +58,8 @@ import { CompleteEvent, ProgressEvent, scanEventRoutes } from './streams/scan-ev
 import { ListedScan, ScanList, scanListRoutes } from './scans/scan-list.ts';
 import { acceptedAnswer, ScanAccepted, ScanResult, scanRoutes } from './scans/scans.ts';
 import { serviceRoutes } from './http/service.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
+import { DeliveryBody, IssuedWebhookBody, WebhookBody, WebhookListBody } from './webhooks/schemas.ts';
 import { createIdentityProvider } from './accounts/sessions/identity-provider.ts';
 import sessions from './accounts/sessions/plugin.ts';
 import { STREAM_TIMINGS } from './streams/scan-stream.ts';
@@ -95,6 +97,10 @@ const COMPONENTS = [
   ListedKey,
   KeyList,
   Me,
+  WebhookBody,
+  IssuedWebhookBody,
+  WebhookListBody,
+  DeliveryBody,
 ];
 
 /** Builds the app. `app.ready()` or `app.listen()` starts it; `app.close()` ends event streams and waits for other requests. */
@@ -195,6 +201,7 @@ async function authenticatedRoutes(
   await scope.register(billingRoutes, { credits: stores.credits });
   await scope.register(ledgerRoutes);
   await scope.register(keyRoutes, { now, logger });
+  await scope.register(webhookRoutes, { targets: options.targets, resolver: deps.resolver, now, logger });
   await scope.register(meRoutes, { sizes, maxPagesLimit: options.maxPagesLimit });
 }
 

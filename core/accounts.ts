@@ -7,11 +7,25 @@ export type Role = (typeof ROLES)[number];
 /** The role of users who were added before there were roles. */
 export const DEFAULT_ROLE: Role = 'owner';
 
-export const PERMISSIONS = ['scans:read', 'scans:write', 'credits:read', 'keys:write', 'members:write', 'audit:read'] as const;
+export const PERMISSIONS = [
+  'scans:read',
+  'scans:write',
+  'credits:read',
+  'keys:write',
+  'webhooks:write',
+  'members:write',
+  'audit:read',
+] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
 /** The permissions that an API key can have. A key cannot manage people. */
-export const KEY_SCOPES = ['scans:read', 'scans:write', 'credits:read', 'keys:write'] as const satisfies readonly Permission[];
+export const KEY_SCOPES = [
+  'scans:read',
+  'scans:write',
+  'credits:read',
+  'keys:write',
+  'webhooks:write',
+] as const satisfies readonly Permission[];
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
 /** The scopes that a pipeline needs. */
@@ -26,12 +40,13 @@ export const SCOPE_MEANINGS: Readonly<Record<KeyScope, string>> = {
   'scans:write': 'Submit and cancel scans. Each tested page costs one credit.',
   'credits:read': 'Read the credit balance and its ledger.',
   'keys:write': 'Create, list and revoke API keys.',
+  'webhooks:write': 'Create, list, change and delete webhooks, and read what was delivered.',
 };
 
 /** The permissions of each role. Each role has those of the role after it. */
 const ROLE_PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
   owner: PERMISSIONS,
-  member: ['scans:read', 'scans:write', 'credits:read', 'keys:write'],
+  member: ['scans:read', 'scans:write', 'credits:read', 'keys:write', 'webhooks:write'],
   viewer: ['scans:read', 'credits:read'],
 };
 

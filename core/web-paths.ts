@@ -12,3 +12,12 @@ export const unsubscribePath = (token: string): string => `/unsubscribe/${token}
 
 /** The page that shows the difference of a scan to its baseline, or to the scan before it. */
 export const differencePath = (scanId: string): string => `/dashboard/scans/${scanId}/difference`;
+
+/** The page of a scan in the dashboard. */
+export const scanPath = (scanId: string): string => `/dashboard/scans/${scanId}`;
+
+/** The page of the organisation's credits. */
+export const CREDITS_PATH = '/dashboard/credits';
+
+/** The pages of the organisation's webhooks. */
+export const WEBHOOKS_PATH = '/dashboard/settings/webhooks';

@@ -198,6 +198,7 @@ export function settingsOf(config: Configuration): OperatorSettings {
     },
     retentionDays: config.REPORT_RETENTION_DAYS,
     verdictDays: Math.max(config.VERDICT_RETENTION_DAYS, config.REPORT_RETENTION_DAYS),
+    publicBaseUrl: config.PUBLIC_BASE_URL?.replace(/\/+$/, '') ?? null,
     mail: mailOf(config),
   };
 }

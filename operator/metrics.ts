@@ -9,6 +9,7 @@ import { createRuntimeMetrics, type RuntimeMetrics } from './runtime/metrics.ts'
 import { createScanMetrics, type ScanMetrics } from './scan/metrics.ts';
 import { createScheduleMetrics, type ScheduleMetrics } from './schedule/metrics.ts';
 import { createScheduleSeries, type ScheduleSeries } from './schedule/series.ts';
+import { createWebhookMetrics, type WebhookMetrics } from './webhooks/metrics.ts';
 
 /** Typed so that the compiler names a value that is missing. */
 const REPAIRS: Readonly<Record<keyof SweepResult, true>> = {
@@ -33,6 +34,7 @@ export interface OperatorMetrics extends ScanMetrics {
   schedules: ScheduleMetrics;
   scheduleSeries: ScheduleSeries;
   mail: MailMetrics;
+  webhooks: WebhookMetrics;
   /** The number of live scans of the installation. */
   live(scans: number): void;
   queue: QueueGauges['set'];
@@ -63,10 +65,12 @@ export function createOperatorMetrics(): OperatorMetrics {
   const scans = createScanMetrics(factory);
   const mail = createMailMetrics(factory);
   const scheduleSeries = createScheduleSeries(factory);
+  const webhooks = createWebhookMetrics(factory);
   return {
     ...scans,
     registry: factory.registry,
     mail,
+    webhooks,
     stores: createStoreMetrics(factory),
     schedules: createScheduleMetrics(factory),
     scheduleSeries,
@@ -82,7 +86,7 @@ export function createOperatorMetrics(): OperatorMetrics {
     stoppedLeading() {
       live.reset();
       organisations.reset();
-      for (const part of [runtime, scans, mail, scheduleSeries]) part.stoppedLeading();
+      for (const part of [runtime, scans, mail, scheduleSeries, webhooks]) part.stoppedLeading();
       queues.reset();
     },
   };

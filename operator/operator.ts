@@ -28,13 +28,26 @@ import { createMirror } from './scan/mirror.ts';
 import { createReportComparer, type ReportComparer } from '../report/workers/compare.ts';
 import { watchScans } from './scan/scan-client.ts';
 import type { Verifier } from './scan/results/verifier.ts';
+import { addWebhookTasks } from './webhooks/webhooks.ts';
 import type { OperatorSettings } from './settings.ts';
 
 export interface OperatorDeps {
   connection: KubernetesConnection;
   stores: Pick<
     AllStores,
-    'publicScans' | 'scans' | 'credits' | 'organisations' | 'queueStates' | 'schedules' | 'comparisonCache' | 'outbox' | 'suppressions'
+    | 'publicScans'
+    | 'scans'
+    | 'credits'
+    | 'organisations'
+    | 'members'
+    | 'queueStates'
+    | 'schedules'
+    | 'comparisonCache'
+    | 'outbox'
+    | 'suppressions'
+    | 'webhooks'
+    | 'webhookEvents'
+    | 'deliveries'
   >;
   reports: Reports;
   bus: MessageBus;
@@ -161,6 +174,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     now: clock.now,
   });
   addMailTasks(manager, { ...deps, settings: settings.mail, metrics: metrics.mail });
+  addWebhookTasks(manager, { ...deps, metrics: metrics.webhooks });
   manager.addTask(createEndedScansTask({ scanClient, apiNamespace, keep: settings.maxEndedPerOrganisation, everyMs: ENDED_EVERY_MS }));
   manager.addTask(sweepTask(sweep, settings.sweepEveryMs ?? SWEEP_EVERY_MS, metrics));
 }

@@ -34,6 +34,8 @@ export interface OperatorSettings {
   /** Days to keep the reports of an ended scan, and its verdict. */
   retentionDays: number;
   verdictDays: number;
+  /** The service's base address without a slash at its end, for links in messages. Null: it is not configured. */
+  publicBaseUrl: string | null;
   /** Null: no mails are sent. `publicBaseUrl` has no slash at its end. */
   mail: { smtpUrl: string; from: string; publicBaseUrl: string } | null;
   /** The pause between two runs of the sweeper, in milliseconds. Default 60,000. */

@@ -7,6 +7,13 @@ export function isDuplicate(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 11000;
 }
 
+/** Returns whether an insert of several documents failed only because some of them are stored already. */
+export function onlyDuplicates(error: unknown): boolean {
+  const failures = (error as { writeErrors?: unknown }).writeErrors;
+  const all = Array.isArray(failures) ? failures : failures === undefined ? [] : [failures];
+  return isDuplicate(error) && all.every(isDuplicate);
+}
+
 /** Returns whether two writers changed one document at the same time, and this one must retry (MongoDB's WriteConflict). */
 function isWriteConflict(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 112;

@@ -138,6 +138,8 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   // For the trend of a page, and for the scan before a scan.
   ['scans', { organisation: 1, 'options.url': 1, phase: 1, createdAt: -1, _id: -1 }, {}],
   ['schedules', { organisation: 1, namespace: 1, name: 1 }, {}],
+  // Sparse, because only ended scans whose webhooks are not in the queue have the field.
+  ['scans', { unannounced: 1 }, { sparse: true }],
   // For operations that are not in the ledger yet.
   ['accounts', { 'ops.relayed': 1 }, {}],
   ['ledger', { organisation: 1, sequence: -1 }, {}],
@@ -186,6 +188,19 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   // Sparse, because addresses that only bounced have no token.
   ['mail_addresses', { token: 1 }, { unique: true, sparse: true }],
   ['mail_addresses', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  // Sparse, because webhooks of manifests have no slot.
+  ['webhooks', { slot: 1 }, { unique: true, sparse: true }],
+  ['webhooks', { organisation: 1, createdAt: 1, _id: 1 }, {}],
+  ['webhooks', { events: 1 }, {}],
+  // For the next due delivery of a lane: the endpoints that are passed over are in the index, because many of their deliveries may be due.
+  ['webhook_deliveries', { state: 1, slow: 1, dueAt: 1, webhook: 1, organisation: 1 }, {}],
+  // For the list of an endpoint.
+  ['webhook_deliveries', { webhook: 1, createdAt: -1, _id: -1 }, {}],
+  // For those that wait: of an endpoint, and of a scan before another one.
+  ['webhook_deliveries', { webhook: 1, state: 1, scan: 1, order: 1 }, {}],
+  ['webhook_deliveries', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  ['webhook_events', { done: 1, at: 1 }, {}],
+  ['webhook_events', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['public_scans', { scanId: 1 }, { unique: true }],
   // Sparse, because both fields are removed: when the claim ends, and when the mail was queued.
   ['public_scans', { claim: 1 }, { unique: true, sparse: true }],

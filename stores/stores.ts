@@ -10,6 +10,9 @@ import type { RateLimits } from './rate-limits/sliding-window.ts';
 import { createOrganisations, type Organisations } from './accounts/organisations.ts';
 import { createOutbox, type Outbox } from './mail/outbox.ts';
 import { createSuppressions, type Suppressions } from './mail/suppressions.ts';
+import { createDeliveries, type Deliveries } from './webhooks/deliveries.ts';
+import { createWebhookEvents, type WebhookEvents } from './webhooks/events.ts';
+import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 import { createPublicScans, type PublicScans } from './public-scans/public-scans.ts';
 import { createQueueStates, type QueueStates } from './submissions/queue-state.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
@@ -48,6 +51,9 @@ export interface AllStores {
   outbox: Outbox;
   suppressions: Suppressions;
   publicScans: PublicScans;
+  webhooks: Webhooks;
+  deliveries: Deliveries;
+  webhookEvents: WebhookEvents;
 }
 
 /** Callbacks for metrics. */
@@ -83,5 +89,8 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     outbox: createOutbox(db),
     suppressions: createSuppressions(db),
     publicScans: createPublicScans(db),
+    webhooks: createWebhooks(db),
+    deliveries: createDeliveries(db),
+    webhookEvents: createWebhookEvents(db),
   };
 }

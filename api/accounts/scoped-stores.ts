@@ -8,6 +8,8 @@ import type { AuditPage } from '../../stores/accounts/audit.ts';
 import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
 import type { ScanRow } from '../../stores/scans/scan-row.ts';
+import type { NewDelivery } from '../../stores/webhooks/deliveries.ts';
+import type { WebhookFields } from '../../stores/webhooks/webhooks.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { signedInOf } from './sessions/plugin.ts';
@@ -23,7 +25,7 @@ export type ScopedStores = ReturnType<typeof scopedTo>;
 
 /** Binds the stores to the organisation of a caller. */
 export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiStores) {
-  const { scans, keys, credits, organisations, schedules, members, invitations, sessions, idempotency } = stores;
+  const { scans, keys, credits, organisations, schedules, members, invitations, sessions, idempotency, webhooks, deliveries } = stores;
   return {
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
@@ -55,6 +57,23 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     schedules: {
       list: (page: Parameters<typeof schedules.list>[1]) => schedules.list(id, page),
     },
+    webhooks: {
+      add: (fields: WebhookFields) => webhooks.add({ ...fields, organisation: id, createdBy: auditName(actor) }),
+      find: (webhookId: string) => webhooks.find(id, webhookId),
+      list: () => webhooks.list(id),
+      change: (webhookId: string, fields: Partial<WebhookFields>) => webhooks.change(id, webhookId, fields),
+      setEnabled: (webhookId: string, enabled: boolean) => webhooks.setEnabled(id, webhookId, enabled),
+      rotate: (webhookId: string) => webhooks.rotate(id, webhookId),
+      remove: (webhookId: string) => webhooks.remove(id, webhookId),
+    },
+    deliveries: {
+      find: (webhookId: string, deliveryId: string) => deliveries.find(id, webhookId, deliveryId),
+      list: (webhookId: string, page: Parameters<typeof deliveries.list>[2]) => deliveries.list(id, webhookId, page),
+      replay: (webhookId: string, deliveryId: string) => deliveries.replay(id, webhookId, deliveryId),
+      enqueue: (delivery: Omit<NewDelivery, 'organisation'>) => deliveries.enqueue([{ ...delivery, organisation: id }]),
+      /** Call it only for a webhook of the organisation. */
+      cancelAll: deliveries.cancelAll,
+    },
     members: {
       list: () => members.list(id),
       setRole: (email: string, role: Role) => members.setRole(id, email, role),
@@ -73,6 +92,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
         : (await sessions.usable([actor.sessionId])).has(actor.sessionId),
     audit: {
       page: (page: AuditPage) => organisations.auditPage(id, page),
+      record: (action: string, subject: string) => organisations.record({ organisation: id, actor: auditName(actor), action, subject }),
       /** Records what happened to keys of the organisation. An entry that is stored already changes nothing. */
       recordKey: async (key: ApiKey) => {
         for (const entry of keyEntries(key)) await organisations.record({ ...entry, organisation: id });

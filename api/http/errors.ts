@@ -1,5 +1,6 @@
 /** The error codes of the API, and the only place that knows their HTTP statuses. */
 import type { SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
+import { WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
 
 /** Event streams of one key on one replica (decisions, "Limits"). */
@@ -92,6 +93,20 @@ export const ERRORS = {
     status: 409,
     message: `The organisation has ${LIVE_KEYS_MAX} live API keys, which is the limit; revoke one, then create the new one.`,
   },
+  webhook_not_found: { status: 404, message: 'No webhook has this ID; list the webhooks to see their IDs.' },
+  delivery_not_found: {
+    status: 404,
+    message: 'The webhook has no delivery with this ID; list its deliveries, which are kept for 30 days.',
+  },
+  too_many_webhooks: {
+    status: 409,
+    message: `The organisation has ${WEBHOOKS_MAX} webhooks, which is the limit; delete one, then create the new one.`,
+  },
+  webhook_managed_by_manifest: {
+    status: 409,
+    message: 'The manifest of the organisation declares this webhook; change spec.webhooks of the manifest.',
+  },
+  webhook_disabled: { status: 409, message: 'The webhook is disabled, so nothing is delivered to it; enable it first.' },
   scan_not_complete: {
     status: 409,
     message: 'The scan is not complete; poll it or follow its events, and retry when it is done.',

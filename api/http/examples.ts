@@ -70,6 +70,41 @@ const key = {
   expires_at: null,
 };
 
+const webhook = {
+  id: '8c1f0a52-6a0b-4a43-9d7e-0e6a1f4f2b77',
+  name: 'Chat of the web team',
+  url: 'https://hooks.example.com/curbcut',
+  events: ['scan.completed', 'scan.failed'],
+  format: 'json',
+  credits_below: 100,
+  managed_by: 'api',
+  enabled: true,
+  disabled_reason: null,
+  disabled_at: null,
+  failing_since: null,
+  created_at: '2026-03-02T10:00:00.000Z',
+  created_by: 'ann@example.com',
+};
+const delivery = {
+  id: 'msg_5f0c1d2e3a4b5c6d7e8f90a1b2c3d4e5',
+  message_id: 'msg_5f0c1d2e3a4b5c6d7e8f90a1b2c3d4e5',
+  event: 'scan.completed',
+  scan_id: SCAN,
+  status: 'waiting',
+  created_at: '2026-03-02T10:05:01.000Z',
+  next_attempt_at: '2026-03-02T10:05:12.000Z',
+  attempts: [
+    {
+      at: '2026-03-02T10:05:02.000Z',
+      duration_ms: 38,
+      status_code: 503,
+      error: 'The endpoint answered 503.',
+      response: 'restarting',
+    },
+  ],
+  body: JSON.stringify({ type: 'scan.completed', timestamp: ended.finished_at, data: missed }),
+};
+
 export const EXAMPLES = {
   accepted: {
     scan_id: SCAN,
@@ -107,6 +142,12 @@ export const EXAMPLES = {
   // Not a key: its checksum is wrong.
   issuedKey: { ...key, key: `svc_live_${'X'.repeat(38)}` },
   keys: { data: [{ ...key, status: 'live', last_used_at: '2026-03-02T10:05:00.000Z' }], next_cursor: null },
+  webhook,
+  webhooks: { data: [webhook] },
+  // Not a secret: the Base64 form of zeros.
+  issuedWebhook: { ...webhook, secret: `whsec_${'A'.repeat(43)}=` },
+  delivery,
+  deliveries: { data: [delivery], next_cursor: null },
   insufficientCredits: { balance: 3, pages_requested: 5 },
   requestId: REQUEST,
   validation: {

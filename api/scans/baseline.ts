@@ -1,9 +1,7 @@
 /** The baseline of a scan over HTTP: in the body of a submission, and in the result. */
-import { Type, type Static } from 'typebox';
-import { BASELINE_PROBLEMS, BaselineChoice, type BaselineOutcome } from '../../core/scan/baseline.ts';
+import { Type } from 'typebox';
+import { BASELINE_PROBLEMS, BaselineChoice } from '../../core/scan/baseline.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
-import { differencePath } from '../../core/web-paths.ts';
-import type { ScanRow } from '../../stores/scans/scans.ts';
 
 /** In a submission. */
 export const SubmittedBaseline = Type.Optional(
@@ -43,20 +41,3 @@ export const ScanBaseline = Type.Object(
   },
   { description: 'The comparison with the baseline. The JSON export lists the root causes. Null without a baseline.' },
 );
-export type ScanBaseline = Static<typeof ScanBaseline>;
-
-/** The baseline of a row, as a result shows it; null if it has none. */
-export function toBaseline({ id, baseline, outcome }: Pick<ScanRow, 'id' | 'baseline' | 'outcome'>): ScanBaseline | null {
-  if (baseline === undefined) return null;
-  const { scanId, problem, difference }: Partial<BaselineOutcome> = outcome?.baseline ?? {};
-  return {
-    scan_id: scanId ?? baseline.scan ?? null,
-    problem: problem ?? null,
-    new: difference?.new ?? null,
-    on_new_pages: difference?.onNewPages ?? null,
-    fixed: difference?.fixed ?? null,
-    unchanged: difference?.unchanged ?? null,
-    not_tested: difference?.notTested ?? null,
-    difference_url: differencePath(id),
-  };
-}

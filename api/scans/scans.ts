@@ -1,15 +1,14 @@
 /** Routes that submit and poll a scan. */
 import { Type, type Static, type TOptional, type TSchema } from 'typebox';
-import { findings } from '../../core/scan/outcome.ts';
 import { Metadata } from '../../core/scan/metadata-schema.ts';
 import { isTerminal, PHASES } from '../../core/scan/phases.ts';
 import { CrawlRules, HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
 import { SubmittedAuth } from '../../core/scan/scan-secrets.ts';
 import { fromSnakeStep, SnakeStep } from '../../core/scan/steps.ts';
-import { coverageOf } from '../../core/scan/counts.ts';
-import { ReportThresholds, SubmittedOptions, toSubmittedOptions } from '../../report/schema/options.ts';
+import { ReportThresholds, SubmittedOptions } from '../../report/schema/options.ts';
 import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName } from '../../core/scan/thresholds.ts';
 import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts';
+import { scanObject } from '../../stores/scans/scan-object.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { isTest } from '../../core/accounts.ts';
 import { callerOf } from '../http/plugins/auth.ts';
@@ -32,7 +31,7 @@ import {
   refusals,
   ValidationError,
 } from '../http/responses.ts';
-import { ScanBaseline, SubmittedBaseline, toBaseline } from './baseline.ts';
+import { ScanBaseline, SubmittedBaseline } from './baseline.ts';
 import { errorOf } from './submission/refusals.ts';
 import { fingerprintOf } from './submission/fingerprint.ts';
 import type { AcceptedAnswer, Submissions } from './submission/submission.ts';
@@ -318,31 +317,7 @@ export function pollStatus(row: Pick<ScanRow, 'phase' | 'passed'>): 200 | 202 | 
 
 /** Converts a row to the contract's scan result. @param queue the position of a waiting scan */
 export function toResult(row: ScanRow, queue?: QueuePosition): ScanResult {
-  const ended = isTerminal(row.phase);
-  return {
-    scan_id: row.id,
-    status: row.phase,
-    ...findings(row.outcome),
-    passed: ended ? row.passed : null,
-    report_url: row.reports === null ? null : `/v1/scans/${row.id}/report`,
-    message: row.message,
-    url: row.options.url,
-    // Rows of earlier versions lack newer options.
-    ...toSubmittedOptions(withDefaults(row.options)),
-    metadata: row.metadata ?? {},
-    submitted_at: row.createdAt.toISOString(),
-    started_at: row.startedAt?.toISOString() ?? null,
-    finished_at: row.finishedAt?.toISOString() ?? null,
-    pages_requested: row.pagesRequested,
-    pages_reserved: row.pagesReserved,
-    pages_tested: row.pages.scanned,
-    pages_charged: row.pagesCharged ?? null,
-    coverage: row.outcome && coverageOf(row.outcome.pages),
-    baseline: toBaseline(row),
-    auth: row.auth ?? null,
-    test: row.test === true,
-    ...(queue && { queue }),
-  };
+  return { ...scanObject(row), ...(queue && { queue }) };
 }
 
 /** The response to an accepted submission. */

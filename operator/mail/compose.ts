@@ -12,6 +12,7 @@ import {
   renderInvitation,
   renderPasswordReset,
   renderScanResult,
+  renderWebhookStopped,
   type Rendered,
   type ResultMail,
 } from './templates/render.ts';
@@ -64,6 +65,8 @@ async function contentOf(deps: ComposeDeps, mail: NewMail): Promise<Content | nu
       return { rendered: renderPasswordReset(mail.data, context), headers: {} };
     case 'account_notice':
       return { rendered: renderAccountNotice({ ...mail.data, url: deps.publicBaseUrl + ACCOUNT_PATH }, context), headers: {} };
+    case 'webhook_stopped':
+      return { rendered: renderWebhookStopped({ ...mail.data, url: deps.publicBaseUrl + mail.data.path }, context), headers: {} };
     case 'scan_result': {
       const { publicScans, scans, suppressions, publicBaseUrl } = deps;
       const { scanId } = mail.data;

@@ -1,4 +1,5 @@
 /** Which mail is delivered next. Pure. */
+import { atLeast } from '../at-least.ts';
 import { MAIL_LANES, type MailFilter, type MailLane } from '../../stores/mail/outbox.ts';
 
 /** Mails in delivery at the same time. */
@@ -49,9 +50,4 @@ function filtersOf(inFlight: readonly InFlight[], lane: MailLane): (MailFilter &
     exceptDomains,
     exceptOrganisations: atLeast(share, organisations),
   }));
-}
-
-/** The names that occur at least so many times. */
-function atLeast(times: number, names: readonly string[]): string[] {
-  return [...new Set(names)].filter((name) => names.filter((one) => one === name).length >= times);
 }

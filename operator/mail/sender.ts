@@ -9,6 +9,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { LANE_OF, type ClaimedMail, type Outbox } from '../../stores/mail/outbox.ts';
 import type { BounceKind, Suppression, Suppressions } from '../../stores/mail/suppressions.ts';
 import { sleep, type Clock } from '../../platform/clock.ts';
+import { POLL_MS, runDeliveries } from '../delivery-loop.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
 import { pauseDelay, retryDelay } from './back-off.ts';
 import { claimOrder, CONCURRENCY, type InFlight } from './lanes.ts';
@@ -33,10 +34,6 @@ export interface SenderDeps {
 
 /** Longer than composing, the longest delivery, its check and all attempts to record it. */
 export const CLAIM_LEASE_MS = 300_000;
-const POLL_MS = 1_000;
-const GAUGE_EVERY_MS = 10_000;
-/** How long a stopping operator waits for deliveries. Their leases end by themselves. */
-const DRAIN_MS = 15_000;
 /** How often, and after which pauses, a delivery is recorded while the database is down. */
 export const RECORD_ATTEMPTS = 10;
 export const RECORD_PAUSE_MS = 2_000;
@@ -45,7 +42,6 @@ export const RECORD_PAUSE_MS = 2_000;
 interface Term {
   deps: SenderDeps;
   transport: MailTransport;
-  inFlight: Map<Promise<void>, InFlight>;
   /** Mails that were claimed. */
   claims: number;
   /** When sending resumes, by the monotonic clock. */
@@ -56,50 +52,36 @@ interface Term {
 
 /** Creates the leader's task, which runs until it is stopped. */
 export function createSenderTask(deps: SenderDeps): PeriodicTask {
+  const { outbox, metrics, clock, pollMs } = deps;
   return {
     name: 'send mails',
     everyMs: POLL_MS,
     async run(signal) {
-      const term: Term = { deps, transport: deps.openTransport(CONCURRENCY), inFlight: new Map(), claims: 0, pausedUntil: 0, failures: 0 };
+      const term: Term = { deps, transport: deps.openTransport(CONCURRENCY), claims: 0, pausedUntil: 0, failures: 0 };
+      const start = (inFlight: readonly InFlight[]) => startNext(term, inFlight);
       try {
-        await sendUntil(term, signal);
+        await runDeliveries(signal, { start, oldestDue: outbox.oldestDue, onOldestDue: metrics.oldestDue, clock, pollMs });
       } finally {
-        await Promise.race([Promise.all(term.inFlight.keys()), sleep(deps.clock, DRAIN_MS)]);
         term.transport.close();
       }
     },
   };
 }
 
-async function sendUntil(term: Term, signal: AbortSignal): Promise<void> {
-  const { outbox, clock, metrics, pollMs = POLL_MS } = term.deps;
-  let gaugeAt = clock.monotonic();
-  while (!signal.aborted) {
-    if (clock.monotonic() >= gaugeAt) {
-      gaugeAt = clock.monotonic() + GAUGE_EVERY_MS;
-      const oldest = await outbox.oldestDue();
-      metrics.oldestDue(oldest === null ? 0 : Math.max(0, (clock.now().getTime() - oldest.getTime()) / 1000));
-    }
-    while (await startNext(term, signal));
-    await Promise.race([sleep(clock, pollMs, signal), ...term.inFlight.keys()]);
-  }
-}
-
-/** Starts the delivery of a due mail. @returns false if none may start now */
-async function startNext(term: Term, signal: AbortSignal): Promise<boolean> {
+/** Starts the delivery of a due mail. @returns null if none may start now */
+async function startNext(term: Term, inFlight: readonly InFlight[]): Promise<{ about: InFlight; done: Promise<void> } | null> {
   const { outbox, clock } = term.deps;
   // After a failure of the server, one mail tries it.
-  if (signal.aborted || clock.monotonic() < term.pausedUntil || (term.failures > 0 && term.inFlight.size > 0)) return false;
-  for (const filter of claimOrder([...term.inFlight.values()], term.claims)) {
+  if (clock.monotonic() < term.pausedUntil || (term.failures > 0 && inFlight.length > 0)) return null;
+  for (const filter of claimOrder(inFlight, term.claims)) {
     const claim = await outbox.claim({ leaseMs: CLAIM_LEASE_MS, ...filter });
     if (claim === null) continue;
     term.claims += 1;
     const { mail } = claim;
-    const delivery = handle(term, claim).finally(() => term.inFlight.delete(delivery));
-    term.inFlight.set(delivery, { lane: filter.lane, domain: domainOf(mail.to), organisation: mail.organisation });
-    return true;
+    const about = { lane: filter.lane, domain: domainOf(mail.to), organisation: mail.organisation };
+    return { about, done: handle(term, claim) };
   }
-  return false;
+  return null;
 }
 
 /** Sends one mail and records what became of it. Never throws: an error concerns only this mail. */

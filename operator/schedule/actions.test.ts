@@ -39,6 +39,7 @@ function leaderOf({ isStale }: { isStale: boolean }) {
       },
       remove: async () => {},
     },
+    webhookEvents: { add: () => Promise.reject(new Error('unexpected')) },
     recorder: { event: ignore } as unknown as Parameters<typeof createScheduleActions>[0]['recorder'],
     metrics: { schedules: { started: ignore, skipped: ignore, refused: ignore, failed: ignore } },
     compare: ignore,

@@ -9,14 +9,17 @@ import type { Recorder } from '../runtime/events/recorder.ts';
 import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
 import { isOwnedBy } from '../scan/kube-types.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
+import type { WebhookEvents } from '../../stores/webhooks/events.ts';
 import { readScan } from './gather.ts';
 import { withRecorded } from './policy/history.ts';
+import { numbersOf, REGRESSED } from './policy/regression.ts';
 import type { Refusal, ScheduleAction, ScheduleFacts, ScheduleState } from './policy/facts.ts';
 
 export interface ScheduleActionDeps {
   connection: Pick<KubernetesConnection, 'path' | 'request'>;
   schedules: Pick<ResourceClient<ScanSchedule>, 'patchStatus'>;
   scanClient: Pick<ScanClient, 'create' | 'patchSpec' | 'remove'>;
+  webhookEvents: Pick<WebhookEvents, 'add'>;
   recorder: Recorder;
   metrics: Pick<OperatorMetrics, 'schedules'>;
   /** Starts the comparison that the state names. */
@@ -29,7 +32,8 @@ export interface ScheduleActionDeps {
 export type RunScheduleAction = (action: ScheduleAction, facts: ScheduleFacts, signal: AbortSignal) => Promise<void>;
 
 export function createScheduleActions(deps: ScheduleActionDeps): RunScheduleAction {
-  return async (action, { schedule, state }, signal) => {
+  return async (action, facts, signal) => {
+    const { schedule, state } = facts;
     switch (action.do) {
       case 'start':
         await confirm(deps, schedule, state, signal);
@@ -45,6 +49,8 @@ export function createScheduleActions(deps: ScheduleActionDeps): RunScheduleActi
         // The cache may not hold it yet, and then the deletion is not recorded.
         return void state.created.delete(action.scan.metadata.name);
       case 'writeStatus':
+        // First: after a crash in between, the plan repeats both, and the event is stored once.
+        await announceRegression(deps, action, facts);
         await deps.schedules.patchStatus(schedule, action.status, signal);
         state.confirmed = true;
         if (action.completed !== null) state.recorded = withRecorded(state.recorded, schedule.status?.lastCompleted, action.completed);
@@ -55,6 +61,30 @@ export function createScheduleActions(deps: ScheduleActionDeps): RunScheduleActi
         }
     }
   };
+}
+
+/** Stores the event of a regression for the webhooks of the schedule's organisation. */
+async function announceRegression(
+  { webhookEvents, now }: ScheduleActionDeps,
+  { notes, completed }: Extract<ScheduleAction, { do: 'writeStatus' }>,
+  { schedule, state, owner }: ScheduleFacts,
+): Promise<void> {
+  const regressed = notes.find(({ reason }) => reason === REGRESSED);
+  const previous = schedule.status?.lastCompleted;
+  if (regressed === undefined || completed === null || previous === undefined || owner.state !== 'owned') return;
+  const { metadata, spec } = schedule;
+  const compared = state.comparison?.completed.scanId === completed.scanId ? state.comparison.outcome : null;
+  const data = {
+    namespace: metadata.namespace!,
+    name: metadata.name,
+    url: spec.scanTemplate.spec.url,
+    scanId: completed.scanId,
+    previousScanId: previous.scanId,
+    passed: completed.passed ?? null,
+    comparison: compared?.ok ? numbersOf(compared) : null,
+    message: regressed.message,
+  };
+  await webhookEvents.add({ scan: completed.scanId, organisation: owner.organisation, at: now(), data });
 }
 
 /**

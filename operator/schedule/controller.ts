@@ -28,7 +28,7 @@ import { createScheduleStates, type ScheduleStates } from './state.ts';
 export interface ScheduleControllerDeps {
   connection: KubernetesConnection;
   scanClient: ScanClient;
-  stores: Pick<AllStores, 'organisations' | 'schedules'>;
+  stores: Pick<AllStores, 'organisations' | 'schedules' | 'webhookEvents'>;
   comparer: ReportComparer;
   recorder: Recorder;
   settings: Pick<OperatorSettings, 'namespace' | 'watchNamespaces' | 'operatorClass' | 'scanWorkers' | 'schedulesEveryMs'>;
@@ -76,7 +76,13 @@ export function addScheduleController(manager: ScheduleManager, deps: ScheduleCo
 
   const comparisons = { schedules, states, comparer: deps.comparer, enqueueSchedule: (key: string) => enqueue(key), now };
   const compareNow = addComparisonController(manager, comparisons);
-  const runAction = createScheduleActions({ ...deps, schedules, compare: (schedule) => compareNow(keyOf(schedule)), now });
+  const runAction = createScheduleActions({
+    ...deps,
+    webhookEvents: deps.stores.webhookEvents,
+    schedules,
+    compare: (schedule) => compareNow(keyOf(schedule)),
+    now,
+  });
   const gather = createGather({ ...deps, states, owners, apiNamespace: settings.namespace, parse, now });
   const enqueue = manager.add<ScheduleFacts, ScheduleAction>({
     name: 'schedule',

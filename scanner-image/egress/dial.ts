@@ -1,16 +1,6 @@
-/** Connects to exactly the allowed addresses. A name is never resolved again, because its addresses may have changed. */
-import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
-
-/** A lookup function for Node's sockets that returns the allowed addresses. Node's Happy Eyeballs chooses among them. */
-export function pinnedLookup(addresses: readonly string[]): LookupFunction {
-  const all = addresses.map((address) => ({ address, family: isIP(address) }));
-  return (_hostname, options, callback) => {
-    const first = all[0];
-    if (first === undefined) callback(Object.assign(new Error('no allowed address'), { code: 'ENOTFOUND' }), '', 0);
-    else if (options.all) callback(null, all);
-    else callback(null, first.address, first.family);
-  };
-}
+/** Connects to the allowed addresses of a host. */
+import { connect, type Socket } from 'node:net';
+import { pinnedLookup } from '../../platform/pinned-lookup.ts';
 
 /**
  * Connects to a host at its allowed addresses.

@@ -9,7 +9,7 @@ import {
 } from 'node:http';
 import type { TcpNetConnectOpts } from 'node:net';
 import { portOf } from '../../core/scan/targets.ts';
-import { pinnedLookup } from './dial.ts';
+import { pinnedLookup } from '../../platform/pinned-lookup.ts';
 import { EGRESS_HEADER, codeOf, hostOf, kindOf, type EgressFailureKind } from './egress-failures.ts';
 import type { EgressLimits } from './limits.ts';
 import { networkFailureMessage } from './network-errors.ts';

@@ -4,7 +4,7 @@
  */
 import type { Db } from 'mongodb';
 import type { Logger } from '../../platform/logger.ts';
-import { isDuplicate, retryRace } from '../mongo-retry.ts';
+import { onlyDuplicates, retryRace } from '../mongo-retry.ts';
 import { relayedStep, type Account, type Operation } from './credit-steps.ts';
 
 export interface LedgerEntry {
@@ -126,11 +126,4 @@ function entryOf(organisation: string, { relayed: _relayed, ...operation }: Oper
 
 function toDocument(entry: LedgerEntry): LedgerDocument {
   return { _id: `${entry.organisation}/${entry.id}`, ...entry };
-}
-
-/** Returns whether an unordered insert failed only because of entries that exist already. */
-function onlyDuplicates(error: unknown): boolean {
-  const failures = (error as { writeErrors?: unknown }).writeErrors;
-  const all = Array.isArray(failures) ? failures : failures === undefined ? [] : [failures];
-  return isDuplicate(error) && all.every(isDuplicate);
 }

@@ -2,11 +2,11 @@
  * Mails to send, one document per mail. The id of a mail names its cause, so that the same mail is never stored twice. The
  * operator's leader claims due mails with a lease, and only the holder of the lease records what became of the mail.
  */
-import { randomUUID } from 'node:crypto';
 import type { Db, Filter, UpdateFilter } from 'mongodb';
 import type { AccountNotice } from '../../core/audit-actions.ts';
 import { domainOf } from '../../core/email-address.ts';
 import type { Locale } from '../../core/scan/locales.ts';
+import { createLeasedQueue } from '../leased-queue.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 
 /** What the templates need, by kind of mail. Links that grant access are removed from the outbox when the mail has ended. */
@@ -19,9 +19,17 @@ export interface MailData {
   password_reset: { url: string; expiresAt: string };
   /** Something happened to the security of the recipient's account. `client` is null if an administrator did it. */
   account_notice: { event: AccountNotice; at: string; client: { network: string; browser: string } | null };
+  /** A webhook of the recipient's organisation gets no deliveries any more. `path` is its page. */
+  webhook_stopped: { organisation: string; webhook: string; host: string; reason: 'gone' | 'failing'; since: string; path: string };
 }
 export type MailKind = keyof MailData;
-export const MAIL_KINDS = ['scan_result', 'invitation', 'password_reset', 'account_notice'] as const satisfies readonly MailKind[];
+export const MAIL_KINDS = [
+  'scan_result',
+  'invitation',
+  'password_reset',
+  'account_notice',
+  'webhook_stopped',
+] as const satisfies readonly MailKind[];
 
 /**
  * Which mails are sent first: `account` mails let people sign in, or warn them; `organisation` mails are sent on behalf of an organisation,
@@ -33,6 +41,7 @@ export const LANE_OF: Readonly<Record<MailKind, MailLane>> = {
   password_reset: 'account',
   account_notice: 'account',
   invitation: 'organisation',
+  webhook_stopped: 'organisation',
   scan_result: 'public',
 };
 const kindsOf = (lane: MailLane): MailKind[] => MAIL_KINDS.filter((kind) => LANE_OF[kind] === lane);
@@ -40,7 +49,7 @@ const kindsOf = (lane: MailLane): MailKind[] => MAIL_KINDS.filter((kind) => LANE
 /** A mail of any kind, with the data of its kind. */
 export type NewMail = {
   [K in MailKind]: {
-    /** The mail's cause: `result:<scan id>`, `invitation:<id>`, `password-reset:<id>` or `account-notice:<id>`. */
+    /** The mail's cause: `result:<scan id>`, `invitation:<id>`, `password-reset:<id>`, `account-notice:<id>` or `webhook-stopped:<id>:<time>:<address>`. */
     id: string;
     kind: K;
     /** One e-mail address. */
@@ -159,10 +168,8 @@ export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => D
   const mails = db.collection<MailDocument>('outbox');
   const later = (days: number): Date => new Date(now().getTime() + days * DAY_MS);
 
-  async function change({ mail, holder }: ClaimedMail, update: UpdateFilter<MailDocument>): Promise<boolean> {
-    const { matchedCount } = await mails.updateOne({ _id: mail.id, state: 'waiting', holder }, update);
-    return matchedCount === 1;
-  }
+  const queue = createLeasedQueue(mails, now);
+  const change = ({ mail, holder }: ClaimedMail, update: UpdateFilter<MailDocument>) => queue.change({ id: mail.id, holder }, update);
 
   const finish = (claim: ClaimedMail, state: MailState, reason: string | null): Promise<boolean> =>
     change(claim, {
@@ -194,20 +201,14 @@ export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => D
     },
 
     async claim({ leaseMs, lane, exceptDomains = [], exceptOrganisations = [] }) {
-      const holder = randomUUID();
-      const at = now();
-      const due: Filter<MailDocument> = { state: 'waiting', dueAt: { $lte: at } };
-      if (lane !== undefined) due.kind = { $in: kindsOf(lane) };
-      if (exceptDomains.length > 0) due.domain = { $nin: [...exceptDomains] };
-      if (exceptOrganisations.length > 0) due.organisation = { $nin: [...exceptOrganisations] };
-      const leaseUntil = new Date(at.getTime() + leaseMs);
-      const claimed = await mails.findOneAndUpdate(
-        due,
-        { $set: { dueAt: leaseUntil, holder }, $inc: { attempts: 1 } },
-        { sort: { dueAt: 1 }, returnDocument: 'before' },
-      );
+      const wanted: Filter<MailDocument> = {};
+      if (lane !== undefined) wanted.kind = { $in: kindsOf(lane) };
+      if (exceptDomains.length > 0) wanted.domain = { $nin: [...exceptDomains] };
+      if (exceptOrganisations.length > 0) wanted.organisation = { $nin: [...exceptOrganisations] };
+      const claimed = await queue.claim(wanted, leaseMs);
       if (claimed === null) return null;
-      const { _id: id, kind, to, locale, organisation, data, dueAt, attempts, createdAt } = claimed;
+      const { document, holder, leaseUntil } = claimed;
+      const { _id: id, kind, to, locale, organisation, data, dueAt, attempts, createdAt } = document;
       const mail = { id, kind, to, locale, ...(organisation !== undefined && { organisation }), data } as NewMail;
       return { mail, holder, leaseUntil, dueAt, attempts: attempts + 1, createdAt };
     },
@@ -225,14 +226,7 @@ export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => D
       return { id, kind, to, locale, state, attempts, reason, createdAt, dueAt, finishedAt };
     },
 
-    async oldestDue() {
-      const [oldest] = await mails
-        .find({ state: 'waiting', holder: { $exists: false }, dueAt: { $lte: now() } })
-        .sort({ dueAt: 1 })
-        .limit(1)
-        .toArray();
-      return oldest?.dueAt ?? null;
-    },
+    oldestDue: () => queue.oldestDue(),
 
     async removeAddresses() {
       const ended: Filter<MailDocument> = { addressUntil: { $lte: now() } };

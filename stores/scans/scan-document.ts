@@ -7,9 +7,15 @@ import type { ScanRow } from './scan-row.ts';
  * Its id is the document's id. Metadata is a list of `KEY=VALUE`, so that one index finds the scans with any pair, and because
  * keys may have dots, which mean nested fields to MongoDB.
  */
-export type ScanDocument = Omit<ScanRow, 'id' | 'metadata'> & { _id: string; metadata?: string[]; reportsRemoved?: true };
+export type ScanDocument = Omit<ScanRow, 'id' | 'metadata'> & {
+  _id: string;
+  metadata?: string[];
+  reportsRemoved?: true;
+  /** Since its end, until its webhooks are in the queue. */
+  unannounced?: true;
+};
 
-export function toRow({ _id, metadata, reportsRemoved: _removed, ...rest }: ScanDocument): ScanRow {
+export function toRow({ _id, metadata, reportsRemoved: _removed, unannounced: _unannounced, ...rest }: ScanDocument): ScanRow {
   return { id: _id, ...rest, ...(metadata && { metadata: Object.fromEntries(metadata.map((pair) => readPair(pair)!)) }) };
 }
 

@@ -1,7 +1,7 @@
 /** The read model of scans: one row per scan, mirrored from the custom resource. GET requests read only these rows. */
 import type { Collection, Db, Filter } from 'mongodb';
 import { ANONYMOUS } from '../../core/organisation.ts';
-import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
+import { isTerminal, LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { changedFields, type ScanChange, type ScanRow } from './scan-row.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { toDocument, toRow, type ScanDocument } from './scan-document.ts';
@@ -59,6 +59,10 @@ export interface Scans {
    * @returns the current row, and whether this call changed it; null if there is no such row
    */
   mirror(id: string, change: ScanChange, known?: ScanRow): Promise<{ row: ScanRow; changed: boolean } | null>;
+  /** Returns at most `limit` rows whose end is not announced: `mirror` marks each row in the step that ends it. Not public scans. */
+  unannounced(limit: number): Promise<ScanRow[]>;
+  /** Records that the ends of these scans are announced. */
+  announced(ids: readonly string[]): Promise<void>;
   /** Returns at most `limit` rows that were created before `before` and are still `pending`, because their submission crashed. */
   pending(before: Date, limit: number): Promise<ScanRow[]>;
   /** Deletes abandoned rows that were created before `before`. @returns their number */
@@ -118,6 +122,15 @@ export function createScans(db: Db): Scans {
     async stale(before, limit) {
       const rows = scans.find({ submission: 'accepted', phase: { $in: LIVE_PHASES }, updatedAt: { $lt: before } }).sort({ updatedAt: 1 });
       return (await rows.limit(limit).toArray()).map(toRow);
+    },
+
+    async unannounced(limit) {
+      return (await scans.find({ unannounced: true }).limit(limit).toArray()).map(toRow);
+    },
+
+    async announced(ids) {
+      const each = ids.map((_id) => ({ updateOne: { filter: { _id }, update: { $unset: { unannounced: true as const } } } }));
+      if (each.length > 0) await scans.bulkWrite(each, { ordered: false });
     },
 
     countLive: (limit) =>
@@ -221,10 +234,14 @@ async function mirrorChange(scans: Collection<ScanDocument>, id: string, change:
     }
     const fields = changedFields(row, change);
     if (fields === null) return { row, changed: false };
+    const ends = fields.phase !== undefined && isTerminal(fields.phase) && row.organisation !== ANONYMOUS;
     // Every change raises the version, so this filter detects that another process changed the row after the read.
     const after = await scans.findOneAndUpdate(
       { _id: id, version: row.version },
-      { $set: { ...fields, version: row.version + 1 }, $currentDate: { updatedAt: true } },
+      {
+        $set: { ...fields, version: row.version + 1, ...(ends && { unannounced: true as const }) },
+        $currentDate: { updatedAt: true },
+      },
       { returnDocument: 'after' },
     );
     if (after !== null) return { row: toRow(after), changed: true };

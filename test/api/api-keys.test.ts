@@ -79,7 +79,7 @@ describe('/v1/api-keys', () => {
     expect((await issue()).scopes).to.deep.equal(KEY_SCOPES);
     expect((await issue(['keys:write', 'scans:read'])).scopes).to.deep.equal(['scans:read', 'keys:write']);
     const { data } = (await context.request('GET', '/v1/api-keys', { key })).body;
-    expect(data.map(({ scopes }: { scopes: string[] }) => scopes.length)).to.have.members([2, 4, 4]);
+    expect(data.map(({ scopes }: { scopes: string[] }) => scopes.length)).to.have.members([2, KEY_SCOPES.length, KEY_SCOPES.length]);
   });
 
   it('counts a key that was stored before there were scopes as one with all of them', async () => {

@@ -1,6 +1,7 @@
 /** Settings → API keys: creating a key once, revoking it, and who may. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { KEY_SCOPES } from '../../core/accounts.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { tokenIn } from './client.ts';
 import { useContext } from './context.ts';
@@ -44,7 +45,7 @@ describe('the pages of API keys', () => {
     const person = await signedIn(context);
     const { text } = await person.client.get(`${PATH}/new`);
     const boxes = [...text.matchAll(/<input[^>]*name="scopes"[^>]*>/g)].map(([box]) => box);
-    expect(boxes).to.have.lengthOf(4);
+    expect(boxes).to.have.lengthOf(KEY_SCOPES.length);
     const checked = boxes.filter((box) => / checked/.test(box)).map((box) => /value="([^"]*)"/.exec(box)![1]);
     expect(checked).to.deep.equal(['scans:read', 'scans:write']);
   });

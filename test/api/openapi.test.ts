@@ -38,6 +38,12 @@ describe('OpenAPI document', () => {
       '/v1/public/scan-status/{token}',
       '/v1/api-keys',
       '/v1/api-keys/{key_id}',
+      '/v1/webhooks',
+      '/v1/webhooks/{webhook_id}',
+      '/v1/webhooks/{webhook_id}/rotate-secret',
+      '/v1/webhooks/{webhook_id}/test',
+      '/v1/webhooks/{webhook_id}/deliveries',
+      '/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay',
       '/v1/me',
       '/openapi.json',
       '/schemas/report-v1.json',
@@ -96,7 +102,7 @@ describe('OpenAPI document', () => {
       for (const [name, value] of Object.entries(node)) visit(value, `${path}/${name}`);
     };
     for (const { path, method, responses } of operationsOf(body)) visit(responses, `${method} ${path}`);
-    const requests = ['ScanSubmission', 'PublicScanSubmission', 'NewKey'];
+    const requests = ['ScanSubmission', 'PublicScanSubmission', 'NewKey', 'NewWebhook', 'WebhookChange'];
     for (const [name, schema] of Object.entries(body.components.schemas)) if (!requests.includes(name)) visit(schema, name);
     expect(closed).to.deep.equal([]);
     for (const name of requests) expect(body.components.schemas[name], name).to.include({ additionalProperties: false });

@@ -9,6 +9,7 @@ import { reportKeys } from '../../report/schema/objects.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { accountOf } from '../support/account-of.ts';
 import { issueKey } from '../support/issue-key.ts';
+import { addWebhook } from '../support/add-webhook.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
 import { storeView } from '../web/scan-views.ts';
 import { tokenIn } from './client.ts';
@@ -37,6 +38,8 @@ interface Belongings {
   email: string;
   invitation: string;
   passkey: string;
+  webhook: string;
+  delivery: string;
 }
 
 /**
@@ -149,6 +152,17 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET /v1/me': OWN,
   'POST /v1/api-keys': { expect: 'own', status: 422 },
   'DELETE /v1/api-keys/:key_id': on(({ key }) => `/v1/api-keys/${key}`),
+  'GET /v1/webhooks': OWN,
+  'POST /v1/webhooks': { expect: 'own', status: 422 },
+  'GET /v1/webhooks/:webhook_id': on(({ webhook }) => `/v1/webhooks/${webhook}`),
+  'PATCH /v1/webhooks/:webhook_id': on(({ webhook }) => `/v1/webhooks/${webhook}`),
+  'DELETE /v1/webhooks/:webhook_id': on(({ webhook }) => `/v1/webhooks/${webhook}`),
+  'POST /v1/webhooks/:webhook_id/rotate-secret': on(({ webhook }) => `/v1/webhooks/${webhook}/rotate-secret`),
+  'POST /v1/webhooks/:webhook_id/test': on(({ webhook }) => `/v1/webhooks/${webhook}/test`),
+  'GET /v1/webhooks/:webhook_id/deliveries': on(({ webhook }) => `/v1/webhooks/${webhook}/deliveries`),
+  'POST /v1/webhooks/:webhook_id/deliveries/:delivery_id/replay': on(
+    ({ webhook, delivery }) => `/v1/webhooks/${webhook}/deliveries/${delivery}/replay`,
+  ),
   'POST /v1/public/scan-request': 'open',
   'GET /v1/public/scan-status/:token': 'open',
 };
@@ -208,7 +222,9 @@ describe("another organisation's things", () => {
       counter: 0,
       transports: [],
     });
-    theirs = { organisation: other.id, scan: scan.id, liveScan: liveScan.id, key: other.keyId, email: their.email, invitation, passkey };
+    const { webhook, delivery } = await addWebhook(stores, { organisation: other.id, name: SECRET, createdBy: their.email });
+    const ids = { scan: scan.id, liveScan: liveScan.id, key: other.keyId, invitation, passkey, webhook: webhook.id, delivery };
+    theirs = { organisation: other.id, email: their.email, ...ids };
     marks = [SECRET, other.id, ...Object.values(theirs)];
     const mine = await context.organisation({ credits: 50 });
     myKey = mine.key;
@@ -232,7 +248,8 @@ describe("another organisation's things", () => {
   /** Sends a request as the user if it is of a page, else with the key. Forms have a valid token. */
   async function send(method: string, path: string, form: Record<string, string> = {}) {
     if (path.startsWith('/v1')) {
-      const body = method === 'POST' && !path.endsWith('/cancel') ? { ...SUBMISSION, unknown: true } : undefined;
+      const refused = method === 'POST' && !path.endsWith('/cancel') ? { ...SUBMISSION, unknown: true } : undefined;
+      const body = method === 'PATCH' ? { name: 'Mine' } : refused;
       return context.request(method, path, { key: myKey, body });
     }
     if (method === 'GET') return me.client.get(path);
@@ -248,6 +265,8 @@ describe("another organisation's things", () => {
     email: `${randomUUID()}@people.example`,
     invitation: randomUUID(),
     passkey: randomUUID(),
+    webhook: randomUUID(),
+    delivery: `msg_${randomUUID()}`,
   });
   /** The text of a response without what differs between any two. */
   const plain = (text: string, of: Belongings): string =>

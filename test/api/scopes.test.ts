@@ -20,11 +20,22 @@ const ROUTES: Readonly<Record<string, [scope: KeyScope, status: number]>> = {
   'POST /v1/api-keys': ['keys:write', 201],
   'GET /v1/api-keys': ['keys:write', 200],
   'DELETE /v1/api-keys/{key_id}': ['keys:write', 404],
+  'GET /v1/webhooks': ['webhooks:write', 200],
+  'POST /v1/webhooks': ['webhooks:write', 201],
+  'GET /v1/webhooks/{webhook_id}': ['webhooks:write', 404],
+  'PATCH /v1/webhooks/{webhook_id}': ['webhooks:write', 404],
+  'DELETE /v1/webhooks/{webhook_id}': ['webhooks:write', 404],
+  'POST /v1/webhooks/{webhook_id}/rotate-secret': ['webhooks:write', 404],
+  'POST /v1/webhooks/{webhook_id}/test': ['webhooks:write', 404],
+  'GET /v1/webhooks/{webhook_id}/deliveries': ['webhooks:write', 404],
+  'POST /v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay': ['webhooks:write', 404],
 };
 
 const BODIES: Readonly<Record<string, object>> = {
   'POST /v1/ci/scans': { ...SUBMISSION, max_pages: 1 },
   'POST /v1/api-keys': { name: 'x' },
+  'POST /v1/webhooks': { name: 'x', url: SUBMISSION.url, events: ['scan.failed'] },
+  'PATCH /v1/webhooks/{webhook_id}': { name: 'x' },
 };
 
 describe('scopes of API keys', () => {
@@ -52,7 +63,7 @@ describe('scopes of API keys', () => {
       const { secret: key } = await issueKey(context.stores.keys, id, { scopes: [scope] });
       for (const [route, [needed, permitted]] of Object.entries(ROUTES)) {
         const [method, path] = route.split(' ') as [string, string];
-        const answer = await context.request(method, path.replace(/\{\w+\}/, randomUUID()), { key, body: BODIES[route] });
+        const answer = await context.request(method, path.replaceAll(/\{\w+\}/g, randomUUID()), { key, body: BODIES[route] });
         if (scope === needed) expect(answer.status, route).to.equal(permitted);
         else {
           expect([answer.status, answer.body.detail, answer.body.permission], route).to.deep.equal([403, 'permission_denied', needed]);

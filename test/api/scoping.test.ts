@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { issueKey } from '../support/issue-key.ts';
+import { addWebhook } from '../support/add-webhook.ts';
 import { accountOf } from '../support/account-of.ts';
 import { tokenIn } from './client.ts';
 import { useContext } from './context.ts';
@@ -19,6 +20,8 @@ interface Theirs {
   email: string;
   invitation: string;
   passkey: string;
+  webhook: string;
+  delivery: string;
 }
 
 /** The value of each parameter in a path. */
@@ -27,6 +30,8 @@ const PARAMETERS: Readonly<Record<string, (theirs: Theirs) => string>> = {
   id: ({ scan }) => scan,
   key_id: ({ key }) => key,
   name: () => '0123456789abcdef.jpg',
+  webhook_id: ({ webhook }) => webhook,
+  delivery_id: ({ delivery }) => delivery,
 };
 
 /** The ids in the forms of the dashboard. Empty: the form has none, so it can change only what belongs to the sender. */
@@ -61,6 +66,8 @@ const FORMS: Readonly<Record<string, (theirs: Theirs) => Record<string, string>>
   'POST /dashboard/scans/:id/cancel': () => ({}),
   'POST /dashboard/scans/:id/again': () => ({}),
 };
+/** Of REST routes that require one. */
+const BODIES: Readonly<Record<string, string>> = { 'PATCH /v1/webhooks/:webhook_id': '{"name":"Mine"}' };
 /** Routes that stop the session of the test. */
 const ENDS_SESSION = 'POST /dashboard/account/sign-out-everywhere';
 
@@ -91,7 +98,8 @@ describe('the scope of every route', () => {
       counter: 0,
       transports: [],
     });
-    theirs = { organisation, scan, key, email, invitation: created.invitation.id, passkey };
+    const { webhook, delivery } = await addWebhook(context.stores, { organisation });
+    theirs = { organisation, scan, key, email, invitation: created.invitation.id, passkey, webhook: webhook.id, delivery };
   });
 
   const fill = (url: string): string =>
@@ -118,7 +126,10 @@ describe('the scope of every route', () => {
         ? method === 'GET'
           ? await client.get(fill(url))
           : await client.post(fill(url), { _csrf: token, ...fields })
-        : await client.request(method, fill(url), { headers: { 'X-API-Key': secret, Accept: 'application/json' } });
+        : await client.request(method, fill(url), {
+            headers: { 'X-API-Key': secret, Accept: 'application/json', ...(BODIES[route] && { 'Content-Type': 'application/json' }) },
+            body: BODIES[route],
+          });
       const asks = url.includes(':') || Object.keys(fields).length > 0;
       if (asks) expect(answer.status, route).to.equal(404);
       expect(answer.status, route).to.be.below(500);
@@ -127,7 +138,10 @@ describe('the scope of every route', () => {
   });
 
   it('left what belongs to the other organisation as it was', async () => {
-    const { members, keys, invitations, scans, credits, secondFactors } = context.stores;
+    const { members, keys, invitations, scans, credits, secondFactors, webhooks, deliveries } = context.stores;
+    expect((await webhooks.list(theirs.organisation)).map(({ name, disabled }) => [name, disabled])).to.deep.equal([['Chat', null]]);
+    const sent = await deliveries.list(theirs.organisation, theirs.webhook, { limit: 5 });
+    expect(sent.map(({ state }) => state)).to.deep.equal(['waiting']);
     expect((await members.find(theirs.organisation, theirs.email))?.role).to.equal('owner');
     expect([...(await keys.usable([theirs.key]))]).to.deep.equal([theirs.key]);
     expect((await invitations.list(theirs.organisation)).map(({ id }) => id)).to.deep.equal([theirs.invitation]);

@@ -18,6 +18,7 @@ export function settingsFor(namespace: string, others: string[]): OperatorSettin
     namespace,
     watchNamespaces: [namespace, ...others],
     operatorClass: 'curbcut',
+    publicBaseUrl: 'https://curbcut.example.com',
     leaseSeconds: 15,
     scanWorkers: 8,
     maxRunning: 50,

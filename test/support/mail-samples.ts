@@ -9,6 +9,7 @@ import {
   renderInvitation,
   renderPasswordReset,
   renderScanResult,
+  renderWebhookStopped,
   type Rendered,
   type ResultMail,
 } from '../../operator/mail/templates/render.ts';
@@ -104,6 +105,8 @@ export const SAMPLES: Readonly<Record<string, (locale: Locale) => Rendered>> = {
   ...Object.fromEntries(
     ACCOUNT_NOTICES.map((event) => [`notice-${event}`, (locale: Locale) => renderAccountNotice({ event, ...NOTICE }, context(locale))]),
   ),
+  'webhook-gone': (locale) => renderWebhookStopped({ ...STOPPED, reason: 'gone' }, context(locale)),
+  'webhook-failing': (locale) => renderWebhookStopped({ ...STOPPED, reason: 'failing' }, context(locale)),
   'notice-by-administrator': (locale) => renderAccountNotice({ event: 'factors', ...NOTICE, client: null }, context(locale)),
 };
 
@@ -111,6 +114,14 @@ const NOTICE = {
   at: '2026-11-22T09:05:00Z',
   client: { network: '203.0.113.0/24', browser: 'Firefox on Linux' },
   url: 'https://curbcut.example.com/dashboard/account',
+};
+
+const STOPPED = {
+  organisation: 'Acme',
+  webhook: 'Chat of the web team',
+  host: 'hooks.example.com',
+  since: '2026-11-17T09:05:00Z',
+  url: 'https://curbcut.example.com/dashboard/settings/webhooks/3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b',
 };
 
 const LINK = {

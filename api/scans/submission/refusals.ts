@@ -63,10 +63,8 @@ const PREPARE_DISABLED =
 /** Converts a refusal to an error. @param pagesRequested for the body of `insufficient_credits` */
 export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): ApiError | ValidationFailure {
   switch (refusal.reason) {
-    case 'target_refused': {
-      const { reason, message } = refusal.target;
-      return new ValidationFailure([{ loc: ['body', 'url'], msg: message, type: TARGET_TYPES[reason] }]);
-    }
+    case 'target_refused':
+      return targetError(refusal.target);
     case 'test_key_target':
       return new ValidationFailure([{ loc: ['body', 'url'], msg: TEST_KEY_TARGET, type: 'test_key_target' }]);
     case 'prepare_refused': {
@@ -92,7 +90,7 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
     case 'insufficient_credits':
       return new ApiError('insufficient_credits', { fields: { balance: refusal.balance, pages_requested: pagesRequested } });
     case 'dns_unavailable':
-      return new ApiError('service_unavailable', { fields: { message: DNS_UNAVAILABLE } });
+      return dnsUnavailable();
     case 'idempotency_conflict':
       return new ApiError('idempotency_conflict', { retryAfterSeconds: refusal.retryAfterSeconds });
     case 'resource_rejected':
@@ -105,6 +103,13 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
       return queueFull('organisation');
   }
 }
+
+/** The error of a URL that the target rules refuse. */
+export const targetError = ({ reason, message }: { reason: RefusalOfTarget; message: string }): ValidationFailure =>
+  new ValidationFailure([{ loc: ['body', 'url'], msg: message, type: TARGET_TYPES[reason] }]);
+
+/** The error if the name servers do not answer for the host of the URL. */
+export const dnsUnavailable = (): ApiError => new ApiError('service_unavailable', { fields: { message: DNS_UNAVAILABLE } });
 
 /** The error of a full queue. @param limit whose share of the live scans is used up */
 export function queueFull(limit: QueueLimit): ApiError {

@@ -166,6 +166,25 @@ export function renderAccountNotice({ event, at, client, url }: MailData['accoun
   return rendered(context.locale, subject, blocks, footer);
 }
 
+/** @param data `url` is the page of the webhook */
+export function renderWebhookStopped(
+  data: Omit<MailData['webhook_stopped'], 'path'> & { url: string },
+  { locale, host }: Context,
+): Rendered {
+  const i18n = wordsIn(locale, 'mail');
+  const { webhookStopped: texts } = i18n.texts;
+  const values = { host, organisation: oneLine(data.organisation, NAME_MAX), webhook: oneLine(data.webhook, NAME_MAX) };
+  const why = { endpoint: oneLine(data.host, NAME_MAX), date: i18n.date(data.since) };
+  const blocks: Block[] = [
+    { is: 'h1', text: texts.heading },
+    { is: 'paragraph', text: i18n.format(texts.intro, values) },
+    { is: 'paragraph', text: i18n.format(texts[data.reason], why) },
+    { is: 'paragraph', text: texts.lost },
+    { is: 'button', text: texts.button, url: data.url, fallback: i18n.texts.linkFallback },
+  ];
+  return rendered(locale, i18n.format(texts.subject, values), blocks, [{ is: 'small', text: i18n.format(i18n.texts.automatic, { host }) }]);
+}
+
 /** A mail with a link that works once. */
 function linkMail(
   texts: Words<'mail'>['invitation' | 'passwordReset'],

@@ -22,6 +22,8 @@ const OTHER_SCANS: Readonly<Partial<Record<Caveat['reason'], string>>> = {
   score_version: 'they were made with different checks',
   fingerprint_version: 'they were made with different versions of Curbcut',
 };
+/** The reason of the Event of a regression. */
+export const REGRESSED = 'Regressed';
 const EXAMPLES_MAX = 2;
 const MESSAGE_MAX = 1000;
 
@@ -63,9 +65,19 @@ function firstScan({ name }: CompletedScan): Judgement {
 }
 
 function comparisonOf(completed: CompletedScan, previous: CompletedScan, compared: ComparedReports): ScanComparison {
-  const { onNewPages, newCauses, fixed, unchanged, notTested } = compared;
-  const pair = { scan: completed.name, previous: previous.name };
-  return { ...pair, new: compared.new, onNewPages, newRootCauses: newCauses, fixed, unchanged, notTested };
+  return { scan: completed.name, previous: previous.name, ...numbersOf(compared) };
+}
+
+/** The numbers of violations in a comparison. */
+export function numbersOf({
+  new: added,
+  onNewPages,
+  newCauses,
+  fixed,
+  unchanged,
+  notTested,
+}: ComparedReports): Omit<ScanComparison, 'scan' | 'previous'> {
+  return { new: added, onNewPages, newRootCauses: newCauses, fixed, unchanged, notTested };
 }
 
 function conditionOf(completed: CompletedScan, previous: CompletedScan, outcome: ComparisonOutcome | null): ConditionUpdate {
@@ -93,7 +105,7 @@ function noteOn(
   before: Condition | undefined,
   { completed, previous, comparison }: { completed: CompletedScan; previous: CompletedScan; comparison: ScanComparison | null },
 ): Note | null {
-  if (status === 'True') return { type: 'Warning', reason: 'Regressed', message };
+  if (status === 'True') return { type: 'Warning', reason: REGRESSED, message };
   const passesAgain = completed.passed === true && previous.passed === false;
   const fixed = completed.passed !== false && (comparison?.fixed ?? 0) > 0;
   if (before?.status !== 'True' || !(passesAgain || fixed)) return null;

@@ -86,4 +86,13 @@ export const mail: Translated<'mail', 'de'> = {
     button: 'Neues Passwort festlegen',
     ignore: 'Falls Sie das nicht waren, ignorieren Sie diese E-Mail. Ihr Passwort bleibt unverändert.',
   },
+  webhookStopped: {
+    subject: 'Ein Webhook von {organisation} ist abgeschaltet',
+    heading: 'Ein Webhook ist abgeschaltet',
+    intro: '{host} sendet nicht mehr an den Webhook {webhook} von {organisation}.',
+    gone: 'Der Endpunkt {endpoint} hat geantwortet, dass es ihn nicht mehr gibt (410).',
+    failing: 'Seit dem {date} ist jeder Versuch einer Zustellung an {endpoint} gescheitert.',
+    lost: 'Was geschieht, bis Sie ihn wieder einschalten, wird nicht zugestellt.',
+    button: 'Webhook öffnen',
+  },
 };

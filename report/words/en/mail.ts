@@ -84,4 +84,13 @@ export const mail = {
     button: 'Set a new password',
     ignore: 'If it was not you, ignore this mail. Your password stays the same.',
   },
+  webhookStopped: {
+    subject: 'A webhook of {organisation} is disabled',
+    heading: 'A webhook is disabled',
+    intro: '{host} does not send to the webhook {webhook} of {organisation} any more.',
+    gone: 'The endpoint {endpoint} answered that it does not exist any more (410).',
+    failing: 'Every attempt to deliver to {endpoint} has failed since {date}.',
+    lost: 'What happens until you enable it again is not delivered.',
+    button: 'Open the webhook',
+  },
 };

@@ -95,4 +95,13 @@ export const mail: Translated<'mail', 'fr'> = {
     button: 'Définir un nouveau mot de passe',
     ignore: 'Si ce n’était pas vous, ignorez ce message. Votre mot de passe reste inchangé.',
   },
+  webhookStopped: {
+    subject: 'Un webhook de {organisation} est désactivé',
+    heading: 'Un webhook est désactivé',
+    intro: '{host} n’envoie plus rien au webhook {webhook} de {organisation}.',
+    gone: 'Le point de terminaison {endpoint} a répondu qu’il n’existe plus (410).',
+    failing: 'Toutes les tentatives d’envoi à {endpoint} ont échoué depuis le {date}.',
+    lost: 'Ce qui se passe jusqu’à ce que vous le réactiviez n’est pas envoyé.',
+    button: 'Ouvrir le webhook',
+  },
 };

@@ -86,4 +86,13 @@ export const mail: Translated<'mail', 'nl'> = {
     button: 'Nieuw wachtwoord instellen',
     ignore: 'Was u dat niet, negeer deze e-mail dan. Uw wachtwoord blijft hetzelfde.',
   },
+  webhookStopped: {
+    subject: 'Een webhook van {organisation} is uitgeschakeld',
+    heading: 'Een webhook is uitgeschakeld',
+    intro: '{host} verstuurt niets meer naar de webhook {webhook} van {organisation}.',
+    gone: 'Het eindpunt {endpoint} heeft geantwoord dat het niet meer bestaat (410).',
+    failing: 'Sinds {date} is elke poging om aan {endpoint} te bezorgen mislukt.',
+    lost: 'Wat er gebeurt totdat u hem weer inschakelt, wordt niet bezorgd.',
+    button: 'Webhook openen',
+  },
 };

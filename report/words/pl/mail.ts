@@ -97,4 +97,13 @@ export const mail: Translated<'mail', 'pl'> = {
     button: 'Ustaw nowe hasło',
     ignore: 'Jeśli to nie Państwo, proszę zignorować tę wiadomość. Hasło pozostaje bez zmian.',
   },
+  webhookStopped: {
+    subject: 'Webhook organizacji {organisation} jest wyłączony',
+    heading: 'Webhook jest wyłączony',
+    intro: 'Serwis {host} nie wysyła już nic do webhooka {webhook} organizacji {organisation}.',
+    gone: 'Punkt końcowy {endpoint} odpowiedział, że już nie istnieje (410).',
+    failing: 'Każda próba doręczenia do {endpoint} od {date} zakończyła się niepowodzeniem.',
+    lost: 'To, co wydarzy się do ponownego włączenia, nie zostanie doręczone.',
+    button: 'Otwórz webhook',
+  },
 };

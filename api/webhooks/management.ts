@@ -1,0 +1,139 @@
+/** Changes the webhooks of a caller's organisation, over REST and in the dashboard. Each change is recorded in the audit log. */
+import { randomUUID } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { judgeScanUrl, type Resolver, type TargetRules } from '../../core/scan/targets.ts';
+import { bodyOf, testContent } from '../../core/webhooks/bodies.ts';
+import { TEST_EVENT } from '../../core/webhooks/webhooks.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Delivery } from '../../stores/webhooks/deliveries.ts';
+import type { ChangedWebhook, Webhook, WebhookFields } from '../../stores/webhooks/webhooks.ts';
+import { storesOf } from '../accounts/scoped-stores.ts';
+import { ApiError } from '../http/errors.ts';
+import { callerOf } from '../http/plugins/auth.ts';
+import { dnsUnavailable, targetError } from '../scans/submission/refusals.ts';
+
+export interface WebhookManagementDeps {
+  targets: TargetRules;
+  resolver: Resolver;
+  now: () => Date;
+  logger: Logger;
+}
+
+/** A webhook with its secret, which is shown once. */
+export interface IssuedWebhook {
+  webhook: Webhook;
+  secret: string;
+}
+
+/** @throws ApiError or ValidationFailure from each method if the request is refused */
+export interface WebhookManagement {
+  create(request: FastifyRequest, fields: WebhookFields): Promise<IssuedWebhook>;
+  find(request: FastifyRequest, id: string): Promise<Webhook>;
+  change(request: FastifyRequest, id: string, change: Partial<WebhookFields> & { enabled?: boolean }): Promise<Webhook>;
+  rotate(request: FastifyRequest, id: string): Promise<IssuedWebhook>;
+  remove(request: FastifyRequest, id: string): Promise<void>;
+  /** Queues a delivery that says that it is a test. */
+  test(request: FastifyRequest, id: string): Promise<Delivery>;
+  /** Queues a delivery again, with the same message. */
+  replay(request: FastifyRequest, id: string, delivery: string): Promise<Delivery>;
+}
+
+export function createWebhookManagement({ targets, resolver, now, logger }: WebhookManagementDeps): WebhookManagement {
+  /** @throws ValidationFailure if the target rules refuse the address */
+  async function judged(url: string): Promise<string> {
+    const judgement = await judgeScanUrl(url, targets, resolver);
+    if (judgement.ok) return judgement.href;
+    const { reason, message } = judgement;
+    if (reason === 'dns_unavailable') throw dnsUnavailable();
+    throw targetError({
+      reason,
+      message: message.replaceAll(' can be scanned', ' can be used').replace(' cannot be scanned', ' cannot be used'),
+    });
+  }
+
+  /** A failure is only logged: the change was made, and the response may contain a secret. */
+  async function record(request: FastifyRequest, action: string, { id, name }: Webhook): Promise<void> {
+    await storesOf(request)
+      .audit.record(action, `${name} (${id})`)
+      .catch((err: unknown) =>
+        logger.error({ request: request.id, organisation: callerOf(request).organisation.id, action, err }, 'audit entry lost'),
+      );
+  }
+
+  async function find(request: FastifyRequest, id: string): Promise<Webhook> {
+    const webhook = await storesOf(request).webhooks.find(id.toLowerCase());
+    if (webhook === null) throw new ApiError('webhook_not_found');
+    return webhook;
+  }
+
+  async function findEnabled(request: FastifyRequest, id: string): Promise<Webhook> {
+    const webhook = await find(request, id);
+    if (webhook.disabled !== null) throw new ApiError('webhook_disabled');
+    return webhook;
+  }
+
+  return {
+    find,
+
+    async create(request, fields) {
+      const url = await judged(fields.url);
+      const added = await storesOf(request).webhooks.add({ ...fields, name: fields.name.trim(), url });
+      if (!added.ok) throw new ApiError(added.reason);
+      await record(request, 'webhook.add', added.webhook);
+      return added;
+    },
+
+    async change(request, id, { enabled, ...fields }) {
+      const { webhooks, deliveries } = storesOf(request);
+      const key = id.toLowerCase();
+      const url = fields.url === undefined ? {} : { url: await judged(fields.url) };
+      const name = fields.name === undefined ? {} : { name: fields.name.trim() };
+      let webhook = await find(request, id);
+      if (Object.keys(fields).length > 0) {
+        ({ webhook } = accepted(await webhooks.change(key, { ...fields, ...url, ...name })));
+        await record(request, 'webhook.change', webhook);
+      }
+      if (enabled !== undefined && enabled !== (webhook.disabled === null)) {
+        ({ webhook } = accepted(await webhooks.setEnabled(key, enabled)));
+        if (!enabled) await deliveries.cancelAll(key);
+        await record(request, enabled ? 'webhook.enable' : 'webhook.disable', webhook);
+      }
+      return webhook;
+    },
+
+    async rotate(request, id) {
+      const rotated = accepted(await storesOf(request).webhooks.rotate(id.toLowerCase()));
+      await record(request, 'webhook.rotate', rotated.webhook);
+      return rotated;
+    },
+
+    async remove(request, id) {
+      const { webhooks, deliveries } = storesOf(request);
+      const { webhook } = accepted(await webhooks.remove(id.toLowerCase()));
+      await deliveries.cancelAll(webhook.id);
+      await record(request, 'webhook.delete', webhook);
+    },
+
+    async test(request, id) {
+      const { deliveries } = storesOf(request);
+      const webhook = await findEnabled(request, id);
+      const body = bodyOf(testContent({ id: webhook.id, name: webhook.name }, now()), webhook.format);
+      const one = { webhook: webhook.id, type: TEST_EVENT, scan: null, order: 0, body, slow: webhook.failingSince !== null } as const;
+      const [deliveryId] = await deliveries.enqueue({ ...one, event: `${TEST_EVENT}:${randomUUID()}` });
+      return (await deliveries.find(webhook.id, deliveryId!))!;
+    },
+
+    async replay(request, id, delivery) {
+      const webhook = await findEnabled(request, id);
+      const again = await storesOf(request).deliveries.replay(webhook.id, delivery);
+      if (again === null) throw new ApiError('delivery_not_found');
+      return again;
+    },
+  };
+}
+
+/** @throws ApiError if the store refused the change */
+function accepted<T>(changed: ChangedWebhook<T>): T {
+  if (changed.ok) return changed;
+  throw new ApiError(changed.reason === 'not_found' ? 'webhook_not_found' : 'webhook_managed_by_manifest');
+}

@@ -1,0 +1,186 @@
+/** The REST routes of webhooks. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { Type } from 'typebox';
+import { oneOf } from '../../core/schemas.ts';
+import { DELIVERY_STATES, WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
+import { storesOf } from '../accounts/scoped-stores.ts';
+import type { ErrorCode } from '../http/errors.ts';
+import { EXAMPLES } from '../http/examples.ts';
+import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
+import { answer, emptyAnswer, keyOrSession, LIMITED, reference, refusals, WITH_SESSION } from '../http/responses.ts';
+import { createWebhookManagement, type IssuedWebhook, type WebhookManagementDeps } from './management.ts';
+import {
+  DeliveryBody,
+  IssuedWebhookBody,
+  NewWebhook,
+  toDeliveryBody,
+  toWebhookBody,
+  WebhookBody,
+  WebhookChange,
+  WebhookListBody,
+} from './schemas.ts';
+
+const CONFIG = { session: true, permission: 'webhooks:write' } as const;
+const ID = { webhook_id: Type.String({ format: 'uuid' }) };
+const DELIVERY = { ...ID, delivery_id: Type.String({ maxLength: 100 }) };
+const DeliveryList = Type.Object({ data: Type.Array(reference(DeliveryBody)), next_cursor: NEXT_CURSOR });
+
+const CHANGES: readonly ErrorCode[] = [...WITH_SESSION, 'invalid_csrf_token'];
+const WITH_BODY: readonly ErrorCode[] = ['bad_request', 'payload_too_large', 'unsupported_media_type'];
+const refused = (...codes: ErrorCode[]) => refusals(codes, { limited: true, validated: true });
+
+/** What all operations share. */
+const operation = (operationId: string, summary: string, description?: string) => ({
+  operationId,
+  tags: ['Webhooks'],
+  summary,
+  ...(description !== undefined && { description }),
+  security: keyOrSession('webhooks:write'),
+});
+
+const LIST = {
+  ...operation(
+    'listWebhooks',
+    'List the webhooks',
+    'Returns those that were made over REST or in the dashboard, and those of the manifest.',
+  ),
+  response: {
+    200: answer('The webhooks.', reference(WebhookListBody), LIMITED, { webhooks: EXAMPLES.webhooks }),
+    ...refused(...WITH_SESSION),
+  },
+};
+
+const CREATE = {
+  ...operation(
+    'createWebhook',
+    'Create a webhook',
+    'Requests to the address are signed as Standard Webhooks defines it. The secret is shown once. ' +
+      `An organisation can have ${WEBHOOKS_MAX} webhooks, in addition to those of its manifest.`,
+  ),
+  body: NewWebhook,
+  response: {
+    201: answer('The new webhook.', reference(IssuedWebhookBody), [...LIMITED, 'Location'], { issued: EXAMPLES.issuedWebhook }),
+    ...refused(...CHANGES, ...WITH_BODY, 'too_many_webhooks'),
+  },
+};
+
+const GET = {
+  ...operation('getWebhook', 'Get a webhook'),
+  params: Type.Object(ID),
+  response: {
+    200: answer('The webhook.', reference(WebhookBody), LIMITED, { webhook: EXAMPLES.webhook }),
+    ...refused(...WITH_SESSION, 'webhook_not_found'),
+  },
+};
+
+const CHANGE = {
+  ...operation('changeWebhook', 'Change, enable or disable a webhook', 'Fields that are left out stay as they are.'),
+  params: Type.Object(ID),
+  body: WebhookChange,
+  response: {
+    200: answer('The changed webhook.', reference(WebhookBody), LIMITED, { webhook: EXAMPLES.webhook }),
+    ...refused(...CHANGES, ...WITH_BODY, 'webhook_not_found', 'webhook_managed_by_manifest'),
+  },
+};
+
+const DELETE = {
+  ...operation('deleteWebhook', 'Delete a webhook', 'What waits for delivery is canceled.'),
+  params: Type.Object(ID),
+  response: {
+    204: emptyAnswer('The webhook is deleted.', LIMITED),
+    ...refused(...CHANGES, 'webhook_not_found', 'webhook_managed_by_manifest'),
+  },
+};
+
+const ROTATE = {
+  ...operation('rotateWebhookSecret', 'Replace the secret of a webhook', 'For 24 hours, requests are signed with both secrets.'),
+  params: Type.Object(ID),
+  response: {
+    200: answer('The webhook with its new secret.', reference(IssuedWebhookBody), LIMITED, { issued: EXAMPLES.issuedWebhook }),
+    ...refused(...CHANGES, 'webhook_not_found', 'webhook_managed_by_manifest'),
+  },
+};
+
+const TEST = {
+  ...operation('testWebhook', 'Send a test', 'Queues a delivery of the event `webhook.test`, whatever the events of the webhook are.'),
+  params: Type.Object(ID),
+  response: {
+    202: answer('The delivery is queued.', reference(DeliveryBody), LIMITED, { delivery: EXAMPLES.delivery }),
+    ...refused(...CHANGES, 'webhook_not_found', 'webhook_disabled'),
+  },
+};
+
+const DELIVERIES = {
+  ...operation(
+    'listWebhookDeliveries',
+    'List the deliveries of a webhook',
+    'Returns them newest first, with every attempt. They are kept for 30 days.',
+  ),
+  params: Type.Object(ID),
+  querystring: pageQuery({ status: Type.Optional(oneOf(DELIVERY_STATES, { description: 'Only deliveries with this status.' })) }),
+  response: {
+    200: answer('The deliveries.', DeliveryList, LIMITED, { deliveries: EXAMPLES.deliveries }),
+    ...refused(...WITH_SESSION, 'webhook_not_found'),
+  },
+};
+
+const REPLAY = {
+  ...operation('replayWebhookDelivery', 'Send a delivery again', 'Queues a new delivery with the same `webhook-id` and body.'),
+  params: Type.Object(DELIVERY),
+  response: {
+    202: answer('The new delivery is queued.', reference(DeliveryBody), LIMITED, { delivery: EXAMPLES.delivery }),
+    ...refused(...CHANGES, 'webhook_not_found', 'delivery_not_found', 'webhook_disabled'),
+  },
+};
+
+const issued = ({ webhook, secret }: IssuedWebhook) => ({ ...toWebhookBody(webhook), secret });
+
+export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookManagementDeps> = async (scope, deps) => {
+  const management = createWebhookManagement(deps);
+
+  scope.get('/v1/webhooks', { config: CONFIG, schema: LIST }, async (request) => ({
+    data: (await storesOf(request).webhooks.list()).map(toWebhookBody),
+  }));
+
+  scope.post('/v1/webhooks', { config: CONFIG, schema: CREATE }, async (request, reply) => {
+    const { credits_below: creditsBelow, ...fields } = request.body;
+    const created = await management.create(request, { ...fields, creditsBelow });
+    return reply.code(201).header('Location', `/v1/webhooks/${created.webhook.id}`).send(issued(created));
+  });
+
+  scope.get('/v1/webhooks/:webhook_id', { config: CONFIG, schema: GET }, async (request) =>
+    toWebhookBody(await management.find(request, request.params.webhook_id)),
+  );
+
+  scope.patch('/v1/webhooks/:webhook_id', { config: CONFIG, schema: CHANGE }, async (request) => {
+    const { credits_below: creditsBelow, ...fields } = request.body;
+    const change = { ...fields, ...(creditsBelow !== undefined && { creditsBelow }) };
+    return toWebhookBody(await management.change(request, request.params.webhook_id, change));
+  });
+
+  scope.delete('/v1/webhooks/:webhook_id', { config: CONFIG, schema: DELETE }, async (request, reply) => {
+    await management.remove(request, request.params.webhook_id);
+    return reply.code(204).send();
+  });
+
+  scope.post('/v1/webhooks/:webhook_id/rotate-secret', { config: CONFIG, schema: ROTATE }, async (request) =>
+    issued(await management.rotate(request, request.params.webhook_id)),
+  );
+
+  scope.post('/v1/webhooks/:webhook_id/test', { config: CONFIG, schema: TEST }, async (request, reply) =>
+    reply.code(202).send(toDeliveryBody(await management.test(request, request.params.webhook_id))),
+  );
+
+  scope.get('/v1/webhooks/:webhook_id/deliveries', { config: CONFIG, schema: DELIVERIES }, async (request) => {
+    const { limit, cursor, status: state } = request.query;
+    const { id } = await management.find(request, request.params.webhook_id);
+    const found = await storesOf(request).deliveries.list(id, { state, after: decodeCursor(cursor), limit: limit + 1 });
+    const { items, nextCursor } = pageOf(found, limit, (one) => ({ at: one.createdAt, id: one.id }));
+    return { data: items.map(toDeliveryBody), next_cursor: nextCursor };
+  });
+
+  scope.post('/v1/webhooks/:webhook_id/deliveries/:delivery_id/replay', { config: CONFIG, schema: REPLAY }, async (request, reply) => {
+    const { webhook_id: id, delivery_id: delivery } = request.params;
+    return reply.code(202).send(toDeliveryBody(await management.replay(request, id, delivery)));
+  });
+};

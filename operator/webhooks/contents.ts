@@ -1,0 +1,75 @@
+/** What the events of webhooks say. Pure. */
+import { scanPath, CREDITS_PATH } from '../../core/web-paths.ts';
+import { siteOf } from '../../core/scan/site.ts';
+import type { EventContent } from '../../core/webhooks/bodies.ts';
+import { scanObject } from '../../stores/scans/scan-object.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import type { WebhookEventRecord } from '../../stores/webhooks/events.ts';
+
+/** @param base the service's base address; null: it is not configured, and messages have no links */
+type Base = string | null;
+
+const linkTo = (base: Base, text: string, path: string) => (base === null ? null : { text, url: base + path });
+const violations = (count: number): string => `${count} ${count === 1 ? 'violation' : 'violations'}`;
+
+/** The end of a scan, as the REST API shows it. */
+export function scanContent(row: ScanRow, base: Base): EventContent {
+  const scan = scanObject(row);
+  const site = siteOf(row.options.url) || row.options.url;
+  const verdict = { true: 'passed', false: 'did not pass', null: 'is done' }[String(scan.passed) as 'true' | 'false' | 'null'];
+  const done = row.phase === 'done';
+  const numbers = done ? [`Score ${scan.score}, ${violations(scan.violations_count ?? 0)} on ${scan.pages_tested} pages.`] : [];
+  return {
+    type: done ? 'scan.completed' : 'scan.failed',
+    at: row.finishedAt ?? row.updatedAt,
+    data: scan,
+    slack: {
+      headline: done ? `${site} ${verdict}` : `The scan of ${site} ${row.phase === 'canceled' ? 'was canceled' : 'failed'}`,
+      facts: [...numbers, ...(row.message === null ? [] : [row.message])],
+      link: linkTo(base, 'Open the scan', scanPath(row.id)),
+    },
+  };
+}
+
+/** A regression of a schedule. */
+export function regressionContent({ data, at }: WebhookEventRecord, base: Base): EventContent {
+  const { namespace, name, url, scanId, previousScanId, passed, comparison, message } = data;
+  return {
+    type: 'schedule.regressed',
+    at,
+    data: {
+      schedule: { namespace, name, url },
+      scan_id: scanId,
+      previous_scan_id: previousScanId,
+      passed,
+      comparison: comparison && {
+        new: comparison.new,
+        on_new_pages: comparison.onNewPages,
+        new_root_causes: comparison.newRootCauses,
+        fixed: comparison.fixed,
+        unchanged: comparison.unchanged,
+        not_tested: comparison.notTested,
+      },
+      message,
+    },
+    slack: {
+      headline: `${siteOf(url) || url} got worse (schedule ${namespace}/${name})`,
+      facts: [message],
+      link: linkTo(base, 'Open the scan', scanPath(scanId)),
+    },
+  };
+}
+
+/** The credits of an organisation run out. */
+export function creditsContent({ balance, below }: { balance: number; below: number }, at: Date, base: Base): EventContent {
+  return {
+    type: 'credits.low',
+    at,
+    data: { balance, credits_below: below },
+    slack: {
+      headline: 'Few credits are left',
+      facts: [`${balance} credits can be used, fewer than ${below}.`],
+      link: linkTo(base, 'Open the credits', CREDITS_PATH),
+    },
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * Sends the deliveries of webhooks. Each claim has a lease that is longer than any attempt, so that an operator that takes over
+ * repeats none that is under way. If this process dies, the delivery is tried again when its lease has ended.
+ */
+import { signedHeaders } from '../../core/webhooks/signature.ts';
+import { retry } from '../../platform/concurrency/retry.ts';
+import { sleep, type Clock } from '../../platform/clock.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { ClaimedDelivery, Deliveries } from '../../stores/webhooks/deliveries.ts';
+import { isStopped, type SendableWebhook, type Webhooks } from '../../stores/webhooks/webhooks.ts';
+import { POLL_MS, runDeliveries } from '../delivery-loop.ts';
+import type { PeriodicTask } from '../runtime/controller/manager.ts';
+import { isSlow } from './announce.ts';
+import { claimOrder, type InFlight } from './lanes.ts';
+import type { WebhookMetrics } from './metrics.ts';
+import type { Post, Posted } from './post.ts';
+import { nextAttempt } from './retries.ts';
+
+export interface WebhookSenderDeps {
+  webhooks: Pick<Webhooks, 'sendable' | 'failed' | 'succeeded' | 'stop'>;
+  deliveries: Deliveries;
+  post: Post;
+  /** Mails the owners of the organisation that a webhook is stopped. */
+  notifyStopped: (webhook: SendableWebhook, reason: 'gone' | 'failing', since: Date) => Promise<void>;
+  metrics: WebhookMetrics;
+  logger: Logger;
+  clock: Clock;
+  random?: () => number;
+  /** The pause between two looks at the queue, in milliseconds. Default 1,000. */
+  pollMs?: number;
+  /** Default: `LEASE_MS`. */
+  leaseMs?: number;
+  /** Default: `nextAttempt`. */
+  nextAttempt?: typeof nextAttempt;
+}
+
+/** Longer than an attempt with the resolution of its name, and than all attempts to record it. */
+const LEASE_MS = 60_000;
+/** How often, and after which pauses, an attempt is recorded while the database is down. */
+const RECORD = { attempts: 10, pauseMs: 2_000 };
+const GONE = 410;
+
+/** Creates the leader's task, which runs until it is stopped. Several senders may run: a claim belongs to one. */
+export function createWebhookSender(deps: WebhookSenderDeps): PeriodicTask {
+  const { deliveries, metrics, clock, pollMs, leaseMs = LEASE_MS } = deps;
+  let claims = 0;
+  async function start(inFlight: readonly InFlight[]): Promise<{ about: InFlight; done: Promise<void> } | null> {
+    for (const filter of claimOrder(inFlight, claims)) {
+      const claim = await deliveries.claim(filter, leaseMs);
+      if (claim === null) continue;
+      claims += 1;
+      const { webhook, organisation } = claim.delivery;
+      return { about: { webhook, organisation, slow: filter.slow }, done: handle(deps, claim, filter.slow) };
+    }
+    return null;
+  }
+  return {
+    name: 'send webhooks',
+    everyMs: POLL_MS,
+    run: (signal) => runDeliveries(signal, { start, oldestDue: deliveries.oldestDue, onOldestDue: metrics.oldestDue, clock, pollMs }),
+  };
+}
+
+/** Tries one delivery and records what became of it. Never throws: an error concerns only this delivery, whose lease ends by itself. */
+async function handle(deps: WebhookSenderDeps, claim: ClaimedDelivery, slow: boolean): Promise<void> {
+  const { webhooks, deliveries, post, metrics, logger, clock } = deps;
+  const { id, webhook: webhookId, message, body } = claim.delivery;
+  try {
+    const webhook = await webhooks.sendable(webhookId);
+    if (webhook === null || webhook.disabled !== null) return void (await deliveries.withdraw(claim));
+    const headers = signedHeaders({ id: message, at: clock.now(), body }, webhook.secrets);
+    const posted = await post(webhook.url, headers, body);
+    metrics.attempted(posted.outcome);
+    const fields = { delivery: id, webhook: webhookId, organisation: webhook.organisation, status: posted.attempt.statusCode };
+    logger.debug(
+      { ...fields, reason: posted.attempt.error },
+      posted.outcome === 'delivered' ? 'webhook delivered' : 'webhook not delivered',
+    );
+    if (posted.outcome === 'delivered') await succeed(deps, claim, webhook, posted, slow);
+    else await fail(deps, claim, webhook, posted, slow);
+  } catch (err) {
+    logger.warn({ delivery: id, webhook: webhookId, err }, 'webhook not recorded, retrying when its lease ends');
+  }
+}
+
+async function succeed(
+  { webhooks, deliveries, clock }: WebhookSenderDeps,
+  claim: ClaimedDelivery,
+  webhook: SendableWebhook,
+  { attempt }: Posted,
+  slow: boolean,
+): Promise<void> {
+  await persistently(clock, () => deliveries.end(claim, 'delivered', attempt));
+  if (webhook.failingSince !== null) await webhooks.succeeded(webhook.id);
+  if (slow) await deliveries.setSlow(webhook.id, false);
+}
+
+async function fail(
+  deps: WebhookSenderDeps,
+  claim: ClaimedDelivery,
+  webhook: SendableWebhook,
+  { attempt }: Posted,
+  slow: boolean,
+): Promise<void> {
+  const { webhooks, deliveries, clock, random = Math.random } = deps;
+  const now = clock.now();
+  const gone = attempt.statusCode === GONE;
+  const next = gone ? null : (deps.nextAttempt ?? nextAttempt)(claim.attempt, claim.delivery.createdAt, now, random());
+  await persistently(clock, () => (next === null ? deliveries.end(claim, 'failed', attempt) : deliveries.retry(claim, next, attempt)));
+  const since = await webhooks.failed(webhook.id, now);
+  if (gone || isStopped(since, now)) return stop(deps, webhook, gone ? 'gone' : 'failing', since);
+  if (!slow && isSlow({ failingSince: since }, now)) await deliveries.setSlow(webhook.id, true);
+}
+
+/** Disables an endpoint. The mail first: after a crash in between, the next failure repeats both, and the mail is stored once. */
+async function stop(deps: WebhookSenderDeps, webhook: SendableWebhook, reason: 'gone' | 'failing', since: Date): Promise<void> {
+  const { webhooks, deliveries, metrics, logger, notifyStopped } = deps;
+  await notifyStopped(webhook, reason, since);
+  if (!(await webhooks.stop(webhook.id, reason))) return;
+  metrics.stopped(reason);
+  logger.info({ webhook: webhook.id, organisation: webhook.organisation, reason }, 'webhook disabled');
+  await deliveries.cancelAll(webhook.id);
+}
+
+/** Retries while the database is down, because a delivery that is not recorded is repeated. */
+const persistently = <T>(clock: Clock, operation: () => Promise<T>): Promise<T> =>
+  retry(operation, { attempts: RECORD.attempts, pauseMs: () => RECORD.pauseMs, pause: (ms) => sleep(clock, ms) });

@@ -1,0 +1,66 @@
+/** Webhooks: queues their events, and sends them. */
+import type { Resolver, TargetRules } from '../../core/scan/targets.ts';
+import { WEBHOOKS_PATH } from '../../core/web-paths.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { CURBCUT_VERSION } from '../../platform/version.ts';
+import type { AllStores } from '../../stores/stores.ts';
+import type { SendableWebhook } from '../../stores/webhooks/webhooks.ts';
+import type { Manager } from '../runtime/controller/manager.ts';
+import type { OperatorSettings } from '../settings.ts';
+import { createAnnounceTask } from './announce.ts';
+import { createCreditsTask } from './credits.ts';
+import type { WebhookMetrics } from './metrics.ts';
+import { createPost } from './post.ts';
+import { createWebhookSender } from './sender.ts';
+
+export interface WebhookDeps {
+  stores: Pick<AllStores, 'scans' | 'webhooks' | 'webhookEvents' | 'deliveries' | 'credits' | 'members' | 'organisations' | 'outbox'>;
+  settings: { targets: TargetRules; publicBaseUrl: string | null; mail: OperatorSettings['mail'] };
+  resolver: Resolver;
+  metrics: WebhookMetrics;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** Adds the tasks of the leader. */
+export function addWebhookTasks(manager: Pick<Manager, 'addTask'>, deps: WebhookDeps): void {
+  const { stores, settings, resolver, metrics, logger, clock } = deps;
+  const { publicBaseUrl, targets: rules } = settings;
+  const shared = { ...stores, metrics, publicBaseUrl, now: clock.now };
+  manager.addTask(createAnnounceTask(shared));
+  manager.addTask(createCreditsTask(shared));
+  const contact = publicBaseUrl === null ? '' : ` (+${publicBaseUrl})`;
+  const post = createPost({ rules, resolver, userAgent: `Curbcut-Webhooks/${CURBCUT_VERSION}${contact}` });
+  const notifyStopped = createStopNotice(stores, settings.mail !== null);
+  manager.addTask(createWebhookSender({ ...stores, post, notifyStopped, metrics, logger, clock }));
+}
+
+/** Mails the owners of the organisation. Without a mail server, the dashboard, the API and the metrics show what happened. */
+export function createStopNotice(
+  { members, organisations, outbox }: Pick<WebhookDeps['stores'], 'members' | 'organisations' | 'outbox'>,
+  mailed: boolean,
+) {
+  return async ({ id, organisation, name, url }: SendableWebhook, reason: 'gone' | 'failing', since: Date): Promise<void> => {
+    if (!mailed) return;
+    const { displayName = organisation } = (await organisations.find(organisation)) ?? {};
+    const owners = (await members.list(organisation)).filter(({ role }) => role === 'owner');
+    const data = {
+      organisation: displayName,
+      webhook: name,
+      host: new URL(url).host,
+      reason,
+      since: since.toISOString(),
+      path: `${WEBHOOKS_PATH}/${id}`,
+    };
+    for (const { email: to } of owners)
+      await outbox.enqueue({
+        id: `webhook-stopped:${id}:${since.getTime()}:${to}`,
+        kind: 'webhook_stopped',
+        to,
+        locale: 'en',
+        organisation,
+        data,
+      });
+  };
+}

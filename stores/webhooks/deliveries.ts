@@ -1,0 +1,249 @@
+/**
+ * Deliveries of webhooks: one document for each event and endpoint, which is at the same time the queue, and the log with one
+ * entry for each attempt. The claim of a delivery writes the entry of its attempt, so that a sender that dies leaves it behind.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import type { Collection, Db, Filter, UpdateFilter } from 'mongodb';
+import { DELIVERY_KEPT_MS, type DeliveredEvent, type DeliveryState } from '../../core/webhooks/webhooks.ts';
+import { createLeasedQueue } from '../leased-queue.ts';
+import { onlyDuplicates } from '../mongo-retry.ts';
+
+/** An attempt. While it is under way, and if its sender died, it has no end. */
+export interface DeliveryAttempt {
+  at: Date;
+  durationMs: number | null;
+  /** Null: the endpoint did not answer. */
+  statusCode: number | null;
+  /** Why it failed. Null: it succeeded, or it has no end. */
+  error: string | null;
+  /** The beginning of the answer's body. */
+  response: string | null;
+}
+
+export interface NewDelivery {
+  webhook: string;
+  organisation: string;
+  /** The event's identity, such as `scan.completed:<scan>`. The same event is stored once for an endpoint. */
+  event: string;
+  type: DeliveredEvent;
+  /** The scan that the event is about. Deliveries of one scan are sent in the order of `order`. */
+  scan: string | null;
+  order: number;
+  /** The body of the request. */
+  body: string;
+  /** Whether the endpoint fails at the moment. */
+  slow: boolean;
+}
+
+export interface Delivery {
+  /** The ID of the delivery. */
+  id: string;
+  /** `webhook-id`: the same for a replay, so that a receiver recognises it. */
+  message: string;
+  webhook: string;
+  organisation: string;
+  type: DeliveredEvent;
+  scan: string | null;
+  body: string;
+  state: DeliveryState;
+  attempts: readonly DeliveryAttempt[];
+  createdAt: Date;
+  /** When it is tried next. Null if it has ended. */
+  nextAt: Date | null;
+}
+
+/** A delivery that the caller may try until `leaseUntil`. */
+export interface ClaimedDelivery {
+  delivery: Delivery;
+  holder: string;
+  leaseUntil: Date;
+  /** The number of attempts, including this one. */
+  attempt: number;
+}
+
+export interface DeliveryFilter {
+  /** Of endpoints that fail. */
+  slow: boolean;
+  exceptWebhooks: readonly string[];
+  exceptOrganisations: readonly string[];
+}
+
+export type AttemptEnd = Omit<DeliveryAttempt, 'at'>;
+
+export interface Deliveries {
+  /** Stores deliveries that are due now. One that is stored already, in any state, changes nothing. @returns their IDs, in their order */
+  enqueue(deliveries: readonly NewDelivery[]): Promise<string[]>;
+  /** Stores another delivery with the same message. @returns its ID; null if there is no such delivery */
+  replay(organisation: string, webhook: string, id: string): Promise<Delivery | null>;
+  find(organisation: string, webhook: string, id: string): Promise<Delivery | null>;
+  /** Returns deliveries of an endpoint, newest first. */
+  list(
+    organisation: string,
+    webhook: string,
+    page: { after?: { at: Date; id: string } | null; state?: DeliveryState; limit: number },
+  ): Promise<Delivery[]>;
+  /**
+   * Claims the delivery that is due for the longest time, or returns null, and writes the entry of its attempt. One atomic step. A
+   * delivery waits while an earlier one of its scan and endpoint does.
+   */
+  claim(filter: DeliveryFilter, leaseMs: number): Promise<ClaimedDelivery | null>;
+  /** Records the end of the attempt, and of the delivery. @returns false if another sender has claimed it since */
+  end(claim: ClaimedDelivery, state: Exclude<DeliveryState, 'waiting'>, attempt: AttemptEnd): Promise<boolean>;
+  /** Records the end of the attempt, and makes the delivery due again. @returns as `end` */
+  retry(claim: ClaimedDelivery, at: Date, attempt: AttemptEnd): Promise<boolean>;
+  /** Cancels a claimed delivery that was not tried, with the entry of its attempt. @returns as `end` */
+  withdraw(claim: ClaimedDelivery): Promise<boolean>;
+  /** Cancels the deliveries of an endpoint that wait and are not claimed. */
+  cancelAll(webhook: string): Promise<void>;
+  /** Moves the waiting deliveries of an endpoint to the lane of endpoints that fail, or back. */
+  setSlow(webhook: string, slow: boolean): Promise<void>;
+  /** Returns since when the oldest unclaimed delivery of an endpoint that does not fail is due, or null. */
+  oldestDue(): Promise<Date | null>;
+}
+
+interface DeliveryDocument {
+  _id: string;
+  message: string;
+  webhook: string;
+  organisation: string;
+  type: DeliveredEvent;
+  scan: string | null;
+  order: number;
+  body: string;
+  state: DeliveryState;
+  slow: boolean;
+  attempts: number;
+  log: DeliveryAttempt[];
+  dueAt: Date;
+  holder?: string;
+  createdAt: Date;
+  expiresAt: Date;
+}
+
+/** How long a delivery waits for the one before it, at least, in milliseconds. */
+const BEHIND_MS = 250;
+/** How often a claim looks for a delivery that need not wait for another one. The next claim goes on. */
+const LOOKS_MAX = 20;
+const UNDER_WAY = { durationMs: null, statusCode: null, error: null, response: null };
+
+const messageIdOf = (webhook: string, event: string): string =>
+  `msg_${createHash('sha256').update(`${webhook} ${event}`).digest('hex').slice(0, 32)}`;
+
+export function createDeliveries(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Deliveries {
+  const deliveries = db.collection<DeliveryDocument>('webhook_deliveries');
+  const queue = createLeasedQueue(deliveries, now);
+  const keptUntil = (): Date => new Date(now().getTime() + DELIVERY_KEPT_MS);
+
+  const finish = (claim: ClaimedDelivery, update: UpdateFilter<DeliveryDocument>): Promise<boolean> =>
+    queue.change({ id: claim.delivery.id, holder: claim.holder }, update);
+  const ended = (claim: ClaimedDelivery, end: AttemptEnd) => ({
+    [`log.${claim.attempt - 1}`]: { at: claim.delivery.attempts[claim.attempt - 1]!.at, ...end },
+    expiresAt: keptUntil(),
+  });
+
+  return {
+    async enqueue(list) {
+      if (list.length === 0) return [];
+      const documents = list.map(({ event, ...delivery }) => newDocument(messageIdOf(delivery.webhook, event), delivery, now()));
+      try {
+        await deliveries.insertMany(documents, { ordered: false });
+      } catch (error) {
+        if (!onlyDuplicates(error)) throw error;
+      }
+      return documents.map(({ _id }) => _id);
+    },
+
+    async replay(organisation, webhook, id) {
+      const found = await deliveries.findOne({ _id: id, webhook, organisation });
+      if (found === null) return null;
+      const { message, type, scan, body, slow } = found;
+      // It does not wait for others: the person who asks for it decides about its time.
+      const again = newDocument(message, { webhook, organisation, type, scan, order: 0, body, slow }, now());
+      again._id = `${message}-${randomBytes(4).toString('hex')}`;
+      await deliveries.insertOne(again);
+      return toDelivery(again);
+    },
+
+    async find(organisation, webhook, id) {
+      const found = await deliveries.findOne({ _id: id, webhook, organisation });
+      return found && toDelivery(found);
+    },
+
+    async list(organisation, webhook, { after, state, limit }) {
+      const filter: Filter<DeliveryDocument> = {
+        $and: [
+          { webhook, organisation },
+          state === undefined ? {} : { state },
+          after ? { $or: [{ createdAt: { $lt: after.at } }, { createdAt: after.at, _id: { $lt: after.id } }] } : {},
+        ],
+      };
+      return (await deliveries.find(filter).sort({ createdAt: -1, _id: -1 }).limit(limit).toArray()).map(toDelivery);
+    },
+
+    claim: (filter, leaseMs) => claimNext(deliveries, queue, { filter, leaseMs, now }),
+
+    end: (claim, state, attempt) => finish(claim, { $set: { state, ...ended(claim, attempt) }, $unset: { holder: true } }),
+    retry: (claim, at, attempt) => finish(claim, { $set: { dueAt: at, ...ended(claim, attempt) }, $unset: { holder: true } }),
+    withdraw: (claim) =>
+      finish(claim, {
+        $set: { state: 'canceled', attempts: claim.attempt - 1, log: claim.delivery.attempts.slice(0, -1) },
+        $unset: { holder: true },
+      }),
+
+    async cancelAll(webhook) {
+      await deliveries.updateMany({ webhook, state: 'waiting', holder: { $exists: false } }, { $set: { state: 'canceled' } });
+    },
+
+    async setSlow(webhook, slow) {
+      await deliveries.updateMany({ webhook, state: 'waiting', slow: !slow }, { $set: { slow } });
+    },
+
+    oldestDue: () => queue.oldestDue({ slow: false }),
+  };
+}
+
+async function claimNext(
+  deliveries: Collection<DeliveryDocument>,
+  queue: ReturnType<typeof createLeasedQueue<DeliveryDocument>>,
+  { filter, leaseMs, now }: { filter: DeliveryFilter; leaseMs: number; now: () => Date },
+): Promise<ClaimedDelivery | null> {
+  const { slow, exceptWebhooks, exceptOrganisations } = filter;
+  const wanted: Filter<DeliveryDocument> = { slow };
+  if (exceptWebhooks.length > 0) wanted.webhook = { $nin: [...exceptWebhooks] };
+  if (exceptOrganisations.length > 0) wanted.organisation = { $nin: [...exceptOrganisations] };
+  for (let look = 0; look < LOOKS_MAX; look += 1) {
+    const at = now();
+    const [next] = await deliveries
+      .find({ state: 'waiting', dueAt: { $lte: at }, ...wanted })
+      .sort({ dueAt: 1 })
+      .limit(1)
+      .toArray();
+    if (next === undefined) return null;
+    const { _id, webhook, scan, order, dueAt } = next;
+    // It is stored before this one, and does not wait any more once it has ended.
+    const earlier =
+      scan === null || order === 0 ? null : await deliveries.findOne({ webhook, scan, state: 'waiting', order: { $lt: order } });
+    if (earlier !== null) {
+      const later = new Date(Math.max(earlier.dueAt.getTime(), at.getTime() + BEHIND_MS));
+      await deliveries.updateOne({ _id, state: 'waiting', dueAt }, { $set: { dueAt: later } });
+      continue;
+    }
+    const claimed = await queue.claim({ _id }, leaseMs, { $push: { log: { at, ...UNDER_WAY } } });
+    // Another sender was faster.
+    if (claimed === null) continue;
+    const { document, holder, leaseUntil } = claimed;
+    const delivery = toDelivery({ ...document, log: [...document.log, { at, ...UNDER_WAY }] });
+    return { delivery, holder, leaseUntil, attempt: document.attempts + 1 };
+  }
+  return null;
+}
+
+function newDocument(message: string, delivery: Omit<NewDelivery, 'event'>, at: Date): DeliveryDocument {
+  const kept = new Date(at.getTime() + DELIVERY_KEPT_MS);
+  return { _id: message, message, ...delivery, state: 'waiting', attempts: 0, log: [], dueAt: at, createdAt: at, expiresAt: kept };
+}
+
+function toDelivery({ _id, message, webhook, organisation, type, scan, body, state, log, createdAt, dueAt }: DeliveryDocument): Delivery {
+  const nextAt = state === 'waiting' ? dueAt : null;
+  return { id: _id, message, webhook, organisation, type, scan, body, state, attempts: log, createdAt, nextAt };
+}

@@ -1,0 +1,48 @@
+/**
+ * Events of webhooks that are not the end of a scan, until they are in the queue of each endpoint. The end of a scan is recorded
+ * in its row (`Scans.unannounced`).
+ */
+import type { Db } from 'mongodb';
+import type { ScheduleRegression } from '../../core/webhooks/regression.ts';
+import { retryRace } from '../mongo-retry.ts';
+
+/** A regression of a schedule, as its status states it. */
+export interface WebhookEventRecord {
+  /** The scan by which it was found. */
+  scan: string;
+  organisation: string;
+  at: Date;
+  data: ScheduleRegression;
+}
+
+export interface WebhookEvents {
+  /** Stores an event. The same scan causes one event; repeating it changes nothing. */
+  add(event: WebhookEventRecord): Promise<void>;
+  /** Returns at most `limit` events, oldest first. */
+  pending(limit: number): Promise<WebhookEventRecord[]>;
+  remove(scan: string): Promise<void>;
+}
+
+type EventDocument = Omit<WebhookEventRecord, 'scan'> & { _id: string; done: boolean; expiresAt: Date };
+
+/** How long it is known that an event was sent, in milliseconds: the operator may repeat it after a crash. */
+const KEPT_MS = 7 * 86_400_000;
+
+export function createWebhookEvents(db: Db): WebhookEvents {
+  const events = db.collection<EventDocument>('webhook_events');
+  return {
+    async add({ scan, ...event }) {
+      const document = { ...event, done: false, expiresAt: new Date(event.at.getTime() + KEPT_MS) };
+      await retryRace(() => events.updateOne({ _id: scan }, { $setOnInsert: document }, { upsert: true }));
+    },
+
+    async pending(limit) {
+      const found = await events.find({ done: false }).sort({ at: 1 }).limit(limit).toArray();
+      return found.map(({ _id, organisation, at, data }) => ({ scan: _id, organisation, at, data }));
+    },
+
+    async remove(scan) {
+      await events.updateOne({ _id: scan }, { $set: { done: true } });
+    },
+  };
+}

@@ -1,0 +1,59 @@
+/** Webhooks as MongoDB holds them. */
+import type { DisabledReason, WebhookEvent, WebhookFormat } from '../../core/webhooks/webhooks.ts';
+
+export type WebhookManager = 'api' | 'manifest';
+
+export interface Webhook {
+  id: string;
+  organisation: string;
+  name: string;
+  url: string;
+  events: readonly WebhookEvent[];
+  format: WebhookFormat;
+  /** `credits.low` is sent when fewer credits than this can be reserved. */
+  creditsBelow: number;
+  managedBy: WebhookManager;
+  /** Null: it gets deliveries. */
+  disabled: { reason: DisabledReason; at: Date } | null;
+  /** Since when every attempt failed. Null: the last one succeeded, or there was none. */
+  failingSince: Date | null;
+  createdAt: Date;
+  /** As the audit log names actors. */
+  createdBy: string;
+}
+
+/** What its writer sets. */
+export type WebhookFields = Pick<Webhook, 'name' | 'url' | 'events' | 'format' | 'creditsBelow'>;
+
+/** Secrets are stored as they are: a signature cannot be made from a hash. */
+export interface StoredSecret {
+  secret: string;
+  /** Until when it signs. Null: it is the current one. */
+  until: Date | null;
+}
+
+export type WebhookDocument = Omit<Webhook, 'id' | 'events'> & {
+  _id: string;
+  events: Webhook['events'][number][];
+  /** The current one first. */
+  secrets: StoredSecret[];
+  /** Whether `credits.low` was sent since the balance was high enough, and how often it has become low. */
+  low: boolean;
+  crossings: number;
+  /** When the last attempt failed. */
+  failedAt?: Date;
+  changedAt?: Date;
+  /** Absent in those of manifests. */
+  slot?: string;
+};
+
+export function toWebhook(document: WebhookDocument): Webhook {
+  const { _id, secrets: _s, low: _l, crossings: _c, failedAt: _f, changedAt: _a, slot: _p, ...rest } = document;
+  return { id: _id, ...rest };
+}
+
+/** The secrets after one was replaced. Only the one before it still signs. */
+export function replacedSecret(secrets: readonly StoredSecret[], secret: string, until: Date): StoredSecret[] {
+  const [last] = secrets;
+  return [{ secret, until: null }, ...(last === undefined ? [] : [{ secret: last.secret, until }])];
+}

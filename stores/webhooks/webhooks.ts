@@ -1,0 +1,208 @@
+/** The webhook endpoints of organisations. An endpoint has one writer: REST and the dashboard, or the organisation's manifest. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Collection, Db, Filter, UpdateFilter } from 'mongodb';
+import { SECRET_BYTES, secretText } from '../../core/webhooks/signature.ts';
+import { SECRET_OVERLAP_MS, STOPPED_AFTER_MS, WEBHOOKS_MAX, type DisabledReason } from '../../core/webhooks/webhooks.ts';
+import { isDuplicate } from '../mongo-retry.ts';
+import { createManifestWebhooks, type ManifestWebhooks } from './manifest-webhooks.ts';
+import {
+  replacedSecret,
+  toWebhook,
+  type StoredSecret,
+  type Webhook,
+  type WebhookDocument,
+  type WebhookFields,
+} from './webhook-document.ts';
+
+export type { Webhook, WebhookFields } from './webhook-document.ts';
+
+/** A webhook for its sender. */
+export interface SendableWebhook extends Webhook {
+  /** Secrets that sign now, the newest first. */
+  secrets: readonly string[];
+}
+
+export type ChangedWebhook<T = { webhook: Webhook }> = ({ ok: true } & T) | { ok: false; reason: 'not_found' | 'managed_by_manifest' };
+
+/** A webhook that gets `credits.low`, and whether it got one since the balance was high enough. */
+export interface CreditsWatcher extends SendableWebhook {
+  low: boolean;
+  /** How often the balance has become low. */
+  crossings: number;
+}
+
+export interface Webhooks extends ManifestWebhooks {
+  /** Adds a webhook with a new secret. An organisation has at most `WEBHOOKS_MAX` of them, also under races. */
+  add(
+    webhook: WebhookFields & Pick<Webhook, 'organisation' | 'createdBy'>,
+  ): Promise<{ ok: true; webhook: Webhook; secret: string } | { ok: false; reason: 'too_many_webhooks' }>;
+  find(organisation: string, id: string): Promise<Webhook | null>;
+  /** Returns the webhooks of an organisation, by creation. There are at most twice `WEBHOOKS_MAX`. */
+  list(organisation: string): Promise<Webhook[]>;
+  /** Changes what the writer sets, unless the manifest is the writer. */
+  change(organisation: string, id: string, fields: Partial<WebhookFields>): Promise<ChangedWebhook>;
+  /** Enables or disables a webhook. Enabling ends the time of failures. @param any also those of manifests, for `curbcut-admin` */
+  setEnabled(organisation: string, id: string, enabled: boolean, any?: boolean): Promise<ChangedWebhook>;
+  /** Makes a new secret. The one before it signs for `SECRET_OVERLAP_MS`, too. */
+  rotate(organisation: string, id: string): Promise<ChangedWebhook<{ webhook: Webhook; secret: string }>>;
+  remove(organisation: string, id: string): Promise<ChangedWebhook>;
+
+  /** Returns the enabled webhooks of the organisations, in one command. */
+  enabledOf(organisations: readonly string[]): Promise<Webhook[]>;
+  /** Returns a webhook of any organisation for the sender; null if it was deleted. */
+  sendable(id: string): Promise<SendableWebhook | null>;
+  /** Records a failed attempt. @returns since when every attempt has failed; a day without an attempt begins a new time */
+  failed(id: string, at: Date): Promise<Date>;
+  /** Records a delivery: the time of failures is over. */
+  succeeded(id: string): Promise<void>;
+  /** Disables an enabled webhook. @returns whether this call did */
+  stop(id: string, reason: Exclude<DisabledReason, 'requested'>): Promise<boolean>;
+  /** Returns the enabled webhooks that get `credits.low`. */
+  creditsWatchers(): Promise<CreditsWatcher[]>;
+  /** Records that the balance became low, or is not low any more. */
+  setLow(id: string, low: boolean, crossings: number): Promise<void>;
+}
+
+/** An attempt that failed this long ago says nothing about the time since. */
+const GAP_MS = 86_400_000;
+
+/** Whether a webhook is stopped, given since when every attempt has failed. */
+export const isStopped = (failingSince: Date, now: Date): boolean => now.getTime() - failingSince.getTime() >= STOPPED_AFTER_MS;
+
+export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Webhooks {
+  const webhooks = db.collection<WebhookDocument>('webhooks');
+  const document = async (organisation: string, id: string) => webhooks.findOne({ _id: id, organisation });
+
+  /** Changes a webhook that REST manages, in one guarded update. */
+  async function update(organisation: string, id: string, change: UpdateFilter<WebhookDocument>, any = false): Promise<ChangedWebhook> {
+    const own: Filter<WebhookDocument> = any ? {} : { managedBy: 'api' };
+    const changed = await webhooks.findOneAndUpdate({ _id: id, organisation, ...own }, change, { returnDocument: 'after' });
+    if (changed !== null) return { ok: true, webhook: toWebhook(changed) };
+    return { ok: false, reason: (await document(organisation, id)) === null ? 'not_found' : 'managed_by_manifest' };
+  }
+
+  return {
+    ...createManifestWebhooks(webhooks, now),
+    ...senderSide(webhooks, now),
+
+    async add({ organisation, createdBy, ...fields }) {
+      const secret = newSecret();
+      const base = { organisation, createdBy, ...fields, managedBy: 'api', secrets: [{ secret, until: null }] } as const;
+      const one = { ...base, _id: randomUUID(), events: [...fields.events], secrets: [...base.secrets], createdAt: now(), ...FRESH };
+      const slot = await insertIntoSlot(webhooks, one);
+      return slot ? { ok: true, webhook: toWebhook(one), secret } : { ok: false, reason: 'too_many_webhooks' };
+    },
+
+    async find(organisation, id) {
+      const found = await document(organisation, id);
+      return found && toWebhook(found);
+    },
+
+    async list(organisation) {
+      return (await webhooks.find({ organisation }).sort({ createdAt: 1, _id: 1 }).toArray()).map(toWebhook);
+    },
+
+    change: (organisation, id, { events, ...fields }) =>
+      update(organisation, id, { $set: { ...fields, ...(events && { events: [...events] }), changedAt: now() } }),
+
+    setEnabled: (organisation, id, enabled, any) =>
+      update(
+        organisation,
+        id,
+        { $set: enabled ? { disabled: null, failingSince: null } : { disabled: { reason: 'requested', at: now() } } },
+        any,
+      ),
+
+    async rotate(organisation, id) {
+      for (;;) {
+        const found = await document(organisation, id);
+        if (found === null) return { ok: false, reason: 'not_found' };
+        const secret = newSecret();
+        const secrets = replacedSecret(found.secrets, secret, new Date(now().getTime() + SECRET_OVERLAP_MS));
+        const changed = await webhooks.findOneAndUpdate(
+          { _id: id, organisation, managedBy: 'api', 'secrets.0.secret': found.secrets[0]!.secret },
+          { $set: { secrets } },
+          { returnDocument: 'after' },
+        );
+        if (changed !== null) return { ok: true, webhook: toWebhook(changed), secret };
+        if (found.managedBy === 'manifest') return { ok: false, reason: 'managed_by_manifest' };
+      }
+    },
+
+    async remove(organisation, id) {
+      const removed = await webhooks.findOneAndDelete({ _id: id, organisation, managedBy: 'api' });
+      if (removed !== null) return { ok: true, webhook: toWebhook(removed) };
+      return { ok: false, reason: (await document(organisation, id)) === null ? 'not_found' : 'managed_by_manifest' };
+    },
+  };
+}
+
+/** What nothing has happened to yet. */
+const FRESH = { disabled: null, failingSince: null, low: false, crossings: 0 } as const;
+
+const newSecret = (): string => secretText(randomBytes(SECRET_BYTES));
+
+/** Stores a webhook in a free slot of its organisation. A unique index gives a slot to one webhook. @returns false if all are taken */
+async function insertIntoSlot(webhooks: Collection<WebhookDocument>, one: WebhookDocument): Promise<boolean> {
+  // Each conflict means that one slot fewer is free.
+  for (let attempt = 0; attempt <= WEBHOOKS_MAX; attempt += 1) {
+    const taken = new Set((await webhooks.find({ organisation: one.organisation }).toArray()).map(({ slot }) => slot));
+    const slots = Array.from({ length: WEBHOOKS_MAX }, (_, index) => `${one.organisation}/${index}`);
+    const slot = slots.find((free) => !taken.has(free));
+    if (slot === undefined) return false;
+    try {
+      await webhooks.insertOne({ ...one, slot });
+      return true;
+    } catch (error) {
+      if (!isDuplicate(error)) throw error;
+      // The answer to an insert that succeeded was lost, and the driver repeated it.
+      if ((await webhooks.findOne({ _id: one._id })) !== null) return true;
+    }
+  }
+  return false;
+}
+
+type SenderSide = Pick<Webhooks, 'enabledOf' | 'sendable' | 'failed' | 'succeeded' | 'stop' | 'creditsWatchers' | 'setLow'>;
+
+function senderSide(webhooks: Collection<WebhookDocument>, now: () => Date): SenderSide {
+  const signing = (secrets: readonly StoredSecret[]) =>
+    secrets.filter(({ until }) => until === null || until > now()).map(({ secret }) => secret);
+  const toSendable = (document: WebhookDocument): SendableWebhook => ({ ...toWebhook(document), secrets: signing(document.secrets) });
+  return {
+    async enabledOf(organisations) {
+      if (organisations.length === 0) return [];
+      return (await webhooks.find({ organisation: { $in: [...organisations] }, disabled: null }).toArray()).map(toWebhook);
+    },
+
+    async sendable(id) {
+      const found = await webhooks.findOne({ _id: id });
+      return found && toSendable(found);
+    },
+
+    async failed(id, at) {
+      const recent = { $gt: ['$failedAt', new Date(at.getTime() - GAP_MS)] };
+      const since = { $cond: [recent, { $ifNull: ['$failingSince', at] }, at] };
+      const changed = await webhooks.findOneAndUpdate({ _id: id }, [{ $set: { failingSince: since, failedAt: at } }], {
+        returnDocument: 'after',
+      });
+      return changed?.failingSince ?? at;
+    },
+
+    async succeeded(id) {
+      await webhooks.updateOne({ _id: id }, { $set: { failingSince: null } });
+    },
+
+    async stop(id, reason) {
+      return (await webhooks.updateOne({ _id: id, disabled: null }, { $set: { disabled: { reason, at: now() } } })).modifiedCount === 1;
+    },
+
+    async creditsWatchers() {
+      const found = await webhooks.find({ events: 'credits.low', disabled: null }).toArray();
+      return found.map((document) => ({ ...toSendable(document), low: document.low, crossings: document.crossings }));
+    },
+
+    async setLow(id, low, crossings) {
+      await webhooks.updateOne({ _id: id }, { $set: { low, crossings } });
+    },
+  };
+}
