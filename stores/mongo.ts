@@ -192,8 +192,8 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['webhooks', { slot: 1 }, { unique: true, sparse: true }],
   ['webhooks', { organisation: 1, createdAt: 1, _id: 1 }, {}],
   ['webhooks', { events: 1 }, {}],
-  // For the next due delivery of a lane: the endpoints that are passed over are in the index, because many of their deliveries may be due.
-  ['webhook_deliveries', { state: 1, slow: 1, dueAt: 1, webhook: 1, organisation: 1 }, {}],
+  // For the next due delivery. The endpoints that are passed over are in the index, because many of their deliveries may be due.
+  ['webhook_deliveries', { state: 1, dueAt: 1, webhook: 1, organisation: 1 }, {}],
   // For the list of an endpoint.
   ['webhook_deliveries', { webhook: 1, createdAt: -1, _id: -1 }, {}],
   // For those that wait: of an endpoint, and of a scan before another one.

@@ -8,7 +8,7 @@ import type { WebhookEvent } from '../../core/webhooks/webhooks.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import type { Deliveries } from '../../stores/webhooks/deliveries.ts';
 import type { WebhookEventRecord, WebhookEvents } from '../../stores/webhooks/events.ts';
-import type { Webhook, Webhooks } from '../../stores/webhooks/webhooks.ts';
+import type { Webhooks } from '../../stores/webhooks/webhooks.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
 import { regressionContent, scanContent } from './contents.ts';
 import type { WebhookMetrics } from './metrics.ts';
@@ -29,13 +29,6 @@ const EVERY_MS = 1_000;
 const BATCH = 200;
 /** How long a regression waits for the end of its scan, which precedes it. The row follows the resource within seconds. */
 const SCAN_WITHIN_MS = 600_000;
-/** From then on, an endpoint is one that fails. A single failed attempt says little. */
-export const SLOW_AFTER_MS = 60_000;
-
-/** Whether an endpoint has failed for so long that its deliveries use the lane of those that fail. */
-export const isSlow = ({ failingSince }: Pick<Webhook, 'failingSince'>, now: Date): boolean =>
-  failingSince !== null && now.getTime() - failingSince.getTime() >= SLOW_AFTER_MS;
-
 /** Creates the leader's task. */
 export function createAnnounceTask(deps: AnnounceDeps): PeriodicTask {
   return {
@@ -92,7 +85,7 @@ async function announceRegressions(deps: AnnounceDeps, signal: AbortSignal): Pro
 
 const isLate = ({ at }: WebhookEventRecord, now: Date): boolean => now.getTime() - at.getTime() > SCAN_WITHIN_MS;
 
-async function enqueue({ webhooks, deliveries, metrics, now }: AnnounceDeps, events: readonly Announced[]): Promise<void> {
+async function enqueue({ webhooks, deliveries, metrics }: AnnounceDeps, events: readonly Announced[]): Promise<void> {
   const endpoints = await webhooks.enabledOf([...new Set(events.map(({ organisation }) => organisation))]);
   const found = events.flatMap(({ organisation, scan, order, content }) =>
     endpoints
@@ -105,7 +98,6 @@ async function enqueue({ webhooks, deliveries, metrics, now }: AnnounceDeps, eve
         scan,
         order,
         body: bodyOf(content, webhook.format),
-        slow: isSlow(webhook, now()),
       })),
   );
   await deliveries.enqueue(found);

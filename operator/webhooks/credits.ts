@@ -4,7 +4,6 @@ import type { Credits } from '../../stores/credits/credits.ts';
 import type { Deliveries } from '../../stores/webhooks/deliveries.ts';
 import type { CreditsWatcher, Webhooks } from '../../stores/webhooks/webhooks.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
-import { isSlow } from './announce.ts';
 import { creditsContent } from './contents.ts';
 import type { WebhookMetrics } from './metrics.ts';
 
@@ -49,7 +48,7 @@ async function check(
   // Before it is recorded: after a crash in between, the same event is stored once.
   const event = `credits.low:${crossings + 1}`;
   const delivery = { webhook: id, organisation, event, type: content.type, scan: null, order: 0, body: bodyOf(content, format) };
-  await deliveries.enqueue([{ ...delivery, slow: isSlow(watcher, now()) }]);
+  await deliveries.enqueue([delivery]);
   metrics.announced('credits.low');
   await webhooks.setLow(id, true, crossings + 1);
 }

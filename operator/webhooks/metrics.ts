@@ -8,7 +8,7 @@ export interface WebhookMetrics {
   announced(event: WebhookEvent): void;
   attempted(outcome: PostOutcome): void;
   stopped(reason: 'gone' | 'failing'): void;
-  /** How long ago the oldest waiting delivery of an endpoint that does not fail became due. */
+  /** How long ago the oldest waiting delivery became due. */
   oldestDue(seconds: number): void;
   stoppedLeading(): void;
 }
@@ -27,7 +27,7 @@ export function createWebhookMetrics({ counter, gauge }: MetricFactory): Webhook
   });
   const oldest = gauge(
     'webhook_oldest_due_seconds',
-    'Time since the oldest waiting delivery became due, of webhooks that do not fail; 0 if there is none. Only the leader reports it.',
+    'Time since the oldest waiting delivery of a webhook became due, 0 if there is none. Only the leader reports it.',
   );
   return {
     announced: (event) => announced.inc({ event }),

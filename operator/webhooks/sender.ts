@@ -10,7 +10,6 @@ import type { ClaimedDelivery, Deliveries } from '../../stores/webhooks/deliveri
 import { isStopped, type SendableWebhook, type Webhooks } from '../../stores/webhooks/webhooks.ts';
 import { POLL_MS, runDeliveries } from '../delivery-loop.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
-import { isSlow } from './announce.ts';
 import { claimOrder, type InFlight } from './lanes.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import type { Post, Posted } from './post.ts';
@@ -44,13 +43,15 @@ const GONE = 410;
 export function createWebhookSender(deps: WebhookSenderDeps): PeriodicTask {
   const { deliveries, metrics, clock, pollMs, leaseMs = LEASE_MS } = deps;
   let claims = 0;
+  // Learnt anew by each leader: it costs one attempt of each endpoint.
+  const failing = new Set<string>();
   async function start(inFlight: readonly InFlight[]): Promise<{ about: InFlight; done: Promise<void> } | null> {
-    for (const filter of claimOrder(inFlight, claims)) {
+    for (const filter of claimOrder(inFlight, failing, claims)) {
       const claim = await deliveries.claim(filter, leaseMs);
       if (claim === null) continue;
       claims += 1;
       const { webhook, organisation } = claim.delivery;
-      return { about: { webhook, organisation, slow: filter.slow }, done: handle(deps, claim, filter.slow) };
+      return { about: { webhook, organisation }, done: handle(deps, claim, failing) };
     }
     return null;
   }
@@ -62,12 +63,15 @@ export function createWebhookSender(deps: WebhookSenderDeps): PeriodicTask {
 }
 
 /** Tries one delivery and records what became of it. Never throws: an error concerns only this delivery, whose lease ends by itself. */
-async function handle(deps: WebhookSenderDeps, claim: ClaimedDelivery, slow: boolean): Promise<void> {
+async function handle(deps: WebhookSenderDeps, claim: ClaimedDelivery, failing: Set<string>): Promise<void> {
   const { webhooks, deliveries, post, metrics, logger, clock } = deps;
   const { id, webhook: webhookId, message, body } = claim.delivery;
   try {
     const webhook = await webhooks.sendable(webhookId);
-    if (webhook === null || webhook.disabled !== null) return void (await deliveries.withdraw(claim));
+    if (webhook === null || webhook.disabled !== null) {
+      failing.delete(webhookId);
+      return void (await deliveries.withdraw(claim));
+    }
     const headers = signedHeaders({ id: message, at: clock.now(), body }, webhook.secrets);
     const posted = await post(webhook.url, headers, body);
     metrics.attempted(posted.outcome);
@@ -76,8 +80,13 @@ async function handle(deps: WebhookSenderDeps, claim: ClaimedDelivery, slow: boo
       { ...fields, reason: posted.attempt.error },
       posted.outcome === 'delivered' ? 'webhook delivered' : 'webhook not delivered',
     );
-    if (posted.outcome === 'delivered') await succeed(deps, claim, webhook, posted, slow);
-    else await fail(deps, claim, webhook, posted, slow);
+    if (posted.outcome === 'delivered') {
+      failing.delete(webhookId);
+      await succeed(deps, claim, webhook, posted);
+    } else {
+      failing.add(webhookId);
+      await fail(deps, claim, webhook, posted);
+    }
   } catch (err) {
     logger.warn({ delivery: id, webhook: webhookId, err }, 'webhook not recorded, retrying when its lease ends');
   }
@@ -88,28 +97,19 @@ async function succeed(
   claim: ClaimedDelivery,
   webhook: SendableWebhook,
   { attempt }: Posted,
-  slow: boolean,
 ): Promise<void> {
   await persistently(clock, () => deliveries.end(claim, 'delivered', attempt));
   if (webhook.failingSince !== null) await webhooks.succeeded(webhook.id);
-  if (slow) await deliveries.setSlow(webhook.id, false);
 }
 
-async function fail(
-  deps: WebhookSenderDeps,
-  claim: ClaimedDelivery,
-  webhook: SendableWebhook,
-  { attempt }: Posted,
-  slow: boolean,
-): Promise<void> {
+async function fail(deps: WebhookSenderDeps, claim: ClaimedDelivery, webhook: SendableWebhook, { attempt }: Posted): Promise<void> {
   const { webhooks, deliveries, clock, random = Math.random } = deps;
   const now = clock.now();
   const gone = attempt.statusCode === GONE;
   const next = gone ? null : (deps.nextAttempt ?? nextAttempt)(claim.attempt, claim.delivery.createdAt, now, random());
   await persistently(clock, () => (next === null ? deliveries.end(claim, 'failed', attempt) : deliveries.retry(claim, next, attempt)));
   const since = await webhooks.failed(webhook.id, now);
-  if (gone || isStopped(since, now)) return stop(deps, webhook, gone ? 'gone' : 'failing', since);
-  if (!slow && isSlow({ failingSince: since }, now)) await deliveries.setSlow(webhook.id, true);
+  if (gone || isStopped(since, now)) await stop(deps, webhook, gone ? 'gone' : 'failing', since);
 }
 
 /** Disables an endpoint. The mail first: after a crash in between, the next failure repeats both, and the mail is stored once. */

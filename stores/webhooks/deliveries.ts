@@ -31,8 +31,6 @@ export interface NewDelivery {
   order: number;
   /** The body of the request. */
   body: string;
-  /** Whether the endpoint fails at the moment. */
-  slow: boolean;
 }
 
 export interface Delivery {
@@ -61,9 +59,11 @@ export interface ClaimedDelivery {
   attempt: number;
 }
 
+/** Which deliveries to claim. */
 export interface DeliveryFilter {
-  /** Of endpoints that fail. */
-  slow: boolean;
+  /** Only of these endpoints. Default: of any. */
+  onlyWebhooks?: readonly string[];
+  /** Endpoints and organisations to pass over. */
   exceptWebhooks: readonly string[];
   exceptOrganisations: readonly string[];
 }
@@ -95,9 +95,7 @@ export interface Deliveries {
   withdraw(claim: ClaimedDelivery): Promise<boolean>;
   /** Cancels the deliveries of an endpoint that wait and are not claimed. */
   cancelAll(webhook: string): Promise<void>;
-  /** Moves the waiting deliveries of an endpoint to the lane of endpoints that fail, or back. */
-  setSlow(webhook: string, slow: boolean): Promise<void>;
-  /** Returns since when the oldest unclaimed delivery of an endpoint that does not fail is due, or null. */
+  /** Returns since when the oldest unclaimed delivery is due, or null. */
   oldestDue(): Promise<Date | null>;
 }
 
@@ -111,7 +109,6 @@ interface DeliveryDocument {
   order: number;
   body: string;
   state: DeliveryState;
-  slow: boolean;
   attempts: number;
   log: DeliveryAttempt[];
   dueAt: Date;
@@ -156,9 +153,9 @@ export function createDeliveries(db: Db, { now = () => new Date() }: { now?: () 
     async replay(organisation, webhook, id) {
       const found = await deliveries.findOne({ _id: id, webhook, organisation });
       if (found === null) return null;
-      const { message, type, scan, body, slow } = found;
+      const { message, type, scan, body } = found;
       // It does not wait for others: the person who asks for it decides about its time.
-      const again = newDocument(message, { webhook, organisation, type, scan, order: 0, body, slow }, now());
+      const again = newDocument(message, { webhook, organisation, type, scan, order: 0, body }, now());
       again._id = `${message}-${randomBytes(4).toString('hex')}`;
       await deliveries.insertOne(again);
       return toDelivery(again);
@@ -194,11 +191,7 @@ export function createDeliveries(db: Db, { now = () => new Date() }: { now?: () 
       await deliveries.updateMany({ webhook, state: 'waiting', holder: { $exists: false } }, { $set: { state: 'canceled' } });
     },
 
-    async setSlow(webhook, slow) {
-      await deliveries.updateMany({ webhook, state: 'waiting', slow: !slow }, { $set: { slow } });
-    },
-
-    oldestDue: () => queue.oldestDue({ slow: false }),
+    oldestDue: () => queue.oldestDue(),
   };
 }
 
@@ -207,9 +200,10 @@ async function claimNext(
   queue: ReturnType<typeof createLeasedQueue<DeliveryDocument>>,
   { filter, leaseMs, now }: { filter: DeliveryFilter; leaseMs: number; now: () => Date },
 ): Promise<ClaimedDelivery | null> {
-  const { slow, exceptWebhooks, exceptOrganisations } = filter;
-  const wanted: Filter<DeliveryDocument> = { slow };
-  if (exceptWebhooks.length > 0) wanted.webhook = { $nin: [...exceptWebhooks] };
+  const { onlyWebhooks, exceptWebhooks, exceptOrganisations } = filter;
+  const wanted: Filter<DeliveryDocument> = {};
+  if (onlyWebhooks !== undefined) wanted.webhook = { $in: onlyWebhooks.filter((one) => !exceptWebhooks.includes(one)) };
+  else if (exceptWebhooks.length > 0) wanted.webhook = { $nin: [...exceptWebhooks] };
   if (exceptOrganisations.length > 0) wanted.organisation = { $nin: [...exceptOrganisations] };
   for (let look = 0; look < LOOKS_MAX; look += 1) {
     const at = now();

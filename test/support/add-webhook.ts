@@ -10,7 +10,7 @@ export async function addWebhook(
   const added = await webhooks.add({ ...fields, ...over, organisation, createdBy });
   if (!added.ok) throw new Error(added.reason);
   const { webhook, secret } = added;
-  const one = { webhook: webhook.id, organisation, scan: null, order: 0, body: '{}', slow: false };
+  const one = { webhook: webhook.id, organisation, scan: null, order: 0, body: '{}' };
   const [delivery] = await deliveries.enqueue([{ ...one, event: 'webhook.test:first', type: 'webhook.test' }]);
   return { webhook, secret, delivery: delivery! };
 }

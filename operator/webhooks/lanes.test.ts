@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { claimOrder, CONCURRENCY, FAILING_MAX, PER_ORGANISATION, PER_WEBHOOK, type InFlight } from './lanes.ts';
+
+const at = (webhook: string, organisation = `o-${webhook}`): InFlight => ({ webhook, organisation });
+const many = (count: number, prefix = 'w') => Array.from({ length: count }, (_, index) => at(`${prefix}${index}`));
+const NONE = new Set<string>();
+
+/** Whether a delivery may start. */
+const mayStart = (inFlight: readonly InFlight[], failing: ReadonlySet<string>, one: InFlight): boolean =>
+  claimOrder(inFlight, failing, 0).some(
+    ({ onlyWebhooks, exceptWebhooks, exceptOrganisations }) =>
+      (onlyWebhooks?.includes(one.webhook) ?? true) &&
+      !exceptWebhooks.includes(one.webhook) &&
+      !exceptOrganisations.includes(one.organisation),
+  );
+
+describe('lanes of webhooks', () => {
+  it('gives each endpoint and each organisation a share', () => {
+    expect(
+      mayStart(
+        Array.from({ length: PER_WEBHOOK - 1 }, () => at('a')),
+        NONE,
+        at('a'),
+      ),
+    ).to.equal(true);
+    expect(
+      mayStart(
+        Array.from({ length: PER_WEBHOOK }, () => at('a')),
+        NONE,
+        at('a'),
+      ),
+    ).to.equal(false);
+    const acme = Array.from({ length: PER_ORGANISATION }, (_, index) => at(`w${index}`, 'acme'));
+    expect(mayStart(acme.slice(1), NONE, at('other', 'acme'))).to.equal(true);
+    expect(mayStart(acme, NONE, at('other', 'acme'))).to.equal(false);
+    expect(mayStart(acme, NONE, at('w0', 'globex'))).to.equal(true);
+  });
+
+  it('looks first for endpoints and organisations without a delivery under way', () => {
+    const [first] = claimOrder([at('a', 'acme')], NONE, 0);
+    expect(first).to.deep.equal({ exceptWebhooks: ['a'], exceptOrganisations: ['acme'] });
+  });
+
+  it('leaves connections for endpoints that work, however many fail', () => {
+    const busy = many(FAILING_MAX);
+    const failing = new Set([...busy.map(({ webhook }) => webhook), 'another']);
+    expect(mayStart(busy, failing, at('another'))).to.equal(false);
+    expect(mayStart(busy, failing, at('works'))).to.equal(true);
+    expect(mayStart(busy.slice(1), failing, at('another'))).to.equal(true);
+  });
+
+  it('tries an endpoint that fails with one delivery at a time', () => {
+    expect(mayStart([at('a')], new Set(['a']), at('a'))).to.equal(false);
+    expect(mayStart([], new Set(['a']), at('a'))).to.equal(true);
+  });
+
+  it('begins every fourth time with the endpoints that fail', () => {
+    const first = [0, 1, 2, 3, 4].map((claims) => claimOrder([], new Set(['a']), claims)[0]!.onlyWebhooks);
+    expect(first).to.deep.equal([undefined, undefined, undefined, ['a'], undefined]);
+  });
+
+  it('never has more than the limits under way', () =>
+    fc.assert(
+      fc.property(fc.array(fc.record({ webhook: fc.integer({ min: 0, max: 40 }), failing: fc.boolean() }), { maxLength: 120 }), (steps) => {
+        const inFlight: InFlight[] = [];
+        const failing = new Set<string>();
+        for (const step of steps) {
+          const one = at(`w${step.webhook}`, `o${step.webhook % 10}`);
+          if (step.failing) failing.add(one.webhook);
+          if (mayStart(inFlight, failing, one)) inFlight.push(one);
+          const count = (is: (other: InFlight) => boolean) => inFlight.filter(is).length;
+          expect(inFlight.length).to.be.at.most(CONCURRENCY);
+          expect(count(({ webhook }) => webhook === one.webhook)).to.be.at.most(PER_WEBHOOK);
+          expect(count(({ organisation }) => organisation === one.organisation)).to.be.at.most(PER_ORGANISATION);
+        }
+      }),
+    ));
+});

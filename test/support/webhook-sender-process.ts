@@ -1,0 +1,28 @@
+/** A sender of webhooks in a process of its own, which a test can kill. Its address of the database is the first argument. */
+import { createWebhookMetrics } from '../../operator/webhooks/metrics.ts';
+import { createPost } from '../../operator/webhooks/post.ts';
+import { createWebhookSender } from '../../operator/webhooks/sender.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { createResolver } from '../../platform/resolver.ts';
+import { connectMongo } from '../../stores/mongo.ts';
+import { createMetricFactory } from '../../stores/process-metrics.ts';
+import { openStores } from '../../stores/stores.ts';
+import { silentLogger } from './silent-logger.ts';
+
+const { db, close } = connectMongo({ url: process.argv[2]! });
+const stopping = new AbortController();
+process.once('SIGTERM', () => stopping.abort());
+const sender = createWebhookSender({
+  ...openStores(db),
+  post: createPost({ rules: { allow: ['127.0.0.0/8'], deny: [] }, resolver: createResolver(), userAgent: 'test', timeoutMs: 2_000 }),
+  notifyStopped: async () => undefined,
+  metrics: createWebhookMetrics(createMetricFactory()),
+  logger: silentLogger,
+  clock: systemClock,
+  pollMs: 20,
+  // Soon over after a kill, and longer than a request.
+  leaseMs: 4_000,
+  nextAttempt: (_attempts, _createdAt, now) => new Date(now.getTime() + 20),
+});
+await sender.run(stopping.signal);
+await close();
