@@ -145,6 +145,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
         logger,
         scans: scanPageDeps(stores, deps, options, { ...services, pictures: views }),
         mail: options.mail ?? false,
+        webhooks: { targets: options.targets, resolver: deps.resolver },
         ...signInOf(options),
       }),
     );

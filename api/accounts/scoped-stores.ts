@@ -58,7 +58,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       list: (page: Parameters<typeof schedules.list>[1]) => schedules.list(id, page),
     },
     webhooks: {
-      add: (fields: WebhookFields) => webhooks.add({ ...fields, organisation: id, createdBy: auditName(actor) }),
+      add: (fields: WebhookFields & { id?: string }) => webhooks.add({ ...fields, organisation: id, createdBy: auditName(actor) }),
       find: (webhookId: string) => webhooks.find(id, webhookId),
       list: () => webhooks.list(id),
       change: (webhookId: string, fields: Partial<WebhookFields>) => webhooks.change(id, webhookId, fields),

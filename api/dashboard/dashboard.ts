@@ -33,6 +33,8 @@ import { scanActions } from './routes/scan-actions.ts';
 import { scanListPages } from './routes/scan-list.ts';
 import { scanPages } from './routes/scan.ts';
 import { signInRoutes, type SignInDeps } from './sign-in/routes.ts';
+import { webhookPages } from './webhooks/routes.ts';
+import type { WebhookManagementDeps } from '../webhooks/management.ts';
 
 export interface DashboardDeps {
   stores: ApiStores;
@@ -41,6 +43,7 @@ export interface DashboardDeps {
   now: () => Date;
   logger: Logger;
   scans: ScanPageDeps;
+  webhooks: Pick<WebhookManagementDeps, 'targets' | 'resolver'>;
   signIn: Pick<SignInDeps, 'provider' | 'local' | 'limits'>;
   /** Null if none is configured. */
   identityProvider: IdentityProvider | null;
@@ -87,7 +90,7 @@ async function ownPages(scope: FastifyInstance, { stores, now, logger, mail, sig
  * The pages of an organisation. Each route says in `config.permission` what it requires, reads the caller with `callerOf`, and
  * uses only the stores of `storesOf`. Forms contain `csrfField(request)`.
  */
-async function signedInPages(scope: FastifyInstance, { stores, now, logger, scans, mail }: DashboardDeps): Promise<void> {
+async function signedInPages(scope: FastifyInstance, { stores, now, logger, scans, mail, webhooks }: DashboardDeps): Promise<void> {
   await scope.register(requireSession);
   await scope.register(permissions);
   const record = createRecorder({ organisations: stores.organisations, logger });
@@ -96,6 +99,7 @@ async function signedInPages(scope: FastifyInstance, { stores, now, logger, scan
   await scope.register(memberKeyPages, { now, logger });
   await scope.register(auditPages);
   await scope.register(keyPages, { rateLimits: stores.rateLimits, now, logger });
+  await scope.register(webhookPages, { ...webhooks, now, logger });
   await scope.register(creditPages);
   await scope.register(schedulePages, { now });
   await scope.register(scanListPages);

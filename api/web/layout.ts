@@ -106,6 +106,7 @@ const DASHBOARD_PARTS = [
   { id: 'schedules', text: 'Schedules', href: '/dashboard/schedules', permission: 'scans:read' },
   { id: 'credits', text: 'Credits', href: '/dashboard/credits', permission: 'credits:read' },
   { id: 'api-keys', text: 'API keys', href: '/dashboard/settings/api-keys', permission: 'keys:write' },
+  { id: 'webhooks', text: 'Webhooks', href: '/dashboard/settings/webhooks', permission: 'webhooks:write' },
   { id: 'members', text: 'Members', href: '/dashboard/settings/members', permission: 'members:write' },
   { id: 'security', text: 'Security', href: '/dashboard/settings/security', permission: 'members:write' },
   { id: 'audit-log', text: 'Audit log', href: '/dashboard/settings/audit-log', permission: 'audit:read' },

@@ -27,7 +27,8 @@ export interface IssuedWebhook {
 
 /** @throws ApiError or ValidationFailure from each method if the request is refused */
 export interface WebhookManagement {
-  create(request: FastifyRequest, fields: WebhookFields): Promise<IssuedWebhook>;
+  /** @param fields.id default: a random one @returns null if a webhook with the ID was created before */
+  create(request: FastifyRequest, fields: WebhookFields & { id?: string }): Promise<IssuedWebhook | null>;
   find(request: FastifyRequest, id: string): Promise<Webhook>;
   change(request: FastifyRequest, id: string, change: Partial<WebhookFields> & { enabled?: boolean }): Promise<Webhook>;
   rotate(request: FastifyRequest, id: string): Promise<IssuedWebhook>;
@@ -78,7 +79,8 @@ export function createWebhookManagement({ targets, resolver, now, logger }: Webh
     async create(request, fields) {
       const url = await judged(fields.url);
       const added = await storesOf(request).webhooks.add({ ...fields, name: fields.name.trim(), url });
-      if (!added.ok) throw new ApiError(added.reason);
+      if (!added.ok && added.reason === 'already_added') return null;
+      if (!added.ok) throw new ApiError('too_many_webhooks');
       await record(request, 'webhook.add', added.webhook);
       return added;
     },

@@ -144,7 +144,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookManagementDeps> = a
 
   scope.post('/v1/webhooks', { config: CONFIG, schema: CREATE }, async (request, reply) => {
     const { credits_below: creditsBelow, ...fields } = request.body;
-    const created = await management.create(request, { ...fields, creditsBelow });
+    const created = (await management.create(request, { ...fields, creditsBelow }))!;
     return reply.code(201).header('Location', `/v1/webhooks/${created.webhook.id}`).send(issued(created));
   });
 

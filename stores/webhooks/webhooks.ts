@@ -24,6 +24,9 @@ export interface SendableWebhook extends Webhook {
 
 export type ChangedWebhook<T = { webhook: Webhook }> = ({ ok: true } & T) | { ok: false; reason: 'not_found' | 'managed_by_manifest' };
 
+/** `already_added`: there is a webhook with the ID. Its secret is not shown again. */
+export type AddedWebhook = { ok: true; webhook: Webhook; secret: string } | { ok: false; reason: 'too_many_webhooks' | 'already_added' };
+
 /** A webhook that gets `credits.low`, and whether it got one since the balance was high enough. */
 export interface CreditsWatcher extends SendableWebhook {
   low: boolean;
@@ -32,10 +35,8 @@ export interface CreditsWatcher extends SendableWebhook {
 }
 
 export interface Webhooks extends ManifestWebhooks {
-  /** Adds a webhook with a new secret. An organisation has at most `WEBHOOKS_MAX` of them, also under races. */
-  add(
-    webhook: WebhookFields & Pick<Webhook, 'organisation' | 'createdBy'>,
-  ): Promise<{ ok: true; webhook: Webhook; secret: string } | { ok: false; reason: 'too_many_webhooks' }>;
+  /** Adds a webhook with a new secret. An organisation has at most `WEBHOOKS_MAX` of them, also under races. @param webhook.id default: a random one */
+  add(webhook: WebhookFields & Pick<Webhook, 'organisation' | 'createdBy'> & { id?: string }): Promise<AddedWebhook>;
   find(organisation: string, id: string): Promise<Webhook | null>;
   /** Returns the webhooks of an organisation, by creation. There are at most twice `WEBHOOKS_MAX`. */
   list(organisation: string): Promise<Webhook[]>;
@@ -85,12 +86,12 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
     ...createManifestWebhooks(webhooks, now),
     ...senderSide(webhooks, now),
 
-    async add({ organisation, createdBy, ...fields }) {
+    async add({ organisation, createdBy, id = randomUUID(), ...fields }) {
       const secret = newSecret();
       const base = { organisation, createdBy, ...fields, managedBy: 'api', secrets: [{ secret, until: null }] } as const;
-      const one = { ...base, _id: randomUUID(), events: [...fields.events], secrets: [...base.secrets], createdAt: now(), ...FRESH };
-      const slot = await insertIntoSlot(webhooks, one);
-      return slot ? { ok: true, webhook: toWebhook(one), secret } : { ok: false, reason: 'too_many_webhooks' };
+      const one = { ...base, _id: id, events: [...fields.events], secrets: [...base.secrets], createdAt: now(), ...FRESH };
+      const refusal = await insertIntoSlot(webhooks, one);
+      return refusal === null ? { ok: true, webhook: toWebhook(one), secret } : { ok: false, reason: refusal };
     },
 
     async find(organisation, id) {
@@ -142,24 +143,29 @@ const FRESH = { disabled: null, failingSince: null, low: false, crossings: 0 } a
 
 const newSecret = (): string => secretText(randomBytes(SECRET_BYTES));
 
-/** Stores a webhook in a free slot of its organisation. A unique index gives a slot to one webhook. @returns false if all are taken */
-async function insertIntoSlot(webhooks: Collection<WebhookDocument>, one: WebhookDocument): Promise<boolean> {
+/** Stores a webhook in a free slot of its organisation. A unique index gives a slot to one webhook. @returns why it is not stored, or null */
+async function insertIntoSlot(
+  webhooks: Collection<WebhookDocument>,
+  one: WebhookDocument,
+): Promise<'too_many_webhooks' | 'already_added' | null> {
   // Each conflict means that one slot fewer is free.
   for (let attempt = 0; attempt <= WEBHOOKS_MAX; attempt += 1) {
-    const taken = new Set((await webhooks.find({ organisation: one.organisation }).toArray()).map(({ slot }) => slot));
+    const all = await webhooks.find({ organisation: one.organisation }).toArray();
+    const same = all.find(({ _id }) => _id === one._id);
+    // With the same secret, the answer to an insert that succeeded was lost, and the driver repeated it.
+    if (same !== undefined) return same.secrets[0]!.secret === one.secrets[0]!.secret ? null : 'already_added';
+    const taken = new Set(all.map(({ slot }) => slot));
     const slots = Array.from({ length: WEBHOOKS_MAX }, (_, index) => `${one.organisation}/${index}`);
     const slot = slots.find((free) => !taken.has(free));
-    if (slot === undefined) return false;
+    if (slot === undefined) return 'too_many_webhooks';
     try {
       await webhooks.insertOne({ ...one, slot });
-      return true;
+      return null;
     } catch (error) {
       if (!isDuplicate(error)) throw error;
-      // The answer to an insert that succeeded was lost, and the driver repeated it.
-      if ((await webhooks.findOne({ _id: one._id })) !== null) return true;
     }
   }
-  return false;
+  return 'too_many_webhooks';
 }
 
 type SenderSide = Pick<Webhooks, 'enabledOf' | 'sendable' | 'failed' | 'succeeded' | 'stop' | 'creditsWatchers' | 'setLow'>;

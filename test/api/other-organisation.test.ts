@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { WEBHOOKS_PATH } from '../../core/web-paths.ts';
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
@@ -80,6 +81,19 @@ const CASES: Readonly<Record<string, Case>> = {
   'POST /dashboard/settings/api-keys/new': { expect: 'own', status: 422 },
   'GET /dashboard/settings/api-keys/:key_id/revoke': on(({ key }) => `/dashboard/settings/api-keys/${key}/revoke`),
   'POST /dashboard/settings/api-keys/:key_id/revoke': on(({ key }) => `/dashboard/settings/api-keys/${key}/revoke`),
+  [`GET ${WEBHOOKS_PATH}`]: OWN,
+  [`GET ${WEBHOOKS_PATH}/new`]: OWN,
+  [`POST ${WEBHOOKS_PATH}/new`]: { expect: 'own', status: 422 },
+  [`GET ${WEBHOOKS_PATH}/:webhook_id`]: on(({ webhook }) => `${WEBHOOKS_PATH}/${webhook}`),
+  ...Object.fromEntries(
+    ['rotate', 'delete', 'enable', 'disable', 'test'].map((action) => [
+      `POST ${WEBHOOKS_PATH}/:webhook_id/${action}`,
+      on(({ webhook }) => `${WEBHOOKS_PATH}/${webhook}/${action}`),
+    ]),
+  ),
+  [`POST ${WEBHOOKS_PATH}/:webhook_id/deliveries/:delivery_id/replay`]: on(
+    ({ webhook, delivery }) => `${WEBHOOKS_PATH}/${webhook}/deliveries/${delivery}/replay`,
+  ),
   'GET /dashboard/settings/members': OWN,
   'POST /dashboard/settings/members/invitations': { expect: 'own', status: 422 },
   'POST /dashboard/settings/members/invitations/cancel': withForm('/dashboard/settings/members/invitations/cancel', ({ invitation }) => ({

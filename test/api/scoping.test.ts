@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { WEBHOOKS_PATH } from '../../core/web-paths.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { addWebhook } from '../support/add-webhook.ts';
 import { accountOf } from '../support/account-of.ts';
@@ -62,6 +63,13 @@ const FORMS: Readonly<Record<string, (theirs: Theirs) => Record<string, string>>
   [`POST ${MEMBERS}/role`]: ({ email }) => ({ email, role: 'viewer' }),
   [`POST ${MEMBERS}/remove`]: ({ email }) => ({ email }),
   [`POST ${MEMBERS}/keys`]: ({ email }) => ({ email }),
+  [`POST ${WEBHOOKS_PATH}/new`]: () => ({}),
+  ...Object.fromEntries(
+    ['rotate', 'delete', 'enable', 'disable', 'test', 'deliveries/:delivery_id/replay'].map((action) => [
+      `POST ${WEBHOOKS_PATH}/:webhook_id/${action}`,
+      () => ({}),
+    ]),
+  ),
   'POST /dashboard/scans/new': () => ({}),
   'POST /dashboard/scans/:id/cancel': () => ({}),
   'POST /dashboard/scans/:id/again': () => ({}),

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { WEBHOOKS_PATH } from '../../core/web-paths.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { down } from '../api/replica.ts';
@@ -46,6 +47,9 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   [KEYS]: ['api-keys', 'api-keys-empty'],
   [`${KEYS}/new`]: ['api-keys-new', 'api-keys-new-errors', 'api-keys-created', 'api-keys-created-before'],
   [`${KEYS}/:key_id/revoke`]: ['api-keys-revoke'],
+  [WEBHOOKS_PATH]: ['webhooks', 'webhooks-empty'],
+  [`${WEBHOOKS_PATH}/new`]: ['webhooks-new', 'webhooks-new-errors', 'webhooks-created', 'webhooks-created-before'],
+  [`${WEBHOOKS_PATH}/:webhook_id`]: ['webhook', 'webhook-empty', 'webhook-stopped', 'webhook-manifest', 'webhook-delete'],
   '/dashboard/credits': ['credits', 'credits-empty'],
   '/dashboard/schedules': ['schedules', 'schedules-empty', 'schedules-outdated'],
   '/dashboard': ['dashboard-scans', 'dashboard-scans-empty', 'dashboard-blocked', 'dashboard-unavailable', 'permission-denied'],

@@ -22,6 +22,7 @@ import { createClient } from '../api/client.ts';
 import { allOf, Name, readPdf, type Dict } from '../report/pdf-reader.ts';
 import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from '../report/samples.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
+import { addWebhook } from '../support/add-webhook.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { context as mailContext, scanResult } from '../support/mail-samples.ts';
 import { sharedBrowser } from './browser.ts';
@@ -248,6 +249,7 @@ describe('hostile texts', () => {
     for (const path of [
       '/dashboard/settings/members',
       '/dashboard/settings/api-keys',
+      '/dashboard/settings/webhooks',
       '/dashboard/settings/audit-log',
       '/dashboard/credits',
       '/dashboard/account',
@@ -257,6 +259,7 @@ describe('hostile texts', () => {
           const id = await signIn(texts);
           const all = texts.join(' | ');
           await issueKey(web.stores.keys, id, { name: all });
+          await addWebhook(web.stores, { organisation: id, name: all, createdBy: all });
           await web.stores.organisations.record({ organisation: id, actor: all, action: all, subject: all });
           await web.stores.credits.grant(id, all, 5);
           await web.stores.invitations.create({

@@ -1,5 +1,5 @@
 /** Settings → API keys: the list, creating a key, and revoking one. */
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { PIPELINE_SCOPES, type KeyScope } from '../../../core/accounts.ts';
 import { readDateTime } from '../../../core/date-time.ts';
@@ -15,6 +15,7 @@ import { storesOf } from '../../accounts/scoped-stores.ts';
 import { createValidatorCompiler } from '../../http/validation.ts';
 import type { FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
+import { idOfForm, isFormId } from '../form-ids.ts';
 import { alreadyCreatedPage, createKeyPage, newKeyPage, type TypedKey } from './create-page.ts';
 import { keyListPage, KEYS_PATH } from './list-page.ts';
 import { revokeKeyPage } from './revoke-page.ts';
@@ -24,7 +25,6 @@ export interface KeyPagesDeps extends KeyManagementDeps {
 }
 
 const PER_PAGE = 25;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const PERMISSION = { config: { permission: 'keys:write' } } as const;
 
 export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) => {
@@ -56,7 +56,7 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
       return refuse([{ field: null, text: ERRORS.rate_limit_exceeded.message }], 429);
     }
     try {
-      const issued = await management.issue(askedBy(request), { ...checked.key, id: keyIdOf(request, typed.formId) });
+      const issued = await management.issue(askedBy(request), { ...checked.key, id: idOfForm(request, typed.formId) });
       if (issued.ok) return reply.page(newKeyPage({ request, ...issued }), { status: 201 });
       if (issued.reason === 'already_issued') return reply.page(alreadyCreatedPage(request));
       return refuse([{ field: null, text: ERRORS[issued.reason].message }], ERRORS[issued.reason].status);
@@ -96,17 +96,8 @@ function typedIn(request: FastifyRequest): TypedKey {
     expires: form.text('expires_at'),
     scopes: form.all('scopes'),
     test: form.text('test') === 'yes',
-    formId: UUID.test(formId) ? formId : randomUUID(),
+    formId: isFormId(formId) ? formId : randomUUID(),
   };
-}
-
-/** The ID of the key that a form creates. It depends on the user, so that a form cannot name the key of another user. */
-function keyIdOf(request: FastifyRequest, formId: string): string {
-  const { organisation, actor } = callerOf(request);
-  const owner = actor.kind === 'user' ? actor.email : actor.keyId;
-  const hash = createHash('sha256').update(`${organisation.id}/${owner}/${formId}`).digest('hex');
-  // The version and variant of a UUID that is derived from a name.
-  return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
 }
 
 type Checked =

@@ -1,0 +1,42 @@
+/** The list of webhooks. */
+import type { FastifyRequest } from 'fastify';
+import { WEBHOOKS_PATH } from '../../../core/web-paths.ts';
+import { WEBHOOKS_MAX, type DisabledReason } from '../../../core/webhooks/webhooks.ts';
+import type { Webhook } from '../../../stores/webhooks/webhooks.ts';
+import { badge, emptyState, link, linkButton, table } from '../../web/components/index.ts';
+import { html, type Html } from '../../web/html.ts';
+import { titledPage } from '../titled-page.ts';
+
+const DISABLED: Readonly<Record<DisabledReason, string>> = { requested: 'Disabled', gone: 'Stopped: 410', failing: 'Stopped: failing' };
+
+export const stateOf = ({ disabled, failingSince }: Webhook): Html => {
+  if (disabled !== null) return badge(disabled.reason === 'requested' ? 'plain' : 'bad', DISABLED[disabled.reason]);
+  return failingSince === null ? badge('good', 'Enabled') : badge('warn', 'Failing');
+};
+
+/** The site of an address. The rest may contain a secret. */
+export const hostOf = ({ url }: Pick<Webhook, 'url'>): string => new URL(url).host;
+
+export function webhookListPage(request: FastifyRequest, webhooks: readonly Webhook[], done: string | null): Html {
+  const body = html`<p class="lead">A webhook sends events to an address of yours: a scan has ended, a schedule got worse, or few credits are left.</p>
+    <p>${linkButton({ text: 'Create a webhook', href: `${WEBHOOKS_PATH}/new`, kind: 'primary' })}</p>
+    ${
+      webhooks.length === 0
+        ? emptyState({ title: 'There is no webhook yet', text: 'Create one to get a message when a scan has ended.' })
+        : table({
+            id: 'webhooks',
+            caption: 'Webhooks',
+            captionHidden: true,
+            columns: [{ text: 'Name' }, { text: 'Address' }, { text: 'State' }, { text: 'Events' }, { text: 'Declared by' }],
+            rows: webhooks.map((webhook) => [
+              link(webhook.name, `${WEBHOOKS_PATH}/${webhook.id}`),
+              hostOf(webhook),
+              stateOf(webhook),
+              webhook.events.join(', '),
+              webhook.managedBy === 'manifest' ? 'The manifest' : webhook.createdBy,
+            ]),
+          })
+    }
+    <p>An organisation can have ${WEBHOOKS_MAX} webhooks, in addition to those of its manifest.</p>`;
+  return titledPage({ request, title: 'Webhooks', active: 'webhooks', done, body });
+}

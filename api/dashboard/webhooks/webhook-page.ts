@@ -1,0 +1,136 @@
+/** The page of a webhook: what it is, what can be done with it, and the log of its deliveries. */
+import type { FastifyRequest } from 'fastify';
+import { WEBHOOKS_PATH } from '../../../core/web-paths.ts';
+import type { DeliveryState } from '../../../core/webhooks/webhooks.ts';
+import type { Delivery, DeliveryAttempt } from '../../../stores/webhooks/deliveries.ts';
+import type { Webhook } from '../../../stores/webhooks/webhooks.ts';
+import {
+  actions,
+  badge,
+  button,
+  code,
+  confirmedForm,
+  definitions,
+  emptyState,
+  notice,
+  pagination,
+  time,
+  type BadgeKind,
+} from '../../web/components/index.ts';
+import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import { csrfField } from '../forms.ts';
+import { titledPage } from '../titled-page.ts';
+import { stateOf } from './list-page.ts';
+
+export interface WebhookPage {
+  request: FastifyRequest;
+  webhook: Webhook;
+  deliveries: readonly Delivery[];
+  /** Whether this is the first part of the log. */
+  first: boolean;
+  nextCursor: string | null;
+  done: string | null;
+}
+
+export function webhookPage({ request, webhook, deliveries, first, nextCursor, done }: WebhookPage): Html {
+  const path = `${WEBHOOKS_PATH}/${webhook.id}`;
+  const body = html`${problemOf(webhook)}
+    ${definitions([
+      ['State', stateOf(webhook)],
+      ['Address', html`<span class="address">${webhook.url}</span>`],
+      ['Events', webhook.events.join(', ')],
+      ['Format', webhook.format],
+      ['Credits', `credits.low below ${webhook.creditsBelow}`],
+      ['Created', html`${time(webhook.createdAt)} by ${webhook.createdBy}`],
+    ])}
+    ${buttons(request, webhook, path)}
+    <h2>Deliveries</h2>
+    <p>The newest first. They are kept for 30 days.</p>
+    ${deliveries.length === 0 ? noDeliveries(first) : deliveries.map((one) => deliveryBlock(request, webhook, one, path))}
+    ${pagination({ previous: first ? null : path, next: nextCursor === null ? null : `${path}?cursor=${nextCursor}` })}`;
+  const trail = [{ text: 'Webhooks', href: WEBHOOKS_PATH }];
+  return titledPage({ request, title: webhook.name, active: 'webhooks', trail, done, body });
+}
+
+const noDeliveries = (first: boolean): Html =>
+  first
+    ? emptyState({ title: 'Nothing was sent yet', text: 'Send a test to see whether the address is right.' })
+    : emptyState({ title: 'There are no more deliveries', text: 'The list ended with the part before.' });
+
+function problemOf({ disabled, failingSince, managedBy }: Webhook): HtmlValue {
+  const enable =
+    managedBy === 'api'
+      ? 'Enable it when the receiver works again.'
+      : 'Ask an administrator to enable it, or change its address in the manifest.';
+  if (disabled?.reason === 'gone')
+    return notice({ kind: 'bad', title: 'The webhook is stopped', body: html`It answered 410 on ${time(disabled.at)}. ${enable}` });
+  if (disabled?.reason === 'failing')
+    return notice({
+      kind: 'bad',
+      title: 'The webhook is stopped',
+      body: html`Every attempt failed for 5 days, until ${time(disabled.at)}. ${enable}`,
+    });
+  if (disabled === null && failingSince !== null)
+    return notice({ kind: 'warn', title: 'The webhook fails', body: html`Every attempt has failed since ${time(failingSince)}.` });
+  return managedBy === 'manifest' && notice({ body: 'The manifest of the organisation declares this webhook; it is changed there.' });
+}
+
+const post = (request: FastifyRequest, action: string, text: string, hiddenText?: string): Html =>
+  html`<form method="post" action="${action}">${csrfField(request)}${button({ text, hiddenText })}</form>`;
+
+function buttons(request: FastifyRequest, { managedBy, disabled, name }: Webhook, path: string): Html {
+  const fields = csrfField(request);
+  const own = managedBy === 'api';
+  return actions(
+    disabled === null && post(request, `${path}/test`, 'Send a test'),
+    own && (disabled === null ? post(request, `${path}/disable`, 'Disable') : post(request, `${path}/enable`, 'Enable')),
+    own &&
+      confirmedForm({
+        id: 'rotate',
+        action: `${path}/rotate`,
+        fields,
+        trigger: { text: 'Replace the secret' },
+        title: 'Replace the secret?',
+        text: 'For 24 hours, requests have a signature of both secrets.',
+        confirm: 'Replace it',
+        cancel: 'Keep it',
+        kind: 'primary',
+      }),
+    own &&
+      confirmedForm({
+        id: 'delete',
+        action: `${path}/delete`,
+        fields,
+        trigger: { text: 'Delete', kind: 'danger', hiddenText: name },
+        title: 'Delete this webhook?',
+        text: 'What waits for delivery is canceled, and the log is not shown any more. It cannot be undone.',
+        confirm: 'Delete it',
+        cancel: 'Keep it',
+      }),
+  );
+}
+
+const STATES: Readonly<Record<DeliveryState, [kind: BadgeKind, text: string]>> = {
+  waiting: ['plain', 'Waiting'],
+  delivered: ['good', 'Delivered'],
+  failed: ['bad', 'Given up'],
+  canceled: ['plain', 'Canceled'],
+};
+
+function deliveryBlock(request: FastifyRequest, webhook: Webhook, delivery: Delivery, path: string): Html {
+  const { id, type, state, createdAt, nextAt, attempts, message, body } = delivery;
+  const [kind, text] = STATES[state];
+  const next = nextAt !== null && html` Tried next on ${time(nextAt)}.`;
+  return html`<details class="delivery">
+    <summary>${badge(kind, text)} ${type}, ${time(createdAt)}, ${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}</summary>
+    <p>ID ${message}.${next}</p>
+    ${attempts.length > 0 && html`<ol>${attempts.map((attempt) => html`<li>${attemptText(attempt)}</li>`)}</ol>`}
+    ${code({ id: `body-${id}`, text: body, label: 'Body', copy: false })}
+    ${webhook.disabled === null && post(request, `${path}/deliveries/${id}/replay`, 'Send again', `${type} ${message}`)}
+  </details>`;
+}
+
+function attemptText({ at, durationMs, statusCode, error, response }: DeliveryAttempt): Html {
+  const outcome = durationMs === null ? 'under way, or interrupted' : `${statusCode ?? 'no answer'} after ${durationMs} ms`;
+  return html`${time(at)}: ${outcome}.${error !== null && ` ${error}`}${response && html` <q>${response}</q>`}`;
+}
