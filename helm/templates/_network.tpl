@@ -73,3 +73,38 @@ silently. If "closed" is true, such a name allows nothing; the rule for the publ
 {{- define "curbcut.notPublic" -}}
 {{ concat (list "0.0.0.0/8" "10.0.0.0/8" "100.64.0.0/10" "127.0.0.0/8" "168.63.129.16/32" "169.254.0.0/16" "172.16.0.0/12" "192.0.0.0/24" "192.168.0.0/16" "198.18.0.0/15" "224.0.0.0/4" "240.0.0.0/4") .Values.clusterRanges .Values.targets.deny | uniq | toJson }}
 {{- end }}
+
+{{/* The public internet and targets.allow, at the ports of targets: what scanners open, and where webhooks are sent to. */}}
+{{- define "curbcut.egressTargets" -}}
+# The allowed ports of targets.
+- to:
+    - ipBlock:
+        cidr: 0.0.0.0/0
+        except:
+          {{- range include "curbcut.notPublic" $ | fromJsonArray }}
+          {{- if not (contains ":" .) }}
+          - {{ . }}
+          {{- end }}
+          {{- end }}
+    - ipBlock:
+        cidr: 2000::/3
+        {{- $six := list }}
+        {{- range include "curbcut.notPublic" $ | fromJsonArray }}{{ if contains ":" . }}{{ $six = append $six . }}{{ end }}{{ end }}
+        {{- with $six }}
+        except: {{ toJson . }}
+        {{- end }}
+  ports:
+    - { protocol: TCP, port: 80 }
+    - { protocol: TCP, port: 443 }
+    - { protocol: TCP, port: 1024, endPort: 65535 }
+{{- $allowed := list }}
+{{- range $.Values.targets.allow }}{{ if regexMatch "^[0-9a-fA-F:.]+/[0-9]+$" . }}{{ $allowed = append $allowed (dict "ipBlock" (dict "cidr" .)) }}{{ else if regexMatch "^[0-9]+(\\.[0-9]+){3}$" . }}{{ $allowed = append $allowed (dict "ipBlock" (dict "cidr" (print . "/32"))) }}{{ end }}{{ end }}
+{{- with $allowed }}
+# targets.allow
+- to: {{ toJson . }}
+  ports:
+    - { protocol: TCP, port: 80 }
+    - { protocol: TCP, port: 443 }
+    - { protocol: TCP, port: 1024, endPort: 65535 }
+{{- end }}
+{{- end }}

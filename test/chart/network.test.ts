@@ -147,6 +147,21 @@ describe('networks of the chart', () => {
     });
   });
 
+  it('lets the operator send webhooks where scanners may go, and further only by webhooksTo', () => {
+    const more = [{ to: [{ ipBlock: { cidr: '10.9.0.0/16' } }], ports: [{ port: 8443 }] }];
+    const values = { ...PLAIN, 'targets.allow': ['10.8.0.0/16'] };
+    const targets = egress('curbcut-scanner', values).slice(-2);
+    expect(targets.map(({ to }) => (to as { ipBlock: { cidr: string } }[]).map(({ ipBlock }) => ipBlock.cidr))).to.deep.equal([
+      ['0.0.0.0/0', '2000::/3'],
+      ['10.8.0.0/16'],
+    ]);
+    expect(egress('curbcut-operator', values).slice(-2)).to.deep.equal(targets);
+    expect(egress('curbcut-operator', { ...values, 'networkPolicy.webhooksTo': more }).at(-1)).to.deep.equal({
+      to: more[0]!.to,
+      ports: [8443],
+    });
+  });
+
   it('derives egress rules from the configured addresses', () => {
     expect(egress('curbcut-api', PLAIN)).to.deep.equal([
       { to: undefined, ports: [443, 6443] },
