@@ -23,7 +23,10 @@ export class CommandRefused extends Error {
 }
 
 export interface AdminContext {
-  stores: Pick<AllStores, 'organisations' | 'users' | 'members' | 'keys' | 'credits' | 'outbox' | 'suppressions' | 'secondFactors'>;
+  stores: Pick<
+    AllStores,
+    'organisations' | 'users' | 'members' | 'keys' | 'credits' | 'outbox' | 'suppressions' | 'secondFactors' | 'webhooks' | 'deliveries'
+  >;
   /** Whether SMTP_URL is set, so that mails in the outbox are sent. */
   mail: boolean;
   /** Reads standard input to its end. */

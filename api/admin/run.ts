@@ -7,8 +7,15 @@ import { KEY } from './key.ts';
 import { ORGANISATION } from './organisation.ts';
 import { MAIL } from './mail.ts';
 import { USER } from './user.ts';
+import { WEBHOOK } from './webhook.ts';
 
-const GROUPS: Readonly<Record<string, Record<string, Command>>> = { organisation: ORGANISATION, user: USER, key: KEY, mail: MAIL };
+const GROUPS: Readonly<Record<string, Record<string, Command>>> = {
+  organisation: ORGANISATION,
+  user: USER,
+  key: KEY,
+  mail: MAIL,
+  webhook: WEBHOOK,
+};
 
 export interface Streams {
   out(text: string): void;
@@ -23,7 +30,7 @@ export function helpText(only?: string): string {
   const commands = groups.flatMap(([group, commands]) =>
     Object.entries(commands).map(([name, command]) => `  ${usageOf(group, name, command)}\n      ${command.summary}`),
   );
-  return `curbcut-admin manages the organisations, users and keys of a Curbcut service. Every change is recorded in the organisation's audit log.
+  return `curbcut-admin manages the organisations, users, keys and webhooks of a Curbcut service. Every change is recorded in the organisation's audit log.
 
 Usage:
 ${commands.join('\n')}

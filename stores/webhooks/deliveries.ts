@@ -218,7 +218,9 @@ async function claimNext(
     const earlier =
       scan === null || order === 0 ? null : await deliveries.findOne({ webhook, scan, state: 'waiting', order: { $lt: order } });
     if (earlier !== null) {
-      const later = new Date(Math.max(earlier.dueAt.getTime(), at.getTime() + BEHIND_MS));
+      // While it is under way, `dueAt` is the end of its lease, and it ends sooner.
+      const until = earlier.holder === undefined ? earlier.dueAt.getTime() : 0;
+      const later = new Date(Math.max(until, at.getTime() + BEHIND_MS));
       await deliveries.updateOne({ _id, state: 'waiting', dueAt }, { $set: { dueAt: later } });
       continue;
     }

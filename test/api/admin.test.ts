@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { addWebhook } from '../support/add-webhook.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { run } from '../../api/admin/run.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
@@ -447,6 +448,34 @@ describe('curbcut-admin', () => {
       expect(list)
         .to.match(/tests +test …\w{4}/)
         .and.match(/CI +…\w{4}/);
+    });
+  });
+
+  describe('webhook', () => {
+    it('are listed without their addresses, and enabled and disabled, also those of the manifest', async () => {
+      await admin('organisation', 'add', 'hooked', '--name', 'Hooked');
+      expect((await admin('webhook', 'list', '--organisation', 'hooked')).out).to.equal('hooked has no webhooks.\n');
+      await addWebhook(stores, { organisation: 'hooked', url: 'https://example.com/secret' });
+      const declared = { name: 'm', url: 'https://example.org/', events: ['scan.failed'], format: 'json', creditsBelow: 1 } as const;
+      const [change] = await stores.webhooks.declare('hooked', [{ ...declared, secret: `whsec_${'A'.repeat(43)}=` }]);
+      const { id } = change!.webhook;
+      await stores.webhooks.stop(id, 'failing');
+      const { out } = await admin('webhook', 'list', '--organisation', 'hooked');
+      expect(out).to.match(/Chat +example\.com +scan\.completed +api +enabled\n/);
+      expect(out).to.match(/m +example\.org +scan\.failed +manifest +disabled: failing\n/);
+      expect(out).not.to.include('secret');
+      expect(await json('webhook', 'list', '--organisation', 'hooked')).to.have.lengthOf(2);
+      const enable = () => admin('webhook', 'enable', id, '--organisation', 'hooked');
+      expect((await enable()).out).to.equal(`Webhook ${id} is enabled.\n`);
+      expect((await enable()).out).to.equal(`Webhook ${id} was already enabled.\n`);
+      expect((await admin('webhook', 'disable', id, '--organisation', 'hooked')).out).to.equal(`Webhook ${id} is disabled.\n`);
+      expect((await stores.webhooks.find('hooked', id))!.disabled).to.include({ reason: 'requested' });
+      expect((await actions('hooked')).slice(-2)).to.deep.equal([`webhook.enable m (${id})`, `webhook.disable m (${id})`]);
+      const unknown = await admin('webhook', 'enable', 'x', '--organisation', 'hooked');
+      expect([unknown.code, unknown.err]).to.deep.equal([
+        1,
+        'curbcut-admin: hooked has no webhook x; run "curbcut-admin webhook list --organisation hooked".\n',
+      ]);
     });
   });
 

@@ -73,4 +73,50 @@ describe('operator: webhooks', function () {
     expect(deliveries[0]!.attempts[0]).to.include({ statusCode: 204, error: null, response: '' });
     await operator.stop();
   });
+
+  it('sends a regression after the end of its scan, and a low balance once', async () => {
+    start();
+    const { webhook: one, secret } = await webhook({ events: ['scan.completed', 'schedule.regressed', 'credits.low'], creditsBelow: 1 });
+    const scan = await context.submit();
+    const found = { new: 2, onNewPages: 0, newRootCauses: 1, fixed: 0, unchanged: 5, notTested: 0 };
+    const about = { namespace: 'team', name: 'nightly', url: 'https://shop.example.com/', message: '2 violations new.' };
+    const data = { ...about, scanId: scan.id, previousScanId: 'before', passed: false, comparison: found };
+    for (let twice = 0; twice < 2; twice += 1)
+      await context.stores.webhookEvents.add({ scan: scan.id, organisation: ORGANISATION, at: new Date(), data });
+    const pod = await scan.pod();
+    await scan.startPod(pod);
+    await scan.publish(await scan.upload(pod, bytesOf(reportOf(await scan.input()))));
+    await scan.settles();
+    await until('both arrived', () => receiver.received.length === 2);
+    const [end, regressed] = receiver.received.map((request) => verified(request, secret));
+    expect([end!.type, regressed!.type]).to.deep.equal(['scan.completed', 'schedule.regressed']);
+    expect(regressed!.data).to.deep.equal({
+      schedule: { namespace: 'team', name: 'nightly', url: 'https://shop.example.com/' },
+      scan_id: scan.id,
+      previous_scan_id: 'before',
+      passed: false,
+      comparison: { new: 2, on_new_pages: 0, new_root_causes: 1, fixed: 0, unchanged: 5, not_tested: 0 },
+      message: '2 violations new.',
+    });
+    // The operator looks at the start of a term.
+    const { balance } = await context.stores.credits.balance(ORGANISATION);
+    await context.stores.webhooks.change(ORGANISATION, one.id, { creditsBelow: balance + 1 });
+    for (let term = 0; term < 2; term += 1) {
+      await context.rest();
+      start();
+      await until('the event arrived', () => receiver.received.length === 3);
+    }
+    expect(verified(receiver.received[2]!, secret)).to.deep.include({
+      type: 'credits.low',
+      data: { balance, credits_below: balance + 1 },
+    });
+    await context.grant(10);
+    await context.rest();
+    start();
+    await until('the balance is not low', async () => !(await context.stores.webhooks.creditsWatchers())[0]!.low);
+    await context.stores.webhooks.change(ORGANISATION, one.id, { creditsBelow: balance + 100 });
+    await context.rest();
+    start();
+    await until('a second event arrived', () => receiver.received.length === 4);
+  });
 });

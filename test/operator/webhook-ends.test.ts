@@ -1,0 +1,218 @@
+/** What ends a webhook or a delivery: 410, days of failures, three days, forbidden addresses; with the mail to the owners. */
+import { expect } from 'chai';
+import { createWebhookMetrics } from '../../operator/webhooks/metrics.ts';
+import { createPost, RESPONSE_MAX } from '../../operator/webhooks/post.ts';
+import { createWebhookSender } from '../../operator/webhooks/sender.ts';
+import { createStopNotice } from '../../operator/webhooks/webhooks.ts';
+import { createAnnounceTask } from '../../operator/webhooks/announce.ts';
+import { createMetricFactory } from '../../stores/process-metrics.ts';
+import type { Resolution } from '../../core/scan/targets.ts';
+import { RETRIED_FOR_MS, STOPPED_AFTER_MS } from '../../core/webhooks/webhooks.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { openStores, type AllStores } from '../../stores/stores.ts';
+import type { Webhook, WebhookFields } from '../../stores/webhooks/webhooks.ts';
+import { until } from '../runtime/cluster.ts';
+import { useDatabase } from '../stores/database.ts';
+import { scanRow } from '../support/scan-rows.ts';
+import { silentLogger } from '../support/silent-logger.ts';
+import { startReceiver, type Answer, type Receiver } from '../support/webhook-receiver.ts';
+
+const ACME = 'acme';
+
+describe('ends of webhooks', () => {
+  const database = useDatabase();
+  let stores: AllStores;
+  let receiver: Receiver;
+  let answer: Answer;
+  let resolution: Resolution;
+  let allow: string[];
+  /** How far the clock of the sender is ahead, in milliseconds. */
+  let ahead: number;
+  let stopping: AbortController;
+  let done: Promise<unknown>;
+  const factory = createMetricFactory();
+  const metrics = createWebhookMetrics(factory);
+
+  before(async () => {
+    stores = openStores(database.db);
+    await stores.organisations.add({ id: ACME, displayName: 'Acme Ltd', plan: 'team', namespaces: [] });
+    for (const [email, role] of [
+      ['ada@example.com', 'owner'],
+      ['bob@example.com', 'member'],
+    ] as const)
+      await stores.users.add({ email, organisation: ACME, password: 'a long enough password', role });
+  });
+  beforeEach(async () => {
+    for (const name of ['webhooks', 'webhook_deliveries', 'outbox', 'scans']) await database.db.collection(name).deleteMany({});
+    [answer, ahead, allow] = [{ status: 500 }, 0, ['127.0.0.0/8']];
+    resolution = { ok: false, reason: 'not_found' };
+    receiver = await startReceiver(() => answer);
+    start();
+  });
+  afterEach(async () => {
+    stopping.abort();
+    await done;
+    await receiver.close();
+  });
+
+  function start(): void {
+    stopping = new AbortController();
+    const clock = { ...systemClock, now: () => new Date(Date.now() + ahead) };
+    const ordinary = openStores(database.db);
+    done = createWebhookSender({
+      ...ordinary,
+      post: (...request) =>
+        createPost({ rules: { allow, deny: [] }, resolver: { resolve: async () => resolution }, userAgent: 'test', timeoutMs: 500 })(
+          ...request,
+        ),
+      notifyStopped: createStopNotice(ordinary, true),
+      metrics,
+      logger: silentLogger,
+      clock,
+      pollMs: 20,
+      random: () => 0.5,
+      nextAttempt: (_attempts, createdAt, now) => (now.getTime() - createdAt.getTime() > RETRIED_FOR_MS ? null : new Date(Date.now() + 20)),
+    }).run(stopping.signal);
+  }
+
+  async function webhook(over: Partial<WebhookFields> = {}): Promise<Webhook> {
+    const fields = { name: 'Chat', url: `${receiver.url}/hook`, events: ['scan.completed'], format: 'json', creditsBelow: 1 } as const;
+    const added = await stores.webhooks.add({ ...fields, ...over, organisation: ACME, createdBy: 'ada@example.com' });
+    if (!added.ok) throw new Error(added.reason);
+    return added.webhook;
+  }
+  let events = 0;
+  async function enqueue({ id }: Webhook): Promise<string> {
+    const event = `webhook.test:${(events += 1)}`;
+    const one = { webhook: id, organisation: ACME, event, type: 'webhook.test', scan: null, order: 0, body: '{}' } as const;
+    return (await stores.deliveries.enqueue([one]))[0]!;
+  }
+  const deliveryOf = async ({ id }: Webhook, delivery: string) => (await stores.deliveries.find(ACME, id, delivery))!;
+  const current = async ({ id }: Webhook) => (await stores.webhooks.find(ACME, id))!;
+  const mails = () => database.db.collection('outbox').find({ kind: 'webhook_stopped' }).toArray();
+  async function attempted(one: Webhook, delivery: string) {
+    await until('it was tried', async () => (await deliveryOf(one, delivery)).attempts.some(({ durationMs }) => durationMs !== null));
+    return (await deliveryOf(one, delivery)).attempts[0]!;
+  }
+
+  it('stops an endpoint that answers 410 at once, cancels what waits, and mails the owners', async () => {
+    answer = { status: 410 };
+    const one = await webhook();
+    const first = await enqueue(one);
+    await until('it is stopped', async () => (await current(one)).disabled !== null);
+    expect((await current(one)).disabled).to.include({ reason: 'gone' });
+    expect((await deliveryOf(one, first)).state).to.equal('failed');
+    const later = await enqueue(one);
+    await until('it is withdrawn', async () => (await deliveryOf(one, later)).state === 'canceled');
+    expect((await deliveryOf(one, later)).attempts).to.deep.equal([]);
+    expect(receiver.received).to.have.lengthOf(1);
+    const sent = await mails();
+    expect(sent.map(({ to }) => to)).to.deep.equal(['ada@example.com']);
+    expect(sent[0]!['data']).to.deep.include({
+      organisation: 'Acme Ltd',
+      webhook: 'Chat',
+      host: receiver.target,
+      reason: 'gone',
+      path: `/dashboard/settings/webhooks/${one.id}`,
+    });
+  });
+
+  it('stops an endpoint after five days of failures, and not if a day was without an attempt', async () => {
+    const one = await webhook();
+    const sixDays = STOPPED_AFTER_MS + 86_400_000;
+    await stores.webhooks.failed(one.id, new Date(Date.now() - sixDays));
+    // An attempt after a gap begins a new time.
+    expect((await stores.webhooks.failed(one.id, new Date(Date.now() - 2 * 86_400_000))).getTime()).to.be.above(Date.now() - sixDays);
+    const gap = await enqueue(one);
+    await attempted(one, gap);
+    expect((await current(one)).disabled).to.equal(null);
+    const days = (count: number) => new Date(Date.now() + ahead - count * 86_400_000 + 3_600_000);
+    ahead = 0;
+    await database.db.collection('webhooks').updateOne({ _id: one.id as never }, { $set: { failingSince: days(6), failedAt: days(1) } });
+    await until('it is stopped', async () => (await current(one)).disabled !== null);
+    expect((await current(one)).disabled).to.include({ reason: 'failing' });
+    expect((await mails()).map(({ data }) => (data as { reason: string }).reason)).to.deep.equal(['failing']);
+    // Enabled again, it begins anew.
+    await stores.webhooks.setEnabled(ACME, one.id, true);
+    expect(await current(one)).to.include({ disabled: null, failingSince: null });
+  });
+
+  it('gives a delivery up after three days, and replays it on demand with the same message', async () => {
+    const one = await webhook();
+    const id = await enqueue(one);
+    await attempted(one, id);
+    ahead = RETRIED_FOR_MS + 60_000;
+    await until('it is given up', async () => (await deliveryOf(one, id)).state === 'failed');
+    ahead = 0;
+    answer = { status: 200, body: 'x'.repeat(1000) };
+    const again = (await stores.deliveries.replay(ACME, one.id, id))!;
+    await until('it is delivered', async () => (await deliveryOf(one, again.id)).state === 'delivered');
+    const { attempts, message } = await deliveryOf(one, again.id);
+    expect(message).to.equal(id);
+    expect(receiver.received.at(-1)!.headers['webhook-id']).to.equal(id);
+    expect(attempts[0]!.response).to.equal('x'.repeat(RESPONSE_MAX));
+    expect((await current(one)).failingSince).to.equal(null);
+  });
+
+  it('says why an attempt failed, follows no redirect, and connects to no forbidden address', async () => {
+    const closed = await startReceiver();
+    await closed.close();
+    const cases: [what: string, prepare: () => void, url: string, error: RegExp, status: number | null][] = [
+      ['an error', () => (answer = { status: 503, body: 'busy' }), receiver.url, /^The endpoint answered 503\.$/, 503],
+      [
+        'a redirect',
+        () => (answer = { status: 302, headers: { location: `${receiver.url}/other` } }),
+        receiver.url,
+        /^Redirects are not followed\.$/,
+        302,
+      ],
+      ['no answer', () => (answer = 'hang'), receiver.url, /^The endpoint did not answer within 0\.5 s\.$/, null],
+      ['a closed connection', () => (answer = 'drop'), receiver.url, /^The endpoint closed the connection\.$/, null],
+      ['no listener', () => undefined, closed.url, /^The endpoint refused the connection\.$/, null],
+      ['no such name', () => undefined, 'http://gone.example.com/', /^gone\.example\.com cannot be resolved\.$/, null],
+      // The name was public when the webhook was made.
+      [
+        'a name that is private now',
+        () => ((resolution = { ok: true, addresses: ['10.0.0.1'] }), (allow = [])),
+        'http://rebound.example.com/',
+        /only publicly reachable/,
+        null,
+      ],
+    ];
+    for (const [what, prepare, url, error, status] of cases) {
+      prepare();
+      const one = await webhook({ url });
+      const found = await attempted(one, await enqueue(one));
+      expect(found.error, what).to.match(error);
+      expect(found.statusCode, what).to.equal(status);
+      await stores.webhooks.setEnabled(ACME, one.id, false);
+    }
+    expect(receiver.received.map(({ path }) => path)).to.not.include('/other');
+    const { values } = await factory.registry.getSingleMetric('curbcut_webhook_attempts_total')!.get();
+    for (const { labels, value } of values) if (labels['outcome'] !== 'delivered') expect(value, String(labels['outcome'])).to.be.above(0);
+  });
+
+  it('writes a message for Slack, in which nothing of a tested site is a link or a mention', async () => {
+    answer = { status: 200 };
+    await webhook({ format: 'slack', events: ['scan.failed'] });
+    const row = scanRow({ organisation: ACME, phase: 'failed', submission: 'accepted', finishedAt: new Date() });
+    await stores.scans.create({ ...row, phase: 'queued' });
+    await stores.scans.mirror(row.id, {
+      phase: 'failed',
+      passed: false,
+      message: 'No page: <!channel> & <https://evil.example|win>',
+      finishedAt: new Date(),
+    });
+    const task = createAnnounceTask({ ...stores, metrics, publicBaseUrl: 'https://curbcut.example.com', now: () => new Date() });
+    await task.run(new AbortController().signal);
+    await until('it arrived', () => receiver.received.length === 1);
+    const text = 'No page: &lt;!channel&gt; &amp; &lt;https://evil.example|win&gt;';
+    const headline = 'The scan of example.com failed';
+    const link = `<https://curbcut.example.com/dashboard/scans/${row.id}|Open the scan>`;
+    expect(JSON.parse(receiver.received[0]!.body)).to.deep.equal({
+      text: `${headline}\n${text}`,
+      blocks: [{ type: 'section', text: { type: 'mrkdwn', text: `*${headline}*\n${text}\n${link}` } }],
+    });
+    expect(await stores.scans.unannounced(10)).to.deep.equal([]);
+  });
+});
