@@ -122,6 +122,13 @@ export const Environment = Type.Object({
   EXPORT_MAX_MIB: integer(1, 256, 64, 'the maximum size of an export in MiB'),
   REPORT_RETENTION_DAYS: integer(7, 36_500, 90, 'the number of days to keep reports'),
   VERDICT_RETENTION_DAYS: integer(7, 36_500, 400, 'the number of days to keep the verdict of a scan, at least as long as its reports'),
+  WEBHOOK_SECRETS_DIR: Type.Optional(
+    Type.String({
+      pattern: '^/',
+      description:
+        'a folder with a folder for each Secret, and in it a file for each key, with the secrets of webhooks that Organisations declare',
+    }),
+  ),
   ...TargetSettings,
   ...PublicAddressSettings,
   ...MailSettings,
@@ -199,6 +206,7 @@ export function settingsOf(config: Configuration): OperatorSettings {
     retentionDays: config.REPORT_RETENTION_DAYS,
     verdictDays: Math.max(config.VERDICT_RETENTION_DAYS, config.REPORT_RETENTION_DAYS),
     publicBaseUrl: config.PUBLIC_BASE_URL?.replace(/\/+$/, '') ?? null,
+    webhookSecrets: config.WEBHOOK_SECRETS_DIR ?? null,
     mail: mailOf(config),
   };
 }

@@ -133,6 +133,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
   const organisations = addOrganisationController(manager, {
     stores,
     operatorClass,
+    webhookSecrets: settings.webhookSecrets,
     watchNamespaces,
     everyMs: settings.organisationsEveryMs ?? ORGANISATIONS_EVERY_MS,
     metrics,

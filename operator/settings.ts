@@ -36,6 +36,8 @@ export interface OperatorSettings {
   verdictDays: number;
   /** The service's base address without a slash at its end, for links in messages. Null: it is not configured. */
   publicBaseUrl: string | null;
+  /** The folder with the mounted Secrets of webhooks that manifests declare. Null: none is mounted. */
+  webhookSecrets: string | null;
   /** Null: no mails are sent. `publicBaseUrl` has no slash at its end. */
   mail: { smtpUrl: string; from: string; publicBaseUrl: string } | null;
   /** The pause between two runs of the sweeper, in milliseconds. Default 60,000. */

@@ -9,7 +9,9 @@ export const WRITERS: Readonly<Record<ManagedBy, string>> = { manifest: 'manifes
 function nextStep(id: string, to: ManagedBy, { blocked }: Organisation): string[] {
   if (to === 'manifest')
     return [`From now on its Organisation manifest sets it. If no manifest exists yet, apply one with the name ${id}.`];
-  const lines = ['An Organisation manifest of this name changes nothing any more. You can delete it; the organisation stays.'];
+  const lines = [
+    'An Organisation manifest of this name changes nothing any more, and its webhooks are deleted. You can delete it; the organisation stays.',
+  ];
   return blocked ? [...lines, `The organisation is blocked. To unblock it, run: curbcut-admin organisation unblock ${id}`] : lines;
 }
 
@@ -25,6 +27,8 @@ export const HAND_OVER: Command = {
     if (to === undefined) throw new CommandRefused(`--to must be ${MANAGERS.join(' or ')}, not ${text}.`, true);
     const handed = await context.stores.organisations.handOver(id, to);
     if (!handed.ok) throw organisationRefused(id, handed);
+    // The manifest was their only writer.
+    if (to === 'admin') await context.stores.webhooks.declare(id, []);
     if (handed.changed) await record(context, id, 'organisation.hand-over', `to ${WRITERS[to]}`);
     return {
       data: handed.organisation,

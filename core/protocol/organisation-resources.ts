@@ -1,4 +1,5 @@
 /** The Organisation resource (`helm/crds/organisations.yaml`), cluster-scoped. Its name is the ID of the organisation. */
+import type { WebhookEvent, WebhookFormat } from '../webhooks/webhooks.ts';
 import { DEFAULT_CLASS, type Condition, type KubernetesObject } from './custom-resources.ts';
 
 /** Delays the deletion of an Organisation until none of its scans is live. */
@@ -19,6 +20,18 @@ export interface OrganisationSpec {
   creditGrants?: CreditGrant[];
   /** The namespaces whose manifests are charged to the organisation. */
   namespaces?: string[];
+  webhooks?: DeclaredWebhookSpec[];
+}
+
+/** A webhook of the manifest. Its name is unique among them. */
+export interface DeclaredWebhookSpec {
+  name: string;
+  url: string;
+  events: WebhookEvent[];
+  format?: WebhookFormat;
+  creditsBelow?: number;
+  /** A Secret in the namespace of the release. Default of `key`: `secret`. */
+  secretRef: { name: string; key?: string };
 }
 
 export interface OrganisationStatus {

@@ -27,11 +27,13 @@ function conditions({ ready, reconciling = false, stalled = false, reason, messa
 /**
  * The spec is in effect, but for namespaces that other organisations have.
  * @param unwatched the namespaces whose scans the operator does not run
+ * @param webhooks why webhooks of the spec get no deliveries
  */
 export function ready(
   { spec }: OrganisationResource,
   taken: readonly TakenNamespace[],
   unwatched: readonly string[] = [],
+  webhooks: readonly string[] = [],
 ): ConditionUpdate[] {
   if (taken.length > 0) {
     const named = listed(taken.map(({ namespace, organisation }) => `${namespace} to organisation ${organisation}`));
@@ -41,6 +43,10 @@ export function ready(
   if (unwatched.length > 0) {
     const message = `The operator does not run the scans of ${listed(unwatched)}; scans.extraNamespaces of the chart says which. Everything else is in effect.`;
     return conditions({ ready: 'False', stalled: true, reason: 'NamespaceNotWatched', message });
+  }
+  if (webhooks.length > 0) {
+    const message = `Not delivered to: ${webhooks.join('; ')}. Everything else is in effect.`;
+    return conditions({ ready: 'False', stalled: true, reason: 'WebhookSecretMissing', message });
   }
   if (spec.blocked === true)
     return conditions({ ready: 'True', reason: 'Blocked', message: 'The spec is in effect: the organisation is blocked and cannot scan.' });

@@ -9,6 +9,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { keyOf } from '../runtime/key.ts';
 import { watch, type ControllerDefinition, type Manager } from '../runtime/controller/manager.ts';
 import { createOrganisationActions, type RunOrganisationAction } from './execute.ts';
+import { readDeclaredWebhooks } from './declared-webhooks.ts';
 import { planOrganisation, type OrganisationAction, type OrganisationFacts } from './plan.ts';
 import { createReadability, type Readability } from './readability.ts';
 import { createRecords, type Records } from './records.ts';
@@ -17,8 +18,10 @@ import { takeOldest } from './oldest-first.ts';
 export const ORGANISATIONS: ResourceType = { group: GROUP, version: VERSION, plural: ORGANISATIONS_PLURAL };
 
 export interface OrganisationControllerDeps {
-  stores: Pick<AllStores, 'organisations' | 'credits'>;
+  stores: Pick<AllStores, 'organisations' | 'credits' | 'webhooks' | 'deliveries'>;
   operatorClass: string;
+  /** The folder of the secrets of webhooks. Null: none. */
+  webhookSecrets: string | null;
   /** Empty: all namespaces. */
   watchNamespaces: readonly string[];
   /** The interval at which the credits of all organisations are read, and at most written to each status, in milliseconds. */
@@ -61,7 +64,16 @@ export function addOrganisationController(
   const shared: Shared = { records, statusAt: new Map(), due: new Set(), enqueue: (id) => enqueue(id) };
   client.onChange(({ type, object: { metadata } }) => type === 'deleted' && drop(shared, metadata.name));
 
-  manager.addTask({ name: 'organisations', everyMs, run: () => refresh(shared) });
+  const withWebhooks = () => client.list().filter(({ spec }) => (spec.webhooks?.length ?? 0) > 0);
+  manager.addTask({
+    name: 'organisations',
+    everyMs,
+    async run() {
+      await refresh(shared);
+      // Their secrets are files, which change without an event.
+      for (const resource of withWebhooks()) shared.enqueue(keyOf(resource));
+    },
+  });
   const enqueue = manager.add<OrganisationFacts, OrganisationAction>({
     name: 'organisation',
     workers: WORKERS,
@@ -75,8 +87,9 @@ export function addOrganisationController(
       // Its scans may have ended since the last read.
       if (resource.metadata.deletionTimestamp !== undefined) records.forget(key);
       const record = await records.get(key).catch(() => null);
-      const { watchNamespaces } = deps;
-      return { resource, record, watchNamespaces, statusAt: shared.statusAt.get(key) ?? null, everyMs, now: clock.now() };
+      const { watchNamespaces, webhookSecrets } = deps;
+      const webhooks = await readDeclaredWebhooks(resource, webhookSecrets);
+      return { resource, record, webhooks, watchNamespaces, statusAt: shared.statusAt.get(key) ?? null, everyMs, now: clock.now() };
     },
     plan: planOrganisation,
     execute: createExecute(createOrganisationActions({ client, stores, logger }), shared),

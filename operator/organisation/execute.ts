@@ -4,6 +4,7 @@ import { ORGANISATION_FINALIZER, type OrganisationResource } from '../../core/pr
 import type { Logger } from '../../platform/logger.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
+import { digestOf } from './declared-webhooks.ts';
 import { versionOf, type AppliedSpec, type OrganisationAction } from './plan.ts';
 
 /** The actor of audit log entries. */
@@ -11,7 +12,7 @@ const ACTOR = 'manifest';
 
 export interface OrganisationActionDeps {
   client: Pick<ResourceClient<OrganisationResource>, 'patchStatus' | 'patchMetadata'>;
-  stores: Pick<AllStores, 'organisations' | 'credits'>;
+  stores: Pick<AllStores, 'organisations' | 'credits' | 'webhooks' | 'deliveries'>;
   logger: Logger;
 }
 
@@ -19,7 +20,7 @@ export interface OrganisationActionDeps {
 export type RunOrganisationAction = (action: OrganisationAction, resource: OrganisationResource, signal: AbortSignal) => Promise<boolean>;
 
 export function createOrganisationActions({ client, stores, logger }: OrganisationActionDeps): RunOrganisationAction {
-  const { organisations, credits } = stores;
+  const { organisations, credits, webhooks, deliveries } = stores;
 
   async function record(organisation: string, action: string, subject: string): Promise<void> {
     logger.info({ organisation, action, subject }, 'organisation changed');
@@ -60,6 +61,15 @@ export function createOrganisationActions({ client, stores, logger }: Organisati
         const claimed = await organisations.claimNamespaces(id, version, action.namespaces);
         if (claimed.ok) await record(id, 'organisation.namespaces', action.namespaces.join(', ') || 'none');
         return claimed.ok;
+      }
+      case 'declareWebhooks': {
+        // First nothing: after a crash in between, the next plan declares them again.
+        if (!(await organisations.recordWebhooks(id, version, null)).ok) return false;
+        for (const { change, webhook } of await webhooks.declare(id, action.webhooks)) {
+          if (change === 'delete') await deliveries.cancelAll(webhook.id);
+          await record(id, `webhook.${change}`, `${webhook.name} (${webhook.id})`);
+        }
+        return (await organisations.recordWebhooks(id, version, digestOf(action.webhooks))).ok;
       }
       case 'close': {
         const closed = await organisations.closeOrganisation(id, version);

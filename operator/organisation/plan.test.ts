@@ -34,6 +34,7 @@ function recordWith({ organisation = {}, ...more }: Omit<Partial<OrganisationRec
       managedBy: 'manifest',
       deletedAt: null,
       manifest: { uid: 'u1', createdAt: secondsAgo(60), generation: 1 },
+      webhooks: null,
       ...organisation,
     },
     account: { balance: 100, held: 4, spent: 6, granted: 110, liveScans: 1, sequence: 9 },
@@ -47,6 +48,7 @@ function recordWith({ organisation = {}, ...more }: Omit<Partial<OrganisationRec
 const factsWith = (more: Partial<OrganisationFacts> = {}): OrganisationFacts => ({
   resource: resourceWith(),
   record: recordWith(),
+  webhooks: { wanted: [], problems: [] },
   watchNamespaces: [],
   statusAt: null,
   everyMs: 10_000,

@@ -11,9 +11,11 @@ import {
 import type { ManifestVersion } from '../../stores/accounts/organisation-document.ts';
 import type { AppliedOrganisation } from '../../stores/accounts/organisation-manifests.ts';
 import type { AccountSummary } from '../../stores/credits/credits.ts';
+import type { DeclaredWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
 import { watchesNamespace } from '../watched.ts';
 import { withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { Plan } from '../runtime/controller/planned-reconcile.ts';
+import { digestOf, type DeclaredWebhooks } from './declared-webhooks.ts';
 import { deleting, managedByAdmin, outdated, ready, storeUnavailable, type TakenNamespace } from './conditions.ts';
 
 /** What MongoDB holds about an organisation. */
@@ -32,6 +34,8 @@ export interface OrganisationFacts {
   resource: OrganisationResource;
   /** Null if MongoDB did not answer. */
   record: OrganisationRecord | null;
+  /** The webhooks of the spec. */
+  webhooks: DeclaredWebhooks;
   /** The namespaces that the operator watches; empty: all. */
   watchNamespaces: readonly string[];
   /** The time of this operator's last write of the status; null before the first. */
@@ -51,6 +55,8 @@ export type OrganisationAction =
   | { do: 'grant'; grant: CreditGrant }
   /** Replace the namespaces that are charged to the organisation. */
   | { do: 'claim'; namespaces: string[] }
+  /** Make these the webhooks of the manifest. */
+  | { do: 'declareWebhooks'; webhooks: readonly DeclaredWebhook[] }
   /** Block the organisation and mark it as deleted. */
   | { do: 'close' }
   | { do: 'removeFinalizer' }
@@ -70,9 +76,9 @@ export function planOrganisation(facts: OrganisationFacts): Plan<OrganisationAct
   if (record === null) return outage(facts);
   if (record.organisation?.managedBy === 'admin') return writing(facts, managedByAdmin(resource.metadata.name), record);
   if (isOutdated(resource, record)) return writing(facts, outdated(resource.metadata.name), record);
-  const changes = changesOf(resource, record);
+  const changes = changesOf(resource, record, facts.webhooks);
   if (changes.length > 0) return at(changes);
-  return writing(facts, ready(resource, takenOf(resource, record), unwatchedOf(facts)), record);
+  return writing(facts, ready(resource, takenOf(resource, record), unwatchedOf(facts), facts.webhooks.problems), record);
 }
 
 /** MongoDB does not answer. A resource for which there is nothing to do keeps its status, so that an outage causes few writes. */
@@ -106,7 +112,7 @@ const at = (actions: readonly OrganisationAction[]): Plan<OrganisationAction> =>
 const hasFinalizer = ({ metadata }: OrganisationResource): boolean => metadata.finalizers?.includes(ORGANISATION_FINALIZER) ?? false;
 
 /** The changes that bring MongoDB to the spec. */
-function changesOf(resource: OrganisationResource, record: OrganisationRecord): OrganisationAction[] {
+function changesOf(resource: OrganisationResource, record: OrganisationRecord, { wanted }: DeclaredWebhooks): OrganisationAction[] {
   const { organisation, account, granted } = record;
   const actions: OrganisationAction[] = [];
   const spec = specOf(resource);
@@ -120,6 +126,7 @@ function changesOf(resource: OrganisationResource, record: OrganisationRecord): 
   for (const grant of resource.spec.creditGrants ?? []) if (!granted.has(grant.id)) actions.push({ do: 'grant', grant });
   const namespaces = wantedOf(resource).filter((namespace) => !record.owners.has(namespace));
   if (!sameSet(namespaces, organisation?.namespaces ?? [])) actions.push({ do: 'claim', namespaces });
+  if (digestOf(wanted) !== (organisation?.webhooks ?? null)) actions.push({ do: 'declareWebhooks', webhooks: wanted });
   return actions;
 }
 
@@ -155,6 +162,7 @@ function planDeletion(facts: OrganisationFacts): Plan<OrganisationAction> {
   const live = account?.liveScans ?? 0;
   if (live > 0) return writing(facts, deleting(live), record, LIVE_SCANS_EVERY_MS);
   if (organisation.namespaces.length > 0) return at([{ do: 'claim', namespaces: [] }]);
+  if (organisation.webhooks !== null) return at([{ do: 'declareWebhooks', webhooks: [] }]);
   return at([{ do: 'removeFinalizer' }]);
 }
 

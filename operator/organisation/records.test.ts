@@ -16,6 +16,7 @@ const organisation = (id: string, namespaces: string[] = []): AppliedOrganisatio
   managedBy: 'manifest',
   deletedAt: null,
   manifest: null,
+  webhooks: null,
 });
 const account = (sequence: number, balance = 10): AccountSummary => ({ balance, granted: 10, held: 0, spent: 0, liveScans: 0, sequence });
 

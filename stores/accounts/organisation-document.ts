@@ -26,6 +26,8 @@ export type OrganisationDocument = Omit<Organisation, 'id' | 'namespaces' | 'man
   requireSecondFactor?: boolean;
   /** The version of the Organisation resource that was applied last. */
   manifest?: ManifestVersion;
+  /** Identifies the webhooks of the manifest that were applied last. Absent: none. */
+  webhooks?: string;
 };
 
 export function toOrganisation(document: OrganisationDocument): Organisation {

@@ -19,6 +19,8 @@ import {
 /** An organisation, and the version of its resource that was applied last; null if there is none. */
 export interface AppliedOrganisation extends Organisation {
   manifest: ManifestVersion | null;
+  /** Identifies the webhooks of the manifest that were applied last. Null: none, or they are being applied. */
+  webhooks: string | null;
 }
 
 export type ManifestRefusal =
@@ -41,6 +43,8 @@ export interface ManifestWriter {
   ): Promise<AppliedManifest>;
   /** Replaces the namespaces that are charged to an organisation, all or none. */
   claimNamespaces(id: string, version: ManifestVersion, namespaces: readonly string[]): Promise<AppliedManifest | NamespaceTaken>;
+  /** Records which webhooks of the manifest are applied. @param webhooks null: none, or they are being applied */
+  recordWebhooks(id: string, version: ManifestVersion, webhooks: string | null): Promise<AppliedManifest>;
   /** The resource is being deleted: blocks the organisation and marks it as deleted. */
   closeOrganisation(id: string, version: ManifestVersion): Promise<AppliedManifest>;
   /** Returns those of the organisations that exist, and those that have one of the namespaces, in one command. */
@@ -86,6 +90,11 @@ export function createManifestWriter(organisations: Collection<OrganisationDocum
       }
     },
 
+    async recordWebhooks(id, version, webhooks) {
+      const change = webhooks === null ? { $unset: { webhooks: '' as const } } : { $set: { webhooks } };
+      return (await update(id, version, change)) ?? { ok: false, reason: 'outdated' };
+    },
+
     async closeOrganisation(id, version) {
       return (await update(id, version, { $set: { blocked: true, deletedAt: now() } })) ?? { ok: true, before: null };
     },
@@ -95,7 +104,11 @@ export function createManifestWriter(organisations: Collection<OrganisationDocum
       const wanted = { $or: [{ _id: { $in: [...ids] } }, { namespaces: { $in: [...namespaces] } }] };
       // One batch, so that the number of commands does not grow with that of organisations.
       const found = organisations.find(wanted, { batchSize: ids.length + namespaces.length + 1 });
-      return (await found.toArray()).map((document) => ({ ...toOrganisation(document), manifest: document.manifest ?? null }));
+      return (await found.toArray()).map((document) => ({
+        ...toOrganisation(document),
+        manifest: document.manifest ?? null,
+        webhooks: document.webhooks ?? null,
+      }));
     },
   };
 }

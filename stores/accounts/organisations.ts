@@ -109,7 +109,7 @@ export function createOrganisations(db: Db, { now = () => new Date() }: { now?: 
 
     async handOver(id, to) {
       const from = to === 'manifest' ? { $ne: 'manifest' as const } : ('manifest' as const);
-      const update = { $set: { managedBy: to }, $unset: { manifest: '', deletedAt: '' } } as const;
+      const update = { $set: { managedBy: to }, $unset: { manifest: '', deletedAt: '', webhooks: '' } } as const;
       const changed = await organisations.findOneAndUpdate({ _id: id, managedBy: from }, update, { returnDocument: 'after' });
       const document = changed ?? (await organisations.findOne({ _id: id }));
       if (document === null) return { ok: false, reason: 'not_found' };

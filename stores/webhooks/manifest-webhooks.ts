@@ -12,7 +12,7 @@ export interface DeclaredWebhook extends WebhookFields {
 }
 
 export interface ManifestChange {
-  change: 'create' | 'change' | 'delete';
+  change: 'add' | 'change' | 'delete';
   webhook: Webhook;
 }
 
@@ -47,7 +47,7 @@ export function createManifestWebhooks(webhooks: Collection<WebhookDocument>, no
       const document: WebhookDocument = { _id, ...fresh, ...wanted, ...state };
       const { _id: _, ...insert } = document;
       const { upsertedCount } = await retryRace(() => webhooks.updateOne({ _id }, { $setOnInsert: insert }, { upsert: true }));
-      return upsertedCount === 1 ? [{ change: 'create', webhook: toWebhook(document) }] : [];
+      return upsertedCount === 1 ? [{ change: 'add', webhook: toWebhook(document) }] : [];
     }
     const { name, url, events, format, creditsBelow, secrets } = found;
     const rotated = secrets[0]?.secret !== secret;

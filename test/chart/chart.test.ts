@@ -51,6 +51,31 @@ describe('chart', () => {
     this.skip();
   });
 
+  it('mounts the Secrets of declared webhooks into the operator, and no other', () => {
+    const pod = (values: Record<string, unknown>) => {
+      const objects = render({ ...PLAIN, ...values });
+      const deployment = one(objects, 'Deployment', 'curbcut-operator') as unknown as {
+        spec: { template: { spec: { volumes?: { name: string; secret: object }[]; containers: { volumeMounts?: object[] }[] } } };
+      };
+      const { volumes = [], containers } = deployment.spec.template.spec;
+      return { volumes, mounts: containers[0]!.volumeMounts ?? [], objects };
+    };
+    const before = pod({});
+    const { volumes, mounts, objects } = pod({ 'webhooks.secrets': ['hooks', 'more.hooks'] });
+    expect(volumes.slice(before.volumes.length)).to.deep.equal(
+      ['hooks', 'more.hooks'].map((secretName, index) => ({
+        name: `webhook-${index}`,
+        secret: { secretName, optional: true, defaultMode: 0o440 },
+      })),
+    );
+    expect(mounts.slice(before.mounts.length)).to.deep.equal([
+      { name: 'webhook-0', mountPath: '/run/webhooks/hooks', readOnly: true },
+      { name: 'webhook-1', mountPath: '/run/webhooks/more.hooks', readOnly: true },
+    ]);
+    expect(environmentOf(containerOf(objects, 'curbcut-operator'), FROM_SECRETS).WEBHOOK_SECRETS_DIR).to.equal('/run/webhooks');
+    expect(environmentOf(containerOf(before.objects, 'curbcut-operator'), FROM_SECRETS)).to.not.have.property('WEBHOOK_SECRETS_DIR');
+  });
+
   it('passes helm lint', () => {
     expect(helm('lint', '--strict', CHART)).to.match(/0 chart\(s\) failed/);
     expect(helm('lint', '--strict', CHART, '--set', 'evaluation.enabled=true')).to.not.match(/WARNING|ERROR/);

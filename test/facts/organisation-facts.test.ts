@@ -4,6 +4,15 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { DEFAULT_PLAN, GRANT_PAGES_MAX, ORGANISATION_ID } from '../../core/organisation.ts';
+import { URL_MAX_LENGTH } from '../../core/scan/targets.ts';
+import {
+  CREDITS_BELOW_DEFAULT,
+  CREDITS_BELOW_MAX,
+  WEBHOOK_EVENTS,
+  WEBHOOK_FORMATS,
+  WEBHOOK_NAME_MAX,
+  WEBHOOKS_MAX,
+} from '../../core/webhooks/webhooks.ts';
 import { DEFAULT_CLASS, GROUP, ORGANISATIONS_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
 
 interface Schema {
@@ -11,6 +20,9 @@ interface Schema {
   items: Schema;
   default?: unknown;
   maximum?: number;
+  maxItems?: number;
+  maxLength?: number;
+  enum?: unknown[];
   pattern?: string;
   description?: string;
   type: string;
@@ -40,6 +52,11 @@ describe('the definition of Organisations', () => {
     expect(fields.plan!.default).to.equal(DEFAULT_PLAN);
     expect(fields.blocked!.default).to.equal(false);
     expect(fields.creditGrants!.items.properties.pages!.maximum).to.equal(GRANT_PAGES_MAX);
+    const { items, maxItems } = fields.webhooks!;
+    const { events, format, creditsBelow, name, url } = items.properties;
+    expect([maxItems, name!.maxLength, url!.maxLength]).to.deep.equal([WEBHOOKS_MAX, WEBHOOK_NAME_MAX, URL_MAX_LENGTH]);
+    expect([events!.items.enum, format!.enum, format!.default]).to.deep.equal([WEBHOOK_EVENTS, WEBHOOK_FORMATS, 'json']);
+    expect([creditsBelow!.default, creditsBelow!.maximum]).to.deep.equal([CREDITS_BELOW_DEFAULT, CREDITS_BELOW_MAX]);
     for (const label of ['team-a', 'a', '1-b']) {
       expect(label).to.match(new RegExp(fields.namespaces!.items.pattern!));
       expect(label).to.match(ORGANISATION_ID);

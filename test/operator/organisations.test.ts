@@ -1,7 +1,11 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts';
 import type { OrganisationResource, OrganisationSpec } from '../../core/protocol/organisation-resources.ts';
+import { secretText } from '../../core/webhooks/signature.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { ORGANISATIONS } from '../../operator/organisation/controller.ts';
@@ -329,5 +333,59 @@ describe('operator: Organisation resources', function () {
     // Per interval: the organisations and their accounts. At the start also the grants.
     expect(sent.length).to.be.below(reads() * 3 + 20);
     expect(await Promise.all(names.map(read))).to.deep.equal(before);
+  });
+
+  it('declare webhooks with mounted secrets, replace and delete them, and say which secret is missing', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'curbcut-webhooks-'));
+    try {
+      const [first, second] = [1, 2].map((fill) => secretText(Buffer.alloc(32, fill)));
+      await mkdir(join(folder, 'hooks'));
+      await writeFile(join(folder, 'hooks', 'chat'), `${first}\n`);
+      start({ webhookSecrets: folder });
+      const name = named();
+      const chat = {
+        name: 'chat',
+        url: 'https://example.com/a',
+        events: ['scan.failed' as const],
+        secretRef: { name: 'hooks', key: 'chat' },
+      };
+      const mail = { ...chat, name: 'mail', secretRef: { name: 'hooks', key: 'mail' } };
+      await apply(name, { webhooks: [chat, mail] });
+      const missing = await becomes(name, 'WebhookSecretMissing');
+      expect(isReady(missing)!.message).to.equal(
+        'Not delivered to: webhook mail: the Secret hooks has no key mail, or is not in webhooks.secrets of the chart. Everything else is in effect.',
+      );
+      const { webhooks } = context.stores;
+      const list = async () => (await webhooks.list(name)).map((one) => [one.name, one.managedBy, one.format, one.creditsBelow]);
+      expect(await list()).to.deep.equal([['chat', 'manifest', 'json', 100]]);
+      const { id } = (await webhooks.list(name))[0]!;
+      const { disabled } = (await webhooks.stop(id, 'failing'), (await webhooks.find(name, id))!);
+      expect(disabled).to.include({ reason: 'failing' });
+      await writeFile(join(folder, 'hooks', 'mail'), 'not a secret');
+      await until('the reason is new', async () => /is not whsec_/.test(isReady(await read(name))?.message ?? ''));
+      await writeFile(join(folder, 'hooks', 'mail'), first!);
+      await becomes(name, 'Applied');
+      // A new secret enables one that was stopped.
+      await writeFile(join(folder, 'hooks', 'chat'), second!);
+      await until('the secret is replaced', async () => (await webhooks.sendable(id))!.secrets.length === 2);
+      expect(await webhooks.sendable(id)).to.deep.include({ secrets: [second, first], disabled: null });
+      await patch(name, { spec: { webhooks: [{ ...chat, format: 'slack' }] } });
+      await until('the other one is deleted', async () => (await list()).length === 1);
+      expect(await list()).to.deep.equal([['chat', 'manifest', 'slack', 100]]);
+      await remove(name);
+      await isRemoved(name);
+      expect(await list()).to.deep.equal([]);
+      const recorded = (await audit(name)).filter((entry) => entry.includes(' webhook.')).map((entry) => entry.replace(/ \(.*/, ''));
+      expect(recorded).to.have.members([
+        'manifest webhook.add chat',
+        'manifest webhook.add mail',
+        'manifest webhook.change chat',
+        'manifest webhook.change chat',
+        'manifest webhook.delete mail',
+        'manifest webhook.delete chat',
+      ]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 });

@@ -1,0 +1,56 @@
+/**
+ * The webhooks that an Organisation declares, with their secrets. The operator may not read Secrets: the chart mounts those that the
+ * administrator lists, so an Organisation can name no other.
+ */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DeclaredWebhookSpec, OrganisationResource } from '../../core/protocol/organisation-resources.ts';
+import { isWebhookSecret } from '../../core/webhooks/signature.ts';
+import { CREDITS_BELOW_DEFAULT } from '../../core/webhooks/webhooks.ts';
+import type { DeclaredWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
+
+export interface DeclaredWebhooks {
+  /** Those that can be delivered to. */
+  wanted: readonly DeclaredWebhook[];
+  /** Why the others cannot, one sentence each. */
+  problems: readonly string[];
+}
+
+/** The names of a Secret and its keys, which are parts of a path. */
+const NAME = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
+const KEY = /^[-_a-zA-Z0-9][-._a-zA-Z0-9]*$/;
+const DEFAULT_KEY = 'secret';
+
+/** Identifies what is declared, for the comparison with what was applied. Null: nothing. */
+export function digestOf(webhooks: readonly DeclaredWebhook[]): string | null {
+  return webhooks.length === 0 ? null : createHash('sha256').update(JSON.stringify(webhooks)).digest('base64url');
+}
+
+/** @param folder has a folder for each mounted Secret, with a file for each key. Null: none is mounted */
+export async function readDeclaredWebhooks({ spec }: OrganisationResource, folder: string | null): Promise<DeclaredWebhooks> {
+  const wanted: DeclaredWebhook[] = [];
+  const problems: string[] = [];
+  for (const declared of spec.webhooks ?? []) {
+    const read = await secretOf(declared, folder);
+    if (!read.ok) problems.push(`webhook ${declared.name}: ${read.problem}`);
+    else {
+      const { name, url, events, format = 'json', creditsBelow = CREDITS_BELOW_DEFAULT } = declared;
+      wanted.push({ name, url, events, format, creditsBelow, secret: read.secret });
+    }
+  }
+  return { wanted, problems };
+}
+
+async function secretOf(
+  { secretRef: { name, key = DEFAULT_KEY } }: DeclaredWebhookSpec,
+  folder: string | null,
+): Promise<{ ok: true; secret: string } | { ok: false; problem: string }> {
+  const missing = `the Secret ${name} has no key ${key}, or is not in webhooks.secrets of the chart`;
+  if (folder === null || !NAME.test(name) || !KEY.test(key)) return { ok: false, problem: missing };
+  const text = await readFile(join(folder, name, key), 'utf8').catch(() => null);
+  if (text === null) return { ok: false, problem: missing };
+  const secret = text.trim();
+  if (isWebhookSecret(secret)) return { ok: true, secret };
+  return { ok: false, problem: `key ${key} of the Secret ${name} is not whsec_ and the Base64 form of 24 to 64 bytes` };
+}
