@@ -121,7 +121,7 @@ export function createWebhookManagement({ targets, resolver, now, logger }: Webh
       const webhook = await findEnabled(request, id);
       const body = bodyOf(testContent({ id: webhook.id, name: webhook.name }, now()), webhook.format);
       const one = { webhook: webhook.id, type: TEST_EVENT, scan: null, order: 0, body } as const;
-      const [deliveryId] = await deliveries.enqueue({ ...one, event: `${TEST_EVENT}:${randomUUID()}` });
+      const [deliveryId] = await deliveries.enqueue({ ...one, event: `${TEST_EVENT}:${request.idempotent?.resourceId ?? randomUUID()}` });
       return (await deliveries.find(webhook.id, deliveryId!))!;
     },
 

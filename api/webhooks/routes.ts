@@ -144,7 +144,10 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookManagementDeps> = a
 
   scope.post('/v1/webhooks', { config: CONFIG, schema: CREATE }, async (request, reply) => {
     const { credits_below: creditsBelow, ...fields } = request.body;
-    const created = (await management.create(request, { ...fields, creditsBelow }))!;
+    const id = request.idempotent?.resourceId;
+    const added = await management.create(request, { ...fields, creditsBelow, id });
+    // An interrupted request with this Idempotency-Key created it, and nobody has seen its secret.
+    const created = added ?? (await management.rotate(request, id!));
     return reply.code(201).header('Location', `/v1/webhooks/${created.webhook.id}`).send(issued(created));
   });
 

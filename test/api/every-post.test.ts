@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { addWebhook } from '../support/add-webhook.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { HIGH_LIMITS, SUBMISSION, useContext } from './context.ts';
 import { BEHIND_PROXY, client, newEmail, PUBLIC_SCANS, rowOf, tokenOf } from './public-context.ts';
@@ -33,6 +34,14 @@ describe('a POST with an Idempotency-Key', () => {
   const resourceOf = (scanId: string) =>
     context.kubernetes.request<AccessibilityScan>('GET', context.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`));
 
+  /** A request of one webhook, and the same of another one. */
+  async function webhookSample(action: string): Promise<Sample> {
+    const { id: organisation, key } = await context.organisation();
+    const [first, second] = [await addWebhook(context.stores, { organisation }), await addWebhook(context.stores, { organisation })];
+    const path = ({ webhook: { id } }: typeof first) => `/v1/webhooks/${id}/${action}`;
+    return { path: path(first), request: { key }, other: { path: path(second), request: { key } } };
+  }
+
   /** Samples of every POST, by the ID of the operation. */
   const SAMPLES: Readonly<Record<string, () => Promise<Sample>>> = {
     async submitScan() {
@@ -48,6 +57,21 @@ describe('a POST with an Idempotency-Key', () => {
       const { key } = await context.organisation();
       const path = '/v1/api-keys';
       return { path, request: { key, body: { name: 'x' } }, other: { path, request: { key, body: { name: 'y' } } } };
+    },
+    async createWebhook() {
+      const { key } = await context.organisation();
+      const path = '/v1/webhooks';
+      const body = { name: 'x', url: 'https://example.com/', events: ['scan.failed'] };
+      return { path, request: { key, body }, other: { path, request: { key, body: { ...body, name: 'y' } } } };
+    },
+    rotateWebhookSecret: () => webhookSample('rotate-secret'),
+    testWebhook: () => webhookSample('test'),
+    async replayWebhookDelivery() {
+      const { id: organisation, key } = await context.organisation();
+      const { webhook, delivery } = await addWebhook(context.stores, { organisation });
+      const replay = (of: string) => `/v1/webhooks/${webhook.id}/deliveries/${of}/replay`;
+      const again = (await context.stores.deliveries.replay(organisation, webhook.id, delivery))!;
+      return { path: replay(delivery), request: { key }, other: { path: replay(again.id), request: { key } } };
     },
     async requestPublicScan() {
       const path = '/v1/public/scan-request';
