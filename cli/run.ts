@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<Program, Readonly<Record<string, Command>>>> = {
     list: async () => (await import('./commands/list.ts')).list,
     report: async () => (await import('./commands/report.ts')).report,
     diff: async () => (await import('./commands/diff.ts')).diff,
+    comment: async () => (await import('./commands/comment.ts')).comment,
     run: async () => (await import('./kubectl/commands/run.ts')).run,
   },
   'kubectl curbcut': {

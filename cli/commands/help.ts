@@ -1,5 +1,6 @@
 /** The texts of --help, but for scan's. */
 import { PHASES } from '../../core/scan/phases.ts';
+import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
 import { KUBECTL_FLAG_HELP } from '../kubectl/flags.ts';
 import type { OptionHelp } from '../options.ts';
 
@@ -54,11 +55,12 @@ Usage:
   curbcut list [options]        list the scans of your organisation
   curbcut report ID [options]   get the reports of a scan
   curbcut diff BEFORE AFTER     compare two scans: new, fixed and unchanged violations
+  curbcut comment FILE|ID       write the result as a comment on a pull request
   curbcut run schedule/NAME     run a ScanSchedule now, with kubectl
   curbcut --version
   curbcut COMMAND --help        show all options
 
-kubectl curbcut has the same commands for the resources of a cluster.
+kubectl curbcut has the same commands, but for comment, for the resources of a cluster.
 
 ${EXITS}
 
@@ -126,6 +128,32 @@ ${MAX_WAIT}
 Exit codes:
   0    the scans were listed, even if the list is empty
   2    the scans could not be listed: invalid arguments, a rejected key, no network, …
+
+${ENVIRONMENT}
+`;
+
+export const COMMENT_HELP = `Usage: curbcut comment FILE [options]
+       curbcut comment ID [options]
+
+Makes the text of one comment from a JSON export, or from the scan with this ID: the verdict, the numbers, and the root causes of
+new violations with how to fix them. Prints it as Markdown, or writes it on the pull request of this job. The next run updates
+the same comment.
+
+Options:
+  --github             write it on the pull request of this job on GitHub: GITHUB_TOKEN, and what GitHub sets for a job
+  --gitlab             write it on the merge request of this job on GitLab: GITLAB_TOKEN, and what GitLab sets for a job
+  --pull-request N     another pull request or merge request than that of this job
+  --print              print the text too
+  --name NAME          tells several comments of one pull request apart (default: the host of the site)
+  --link URL           where the whole report is (default, with CURBCUT_URL: its page in the dashboard)
+  --max-causes N       the number of root causes to describe (default ${COMMENT_CAUSES})
+  --max-characters N   the longest text that the system accepts (default ${COMMENT_MAX_CHARACTERS}, for GitHub and GitLab)
+  --quiet              print only errors
+${MAX_WAIT}
+
+Exit codes:
+  0    the comment was printed or written, or this job has no pull request
+  2    it was not: a missing permission, an export that cannot be read, no network, …
 
 ${ENVIRONMENT}
 `;

@@ -174,6 +174,9 @@ export const report: Translated<'report', 'de'> = {
   baselineNone: 'Die Prüfung wurde mit keiner Ausgangsprüfung verglichen.',
   notCompared: 'nicht verglichen',
   newElements: 'Neu: {n}',
+  moreViolations: { one: 'und {n} weiterer Verstoß', other: 'und {n} weitere Verstöße' },
+  noNewViolations: 'Keine neuen Verstöße.',
+  openReport: 'Vollständigen Bericht öffnen',
   thresholds: {
     minScore: { name: 'Punktzahl', allowed: 'mindestens {allowed}' },
     maxViolations: { name: 'Verstöße', allowed: 'höchstens {allowed}' },

@@ -174,6 +174,9 @@ export const report = {
   baselineNone: 'The scan was not compared with a baseline.',
   notCompared: 'not compared',
   newElements: 'New: {n}',
+  moreViolations: { one: 'and {n} more violation', other: 'and {n} more violations' },
+  noNewViolations: 'No new violations.',
+  openReport: 'Open the full report',
   thresholds: {
     minScore: { name: 'Score', allowed: 'at least {allowed}' },
     maxViolations: { name: 'Violations', allowed: 'at most {allowed}' },

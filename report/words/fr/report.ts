@@ -186,6 +186,9 @@ export const report: Translated<'report', 'fr'> = {
   baselineNone: 'L’analyse n’a été comparée à aucune analyse de référence.',
   notCompared: 'non comparé',
   newElements: 'Nouveaux : {n}',
+  moreViolations: { one: 'et {n} autre violation', many: 'et {n} d’autres violations', other: 'et {n} autres violations' },
+  noNewViolations: 'Aucune nouvelle violation.',
+  openReport: 'Ouvrir le rapport complet',
   thresholds: {
     minScore: { name: 'Score', allowed: 'au moins {allowed}' },
     maxViolations: { name: 'Violations', allowed: 'au plus {allowed}' },

@@ -172,6 +172,9 @@ export const report: Translated<'report', 'nl'> = {
   baselineNone: 'De scan is niet met een uitgangsscan vergeleken.',
   notCompared: 'niet vergeleken',
   newElements: 'Nieuw: {n}',
+  moreViolations: { one: 'en nog {n} overtreding', other: 'en nog {n} overtredingen' },
+  noNewViolations: 'Geen nieuwe overtredingen.',
+  openReport: 'Het volledige rapport openen',
   thresholds: {
     minScore: { name: 'Score', allowed: 'minstens {allowed}' },
     maxViolations: { name: 'Overtredingen', allowed: 'hoogstens {allowed}' },

@@ -205,6 +205,14 @@ export const report: Translated<'report', 'pl'> = {
   baselineNone: 'Badania nie porównano z badaniem bazowym.',
   notCompared: 'nie porównano',
   newElements: 'Nowe: {n}',
+  moreViolations: {
+    one: 'i jeszcze {n} naruszenie',
+    few: 'i jeszcze {n} naruszenia',
+    many: 'i jeszcze {n} naruszeń',
+    other: 'i jeszcze {n} naruszenia',
+  },
+  noNewViolations: 'Brak nowych naruszeń.',
+  openReport: 'Otwórz pełny raport',
   thresholds: {
     minScore: { name: 'Wynik', allowed: 'co najmniej {allowed}' },
     maxViolations: { name: 'Naruszenia', allowed: 'co najwyżej {allowed}' },

@@ -1,0 +1,126 @@
+/** `curbcut comment FILE|ID`: makes the comment on a pull request from a report, and writes it there. */
+import { readFile } from 'node:fs/promises';
+import { scanPath } from '../../core/web-paths.ts';
+import { COMMENT_MIN_CHARACTERS, commentMarker, commentOf } from '../../report/comment/comment.ts';
+import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
+import type { Report } from '../../report/schema/schema.ts';
+import { CliError, errorMessage, UsageError } from '../errors.ts';
+import { numberOf } from '../number-of.ts';
+import { noProgress, showProgress, type ProgressView } from '../progress.ts';
+import { publishComment } from '../pull-request/publish.ts';
+import { githubOf, gitlabOf } from '../pull-request/systems.ts';
+import { createBudget } from '../service/budget.ts';
+import { readExport } from '../service/reports.ts';
+import { COMMENT_HELP } from './help.ts';
+import { COMMON_OPTIONS, onlyArgument, parse, waitNote, type CliContext } from './output.ts';
+import { connect } from './service.ts';
+
+const OPTIONS = {
+  github: { type: 'boolean', default: false },
+  gitlab: { type: 'boolean', default: false },
+  'pull-request': { type: 'string' },
+  print: { type: 'boolean', default: false },
+  name: { type: 'string' },
+  link: { type: 'string' },
+  'max-causes': { type: 'string', default: String(COMMENT_CAUSES) },
+  'max-characters': { type: 'string', default: String(COMMENT_MAX_CHARACTERS) },
+  quiet: COMMON_OPTIONS.quiet,
+  'max-wait': COMMON_OPTIONS['max-wait'],
+  help: COMMON_OPTIONS.help,
+} as const;
+
+/** The text of a comment, and the line by which it is found again. */
+interface Made {
+  marker: string;
+  text: string;
+}
+
+/** Runs the command. @returns its exit code @throws CliError */
+export async function comment(args: readonly string[], context: CliContext): Promise<number> {
+  const { values, positionals } = parse('comment', args, OPTIONS);
+  if (values.help) {
+    context.stdout.write(COMMENT_HELP);
+    return 0;
+  }
+  const source = onlyArgument('comment', 'JSON export or scan ID', positionals);
+  if (values.github && values.gitlab) throw new UsageError('--github and --gitlab cannot be used together.', 'comment');
+  const publishes = values.github || values.gitlab;
+  if (values['pull-request'] !== undefined && !publishes) throw new UsageError('--pull-request needs --github or --gitlab.', 'comment');
+  const maxWaitSeconds = whole('max-wait', values['max-wait']);
+  const progress = values.quiet ? noProgress() : showProgress(context.stderr);
+  try {
+    const made = makeComment(await reportOf(source, context, { maxWaitSeconds, progress }), source, values, context);
+    if (values.print || !publishes) context.stdout.write(made.text);
+    if (publishes) await publish(made, values, context, { maxWaitSeconds, progress });
+    return 0;
+  } finally {
+    progress.end();
+  }
+}
+
+interface Waiting {
+  maxWaitSeconds: number;
+  progress: ProgressView;
+}
+
+/** Scan IDs are UUIDs; anything else is a file. @throws CliError */
+async function reportOf(source: string, context: CliContext, waiting: Waiting): Promise<Report> {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(source)) return (await readExport(connect(context, waiting), source)) as Report;
+  try {
+    return JSON.parse(await readFile(source, 'utf8')) as Report;
+  } catch (error) {
+    throw new CliError(`The JSON export ${source} cannot be read: ${errorMessage(error)}.`, 'Save one with curbcut scan --export FILE.');
+  }
+}
+
+function makeComment(
+  report: Report,
+  source: string,
+  values: { name?: string; link?: string; 'max-causes': string; 'max-characters': string },
+  { environment }: CliContext,
+): Made {
+  const maxCharacters = whole('max-characters', values['max-characters']);
+  if (maxCharacters < COMMENT_MIN_CHARACTERS)
+    throw new UsageError(`--max-characters ${maxCharacters} is less than ${COMMENT_MIN_CHARACTERS}.`, 'comment');
+  if (values.name === '' || (values.name?.length ?? 0) > 100) throw new UsageError('--name must have 1 to 100 characters.', 'comment');
+  if (values.link !== undefined && !/^https?:\/\//.test(values.link))
+    throw new UsageError(`--link ${values.link} is not a web address.`, 'comment');
+  const causes = whole('max-causes', values['max-causes']);
+  try {
+    const link = values.link ?? dashboardLink(environment.CURBCUT_URL, report.scan.id);
+    const { name } = values;
+    return { marker: commentMarker(report, name), text: commentOf(report, { name, causes, maxCharacters, link }) };
+  } catch {
+    throw new CliError(
+      `This command does not understand ${source}: it is not the JSON export of a scan, or of another version.`,
+      'Save one with curbcut scan --export FILE.',
+    );
+  }
+}
+
+const dashboardLink = (service: string | undefined, scanId: string): string | undefined =>
+  service === undefined || service === '' ? undefined : `${service.replace(/\/+$/, '')}${scanPath(encodeURIComponent(scanId))}`;
+
+const whole = (option: string, text: string): number => numberOf('comment', option, text, option !== 'max-wait')!;
+
+/** @throws CliError */
+async function publish(
+  { marker, text }: Made,
+  values: { github: boolean; 'pull-request'?: string },
+  context: CliContext,
+  { maxWaitSeconds, progress }: Waiting,
+): Promise<void> {
+  const given = values['pull-request'];
+  const number = given === undefined ? undefined : whole('pull-request', given);
+  const found = values.github ? await githubOf(context.environment, number) : gitlabOf(context.environment, number);
+  if (!found.ok) {
+    progress.note(found.message);
+    return;
+  }
+  const done = await publishComment(found.system, marker, text, {
+    ...context,
+    budget: createBudget(maxWaitSeconds, context.monotonic),
+    onWait: waitNote(progress),
+  });
+  progress.note(`The comment on ${found.system.name} was ${done}.`);
+}

@@ -1,0 +1,146 @@
+/** A report as one comment on a pull request: the verdict, the numbers, and the new violations with how to fix them. Pure. */
+import { coverageOf } from '../../core/scan/counts.ts';
+import { outcomeOf } from '../results/results.ts';
+import { ruleText } from '../rule-texts/rule-texts.ts';
+import type { Report, ReportChange, ReportGroup } from '../schema/schema.ts';
+import { baselineLine } from '../view/baseline.ts';
+import { elementPath } from '../view/element-path.ts';
+import { thresholdRows, verdictTexts } from '../view/verdict.ts';
+import { wordsIn, type ReportWords } from '../words/words.ts';
+import { code, link, markerOf, plain } from './markdown.ts';
+
+/** The elements that a comment names for each root cause. */
+const EXAMPLES = 3;
+/** The longest parts of a comment, in characters. */
+const SELECTOR_MAX = 300;
+const PAGE_MAX = 300;
+const HELP_MAX = 300;
+/** What follows the root causes, at most: the number of the others, the link and the note. */
+const FOOTER_MAX = 3_000;
+/** The shortest limit that a comment can keep. */
+export const COMMENT_MIN_CHARACTERS = 8_000;
+
+export interface CommentOptions {
+  /** Tells the comments of one pull request apart. Default: the host of the site. */
+  name?: string;
+  /** Where the whole report is. */
+  link?: string;
+  /** How many root causes are described. */
+  causes: number;
+  /** The longest comment in characters. */
+  maxCharacters: number;
+}
+
+/** A root cause in a comment. */
+interface Cause extends Pick<ReportChange, 'rule' | 'impact' | 'wcag' | 'help' | 'help_url' | 'elements' | 'pages'> {
+  examples: Pick<ReportChange['examples'][number], 'page' | 'selector' | 'frame_path' | 'shadow_path'>[];
+}
+
+/** The name of a comment that has none. */
+const nameOf = ({ scan }: Report): string => URL.parse(scan.url)?.host ?? scan.url;
+
+/** The first line of the comment, by which it is found again. */
+export const commentMarker = (report: Report, name?: string): string => markerOf(name ?? nameOf(report));
+
+/** Makes the text of a comment, in the language of the scan. */
+export function commentOf(report: Report, options: CommentOptions): string {
+  const i18n = wordsIn(report.scan.options.locale, 'report');
+  const head = headOf(report, options, i18n);
+  const { title, causes, total } = causesOf(report, i18n);
+  const entries: string[] = [];
+  let shown = 0;
+  let length = head.length + title.length + FOOTER_MAX;
+  for (const cause of causes.slice(0, options.causes)) {
+    const entry = entryOf(cause, report, i18n);
+    length += entry.length + 1;
+    if (length > options.maxCharacters) break;
+    entries.push(entry);
+    shown += cause.elements;
+  }
+  const { texts, count } = i18n;
+  const more = total > shown ? [`${count(texts.moreViolations, total - shown)}`, ''] : [];
+  const footer = [
+    ...(options.link === undefined ? [] : [link(plain(texts.openReport), options.link), '']),
+    `<sub>${plain(texts.coverNote)}</sub>`,
+  ];
+  return `${[head, title, '', ...entries, ...(entries.length > 0 ? [''] : []), ...more, ...footer].join('\n')}\n`;
+}
+
+function headOf(report: Report, { name }: CommentOptions, i18n: ReportWords): string {
+  const { texts, format, number, count } = i18n;
+  const { scan, score, counts } = report;
+  const rows = thresholdRows(report, i18n);
+  const verdict = verdictTexts(scan.verdict.passed, i18n, rows);
+  const mark = scan.verdict.passed === null ? '➖' : scan.verdict.passed ? '✅' : '❌';
+  const numbers = [
+    `${texts.score} ${number(score.value)} ${texts.outOf}`,
+    `${texts.violations}: ${number(counts.total)}`,
+    `${texts.pagesTested}: ${number(score.pages_tested)}`,
+  ];
+  const compared = baselineLine(report, i18n);
+  const coverage = coverageOf(outcomeOf(report).pages);
+  const untested = score.pages_attempted - score.pages_tested;
+  const missed = rows.filter(({ met }) => !met);
+  return [
+    commentMarker(report, name),
+    `### ${mark} ${plain(`${texts.title}: ${verdict.word}`)}`,
+    '',
+    code(scan.url, PAGE_MAX),
+    '',
+    `${plain(numbers.join(' · '))}`,
+    ...(compared === '' ? [] : ['', plain(compared)]),
+    ...(untested > 0 ? ['', plain(`${format(texts.coverage, { percent: coverage })}: ${count(texts.pagesUntested, untested)}`)] : []),
+    ...(missed.length === 0 ? [] : ['', plain(verdict.detail), '']),
+    ...missed.map((row) => `- ${plain(`${row.name}: ${texts.measured} ${row.measured}, ${texts.allowed} ${row.allowed}`)}`),
+    '',
+    '',
+  ].join('\n');
+}
+
+/** What the comment is about: the new root causes if the scan was compared, else all. */
+function causesOf(report: Report, { texts, number }: ReportWords): { title: string; causes: Cause[]; total: number } {
+  const { baseline, groups, counts } = report;
+  if (baseline === undefined || baseline.new === null)
+    return {
+      title: counts.total === 0 ? plain(`${texts.noViolations}.`) : `#### ${plain(`${texts.violations}: ${number(counts.total)}`)}`,
+      causes: groups.map(ofGroup),
+      total: counts.total,
+    };
+  const title = `#### ${plain(`${texts.thresholds.maxNewViolations.name}: ${number(baseline.new)}`)}`;
+  return { title: baseline.new === 0 ? plain(texts.noNewViolations) : title, causes: newCauses(baseline.new_causes), total: baseline.new };
+}
+
+/** The causes as the threshold counts them: without known ones on new pages. */
+const newCauses = (changes: readonly ReportChange[]): Cause[] =>
+  changes.flatMap((change) => {
+    const elements = change.in_both ? change.elements - change.on_new_pages : change.elements;
+    return elements > 0 ? [{ ...change, elements }] : [];
+  });
+
+const ofGroup = ({ example, page_urls: [page = ''], ...group }: ReportGroup): Cause => ({ ...group, examples: [{ ...example, page }] });
+
+function entryOf(cause: Cause, { scan }: Report, { texts, count, locale }: ReportWords): string {
+  const known = ruleText(cause.rule, locale);
+  const title = known === null ? code(cause.help, HELP_MAX) : `**${plain(known.help)}**`;
+  const rule = code(cause.rule, HELP_MAX);
+  const facts = [
+    texts.severities[cause.impact],
+    ...(cause.wcag.length > 0 ? [`WCAG ${cause.wcag.filter((id) => /^[\d.]{1,10}$/.test(id)).join(', ')}`] : []),
+    `${count(texts.elements, cause.elements)} ${count(texts.onPages, cause.pages)}`,
+  ];
+  const shown = cause.examples.slice(0, EXAMPLES);
+  const rest = cause.elements - shown.length;
+  return [
+    `- ${title} (${known === null ? rule : link(rule, cause.help_url)})`,
+    `  ${plain(facts.join(' · '))}`,
+    ...shown.map((example) => `  - ${pageOf(example.page, scan.url)} ${code(elementPath(example), SELECTOR_MAX)}`),
+    ...(rest > 0 ? [`  - ${plain(count(texts.moreViolations, rest))}`] : []),
+    ...(known === null || known.fix === '' ? [] : ['', `  ${plain(`${texts.howToFix}: ${known.fix}`)}`]),
+  ].join('\n');
+}
+
+/** A page of the scanned site is a link with its path; another one is its address as text. */
+function pageOf(page: string, site: string): string {
+  const [url, origin] = [URL.parse(page), URL.parse(site)?.origin];
+  return url !== null && url.origin === origin ? link(code(page.slice(origin.length) || '/', PAGE_MAX), page) : code(page, PAGE_MAX);
+}
