@@ -57,6 +57,7 @@ describe('report objects', () => {
       view: 'scans/one/view.json',
       sarif: 'scans/one/report.sarif',
       junit: 'scans/one/report.junit.xml',
+      codequality: 'scans/one/report.codequality.json',
       earl: 'scans/one/report.earl.jsonld',
     });
   });

@@ -30,6 +30,7 @@ export const OUTPUT = `Output:
   --export FILE        save the JSON export
   --sarif FILE         save SARIF 2.1.0, for code scanning
   --junit FILE         save JUnit XML, for test reports of CI systems
+  --codequality FILE   save Code Quality, for merge requests of GitLab
   --earl FILE          save EARL 1.0 as JSON-LD, for accessibility tools
 ${FORMAT_HELP}
   --quiet              print only errors

@@ -23,6 +23,7 @@ export const OUTPUT_OPTIONS = {
   export: { type: 'string' },
   sarif: { type: 'string' },
   junit: { type: 'string' },
+  codequality: { type: 'string' },
   earl: { type: 'string' },
   ...COMMON_OPTIONS,
 } as const;

@@ -1,5 +1,6 @@
 /** Makes the formats for other tools from the JSON export. A format loses what it has no place for; the export has everything. */
 import type { Report } from '../schema/schema.ts';
+import { codeQualityOf } from './codequality.ts';
 import { earlOf } from './earl.ts';
 import { junitOf } from './junit.ts';
 import type { ReportFormat } from './names.ts';
@@ -10,6 +11,7 @@ const json = (value: unknown): string => `${JSON.stringify(value)}\n`;
 const WRITERS: Readonly<Record<ReportFormat, (report: Report) => string>> = {
   sarif: sarifText,
   junit: junitOf,
+  codequality: (report) => json(codeQualityOf(report)),
   earl: (report) => json(earlOf(report)),
 };
 

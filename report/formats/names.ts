@@ -2,6 +2,7 @@
 export const REPORT_FORMATS = {
   sarif: { contentType: 'application/sarif+json', extension: 'sarif' },
   junit: { contentType: 'application/xml', extension: 'junit.xml' },
+  codequality: { contentType: 'application/json', extension: 'codequality.json' },
   earl: { contentType: 'application/ld+json', extension: 'earl.jsonld' },
 } as const;
 
