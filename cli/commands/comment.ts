@@ -1,6 +1,7 @@
 /** `curbcut comment FILE|ID`: makes the comment on a pull request from a report, and writes it there. */
 import { readFile } from 'node:fs/promises';
 import { scanPath } from '../../core/web-paths.ts';
+import { annotationsOf } from '../../report/comment/annotations.ts';
 import { COMMENT_MIN_CHARACTERS, commentMarker, commentOf } from '../../report/comment/comment.ts';
 import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
 import type { Report } from '../../report/schema/schema.ts';
@@ -20,6 +21,7 @@ const OPTIONS = {
   gitlab: { type: 'boolean', default: false },
   'pull-request': { type: 'string' },
   print: { type: 'boolean', default: false },
+  annotations: { type: 'boolean', default: false },
   name: { type: 'string' },
   link: { type: 'string' },
   'max-causes': { type: 'string', default: String(COMMENT_CAUSES) },
@@ -29,10 +31,11 @@ const OPTIONS = {
   help: COMMON_OPTIONS.help,
 } as const;
 
-/** The text of a comment, and the line by which it is found again. */
+/** The text of a comment, the line by which it is found again, and the annotations of the job. */
 interface Made {
   marker: string;
   text: string;
+  annotations: string;
 }
 
 /** Runs the command. @returns its exit code @throws CliError */
@@ -50,7 +53,8 @@ export async function comment(args: readonly string[], context: CliContext): Pro
   const progress = values.quiet ? noProgress() : showProgress(context.stderr);
   try {
     const made = makeComment(await reportOf(source, context, { maxWaitSeconds, progress }), source, values, context);
-    if (values.print || !publishes) context.stdout.write(made.text);
+    if (values.print || !(publishes || values.annotations)) context.stdout.write(made.text);
+    if (values.annotations) context.stdout.write(made.annotations);
     if (publishes) await publish(made, values, context, { maxWaitSeconds, progress });
     return 0;
   } finally {
@@ -89,7 +93,8 @@ function makeComment(
   try {
     const link = values.link ?? dashboardLink(environment.CURBCUT_URL, report.scan.id);
     const { name } = values;
-    return { marker: commentMarker(report, name), text: commentOf(report, { name, causes, maxCharacters, link }) };
+    const text = commentOf(report, { name, causes, maxCharacters, link });
+    return { marker: commentMarker(report, name), text, annotations: annotationsOf(report) };
   } catch {
     throw new CliError(
       `This command does not understand ${source}: it is not the JSON export of a scan, or of another version.`,

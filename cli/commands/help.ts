@@ -145,6 +145,7 @@ Options:
   --gitlab             write it on the merge request of this job on GitLab: GITLAB_TOKEN, and what GitLab sets for a job
   --pull-request N     another pull request or merge request than that of this job
   --print              print the text too
+  --annotations        print the root causes as annotations of a job on GitHub
   --name NAME          tells several comments of one pull request apart (default: the host of the site)
   --link URL           where the whole report is (default, with CURBCUT_URL: its page in the dashboard)
   --max-causes N       the number of root causes to describe (default ${COMMENT_CAUSES})

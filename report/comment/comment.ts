@@ -2,11 +2,12 @@
 import { coverageOf } from '../../core/scan/counts.ts';
 import { outcomeOf } from '../results/results.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
-import type { Report, ReportChange, ReportGroup } from '../schema/schema.ts';
+import type { Report } from '../schema/schema.ts';
 import { baselineLine } from '../view/baseline.ts';
 import { elementPath } from '../view/element-path.ts';
 import { thresholdRows, verdictTexts } from '../view/verdict.ts';
 import { wordsIn, type ReportWords } from '../words/words.ts';
+import { causesOf, type Cause } from './causes.ts';
 import { code, link, markerOf, plain } from './markdown.ts';
 
 /** The elements that a comment names for each root cause. */
@@ -31,11 +32,6 @@ export interface CommentOptions {
   maxCharacters: number;
 }
 
-/** A root cause in a comment. */
-interface Cause extends Pick<ReportChange, 'rule' | 'impact' | 'wcag' | 'help' | 'help_url' | 'elements' | 'pages'> {
-  examples: Pick<ReportChange['examples'][number], 'page' | 'selector' | 'frame_path' | 'shadow_path'>[];
-}
-
 /** The name of a comment that has none. */
 const nameOf = ({ scan }: Report): string => URL.parse(scan.url)?.host ?? scan.url;
 
@@ -46,11 +42,11 @@ export const commentMarker = (report: Report, name?: string): string => markerOf
 export function commentOf(report: Report, options: CommentOptions): string {
   const i18n = wordsIn(report.scan.options.locale, 'report');
   const head = headOf(report, options, i18n);
-  const { title, causes, total } = causesOf(report, i18n);
+  const { title, total } = titleOf(report, i18n);
   const entries: string[] = [];
   let shown = 0;
   let length = head.length + title.length + FOOTER_MAX;
-  for (const cause of causes.slice(0, options.causes)) {
+  for (const cause of causesOf(report).slice(0, options.causes)) {
     const entry = entryOf(cause, report, i18n);
     length += entry.length + 1;
     if (length > options.maxCharacters) break;
@@ -97,27 +93,14 @@ function headOf(report: Report, { name }: CommentOptions, i18n: ReportWords): st
   ].join('\n');
 }
 
-/** What the comment is about: the new root causes if the scan was compared, else all. */
-function causesOf(report: Report, { texts, number }: ReportWords): { title: string; causes: Cause[]; total: number } {
-  const { baseline, groups, counts } = report;
+/** The heading of the root causes, and the number of their violations. */
+function titleOf({ baseline, counts }: Report, { texts, number }: ReportWords): { title: string; total: number } {
+  const heading = (name: string, total: number): string => `#### ${plain(`${name}: ${number(total)}`)}`;
+  const total = baseline?.new ?? counts.total;
   if (baseline === undefined || baseline.new === null)
-    return {
-      title: counts.total === 0 ? plain(`${texts.noViolations}.`) : `#### ${plain(`${texts.violations}: ${number(counts.total)}`)}`,
-      causes: groups.map(ofGroup),
-      total: counts.total,
-    };
-  const title = `#### ${plain(`${texts.thresholds.maxNewViolations.name}: ${number(baseline.new)}`)}`;
-  return { title: baseline.new === 0 ? plain(texts.noNewViolations) : title, causes: newCauses(baseline.new_causes), total: baseline.new };
+    return { title: total === 0 ? plain(`${texts.noViolations}.`) : heading(texts.violations, total), total };
+  return { title: total === 0 ? plain(texts.noNewViolations) : heading(texts.thresholds.maxNewViolations.name, total), total };
 }
-
-/** The causes as the threshold counts them: without known ones on new pages. */
-const newCauses = (changes: readonly ReportChange[]): Cause[] =>
-  changes.flatMap((change) => {
-    const elements = change.in_both ? change.elements - change.on_new_pages : change.elements;
-    return elements > 0 ? [{ ...change, elements }] : [];
-  });
-
-const ofGroup = ({ example, page_urls: [page = ''], ...group }: ReportGroup): Cause => ({ ...group, examples: [{ ...example, page }] });
 
 function entryOf(cause: Cause, { scan }: Report, { texts, count, locale }: ReportWords): string {
   const known = ruleText(cause.rule, locale);

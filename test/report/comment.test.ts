@@ -6,6 +6,7 @@ import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
+import { annotationsOf } from '../../report/comment/annotations.ts';
 import { COMMENT_MIN_CHARACTERS, commentOf, type CommentOptions } from '../../report/comment/comment.ts';
 import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
 import { code, markerOf } from '../../report/comment/markdown.ts';
@@ -227,6 +228,21 @@ describe('the comment of a hostile site', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it('has one annotation for each root cause, without further commands', () => {
+    fc.assert(
+      fc.property(fc.array(cause, { minLength: 1, maxLength: 12 }), (causes) => {
+        const lines = annotationsOf(compared(causes.map((one) => change(one.rule, { ...one })))).split(/[\n\r\v\f\u0085\u2028\u2029]/);
+        expect(lines.pop()).to.equal('');
+        expect(lines).to.have.length(Math.min(causes.length, 10));
+        for (const line of lines) expect(line).to.match(/^::error title=[^:,]+::/);
+      }),
+    );
+    expect(annotationsOf(compared([change('image-alt')]))).to.equal(
+      '::error title=image-alt%3A Images must have alternative text::https://www.example.org/cart main > img\n',
+    );
+    expect(annotationsOf(compared([]))).to.equal('');
   });
 
   it('shows its texts as they are, in code', () => {
