@@ -16,7 +16,7 @@ const read = <T>(path: string): T => JSON.parse(readFileSync(join(ROOT, path), '
 const IMAGES: Readonly<Record<string, readonly string[]>> = {
   service: ['api/**/*.ts', 'operator/**/*.ts', 'stores/**/*.ts', 'core/**/*.ts'],
   evaluation: ['local/evaluation/main.ts', 'api/admin/main.ts'],
-  scanner: ['scanner-image/main.ts'],
+  scanner: ['scanner-image/main.ts', 'cli/main.ts'],
 };
 
 const root = read<Package>('package.json');

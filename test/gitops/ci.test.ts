@@ -1,65 +1,181 @@
-/** The steps of examples/ci/github-actions.yaml: the commands that they run exist, and mean what the comments say. */
+/** The examples of examples/ci: their scripts run as printed, with the variables of each system, against a service. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { accessSync, constants, readFileSync } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { accepts, complete, curbcut, EVENTS, routes, startService, streams, SUBMIT } from '../cli/service.ts';
+import { startForge, TOKEN, type Forge } from '../cli/pull-request/forges.ts';
+import { accepts, complete, EVENTS, KEY, replies, routes, SCAN_ID, startService, streams, SUBMIT, type Service } from '../cli/service.ts';
+import { smallReport } from '../report/samples.ts';
 import { ROOT } from './manifests.ts';
 
-interface Workflow {
-  jobs: Record<string, { env?: Record<string, string>; steps: { run?: string }[] }>;
+interface Step {
+  run?: string;
+  script?: string;
+  uses?: string;
+  with?: Record<string, string | number>;
+  env?: Record<string, string>;
 }
 
-const { jobs } = parse(readFileSync(join(ROOT, 'examples/ci/github-actions.yaml'), 'utf8')) as Workflow;
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const { jobs } = parse(read('examples/ci/github-actions.yaml')) as { jobs: Record<string, { steps: Step[] }> };
+const action = parse(read('action.yml')) as { inputs: Record<string, { default?: string }>; runs: { steps: Step[] } };
 const SHA = '3f2b8c1e6a4d4f0e9b7a1c2d3e4f5a6b7c8d9e0f';
+const EXPRESSIONS: Readonly<Record<string, string>> = {
+  'github.event.number': '12',
+  'github.event.pull_request.head.sha': SHA,
+  'secrets.CURBCUT_API_KEY': KEY,
+  'github.token': TOKEN,
+};
 
-/** The words of the step that contains a text, with the expressions of GitHub filled in. */
-function step(job: string, containing: string): string[] {
-  const { run } = jobs[job]!.steps.find((one) => one.run?.includes(containing))!;
-  const filled = run!.replace(/\$\{\{ (\S+) \}\}/g, (_, name: string) => {
-    const value = { 'github.event.number': '12', 'github.event.pull_request.head.sha': SHA }[name];
-    if (value === undefined) throw new Error(`no value for ${name}`);
-    return value;
+/** Fills in the expressions of GitHub. */
+const filled = (text: string): string =>
+  text.replace(/\$\{\{ (\S+) \}\}/g, (_, name: string) => {
+    if (!(name in EXPRESSIONS)) throw new Error(`no value for ${name}`);
+    return EXPRESSIONS[name]!;
   });
-  return filled.split(' ').map((word) => word.replace(/^"(.*)"$/, '$1'));
-}
 
-describe('examples/ci/github-actions.yaml', () => {
-  for (const [passed, code] of [
-    [true, 0],
-    [false, 1],
-  ] as const)
-    it(`exits with ${code} over HTTP if the scan ${passed ? 'passed' : 'did not pass'}`, async () => {
-      const service = await startService(routes({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2, { passed }))] }));
-      try {
-        const [program, ...words] = step('over-http', 'curbcut scan');
-        expect(program).to.match(/\/bin\/curbcut$/);
-        // Without the file, which this service does not have.
-        const at = words.indexOf('--pdf');
-        expect(words[at + 1]).to.equal('accessibility.pdf');
-        const ran = await curbcut(words.toSpliced(at, 2), { url: service.url });
-        expect(ran.code, ran.stderr).to.equal(code);
-        const [submission] = service.of('POST', '/v1/ci/scans');
-        expect(submission!.body).to.deep.include({
-          url: 'https://pr-12.preview.example.com',
-          max_pages: 20,
-          min_score: 90,
-          fail_on_severity: 'serious',
+type Variables = Record<string, string>;
+/** The script of each system with its variables. */
+const SYSTEMS: Readonly<Record<string, (folder: string) => { script: string; variables: Variables; idempotencyKey?: string }>> = {
+  'GitHub Actions'(folder) {
+    const given = jobs['over-http']!.steps.find(({ uses }) => uses?.startsWith('example/curbcut@'))!.with!;
+    for (const name of Object.keys(given)) expect(action.inputs, name).to.have.property(name);
+    const valueOf = (name: string): string => filled(String(given[name] ?? action.inputs[name]!.default ?? ''));
+    const [step] = action.runs.steps;
+    const inputs = Object.entries(step!.env!).map(([name, text]) => [
+      name,
+      text.replace(/\$\{\{ inputs\.([\w-]+) \}\}/g, (_, input: string) => valueOf(input)),
+    ]);
+    const files = { GITHUB_OUTPUT: join(folder, 'outputs'), GITHUB_STEP_SUMMARY: join(folder, 'summary'), RUNNER_TEMP: folder };
+    return {
+      script: step!.run!,
+      variables: {
+        ...files,
+        GITHUB_ACTION_PATH: ROOT,
+        GITHUB_WORKSPACE: folder,
+        GITHUB_REF: 'refs/pull/12/merge',
+        GITHUB_REPOSITORY: 'acme/shop',
+        ...(Object.fromEntries(inputs) as Variables),
+      },
+      idempotencyKey: `pr-12-${SHA}`,
+    };
+  },
+  Jenkins() {
+    const file = read('examples/ci/Jenkinsfile');
+    const script = /sh '''\n([\s\S]*?)'''/.exec(file)![1]!;
+    // Groovy reads the backslash at the end of a line as a continuation, as the shell does.
+    expect(file).to.include('PREVIEW = "https://pr-${env.CHANGE_ID}.preview.example.com/"');
+    const variables = {
+      CHANGE_ID: '12',
+      PREVIEW: 'https://pr-12.preview.example.com/',
+      GITHUB_REPOSITORY: 'acme/shop',
+      GITHUB_TOKEN: TOKEN,
+    };
+    return { script, variables: { ...variables, CURBCUT_API_KEY: KEY } };
+  },
+  'Azure Pipelines'() {
+    const { steps, variables } = parse(read('examples/ci/azure-pipelines.yml')) as { steps: Step[]; variables: Variables };
+    const { script } = steps.find((step) => step.script !== undefined)!;
+    return { script: script!, variables: { IMAGE: variables.IMAGE!, SYSTEM_PULLREQUEST_PULLREQUESTNUMBER: '12', CURBCUT_API_KEY: KEY } };
+  },
+};
+
+describe('examples/ci', () => {
+  let folder: string;
+  let forge: Forge;
+  let service: Service;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'curbcut-test-'));
+    forge = await startForge('github');
+    // Stands for docker: runs what follows the image.
+    await writeFile(join(folder, 'docker'), '#!/bin/bash\nwhile [ "$1" != curbcut ]; do shift; done\nexec "$@"\n');
+    await chmod(join(folder, 'docker'), 0o755);
+  });
+  afterEach(async () => {
+    await forge.close();
+    await service.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  for (const [system, read] of Object.entries(SYSTEMS))
+    for (const [passed, code] of [
+      [true, 0],
+      [false, 1],
+    ] as const)
+      it(`${system}: exits with ${code} if the scan ${passed ? 'passed' : 'did not pass'}, and shows the text`, async () => {
+        const link = (path: string) => () => ({ status: 200, body: { url: `${service.url}${path}`, expires_in: 60 } });
+        const reports = `GET /v1/scans/${SCAN_ID}/report`;
+        service = await startService(
+          routes({
+            [SUBMIT]: [accepts],
+            [EVENTS]: [streams(complete(2, { passed }))],
+            [reports]: [link('/pdf')],
+            [`${reports}/json`]: [link('/export')],
+            'GET /pdf': [replies(200, '%PDF-')],
+            'GET /export': [replies(200, smallReport())],
+          }),
+        );
+        const { script, variables, idempotencyKey } = read(folder);
+        const child = spawn('bash', ['-e', '-c', script], {
+          cwd: folder,
+          env: {
+            CI: 'true',
+            HOME: process.env.HOME,
+            PATH: `${folder}:${join(ROOT, 'bin')}:${process.env.PATH}`,
+            GITHUB_API_URL: forge.url,
+            ...variables,
+            CURBCUT_URL: service.url,
+          },
         });
-        expect(submission!.headers['idempotency-key']).to.equal(`pr-12-${SHA}`);
-      } finally {
-        await service.close();
-      }
-    });
+        let output = '';
+        for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+        const [ended] = (await once(child, 'close')) as [number];
+        expect(ended, output).to.equal(code);
+        const [submission] = service.of('POST', '/v1/ci/scans');
+        expect(submission!.body).to.deep.include({ max_pages: 20, max_new_violations: 0, baseline: { schedule: 'nightly' } });
+        expect((submission!.body as { url: string }).url).to.match(/^https:\/\/pr-12\.preview\.example\.com\/?$/);
+        if (idempotencyKey !== undefined) expect(submission!.headers['idempotency-key']).to.equal(idempotencyKey);
+        const text = /##vso\[task\.uploadsummary\](\S+)/.exec(output)?.[1];
+        const shown = text === undefined ? forge.comments[0]!.body : await readFile(text, 'utf8');
+        expect(shown).to.include('<!-- curbcut:').and.include(`${service.url}/dashboard/scans/${SCAN_ID}`);
+        expect(output).to.not.include(TOKEN).and.not.include(KEY);
+      });
+});
 
-  it('gives the service and the key as the command reads them', () => {
-    expect(Object.keys(jobs['over-http']!.env!)).to.deep.equal(['CURBCUT_URL', 'CURBCUT_API_KEY']);
+describe('the other jobs of examples/ci', () => {
+  it('on the runner use inputs and outputs of the action', () => {
+    const { outputs } = parse(read('action.yml')) as { outputs: object };
+    for (const { steps } of Object.values(jobs))
+      for (const step of steps) {
+        if (step.uses?.startsWith('example/curbcut@')) expect(action.inputs).to.include.keys(Object.keys(step.with!));
+        for (const [, name] of JSON.stringify(step).matchAll(/steps\.scan\.outputs\.([\w-]+)/g)) expect(outputs).to.have.property(name!);
+      }
   });
 
-  it('calls the script with a namespace, a valid name of a resource, and a URL', () => {
-    const [script, namespace, name, url, ...rest] = step('by-manifest', 'scan.sh');
-    accessSync(join(ROOT, script!), constants.X_OK);
+  it('by a manifest call the script with a namespace, a valid name of a resource, and a URL', () => {
+    const { run } = jobs['by-manifest']!.steps.find((step) => step.run?.includes('scan.sh'))!;
+    const [script, namespace, name, url, ...rest] = filled(run!)
+      .trim()
+      .split(' ')
+      .map((word) => word.replace(/^"(.*)"$/, '$1'));
+    // The file of this repository that the comment says to copy there.
+    expect(script).to.equal('ci/scan.sh');
+    expect(read('examples/ci/github-actions.yaml')).to.include('Copy examples/ci/scan.sh to ci/scan.sh of your repository.');
+    accessSync(join(ROOT, 'examples/ci/scan.sh'), constants.X_OK);
     expect([namespace, url, rest]).to.deep.equal(['shop-previews', 'https://pr-12.preview.example.com', []]);
     expect(name).to.match(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
+  });
+
+  it('on GitLab give the component its inputs', () => {
+    const { include } = parse(read('examples/ci/gitlab-ci.yml')) as { include: { component: string; inputs: object }[] };
+    const [{ spec }] = read('templates/scan.yml')
+      .split('\n---\n')
+      .map((part) => parse(part) as { spec: { inputs: object } }) as [{ spec: { inputs: object } }];
+    expect(include[0]!.component).to.match(/\/scan@/);
+    expect(spec.inputs).to.include.keys(Object.keys(include[0]!.inputs));
   });
 });

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# The step of the action (action.yml): scans, writes outputs, summary, annotations and the comment, and exits as the scan does:
+# 0 passed, 1 did not pass, 2 no verdict.
+set -euo pipefail
+
+folder=$RUNNER_TEMP/curbcut
+mkdir -p "$folder"
+# Of an earlier step of the same job.
+rm -f "$folder"/report.* "$folder/result.json"
+
+if [ -n "$INPUT_IMAGE" ]; then
+  # The workspace and the event of the job are at the same paths as outside. The network is that of the runner, so that a site which
+  # the job serves can be scanned. Variables without a value take the one of this step.
+  curbcut() {
+    docker run --rm --init --network host --user "$(id -u):$(id -g)" \
+      --volume "$GITHUB_WORKSPACE:$GITHUB_WORKSPACE" --volume "$RUNNER_TEMP:$RUNNER_TEMP" --workdir "$PWD" \
+      --env CI --env CURBCUT_URL --env CURBCUT_API_KEY --env ALLOW_TARGETS \
+      --env GITHUB_TOKEN --env GITHUB_REPOSITORY --env GITHUB_API_URL --env GITHUB_EVENT_PATH --env GITHUB_REF \
+      "$INPUT_IMAGE" curbcut "$@"
+  }
+elif ! type -P curbcut >/dev/null; then
+  echo '::error title=Curbcut::Set the input image to the scanner image of Curbcut, or install curbcut on the runner.'
+  exit 2
+fi
+
+scan=(scan "$INPUT_URL" --json --export "$folder/report.json" --sarif "$folder/report.sarif" --pdf "$folder/report.pdf")
+[ "$INPUT_LOCAL" != true ] || scan+=(--local)
+[ -z "$INPUT_BASELINE" ] || scan+=(--baseline "$INPUT_BASELINE")
+[ -z "$INPUT_MAX_NEW_VIOLATIONS" ] || scan+=(--max-new-violations "$INPUT_MAX_NEW_VIOLATIONS")
+[ -z "$INPUT_MIN_SCORE" ] || scan+=(--min-score "$INPUT_MIN_SCORE")
+set -f # words of args are no patterns
+# shellcheck disable=SC2206
+scan+=($INPUT_ARGS)
+set +f
+
+code=0
+curbcut "${scan[@]}" >"$folder/result.json" || code=$?
+cat "$folder/result.json"
+
+# A field of the result, which has one field per line. Texts in it have no line breaks.
+field() { sed -n "s/^  \"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$folder/result.json"; }
+{
+  echo "scan-id=$(field scan_id)"
+  echo "passed=$(field passed)"
+  echo "score=$(field score)"
+} >>"$GITHUB_OUTPUT"
+
+if [ ! -f "$folder/report.json" ]; then
+  echo '::error title=Curbcut::There is no report of the scan. The log of this step says why.'
+  exit "$code"
+fi
+for kind in json sarif pdf; do
+  name=${kind/json/report}
+  [ ! -f "$folder/report.$kind" ] || echo "$name=$folder/report.$kind" >>"$GITHUB_OUTPUT"
+done
+
+about=("$folder/report.json")
+[ -z "$INPUT_NAME" ] || about+=(--name "$INPUT_NAME")
+# A report without a service is among the files of the job.
+[ -n "${CURBCUT_URL:-}" ] || about+=(--link "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID")
+curbcut comment "${about[@]}" >>"$GITHUB_STEP_SUMMARY"
+[ "$code" = 0 ] || curbcut comment "${about[@]}" --annotations
+if [ "$INPUT_COMMENT" = true ]; then
+  # A missing permission must not hide the verdict.
+  curbcut comment "${about[@]}" --github ||
+    echo '::warning title=Curbcut::The comment on the pull request was not written. The log of this step says why; the summary of the job has the text.'
+fi
+exit "$code"
