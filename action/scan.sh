@@ -10,12 +10,12 @@ rm -f "$folder"/report.* "$folder/result.json"
 
 if [ -n "$INPUT_IMAGE" ]; then
   # The workspace and the event of the job are at the same paths as outside. The network is that of the runner, so that a site which
-  # the job serves can be scanned. Variables without a value take the one of this step.
+  # the job serves can be scanned. The variables of GitHub say where to comment, and what the scan belongs to.
+  variables=()
+  for name in CI CURBCUT_URL CURBCUT_API_KEY ALLOW_TARGETS $(compgen -e GITHUB_ || true); do variables+=(--env "$name"); done
   curbcut() {
-    docker run --rm --init --network host --user "$(id -u):$(id -g)" \
+    docker run --rm --init --network host --user "$(id -u):$(id -g)" "${variables[@]}" \
       --volume "$GITHUB_WORKSPACE:$GITHUB_WORKSPACE" --volume "$RUNNER_TEMP:$RUNNER_TEMP" --workdir "$PWD" \
-      --env CI --env CURBCUT_URL --env CURBCUT_API_KEY --env ALLOW_TARGETS \
-      --env GITHUB_TOKEN --env GITHUB_REPOSITORY --env GITHUB_API_URL --env GITHUB_EVENT_PATH --env GITHUB_REF \
       "$INPUT_IMAGE" curbcut "$@"
   }
 elif ! type -P curbcut >/dev/null; then

@@ -89,7 +89,6 @@ function headOf(report: Report, { name }: CommentOptions, i18n: ReportWords): st
     ...(missed.length === 0 ? [] : ['', plain(verdict.detail), '']),
     ...missed.map((row) => `- ${plain(`${row.name}: ${texts.measured} ${row.measured}, ${texts.allowed} ${row.allowed}`)}`),
     '',
-    '',
   ].join('\n');
 }
 

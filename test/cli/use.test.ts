@@ -76,6 +76,7 @@ describe('curbcut', () => {
     ['list', '-h'],
     ['report', '--help'],
     ['diff', '--help'],
+    ['comment', '--help'],
     ['run', '--help'],
   ])
     it(`prints help: ${args.join(' ')}`, async () => {

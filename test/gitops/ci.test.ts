@@ -2,11 +2,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, readFileSync } from 'node:fs';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
+import { writeFakeDocker } from '../cli/pull-request/fake-docker.ts';
 import { startForge, TOKEN, type Forge } from '../cli/pull-request/forges.ts';
 import { accepts, complete, EVENTS, KEY, replies, routes, SCAN_ID, startService, streams, SUBMIT, type Service } from '../cli/service.ts';
 import { smallReport } from '../report/samples.ts';
@@ -57,6 +58,8 @@ const SYSTEMS: Readonly<Record<string, (folder: string) => { script: string; var
         ...files,
         GITHUB_ACTION_PATH: ROOT,
         GITHUB_WORKSPACE: folder,
+        GITHUB_ACTIONS: 'true',
+        GITHUB_HEAD_REF: 'fix/a',
         GITHUB_REF: 'refs/pull/12/merge',
         GITHUB_REPOSITORY: 'acme/shop',
         ...(Object.fromEntries(inputs) as Variables),
@@ -70,6 +73,8 @@ const SYSTEMS: Readonly<Record<string, (folder: string) => { script: string; var
     // Groovy reads the backslash at the end of a line as a continuation, as the shell does.
     expect(file).to.include('PREVIEW = "https://pr-${env.CHANGE_ID}.preview.example.com/"');
     const variables = {
+      JENKINS_URL: 'https://jenkins.example/',
+      CHANGE_BRANCH: 'fix/a',
       CHANGE_ID: '12',
       PREVIEW: 'https://pr-12.preview.example.com/',
       GITHUB_REPOSITORY: 'acme/shop',
@@ -80,7 +85,16 @@ const SYSTEMS: Readonly<Record<string, (folder: string) => { script: string; var
   'Azure Pipelines'() {
     const { steps, variables } = parse(read('examples/ci/azure-pipelines.yml')) as { steps: Step[]; variables: Variables };
     const { script } = steps.find((step) => step.script !== undefined)!;
-    return { script: script!, variables: { IMAGE: variables.IMAGE!, SYSTEM_PULLREQUEST_PULLREQUESTNUMBER: '12', CURBCUT_API_KEY: KEY } };
+    return {
+      script: script!,
+      variables: {
+        IMAGE: variables.IMAGE!,
+        TF_BUILD: 'True',
+        SYSTEM_PULLREQUEST_SOURCEBRANCH: 'refs/heads/fix/a',
+        SYSTEM_PULLREQUEST_PULLREQUESTNUMBER: '12',
+        CURBCUT_API_KEY: KEY,
+      },
+    };
   },
 };
 
@@ -91,9 +105,7 @@ describe('examples/ci', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'curbcut-test-'));
     forge = await startForge('github');
-    // Stands for docker: runs what follows the image.
-    await writeFile(join(folder, 'docker'), '#!/bin/bash\nwhile [ "$1" != curbcut ]; do shift; done\nexec "$@"\n');
-    await chmod(join(folder, 'docker'), 0o755);
+    await writeFakeDocker(folder);
   });
   afterEach(async () => {
     await forge.close();
@@ -137,6 +149,7 @@ describe('examples/ci', () => {
         expect(ended, output).to.equal(code);
         const [submission] = service.of('POST', '/v1/ci/scans');
         expect(submission!.body).to.deep.include({ max_pages: 20, max_new_violations: 0, baseline: { schedule: 'nightly' } });
+        expect((submission!.body as { metadata: object }).metadata).to.include({ branch: 'fix/a', pull_request: '12' });
         expect((submission!.body as { url: string }).url).to.match(/^https:\/\/pr-12\.preview\.example\.com\/?$/);
         if (idempotencyKey !== undefined) expect(submission!.headers['idempotency-key']).to.equal(idempotencyKey);
         const text = /##vso\[task\.uploadsummary\](\S+)/.exec(output)?.[1];

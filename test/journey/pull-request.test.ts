@@ -5,13 +5,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse, parseAllDocuments } from 'yaml';
+import { writeFakeDocker } from '../cli/pull-request/fake-docker.ts';
 import { startForge, TOKEN, type Forge } from '../cli/pull-request/forges.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -174,21 +175,11 @@ describe('a pull request', () => {
     forge = await startForge('github');
     branch = 'moved';
     const stub = join(folder, 'stub');
-    await mkdir(stub);
-    // Stands for docker: runs what follows the image, with nothing but the variables that are passed on.
-    const script = `#!/bin/bash
-echo "$@" >>"${folder}/docker.log"
-pass=()
-while [ "$1" != example/scanner:1 ]; do [ "$1" != --env ] || pass+=("$2=\${!2}"); shift; done
-shift
-exec env -i HOME="$HOME" PATH="$PATH" CHROMIUM_PATH="$CHROMIUM_PATH" TMPDIR="$TMPDIR" "\${pass[@]}" "$@"
-`;
-    await writeFile(join(stub, 'docker'), script);
-    await chmod(join(stub, 'docker'), 0o755);
+    await writeFakeDocker(stub);
     const ran = await action({ ...gate(), image: 'example/scanner:1' }, { PATH: `${stub}:${join(ROOT, 'bin')}:${process.env.PATH}` });
     expect(ran.code, ran.output).to.equal(0);
     expect(forge.comments).to.have.length(1);
-    const log = await readFile(join(folder, 'docker.log'), 'utf8');
+    const log = await readFile(join(stub, 'docker.log'), 'utf8');
     expect(log).to.include(`--volume ${folder}:${folder}`).and.include('--network host').and.not.include(TOKEN);
   });
 
