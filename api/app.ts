@@ -49,6 +49,7 @@ import { LIMITS } from './http/rate-limits.ts';
 import { referenceRoutes } from './http/reference/routes.ts';
 import { ErrorBody, InsufficientCredits, ValidationError } from './http/responses.ts';
 import { IssuedKey, KeyList, keyRoutes, ListedKey } from './accounts/api-keys.ts';
+import { knownIssueRoutes, ListedKnownIssue } from './accounts/known-issues.ts';
 import { Me, meRoutes } from './accounts/me.ts';
 import { billingRoutes, CreditBalance } from './accounts/billing.ts';
 import { cancelRoutes } from './scans/cancel.ts';
@@ -96,6 +97,7 @@ const COMPONENTS = [
   IssuedKey,
   ListedKey,
   KeyList,
+  ListedKnownIssue,
   Me,
   WebhookBody,
   IssuedWebhookBody,
@@ -203,6 +205,7 @@ async function authenticatedRoutes(
   await scope.register(ledgerRoutes);
   await scope.register(keyRoutes, { now, logger });
   await scope.register(webhookRoutes, { targets: options.targets, resolver: deps.resolver, now, logger });
+  await scope.register(knownIssueRoutes, { now, logger });
   await scope.register(meRoutes, { sizes, maxPagesLimit: options.maxPagesLimit });
 }
 

@@ -56,6 +56,7 @@ export interface ApiStores extends Pick<
   reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readPicture' | 'writeFormat' | 'remove'>;
   comparisonCache: ComparisonStore;
   publicScans: Pick<AllStores['publicScans'], 'claim' | 'releaseClaim' | 'remove' | 'findByToken' | 'findByScan'>;
+  knownIssues: Pick<AllStores['knownIssues'], 'add' | 'find' | 'list' | 'change' | 'remove'>;
   schedules: Pick<AllStores['schedules'], 'list'>;
   suppressions: Pick<AllStores['suppressions'], 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
   webhooks: Pick<AllStores['webhooks'], 'add' | 'find' | 'list' | 'change' | 'setEnabled' | 'rotate' | 'remove'>;

@@ -1,5 +1,6 @@
 /** The result of a scan as text. */
 import { IMPACTS } from '../core/scan/impacts.ts';
+import { ENDING_DAYS } from '../core/scan/known-issues.ts';
 import { COVERAGE_NOTE } from '../core/scan/thresholds.ts';
 import { printable } from './errors.ts';
 import type { ScanResult } from './service/messages.ts';
@@ -35,6 +36,7 @@ export function renderSummary(
     lines.push(row('Violations', paint(terminal, 'bold', String(result.violations_count ?? dash))));
     for (const impact of IMPACTS) lines.push(`  ${impact.padEnd(10)}${String(counts[impact] ?? dash).padStart(width)}`);
   }
+  if (result.status === 'done' && result.known_issues) lines.push(...knownRows(result, result.known_issues, row));
   const { baseline } = result;
   if (result.status === 'done' && baseline && baseline.new !== null) {
     const { fixed, unchanged, not_tested: notTested } = baseline;
@@ -49,6 +51,22 @@ export function renderSummary(
   if (wide) lines.push(row('Scan', result.scan_id), row('Report', result.report_url ?? dash));
   if (saved.length > 0) lines.push(row('Saved', saved.join(', ')));
   return `${lines.join('\n')}\n`;
+}
+
+/** What the scan has without known issues, and what people must see to. */
+function knownRows(
+  { violations_count: total, violations_new_or_open: open, score_without_known: score }: ScanResult,
+  { unmatched, ending }: NonNullable<ScanResult['known_issues']>,
+  row: (name: string, value: string) => string,
+): string[] {
+  const notes = [
+    ...((unmatched ?? 0) > 0 ? [`${unmatched} matched nothing`] : []),
+    ...((ending ?? 0) > 0 ? [`${ending} end${ending === 1 ? 's' : ''} within ${ENDING_DAYS} days`] : []),
+  ];
+  return [
+    row('Known', `${(total ?? 0) - (open ?? 0)} of the violations; without them ${open} and score ${score}`),
+    ...(notes.length === 0 ? [] : [row('', `known issues: ${notes.join(', ')}`)]),
+  ];
 }
 
 /** The message of a scan that passed, or has no thresholds, is a statement. So is a coverage that is sufficient. */

@@ -13,6 +13,7 @@ export const PERMISSIONS = [
   'credits:read',
   'keys:write',
   'webhooks:write',
+  'known-issues:write',
   'members:write',
   'audit:read',
 ] as const;
@@ -25,6 +26,7 @@ export const KEY_SCOPES = [
   'credits:read',
   'keys:write',
   'webhooks:write',
+  'known-issues:write',
 ] as const satisfies readonly Permission[];
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
@@ -41,6 +43,7 @@ export const SCOPE_MEANINGS: Readonly<Record<KeyScope, string>> = {
   'credits:read': 'Read the credit balance and its ledger.',
   'keys:write': 'Create, list and revoke API keys.',
   'webhooks:write': 'Create, list, change and delete webhooks, and read what was delivered.',
+  'known-issues:write': 'Accept violations as known issues, and change and remove these.',
 };
 
 /** The permissions of each role. Each role has those of the role after it. */

@@ -37,6 +37,7 @@ export interface OperatorDeps {
     AllStores,
     | 'publicScans'
     | 'scans'
+    | 'knownIssues'
     | 'credits'
     | 'organisations'
     | 'members'

@@ -137,6 +137,13 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['scans', { organisation: 1, schedule: 1, createdAt: -1, _id: -1 }, {}],
   // For the trend of a page, and for the scan before a scan.
   ['scans', { organisation: 1, 'options.url': 1, phase: 1, createdAt: -1, _id: -1 }, {}],
+  ['knownIssues', { organisation: 1, site: 1, createdAt: -1, _id: -1 }, {}],
+  ['knownIssues', { organisation: 1, createdAt: -1, _id: -1 }, {}],
+  // A slot is one of those that a site has. Unique, so that no race exceeds their number.
+  ['knownIssues', { organisation: 1, site: 1, slot: 1 }, { unique: true }],
+  // Long after its end, when nobody prolongs it any more.
+  ['knownIssues', { expiresAt: 1 }, { expireAfterSeconds: 90 * 86_400 }],
+  ['chosenKnownIssues', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['schedules', { organisation: 1, namespace: 1, name: 1 }, {}],
   // Sparse, because only ended scans whose webhooks are not in the queue have the field.
   ['scans', { unannounced: 1 }, { sparse: true }],

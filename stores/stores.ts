@@ -16,6 +16,7 @@ import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
 import { createPublicScans, type PublicScans } from './public-scans/public-scans.ts';
 import { createQueueStates, type QueueStates } from './submissions/queue-state.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
+import { createKnownIssues, type KnownIssues } from './known-issues/known-issues.ts';
 import { createScans, type Scans } from './scans/scans.ts';
 import { createInvitations, type Invitations } from './accounts/invitations.ts';
 import { createMembers, type Members } from './accounts/members.ts';
@@ -30,6 +31,7 @@ import { createUsers, type Users } from './accounts/users.ts';
 
 export interface AllStores {
   scans: Scans;
+  knownIssues: KnownIssues;
   schedules: Schedules;
   comparisonCache: ComparisonCache;
   credits: Credits;
@@ -68,6 +70,7 @@ export interface StoreObservers {
 export function openStores(db: Db, options: StoreObservers & { logger?: Logger } = {}): AllStores {
   return {
     scans: createScans(db),
+    knownIssues: createKnownIssues(db),
     comparisonCache: createComparisonCache(db),
     schedules: createSchedules(db),
     credits: createCredits(db, { logger: options.logger, onMove: options.onCredits }),

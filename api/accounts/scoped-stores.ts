@@ -25,7 +25,8 @@ export type ScopedStores = ReturnType<typeof scopedTo>;
 
 /** Binds the stores to the organisation of a caller. */
 export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiStores) {
-  const { scans, keys, credits, organisations, schedules, members, invitations, sessions, idempotency, webhooks, deliveries } = stores;
+  const { scans, keys, credits, organisations, schedules, members, invitations, sessions, idempotency, webhooks, deliveries, knownIssues } =
+    stores;
   return {
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
@@ -53,6 +54,14 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       /** Null if the organisation has no account. */
       account: async () => (await credits.accounts([id])).get(id) ?? null,
       ledger: (page: Parameters<typeof credits.ledger>[1]) => credits.ledger(id, page),
+    },
+    knownIssues: {
+      add: (issue: Omit<Parameters<typeof knownIssues.add>[0], 'organisation'>, issueId?: string) =>
+        knownIssues.add({ ...issue, organisation: id }, issueId),
+      find: (issueId: string) => knownIssues.find(id, issueId),
+      list: (page: Parameters<typeof knownIssues.list>[1]) => knownIssues.list(id, page),
+      change: (issueId: string, change: Parameters<typeof knownIssues.change>[2]) => knownIssues.change(id, issueId, change),
+      remove: (issueId: string) => knownIssues.remove(id, issueId),
     },
     schedules: {
       list: (page: Parameters<typeof schedules.list>[1]) => schedules.list(id, page),

@@ -1,4 +1,5 @@
 /** The error codes of the API, and the only place that knows their HTTP statuses. */
+import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import type { SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
 import { WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
@@ -107,6 +108,11 @@ export const ERRORS = {
     message: 'The manifest of the organisation declares this webhook; change spec.webhooks of the manifest.',
   },
   webhook_disabled: { status: 409, message: 'The webhook is disabled, so nothing is delivered to it; enable it first.' },
+  known_issue_not_found: { status: 404, message: 'No known issue has this ID; list the known issues to see their IDs.' },
+  too_many_known_issues: {
+    status: 409,
+    message: `The site has ${KNOWN_ISSUES_MAX} known issues, which is the limit; remove one, then accept the new one.`,
+  },
   scan_not_complete: {
     status: 409,
     message: 'The scan is not complete; poll it or follow its events, and retry when it is done.',
@@ -179,6 +185,9 @@ export const VALIDATION_TYPES = [
   'enum',
   'date.past',
   'date.after_creator',
+  'date.too_late',
+  'known_issue.target',
+  'known_issue.site',
   'cursor.invalid',
   'url.private_address',
   'url.scheme',

@@ -29,6 +29,7 @@ const scanning = {
   pages_charged: null,
   coverage: null,
   baseline: null,
+  known_issues: null,
   auth: null,
   test: false,
 };
@@ -105,6 +106,20 @@ const delivery = {
   body: JSON.stringify({ type: 'scan.completed', timestamp: ended.finished_at, data: missed }),
 };
 
+const knownIssue = {
+  id: '5b0c7f3e-0f0a-4f0e-8f6b-2a9d1c3e4f50',
+  site: 'www.example.com',
+  fingerprint: '8f14e45fceea167a',
+  rule: null,
+  selector: null,
+  reason: 'The supplier of the player fixes it in version 3.',
+  owner: 'video team',
+  expires_at: '2026-06-30T12:00:00.000Z',
+  status: 'live',
+  created_by: 'ann@example.com',
+  created_at: '2026-03-02T10:00:00.000Z',
+};
+
 export const EXAMPLES = {
   accepted: {
     scan_id: SCAN,
@@ -148,6 +163,8 @@ export const EXAMPLES = {
   issuedWebhook: { ...webhook, secret: `whsec_${'A'.repeat(43)}=` },
   delivery,
   deliveries: { data: [delivery], next_cursor: null },
+  knownIssue,
+  knownIssues: { data: [knownIssue], next_cursor: null },
   insufficientCredits: { balance: 3, pages_requested: 5 },
   requestId: REQUEST,
   validation: {

@@ -33,6 +33,7 @@ export const ScanBaseline = Type.Object(
     new: count(
       'Violations on pages that the baseline tested too, or of root causes that it does not have anywhere. `max_new_violations` judges them.',
     ),
+    new_known: count('How many of the new ones are known issues. `max_new_violations` does not count them.'),
     on_new_pages: count('Violations of root causes that the baseline has too, on pages that it did not test. They are not new.'),
     fixed: count('Violations that only the baseline has, on pages that both scans tested.'),
     unchanged: count('Violations that both scans have.'),

@@ -32,6 +32,7 @@ import {
   ValidationError,
 } from '../http/responses.ts';
 import { ScanBaseline, SubmittedBaseline } from './baseline.ts';
+import { KNOWN_FIELDS } from './known.ts';
 import { errorOf } from './submission/refusals.ts';
 import { fingerprintOf } from './submission/fingerprint.ts';
 import type { AcceptedAnswer, Submissions } from './submission/submission.ts';
@@ -172,6 +173,7 @@ export const ScanResult = Type.Object(
     baseline: nullable(open(ScanBaseline)),
     auth: nullable(Type.Object({ secret: Type.String() }, { description: 'The sign-in of the submission: the name of the Secret.' })),
     test: Type.Boolean({ description: 'Whether a test key submitted it. Such a scan costs nothing.' }),
+    ...KNOWN_FIELDS,
     queue: Type.Optional(QueuePlace),
   },
   { $id: 'ScanResult' },

@@ -6,6 +6,7 @@ import { callerOf, keyIdOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { STREAMS_PER_KEY } from '../http/errors.ts';
+import { OPEN_FIELDS } from '../scans/known.ts';
 import { keyCredential, type EventStreams } from './event-streams.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { EXAMPLES } from '../http/examples.ts';
@@ -36,6 +37,7 @@ export const CompleteEvent = Type.Object(
     violations_serious: count,
     violations_moderate: count,
     violations_minor: count,
+    ...OPEN_FIELDS,
     passed: nullable(Type.Boolean()),
     message: nullable(Type.String()),
   },

@@ -6,6 +6,7 @@ import { EXPORT_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
 import { SCANNER_DEFAULTS } from '../../core/protocol/scanner-program.ts';
 import { consentSentence } from '../../report/view/consent-sentence.ts';
 import type { ReportFormat } from '../../report/formats/names.ts';
+import { outcomeOf } from '../../report/results/results.ts';
 import type { Report } from '../../report/schema/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
@@ -129,14 +130,16 @@ const noReports = (): Promise<void> => Promise.resolve();
 const listOf = (text: string | undefined): string[] => (text ?? '').split(',').flatMap((entry) => entry.trim() || []);
 
 /** The result as the service would return it. */
-function resultOf({ scan, score, counts, baseline }: Report): ScanResult {
+function resultOf(report: Report): ScanResult {
+  const { scan, baseline, known_issues: known } = report;
   return {
     scan_id: scan.id,
     status: 'done',
-    ...findings({ score: score.value, violations: counts }),
+    ...findings(outcomeOf(report)),
     passed: scan.verdict.passed,
     message: scan.verdict.message,
     ...(baseline && { baseline }),
     metadata: scan.metadata,
+    ...(known && { known_issues: known }),
   };
 }

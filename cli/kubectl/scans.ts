@@ -1,6 +1,6 @@
 /** AccessibilityScans as the command line reads and writes them. */
 import { API_VERSION, GROUP, metadataAnnotations, metadataOf, queueOf, REQUEST_ID_ANNOTATION, resourceNameOf, SCAN_ID_ANNOTATION, scanIdOf, SCANS_PLURAL, type AccessibilityScan, type AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts'; // prettier-ignore
-import { findings } from '../../core/scan/outcome.ts';
+import { findings, fromOutcomeStatus } from '../../core/scan/outcome.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { CliError, UsageError } from '../errors.ts';
@@ -37,7 +37,7 @@ export const hasEnded = ({ status }: AccessibilityScan): boolean => isTerminal(s
 /** The status of a resource in the form of the API's scan results. */
 export function resultOf(scan: AccessibilityScan): NamedResult {
   const { metadata, spec, status = {} } = scan;
-  const { score, violations } = status;
+  const outcome = fromOutcomeStatus({ ...status, pages: status.pages && { scanned: status.pages.scanned, failed: status.pages.failed } });
   return {
     scan_id: idOf(scan),
     namespace: metadata.namespace!,
@@ -47,10 +47,11 @@ export function resultOf(scan: AccessibilityScan): NamedResult {
     metadata: metadataOf(scan),
     queue_name: queueOf(scan),
     status: status.phase ?? 'queued',
-    ...findings(score === undefined || violations === undefined ? null : { score: Number(score), violations }),
+    ...findings(outcome),
     passed: hasEnded(scan) ? (status.passed ?? null) : null,
     report_url: status.reports?.pdf ?? null,
     message: status.message ?? null,
+    ...(outcome?.known && { known_issues: outcome.known }),
   };
 }
 

@@ -46,6 +46,10 @@ export const ScanResult = Type.Object({
   ),
   /** Earlier services send none. */
   metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
+  score_without_known: Type.Optional(nullable(Type.Number())),
+  violations_new_or_open: Type.Optional(count),
+  /** The numbers of known issues of the site. */
+  known_issues: Type.Optional(nullable(Type.Object({ matched: count, unmatched: count, ending: count }))),
   /** The scan's place in its queue, while it waits. */
   queue: Type.Optional(nullable(Type.Object({ name: Type.String(), position: count, waiting: count }))),
 });

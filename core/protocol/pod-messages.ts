@@ -7,6 +7,7 @@ import { Type, type Static } from 'typebox';
 import { oneOf } from '../schemas.ts';
 import { Metadata } from '../scan/metadata-schema.ts';
 import { BaselineOutcome } from '../scan/baseline.ts';
+import { ChosenKnownIssues } from '../scan/known-issues.ts';
 import { ScanOptions } from '../scan/options.ts';
 import { SignInPlan } from '../scan/sign-in.ts';
 import { POD_PHASES } from '../scan/phases.ts';
@@ -91,6 +92,8 @@ export const PodInput = Type.Object({
       export: Type.Optional(Type.String()),
     }),
   ),
+  /** The known issues of the site. Absent: none. */
+  knownIssues: Type.Optional(ChosenKnownIssues),
   /** Pages that the caller requested: more than `options.maxPages` if there were not enough credits. */
   pagesRequested: Type.Integer({ minimum: 1 }),
   /** One slot per expected attempt, ordered by attempt. */

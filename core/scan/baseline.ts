@@ -78,6 +78,8 @@ const Count = Type.Integer({ minimum: 0 });
 export const BaselineDifference = Type.Object({
   /** On pages that the baseline tested too, or of root causes that it does not have anywhere. The threshold is about them. */
   new: Count,
+  /** How many of the new ones are known issues. The threshold does not count them. Only if the site has known issues. */
+  newKnown: Type.Optional(Count),
   /** Of root causes that the baseline has too, on pages that it did not test. They do not count as new. */
   onNewPages: Count,
   fixed: Count,
@@ -99,8 +101,11 @@ export type BaselineOutcome = Static<typeof BaselineOutcome>;
 
 /** The number of new violations that a threshold judges; null if the scans were not compared, or not fairly. */
 export function judgedNew(baseline: BaselineOutcome | undefined): number | null {
-  return baseline?.problem === undefined ? (baseline?.difference?.new ?? null) : null;
+  return baseline?.problem === undefined && baseline?.difference !== undefined ? newWithoutKnown(baseline.difference) : null;
 }
+
+/** New violations that are not known issues. */
+export const newWithoutKnown = ({ new: added, newKnown = 0 }: BaselineDifference): number => added - newKnown;
 
 const PROBLEM_SENTENCES: Readonly<Record<BaselineProblem, (scanId: string, found: string) => string>> = {
   not_found: () =>
@@ -115,9 +120,10 @@ const PROBLEM_SENTENCES: Readonly<Record<BaselineProblem, (scanId: string, found
 
 /** One sentence on why a scan with this baseline does not meet its threshold for new violations. @param allowed the threshold */
 export function missedNew(baseline: BaselineOutcome | undefined, allowed: number): string {
-  const found = baseline?.difference?.new ?? 0;
+  const found = baseline?.difference === undefined ? 0 : newWithoutKnown(baseline.difference);
   const violations = found === 1 ? 'There is 1 violation' : `There are ${found} violations`;
   const { scanId = '', problem } = baseline ?? { problem: 'not_found' };
   if (problem !== undefined) return PROBLEM_SENTENCES[problem](scanId, violations);
-  return `${violations} not in the baseline ${scanId}, more than the ${allowed} allowed.`;
+  const known = baseline?.difference?.newKnown === undefined ? '' : ' and not known';
+  return `${violations} not in the baseline ${scanId}${known}, more than the ${allowed} allowed.`;
 }

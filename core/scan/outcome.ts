@@ -1,6 +1,7 @@
 /** The results of a scan that is done. MongoDB stores the score as a number, the status as a decimal string. */
 import type { BaselineOutcome } from './baseline.ts';
 import type { Counts, PageProgress } from './counts.ts';
+import type { KnownOutcome } from './known-issues.ts';
 
 export interface Outcome {
   /** 0 to 100, one decimal. */
@@ -10,10 +11,17 @@ export interface Outcome {
   pages: PageProgress;
   /** Only if the scan has a baseline. */
   baseline?: BaselineOutcome;
+  /** Only if the site has known issues. `score` and `violations` include them. */
+  known?: KnownOutcome;
 }
 
+/** Score and violations without known issues: what thresholds judge. */
+export const withoutKnown = ({ score, violations, known }: Pick<Outcome, 'score' | 'violations' | 'known'>) =>
+  known ?? { score, violations };
+
 /** Score and violation counts under the field names of the HTTP API; null without a result. */
-export function findings(outcome: Pick<Outcome, 'score' | 'violations'> | null) {
+export function findings(outcome: Pick<Outcome, 'score' | 'violations' | 'known'> | null) {
+  const open = outcome && withoutKnown(outcome);
   return {
     score: outcome?.score ?? null,
     violations_count: outcome?.violations.total ?? null,
@@ -21,6 +29,8 @@ export function findings(outcome: Pick<Outcome, 'score' | 'violations'> | null) 
     violations_serious: outcome?.violations.serious ?? null,
     violations_moderate: outcome?.violations.moderate ?? null,
     violations_minor: outcome?.violations.minor ?? null,
+    score_without_known: open?.score ?? null,
+    violations_new_or_open: open?.violations.total ?? null,
   };
 }
 
@@ -32,20 +42,36 @@ export interface OutcomeStatus {
   pages?: { scanned: number; failed: number };
   /** Chosen before the Job is created; what the comparison says is added at the end. */
   baseline?: BaselineOutcome;
+  known?: Omit<KnownOutcome, 'score'> & { score: string };
 }
+
+type Comparisons = 'baseline' | 'known';
 
 export function toOutcomeStatus({
   score,
   violations,
   pages,
   baseline,
-}: Outcome): Required<Omit<OutcomeStatus, 'baseline'>> & Pick<OutcomeStatus, 'baseline'> {
-  return { score: String(score), violations, pages: { scanned: pages.scanned, failed: pages.failed }, ...(baseline && { baseline }) };
+  known,
+}: Outcome): Required<Omit<OutcomeStatus, Comparisons>> & Pick<OutcomeStatus, Comparisons> {
+  return {
+    score: String(score),
+    violations,
+    pages: { scanned: pages.scanned, failed: pages.failed },
+    ...(baseline && { baseline }),
+    ...(known && { known: { ...known, score: String(known.score) } }),
+  };
 }
 
 /** Returns null if the status has no outcome. */
-export function fromOutcomeStatus({ score, violations, pages, baseline }: OutcomeStatus): Outcome | null {
+export function fromOutcomeStatus({ score, violations, pages, baseline, known }: OutcomeStatus): Outcome | null {
   if (score === undefined || violations === undefined || pages === undefined) return null;
   const { scanned, failed } = pages;
-  return { score: Number(score), violations, pages: { scanned, failed, total: scanned + failed }, ...(baseline && { baseline }) };
+  return {
+    score: Number(score),
+    violations,
+    pages: { scanned, failed, total: scanned + failed },
+    ...(baseline && { baseline }),
+    ...(known && { known: { ...known, score: Number(known.score) } }),
+  };
 }

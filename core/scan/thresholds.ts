@@ -4,7 +4,7 @@ import { oneOf } from '../schemas.ts';
 import { judgedNew, missedNew } from './baseline.ts';
 import { coverageOf } from './counts.ts';
 import { IMPACTS, impactsFrom, type Impact } from './impacts.ts';
-import type { Outcome } from './outcome.ts';
+import { withoutKnown, type Outcome } from './outcome.ts';
 
 interface ThresholdDefinition<Schema extends TSchema, Measured> {
   /** The allowed value, with bounds and a description. */
@@ -31,9 +31,12 @@ export const THRESHOLDS = {
     schema: Type.Number({ minimum: 0, maximum: 100, description: 'The minimum score.' }),
     label: 'Minimum score',
     flag: ['min-score', 'N'],
-    measure: ({ score }) => score,
+    measure: (outcome) => withoutKnown(outcome).score,
     isMet: (measured, allowed) => measured >= allowed,
-    missed: (measured, allowed) => `The score is ${measured}, below the minimum of ${allowed}.`,
+    missed: (measured, allowed, { score, known }) =>
+      known === undefined
+        ? `The score is ${measured}, below the minimum of ${allowed}.`
+        : `The score without known issues is ${measured} (${score} with them), below the minimum of ${allowed}.`,
   }),
   maxViolations: define({
     schema: Type.Integer({
@@ -43,9 +46,12 @@ export const THRESHOLDS = {
     }),
     label: 'Maximum violations',
     flag: ['max-violations', 'N'],
-    measure: ({ violations }) => violations.total,
+    measure: (outcome) => withoutKnown(outcome).violations.total,
     isMet: (measured, allowed) => measured <= allowed,
-    missed: (measured, allowed) => `There are ${measured} violations, more than the ${allowed} allowed.`,
+    missed: (measured, allowed, { violations, known }) =>
+      known === undefined
+        ? `There are ${measured} violations, more than the ${allowed} allowed.`
+        : `There are ${measured} violations without known issues (${violations.total} with them), more than the ${allowed} allowed.`,
   }),
   maxNewViolations: define({
     schema: Type.Integer({
@@ -65,11 +71,15 @@ export const THRESHOLDS = {
     label: 'No violation of this severity or worse',
     flag: ['fail-on', 'SEVERITY'],
     /** The violations of this severity or worse; a severity without any is left out. */
-    measure: ({ violations }, allowed): Partial<Record<Impact, number>> =>
-      Object.fromEntries(impactsFrom(allowed).flatMap((impact) => (violations[impact] > 0 ? [[impact, violations[impact]]] : []))),
+    measure: (outcome, allowed): Partial<Record<Impact, number>> => {
+      const { violations } = withoutKnown(outcome);
+      return Object.fromEntries(impactsFrom(allowed).flatMap((impact) => (violations[impact] > 0 ? [[impact, violations[impact]]] : [])));
+    },
     isMet: (measured) => Object.keys(measured).length === 0,
-    missed: (measured, allowed) =>
-      `There are violations of severity ${allowed} or worse, of which none is allowed: ${Object.entries(measured)
+    missed: (measured, allowed, { known }) =>
+      `There are violations of severity ${allowed} or worse${known === undefined ? '' : ' that are not known issues'}, of which none is allowed: ${Object.entries(
+        measured,
+      )
         .map(([impact, count]) => `${count} ${impact}`)
         .join(', ')}.`,
   }),

@@ -44,7 +44,7 @@ import { createScanTraces, type ScanTraces } from './traces.ts';
 export interface ScanControllerDeps {
   connection: KubernetesConnection;
   scanClient: ScanClient;
-  stores: Pick<AllStores, 'scans' | 'credits' | 'organisations'>;
+  stores: Pick<AllStores, 'scans' | 'credits' | 'organisations' | 'knownIssues'>;
   reports: Reports;
   bus: MessageBus;
   mirror: Mirror;
@@ -208,6 +208,7 @@ function createStartTask(manager: ScanManager, deps: ScanControllerDeps, shared:
     children,
     reports,
     scans: deps.stores.scans,
+    knownIssues: deps.stores.knownIssues,
     ingestion: instrumentIngestion(ingestion, metrics, deps.clock),
     verifier,
     largeExports,
@@ -241,7 +242,7 @@ function createScanActions(manager: ScanManager, deps: ScanControllerDeps, share
       now,
     }),
     chooseBaseline: createBaselineChoice({ scans: stores.scans }),
-    launch: createLauncher({ children, scans: stores.scans, reports, bus, scanner, pod, runTime, traces }),
+    launch: createLauncher({ children, scans: stores.scans, knownIssues: stores.knownIssues, reports, bus, scanner, pod, runTime, traces }),
     startTask: createStartTask(manager, deps, shared),
     mirror,
     reports,

@@ -1,6 +1,7 @@
 /** Compares a report with its baseline, for the report itself and its verdict. Pure. */
-import type { BaselineOutcome, BaselineProblem } from '../../core/scan/baseline.ts';
+import { newWithoutKnown, type BaselineOutcome, type BaselineProblem } from '../../core/scan/baseline.ts';
 import { BASELINE_CAUSES_MAX, type Report, type ReportBaseline, type ReportChange, type ReportGroup } from '../schema/schema.ts';
+import { NONE_KNOWN, type KnownMatcher } from '../causes/known.ts';
 import type { Caveat } from './caveats.ts';
 import { countedAsNew, diffReduced, type CauseChange, type NewCauseChange, type ReportDiff } from './diff.ts';
 import { reduceExport, reduceReport, type ComparableReport, type ReducedReport } from './reduce.ts';
@@ -41,7 +42,13 @@ export interface ComparedBaseline {
 /** What differs between the scans so that new violations may not be the site's. */
 export const OTHER_SCANS: ReadonlySet<Caveat['reason']> = new Set(['wcag', 'axe_core', 'score_version', 'fingerprint_version']);
 
-export function compareWithBaseline(chosen: ChosenBaseline, report: ComparableReport, groups: readonly ReportGroup[]): ComparedBaseline {
+/** @param known the known issues, if the site has some */
+export function compareWithBaseline(
+  chosen: ChosenBaseline,
+  report: ComparableReport,
+  groups: readonly ReportGroup[],
+  known?: KnownMatcher,
+): ComparedBaseline {
   const { optional, scanId } = chosen;
   if ('problem' in chosen) {
     const { problem } = chosen;
@@ -52,17 +59,18 @@ export function compareWithBaseline(chosen: ChosenBaseline, report: ComparableRe
       groups: [...groups],
     };
   }
-  const diff = diffReduced(chosen.report, reduceReport(report));
-  const difference = differenceOf(diff);
-  const isUnfair = difference.new > 0 && diff.comparable.some(({ reason }) => OTHER_SCANS.has(reason));
+  const diff = diffReduced(chosen.report, reduceReport(report, known ?? NONE_KNOWN));
+  const difference = { ...differenceOf(diff), ...(known && { newKnown: sumOf(diff.new, ({ known_elements = 0 }) => known_elements) }) };
+  const isUnfair = newWithoutKnown(difference) > 0 && diff.comparable.some(({ reason }) => OTHER_SCANS.has(reason));
   const added = new Map(diff.new.map(({ fingerprint, elements }) => [fingerprint, elements]));
-  const { onNewPages, notTested, ...counts } = difference;
+  const { onNewPages, notTested, newKnown, ...counts } = difference;
   return {
     baseline: {
       scan_id: chosen.scanId,
       problem: isUnfair ? 'scans_differ' : null,
       optional,
       ...counts,
+      ...(newKnown !== undefined && { new_known: newKnown }),
       on_new_pages: onNewPages,
       not_tested: notTested,
       caveats: diff.comparable.map(({ reason, message }) => ({ reason, message })),
@@ -75,7 +83,7 @@ export function compareWithBaseline(chosen: ChosenBaseline, report: ComparableRe
 }
 
 function differenceOf(diff: ReportDiff): NonNullable<BaselineOutcome['difference']> {
-  const sum = (changes: readonly CauseChange[]): number => changes.reduce((all, { elements }) => all + elements, 0);
+  const sum = (changes: readonly CauseChange[]): number => sumOf(changes, ({ elements }) => elements);
   const counted = countedAsNew(diff);
   return {
     new: counted,
@@ -86,18 +94,33 @@ function differenceOf(diff: ReportDiff): NonNullable<BaselineOutcome['difference
   };
 }
 
+const sumOf = <T>(changes: readonly T[], numberOf: (change: T) => number): number =>
+  changes.reduce((sum, change) => sum + numberOf(change), 0);
+
 const listed = (changes: readonly (CauseChange | NewCauseChange)[]): ReportChange[] =>
   changes.slice(0, BASELINE_CAUSES_MAX).map((change) => ({ on_new_pages: 0, ...change }));
 
 /** What a report says about its baseline, as the outcome of the scan has it. Undefined without a baseline. */
 export function baselineOutcomeOf({ baseline }: Pick<Report, 'baseline'>): BaselineOutcome | undefined {
   if (baseline === undefined) return undefined;
-  const { scan_id: scanId, problem, optional, fixed, unchanged, new: added, on_new_pages: onNewPages, not_tested: notTested } = baseline;
+  const {
+    scan_id: scanId,
+    problem,
+    optional,
+    fixed,
+    unchanged,
+    new: added,
+    new_known: newKnown,
+    on_new_pages: onNewPages,
+    not_tested: notTested,
+  } = baseline;
   const isCompared = added !== null && onNewPages !== null && fixed !== null && unchanged !== null && notTested !== null;
   return {
     ...(scanId !== null && { scanId }),
     optional,
     ...(problem !== null && { problem }),
-    ...(isCompared && { difference: { new: added, onNewPages, fixed, unchanged, notTested } }),
+    ...(isCompared && {
+      difference: { new: added, ...(newKnown !== undefined && { newKnown }), onNewPages, fixed, unchanged, notTested },
+    }),
   };
 }

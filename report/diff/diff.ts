@@ -39,6 +39,8 @@ export interface CauseChange extends CauseText {
 export interface NewCauseChange extends CauseChange {
   /** How many of the elements are on pages that the first scan did not test. */
   on_new_pages: number;
+  /** How many of the elements that count as new are known issues. Absent: none. */
+  known_elements?: number;
 }
 
 export interface ReportDiff {
@@ -125,7 +127,7 @@ function addPage(changes: Changes, page: ReducedPage, isNewPage = false): void {
     changes.add(page, rule, { elements, undescribed: page.undescribed.get(rule) ?? NO_ELEMENTS }, isNewPage);
 }
 
-const withoutNewPages = ({ on_new_pages: _, ...change }: NewCauseChange): CauseChange => change;
+const withoutNewPages = ({ on_new_pages: _, known_elements: __, ...change }: NewCauseChange): CauseChange => change;
 
 interface Changes {
   add(page: ReducedPage, rule: string, left: UnmatchedElements, isNewPage?: boolean): void;
@@ -136,6 +138,8 @@ interface Collected {
   rule: string;
   impact: number;
   onNewPages: number;
+  known: number;
+  knownOnNewPages: number;
   pages: Set<string>;
   found: { page: string; element: ReducedElement }[];
   /** The number of elements that are not in `found`, because the export does not describe them. */
@@ -146,40 +150,57 @@ interface Collected {
 function createChanges(scan: ReducedReport, other: ReducedReport): Changes {
   const causes = new Map<string, Collected>();
   function causeOf(fingerprint: string, rule: string): Collected {
-    const known = causes.get(fingerprint) ?? { rule, impact: IMPACTS.length, onNewPages: 0, pages: new Set(), found: [], undescribed: 0 };
-    causes.set(fingerprint, known);
-    return known;
+    const cause = causes.get(fingerprint) ?? {
+      rule,
+      impact: IMPACTS.length,
+      ...{ onNewPages: 0, known: 0, knownOnNewPages: 0, undescribed: 0 },
+      pages: new Set(),
+      found: [],
+    };
+    causes.set(fingerprint, cause);
+    return cause;
+  }
+  /** Counts elements of a cause, all known or none. */
+  function count(cause: Collected, elements: number, known: boolean, isNewPage: boolean): void {
+    cause.onNewPages += isNewPage ? elements : 0;
+    cause.known += known ? elements : 0;
+    cause.knownOnNewPages += known && isNewPage ? elements : 0;
   }
   return {
     add(page, rule, { elements, undescribed }, isNewPage = false) {
       for (const element of elements) {
         const cause = causeOf(element.fingerprint, rule);
         cause.impact = Math.min(cause.impact, element.impact);
-        cause.onNewPages += isNewPage ? 1 : 0;
+        count(cause, 1, element.known, isNewPage);
         cause.pages.add(page.url);
         cause.found.push({ page: page.url, element });
       }
-      for (const [fingerprint, { elements: count, impact }] of undescribed) {
+      for (const [fingerprint, { elements: more, impact, known }] of undescribed) {
         const cause = causeOf(fingerprint, rule);
         cause.impact = Math.min(cause.impact, impact);
-        cause.onNewPages += isNewPage ? count : 0;
+        count(cause, more, known, isNewPage);
         cause.pages.add(page.url);
-        cause.undescribed += count;
+        cause.undescribed += more;
       }
     },
     end: () =>
       [...causes]
-        .map(([fingerprint, { rule, impact, onNewPages, pages, found, undescribed }]) => ({
-          fingerprint,
-          rule,
-          impact: IMPACTS[impact]!,
-          ...scan.rules.get(rule)!,
-          elements: found.length + undescribed,
-          pages: pages.size,
-          in_both: other.fingerprints.has(fingerprint),
-          examples: examplesOf(found),
-          on_new_pages: onNewPages,
-        }))
+        .map(([fingerprint, { rule, impact, onNewPages, pages, found, undescribed, ...cause }]) => {
+          const inBoth = other.fingerprints.has(fingerprint);
+          const known = cause.known - (inBoth ? cause.knownOnNewPages : 0);
+          return {
+            fingerprint,
+            rule,
+            impact: IMPACTS[impact]!,
+            ...scan.rules.get(rule)!,
+            elements: found.length + undescribed,
+            pages: pages.size,
+            in_both: inBoth,
+            examples: examplesOf(found),
+            on_new_pages: onNewPages,
+            ...(known > 0 && { known_elements: known }),
+          };
+        })
         .sort(
           (a, b) =>
             IMPACTS.indexOf(a.impact) - IMPACTS.indexOf(b.impact) ||

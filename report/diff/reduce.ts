@@ -4,6 +4,7 @@ import { uncounted } from '../results/cap-nodes.ts';
 import { digest, identifyHtml, type HtmlIdentity } from '../causes/element-identity.ts';
 import { testedPages } from '../schema/tested-pages.ts';
 import { isParseable } from '../schema/json-shape.ts';
+import { NONE_KNOWN, type KnownMatcher } from '../causes/known.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
 
@@ -24,6 +25,8 @@ export interface ReducedElement {
   selector: string;
   frame_path: string[];
   shadow_path: string[];
+  /** Whether it is a known issue. */
+  known: boolean;
 }
 
 /** Elements of one root cause that the export counts and does not describe. */
@@ -31,6 +34,7 @@ export interface UndescribedElements {
   elements: number;
   /** The index in `IMPACTS`. */
   impact: number;
+  known: boolean;
 }
 
 export interface ReducedPage {
@@ -80,8 +84,8 @@ export function reduceExport(bytes: Uint8Array): ReducedReport | null {
   }
 }
 
-/** Reduces an export. It is not referenced afterwards, so that its memory can be used again. */
-export function reduceReport(report: ComparableReport): ReducedReport {
+/** Reduces an export. It is not referenced afterwards, so that its memory can be used again. @param known says which elements are known issues */
+export function reduceReport(report: ComparableReport, known: KnownMatcher = NONE_KNOWN): ReducedReport {
   const reduced: ReducedReport = {
     about: {
       url: report.scan.url,
@@ -97,23 +101,23 @@ export function reduceReport(report: ComparableReport): ReducedReport {
     fingerprints: new Set(),
   };
   const keyOf = pageKeys(report);
-  const elementOf = elementReader();
+  const elementOf = elementReader(known);
   // Sorted, because the order of the pages differs from scan to scan.
   for (const page of testedPages(report.pages).sort((a, b) => (a.url < b.url ? -1 : 1))) {
     const key = keyOf(page);
-    const known: ReducedPage = reduced.pages.get(key) ?? { url: page.url, rules: new Map(), undescribed: new Map() };
-    reduced.pages.set(key, known);
+    const reducedPage: ReducedPage = reduced.pages.get(key) ?? { url: page.url, rules: new Map(), undescribed: new Map() };
+    reduced.pages.set(key, reducedPage);
     for (const violation of page.violations) {
       const { rule, wcag, help, help_url } = violation;
       if (!reduced.rules.has(rule)) reduced.rules.set(rule, { wcag, help, help_url });
-      const elements = known.rules.get(rule) ?? [];
-      known.rules.set(rule, elements);
+      const elements = reducedPage.rules.get(rule) ?? [];
+      reducedPage.rules.set(rule, elements);
       for (const node of violation.nodes) {
         const element = elementOf(violation, node);
         elements.push(element);
         reduced.fingerprints.add(element.fingerprint);
       }
-      addUndescribed(known, violation);
+      addUndescribed(reducedPage, violation, known);
       reduced.about.uncounted += Math.max(0, uncounted(violation) || 0);
     }
   }
@@ -121,13 +125,17 @@ export function reduceReport(report: ComparableReport): ReducedReport {
   return reduced;
 }
 
-function addUndescribed({ undescribed }: ReducedPage, { rule, impact, nodes_beyond = [] }: ReportViolation): void {
+function addUndescribed({ undescribed }: ReducedPage, { rule, impact, nodes_beyond = [] }: ReportViolation, known: KnownMatcher): void {
   if (nodes_beyond.length === 0) return;
   const causes = undescribed.get(rule) ?? new Map<string, UndescribedElements>();
   undescribed.set(rule, causes);
   for (const { fingerprint, elements } of nodes_beyond) {
-    const known = causes.get(fingerprint)?.elements ?? 0;
-    causes.set(fingerprint, { elements: known + elements, impact: IMPACTS.indexOf(impact) });
+    const before = causes.get(fingerprint)?.elements ?? 0;
+    causes.set(fingerprint, {
+      elements: before + elements,
+      impact: IMPACTS.indexOf(impact),
+      known: known.ofCause(fingerprint) !== undefined,
+    });
   }
 }
 
@@ -141,7 +149,7 @@ function addSamePages({ pages, same }: ReducedReport, all: readonly ReportPage[]
 }
 
 /** Reads elements. What follows from rule and HTML is computed once, because components repeat on many pages. */
-export function elementReader(): (violation: ReportViolation, node: ReportNode) => ReducedElement {
+export function elementReader(known: KnownMatcher = NONE_KNOWN): (violation: ReportViolation, node: ReportNode) => ReducedElement {
   const identities = new Map<string, HtmlIdentity>();
   const fingerprints = new Map<string, string>();
   return (violation, node) => {
@@ -160,6 +168,7 @@ export function elementReader(): (violation: ReportViolation, node: ReportNode) 
       selector: shortened(node.selector),
       frame_path: node.frame_path.map(shortened),
       shadow_path: node.shadow_path.map(shortened),
+      known: known.of(violation.rule, node) !== undefined,
     };
   };
 }

@@ -1,11 +1,12 @@
 /** EARL 1.0 (W3C, https://www.w3.org/TR/EARL10-Schema/) as JSON-LD: for accessibility tools that exchange results. Pure. */
 import { criterionTitle, criterionUrl } from '../../core/scan/success-criteria.ts';
+import { knownIssueFinder, type KnownIssueFinder } from '../causes/known.ts';
 import { criterionOutcome, outcomesOn, type Outcome } from '../results/rule-outcomes.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
-import type { Report, ReportPage, ReportViolation } from '../schema/schema.ts';
+import type { Report, ReportKnownIssue, ReportNode, ReportPage, ReportViolation } from '../schema/schema.ts';
 import { elementPath } from '../view/element-path.ts';
 import { pageGaps, scanNotes } from '../view/gaps.ts';
-import { elements, firstFindings, targetOf, uriOf } from './shared.ts';
+import { acceptance, elements, firstFindings, targetOf, uriOf } from './shared.ts';
 
 /** Not by reference: readers then need no network, and the meaning of a report never changes. */
 const CONTEXT = {
@@ -162,6 +163,7 @@ const assertion = ({ scan }: Report, subject: string, test: string, result: Reco
 });
 
 function assertionsOf(page: ReportPage, report: Report, criteria: ReturnType<typeof testedCriteria>): Record<string, unknown>[] {
+  const accepted = knownIssueFinder(report);
   const about = (test: string, result: Record<string, unknown>) => assertion(report, uriOf(page.url), test, result);
   if (!page.tested) {
     const same = page.same_as === undefined ? [] : [`Same as ${page.same_as}`];
@@ -186,7 +188,7 @@ function assertionsOf(page: ReportPage, report: Report, criteria: ReturnType<typ
       ...(gaps.length > 0 && { info: gaps }),
     }),
     ...criteria.map(({ url, rules }) => about(url, criterionResult(criterionOutcome(outcomes, rules)))),
-    ...page.violations.map((finding) => about(ruleId(finding.rule), findingResult(finding, 'earl:failed', page.url))),
+    ...page.violations.map((finding) => about(ruleId(finding.rule), findingResult(finding, 'earl:failed', page.url, accepted))),
     ...page.needs_review.map((finding) => about(ruleId(finding.rule), findingResult(finding, 'earl:cantTell', page.url))),
   ];
 }
@@ -196,7 +198,7 @@ function criterionResult(outcome: Outcome | undefined): Record<string, unknown> 
   return outcome === 'failed' ? { outcome: 'earl:failed' } : { outcome: 'earl:cantTell', info: UNDECIDED[outcome] };
 }
 
-const findingResult = (finding: ReportViolation, outcome: string, url: string) => ({
+const findingResult = (finding: ReportViolation, outcome: string, url: string, accepted?: KnownIssueFinder) => ({
   outcome,
   title: finding.help,
   description: `${elements(finding.nodes_total)}, impact: ${finding.impact}`,
@@ -206,9 +208,12 @@ const findingResult = (finding: ReportViolation, outcome: string, url: string) =
     expression: elementPath(node),
     reference: uriOf(url),
     title: node.html,
-    description: node.failure_summary,
+    description: describe(node, accepted?.of(finding.rule, node) ?? null),
   })),
 });
+
+const describe = ({ failure_summary: summary }: ReportNode, known: ReportKnownIssue | null): string =>
+  known === null ? summary : `${summary}\nKnown issue: ${acceptance(known)}`;
 
 const targetId = ({ scan }: Report): string => `urn:curbcut:target:${targetOf(scan).replaceAll(' ', '-')}`;
 

@@ -4,6 +4,7 @@ import { coverageOf } from '../../core/scan/counts.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { checkThresholds } from '../../core/scan/thresholds.ts';
 import { snakeCase } from '../../core/schemas.ts';
+import { knownIssueFinder, type KnownIssueFinder } from '../causes/known.ts';
 import { isAttempted } from '../results/coverage.ts';
 import { thresholdsOf } from '../schema/options.ts';
 import { outcomeOf } from '../results/results.ts';
@@ -11,7 +12,7 @@ import type { Report, ReportPage, ReportViolation, TestedPage } from '../schema/
 import { criteriaText } from '../rules/standards.ts';
 import { elementPath } from '../view/element-path.ts';
 import { pageGaps, scanNotes, untestedMessage } from '../view/gaps.ts';
-import { elements, targetOf } from './shared.ts';
+import { acceptance, elements, targetOf } from './shared.ts';
 
 interface TestCase {
   '@_name': string;
@@ -27,15 +28,16 @@ const builder = new XMLBuilder({ ignoreAttributes: false, format: true, suppress
 
 /**
  * Converts a report to JUnit XML. The first suite has a test for each threshold. Each page is a suite: its first test says
- * whether the page was tested, and each rule that failed is a failed test. What a person must check, and what was not tested, is
+ * whether the page was tested, and each rule that failed is a failed test, or a skipped one if all its elements are known issues. What a person must check, and what was not tested, is
  * a skipped test; a page that could not be tested is an error.
  */
 export function junitOf(report: Report): string {
   const thresholds = thresholdCases(report);
   const started = report.scan.started_at;
+  const accepted = knownIssueFinder(report);
   const suites = [
     ...(thresholds.length === 0 ? [] : [suiteOf('thresholds', thresholds, 0, started)]),
-    ...report.pages.map((page) => suiteOf(page.url, pageCases(page, report.scan.options.locale), page.duration_ms, started)),
+    ...report.pages.map((page) => suiteOf(page.url, pageCases(page, report.scan.options.locale, accepted), page.duration_ms, started)),
     ...notesSuite(report, started),
   ];
   const sum = (name: 'tests' | 'failures' | 'errors'): number => suites.reduce((total, suite) => total + suite[`@_${name}`], 0);
@@ -84,7 +86,7 @@ function thresholdCases(report: Report): TestCase[] {
   });
 }
 
-function pageCases(page: ReportPage, locale: Locale): TestCase[] {
+function pageCases(page: ReportPage, locale: Locale, accepted: KnownIssueFinder): TestCase[] {
   const name = 'page was tested';
   if (!page.tested) {
     const message = untestedMessage(page);
@@ -95,7 +97,7 @@ function pageCases(page: ReportPage, locale: Locale): TestCase[] {
   const summary = `${page.title}\nscore ${page.score}, final address ${page.final_url}`;
   return [
     test(name, page.url, { 'system-out': text(summary), '@_time': seconds(page.duration_ms) }),
-    ...page.violations.map((violation) => violationCase(violation, page, locale)),
+    ...page.violations.map((violation) => violationCase(violation, page, locale, accepted)),
     ...page.needs_review.map((finding) =>
       test(`${finding.rule} (needs review)`, page.url, {
         skipped: text(`A person must check ${elements(finding.nodes_total)}: ${finding.help}\n${details(finding, locale)}`),
@@ -105,17 +107,25 @@ function pageCases(page: ReportPage, locale: Locale): TestCase[] {
   ];
 }
 
-const violationCase = (violation: ReportViolation, page: TestedPage, locale: Locale): TestCase =>
-  test(violation.rule, page.url, {
-    failure: failed(
-      violation.impact,
-      `${violation.help} (${violation.impact}, ${elements(violation.nodes_total)})`,
-      details(violation, locale),
-    ),
-  });
+/** A rule that fails only on known issues is a skipped test. */
+function violationCase(violation: ReportViolation, page: TestedPage, locale: Locale, accepted: KnownIssueFinder): TestCase {
+  const { rule, impact, help, nodes_total: total } = violation;
+  const message = `${help} (${impact}, ${elements(total)})`;
+  const body = details(violation, locale, accepted);
+  if (accepted.coversAll(violation)) return test(rule, page.url, { skipped: text(`Known issue: ${message}\n${body}`) });
+  return test(rule, page.url, { failure: failed(impact, message, body) });
+}
 
-function details({ nodes, nodes_total: total, help_url, wcag }: ReportViolation, locale: Locale): string {
-  const listed = nodes.map((node) => `${elementPath(node)}\n${node.html}\n${node.failure_summary}`);
+function details(
+  { rule, nodes, nodes_total: total, help_url, wcag }: ReportViolation,
+  locale: Locale,
+  accepted?: KnownIssueFinder,
+): string {
+  const listed = nodes.map((node) => {
+    const known = accepted?.of(rule, node) ?? null;
+    const mark = known === null ? '' : `\nKnown issue: ${acceptance(known)}`;
+    return `${elementPath(node)}\n${node.html}\n${node.failure_summary}${mark}`;
+  });
   const beyond = total > nodes.length ? [`${nodes.length} of ${elements(total)} are listed.`] : [];
   return [...(wcag.length === 0 ? [] : [`WCAG ${criteriaText(wcag, locale)}`]), help_url, ...listed, ...beyond].join('\n\n');
 }

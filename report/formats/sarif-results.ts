@@ -1,12 +1,13 @@
 /** The results of a SARIF file, and which of them are kept if there are too many. Pure. */
 import { createHash } from 'node:crypto';
-import type { PhysicalLocation, Result } from 'sarif';
+import type { PhysicalLocation, Result, Suppression } from 'sarif';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
+import { knownIssueFinder, type KnownIssueFinder } from '../causes/known.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import { unknownRule } from '../rules/rules.ts';
-import type { Report, ReportNode, ReportPage, ReportRule, ReportViolation, TestedPage } from '../schema/schema.ts';
+import type { Report, ReportKnownIssue, ReportNode, ReportPage, ReportRule, ReportViolation, TestedPage } from '../schema/schema.ts';
 import { elementPath } from '../view/element-path.ts';
-import { relativeUriOf } from './shared.ts';
+import { acceptance, relativeUriOf } from './shared.ts';
 
 export const LEVELS: Readonly<Record<Impact, Result.level>> = { critical: 'error', serious: 'error', moderate: 'warning', minor: 'note' };
 
@@ -21,6 +22,8 @@ interface Place {
   ruleIndex: number | undefined;
   version: number;
   states: ReadonlyMap<string, Result.baselineState>;
+  /** What accepts an element; null if the site has no known issues. */
+  accepted: KnownIssueFinder | null;
   /** See `alertFingerprints`. */
   alertFingerprint: (rule: string, kind: Kind, uri: string, fingerprint: string) => string;
 }
@@ -37,6 +40,7 @@ export function resultsOf(report: Report): Result[] {
   const ruleIndexes = new Map(rulesOfFile(report).map(({ id }, index) => [id, index]));
   const alertFingerprint = alertFingerprints();
   const states = baselineStates(report);
+  const accepted = report.known_issues === undefined ? null : knownIssueFinder(report);
   const results: Result[] = [];
   for (const [index, page] of report.pages.entries()) {
     if (!page.tested) continue;
@@ -46,6 +50,7 @@ export function resultsOf(report: Report): Result[] {
       version: report.fingerprint_version,
       alertFingerprint,
       states,
+      accepted,
     };
     for (const [kind, findings] of kindsOf(page))
       for (const finding of findings)
@@ -71,13 +76,15 @@ const kindsOf = ({ violations, needs_review, advice = [] }: TestedPage): [Kind, 
 ];
 
 function resultOf(finding: ReportViolation, node: ReportNode, kind: Kind, place: Place): Result {
-  const { page, artifact, ruleIndex, version, states } = place;
+  const { page, artifact, ruleIndex, version, states, accepted } = place;
   const fingerprint = rootCauseFingerprint(finding.rule, node);
   return {
     ruleId: finding.rule,
     ...(ruleIndex !== undefined && { ruleIndex }),
     ...kindAndLevel(kind, finding.impact),
     ...(kind === 'fail' && states.has(fingerprint) && { baselineState: states.get(fingerprint)! }),
+    // The standard demands that all results have the list, or none.
+    ...(accepted !== null && { suppressions: kind === 'fail' ? suppressionsOf(accepted.of(finding.rule, node)) : [] }),
     message: { text: `${finding.help}\n${node.failure_summary}`.trim() || finding.rule },
     locations: [
       {
@@ -110,6 +117,9 @@ function resultOf(finding: ReportViolation, node: ReportNode, kind: Kind, place:
     },
   };
 }
+
+const suppressionsOf = (known: ReportKnownIssue | null): Suppression[] =>
+  known === null ? [] : [{ kind: 'external', status: 'accepted', justification: acceptance(known) }];
 
 /** The standard requires the level `none` for every kind but `fail`. */
 function kindAndLevel(kind: Kind, impact: Impact): Pick<Result, 'kind' | 'level'> {

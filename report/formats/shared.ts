@@ -1,5 +1,5 @@
 /** What the formats share. Pure. */
-import type { Report, ReportPage, ReportViolation } from '../schema/schema.ts';
+import type { Report, ReportKnownIssue, ReportPage, ReportViolation } from '../schema/schema.ts';
 
 /**
  * Converts the address of a page to a URI by RFC 3986. Browsers allow more: they keep `|`, `[` and a `%` that encodes nothing in
@@ -38,6 +38,9 @@ export function firstFindings(pages: readonly ReportPage[]): Map<string, ReportV
         if (!first.has(finding.rule)) first.set(finding.rule, finding);
   return first;
 }
+
+/** Why a known issue is accepted, by whom and until when. */
+export const acceptance = ({ reason, owner, expires_at }: ReportKnownIssue): string => `${reason} (owner: ${owner}, until ${expires_at})`;
 
 /** `N elements`. */
 export const elements = (count: number): string => `${count} ${count === 1 ? 'element' : 'elements'}`;

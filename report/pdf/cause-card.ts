@@ -1,5 +1,6 @@
 /** One root cause: what is wrong, what it looks like, how to fix it and where it occurs. */
 import type { ReportGroup, ReportNode } from '../schema/schema.ts';
+import { knownMark } from '../view/known.ts';
 import { standardsText } from '../rules/standards.ts';
 import { GAP, SPLIT_ABOVE, type Card, type CauseContext, type Column } from './cause.ts';
 import type { Flow } from './flow.ts';
@@ -59,6 +60,9 @@ export function drawCause(flow: Flow, parent: Element, card: Card, context: Caus
   drawGuidance(flow, section, card, context);
 }
 
+/** How many known issues a card shows. */
+const KNOWN_SHOWN_MAX = 3;
+
 function drawSummary(flow: Flow, section: Element, group: ReportGroup, i18n: ReportWords): void {
   const { texts, count } = i18n;
   const about = [
@@ -70,7 +74,10 @@ function drawSummary(flow: Flow, section: Element, group: ReportGroup, i18n: Rep
   ].join('  ·  ');
   flow.skip(2);
   flow.pdf.artifact(() => severityIcon(flow.pdf.doc, group.impact, PAGE.left + 4.5, flow.y + TYPE.soft.leading / 2, 4));
-  flow.paragraph(section, about, TYPE.soft, { x: PAGE.left + 14, width: CONTENT_WIDTH - 14, maxLines: 3 });
+  const beside = { x: PAGE.left + 14, width: CONTENT_WIDTH - 14 };
+  flow.paragraph(section, about, TYPE.soft, { ...beside, maxLines: 3 });
+  for (const mark of (group.known ?? []).slice(0, KNOWN_SHOWN_MAX))
+    flow.paragraph(section, knownMark(mark, i18n), TYPE.soft, { ...beside, maxLines: 4 });
 }
 
 /** The picture, and the facts and the HTML beside it if there is room. */

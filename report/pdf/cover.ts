@@ -7,6 +7,7 @@ import type { Report } from '../schema/schema.ts';
 import type { Flow } from './flow.ts';
 import { gapsLine } from '../view/gaps.ts';
 import { baselineLine } from '../view/baseline.ts';
+import { knownLine } from '../view/known.ts';
 import { linkable } from './links.ts';
 import { INK, LINE, SOFT, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
@@ -30,10 +31,10 @@ export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownIn
     flow.paragraph(verdict, format(texts.partial, { n: reserved, m: requested }), TYPE.strong);
   }
 
-  const compared = baselineLine(report, i18n);
-  if (compared !== '') {
+  for (const line of [baselineLine(report, i18n), knownLine(report, i18n)]) {
+    if (line === '') continue;
     flow.skip(10);
-    flow.paragraph(verdict, compared, TYPE.strong);
+    flow.paragraph(verdict, line, TYPE.strong);
   }
 
   const gaps = gapsLine(report, i18n);

@@ -29,10 +29,13 @@ export function buildReport(found: {
   const { input, tools, pictures = [], addressesLeft = 0 } = found;
   const { pages, ids } = numberRules(found.pages);
   const target = toReportOptions(input.options, { requested: input.pagesRequested, reserved: input.options.maxPages });
-  const { outcome, verdict, baseline, score, fingerprint_version, groups, review_groups, advice_groups } = deriveResults(
+  const { outcome, verdict, baseline, known_issues, score, fingerprint_version, groups, review_groups, advice_groups } = deriveResults(
     pages,
     input.options.thresholds,
-    found.baseline && { chosen: found.baseline, scan: { url: input.options.url, options: target.options }, tools },
+    {
+      ...(found.baseline && { baseline: { chosen: found.baseline, scan: { url: input.options.url, options: target.options }, tools } }),
+      ...(input.knownIssues && { known: input.knownIssues }),
+    },
   );
   return {
     schema_version: 1,
@@ -50,6 +53,7 @@ export function buildReport(found: {
     score,
     counts: outcome.violations,
     ...(baseline && { baseline }),
+    ...(known_issues && { known_issues }),
     ...(found.consent && { consent: found.consent }),
     pages,
     fingerprint_version,

@@ -1,11 +1,13 @@
 /** The parts of a report that are derived from its pages. The operator derives them again to verify the scanner's. */
 import type { Outcome } from '../../core/scan/outcome.ts';
+import type { ChosenKnownIssues } from '../../core/scan/known-issues.ts';
 import { judge, type Thresholds, type Verdict } from '../../core/scan/thresholds.ts';
 import { baselineOutcomeOf, compareWithBaseline, type ChosenBaseline } from '../diff/baseline.ts';
 import type { ComparableReport } from '../diff/reduce.ts';
 import { countPages } from './coverage.ts';
+import { applyKnownIssues, knownMatcher, knownOutcomeOf } from '../causes/known.ts';
 import { groupAdvice, groupNeedsReview, groupViolations } from '../causes/root-causes.ts';
-import type { Report, ReportBaseline, ReportPage } from '../schema/schema.ts';
+import type { Report, ReportBaseline, ReportKnownIssues, ReportPage } from '../schema/schema.ts';
 import { testedPages } from '../schema/tested-pages.ts';
 import { countViolations, scanScore, sumCounts } from './score.ts';
 import { FINGERPRINT_VERSION, SCORE_VERSION } from '../schema/versions.ts';
@@ -14,12 +16,21 @@ export interface Results {
   outcome: Outcome;
   /** Only if the scan has a baseline. */
   baseline?: ReportBaseline;
+  /** Only if the site has known issues. */
+  known_issues?: ReportKnownIssues;
   verdict: Verdict;
   score: Report['score'];
   fingerprint_version: number;
   groups: Report['groups'];
   review_groups: Report['review_groups'];
   advice_groups: NonNullable<Report['advice_groups']>;
+}
+
+/** What else a scan is judged by. */
+export interface JudgedBy {
+  baseline?: WithBaseline;
+  /** Absent or without issues: none. */
+  known?: ChosenKnownIssues;
 }
 
 /** The earlier scan to compare with, and how this one was made. */
@@ -30,25 +41,35 @@ export interface WithBaseline {
 }
 
 /**
- * Derives score, counts, root causes, the comparison with a baseline, and the verdict.
+ * Derives score, counts, root causes, known issues, the comparison with a baseline, and the verdict.
  * @throws RangeError if no page was tested: such a scan has failed and has no results
  */
-export function deriveResults(pages: ReportPage[], thresholds: Thresholds, against?: WithBaseline): Results {
+export function deriveResults(pages: ReportPage[], thresholds: Thresholds, { baseline: against, known: chosen }: JudgedBy = {}): Results {
   const tested = testedPages(pages);
   const violations = sumCounts(tested.map((page) => countViolations(page.violations)));
   const value = scanScore(
     tested.map((page) => page.rules),
     violations.total,
   );
-  const groups = groupViolations(pages);
+  const causes = groupViolations(pages);
+  const issues = chosen !== undefined && chosen.issues.length + chosen.leftOut > 0 ? chosen : undefined;
+  const known = issues && applyKnownIssues(issues, tested, causes);
+  const groups = known?.groups ?? causes;
   const compared =
     against &&
     compareWithBaseline(
       against.chosen,
       { ...against, pages, score: { score_version: SCORE_VERSION }, fingerprint_version: FINGERPRINT_VERSION },
       groups,
+      issues && knownMatcher(issues.issues),
     );
-  const outcome: Outcome = { score: value, violations, pages: countPages(pages), ...(compared && { baseline: compared.outcome }) };
+  const outcome: Outcome = {
+    score: value,
+    violations,
+    pages: countPages(pages),
+    ...(compared && { baseline: compared.outcome }),
+    ...(known && { known: known.outcome }),
+  };
   return {
     outcome,
     verdict: judge(thresholds, outcome),
@@ -62,6 +83,7 @@ export function deriveResults(pages: ReportPage[], thresholds: Thresholds, again
     },
     fingerprint_version: FINGERPRINT_VERSION,
     ...(compared && { baseline: compared.baseline }),
+    ...(known && { known_issues: known.section }),
     groups: compared?.groups ?? groups,
     review_groups: groupNeedsReview(pages),
     advice_groups: groupAdvice(pages),
@@ -69,8 +91,14 @@ export function deriveResults(pages: ReportPage[], thresholds: Thresholds, again
 }
 
 /** Returns the outcome of a report. */
-export function outcomeOf({ score, counts, baseline }: Pick<Report, 'score' | 'counts' | 'baseline'>): Outcome {
-  const { value, pages_tested: scanned, pages_attempted: total } = score;
-  const compared = baselineOutcomeOf({ baseline });
-  return { score: value, violations: counts, pages: { scanned, failed: total - scanned, total }, ...(compared && { baseline: compared }) };
+export function outcomeOf(report: Pick<Report, 'score' | 'counts' | 'baseline' | 'known_issues'>): Outcome {
+  const { value, pages_tested: scanned, pages_attempted: total } = report.score;
+  const [baseline, known] = [baselineOutcomeOf(report), knownOutcomeOf(report)];
+  return {
+    score: value,
+    violations: report.counts,
+    pages: { scanned, failed: total - scanned, total },
+    ...(baseline && { baseline }),
+    ...(known && { known }),
+  };
 }

@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox';
 import { BASELINE_PROBLEMS } from '../../core/scan/baseline.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { Metadata } from '../../core/scan/metadata-schema.ts';
+import { KNOWN_ISSUE_FIELDS, KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { WCAG_LEVELS } from '../../core/scan/wcag.ts';
 import { ReportConsent } from '../results/consent.ts';
@@ -24,6 +25,9 @@ export const LINKED_FROM_MAX = 3;
 /** The maximum size of a picture, in bytes and in pixels of a side. */
 export const PICTURE_MAX_BYTES = 40 * 1024;
 export const PICTURE_MAX_PIXELS = 1200;
+
+/** The largest number of known issues that a root cause lists. */
+export const KNOWN_MARKS_MAX = 10;
 
 const closed = { additionalProperties: false } as const;
 const Impact = oneOf(IMPACTS);
@@ -237,6 +241,13 @@ export type UntestedPage = Static<typeof UntestedPage>;
 export const ReportPage = Type.Union([TestedPage, UntestedPage]);
 export type ReportPage = Static<typeof ReportPage>;
 
+/** A known issue that covers elements of a root cause. */
+export const KnownMark = Type.Object(
+  { id: Type.String(), reason: Type.String(), owner: Type.String(), expires_at: Type.String(), elements: Type.Integer({ minimum: 1 }) },
+  closed,
+);
+export type KnownMark = Static<typeof KnownMark>;
+
 /** One root cause over all pages: the same rule on the same component in the same landmark. */
 export const ReportGroup = Type.Object(
   {
@@ -255,6 +266,9 @@ export const ReportGroup = Type.Object(
     page_urls: Type.Array(Type.String(), { maxItems: 100 }),
     /** How many of the elements the baseline does not have. Only if the scan was compared with one. */
     new_elements: Type.Optional(Count),
+    /** How many of the elements are known issues, and which ones: at most 10, most elements first. Only if some are. */
+    known_elements: Type.Optional(Type.Integer({ minimum: 1 })),
+    known: Type.Optional(Type.Array(KnownMark, { minItems: 1, maxItems: KNOWN_MARKS_MAX })),
   },
   closed,
 );
@@ -338,6 +352,8 @@ export const ReportChange = Type.Object(
     in_both: Type.Boolean(),
     /** How many of the elements are on pages that the first scan did not test. 0 for what only the first scan has. */
     on_new_pages: Count,
+    /** How many of the elements that count as new are known issues. Only if some are. */
+    known_elements: Type.Optional(Type.Integer({ minimum: 1 })),
     examples: Type.Array(
       Type.Object(
         { page: Type.String(), selector: Type.String(), frame_path: Type.Array(Type.String()), shadow_path: Type.Array(Type.String()) },
@@ -360,6 +376,8 @@ export const ReportBaseline = Type.Object(
     optional: Type.Boolean(),
     /** On pages that the baseline tested too, or of root causes that it does not have anywhere. Null if the scans were not compared. */
     new: nullable(Count),
+    /** How many of the new ones are known issues, which thresholds do not count. Only if the site has known issues. */
+    new_known: Type.Optional(Count),
     /** Of root causes that the baseline has too, on pages that it did not test. They do not count as new. */
     on_new_pages: nullable(Count),
     fixed: nullable(Count),
@@ -375,6 +393,38 @@ export const ReportBaseline = Type.Object(
   closed,
 );
 export type ReportBaseline = Static<typeof ReportBaseline>;
+
+/** A known issue of the site, and what it matched. */
+export const ReportKnownIssue = Type.Object(
+  {
+    id: Type.String(),
+    ...KNOWN_ISSUE_FIELDS,
+    expires_at: Type.String(),
+    /** How many violations it matched. With 0 it may be out of date. */
+    elements: Count,
+    /** Whether it ends within 30 days of the scan. */
+    ending: Type.Boolean(),
+  },
+  closed,
+);
+export type ReportKnownIssue = Static<typeof ReportKnownIssue>;
+
+/** The known issues of the site. They are in `score` and `counts`, and thresholds are judged without them. */
+export const ReportKnownIssues = Type.Object(
+  {
+    score_without_known: Type.Number({ minimum: 0, maximum: 100 }),
+    violations_new_or_open: ReportCounts,
+    /** The numbers of known issues that matched a violation, that matched none, and that end within 30 days. */
+    matched: Count,
+    unmatched: Count,
+    ending: Count,
+    issues: Type.Array(ReportKnownIssue, { maxItems: KNOWN_ISSUES_MAX }),
+    /** How many others there was no room for. They count as violations. */
+    left_out: Count,
+  },
+  closed,
+);
+export type ReportKnownIssues = Static<typeof ReportKnownIssues>;
 
 export const Report = Type.Object(
   {
@@ -412,6 +462,8 @@ export const Report = Type.Object(
     counts: ReportCounts,
     /** Only if the scan has a baseline. */
     baseline: Type.Optional(ReportBaseline),
+    /** Only if the site has known issues. */
+    known_issues: Type.Optional(ReportKnownIssues),
     /** Only if the scan was to answer a dialog. */
     consent: Type.Optional(ReportConsent),
     pages: Type.Array(ReportPage),

@@ -10,10 +10,12 @@ import { nullable, oneOf, snakeCase, type SnakeCase } from '../../core/schemas.t
 import { ReportConsent } from '../results/consent.ts';
 import { ReportOptions } from '../schema/options.ts';
 import {
+  KnownMark,
   PAGE_CAVEATS,
   PAGE_FAILURES,
   PageCaveat,
   ReportCounts,
+  ReportKnownIssues,
   ReportNode,
   ReportPicture,
   ReportRule,
@@ -31,6 +33,7 @@ export const VIEW_LIMITS = {
   pages: 500,
   issues: 1000,
   page_urls: 20,
+  known: 3,
   frames: 10,
   caveats: PAGE_CAVEATS.length,
 } as const;
@@ -49,6 +52,7 @@ const ViewThreshold = Type.Object({
 export type ViewThreshold = Static<typeof ViewThreshold>;
 
 const { en_301_549, rgaa_4, trusted_tester_5, act_rules } = ReportRule.properties;
+const { issues: _, ...knownNumbers } = ReportKnownIssues.properties;
 const { offset, bytes, width, height } = ReportPicture.properties;
 const { url, reason, message } = UntestedFrame.properties;
 
@@ -77,6 +81,9 @@ export const ViewGroup = Type.Object({
   picture: Type.Optional(ViewPicture),
   /** How many of the elements the baseline does not have. Only if the scan was compared with one. */
   new_elements: Type.Optional(Count),
+  /** How many of the elements are known issues, and the first of them. Only if some are. */
+  known_elements: Type.Optional(Count),
+  known: Type.Optional(Type.Array(Type.Object(KnownMark.properties))),
 });
 export type ViewGroup = Static<typeof ViewGroup>;
 
@@ -151,6 +158,8 @@ export const ReportView = Type.Object({
   /** The thresholds that applied; empty without thresholds. */
   thresholds: Type.Array(ViewThreshold),
   options: Type.Object(ReportOptions.properties),
+  /** The numbers of the export, without the list. Only if the site has known issues. */
+  known_issues: Type.Optional(Type.Object(knownNumbers)),
   /** As in the export. */
   consent: Type.Optional(Type.Object(ReportConsent.properties)),
   tools: Type.Object({ curbcut: Type.String(), axe_core: Type.String(), browser: Type.String() }),

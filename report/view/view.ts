@@ -6,7 +6,16 @@ import { IMPACTS } from '../../core/scan/impacts.ts';
 import { snakeCase } from '../../core/schemas.ts';
 import { leadingCauses } from './leading-causes.ts';
 import { testedPages } from '../schema/tested-pages.ts';
-import type { Report, ReportGroup, ReportNode, ReportPage, ReportPicture, ReportRule, TestedPage } from '../schema/schema.ts';
+import type {
+  Report,
+  ReportGroup,
+  ReportKnownIssues,
+  ReportNode,
+  ReportPage,
+  ReportPicture,
+  ReportRule,
+  TestedPage,
+} from '../schema/schema.ts';
 import { countViolations } from '../results/score.ts';
 import { elementPath } from './element-path.ts';
 import { isIncomplete } from './gaps.ts';
@@ -50,6 +59,7 @@ export function viewOf(report: Report): ReportView {
     message: scan.verdict.message,
     thresholds: measuredThresholds(report),
     options: scan.options,
+    ...(report.known_issues && { known_issues: knownNumbers(report.known_issues) }),
     ...(report.consent && { consent: { ...report.consent, url: shortened(report.consent.url, 'url') } }),
     tools: {
       curbcut: shortened(tools.curbcut, 'name'),
@@ -84,6 +94,8 @@ export function viewOf(report: Report): ReportView {
     { name: 'groups', entries: worstFirst(report.groups, VIEW_LIMITS.groups, describer(tested, 'violations'), facts), share: 1 },
   ]);
 }
+
+const knownNumbers = ({ issues: _, ...numbers }: ReportKnownIssues) => numbers;
 
 function leadingOf({ groups }: Report): ReportView['leading'] {
   const { causes, removed, percent } = leadingCauses(groups);
@@ -148,6 +160,7 @@ function worstFirst(
       pages: group.pages,
       elements: group.elements,
       ...(group.new_elements !== undefined && { new_elements: group.new_elements }),
+      ...(group.known && { known_elements: group.known_elements, known: group.known.slice(0, VIEW_LIMITS.known) }),
       page_urls: pageUrls(group),
       example: boundedNode(group.example),
       standards: standardsOf(rules.get(group.rule)),

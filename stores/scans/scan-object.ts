@@ -32,7 +32,15 @@ export function scanObject(row: ScanRow) {
     baseline: toBaseline(row),
     auth: row.auth ?? null,
     test: row.test === true,
+    known_issues: toKnown(row),
   };
+}
+
+/** The numbers of known issues; null if the site has none. */
+function toKnown({ outcome }: Pick<ScanRow, 'outcome'>) {
+  if (outcome?.known === undefined) return null;
+  const { matched, unmatched, ending } = outcome.known;
+  return { matched, unmatched, ending };
 }
 
 /** The baseline of a row, as a result shows it; null if it has none. */
@@ -43,6 +51,7 @@ function toBaseline({ id, baseline, outcome }: Pick<ScanRow, 'id' | 'baseline' |
     scan_id: scanId ?? baseline.scan ?? null,
     problem: problem ?? null,
     new: difference?.new ?? null,
+    new_known: difference === undefined ? null : (difference.newKnown ?? 0),
     on_new_pages: difference?.onNewPages ?? null,
     fixed: difference?.fixed ?? null,
     unchanged: difference?.unchanged ?? null,

@@ -24,6 +24,8 @@ const COMPLETE = [
   'violations_serious',
   'violations_moderate',
   'violations_minor',
+  'score_without_known',
+  'violations_new_or_open',
   'passed',
   'message',
 ];
@@ -74,6 +76,8 @@ for (const messages of [true, false]) {
           violations_serious: 1,
           violations_moderate: 0,
           violations_minor: 0,
+          score_without_known: 99.5,
+          violations_new_or_open: 1,
           passed: false,
           message: 'Why.',
         },

@@ -36,6 +36,7 @@ interface Belongings {
   scan: string;
   liveScan: string;
   key: string;
+  knownIssue: string;
   email: string;
   invitation: string;
   passkey: string;
@@ -165,6 +166,11 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET /v1/api-keys': OWN,
   'GET /v1/me': OWN,
   'POST /v1/api-keys': { expect: 'own', status: 422 },
+  'GET /v1/known-issues': OWN,
+  'POST /v1/known-issues': { expect: 'own', status: 422 },
+  'GET /v1/known-issues/:known_issue_id': on(({ knownIssue }) => `/v1/known-issues/${knownIssue}`),
+  'PATCH /v1/known-issues/:known_issue_id': on(({ knownIssue }) => `/v1/known-issues/${knownIssue}`),
+  'DELETE /v1/known-issues/:known_issue_id': on(({ knownIssue }) => `/v1/known-issues/${knownIssue}`),
   'DELETE /v1/api-keys/:key_id': on(({ key }) => `/v1/api-keys/${key}`),
   'GET /v1/webhooks': OWN,
   'POST /v1/webhooks': { expect: 'own', status: 422 },
@@ -236,8 +242,28 @@ describe("another organisation's things", () => {
       counter: 0,
       transports: [],
     });
+    const known = await stores.knownIssues.add({
+      organisation: other.id,
+      site: 'www.example.com',
+      fingerprint: FINGERPRINT,
+      reason: SECRET,
+      owner: SECRET,
+      expiresAt: new Date(Date.now() + 86_400_000),
+      createdBy: their.email,
+      createdAt: new Date(),
+    });
+    if (!known.ok) throw new Error(known.reason);
     const { webhook, delivery } = await addWebhook(stores, { organisation: other.id, name: SECRET, createdBy: their.email });
-    const ids = { scan: scan.id, liveScan: liveScan.id, key: other.keyId, invitation, passkey, webhook: webhook.id, delivery };
+    const ids = {
+      scan: scan.id,
+      liveScan: liveScan.id,
+      key: other.keyId,
+      invitation,
+      passkey,
+      webhook: webhook.id,
+      delivery,
+      knownIssue: known.issue.id,
+    };
     theirs = { organisation: other.id, email: their.email, ...ids };
     marks = [SECRET, other.id, ...Object.values(theirs)];
     const mine = await context.organisation({ credits: 50 });
@@ -263,7 +289,7 @@ describe("another organisation's things", () => {
   async function send(method: string, path: string, form: Record<string, string> = {}) {
     if (path.startsWith('/v1')) {
       const refused = method === 'POST' && !path.endsWith('/cancel') ? { ...SUBMISSION, unknown: true } : undefined;
-      const body = method === 'PATCH' ? { name: 'Mine' } : refused;
+      const body = method === 'PATCH' ? (path.includes('known-issues') ? { reason: 'Mine' } : { name: 'Mine' }) : refused;
       return context.request(method, path, { key: myKey, body });
     }
     if (method === 'GET') return me.client.get(path);
@@ -276,6 +302,7 @@ describe("another organisation's things", () => {
     scan: randomUUID(),
     liveScan: randomUUID(),
     key: randomUUID(),
+    knownIssue: randomUUID(),
     email: `${randomUUID()}@people.example`,
     invitation: randomUUID(),
     passkey: randomUUID(),

@@ -61,6 +61,9 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
         baseline: null,
         auth: null,
         test: false,
+        known_issues: null,
+        score_without_known: null,
+        violations_new_or_open: null,
       });
     });
 
@@ -145,6 +148,21 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
         });
       else expect(answer.body).to.include({ score: null, violations_count: null });
     });
+
+  it('has the numbers with and without known issues', async () => {
+    const { id, key } = await context.organisation();
+    const violations = { total: 3, critical: 0, serious: 1, moderate: 0, minor: 2 };
+    const known = { score: 95, violations, matched: 4, unmatched: 1, ending: 2 };
+    const row = await context.scan(id, { phase: 'done', outcome: { ...OUTCOME, known }, passed: null, message: null });
+    const { body } = await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
+    expect(body).to.deep.include({
+      score: 87.5,
+      violations_count: 10,
+      score_without_known: 95,
+      violations_new_or_open: 3,
+      known_issues: { matched: 4, unmatched: 1, ending: 2 },
+    });
+  });
 
   it('reads neither the Kubernetes API nor the object store', async () => {
     const { id, key } = await context.organisation();

@@ -29,6 +29,11 @@ const ROUTES: Readonly<Record<string, [scope: KeyScope, status: number]>> = {
   'POST /v1/webhooks/{webhook_id}/test': ['webhooks:write', 404],
   'GET /v1/webhooks/{webhook_id}/deliveries': ['webhooks:write', 404],
   'POST /v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay': ['webhooks:write', 404],
+  'POST /v1/known-issues': ['known-issues:write', 201],
+  'GET /v1/known-issues': ['scans:read', 200],
+  'GET /v1/known-issues/{known_issue_id}': ['scans:read', 404],
+  'PATCH /v1/known-issues/{known_issue_id}': ['known-issues:write', 404],
+  'DELETE /v1/known-issues/{known_issue_id}': ['known-issues:write', 404],
 };
 
 const BODIES: Readonly<Record<string, object>> = {
@@ -36,6 +41,14 @@ const BODIES: Readonly<Record<string, object>> = {
   'POST /v1/api-keys': { name: 'x' },
   'POST /v1/webhooks': { name: 'x', url: SUBMISSION.url, events: ['scan.failed'] },
   'PATCH /v1/webhooks/{webhook_id}': { name: 'x' },
+  'POST /v1/known-issues': {
+    site: 'www.example.org',
+    fingerprint: '0123456789abcdef',
+    reason: 'x',
+    owner: 'x',
+    expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+  },
+  'PATCH /v1/known-issues/{known_issue_id}': { reason: 'x' },
 };
 
 describe('scopes of API keys', () => {

@@ -26,7 +26,8 @@ const SCAN = scanWith({
 const BEHIND_SECONDS = 7;
 
 /** A launcher over an API server that fails the requests for which `failure` returns an error. */
-function launcherOver(failure: (request: string) => KubernetesError | undefined = () => undefined) {
+function launcherOver(failure: (request: string) => KubernetesError | undefined = () => undefined, known?: PodInput['knownIssues']) {
+  const asked: string[][] = [];
   const requests: string[] = [];
   const secrets: Stored[] = [];
   let job: Stored | null = null;
@@ -56,6 +57,12 @@ function launcherOver(failure: (request: string) => KubernetesError | undefined 
   const launcher = createLauncher({
     children: createChildren(connection),
     scans: { find: async () => scanRow({ id: SCAN_ID }) },
+    knownIssues: {
+      async choose(scanId, organisation, sites) {
+        asked.push([scanId, organisation, ...sites]);
+        return known;
+      },
+    },
     reports: { uploadLink: async () => 'https://store.test/', readLink: async (key) => `https://store.test/${key}` },
     bus: { issueScanCredential: () => null },
     scanner: {
@@ -72,7 +79,7 @@ function launcherOver(failure: (request: string) => KubernetesError | undefined 
     traces: createScanTraces({ tracer: NO_TRACER }),
   });
   const launch = (scan = SCAN) => launcher(scan, SCAN_ID, NOW, new AbortController().signal);
-  return { requests, secrets, launch, job: () => job };
+  return { requests, secrets, asked, launch, job: () => job };
 }
 
 const rejection = (promise: Promise<unknown>): Promise<unknown> =>
@@ -117,6 +124,15 @@ describe('the launch of a scan', () => {
     });
     const without = { scanId: 'main', optional: false, problem: 'not_stored' } as const;
     expect(await inputWith(without)).to.deep.equal(without);
+  });
+
+  it('gives the pod the known issues of the site, and those of the site that a preview is compared with', async () => {
+    const known = { at: NOW.toISOString(), issues: [], leftOut: 1 };
+    const { secrets, asked, launch } = launcherOver(undefined, known);
+    await launch({ ...SCAN, spec: { ...SCAN.spec, baseline: { metadata: { branch: 'main' }, site: 'www.example.org' } } });
+    const input = JSON.parse(Buffer.from(secrets[0]!.data['scan.json']!, 'base64').toString()) as PodInput;
+    expect(input.knownIssues).to.deep.equal(known);
+    expect(asked).to.deep.equal([[SCAN_ID, scanRow().organisation, new URL(SCAN.spec.url).host, 'www.example.org']]);
   });
 
   it('never resumes the Job of a Secret that exists already, which anybody may have created', async () => {

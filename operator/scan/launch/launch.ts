@@ -14,6 +14,8 @@ import { uploadSlots } from '../policy/pod-identity.ts';
 import { UPLOAD_GRACE_SECONDS, reservedPages, secondsToRun, type RunTime } from '../policy/run-time.ts';
 import type { ScanTraces } from '../traces.ts';
 import { ChildRefused, type Children } from './children.ts';
+import type { KnownIssues } from '../../../stores/known-issues/known-issues.ts';
+import { siteOf } from '../../../core/scan/site.ts';
 import { buildJob, type Launch, type ScannerSettings } from './job.ts';
 import { isRead } from '../results/ingest.ts';
 import { buildSecret, podInput, type PodSettings } from './secret.ts';
@@ -21,6 +23,7 @@ import { buildSecret, podInput, type PodSettings } from './secret.ts';
 export interface LauncherDeps {
   children: Pick<Children, 'createSecret' | 'createJob' | 'resumeJob' | 'removeJob'>;
   scans: Pick<Scans, 'find'>;
+  knownIssues: Pick<KnownIssues, 'choose'>;
   reports: Pick<Reports, 'uploadLink' | 'readLink'>;
   bus: Pick<MessageBus, 'issueScanCredential'>;
   scanner: ScannerSettings;
@@ -34,13 +37,18 @@ export type Launched = { ok: true; job: Job } | { ok: false; end: EndReason };
 /** @throws if a retry may succeed */
 export type Launcher = (scan: AccessibilityScan, scanId: string, now: Date, signal: AbortSignal) => Promise<Launched>;
 
+/** The sites whose known issues count in a scan: its own, and the one that its baseline names, because a preview has their violations too. */
+const sitesOf = ({ url, baseline }: AccessibilityScan['spec']): string[] => [
+  ...new Set([siteOf(url), ...(baseline?.site === undefined ? [] : [baseline.site])]),
+];
+
 /** Seconds for which upload links stay valid after the pod's last deadline, because an upload may be in progress. */
 const UPLOAD_MARGIN_SECONDS = 60;
 /** The longest validity of a presigned link that S3 accepts. */
 const LINK_MAX_SECONDS = 7 * 86_400;
 
 export function createLauncher(deps: LauncherDeps): Launcher {
-  const { children, scans, reports, bus, scanner, runTime, traces } = deps;
+  const { children, scans, knownIssues, reports, bus, scanner, runTime, traces } = deps;
 
   async function uploadLinks(scanId: string, seconds: number): Promise<PodInput['uploads']> {
     const links = uploadSlots(scanner.retries).map(async (slot) => {
@@ -72,6 +80,7 @@ export function createLauncher(deps: LauncherDeps): Launcher {
           ? { ...baseline, export: await reports.readLink(reportKeys(baseline.scanId).export, seconds) }
           : baseline,
       }),
+      knownIssues: await knownIssues.choose(launch.scanId, launch.organisation, sitesOf(launch.scan.spec), now),
       messages: bus.issueScanCredential(launch.scanId, uploadDeadline),
       traceparent: traces.launched(launch.scan, launch.scanId),
     };

@@ -31,6 +31,7 @@ export interface Grants {
   uploads: PodInput['uploads'];
   /** With a link to its report. */
   baseline?: PodInput['baseline'];
+  knownIssues?: PodInput['knownIssues'];
   messages: PodInput['messages'] | null;
   /** The parent of the pod's spans, if the scan is traced. */
   traceparent?: string;
@@ -58,6 +59,7 @@ export function podInput({ scan, scanId, metadata }: Launch, settings: PodSettin
     pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
     uploads: grants.uploads,
     ...(grants.baseline && { baseline: grants.baseline }),
+    ...(grants.knownIssues && { knownIssues: grants.knownIssues }),
     ...(grants.messages && { messages: grants.messages }),
     deadline: grants.deadline.toISOString(),
     uploadDeadline: grants.uploadDeadline.toISOString(),

@@ -32,6 +32,7 @@ describe('results controller', () => {
       children: { listPods: async () => [] },
       reports: { read: async () => ({ ok: false, reason: 'missing' }), size: async () => null },
       scans: { find: async () => null },
+      knownIssues: { chosenFor: async () => undefined },
       ingestion: {
         ingest: (stored) =>
           new Promise<Ingested>((end, fail) => {

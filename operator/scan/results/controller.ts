@@ -11,6 +11,7 @@ import { withDefaults } from '../../../core/scan/options.ts';
 import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
 import type { Semaphore } from '../../../platform/concurrency/semaphore.ts';
 import type { Scans } from '../../../stores/scans/scans.ts';
+import type { KnownIssues } from '../../../stores/known-issues/known-issues.ts';
 import type { Reports } from '../../../stores/reports.ts';
 import { fromKey, keyOf } from '../../runtime/key.ts';
 import type { Manager } from '../../runtime/controller/manager.ts';
@@ -32,6 +33,7 @@ export interface ResultsControllerDeps {
   children: Pick<Children, 'listPods'>;
   reports: Pick<Reports, 'read' | 'size'>;
   scans: Pick<Scans, 'find'>;
+  knownIssues: Pick<KnownIssues, 'chosenFor'>;
   ingestion: Ingestion;
   /** Runs while the controller runs. */
   verifier: Pick<Verifier, 'start' | 'stop'>;
@@ -84,7 +86,8 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
     };
     // What the row says, because anyone can change annotations while the scan runs.
     const metadata = (await deps.scans.find(scanId))?.metadata;
-    const expected = expectationOf(scan, scanId, { announced: stored.pages, metadata });
+    const knownIssues = await deps.knownIssues.chosenFor(scanId);
+    const expected = expectationOf(scan, scanId, { announced: stored.pages, metadata, ...(knownIssues && { knownIssues }) });
     const ingested = await deps.traces.during('ingest', scan, scanId, () =>
       deps.ingestion.ingest(stored, slot, expected, { signal, isWanted }),
     );
@@ -141,7 +144,7 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
 function expectationOf(
   scan: AccessibilityScan,
   scanId: string,
-  { announced, metadata }: Pick<Expectation, 'announced'> & { metadata: Metadata | undefined },
+  { announced, metadata, knownIssues }: Pick<Expectation, 'announced' | 'knownIssues'> & { metadata: Metadata | undefined },
 ): Expectation {
   const options = withDefaults(scan.spec);
   const baseline = scan.status?.baseline;
@@ -153,5 +156,6 @@ function expectationOf(
     pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
     announced: { scanned: announced.scanned, failed: announced.failed },
     ...(baseline && { baseline }),
+    ...(knownIssues && { knownIssues }),
   };
 }

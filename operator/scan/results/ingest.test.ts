@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { rootCauseFingerprint } from '../../../report/causes/root-causes.ts';
 import type { Report, ReportViolation, TestedPage } from '../../../report/schema/schema.ts';
 import { buildReport } from '../../../report/results/build.ts';
+import type { ChosenKnownIssues } from '../../../core/scan/known-issues.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
 import { PDF, bytesOf, digestOf, jpegOf, pagesOf, reportOf } from '../../../test/support/scan-results.ts';
 import { SCAN_ID, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
@@ -95,6 +96,42 @@ describe('ingestion', () => {
       problem: 'not_found',
     });
     expect(none.ok && none.result.outcome.baseline).to.deep.equal({ optional: true, problem: 'not_found' });
+  });
+
+  it('verifies the known issues with those that were chosen at the launch', () => {
+    const plain = reportOf(input);
+    const known = (fingerprints: string[]): ChosenKnownIssues => ({
+      at: '2026-03-02T09:14:00.000Z',
+      issues: fingerprints.map((fingerprint) => ({
+        id: fingerprint,
+        fingerprint,
+        reason: 'Known',
+        owner: 'team',
+        expiresAt: '2026-06-01T00:00:00.000Z',
+      })),
+      leftOut: 0,
+    });
+    const all = plain.groups.map(({ fingerprint }) => fingerprint);
+    const [chosen, invented] = [known(all.slice(0, 1)), known(all)];
+    const report = reportOf({ ...input, knownIssues: chosen });
+    const verify = (made: Report, knownIssues?: ChosenKnownIssues) =>
+      verifyExport({ export: bytesOf(made), pictures: null }, { ...expected, ...(knownIssues && { knownIssues }) });
+    const accepted = verify(report, chosen);
+    expect(accepted.ok && accepted.outcome.known).to.deep.include({ matched: 1, unmatched: 0 });
+    expect(accepted.ok && accepted.verdict).to.deep.equal(report.scan.verdict);
+    const refusal = { ok: false, reason: 'the known issues are not those of the site, or do not follow from the violations.' };
+    // The pod accepts more than the organisation, or hides what it accepts, or counts wrongly.
+    const lies = [
+      reportOf({ ...input, knownIssues: invented }),
+      plain,
+      { ...report, known_issues: { ...report.known_issues!, violations_new_or_open: { ...report.counts, total: 0 } } },
+    ];
+    for (const lie of lies) expect(verify(lie, chosen)).to.deep.equal(refusal);
+    expect(verify(report)).to.deep.equal(refusal);
+    const unmarked = { ...report, groups: plain.groups };
+    expect(verify(unmarked, chosen)).to.deep.equal({ ok: false, reason: 'the root causes do not follow from the violations.' });
+    const passed = { ...report, scan: { ...report.scan, verdict: { passed: !report.scan.verdict.passed, message: null } } };
+    expect(verify(passed, chosen)).to.have.property('ok', false);
   });
 
   it('accepts correct results and copies them to their final keys', async () => {

@@ -15,6 +15,7 @@ import { outcomesOn, ruleResults } from '../../../report/results/rule-outcomes.t
 import { rootCauseFingerprint } from '../../../report/causes/root-causes.ts';
 import { Report, type ReportViolation, type TestedPage } from '../../../report/schema/schema.ts';
 import { pageScore } from '../../../report/results/score.ts';
+import type { ChosenKnownIssues } from '../../../core/scan/known-issues.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
@@ -44,6 +45,8 @@ export interface Expectation {
   announced: { scanned: number; failed: number };
   /** Absent if the scan has none. */
   baseline?: NamedBaseline;
+  /** The known issues that were chosen at the launch. Absent: none. */
+  knownIssues?: ChosenKnownIssues;
 }
 
 export type Judgement = { ok: true; outcome: Outcome; verdict: Verdict } | { ok: false; reason: string };
@@ -93,7 +96,7 @@ function mismatch({ scan }: Report, { scanId, options, metadata = {}, reserved, 
 /** Recomputes everything that follows from the pages. */
 function recompute(
   report: Report,
-  { options, reserved, announced }: Expectation,
+  { options, reserved, announced, knownIssues }: Expectation,
   pictures: Uint8Array | null,
   chosen?: ChosenBaseline,
 ): Judgement {
@@ -110,12 +113,17 @@ function recompute(
   );
   if (miscounted !== undefined) return refuse(`the numbers of elements on page ${miscounted.url} contradict each other.`);
 
-  const derived = deriveResults(pages, options.thresholds, chosen && { chosen, scan, tools: report.tools });
+  const derived = deriveResults(pages, options.thresholds, {
+    ...(chosen && { baseline: { chosen, scan, tools: report.tools } }),
+    ...(knownIssues && { known: knownIssues }),
+  });
   const { outcome, verdict } = derived;
   if (!isDeepStrictEqual(report.counts, outcome.violations)) return refuse('the counts do not follow from the violations.');
   if (score.value !== outcome.score || score.score_version !== derived.score.score_version)
     return refuse('the score does not follow from the pages.');
   if (!isDeepStrictEqual(score, derived.score)) return refuse('the coverage does not follow from the pages.');
+  if (!isDeepStrictEqual(report.known_issues, derived.known_issues))
+    return refuse('the known issues are not those of the site, or do not follow from the violations.');
   if (!isDeepStrictEqual(report.baseline, derived.baseline))
     return refuse('the comparison with the baseline does not follow from both scans.');
   if (!isDeepStrictEqual(scan.verdict, verdict)) return refuse('the verdict does not follow from score, violations and coverage.');

@@ -177,6 +177,15 @@ export const report: Translated<'report', 'de'> = {
   moreViolations: { one: 'und {n} weiterer Verstoß', other: 'und {n} weitere Verstöße' },
   noNewViolations: 'Keine neuen Verstöße.',
   openReport: 'Vollständigen Bericht öffnen',
+  knownViolations: { one: '{n} Verstoß ist ein bekanntes Problem.', other: '{n} Verstöße sind bekannte Probleme.' },
+  withoutKnown: 'Ohne bekannte Probleme: Punktzahl {score}, Verstöße: {violations}. Die Schwellenwerte gelten für diese Zahlen.',
+  knownUnmatched: { one: 'Auf {n} bekanntes Problem traf nichts zu.', other: 'Auf {n} bekannte Probleme traf nichts zu.' },
+  knownEnding: { one: '{n} bekanntes Problem endet innerhalb von 30 Tagen.', other: '{n} bekannte Probleme enden innerhalb von 30 Tagen.' },
+  knownLeftOut: {
+    one: '{n} bekanntes Problem ist nicht berücksichtigt, weil es zu viele sind.',
+    other: '{n} bekannte Probleme sind nicht berücksichtigt, weil es zu viele sind.',
+  },
+  knownMark: 'Bekanntes Problem (Elemente: {n}) bis {date}: {reason} Zuständig: {owner}',
   thresholds: {
     minScore: { name: 'Punktzahl', allowed: 'mindestens {allowed}' },
     maxViolations: { name: 'Verstöße', allowed: 'höchstens {allowed}' },

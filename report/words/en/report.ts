@@ -177,6 +177,15 @@ export const report = {
   moreViolations: { one: 'and {n} more violation', other: 'and {n} more violations' },
   noNewViolations: 'No new violations.',
   openReport: 'Open the full report',
+  knownViolations: { one: '{n} violation is a known issue.', other: '{n} violations are known issues.' },
+  withoutKnown: 'Without known issues: score {score}, violations: {violations}. Thresholds are judged by these numbers.',
+  knownUnmatched: { one: '{n} known issue matched nothing.', other: '{n} known issues matched nothing.' },
+  knownEnding: { one: '{n} known issue ends within 30 days.', other: '{n} known issues end within 30 days.' },
+  knownLeftOut: {
+    one: '{n} known issue is not considered, because there are too many.',
+    other: '{n} known issues are not considered, because there are too many.',
+  },
+  knownMark: 'Known issue (elements: {n}) until {date}: {reason} Owner: {owner}',
   thresholds: {
     minScore: { name: 'Score', allowed: 'at least {allowed}' },
     maxViolations: { name: 'Violations', allowed: 'at most {allowed}' },

@@ -189,6 +189,28 @@ export const report: Translated<'report', 'fr'> = {
   moreViolations: { one: 'et {n} autre violation', many: 'et {n} d’autres violations', other: 'et {n} autres violations' },
   noNewViolations: 'Aucune nouvelle violation.',
   openReport: 'Ouvrir le rapport complet',
+  knownViolations: {
+    one: '{n} violation est un problème connu.',
+    many: '{n} violations sont des problèmes connus.',
+    other: '{n} violations sont des problèmes connus.',
+  },
+  withoutKnown: 'Sans les problèmes connus : score {score}, violations : {violations}. Les seuils s’appliquent à ces chiffres.',
+  knownUnmatched: {
+    one: '{n} problème connu ne correspond à rien.',
+    many: '{n} problèmes connus ne correspondent à rien.',
+    other: '{n} problèmes connus ne correspondent à rien.',
+  },
+  knownEnding: {
+    one: '{n} problème connu prend fin dans les 30 jours.',
+    many: '{n} problèmes connus prennent fin dans les 30 jours.',
+    other: '{n} problèmes connus prennent fin dans les 30 jours.',
+  },
+  knownLeftOut: {
+    one: '{n} problème connu n’est pas pris en compte, car il y en a trop.',
+    many: '{n} problèmes connus ne sont pas pris en compte, car il y en a trop.',
+    other: '{n} problèmes connus ne sont pas pris en compte, car il y en a trop.',
+  },
+  knownMark: 'Problème connu (éléments : {n}) jusqu’au {date} : {reason} Responsable : {owner}',
   thresholds: {
     minScore: { name: 'Score', allowed: 'au moins {allowed}' },
     maxViolations: { name: 'Violations', allowed: 'au plus {allowed}' },

@@ -175,6 +175,15 @@ export const report: Translated<'report', 'nl'> = {
   moreViolations: { one: 'en nog {n} overtreding', other: 'en nog {n} overtredingen' },
   noNewViolations: 'Geen nieuwe overtredingen.',
   openReport: 'Het volledige rapport openen',
+  knownViolations: { one: '{n} overtreding is een bekend probleem.', other: '{n} overtredingen zijn bekende problemen.' },
+  withoutKnown: 'Zonder bekende problemen: score {score}, overtredingen: {violations}. De drempels gelden voor deze getallen.',
+  knownUnmatched: { one: '{n} bekend probleem komt nergens voor.', other: '{n} bekende problemen komen nergens voor.' },
+  knownEnding: { one: '{n} bekend probleem eindigt binnen 30 dagen.', other: '{n} bekende problemen eindigen binnen 30 dagen.' },
+  knownLeftOut: {
+    one: '{n} bekend probleem telt niet mee, omdat het er te veel zijn.',
+    other: '{n} bekende problemen tellen niet mee, omdat het er te veel zijn.',
+  },
+  knownMark: 'Bekend probleem (elementen: {n}) tot {date}: {reason} Verantwoordelijk: {owner}',
   thresholds: {
     minScore: { name: 'Score', allowed: 'minstens {allowed}' },
     maxViolations: { name: 'Overtredingen', allowed: 'hoogstens {allowed}' },

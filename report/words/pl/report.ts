@@ -213,6 +213,32 @@ export const report: Translated<'report', 'pl'> = {
   },
   noNewViolations: 'Brak nowych naruszeń.',
   openReport: 'Otwórz pełny raport',
+  knownViolations: {
+    one: '{n} naruszenie to znany problem.',
+    few: '{n} naruszenia to znane problemy.',
+    many: '{n} naruszeń to znane problemy.',
+    other: '{n} naruszenia to znane problemy.',
+  },
+  withoutKnown: 'Bez znanych problemów: wynik {score}, naruszenia: {violations}. Progi dotyczą tych liczb.',
+  knownUnmatched: {
+    one: '{n} znany problem nie wystąpił.',
+    few: '{n} znane problemy nie wystąpiły.',
+    many: '{n} znanych problemów nie wystąpiło.',
+    other: '{n} znanego problemu nie wystąpiło.',
+  },
+  knownEnding: {
+    one: '{n} znany problem kończy się w ciągu 30 dni.',
+    few: '{n} znane problemy kończą się w ciągu 30 dni.',
+    many: '{n} znanych problemów kończy się w ciągu 30 dni.',
+    other: '{n} znanego problemu kończy się w ciągu 30 dni.',
+  },
+  knownLeftOut: {
+    one: '{n} znany problem nie został uwzględniony, ponieważ jest ich zbyt wiele.',
+    few: '{n} znane problemy nie zostały uwzględnione, ponieważ jest ich zbyt wiele.',
+    many: '{n} znanych problemów nie uwzględniono, ponieważ jest ich zbyt wiele.',
+    other: '{n} znanego problemu nie uwzględniono, ponieważ jest ich zbyt wiele.',
+  },
+  knownMark: 'Znany problem (elementy: {n}) do {date}: {reason} Odpowiada: {owner}',
   thresholds: {
     minScore: { name: 'Wynik', allowed: 'co najmniej {allowed}' },
     maxViolations: { name: 'Naruszenia', allowed: 'co najwyżej {allowed}' },

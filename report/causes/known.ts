@@ -1,0 +1,159 @@
+/** Known issues in a report: which elements they cover, and what the scan has without them. Pure. */
+import { isEnding, type ChosenKnownIssues, type KnownIssue, type KnownOutcome } from '../../core/scan/known-issues.ts';
+import { IMPACTS } from '../../core/scan/impacts.ts';
+import type { Counts } from '../../core/scan/counts.ts';
+import { noCounts, scanScore, type RuleTally } from '../results/score.ts';
+import {
+  KNOWN_MARKS_MAX,
+  type KnownMark,
+  type Report,
+  type ReportGroup,
+  type ReportKnownIssue,
+  type ReportKnownIssues,
+  type ReportNode,
+  type ReportViolation,
+  type TestedPage,
+} from '../schema/schema.ts';
+import { elementPath } from '../view/element-path.ts';
+import { rootCauseFingerprint } from './root-causes.ts';
+
+type Target = Pick<KnownIssue, 'fingerprint' | 'rule' | 'selector'>;
+type Node = Pick<ReportNode, 'html' | 'landmark' | 'contrast' | 'frame_path' | 'shadow_path' | 'selector'>;
+
+/** Finds the key of the known issue that covers an element; see `keyOf`. */
+export interface KnownMatcher {
+  of(rule: string, node: Node): string | undefined;
+  /** The same for elements of which only the root cause is known. */
+  ofCause(fingerprint: string): string | undefined;
+}
+
+export const NONE_KNOWN: KnownMatcher = { of: () => undefined, ofCause: () => undefined };
+
+const keyOf = ({ fingerprint, rule, selector }: Target): string => fingerprint ?? placeOf(rule!, selector!);
+const placeOf = (rule: string, selector: string): string => `${rule}\n${selector}`;
+
+/** A known issue by root cause precedes one by rule and selector. */
+export function knownMatcher(issues: readonly Target[]): KnownMatcher {
+  const keys = new Set(issues.map(keyOf));
+  const known = (key: string): string | undefined => (keys.has(key) ? key : undefined);
+  return {
+    of: (rule, node) => known(rootCauseFingerprint(rule, node)) ?? known(placeOf(rule, elementPath(node))),
+    ofCause: known,
+  };
+}
+
+/** Finds the known issues that a report lists. */
+export interface KnownIssueFinder {
+  /** The one that covers an element. */
+  of(rule: string, node: Node): ReportKnownIssue | null;
+  /** Whether all elements are covered. */
+  coversAll(violation: ReportViolation): boolean;
+}
+
+export function knownIssueFinder({ known_issues: known }: Pick<Report, 'known_issues'>): KnownIssueFinder {
+  const issues = known?.issues ?? [];
+  const matcher = knownMatcher(issues);
+  const byKey = firstByKey(issues);
+  return {
+    of: (rule, node) => byKey.get(matcher.of(rule, node) ?? '') ?? null,
+    coversAll: (violation) => issues.length > 0 && cover(violation, matcher, new Map()) >= violation.nodes_total,
+  };
+}
+
+const firstByKey = <T extends Target>(issues: readonly T[]): Map<string, T> =>
+  new Map(issues.toReversed().map((issue) => [keyOf(issue), issue]));
+
+/** What known issues add to a report. */
+export interface WithKnown {
+  section: ReportKnownIssues;
+  outcome: KnownOutcome;
+  /** The root causes, each with the known issues that cover its elements. */
+  groups: ReportGroup[];
+}
+
+/** Numbers of known elements, by root cause and by the key of the known issue. */
+type Covered = Map<string, Map<string, number>>;
+
+/** Applies known issues to tested pages, of which there is at least one. */
+export function applyKnownIssues(
+  { issues, at, leftOut }: ChosenKnownIssues,
+  tested: readonly TestedPage[],
+  groups: readonly ReportGroup[],
+): WithKnown {
+  const matcher = knownMatcher(issues);
+  const covered: Covered = new Map();
+  const violations = noCounts();
+  const tallies = tested.map((page) => openTally(page, matcher, covered, violations));
+  const score = scanScore(tallies, violations.total);
+  const elements = elementsByKey(covered);
+  const listed = issues.map(({ expiresAt, ...issue }) => ({
+    ...issue,
+    expires_at: expiresAt,
+    elements: elements.get(keyOf(issue)) ?? 0,
+    ending: isEnding(expiresAt, at),
+  }));
+  const matched = listed.filter((issue) => issue.elements > 0).length;
+  const numbers = { matched, unmatched: listed.length - matched, ending: listed.filter(({ ending }) => ending).length };
+  const byKey = firstByKey(listed);
+  return {
+    section: { score_without_known: score, violations_new_or_open: violations, ...numbers, issues: listed, left_out: leftOut },
+    outcome: { score, violations, ...numbers },
+    groups: groups.map((group) => ({ ...group, ...marksOf(covered.get(group.fingerprint), byKey) })),
+  };
+}
+
+/** Counts a page's violations. @returns its rules, without those that fail only on known elements, as if they did not apply */
+function openTally(page: TestedPage, matcher: KnownMatcher, covered: Covered, open: Counts): RuleTally {
+  const tally = Object.fromEntries(IMPACTS.map((impact) => [impact, { ...page.rules[impact] }])) as RuleTally;
+  for (const violation of page.violations) {
+    const { impact, nodes_total } = violation;
+    const left = nodes_total - cover(violation, matcher, covered);
+    open[impact] += left;
+    open.total += left;
+    if (left <= 0) tally[impact].failed = Math.max(0, tally[impact].failed - 1);
+  }
+  return tally;
+}
+
+/** Returns the number of known elements. Elements that the report only counts are known by their root cause. */
+function cover({ rule, nodes, nodes_beyond = [] }: ReportViolation, matcher: KnownMatcher, covered: Covered): number {
+  let known = 0;
+  const add = (fingerprint: string, key: string | undefined, elements: number): void => {
+    if (key === undefined) return;
+    const cause = covered.get(fingerprint) ?? new Map<string, number>();
+    covered.set(fingerprint, cause);
+    cause.set(key, (cause.get(key) ?? 0) + elements);
+    known += elements;
+  };
+  for (const node of nodes) add(rootCauseFingerprint(rule, node), matcher.of(rule, node), 1);
+  for (const { fingerprint, elements } of nodes_beyond) add(fingerprint, matcher.ofCause(fingerprint), elements);
+  return known;
+}
+
+function elementsByKey(covered: Covered): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const cause of covered.values()) for (const [key, elements] of cause) sums.set(key, (sums.get(key) ?? 0) + elements);
+  return sums;
+}
+
+function marksOf(
+  cause: ReadonlyMap<string, number> | undefined,
+  issues: ReadonlyMap<string, ReportKnownIssue>,
+): Pick<ReportGroup, 'known' | 'known_elements'> {
+  if (cause === undefined) return {};
+  const marks = [...cause].map(([key, elements]): KnownMark => {
+    const { id, reason, owner, expires_at } = issues.get(key)!;
+    return { id, reason, owner, expires_at, elements };
+  });
+  return {
+    known_elements: marks.reduce((sum, { elements }) => sum + elements, 0),
+    known: marks.sort((a, b) => b.elements - a.elements || (a.id < b.id ? -1 : 1)).slice(0, KNOWN_MARKS_MAX),
+  };
+}
+
+/** What a report says about its known issues, as the outcome of the scan has it. Undefined without known issues. */
+export function knownOutcomeOf({ known_issues: known }: Pick<Report, 'known_issues'>): KnownOutcome | undefined {
+  if (known === undefined) return undefined;
+  const { score_without_known: score, violations_new_or_open: violations, matched, unmatched, ending } = known;
+  return { score, violations, matched, unmatched, ending };
+}

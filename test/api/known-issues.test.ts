@@ -1,0 +1,165 @@
+/** Known issues over REST. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { ENDING_DAYS, KNOWN_ISSUE_MAX_DAYS, KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
+import { issueKey } from '../support/issue-key.ts';
+import { HIGH_LIMITS, useContext } from './context.ts';
+
+const DAY_MS = 86_400_000;
+const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString();
+const wanted = (fields: object = {}) => ({
+  site: 'www.example.com',
+  fingerprint: '0123456789abcdef',
+  reason: 'The supplier fixes it.',
+  owner: 'video team',
+  expires_at: inDays(90),
+  ...fields,
+});
+
+interface Listed {
+  id: string;
+  status: string;
+  site: string;
+  expires_at: string;
+}
+
+describe('known issues over REST', () => {
+  const context = useContext({ limits: HIGH_LIMITS });
+  const organisation = () => context.organisation();
+  const add = async (key: string, fields: object = {}): Promise<Listed> => {
+    const { status, body, text } = await context.request('POST', '/v1/known-issues', { key, body: wanted(fields) });
+    expect(status, text).to.equal(201);
+    return body as unknown as Listed;
+  };
+
+  it('are accepted, listed, changed and removed, each recorded in the audit log', async () => {
+    const { id: organisationId, key, keyId } = await organisation();
+    const first = await add(key);
+    expect(first).to.deep.include({
+      site: 'www.example.com',
+      fingerprint: '0123456789abcdef',
+      rule: null,
+      selector: null,
+      reason: 'The supplier fixes it.',
+      owner: 'video team',
+      status: 'live',
+      created_by: `key:${keyId}`,
+    });
+    const second = await add(key, {
+      site: 'Shop.example.com:8443',
+      fingerprint: undefined,
+      rule: 'image-alt',
+      selector: '#logo',
+      expires_at: inDays(3),
+    });
+    expect(second).to.deep.include({
+      site: 'shop.example.com:8443',
+      fingerprint: null,
+      rule: 'image-alt',
+      selector: '#logo',
+      status: 'ending',
+    });
+    const get = async (path: string) =>
+      (await context.request('GET', path, { key })).body as unknown as { data: Listed[]; next_cursor: string | null };
+    expect((await get('/v1/known-issues')).data).to.deep.equal([second, first]);
+    expect((await get('/v1/known-issues?site=WWW.example.com')).data).to.deep.equal([first]);
+    expect((await get(`/v1/known-issues?ends_before=${inDays(ENDING_DAYS)}`)).data).to.deep.equal([second]);
+    const page = await get('/v1/known-issues?limit=1');
+    expect(page.data).to.deep.equal([second]);
+    expect((await get(`/v1/known-issues?limit=1&cursor=${page.next_cursor}`)).data).to.deep.equal([first]);
+    const path = `/v1/known-issues/${first.id}`;
+    const changed = await context.request('PATCH', path, { key, body: { reason: 'Later.', expires_at: inDays(10) } });
+    expect(changed.body).to.deep.include({ reason: 'Later.', owner: 'video team', status: 'ending' });
+    expect((await context.request('PATCH', path, { key, body: {} })).body).to.deep.equal(changed.body);
+    expect((await context.request('GET', path.toUpperCase().replace('/V1/KNOWN-ISSUES', '/v1/known-issues'), { key })).body).to.deep.equal(
+      changed.body,
+    );
+    expect((await context.request('DELETE', path, { key })).status).to.equal(204);
+    for (const method of ['GET', 'DELETE'])
+      expect((await context.request(method, path, { key })).body.detail).to.equal('known_issue_not_found');
+    const audit = await context.stores.organisations.audit(organisationId, 20);
+    const entries = audit.filter(({ action }) => action.startsWith('known-issue.'));
+    expect(entries.map(({ actor, action, subject }) => [actor, action, subject])).to.deep.equal([
+      [`key:${keyId}`, 'known-issue.remove', `www.example.com ${first.id}`],
+      [`key:${keyId}`, 'known-issue.change', `www.example.com ${first.id}`],
+      [`key:${keyId}`, 'known-issue.add', `shop.example.com:8443 ${second.id}`],
+      [`key:${keyId}`, 'known-issue.add', `www.example.com ${first.id}`],
+    ]);
+  });
+
+  const MISTAKES: readonly [string, object, field: string[], type: string][] = [
+    ['neither a fingerprint nor a rule', { fingerprint: undefined }, [], 'known_issue.target'],
+    ['a rule without a selector', { fingerprint: undefined, rule: 'image-alt' }, [], 'known_issue.target'],
+    ['a fingerprint and a selector', { selector: '#logo' }, [], 'known_issue.target'],
+    ['a fingerprint of another form', { fingerprint: 'xyz' }, ['fingerprint'], 'string.pattern'],
+    ['a URL instead of a host', { site: 'https://www.example.com/' }, ['site'], 'known_issue.site'],
+    ['a host with a path', { site: 'www.example.com/shop' }, ['site'], 'known_issue.site'],
+    ['an empty reason', { reason: ' ' }, ['reason'], 'string.pattern'],
+    ['no owner', { owner: undefined }, ['owner'], 'missing_field'],
+    ['an end in the past', { expires_at: inDays(-1) }, ['expires_at'], 'date.past'],
+    ['an end in more than a year', { expires_at: inDays(KNOWN_ISSUE_MAX_DAYS + 1) }, ['expires_at'], 'date.too_late'],
+    ['an unknown field', { until: inDays(1) }, ['until'], 'unexpected_field'],
+  ];
+  for (const [name, fields, field, type] of MISTAKES)
+    it(`are refused with ${name}`, async () => {
+      const { key } = await organisation();
+      const { status, body } = await context.request('POST', '/v1/known-issues', { key, body: wanted(fields) });
+      const [item] = body.detail as unknown as { loc: string[]; type: string }[];
+      expect([status, item!.loc, item!.type]).to.deep.equal([422, ['body', ...field], type]);
+    });
+
+  it('cannot be prolonged beyond a year, or from the past', async () => {
+    const { key } = await organisation();
+    const { id } = await add(key);
+    for (const days of [-1, KNOWN_ISSUE_MAX_DAYS + 1])
+      expect((await context.request('PATCH', `/v1/known-issues/${id}`, { key, body: { expires_at: inDays(days) } })).status).to.equal(422);
+  });
+
+  it('are shown as ended after their end', async () => {
+    const { id, key } = await organisation();
+    const added = await context.stores.knownIssues.add({
+      organisation: id,
+      site: 'www.example.com',
+      fingerprint: '0123456789abcdef',
+      reason: 'x',
+      owner: 'x',
+      expiresAt: new Date(Date.now() - 1000),
+      createdBy: 'ann@example.com',
+      createdAt: new Date(),
+    });
+    if (!added.ok) throw new Error(added.reason);
+    expect((await context.request('GET', `/v1/known-issues/${added.issue.id}`, { key })).body).to.include({ status: 'ended' });
+  });
+
+  it('have a limit for each site', async () => {
+    const { id, key } = await organisation();
+    const expiresAt = new Date(inDays(9));
+    const full = Array.from({ length: KNOWN_ISSUES_MAX }, (_, slot) => ({ organisation: id, site: 'www.example.com', slot, expiresAt }));
+    await context.db.collection<{ _id: string }>('knownIssues').insertMany(full.map((issue) => ({ _id: randomUUID(), ...issue })));
+    const refused = await context.request('POST', '/v1/known-issues', { key, body: wanted() });
+    expect([refused.status, refused.body.detail]).to.deep.equal([409, 'too_many_known_issues']);
+    await add(key, { site: 'other.example.com' });
+  });
+
+  it('are accepted only by keys with the scope', async () => {
+    const { id } = await organisation();
+    const { secret: key } = await issueKey(context.stores.keys, id, { scopes: ['scans:read', 'scans:write'] });
+    const refused = await context.request('POST', '/v1/known-issues', { key, body: wanted() });
+    expect([refused.status, refused.body.permission]).to.deep.equal([403, 'known-issues:write']);
+    expect((await context.request('GET', '/v1/known-issues', { key })).status).to.equal(200);
+  });
+
+  it('are neither accepted nor changed by test keys', async () => {
+    const { id, key: live } = await organisation();
+    const issue = await add(live);
+    const { secret: key } = await issueKey(context.stores.keys, id, { scopes: ['scans:read', 'known-issues:write'], test: true });
+    const requests = [
+      ['POST', '/v1/known-issues', wanted()],
+      ['PATCH', `/v1/known-issues/${issue.id}`, { reason: 'x' }],
+      ['DELETE', `/v1/known-issues/${issue.id}`, undefined],
+    ] as const;
+    for (const [method, path, body] of requests)
+      expect((await context.request(method, path, { key, body })).body.detail, method).to.equal('permission_denied');
+    expect((await context.request('GET', `/v1/known-issues/${issue.id}`, { key })).body).to.deep.equal(issue);
+  });
+});
