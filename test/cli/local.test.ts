@@ -41,7 +41,10 @@ describe('curbcut scan --local', () => {
     curbcut(['scan', '--local', ...args], { environment: { ...machine, TMPDIR: folder, ...environment }, interrupt });
 
   it('tests the site without a service, reports untested pages, saves every report, and exits by the verdict', async () => {
-    const files = ['pdf', 'export', 'sarif', 'junit', 'codequality', 'earl'].flatMap((name) => [`--${name}`, join(folder, `report.${name}`)]);
+    const files = ['pdf', 'export', 'sarif', 'junit', 'codequality', 'earl'].flatMap((name) => [
+      `--${name}`,
+      join(folder, `report.${name}`),
+    ]);
     const ran = await local([url, '--max-violations', '0', ...files]);
     expect(ran.code, ran.stderr).to.equal(1);
     expect(ran.stdout).to.include('critical  1').and.to.include('did not pass');
@@ -52,7 +55,8 @@ describe('curbcut scan --local', () => {
     expect([...Value.Errors(Report, report)]).to.deep.equal([]);
     expect((await readFile(join(folder, 'report.pdf'))).subarray(0, 5).toString()).to.equal('%PDF-');
     expect(await readFile(join(folder, 'report.sarif'), 'utf8')).to.include('image-alt');
-    for (const name of ['junit', 'codequality', 'earl']) expect(await readFile(join(folder, `report.${name}`), 'utf8')).to.include('image-alt');
+    for (const name of ['junit', 'codequality', 'earl'])
+      expect(await readFile(join(folder, `report.${name}`), 'utf8')).to.include('image-alt');
     expect((await readdir(folder)).filter((name) => name.startsWith('curbcut-local-'))).to.deep.equal([]);
   });
 
