@@ -44,6 +44,8 @@ describe('OpenAPI document', () => {
       '/v1/webhooks/{webhook_id}/test',
       '/v1/webhooks/{webhook_id}/deliveries',
       '/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay',
+      '/v1/known-issues',
+      '/v1/known-issues/{known_issue_id}',
       '/v1/me',
       '/openapi.json',
       '/schemas/report-v1.json',
@@ -102,7 +104,15 @@ describe('OpenAPI document', () => {
       for (const [name, value] of Object.entries(node)) visit(value, `${path}/${name}`);
     };
     for (const { path, method, responses } of operationsOf(body)) visit(responses, `${method} ${path}`);
-    const requests = ['ScanSubmission', 'PublicScanSubmission', 'NewKey', 'NewWebhook', 'WebhookChange'];
+    const requests = [
+      'ScanSubmission',
+      'PublicScanSubmission',
+      'NewKey',
+      'NewWebhook',
+      'WebhookChange',
+      'NewKnownIssue',
+      'KnownIssueChange',
+    ];
     for (const [name, schema] of Object.entries(body.components.schemas)) if (!requests.includes(name)) visit(schema, name);
     expect(closed).to.deep.equal([]);
     for (const name of requests) expect(body.components.schemas[name], name).to.include({ additionalProperties: false });
