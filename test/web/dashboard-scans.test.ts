@@ -100,9 +100,13 @@ describe('the dashboard', () => {
     const page = await openAs('member', '/dashboard');
     await done(page.organisation, { createdAt: new Date(Date.now() - 86_400_000), outcome: { ...OUTCOME, score: 60 } });
     const metadata = { commit: '4f371ac9', build_url: 'https://ci.example/1', note: '<b>bold</b>', site: 'javascript:alert(1)' };
-    const row = await done(page.organisation, { metadata });
+    const known = { score: 80, violations: { ...OUTCOME.violations, total: 11, critical: 2 }, matched: 1, unmatched: 0, ending: 0 };
+    const row = await done(page.organisation, { metadata, outcome: { ...OUTCOME, known } });
     const consent = { action: 'reject', outcome: 'answered', product: 'One<b>trust', url: 'https://example.com/' } as const;
-    const reports = await storeView(web, row.id, { consent });
+    const reports = await storeView(web, row.id, { consent }, ({ groups }) => {
+      const mark = { id: '1', reason: '<img src=x>', owner: 'shop team', expires_at: '2030-01-31T12:00:00.000Z', elements: 1 };
+      Object.assign(groups[0]!, { known_elements: 1, known: [mark] });
+    });
     await web.db.collection<{ _id: string }>('scans').updateOne({ _id: row.id }, { $set: { reports } });
     await page.goto(`/dashboard/scans/${row.id}`);
     const text = await page.locator('main').innerText();
@@ -112,6 +116,8 @@ describe('the dashboard', () => {
       .and.include('Best practices that WCAG does not require, for 4 elements.')
       .and.include('Blocked by bot protection')
       .and.include('The consent dialog of One<b>trust on https://example.com/ was rejected')
+      .and.include('Without known issues: 11, score 80. Thresholds are judged by these numbers.')
+      .and.include('Known issue (elements: 1) until January 31, 2030 at 12:00 PM UTC: <img src=x> Owner: shop team')
       .and.include('Missed')
       .and.include('<b>bold</b>');
     expect(await page.locator('a[href="https://ci.example/1"]').count()).to.equal(1);

@@ -1,4 +1,5 @@
 /** Root causes of violations, and of elements that need review: what fails where, why it matters, and how to fix it. Pure. */
+import { knownMark } from '../../../report/view/known.ts';
 import { causeTexts, type CauseText } from '../../../report/view/cause-texts.ts';
 import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
 import { elementPath } from '../../../report/view/element-path.ts';
@@ -123,6 +124,7 @@ function cause(group: ViewGroup, { title, element: name, why, fix }: CauseText, 
       ${added > 0 && badge('bad', added === elements ? 'New' : `${number(added)} new`)} ${severityBadge(impact)} <span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span>
       <span class="soft">${standardsText(group.wcag, group.standards, 'en').join(' · ')}</span> <code>${shown(rule, 100)}</code>
     </p>
+    ${knownMarks(group)}
     ${why !== '' && html`<p><strong>Why it matters:</strong> ${why}</p>`}
     ${fix !== '' ? html`<p><strong>How to fix it:</strong> ${fix}</p>` : html`<p>${shown(group.description)}</p>`}
     ${picture !== undefined && elementPicture({ src: picturePath(scanId, pictureName(fingerprint)), alt: `Picture of the page: the element to which this applies is outlined. ${help}`, picture })}
@@ -130,6 +132,9 @@ function cause(group: ViewGroup, { title, element: name, why, fix }: CauseText, 
     ${/^https:\/\//.test(help_url) && html`<p>${externalLink(html`More about ${shown(rule, 100)}`, help_url)}</p>`}
   </article>`;
 }
+
+/** Why elements of the cause are accepted, by whom and until when. */
+const knownMarks = ({ known = [] }: ViewGroup): Html[] => known.map((mark) => html`<p>${knownMark(mark, wordsIn('en', 'report'))}</p>`);
 
 const HTML_SHOWN_MAX = 2_000;
 const SELECTOR_SHOWN_MAX = 1_000;

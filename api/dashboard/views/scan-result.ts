@@ -76,7 +76,7 @@ const afterCancellation = ({ scanned }: ScanRow['pages']): string =>
     ? 'No page was tested, so nothing was charged.'
     : `${pagesText(scanned)} tested until then ${scanned === 1 ? 'was' : 'were'} charged, and the other reserved credits were returned.`;
 
-function figures({ phase, passed }: ScanRow, { score, violations, pages }: Outcome): Html {
+function figures({ phase, passed }: ScanRow, { score, violations, pages, known }: Outcome): Html {
   const verdict = verdictWords({ phase, passed });
   const coverage = coverageOf(pages);
   return html`<section class="card" aria-labelledby="result-title">
@@ -88,6 +88,7 @@ function figures({ phase, passed }: ScanRow, { score, violations, pages }: Outco
       </div>
       <div>
         ${figure({ value: number(violations.total), label: violations.total === 1 ? 'violation' : 'violations' })} ${severityCounts(severities(violations))}
+        ${known !== undefined && html`<p class="hint">Without known issues: ${number(known.violations.total)}, score ${number(known.score)}. Thresholds are judged by these numbers.</p>`}
       </div>
       <div>
         ${figure({ value: `${number(coverage)} %`, label: 'coverage', kind: coverage < 100 ? 'warn' : undefined })}
