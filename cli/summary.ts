@@ -39,9 +39,12 @@ export function renderSummary(
   if (result.status === 'done' && result.known_issues) lines.push(...knownRows(result, result.known_issues, row));
   const { baseline } = result;
   if (result.status === 'done' && baseline && baseline.new !== null) {
-    const { fixed, unchanged, not_tested: notTested } = baseline;
+    const { fixed, unchanged, not_tested: notTested, new_known: known } = baseline;
+    const accepted = known ? ` (${known} known)` : '';
     const rest = (notTested ?? 0) > 0 ? `, ${notTested} on pages not tested` : '';
-    lines.push(row('Baseline', `${paint(terminal, 'bold', String(baseline.new))} new, ${fixed} fixed, ${unchanged} unchanged${rest}`));
+    lines.push(
+      row('Baseline', `${paint(terminal, 'bold', String(baseline.new))} new${accepted}, ${fixed} fixed, ${unchanged} unchanged${rest}`),
+    );
   }
   lines.push(row('Verdict', verdictOf(result, terminal, good, bad, dash)));
   if (result.message !== null) {

@@ -37,6 +37,7 @@ export const ScanResult = Type.Object({
         scan_id: nullable(Type.String()),
         problem: nullable(Type.String()),
         new: count,
+        new_known: Type.Optional(count),
         on_new_pages: count,
         fixed: count,
         unchanged: count,

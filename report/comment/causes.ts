@@ -1,4 +1,7 @@
-/** The root causes that a pull request is about: the new ones if the scan was compared with a baseline, else all. Pure. */
+/**
+ * The root causes that a pull request is about: the new ones if the scan was compared with a baseline, else all. Known issues are
+ * left out, as thresholds do. Pure.
+ */
 import type { Report, ReportChange, ReportGroup } from '../schema/schema.ts';
 
 /** A root cause, with the elements that count. */
@@ -8,13 +11,17 @@ export interface Cause extends Pick<ReportChange, 'rule' | 'impact' | 'wcag' | '
 
 /** Worst first. */
 export const causesOf = ({ baseline, groups }: Report): Cause[] =>
-  baseline === undefined || baseline.new === null ? groups.map(ofGroup) : newCauses(baseline.new_causes);
+  baseline === undefined || baseline.new === null ? groups.flatMap(ofGroup) : newCauses(baseline.new_causes);
 
-/** The causes as the threshold counts them: without known ones on new pages. */
+/** The causes as the threshold counts them: without those that the baseline has too on pages that it did not test. */
 const newCauses = (changes: readonly ReportChange[]): Cause[] =>
   changes.flatMap((change) => {
-    const elements = change.in_both ? change.elements - change.on_new_pages : change.elements;
+    const { elements: all, on_new_pages: onNewPages, in_both: inBoth, known_elements: known = 0 } = change;
+    const elements = all - (inBoth ? onNewPages : 0) - known;
     return elements > 0 ? [{ ...change, elements }] : [];
   });
 
-const ofGroup = ({ example, page_urls: [page = ''], ...group }: ReportGroup): Cause => ({ ...group, examples: [{ ...example, page }] });
+function ofGroup({ example, page_urls: [page = ''], known_elements: known = 0, ...group }: ReportGroup): Cause[] {
+  const elements = group.elements - known;
+  return elements > 0 ? [{ ...group, elements, examples: [{ ...example, page }] }] : [];
+}

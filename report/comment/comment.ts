@@ -5,6 +5,7 @@ import { ruleText } from '../rule-texts/rule-texts.ts';
 import type { Report } from '../schema/schema.ts';
 import { baselineLine } from '../view/baseline.ts';
 import { elementPath } from '../view/element-path.ts';
+import { knownLine } from '../view/known.ts';
 import { thresholdRows, verdictTexts } from '../view/verdict.ts';
 import { wordsIn, type ReportWords } from '../words/words.ts';
 import { causesOf, type Cause } from './causes.ts';
@@ -74,6 +75,7 @@ function headOf(report: Report, { name }: CommentOptions, i18n: ReportWords): st
     `${texts.pagesTested}: ${number(score.pages_tested)}`,
   ];
   const compared = baselineLine(report, i18n);
+  const accepted = knownLine(report, i18n);
   const coverage = coverageOf(outcomeOf(report).pages);
   const untested = score.pages_attempted - score.pages_tested;
   const missed = rows.filter(({ met }) => !met);
@@ -85,6 +87,7 @@ function headOf(report: Report, { name }: CommentOptions, i18n: ReportWords): st
     '',
     `${plain(numbers.join(' · '))}`,
     ...(compared === '' ? [] : ['', plain(compared)]),
+    ...(accepted === '' ? [] : ['', plain(accepted)]),
     ...(untested > 0 ? ['', plain(`${format(texts.coverage, { percent: coverage })}: ${count(texts.pagesUntested, untested)}`)] : []),
     ...(missed.length === 0 ? [] : ['', plain(verdict.detail), '']),
     ...missed.map((row) => `- ${plain(`${row.name}: ${texts.measured} ${row.measured}, ${texts.allowed} ${row.allowed}`)}`),
@@ -93,11 +96,11 @@ function headOf(report: Report, { name }: CommentOptions, i18n: ReportWords): st
 }
 
 /** The heading of the root causes, and the number of their violations. */
-function titleOf({ baseline, counts }: Report, { texts, number }: ReportWords): { title: string; total: number } {
+function titleOf({ baseline, counts, known_issues: known }: Report, { texts, number }: ReportWords): { title: string; total: number } {
   const heading = (name: string, total: number): string => `#### ${plain(`${name}: ${number(total)}`)}`;
-  const total = baseline?.new ?? counts.total;
-  if (baseline === undefined || baseline.new === null)
-    return { title: total === 0 ? plain(`${texts.noViolations}.`) : heading(texts.violations, total), total };
+  const isCompared = baseline !== undefined && baseline.new !== null;
+  const total = isCompared ? baseline.new! - (baseline.new_known ?? 0) : (known?.violations_new_or_open.total ?? counts.total);
+  if (!isCompared) return { title: total === 0 ? plain(`${texts.noViolations}.`) : heading(texts.violations, total), total };
   return { title: total === 0 ? plain(texts.noNewViolations) : heading(texts.thresholds.maxNewViolations.name, total), total };
 }
 

@@ -15,6 +15,7 @@ import { buildReport } from '../../report/results/build.ts';
 import { capPage } from '../../report/results/cap-nodes.ts';
 import { outcomeOf } from '../../report/results/results.ts';
 import { Report, type ReportNode, type ReportPage, type TestedPage } from '../../report/schema/schema.ts';
+import { commentOf } from '../../report/comment/comment.ts';
 import { knownLine, knownMark } from '../../report/view/known.ts';
 import { ReportView, viewOf } from '../../report/view/view.ts';
 import { wordsIn } from '../../report/words/words.ts';
@@ -80,6 +81,12 @@ const link = (name: string): Fault => ({
 const fingerprintOf = (report: Report, selector: string): string =>
   report.groups.find(({ example }) => example.selector === selector)!.fingerprint;
 
+/** The rules and numbers that the comment on a pull request names. */
+const commented = (report: Report) => {
+  const text = commentOf(report, { causes: 20, maxCharacters: 60_000 });
+  return { heading: /^#### (.*)$/m.exec(text)?.[1], rules: [...text.matchAll(/^- .*`([a-z-]+)`/gm)].map(([, rule]) => rule), text };
+};
+
 describe('a report with known issues', () => {
   const pages = [pageOf('', [image('logo'), link('cart')]), pageOf('shop', [image('logo'), image('sale')])];
   const plain = reportOf(pages);
@@ -93,6 +100,7 @@ describe('a report with known issues', () => {
     expect(report.score).to.deep.equal(plain.score);
     expect(report.counts).to.deep.equal(plain.counts);
     expect(report.known_issues).to.deep.include({ matched: 2, unmatched: 1, ending: 1, left_out: 0 });
+    expect(commented(report)).to.deep.include({ heading: 'Violations: 1', rules: ['image-alt'] });
     expect(report.known_issues!.violations_new_or_open).to.deep.equal({ total: 1, critical: 1, serious: 0, moderate: 0, minor: 0 });
     expect(report.known_issues!.score_without_known).to.be.greaterThan(plain.score.value).and.lessThan(100);
     const { expiresAt, ...rest } = logo;
@@ -168,7 +176,10 @@ describe('a report with known issues', () => {
     expect(one.baseline).to.deep.include({ new: 2, new_known: 1, unchanged: 1, fixed: 0 });
     expect(one.scan.verdict.message).to.equal('There is 1 violation not in the baseline main and not known, more than the 0 allowed.');
     const help = issue({ rule: 'link-name', selector: 'a.help' });
+    expect(commented(one)).to.deep.include({ heading: 'New violations: 1', rules: ['link-name'] });
     const all = reportOf(now, { thresholds, baseline, known: chosen([cart, help]) });
+    expect(commented(all)).to.deep.include({ heading: undefined, rules: [] });
+    expect(commented(all).text).to.include('No new violations.');
     expect(all.scan.verdict).to.deep.equal({ passed: true, message: null });
     expect(outcomeOf(all).baseline!.difference).to.deep.include({ new: 2, newKnown: 2 });
     const oldOne = issue({ rule: 'image-alt', selector: '#logo' });

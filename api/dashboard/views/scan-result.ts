@@ -58,12 +58,13 @@ const PROBLEMS: Readonly<Record<BaselineProblem, string>> = {
   scans_differ: 'The scans were made with other rules or checks, so that new violations may not be the site’s.',
 };
 
-function differenceFigures({ new: added, fixed, unchanged, onNewPages, notTested }: BaselineDifference): Html {
+function differenceFigures({ new: added, newKnown = 0, fixed, unchanged, onNewPages, notTested }: BaselineDifference): Html {
   return html`<div class="columns">
       ${figure({ value: number(added), label: 'new violations', kind: added > 0 ? 'bad' : 'good' })}
       ${figure({ value: number(fixed), label: 'fixed violations', kind: fixed > 0 ? 'good' : undefined })}
       ${figure({ value: number(unchanged), label: 'unchanged violations' })}
     </div>
+    ${newKnown > 0 && html`<p>${number(newKnown)} of the new violations are known issues, which the threshold does not count.</p>`}
     ${onNewPages > 0 && html`<p>${number(onNewPages)} more, on pages that the baseline did not test, have causes that it has too.</p>`}
     ${notTested > 0 && html`<p>${number(notTested)} violations of the baseline are on pages that this scan did not test: it is unknown whether they are fixed.</p>`}`;
 }
