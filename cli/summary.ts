@@ -1,7 +1,7 @@
 /** The result of a scan as text. */
 import { IMPACTS } from '../core/scan/impacts.ts';
 import { ENDING_DAYS } from '../core/scan/known-issues.ts';
-import { COVERAGE_NOTE } from '../core/scan/thresholds.ts';
+import { isNote } from '../core/scan/thresholds.ts';
 import { printable } from './errors.ts';
 import type { ScanResult } from './service/messages.ts';
 import { paint, type Terminal } from './terminal.ts';
@@ -74,7 +74,7 @@ function knownRows(
 
 /** The message of a scan that passed, or has no thresholds, is a statement. So is a coverage that is sufficient. */
 const missesThreshold = ({ status, passed }: ScanResult, sentence: string): boolean =>
-  status === 'done' && passed === false && !sentence.startsWith(COVERAGE_NOTE);
+  status === 'done' && passed === false && !isNote(sentence);
 
 function verdictOf(result: ScanResult, terminal: Pick<Terminal, 'color'>, good: string, bad: string, dash: string): string {
   if (result.status === 'canceled') return paint(terminal, 'yellow', `${dash} the scan was canceled`);

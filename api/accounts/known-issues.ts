@@ -160,10 +160,12 @@ function refuseTestKey(request: FastifyRequest): void {
 
 export const knownIssueRoutes: FastifyPluginAsyncTypebox<{ now: () => Date; logger: Logger }> = async (scope, { now, logger }) => {
   /** A failure is only logged, because the change was made. */
-  async function record(request: FastifyRequest, action: 'add' | 'change' | 'remove', { id, site }: KnownIssueRow): Promise<void> {
+  async function record(request: FastifyRequest, action: 'add' | 'change' | 'remove', issue: KnownIssueRow): Promise<void> {
+    const { id, site, expiresAt, owner } = issue;
+    const subject = action === 'remove' ? `${site} ${id}` : `${site} ${id} until ${expiresAt.toISOString()}, ${owner}`;
     const { organisation } = callerOf(request);
     await storesOf(request)
-      .audit.record(`known-issue.${action}`, `${site} ${id}`)
+      .audit.record(`known-issue.${action}`, subject)
       .catch((error: unknown) =>
         logger.error({ request: request.id, organisation: organisation.id, issue: id, err: error }, 'audit entry lost'),
       );

@@ -31,8 +31,17 @@ describe('the threshold for new violations', () => {
       const { passed, message } = verdictOf({ ...found, optional: false });
       expect(passed).to.equal(false);
       expect(message).to.match(said);
-      expect(verdictOf({ ...found, optional: true })).to.deep.equal({ passed: true, message: null });
+      const optional = verdictOf({ ...found, optional: true });
+      // There is something to compare with.
+      if (problem === 'scans_differ') return expect(optional.passed).to.equal(false);
+      expect(optional.passed).to.equal(true);
+      expect(optional.message).to.match(/^Baseline: .*, so new violations were not judged\.$/);
     });
+
+  it('is met by few enough new violations, wherever they come from', () => {
+    const differing = { scanId: SCAN, optional: false, problem: 'scans_differ', difference } as const;
+    expect(verdictOf(differing, 2)).to.deep.equal({ passed: true, message: null });
+  });
 
   it('is missed by a scan without a result', () => {
     expect(judgeWithoutResult({ maxNewViolations: 0 })).to.equal(false);
@@ -47,6 +56,8 @@ describe('a baseline', () => {
     ['nothing named', { optional: true }, true, /exactly one of scan, metadata, schedule/],
     ['two named', { scan: SCAN, schedule: 'nightly' }, false, /exactly one/],
     ['a site with metadata', { metadata: { branch: 'main' }, site: 'www.example.com' }, true, null],
+    ['a site with a scheme', { metadata: { branch: 'main' }, site: 'https://www.example.com' }, true, /is a host/],
+    ['a site in capitals', { metadata: { branch: 'main' }, site: 'WWW.example.com:8080' }, true, null],
     ['a site without metadata', { schedule: 'nightly', site: 'www.example.com' }, true, /only used with metadata/],
   ];
   for (const [what, choice, judged, said] of cases)

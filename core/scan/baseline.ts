@@ -1,6 +1,7 @@
 /** Baselines: the earlier scan that a scan is compared with, and what the comparison says. */
 import { Type, type Static } from 'typebox';
 import { oneOf } from '../schemas.ts';
+import { siteOf } from './site.ts';
 import { Metadata } from './metadata-schema.ts';
 import { readPair } from './metadata.ts';
 
@@ -28,7 +29,7 @@ export const BaselineChoice = Type.Object(
     optional: Type.Optional(
       Type.Boolean({
         default: false,
-        description: 'Whether maxNewViolations counts as met if there is no scan to compare with.',
+        description: 'Whether maxNewViolations counts as met if there is no report to compare with.',
       }),
     ),
   },
@@ -59,7 +60,10 @@ export function baselineMistake(choice: BaselineChoice | undefined, judged: bool
   if (choice === undefined) return judged ? 'A threshold for new violations needs a baseline to compare with.' : null;
   const set = BASELINE_WAYS.filter((way) => choice[way] !== undefined);
   if (set.length !== 1) return `A baseline has exactly one of ${BASELINE_WAYS.join(', ')}.`;
-  return choice.site !== undefined && choice.metadata === undefined ? 'The site of a baseline is only used with metadata.' : null;
+  if (choice.site === undefined) return null;
+  if (choice.metadata === undefined) return 'The site of a baseline is only used with metadata.';
+  const isHost = siteOf(`https://${choice.site}`) === choice.site.toLowerCase();
+  return isHost ? null : 'The site of a baseline is a host, such as www.example.com, without scheme and path.';
 }
 
 /**
@@ -67,7 +71,8 @@ export function baselineMistake(choice: BaselineChoice | undefined, judged: bool
  * - `not_found`: no done scan matches
  * - `not_stored`: its report is not stored any more
  * - `not_comparable`: its report is too large, or of another version
- * - `scans_differ`: there are new violations, but they may come from other rules or checks and not from the site
+ * - `scans_differ`: there are new violations, but they may come from other rules or checks and not from the site. They count all the
+ *   same, because the scans were compared
  */
 export const BASELINE_PROBLEMS = ['not_found', 'not_stored', 'not_comparable', 'scans_differ'] as const;
 export type BaselineProblem = (typeof BASELINE_PROBLEMS)[number];
@@ -99,10 +104,26 @@ export const BaselineOutcome = Type.Object({
 });
 export type BaselineOutcome = Static<typeof BaselineOutcome>;
 
-/** The number of new violations that a threshold judges; null if the scans were not compared, or not fairly. */
+/** The number of new violations that a threshold judges; null if the scans were not compared. */
 export function judgedNew(baseline: BaselineOutcome | undefined): number | null {
-  return baseline?.problem === undefined && baseline?.difference !== undefined ? newWithoutKnown(baseline.difference) : null;
+  return baseline?.difference === undefined ? null : newWithoutKnown(baseline.difference);
 }
+
+/** The start of the sentence that says why the scans were not compared, if the scan passes all the same. */
+export const BASELINE_NOTE = 'Baseline:';
+
+/** Why there is no comparison, for a scan whose threshold is met without one; null if there is one. */
+export function baselineNote(baseline: BaselineOutcome | undefined): string | null {
+  if (baseline?.problem === undefined || baseline.difference !== undefined) return null;
+  return `${BASELINE_NOTE} ${NOTES[baseline.problem]}, so new violations were not judged.`;
+}
+
+const NOTES: Readonly<Record<BaselineProblem, string>> = {
+  not_found: 'no done scan matches',
+  not_stored: 'its report is not stored any more',
+  not_comparable: 'its report is too large or was made by another version',
+  scans_differ: 'the scans were made with other rules or checks',
+};
 
 /** New violations that are not known issues. */
 export const newWithoutKnown = ({ new: added, newKnown = 0 }: BaselineDifference): number => added - newKnown;
@@ -115,7 +136,7 @@ const PROBLEM_SENTENCES: Readonly<Record<BaselineProblem, (scanId: string, found
   not_comparable: (scanId) =>
     `New violations cannot be told, because the report of the baseline ${scanId} is too large or was made by another version. Scan what the baseline names again.`,
   scans_differ: (scanId, found) =>
-    `${found} not in the baseline ${scanId}, but it was made with other rules or checks, so they may not be the site's. Scan what the baseline names again with the same options.`,
+    `${found} not in the baseline ${scanId}, more than allowed; it was made with other rules or checks, so they may not be the site's. Scan what the baseline names again with the same options.`,
 };
 
 /** One sentence on why a scan with this baseline does not meet its threshold for new violations. @param allowed the threshold */

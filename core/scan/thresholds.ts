@@ -1,7 +1,7 @@
 /** Thresholds: one table, from which the schemas, the command line's options, the verdict and the PDF's table are derived. */
 import { Type, type Static, type TOptional, type TSchema } from 'typebox';
 import { oneOf } from '../schemas.ts';
-import { judgedNew, missedNew } from './baseline.ts';
+import { BASELINE_NOTE, baselineNote, judgedNew, missedNew } from './baseline.ts';
 import { coverageOf } from './counts.ts';
 import { IMPACTS, impactsFrom, type Impact } from './impacts.ts';
 import { withoutKnown, type Outcome } from './outcome.ts';
@@ -157,6 +157,8 @@ export function judge(thresholds: Thresholds, outcome: Outcome): Verdict {
   const coverage = coverageOf(outcome.pages);
   if (coverage < 100 && !missed.some(({ name }) => name === 'minCoverage'))
     sentences.push(`${COVERAGE_NOTE} ${coverage}% (${testedOf(outcome.pages)}).`);
+  const note = missed.some(({ name }) => name === 'maxNewViolations') ? null : baselineNote(outcome.baseline);
+  if (note !== null) sentences.push(note);
   return {
     passed: hasThresholds(thresholds) ? missed.length === 0 : null,
     message: sentences.length === 0 ? null : sentences.join(' '),
@@ -165,6 +167,9 @@ export function judge(thresholds: Thresholds, outcome: Outcome): Verdict {
 
 /** The start of the sentence that states a coverage below 100 % that is sufficient. */
 export const COVERAGE_NOTE = 'Coverage:';
+
+/** Whether a sentence of a verdict's message is a statement and no missed threshold. */
+export const isNote = (sentence: string): boolean => [COVERAGE_NOTE, BASELINE_NOTE].some((note) => sentence.startsWith(note));
 
 /** `passed` of a scan that ended without a result. With thresholds it is false: a build must not pass because its scan failed. */
 export function judgeWithoutResult(thresholds: Thresholds): boolean | null {

@@ -241,7 +241,7 @@ function createScanActions(manager: ScanManager, deps: ScanControllerDeps, share
       podTemplate,
       now,
     }),
-    chooseBaseline: createBaselineChoice({ scans: stores.scans }),
+    chooseBaseline: createBaselineChoice({ scans: stores.scans, retentionDays: settings.retentionDays, now }),
     launch: createLauncher({ children, scans: stores.scans, knownIssues: stores.knownIssues, reports, bus, scanner, pod, runTime, traces }),
     startTask: createStartTask(manager, deps, shared),
     mirror,

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { Parser } from 'htmlparser2';
 import { isGenerated } from './normalise-attribute.ts';
-import { normaliseHtml } from './normalise-html.ts';
 
 /** The identity of an element by its HTML. Elements with the same HTML have the same identity. */
 export interface HtmlIdentity {
@@ -13,7 +12,7 @@ export interface HtmlIdentity {
   anchor: string | null;
   /** Digest of role and name; null if it has no name. */
   name: string | null;
-  /** Digest of the normalised HTML without the hashes that a build puts into classes and names of files. */
+  /** Digest of the HTML without the hashes that a build puts into classes and names of files. */
   shape: string;
 }
 
@@ -25,7 +24,7 @@ const ADDRESSES = new Set(['href', 'src', 'action']);
 const NAMES = ['aria-label', 'alt', 'title', 'placeholder', 'value'];
 
 /** The last part of the name of a file, which may be a hash. Wider than what fingerprints leave out, because it only decides what is left. */
-const FILE_HASH = /[-._][\w-]{8,}(?=\.[a-z\d]{2,5}["?#])/gi;
+const FILE_HASH = /[-._][\w-]{8,64}(?=\.[a-z\d]{2,5}["?#])/gi;
 /** In classes: what follows the prefix of a tool, and words of five characters or more with a digit, or with a capital inside after `__`. */
 const CLASS_HASH =
   /(?<=(?:^|\s)(?:css|sc|jsx|svelte)-)[\w-]+|(?<![a-z\d])(?=[a-z]*\d)[a-z\d]{5,}|(?<=__)(?=[a-z\d]*[a-z][A-Z])[A-Za-z\d]{5,}/g;
@@ -60,7 +59,7 @@ export function identifyHtml(html: string): HtmlIdentity {
     tag,
     anchor: anchor === undefined ? null : digest(tag, anchor, attributes[anchor]!),
     name: name === undefined ? null : digest(attributes.role ?? tag, attributes.type ?? '', name),
-    shape: digest(normaliseHtml(withoutBuild(html))),
+    shape: digest(withoutBuild(html)),
   };
 }
 

@@ -62,7 +62,7 @@ export function compareWithBaseline(
   const diff = diffReduced(chosen.report, reduceReport(report, known ?? NONE_KNOWN));
   const difference = { ...differenceOf(diff), ...(known && { newKnown: sumOf(diff.new, ({ known_elements = 0 }) => known_elements) }) };
   const isUnfair = newWithoutKnown(difference) > 0 && diff.comparable.some(({ reason }) => OTHER_SCANS.has(reason));
-  const added = new Map(diff.new.map(({ fingerprint, elements }) => [fingerprint, elements]));
+  const added = new Map(diff.new.map((change) => [change.fingerprint, countedAsNew({ new: [change] })]));
   const { onNewPages, notTested, newKnown, ...counts } = difference;
   return {
     baseline: {

@@ -60,7 +60,7 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
   const deadline = timeoutAt(input.deadline);
   const uploadDeadline = timeoutAt(input.uploadDeadline);
   try {
-    const baseline = await baselineOf(input, deps, uploadDeadline);
+    const baseline = await baselineOf(input, deps, deadline);
     const signIn = await deps.readSignIn();
     if (signIn !== null && !signIn.ok) throw new ScanFailed('sign_in_failed', signIn.reason);
     const found = await traced('crawl', () =>
@@ -105,10 +105,12 @@ async function baselineOf(
   const until = AbortSignal.any([signal, deadline]);
   const onFailure = (attempt: number, message: string): void =>
     log.warn({ attempt, detail: message }, 'reading the baseline failed; retrying');
-  return readBaseline(
-    baseline,
-    baseline.export === undefined ? null : await download(baseline.export, { maxBytes, signal: until, onFailure }),
-  );
+  if (baseline.export === undefined) return readBaseline(baseline, null);
+  const read = await download(baseline.export, { maxBytes, signal: until, onFailure }).catch((error: unknown) => {
+    if (signal.aborted || !deadline.aborted) throw error;
+    throw new ScanFailed('deadline_exceeded', 'The object store did not return the report of the baseline before the deadline.');
+  });
+  return readBaseline(baseline, read);
 }
 
 /** Makes the report of a scan, and stores it. @throws ScanFailed if it is too large */

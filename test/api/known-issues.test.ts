@@ -81,9 +81,9 @@ describe('known issues over REST', () => {
     const entries = audit.filter(({ action }) => action.startsWith('known-issue.'));
     expect(entries.map(({ actor, action, subject }) => [actor, action, subject])).to.deep.equal([
       [`key:${keyId}`, 'known-issue.remove', `www.example.com ${first.id}`],
-      [`key:${keyId}`, 'known-issue.change', `www.example.com ${first.id}`],
-      [`key:${keyId}`, 'known-issue.add', `shop.example.com:8443 ${second.id}`],
-      [`key:${keyId}`, 'known-issue.add', `www.example.com ${first.id}`],
+      [`key:${keyId}`, 'known-issue.change', `www.example.com ${first.id} until ${String(changed.body['expires_at'])}, video team`],
+      [`key:${keyId}`, 'known-issue.add', `shop.example.com:8443 ${second.id} until ${second.expires_at}, video team`],
+      [`key:${keyId}`, 'known-issue.add', `www.example.com ${first.id} until ${first.expires_at}, video team`],
     ]);
   });
 

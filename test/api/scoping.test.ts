@@ -23,6 +23,7 @@ interface Theirs {
   passkey: string;
   webhook: string;
   delivery: string;
+  knownIssue: string;
 }
 
 /** The value of each parameter in a path. */
@@ -33,6 +34,7 @@ const PARAMETERS: Readonly<Record<string, (theirs: Theirs) => string>> = {
   name: () => '0123456789abcdef.jpg',
   webhook_id: ({ webhook }) => webhook,
   delivery_id: ({ delivery }) => delivery,
+  known_issue_id: ({ knownIssue }) => knownIssue,
 };
 
 /** The ids in the forms of the dashboard. Empty: the form has none, so it can change only what belongs to the sender. */
@@ -75,7 +77,10 @@ const FORMS: Readonly<Record<string, (theirs: Theirs) => Record<string, string>>
   'POST /dashboard/scans/:id/again': () => ({}),
 };
 /** Of REST routes that require one. */
-const BODIES: Readonly<Record<string, string>> = { 'PATCH /v1/webhooks/:webhook_id': '{"name":"Mine"}' };
+const BODIES: Readonly<Record<string, string>> = {
+  'PATCH /v1/webhooks/:webhook_id': '{"name":"Mine"}',
+  'PATCH /v1/known-issues/:known_issue_id': '{"reason":"Mine."}',
+};
 /** Routes that stop the session of the test. */
 const ENDS_SESSION = 'POST /dashboard/account/sign-out-everywhere';
 
@@ -106,8 +111,29 @@ describe('the scope of every route', () => {
       counter: 0,
       transports: [],
     });
+    const known = await context.stores.knownIssues.add({
+      organisation,
+      site: 'www.example.com',
+      fingerprint: '0123456789abcdef',
+      reason: 'Theirs.',
+      owner: email,
+      expiresAt: new Date(Date.now() + 86_400_000),
+      createdBy: email,
+      createdAt: new Date(),
+    });
+    if (!known.ok) throw new Error(known.reason);
     const { webhook, delivery } = await addWebhook(context.stores, { organisation });
-    theirs = { organisation, scan, key, email, invitation: created.invitation.id, passkey, webhook: webhook.id, delivery };
+    theirs = {
+      organisation,
+      scan,
+      key,
+      email,
+      invitation: created.invitation.id,
+      passkey,
+      webhook: webhook.id,
+      delivery,
+      knownIssue: known.issue.id,
+    };
   });
 
   const fill = (url: string): string =>
@@ -146,7 +172,8 @@ describe('the scope of every route', () => {
   });
 
   it('left what belongs to the other organisation as it was', async () => {
-    const { members, keys, invitations, scans, credits, secondFactors, webhooks, deliveries } = context.stores;
+    const { members, keys, invitations, scans, credits, secondFactors, webhooks, deliveries, knownIssues } = context.stores;
+    expect(await knownIssues.find(theirs.organisation, theirs.knownIssue)).to.include({ reason: 'Theirs.' });
     expect((await webhooks.list(theirs.organisation)).map(({ name, disabled }) => [name, disabled])).to.deep.equal([['Chat', null]]);
     const sent = await deliveries.list(theirs.organisation, theirs.webhook, { limit: 5 });
     expect(sent.map(({ state }) => state)).to.deep.equal(['waiting']);

@@ -103,7 +103,7 @@ describe('POST /v1/ci/scans', () => {
     expect((await context.stores.scans.find(body.scan_id, id))?.baseline).to.deep.equal(baseline);
     expect((await resourceOf(body.scan_id)).spec).to.deep.include({ baseline, thresholds: { maxNewViolations: 0 } });
     const poll = async () => (await context.request('GET', `/v1/ci/scans/${body.scan_id}`, { key })).body.baseline;
-    const nothing = { new: null, on_new_pages: null, fixed: null, unchanged: null, not_tested: null };
+    const nothing = { new: null, new_known: null, on_new_pages: null, fixed: null, unchanged: null, not_tested: null };
     const difference_url = `/dashboard/scans/${body.scan_id}/difference`;
     expect(await poll()).to.deep.equal({ scan_id: null, problem: null, ...nothing, difference_url });
     const difference = { new: 2, onNewPages: 1, fixed: 3, unchanged: 4, notTested: 5 };
@@ -121,6 +121,7 @@ describe('POST /v1/ci/scans', () => {
       scan_id: body.scan_id,
       problem: null,
       new: 2,
+      new_known: 0,
       on_new_pages: 1,
       fixed: 3,
       unchanged: 4,

@@ -47,6 +47,11 @@ const REFUSED: readonly [string, object, string | RegExp][] = [
   ],
   ['a baseline of nothing', { baseline: { optional: true } }, ONE_BASELINE],
   ['a baseline of two', { baseline: { schedule: 'nightly', metadata: { branch: 'main' } } }, ONE_BASELINE],
+  [
+    'a site with a scheme',
+    { baseline: { metadata: { branch: 'main' }, site: 'https://www.example.com' } },
+    'site must be a host, such as www.example.com, without scheme and path',
+  ],
   ['a site without metadata', { baseline: { schedule: 'nightly', site: 'example.com' } }, 'site is only used with metadata'],
   ['a minimum score above 100', { thresholds: { minScore: 100.5 } }, /spec\.thresholds\.minScore.* less than or equal to 100/],
   ['a minimum coverage below 0', { thresholds: { minCoverage: -1 } }, /spec\.thresholds\.minCoverage.* greater than or equal to 0/],

@@ -100,6 +100,10 @@ describe('a report with a baseline', () => {
     const branch = reportOf([pageOf('', [image('logo'), link('cart')]), pageOf('about', [image('logo')])], { baseline: stored(main) });
     expect(branch.baseline).to.deep.include({ new: 0, on_new_pages: 1, fixed: 0, unchanged: 2, not_tested: 2 });
     expect(branch.scan.verdict.passed).to.equal(true);
+    expect(
+      branch.groups.map(({ new_elements: added }) => added),
+      'as the number of new ones',
+    ).to.deep.equal([0, 0]);
     const unknown = reportOf([pageOf('', [image('logo'), link('cart')]), pageOf('about', [image('map')])], { baseline: stored(main) });
     expect(unknown.baseline).to.deep.include({ new: 1, on_new_pages: 0 });
   });
@@ -113,7 +117,8 @@ describe('a report with a baseline', () => {
     expect(differing.baseline).to.deep.include({ problem: 'scans_differ', new: 1 });
     expect(differing.baseline!.caveats.map(({ reason }) => reason)).to.include('axe_core');
     expect(differing.scan.verdict.passed).to.equal(false);
-    expect(reportOf(more, { baseline: stored(main, true), axe }).scan.verdict.passed).to.equal(true);
+    expect(reportOf(more, { baseline: stored(main, true), axe }).scan.verdict.passed, 'there is a scan to compare with').to.equal(false);
+    expect(reportOf(more, { baseline: stored(main), axe, thresholds: { maxNewViolations: 1 } }).scan.verdict.passed).to.equal(true);
   });
 
   it('says why there is nothing to compare with', () => {

@@ -64,7 +64,13 @@ describe('JSON export', () => {
   it('contains the verdict with each missed threshold, and null for thresholds that are not set', () => {
     const report = build([samplePage('https://x.example/1', '1', [image])], { maxViolations: 1 });
     expect(report.scan.verdict).to.deep.equal({ passed: false, message: 'There are 2 violations, more than the 1 allowed.' });
-    expect(report.scan.thresholds).to.deep.equal({ min_score: null, max_violations: 1, fail_on_severity: null, min_coverage: null });
+    expect(report.scan.thresholds).to.deep.equal({
+      min_score: null,
+      max_violations: 1,
+      max_new_violations: null,
+      fail_on_severity: null,
+      min_coverage: null,
+    });
     expect(build([samplePage('https://x.example/1', '1', [image])]).scan.verdict).to.deep.equal({ passed: null, message: null });
   });
 

@@ -114,7 +114,7 @@ async function refusalBeforeCharge(deps: SubmissionDeps, request: SubmissionRequ
   }
   const mistake = prepareMistake(crawl.prepare, new URL(url));
   if (mistake !== null) return { ok: false, reason: 'prepare_refused', mistake };
-  if (baseline?.scan !== undefined && !(await isBaseline(deps, request, baseline.scan)))
+  if (baseline?.scan !== undefined && !(await isBaseline(deps, request, baseline.scan.toLowerCase())))
     return {
       ok: false,
       reason: 'baseline_refused',

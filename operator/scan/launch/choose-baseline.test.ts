@@ -5,15 +5,17 @@ import type { NewestDone } from '../../../stores/scans/scan-search.ts';
 import { scanRow } from '../../../test/support/scan-rows.ts';
 import { createBaselineChoice } from './choose-baseline.ts';
 
+const NOW = new Date('2026-03-02T10:00:05Z');
 const reports = { export: { key: 'e', bytes: 1, sha256: 'a' }, pdf: { key: 'p', bytes: 1, sha256: 'b' } };
 const own = scanRow({ id: 'own', organisation: 'acme', createdAt: new Date('2026-03-02T10:00:00Z') });
 const rows: ScanRow[] = [
   own,
   scanRow({ ...own, id: 'applied', origin: 'manifest', resource: { namespace: 'shop', name: 'gate' } }),
-  scanRow({ id: 'main', organisation: 'acme', phase: 'done', reports }),
+  scanRow({ id: 'main', organisation: 'acme', phase: 'done', reports, finishedAt: new Date(NOW.getTime() - 80 * 86_400_000) }),
+  scanRow({ id: 'expiring', organisation: 'acme', phase: 'done', reports, finishedAt: new Date(NOW.getTime() - 89.5 * 86_400_000) }),
   scanRow({ id: 'expired', organisation: 'acme', phase: 'done', reports: null }),
   scanRow({ id: 'failed', organisation: 'acme', phase: 'failed', reports: null }),
-  scanRow({ id: 'tried', organisation: 'acme', phase: 'done', reports, test: true }),
+  scanRow({ id: 'tried', organisation: 'acme', phase: 'done', reports, test: true, finishedAt: NOW }),
   scanRow({ ...own, id: 'try', test: true }),
   scanRow({ id: 'foreign', organisation: 'other', phase: 'done', reports }),
 ];
@@ -22,6 +24,8 @@ const rows: ScanRow[] = [
 async function choose(choice: BaselineChoice, newest: string | null = null, scan = 'own') {
   const searches: [string, NewestDone][] = [];
   const found = await createBaselineChoice({
+    retentionDays: 90,
+    now: () => NOW,
     scans: {
       find: async (id, organisation) =>
         rows.find((row) => row.id === id && (organisation ?? row.organisation) === row.organisation) ?? null,
@@ -39,6 +43,11 @@ describe('the choice of a baseline', () => {
     ['a scan', { scan: 'main' }, { scanId: 'main', optional: false }],
     ['an optional one', { scan: 'main', optional: true }, { scanId: 'main', optional: true }],
     ['a scan without stored reports', { scan: 'expired' }, { scanId: 'expired', optional: false, problem: 'not_stored' }],
+    [
+      'a scan whose reports will be deleted within a day',
+      { scan: 'expiring' },
+      { scanId: 'expiring', optional: false, problem: 'not_stored' },
+    ],
     ['a scan without a result', { scan: 'failed' }, { optional: false, problem: 'not_found' }],
     ['a scan of another organisation', { scan: 'foreign' }, { optional: false, problem: 'not_found' }],
     ['a scan of a test key', { scan: 'tried' }, { optional: false, problem: 'not_found' }],

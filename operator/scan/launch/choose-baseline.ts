@@ -9,15 +9,25 @@ export type ChooseBaseline = (scanId: string, choice: BaselineChoice) => Promise
 
 export interface BaselineDeps {
   scans: Pick<Scans, 'find' | 'newestDoneWith'>;
+  /** How long reports are kept, in days. */
+  retentionDays: number;
+  now: () => Date;
 }
 
-export function createBaselineChoice({ scans }: BaselineDeps): ChooseBaseline {
+/** Reports that retention deletes earlier than this are not used: pod and operator read them, and must see the same. */
+const LASTS_DAYS = 1;
+const DAY_MS = 86_400_000;
+
+export function createBaselineChoice({ scans, retentionDays, now }: BaselineDeps): ChooseBaseline {
   async function find(row: ScanRow, { scan, metadata, schedule, site }: BaselineChoice): Promise<ScanRow | null> {
-    if (scan !== undefined) return scans.find(scan, row.organisation);
+    if (scan !== undefined) return scans.find(scan.toLowerCase(), row.organisation);
     // Only scans of before, so that the choice does not depend on how long this one waited.
     // A manifest means the schedule beside it. Over HTTP, nobody names a namespace.
     const namespace = row.origin === 'manifest' ? { namespace: row.resource.namespace } : {};
-    const kind = schedule !== undefined ? { schedule, ...namespace } : { metadata: metadata ?? {}, site: site ?? siteOf(row.options.url) };
+    const kind =
+      schedule !== undefined
+        ? { schedule, ...namespace }
+        : { metadata: metadata ?? {}, site: site?.toLowerCase() ?? siteOf(row.options.url) };
     return scans.newestDoneWith(row.organisation, { ...kind, before: row.createdAt, ...(row.test && { test: true }) });
   }
 
@@ -27,6 +37,9 @@ export function createBaselineChoice({ scans }: BaselineDeps): ChooseBaseline {
     const found = row && (await find(row, choice));
     if (found === null || found.phase !== 'done' || found.id === scanId || found.test !== row?.test)
       return { optional, problem: 'not_found' };
-    return found.reports === null ? { scanId: found.id, optional, problem: 'not_stored' } : { scanId: found.id, optional };
+    const expiresIn = (found.finishedAt?.getTime() ?? 0) + retentionDays * DAY_MS - now().getTime();
+    return found.reports === null || expiresIn < LASTS_DAYS * DAY_MS
+      ? { scanId: found.id, optional, problem: 'not_stored' }
+      : { scanId: found.id, optional };
   };
 }

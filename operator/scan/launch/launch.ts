@@ -39,7 +39,7 @@ export type Launcher = (scan: AccessibilityScan, scanId: string, now: Date, sign
 
 /** The sites whose known issues count in a scan: its own, and the one that its baseline names, because a preview has their violations too. */
 const sitesOf = ({ url, baseline }: AccessibilityScan['spec']): string[] => [
-  ...new Set([siteOf(url), ...(baseline?.site === undefined ? [] : [baseline.site])]),
+  ...new Set([siteOf(url), ...(baseline?.site === undefined ? [] : [baseline.site.toLowerCase()])]),
 ];
 
 /** Seconds for which upload links stay valid after the pod's last deadline, because an upload may be in progress. */

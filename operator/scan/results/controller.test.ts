@@ -19,6 +19,11 @@ describe('results controller', () => {
     const scan = (name: string, phase: 'scanning' | 'canceled' = 'scanning') =>
       scanWith(launched({ phase }), { metadata: { name, uid: name, namespace: 'team' } });
     const scans = new Map(['a', 'b', 'c'].map((name) => [name, scan(name)]));
+    const down = new Set<'store' | 'rows'>();
+    const failing = (part: 'store' | 'rows'): null => {
+      if (down.has(part)) throw new Error(`${part} are down`);
+      return null;
+    };
     let controller!: ControllerDefinition<unknown, unknown>;
     const manager = {
       add<Facts, Action>(definition: ControllerDefinition<Facts, Action>) {
@@ -30,8 +35,8 @@ describe('results controller', () => {
       scanClient: { get: (_namespace, name) => scans.get(name) },
       states,
       children: { listPods: async () => [] },
-      reports: { read: async () => ({ ok: false, reason: 'missing' }), size: async () => null },
-      scans: { find: async () => null },
+      reports: { read: async () => ({ ok: false, reason: 'missing' }), size: async () => failing('store') },
+      scans: { find: async () => failing('rows') },
       knownIssues: { chosenFor: async () => undefined },
       ingestion: {
         ingest: (stored) =>
@@ -48,6 +53,7 @@ describe('results controller', () => {
     });
     const { signal } = new AbortController();
     return {
+      down,
       states,
       scans,
       started,
@@ -112,6 +118,23 @@ describe('results controller', () => {
     started[1]!.end(REFUSED);
     await again;
     expect(states.of('a').outageSince).to.equal(null);
+  });
+
+  it('notes an outage also if the size of the baseline cannot be read, and none if MongoDB is down', async () => {
+    const { announce, run, states, scans, enqueued, down } = controllerOf();
+    for (const [name, part, noted] of [
+      ['a', 'store', true],
+      ['b', 'rows', false],
+    ] as const) {
+      announce(name, 10);
+      scans.set(name, { ...scans.get(name)!, status: { ...scans.get(name)!.status, baseline: { scanId: 'main', optional: false } } });
+      down.add(part);
+      expect(await run(name)!.then(String, (error: Error) => error.name), part).to.match(/Error|RowUnread/);
+      down.delete(part);
+      expect(states.of(name).task, part).not.to.equal(null);
+      expect(states.of(name).outageSince, part).to.deep.equal(noted ? NOW : null);
+      expect(enqueued.at(-1), part).to.equal(`team/${name}`);
+    }
   });
 
   it('drops the task of a scan that has ended', async () => {

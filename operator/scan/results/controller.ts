@@ -9,7 +9,7 @@ import { reportKeys } from '../../../report/schema/objects.ts';
 import { LARGE_EXPORT_BYTES } from '../../../report/schema/large-exports.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
-import type { Semaphore } from '../../../platform/concurrency/semaphore.ts';
+import type { Permit, Semaphore } from '../../../platform/concurrency/semaphore.ts';
 import type { Scans } from '../../../stores/scans/scans.ts';
 import type { KnownIssues } from '../../../stores/known-issues/known-issues.ts';
 import type { Reports } from '../../../stores/reports.ts';
@@ -59,6 +59,11 @@ const MAX_BACK_OFF_MS = 30_000;
 /** The pause before a large export is tried again while another one is in progress, in milliseconds. The worker is free meanwhile. */
 const LARGE_RETRY_MS = 500;
 
+/** MongoDB did not answer. A retry may succeed. */
+class RowUnread extends Error {
+  override readonly name = 'RowUnread';
+}
+
 /** Adds the controller. @returns a function that enqueues a scan with a task */
 export function addResultsController(manager: Pick<Manager, 'add'>, deps: ResultsControllerDeps): (key: string) => void {
   const { scanClient, states, largeExports, enqueueScan, now } = deps;
@@ -85,8 +90,10 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
       return current !== undefined && !hasEnded(current);
     };
     // What the row says, because anyone can change annotations while the scan runs.
-    const metadata = (await deps.scans.find(scanId))?.metadata;
-    const knownIssues = await deps.knownIssues.chosenFor(scanId);
+    const [row, knownIssues] = await Promise.all([deps.scans.find(scanId), deps.knownIssues.chosenFor(scanId)]).catch((cause: unknown) => {
+      throw new RowUnread('the row of the scan could not be read', { cause });
+    });
+    const metadata = row?.metadata;
     const expected = expectationOf(scan, scanId, { announced: stored.pages, metadata, ...(knownIssues && { knownIssues }) });
     const ingested = await deps.traces.during('ingest', scan, scanId, () =>
       deps.ingestion.ingest(stored, slot, expected, { signal, isWanted }),
@@ -117,10 +124,11 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
     plan: ({ state }) => ({ actions: state.task === null ? [] : [state.task], wakeAfterMs: null }),
     async execute({ actions }, facts, signal) {
       const task = actions[0]!;
-      const isLarge = task.do === 'verify' && (await largestOf(task, facts.scan.status?.baseline)) > LARGE_EXPORT_BYTES;
-      const large = isLarge ? largeExports.tryAcquire('') : undefined;
-      if (large === null) return { requeueAfterMs: LARGE_RETRY_MS };
+      let large: Permit | null | undefined;
       try {
+        const isLarge = task.do === 'verify' && (await largestOf(task, facts.scan.status?.baseline)) > LARGE_EXPORT_BYTES;
+        large = isLarge ? largeExports.tryAcquire('') : undefined;
+        if (large === null) return { requeueAfterMs: LARGE_RETRY_MS };
         await (task.do === 'search' ? search(task, facts, signal) : verify(task, facts, signal));
         facts.state.task = null;
         facts.state.outageSince = null;
@@ -129,12 +137,12 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
           facts.state.task = null;
           return {};
         }
-        // The Kubernetes API server also fails, but then nothing can be reported.
-        if (!(error instanceof KubernetesError)) facts.state.outageSince ??= now();
+        // Kubernetes and MongoDB also fail, but what the scan reports and waits for is the object store.
+        if (!(error instanceof KubernetesError || error instanceof RowUnread)) facts.state.outageSince ??= now();
         throw error;
       } finally {
         large?.release();
-        enqueueScan(keyOf(facts.scan));
+        if (large !== null) enqueueScan(keyOf(facts.scan));
       }
       return {};
     },
