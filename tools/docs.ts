@@ -154,8 +154,8 @@ ${Object.entries(ERRORS)
   .map(([code, { status, message }]) => `| ${status} | \`${code}\` | ${cell(message)} |`)
   .join('\n')}
 
-These codes have more fields: \`permission_denied\` the missing \`permission\`; \`insufficient_credits\` \`balance\` and
-\`pages_requested\`; \`queue_full\` \`limit\`, whose share of the live scans is used up (${QUEUE_LIMITS.join(', ')});
+These codes have more fields: \`permission_denied\` the missing \`permission\` (absent if a test key cannot make the change);
+\`insufficient_credits\` \`balance\` and \`pages_requested\`; \`queue_full\` \`limit\`, whose share of the live scans is used up (${QUEUE_LIMITS.join(', ')});
 \`too_many_streams\` and \`streams_full\` \`limit\`, whose event streams are too many (${STREAM_LIMITS.join(', ')}).
 
 The \`type\` of a validation error is one of ${VALIDATION_TYPES.map((type) => `\`${type}\``).join(', ')}.

@@ -156,7 +156,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (sc
   scope.post(
     '/v1/api-keys',
     {
-      config: { session: true, permission: 'keys:write', limit: 'key-creations', idempotency: 'own' },
+      config: { session: true, permission: 'keys:write', limit: 'key-creations', idempotency: 'own', testKeys: true },
       schema: ISSUE_KEY,
     },
     async (request, reply) => {
@@ -192,7 +192,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (sc
   scope.delete(
     '/v1/api-keys/:key_id',
     {
-      config: { session: true, permission: 'keys:write' },
+      config: { session: true, permission: 'keys:write', testKeys: true },
       schema: REVOKE_KEY,
     },
     async (request, reply) => {

@@ -43,7 +43,8 @@ export interface CancelRouteDeps extends CancellationDeps {
 }
 
 export const cancelRoutes: FastifyPluginAsyncTypebox<CancelRouteDeps> = async (scope, { scans, scanResources, metrics }) => {
-  scope.post('/v1/ci/scans/:scan_id/cancel', { config: { permission: 'scans:write' }, schema: CANCEL_SCAN }, async (request, reply) => {
+  const config = { permission: 'scans:write', testKeys: true } as const;
+  scope.post('/v1/ci/scans/:scan_id/cancel', { config, schema: CANCEL_SCAN }, async (request, reply) => {
     const { scan_id } = request.params;
     annotate(request, { scan: scan_id });
     const { organisation, actor } = callerOf(request);

@@ -253,7 +253,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
   scope.post(
     '/v1/ci/scans',
     {
-      config: { permission: 'scans:write', limit: 'submissions', idempotency: 'own' },
+      config: { permission: 'scans:write', limit: 'submissions', idempotency: 'own', testKeys: true },
       schema: submitScanSchema(deps.maxPagesLimit),
       // Before the validation, which adds the server's defaults to the body.
       preValidation: async (request) => {

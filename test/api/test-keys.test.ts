@@ -1,8 +1,10 @@
 /** Test keys: what they scan, that it costs nothing, where it is marked, and what they may not do. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { KEY_SCOPES } from '../../core/accounts.ts';
 import { creditAccountOf } from '../../core/scan/cost.ts';
 import { GROUP, SCANS_PLURAL, TEST_LABEL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { issueKey } from '../support/issue-key.ts';
 import { tokenIn } from './client.ts';
 import { HIGH_LIMITS, SUBMISSION, useContext } from './context.ts';
 import { signedIn } from './people.ts';
@@ -125,6 +127,31 @@ describe('a test key', () => {
     expect((await get('/v1/me', key)).status).to.equal(200);
     expect((await revoke(inherited.body.id)).status).to.equal(204);
     expect(await context.stores.keys.list(id, { status: 'live', limit: 10 })).to.have.lengthOf(2);
+  });
+
+  it('changes nothing else, whichever scopes it has', async () => {
+    const { id } = await context.organisation();
+    const { secret: key } = await issueKey(context.stores.keys, id, { scopes: KEY_SCOPES, test: true });
+    const routes = [...context.app.acceptedMethods()]
+      .filter(([url]) => url.startsWith('/v1/'))
+      .flatMap(([url, methods]) => [...methods].map((method) => [method, url] as const))
+      .filter(([method]) => !['GET', 'HEAD', 'OPTIONS'].includes(method));
+    const usable: string[] = [];
+    for (const [method, url] of routes) {
+      const path = url.replace(/:\w+/g, randomUUID());
+      const { status, body } = await context.request(method, path, { key, ...(method !== 'DELETE' && { body: {} }) });
+      if (status === 403 && body.detail === 'permission_denied') expect(body.message, path).to.match(/^A test key cannot change this; /);
+      else usable.push(`${method} ${url}`);
+    }
+    // Public scans need no key, so they are those of a stranger.
+    expect(usable).to.have.members([
+      'POST /v1/ci/scans',
+      'POST /v1/ci/scans/:scan_id/cancel',
+      'POST /v1/api-keys',
+      'DELETE /v1/api-keys/:key_id',
+      'POST /v1/public/scan-request',
+    ]);
+    expect(routes).to.have.length.above(usable.length + 7);
   });
 
   it('is repeated by its Idempotency-Key', async () => {

@@ -1,7 +1,7 @@
-/** Refuses callers without the permission of a route. Register it after the plugin that authenticates the caller. */
+/** Refuses callers without the permission of a route, and test keys that would change what others rely on. Register it after the plugin that authenticates the caller. */
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { mayCall, type Caller, type Permission } from '../../../core/accounts.ts';
+import { isTest, mayCall, type Caller, type Permission } from '../../../core/accounts.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf } from './auth.ts';
 
@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** What a caller of this route needs. Null: every caller of the scope may use it. */
     permission?: Permission | null;
+    /** Whether test keys may use a route that changes something, because it lets them change only what is theirs. Default: false. */
+    testKeys?: boolean;
   }
 }
 
@@ -26,6 +28,9 @@ export function requirePermission(caller: Pick<Caller, 'actor'>, permission: Per
   throw new ApiError('permission_denied', { fields: { message, permission } });
 }
 
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+const TEST_KEY = 'A test key cannot change this; use a key that is no test key.';
+
 const permissions: FastifyPluginAsync = async (scope) => {
   scope.addHook('onRoute', ({ url, method, config }) => {
     for (const name of [method].flat()) if (name !== 'HEAD') scope.protectedRoutes.push(`${name} ${url}`);
@@ -33,8 +38,11 @@ const permissions: FastifyPluginAsync = async (scope) => {
     if (config?.permission === undefined) throw new TypeError(`${String(method)} ${url} does not say which permission it requires`);
   });
   const check = async (request: FastifyRequest): Promise<void> => {
-    const { permission } = request.routeOptions.config;
-    if (permission != null) requirePermission(callerOf(request), permission);
+    const { permission, testKeys = false } = request.routeOptions.config;
+    const caller = callerOf(request);
+    if (permission != null) requirePermission(caller, permission);
+    if (!testKeys && !READS.has(request.method) && isTest(caller.actor))
+      throw new ApiError('permission_denied', { fields: { message: TEST_KEY } });
   };
   scope.addHook('onRequest', check);
   // The role may have changed while the body was on its way (`checkCaller`).
