@@ -181,9 +181,12 @@ async function earlierOf(
 ): Promise<{ scanId: string; token?: string } | null> {
   if (idempotent == null) return null;
   const { resourceId: scanId, takenOver } = idempotent;
-  const found = takenOver ? await stores.publicScans.findByScan(scanId) : null;
-  if (found === null) return { scanId };
+  if (!takenOver) return { scanId };
+  const found = await stores.publicScans.findByScan(scanId);
   const row = await stores.scans.find(scanId);
+  // Its token may be removed already.
+  if (row?.submission === 'abandoned') return null;
+  if (found === null) return { scanId };
   return row?.submission === 'accepted' ? { scanId, token: found.token } : null;
 }
 

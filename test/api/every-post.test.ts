@@ -240,6 +240,19 @@ describe('a POST with an Idempotency-Key', () => {
         expect(await context.db.collection('public_scans').countDocuments({ email: body.email })).to.equal(1);
       });
 
+    for (const fault of ['scanResources.submit', 'scans.create'] as const)
+      it(`submits a new scan after an outage at ${fault}`, async () => {
+        const [visitor, body] = [client(context), newBody()];
+        for (const _ of [1, 2]) {
+          context.faults.set(fault, down);
+          expect((await ask(visitor, body, 'mine')).status).to.equal(503);
+          context.faults.clear();
+        }
+        const token = tokenOf(await ask(visitor, body, 'mine'));
+        expect((await rowOf(context, token)).submission).to.equal('accepted');
+        expect(tokenOf(await ask(visitor, body, 'mine'))).to.equal(token);
+      });
+
     it('stores neither the token nor the key', async () => {
       const key = randomUUID();
       const token = tokenOf(await ask(client(context), newBody(), key));
