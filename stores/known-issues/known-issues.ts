@@ -2,7 +2,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import type { Db, Filter } from 'mongodb';
 import { chooseKnownIssues, KNOWN_ISSUES_MAX, type ChosenKnownIssues, type KnownIssue } from '../../core/scan/known-issues.ts';
-import { isDuplicate, retryRace } from '../mongo-retry.ts';
+import { retryRace } from '../mongo-retry.ts';
 
 /** A known issue, as people manage it. */
 export interface KnownIssueRow extends Omit<KnownIssue, 'expiresAt'> {
@@ -79,15 +79,12 @@ export function createKnownIssues(db: Db): KnownIssues {
   return {
     async add(issue, _id = randomUUID()) {
       return retryRace(async () => {
+        // Before a slot is looked for: the call that added it may have taken the last one.
+        const stored = await issues.findOne({ _id, organisation: issue.organisation });
+        if (stored !== null) return { ok: true, issue: rowOf(stored) };
         const slot = await freeSlot(issue);
         if (slot === null) return { ok: false, reason: 'too_many_known_issues' };
-        try {
-          await issues.insertOne({ _id, slot, ...issue });
-        } catch (error) {
-          const stored = isDuplicate(error) ? await issues.findOne({ _id, organisation: issue.organisation }) : null;
-          if (stored === null) throw error;
-          return { ok: true, issue: rowOf(stored) };
-        }
+        await issues.insertOne({ _id, slot, ...issue });
         return { ok: true, issue: { id: _id, ...issue } };
       });
     },

@@ -96,4 +96,20 @@ describe('stores: known issues', () => {
     expect(String((added.find(({ status }) => status === 'rejected') as PromiseRejectedResult).reason)).to.include('too_many_known_issues');
     await add({ organisation, site: 'other.test' });
   });
+
+  it('are added once by a repeated call, also if the site is full by then', async () => {
+    const organisation = 'repeated';
+    const site = 'full.test';
+    const id = 'repeated-issue';
+    const issue = { organisation, site, fingerprint: '0123456789abcdef', reason: 'x', owner: 'x', createdBy: 'x', createdAt: NOW };
+    const first = await issues.add({ ...issue, expiresAt: inDays(1) }, id);
+    expect(first).to.deep.include({ ok: true });
+    const taken = (await database.db.collection('knownIssues').findOne({ organisation }))!.slot as number;
+    const rest = Array.from({ length: KNOWN_ISSUES_MAX }, (_, slot) => slot).filter((slot) => slot !== taken);
+    await database.db
+      .collection<{ _id: string }>('knownIssues')
+      .insertMany(rest.map((slot) => ({ _id: `full-${slot}`, ...{ organisation, site, slot, expiresAt: inDays(90) } })));
+    expect(await issues.add({ ...issue, reason: 'Later', expiresAt: inDays(2) }, id)).to.deep.equal(first);
+    expect(await issues.add({ ...issue, expiresAt: inDays(1) }, 'another')).to.deep.equal({ ok: false, reason: 'too_many_known_issues' });
+  });
 });
