@@ -16,6 +16,7 @@ import {
   RELATED_MAX,
   SELECTOR_MAX,
 } from '../report/schema/schema.ts';
+import { LIVE_TEST_SCANS_MAX } from '../core/scan/cost.ts';
 import { MAX_PAGES_CEILING } from '../core/scan/options.ts';
 import { PREPARE_MAX } from '../core/scan/steps.ts';
 import { URL_MAX_LENGTH } from '../core/scan/targets.ts';
@@ -66,6 +67,7 @@ ${limits([
   ['links to reports of one organisation', per(LIMITS.reports)],
   ['new keys of one organisation', per(LIMITS['key-creations'])],
   ['live keys of one organisation', LIVE_KEYS_MAX],
+  ['live scans of the test keys of one organisation', LIVE_TEST_SCANS_MAX],
   ['event streams of one key on a replica', STREAMS_PER_KEY],
 ])}
 

@@ -24,5 +24,11 @@ const TEST_ACCOUNT = 'test:';
 export const creditAccountOf = ({ organisation, test = false }: { organisation: string; test?: boolean }): string =>
   test ? TEST_ACCOUNT + organisation : organisation;
 
+/** How many scans of the test keys of an organisation may be live. They try out a client, and cost nothing: they get no second share. */
+export const LIVE_TEST_SCANS_MAX = 2;
+
+/** How many scans of the account of a scan may be live. @param share the maximum of an organisation */
+export const maxLiveOf = ({ test = false }: { test?: boolean }, share: number): number => (test ? LIVE_TEST_SCANS_MAX : share);
+
 /** Whether an account needs no credits. */
 export const isFree = (account: string): boolean => account === ANONYMOUS || account.startsWith(TEST_ACCOUNT);

@@ -8,7 +8,7 @@
  * Every step is identified by the scan ID and can be repeated.
  */
 import { resourceNameOf } from '../../../core/protocol/custom-resources.ts';
-import { creditAccountOf } from '../../../core/scan/cost.ts';
+import { creditAccountOf, maxLiveOf } from '../../../core/scan/cost.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import { inSpan } from '../../../platform/tracing.ts';
 import { RESERVE_WITHIN_MS, type ReservationRequest } from '../../../stores/credits/credits.ts';
@@ -91,14 +91,14 @@ async function createRow(deps: SubmissionDeps, attempt: Attempt): Promise<ScanRo
   throw new DependencyDown('mongodb', new Error(`scan ${attempt.scanId} was abandoned at the same time`));
 }
 
-function reservationOf({ request, resumed, startedAt }: Attempt, row: ScanRow, maxLive: number): ReservationRequest {
+function reservationOf({ request, resumed, startedAt }: Attempt, row: ScanRow, share: number): ReservationRequest {
   return {
     organisation: creditAccountOf(row),
     scanId: row.id,
     pages: row.pagesRequested,
     partial: request.partial,
     deadline: new Date(startedAt.getTime() + RESERVE_WITHIN_MS),
-    maxLive,
+    maxLive: maxLiveOf(row, share),
     fresh: !resumed,
   };
 }
