@@ -18,6 +18,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError, VALIDATION_STATUS, type ErrorCode } from '../http/errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { EXAMPLES } from '../http/examples.ts';
+import { idempotencyKeyOf } from '../http/idempotency/request.ts';
 import type { QueuePosition, QueuePositions } from './queue-positions.ts';
 import {
   answer,
@@ -257,13 +258,12 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
       schema: submitScanSchema(deps.maxPagesLimit),
       // Before the validation, which adds the server's defaults to the body.
       preValidation: async (request) => {
-        if (request.headers['idempotency-key'] !== undefined) request.fingerprint = submissionFingerprint(request);
+        if (idempotencyKeyOf(request) !== undefined) request.fingerprint = submissionFingerprint(request);
       },
     },
     async (request, reply) => {
       const { body } = request;
-      // Always a string: Node joins repeated headers of this name.
-      const key = request.headers['idempotency-key'] as string | undefined;
+      const key = idempotencyKeyOf(request);
       const { organisation, actor } = callerOf(request);
       const outcome = await deps.submissions.submit(
         {
