@@ -12,15 +12,17 @@ interface Variable {
 /** fetch rejects an address with a user name or password, which would also appear in every message about the service. */
 const hasCredentials = (address: string): boolean => /^[a-z]+:\/\/[^/?#]*@/i.test(address);
 
+/** Whether a secret can be sent in a header. fetch rejects others, such as one with a line break, with a message that contains it. */
+export const canBeHeader = (secret: string): boolean => /^[\x21-\x7e]+$/.test(secret);
+
 const VARIABLES = {
   CURBCUT_URL: {
     valid: (address) => /^https?:\/\/\S+$/.test(address) && URL.canParse(address) && !hasCredentials(address),
     expected: 'the address of a Curbcut service without a user name or password, such as https://curbcut.example.org',
     secret: hasCredentials,
   },
-  // A stray quote or line break would fail when the header is set, before the server could reject the key.
   CURBCUT_API_KEY: {
-    valid: (key) => /^[\x21-\x7e]+$/.test(key),
+    valid: canBeHeader,
     expected: 'an API key of your organisation (svc_live_…)',
     secret: () => true,
   },

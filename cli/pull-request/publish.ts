@@ -121,7 +121,7 @@ async function send(system: CommentSystem, url: string, init: RequestInit, { bud
     });
     answer = await readAnswer(response);
   } catch (error) {
-    throw new Temporary(`${system.name} cannot be reached (${causeOf(error)})`, null);
+    throw new Temporary(`${system.name} cannot be reached (${withoutToken(system, causeOf(error))})`, null);
   }
   const wait = rateLimitSeconds(response);
   if (TEMPORARY.has(answer.status) || (answer.status === 403 && wait !== null))
@@ -140,9 +140,12 @@ function rateLimitSeconds({ headers }: Response): number | null {
   return headers.get('x-ratelimit-remaining') === '0' && Number.isFinite(reset) ? Math.max(1, Math.ceil(reset - Date.now() / 1000)) : null;
 }
 
-function refusal({ name, token, permission }: CommentSystem, { status, body }: Answer): CliError {
+const withoutToken = ({ token }: CommentSystem, text: string): string => text.replaceAll(token, '(hidden)');
+
+function refusal(system: CommentSystem, { status, body }: Answer): CliError {
+  const { name, permission } = system;
   const message: unknown = (body as { message?: unknown } | null)?.message;
-  const said = typeof message === 'string' ? `: ${printable(message).replaceAll(token, '(hidden)').slice(0, 300)}` : '';
+  const said = typeof message === 'string' ? `: ${printable(withoutToken(system, message)).slice(0, 300)}` : '';
   const line = `${name} refused the comment (${status}${said}).`;
   if (status === 401) return new CliError(line, 'The token is not valid, or has expired.', permission);
   // A token without rights on a private project is told that it does not exist.

@@ -1,5 +1,6 @@
 /** Where a job of a CI system may comment: read from the variables that the system sets. */
 import { readFile } from 'node:fs/promises';
+import { canBeHeader } from '../config.ts';
 import { CliError, errorMessage } from '../errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -111,6 +112,7 @@ async function pullRequestOf({ GITHUB_EVENT_PATH: file, GITHUB_REF: reference = 
   return fromReference === undefined ? null : Number(fromReference);
 }
 
+/** The values of variables, of which the first is the token. @throws CliError */
 function needed(environment: Environment, system: string, names: readonly string[]): string[] {
   const missing = names.filter((name) => (environment[name] ?? '') === '');
   if (missing.length > 0)
@@ -120,7 +122,9 @@ function needed(environment: Environment, system: string, names: readonly string
         ? 'In a workflow, give the step the token: env: GITHUB_TOKEN: ${{ github.token }}'
         : 'Create an access token of the project with the scope `api`, and store it as the masked CI/CD variable GITLAB_TOKEN.',
     );
-  return names.map((name) => environment[name]!);
+  const values = names.map((name) => environment[name]!);
+  if (!canBeHeader(values[0]!)) throw new CliError(`${names[0]} is (hidden); it must be a token without spaces and line breaks.`);
+  return values;
 }
 
 function addressOf(environment: Environment, name: string, fallback: string): string {

@@ -175,6 +175,14 @@ describe('curbcut comment', () => {
         expect([without.code, / is not set/.test(without.stderr)]).to.deep.equal([2, true]);
       });
 
+      it('refuses a token that cannot be sent, and does not print it: exit code 2', async () => {
+        for (const token of [`${TOKEN}\n`, `${TOKEN}\nsecond`, `"${TOKEN} "`, `${TOKEN}é`]) {
+          const ran = await publish([], { [kind === 'github' ? 'GITHUB_TOKEN' : 'GITLAB_TOKEN']: token });
+          expect([ran.code, ran.slept, ran.stderr.includes('_TOKEN is (hidden); it must be')], ran.stderr).to.deep.equal([2, [], true]);
+        }
+        expect(forge.requests).to.deep.equal([]);
+      });
+
       it('does not follow a redirect, which would carry the token elsewhere', async () => {
         forge.failures.push({ status: 301, headers: { Location: 'http://127.0.0.1:1/' }, at: 'POST' });
         expect((await publish()).code).to.equal(2);
