@@ -1,6 +1,6 @@
 /**
- * Metadata from the variables that CI systems set. Values stay the same when a job of the same pipeline is repeated, because a repeated
- * submission with the same idempotency key must be the same request.
+ * Metadata from the variables that CI systems set. All but `build_url` stay the same in another build of the same commit, because a
+ * repeated submission with the same idempotency key must be the same request.
  */
 import { readFileSync } from 'node:fs';
 import { metadataMistake, type Metadata, type WellKnownKey } from '../core/scan/metadata.ts';

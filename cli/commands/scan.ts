@@ -13,7 +13,7 @@ import {
   THRESHOLD_ARGUMENTS,
   thresholdsFrom,
 } from '../options.ts';
-import { METADATA_ARGUMENTS, metadataFrom } from '../metadata.ts';
+import { METADATA_ARGUMENTS, metadataFrom, sameMetadata } from '../metadata.ts';
 import { checkFiles } from '../service/reports.ts';
 import { SCAN_HELP } from './scan-help.ts';
 import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, scanContinues, type InterruptHint, type CliContext } from './output.ts';
@@ -54,7 +54,7 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
   const client = connect(context, output);
   await checkFiles(output.files);
   hint.lines = [
-    `It is unknown whether a scan was submitted. To find out without being charged twice, run the same command with --idempotency-key ${idempotencyKey}`,
+    `It is unknown whether a scan was submitted. To find out without being charged twice, run the same command with --idempotency-key ${idempotencyKey}${sameMetadata(metadata, values)}`,
   ];
   try {
     const accepted = await client.submit(submission, idempotencyKey);

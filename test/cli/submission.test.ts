@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -96,6 +97,37 @@ describe('curbcut scan: submission', () => {
     it('sends nothing of the CI system with --no-ci-metadata', async () => {
       await scan(answers, ['--no-ci-metadata'], { variables: CI });
       expect(sent()).to.equal(undefined);
+    });
+
+    it('makes the same request in another build with the same idempotency key', async () => {
+      const requests: unknown[] = [];
+      for (const run of ['77', '78']) {
+        const github = { GITHUB_ACTIONS: 'true', GITHUB_REPOSITORY: 'acme/shop', GITHUB_RUN_ID: run, GITHUB_SHA: 'c0ffee' };
+        await scan(answers, ['--idempotency-key', 'pr-12-c0ffee'], { variables: github });
+        requests.push(service().of('POST', '/v1/ci/scans')[0]!.body);
+        await scan(answers, [], { variables: github });
+        expect(sent()).to.include({ build_url: `https://github.com/acme/shop/actions/runs/${run}` });
+      }
+      expect(requests[0]).to.deep.equal(requests[1]);
+      expect(requests[0]).to.have.deep.property('metadata', { commit: 'c0ffee', repository: 'https://github.com/acme/shop' });
+    });
+
+    it('says how to make the same request outside of the build, after one without an answer', async () => {
+      const variables = { GITLAB_CI: 'true', CI_COMMIT_REF_NAME: "it's;a b", CI_PIPELINE_URL: 'https://gitlab.example/-/pipelines/7' };
+      const unknown = replies(503, { detail: 'submission_unconfirmed', message: 'Unknown.' }, { 'Retry-After': '5' });
+      const lost = await scan({ [SUBMIT]: [unknown] }, ['--max-wait', '1', '--metadata', 'team=web'], { variables });
+      const [before] = service().of('POST', '/v1/ci/scans');
+      const [options] = / --idempotency-key .*/.exec(lost.stderr)!;
+      expect(options).to.equal(
+        ` --idempotency-key key-of-this-run --no-ci-metadata --metadata 'branch=it'\\''s;a b' --metadata build_url=https://gitlab.example/-/pipelines/7`,
+      );
+      const words = execFileSync('bash', ['-c', `printf '%s\\n'${options}`])
+        .toString()
+        .trim()
+        .split('\n');
+      await scan(answers, ['--metadata', 'team=web', ...words]);
+      const [again] = service().of('POST', '/v1/ci/scans');
+      expect([again!.body, again!.headers['idempotency-key']]).to.deep.equal([before!.body, before!.headers['idempotency-key']]);
     });
 
     it('says what it leaves out of the values of the CI system', async () => {
