@@ -2,14 +2,27 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, readFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { writeFakeDocker } from '../cli/pull-request/fake-docker.ts';
 import { startForge, TOKEN, type Forge } from '../cli/pull-request/forges.ts';
-import { accepts, complete, EVENTS, KEY, replies, routes, SCAN_ID, startService, streams, SUBMIT, type Service } from '../cli/service.ts';
+import {
+  accepts,
+  complete,
+  EVENTS,
+  KEY,
+  replies,
+  routes,
+  SCAN_ID,
+  startService,
+  streams,
+  SUBMIT,
+  type Answering,
+  type Service,
+} from '../cli/service.ts';
 import { smallReport } from '../report/samples.ts';
 import { ROOT } from './manifests.ts';
 
@@ -113,50 +126,69 @@ describe('examples/ci', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  for (const [system, read] of Object.entries(SYSTEMS))
+  const reports = `GET /v1/scans/${SCAN_ID}/report`;
+  /** The answers of the service about a scan with this verdict. */
+  const answers = (passed: boolean): Record<string, Answering[]> => {
+    const link = (path: string) => () => ({ status: 200, body: { url: `${service.url}${path}`, expires_in: 60 } });
+    return {
+      [SUBMIT]: [accepts],
+      [EVENTS]: [streams(complete(2, { passed }))],
+      [reports]: [link('/pdf')],
+      [`${reports}/json`]: [link('/export')],
+      'GET /pdf': [replies(200, '%PDF-')],
+      'GET /export': [replies(200, smallReport())],
+    };
+  };
+
+  /** Runs the script of a system against a service with these answers. @returns the exit code, and what it printed */
+  async function run(system: string, table: Record<string, Answering[]>) {
+    service = await startService(routes(table));
+    const { script, variables, idempotencyKey } = SYSTEMS[system]!(folder);
+    const child = spawn('bash', ['-e', '-c', script], {
+      cwd: folder,
+      env: {
+        CI: 'true',
+        HOME: process.env.HOME,
+        PATH: `${folder}:${join(ROOT, 'bin')}:${process.env.PATH}`,
+        GITHUB_API_URL: forge.url,
+        ...variables,
+        CURBCUT_URL: service.url,
+      },
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const [code] = (await once(child, 'close')) as [number];
+    expect(output).to.not.include(TOKEN).and.not.include(KEY);
+    return { code, output, idempotencyKey };
+  }
+
+  for (const system of Object.keys(SYSTEMS)) {
     for (const [passed, code] of [
       [true, 0],
       [false, 1],
     ] as const)
       it(`${system}: exits with ${code} if the scan ${passed ? 'passed' : 'did not pass'}, and shows the text`, async () => {
-        const link = (path: string) => () => ({ status: 200, body: { url: `${service.url}${path}`, expires_in: 60 } });
-        const reports = `GET /v1/scans/${SCAN_ID}/report`;
-        service = await startService(
-          routes({
-            [SUBMIT]: [accepts],
-            [EVENTS]: [streams(complete(2, { passed }))],
-            [reports]: [link('/pdf')],
-            [`${reports}/json`]: [link('/export')],
-            'GET /pdf': [replies(200, '%PDF-')],
-            'GET /export': [replies(200, smallReport())],
-          }),
-        );
-        const { script, variables, idempotencyKey } = read(folder);
-        const child = spawn('bash', ['-e', '-c', script], {
-          cwd: folder,
-          env: {
-            CI: 'true',
-            HOME: process.env.HOME,
-            PATH: `${folder}:${join(ROOT, 'bin')}:${process.env.PATH}`,
-            GITHUB_API_URL: forge.url,
-            ...variables,
-            CURBCUT_URL: service.url,
-          },
-        });
-        let output = '';
-        for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-        const [ended] = (await once(child, 'close')) as [number];
-        expect(ended, output).to.equal(code);
+        const ran = await run(system, answers(passed));
+        expect(ran.code, ran.output).to.equal(code);
         const [submission] = service.of('POST', '/v1/ci/scans');
         expect(submission!.body).to.deep.include({ max_pages: 20, max_new_violations: 0, baseline: { schedule: 'nightly' } });
         expect((submission!.body as { metadata: object }).metadata).to.include({ branch: 'fix/a', pull_request: '12' });
         expect((submission!.body as { url: string }).url).to.match(/^https:\/\/pr-12\.preview\.example\.com\/?$/);
-        if (idempotencyKey !== undefined) expect(submission!.headers['idempotency-key']).to.equal(idempotencyKey);
-        const text = /##vso\[task\.uploadsummary\](\S+)/.exec(output)?.[1];
+        if (ran.idempotencyKey !== undefined) expect(submission!.headers['idempotency-key']).to.equal(ran.idempotencyKey);
+        const text = /##vso\[task\.uploadsummary\](\S+)/.exec(ran.output)?.[1];
         const shown = text === undefined ? forge.comments[0]!.body : await readFile(text, 'utf8');
         expect(shown).to.include('<!-- curbcut:').and.include(`${service.url}/dashboard/scans/${SCAN_ID}`);
-        expect(output).to.not.include(TOKEN).and.not.include(KEY);
       });
+
+    it(`${system}: exits with 2 without a verdict, and shows no report of an earlier build`, async () => {
+      await mkdir(join(folder, 'curbcut'), { recursive: true });
+      for (const file of ['curbcut.json', 'curbcut/report.json']) await writeFile(join(folder, file), JSON.stringify(smallReport()));
+      const ran = await run(system, { [SUBMIT]: [replies(401, { detail: 'invalid_api_key', message: 'Send a live API key.' })] });
+      expect(ran.code, ran.output).to.equal(2);
+      expect(forge.comments).to.deep.equal([]);
+      expect(ran.output).to.not.include('uploadsummary');
+    });
+  }
 });
 
 describe('the other jobs of examples/ci', () => {

@@ -200,8 +200,13 @@ describe('a pull request', () => {
         expect(inputs, name).to.have.property(name);
         return given[name] ?? inputs[name]!.default!;
       });
-    const job = jobs!['$[[ inputs.job ]]'] as { script: string[]; variables: Record<string, string>; artifacts: { reports: object } };
+    const job = jobs!['$[[ inputs.job ]]'] as {
+      script: string[];
+      variables: Record<string, string>;
+      artifacts: { paths: string[]; reports: Record<string, string> };
+    };
     const script = job.script.map(filled).join('\n');
+    const artifacts = [...Object.values(job.artifacts.reports), ...job.artifacts.paths];
     const variables = {
       CI_API_V4_URL: `${forge.url}/api/v4`,
       CI_PROJECT_ID: '7',
@@ -212,8 +217,13 @@ describe('a pull request', () => {
     expect(ran.code, ran.output).to.equal(1);
     expect(forge.comments).to.have.length(1);
     expect(forge.comments[0]!.body).to.include(ADDED);
-    for (const file of Object.values(job.artifacts.reports))
-      expect(existsSync(join(folder, file as string)), file as string).to.equal(true);
+    for (const file of artifacts) expect(existsSync(join(folder, file)), file).to.equal(true);
+
+    // Without a verdict, files of an earlier job are neither commented nor uploaded.
+    forge.comments.pop();
+    const lost = await run(script.replace('main.json', 'lost.json'), { ...variables, GITLAB_TOKEN: TOKEN });
+    expect([lost.code, forge.comments], lost.output).to.deep.equal([2, []]);
+    for (const file of artifacts) expect(existsSync(join(folder, file)), file).to.equal(false);
     const without = await run(script, variables);
     expect([without.code, without.output.includes('GITLAB_TOKEN is not set')], without.output).to.deep.equal([1, true]);
   });
