@@ -35,7 +35,16 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Removes control characters: messages may quote text of untrusted servers, which must not control the terminal. */
+/**
+ * Removes control characters, and breaks commands of CI systems: messages may quote text of untrusted servers, which must control
+ * neither the terminal nor the job.
+ */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ');
+  return withoutCommands(text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' '));
 }
+
+/** The same for a text of several lines. */
+export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
+
+/** Azure Pipelines and GitHub find `##vso[…]` and `##[…]` anywhere in a line of the log, and GitHub `::…` at its beginning. */
+const withoutCommands = (line: string): string => line.replace(/##(?=(?:vso)?\[)/gi, '# #').replace(/^(\s*)::/, '$1: :');

@@ -42,6 +42,17 @@ describe('progress', () => {
     expect(out.text.replaceAll('something\n', '')).to.not.include('\n');
   });
 
+  for (const live of [true, false])
+    it(`quotes no command of a CI system or terminal in a notice of a ${live ? 'live' : 'plain'} view`, () => {
+      const out = terminal({ live });
+      const view = showProgress(out, () => 0);
+      for (const text of ['http://a.example/##vso[task.setvariable x]1', 'a\n::error::b', ' ::add-mask::c', '#\u200b#[group]d\u001b[2J'])
+        view.note(text);
+      expect(out.text.replaceAll('\r\u001b[2K', '')).to.equal(
+        'http://a.example/# #vso[task.setvariable x]1\na ::error::b\n : :add-mask::c\n# #[group]d [2J\n',
+      );
+    });
+
   it('fits a terminal of any width', () => {
     const step = { phase: 'aggregating' as const, pages: { scanned: 123, total: 500 } };
     for (const columns of [1, 10, 20, 40, 60, 80, 200]) {

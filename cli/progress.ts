@@ -1,10 +1,11 @@
 /** Shows the progress of a scan: one line that is redrawn on a terminal, plain lines elsewhere. */
 import type { Step } from './service/follow.ts';
+import { printable } from './errors.ts';
 import { paint, type Terminal } from './terminal.ts';
 
 export interface ProgressView {
   step(step: Step): void;
-  /** Prints a notice, such as a wait or a fallback. */
+  /** Prints a notice, such as a wait or a fallback. It may quote untrusted text. */
   note(text: string): void;
   /** Removes the live line. */
   end(): void;
@@ -37,7 +38,7 @@ function plainLines(terminal: Terminal): ProgressView {
       tenth = Math.max(tenth, reached);
       terminal.write(`${next}${pages === null || pages.total === 0 ? '' : ` ${pages.scanned} of ${pages.total} pages`}\n`);
     },
-    note: (text) => terminal.write(`${text}\n`),
+    note: (text) => terminal.write(`${printable(text)}\n`),
     end: () => {},
   };
 }
@@ -66,7 +67,7 @@ function liveLine(terminal: Terminal, monotonic: () => number): ProgressView {
     },
     note(text) {
       clear();
-      terminal.write(`${paint(terminal, 'dim', text)}\n`);
+      terminal.write(`${paint(terminal, 'dim', printable(text))}\n`);
       draw();
     },
     end() {

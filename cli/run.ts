@@ -1,7 +1,7 @@
 /** Runs a command line: from its arguments to its exit code. */
 import type { InterruptHint, CliContext, CliProcess, Program } from './commands/output.ts';
 import { splitKubectlFlags } from './kubectl/flags.ts';
-import { CliError, ServiceUnavailable, UsageError } from './errors.ts';
+import { CliError, printableLines, ServiceUnavailable, UsageError } from './errors.ts';
 
 type Run = (args: readonly string[], context: CliContext, hint: InterruptHint) => Promise<number>;
 /** Loads the command's module. Only the one that runs is loaded, because the command must start fast. */
@@ -47,7 +47,7 @@ export async function run(args: readonly string[], started: CliProcess): Promise
     }
     // A mistake of ours: start.cjs reports it, and ends with 2.
     if (!(error instanceof CliError)) throw error;
-    stderr.write(`curbcut: ${error.message}\n`);
+    stderr.write(`curbcut: ${printableLines(error.message)}\n`);
     if (error instanceof UsageError)
       stderr.write(`Try: ${[started.program, error.command, '--help'].filter((word) => word !== undefined).join(' ')}\n`);
     if (error instanceof ServiceUnavailable && (hint.submitted || !error.answered))

@@ -5,7 +5,7 @@ import { annotationsOf } from '../../report/comment/annotations.ts';
 import { COMMENT_MIN_CHARACTERS, commentMarker, commentOf } from '../../report/comment/comment.ts';
 import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
 import type { Report } from '../../report/schema/schema.ts';
-import { CliError, errorMessage, UsageError } from '../errors.ts';
+import { CliError, errorMessage, printableLines, UsageError } from '../errors.ts';
 import { numberOf } from '../number-of.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';
 import { publishComment } from '../pull-request/publish.ts';
@@ -53,7 +53,7 @@ export async function comment(args: readonly string[], context: CliContext): Pro
   const progress = values.quiet ? noProgress() : showProgress(context.stderr);
   try {
     const made = makeComment(await reportOf(source, context, { maxWaitSeconds, progress }), source, values, context);
-    if (values.print || !(publishes || values.annotations)) context.stdout.write(made.text);
+    if (values.print || !(publishes || values.annotations)) context.stdout.write(printableLines(made.text));
     if (values.annotations) context.stdout.write(made.annotations);
     if (publishes) await publish(made, values, context, { maxWaitSeconds, progress });
     return 0;

@@ -34,9 +34,12 @@ export async function print(terminal: Terminal, format: Format, data: unknown, t
 }
 
 async function rendered(format: Format, data: unknown, text: (wide: boolean) => string): Promise<string> {
-  if (format === 'json') return `${JSON.stringify(data, null, 2)}\n`;
+  if (format === 'json') return `${jsonOf(data)}\n`;
   if (format !== 'yaml') return text(format === 'wide');
   // Loaded only here, because the command must start fast. References (&a, *a) would surprise readers of short documents.
   const { stringify } = await import('yaml');
   return stringify(data, { lineWidth: 0, aliasDuplicateObjects: false });
 }
+
+/** JSON is often printed in the log of a job, where `##[…]` and `##vso[…]` are commands of CI systems; only strings can have them. */
+const jsonOf = (data: unknown): string => JSON.stringify(data, null, 2).replaceAll('##', '#\\u0023');

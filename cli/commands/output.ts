@@ -1,7 +1,7 @@
 /** What the commands share: options, notices, and the output at the end of a scan. Loads neither HTTP client nor schemas. */
 import { parseArgs } from 'node:util';
 import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.ts';
-import { CliError, errorMessage, UsageError } from '../errors.ts';
+import { CliError, errorMessage, printableLines, UsageError } from '../errors.ts';
 import { numberOf } from '../number-of.ts';
 import type { ScanResult } from '../service/messages.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';
@@ -164,7 +164,7 @@ export async function reportEnd(
     await print(context.stdout, output.format, dataOf(result, problem === null ? output.files : {}), (wide) =>
       renderSummary(result, context.stdout, { saved, wide }),
     );
-  if (problem !== null) context.stderr.write(`${problem.message}\n`);
+  if (problem !== null) context.stderr.write(`${printableLines(problem.message)}\n`);
   const code = exitCodeOf(result);
   return problem !== null && code === 0 ? 2 : code;
 }

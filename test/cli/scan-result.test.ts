@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { SCAN_ID, complete, progress, result, SUBMIT, EVENTS, accepts, streams, serviceForTests } from './service.ts';
+import { SCAN_ID, complete, progress, result, SUBMIT, EVENTS, accepts, streams, replies, serviceForTests } from './service.ts';
 
 describe('curbcut scan: result', () => {
   const { scan } = serviceForTests();
@@ -81,5 +81,16 @@ describe('curbcut scan: result', () => {
       [EVENTS]: [streams(complete(2, { passed: false, message: 'a\u001b[2Jb\u202ec' }))],
     });
     expect(ran.stdout).to.include('✗ a [2Jb c');
+  });
+
+  it('prints no text as a command of a CI system', async () => {
+    const message = '::error::a ##VSO[task.setvariable variable=x]y ##[group]z #b';
+    const answers = () => ({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2, { passed: false, message }))] });
+    expect((await scan(answers())).stdout).to.include(' : :error::a # #VSO[task.setvariable variable=x]y # #[group]z #b\n');
+    const { stdout } = await scan(answers(), ['--json']);
+    expect(stdout).to.not.match(/##|^\s*::/m);
+    expect(JSON.parse(stdout)).to.include({ message });
+    const refused = await scan({ [SUBMIT]: [replies(413, { detail: 'payload_too_large', message: '##[error]No.' })] });
+    expect(refused.stderr).to.include('# #[error]No.');
   });
 });

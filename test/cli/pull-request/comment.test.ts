@@ -59,6 +59,15 @@ describe('curbcut comment', () => {
       }
     });
 
+    it('prints no text of a page as a command of the CI system', async () => {
+      const hostile = join(folder, 'hostile.json');
+      await writeFile(hostile, JSON.stringify(smallReport()).replaceAll('main > .teaser', '##[add-mask] ##vso[task.complete]'));
+      const { stdout } = await print([hostile]);
+      expect(stdout)
+        .to.include('# #[add-mask] # #vso[task.complete]')
+        .and.not.match(/##(vso)?\[/);
+    });
+
     it('describes as many root causes as --max-causes says', async () => {
       expect((await print([file, '--max-causes', '0'])).stdout).to.not.include('How to fix it');
     });
