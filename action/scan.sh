@@ -8,16 +8,18 @@ mkdir -p "$folder"
 # Of an earlier step of the same job.
 rm -f "$folder"/report.* "$folder/result.json"
 
+# Only the comment needs the token, and not the scan, whose browser opens the site.
+token=${GITHUB_TOKEN:-}
+unset GITHUB_TOKEN
+
 if [ -n "$INPUT_IMAGE" ]; then
-  # The workspace and the event of the job are at the same paths as outside. The network is that of the runner, so that a site which
-  # the job serves can be scanned. The variables of GitHub say where to comment, and what the scan belongs to.
-  variables=()
-  for name in CI CURBCUT_URL CURBCUT_API_KEY ALLOW_TARGETS $(compgen -e GITHUB_ || true); do variables+=(--env "$name"); done
-  curbcut() {
-    docker run --rm --init --network host --user "$(id -u):$(id -g)" "${variables[@]}" \
-      --volume "$GITHUB_WORKSPACE:$GITHUB_WORKSPACE" --volume "$RUNNER_TEMP:$RUNNER_TEMP" --workdir "$PWD" \
-      "$INPUT_IMAGE" curbcut "$@"
-  }
+  # The workspace, the folder of this step and the event of the job are at the same paths as outside. The other files of the runner, by
+  # which later steps get variables, are not there. The network is that of the runner, so that a site which the job serves can be
+  # scanned. The variables of GitHub say where to comment, and what the scan belongs to.
+  options=(--volume "$GITHUB_WORKSPACE:$GITHUB_WORKSPACE" --volume "$folder:$folder" --workdir "$PWD")
+  [ ! -f "${GITHUB_EVENT_PATH:-}" ] || options+=(--volume "$GITHUB_EVENT_PATH:$GITHUB_EVENT_PATH:ro")
+  for name in CI CURBCUT_URL CURBCUT_API_KEY ALLOW_TARGETS GITHUB_TOKEN $(compgen -e GITHUB_ || true); do options+=(--env "$name"); done
+  curbcut() { docker run --rm --init --network host --user "$(id -u):$(id -g)" "${options[@]}" "$INPUT_IMAGE" curbcut "$@"; }
 elif ! type -P curbcut >/dev/null; then
   echo '::error title=Curbcut::Set the input image to the scanner image of Curbcut, or install curbcut on the runner.'
   exit 2
@@ -62,7 +64,7 @@ curbcut comment "${about[@]}" >>"$GITHUB_STEP_SUMMARY"
 [ "$code" = 0 ] || curbcut comment "${about[@]}" --annotations
 if [ "$INPUT_COMMENT" = true ]; then
   # A missing permission must not hide the verdict.
-  curbcut comment "${about[@]}" --github ||
+  GITHUB_TOKEN=$token curbcut comment "${about[@]}" --github ||
     echo '::warning title=Curbcut::The comment on the pull request was not written. The log of this step says why; the summary of the job has the text.'
 fi
 exit "$code"

@@ -180,7 +180,15 @@ describe('a pull request', () => {
     expect(ran.code, ran.output).to.equal(0);
     expect(forge.comments).to.have.length(1);
     const log = await readFile(join(stub, 'docker.log'), 'utf8');
-    expect(log).to.include(`--volume ${folder}:${folder}`).and.include('--network host').and.not.include(TOKEN);
+    expect(log).to.include('--network host').and.not.include(TOKEN);
+    const temp = join(folder, 'runner');
+    const event = join(temp, 'event.json');
+    const mounts = [`${folder}:${folder}`, `${temp}/curbcut:${temp}/curbcut`, `${event}:${event}:ro`];
+    for (const [command] of log.matchAll(/^run .*/gm))
+      expect([...command.matchAll(/--volume (\S+)/g)].map(([, mount]) => mount)).to.deep.equal(mounts);
+    // The scan, the summary and the comment.
+    const given = [...log.matchAll(/^(\w+) has (.*)/gm)].map(([, command, names]) => [command, names!.split(' ').includes('GITHUB_TOKEN')]);
+    expect(given).to.deep.equal([['scan', false], ['comment', false], ['comment', true]]); // prettier-ignore
   });
 
   it('on GitLab fails for the new violation, with a comment, test results and Code Quality', async () => {
