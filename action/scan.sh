@@ -37,6 +37,8 @@ set +f
 
 code=0
 curbcut "${scan[@]}" >"$folder/result.json" || code=$?
+# Docker has codes of its own, such as 125 for an image that it cannot load.
+[ "$code" -le 2 ] || code=2
 cat "$folder/result.json"
 
 # A field of the result, which has one field per line. Texts in it have no line breaks.
@@ -60,10 +62,14 @@ about=("$folder/report.json")
 [ -z "$INPUT_NAME" ] || about+=(--name "$INPUT_NAME")
 # A report without a service is among the files of the job.
 [ -n "${CURBCUT_URL:-}" ] || about+=(--link "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID")
-curbcut comment "${about[@]}" >>"$GITHUB_STEP_SUMMARY"
-[ "$code" = 0 ] || curbcut comment "${about[@]}" --annotations
+# A failure from here on, such as a missing permission, must not hide the verdict.
+curbcut comment "${about[@]}" >>"$GITHUB_STEP_SUMMARY" ||
+  echo '::warning title=Curbcut::The summary was not written. The log of this step says why.'
+if [ "$code" != 0 ]; then
+  curbcut comment "${about[@]}" --annotations ||
+    echo '::warning title=Curbcut::There are no annotations. The log of this step says why.'
+fi
 if [ "$INPUT_COMMENT" = true ]; then
-  # A missing permission must not hide the verdict.
   GITHUB_TOKEN=$token curbcut comment "${about[@]}" --github ||
     echo '::warning title=Curbcut::The comment on the pull request was not written. The log of this step says why; the summary of the job has the text.'
 fi

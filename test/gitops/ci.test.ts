@@ -54,7 +54,9 @@ const filled = (text: string): string =>
 
 type Variables = Record<string, string>;
 /** The script of each system with its variables. */
-const SYSTEMS: Readonly<Record<string, (folder: string) => { script: string; variables: Variables; idempotencyKey?: string }>> = {
+const SYSTEMS: Readonly<
+  Record<string, (folder: string) => { script: string; variables: Variables; idempotencyKey?: string; submits?: object }>
+> = {
   'GitHub Actions'(folder) {
     const given = jobs['over-http']!.steps.find(({ uses }) => uses?.startsWith('example/curbcut@'))!.with!;
     for (const name of Object.keys(given)) expect(action.inputs, name).to.have.property(name);
@@ -64,7 +66,11 @@ const SYSTEMS: Readonly<Record<string, (folder: string) => { script: string; var
       name,
       text.replace(/\$\{\{ inputs\.([\w-]+) \}\}/g, (_, input: string) => valueOf(input)),
     ]);
-    const files = { GITHUB_OUTPUT: join(folder, 'outputs'), GITHUB_STEP_SUMMARY: join(folder, 'summary'), RUNNER_TEMP: folder };
+    const files = {
+      GITHUB_OUTPUT: join(folder, 'outputs'),
+      GITHUB_STEP_SUMMARY: join(folder, 'summary'),
+      RUNNER_TEMP: join(folder, 'runner'),
+    };
     return {
       script: step!.run!,
       variables: {
@@ -109,9 +115,24 @@ const SYSTEMS: Readonly<Record<string, (folder: string) => { script: string; var
       },
     };
   },
+  'docs/ci.md'() {
+    const script = /## The comment\n\n```\n([\s\S]*?)```/.exec(read('docs/ci.md'))![1]!;
+    const github = { GITHUB_REPOSITORY: 'acme/shop', GITHUB_REF: 'refs/pull/12/merge', GITHUB_TOKEN: TOKEN };
+    return {
+      script,
+      variables: {
+        ...github,
+        GITHUB_ACTIONS: 'true',
+        GITHUB_HEAD_REF: 'fix/a',
+        PREVIEW: 'https://pr-12.preview.example.com/',
+        CURBCUT_API_KEY: KEY,
+      },
+      submits: { max_new_violations: 0, baseline: { metadata: { branch: 'main' } } },
+    };
+  },
 };
 
-describe('examples/ci', () => {
+describe('scripts for CI', () => {
   let folder: string;
   let forge: Forge;
   let service: Service;
@@ -143,7 +164,7 @@ describe('examples/ci', () => {
   /** Runs the script of a system against a service with these answers. @returns the exit code, and what it printed */
   async function run(system: string, table: Record<string, Answering[]>) {
     service = await startService(routes(table));
-    const { script, variables, idempotencyKey } = SYSTEMS[system]!(folder);
+    const { script, variables, ...expected } = SYSTEMS[system]!(folder);
     const child = spawn('bash', ['-e', '-c', script], {
       cwd: folder,
       env: {
@@ -159,8 +180,17 @@ describe('examples/ci', () => {
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
     const [code] = (await once(child, 'close')) as [number];
     expect(output).to.not.include(TOKEN).and.not.include(KEY);
-    return { code, output, idempotencyKey };
+    return { code, output, ...expected };
   }
+
+  const writeProgram = (name: string, lines: string): Promise<void> =>
+    writeFile(join(folder, name), `#!/bin/bash\n${lines}\n`, { mode: 0o755 });
+
+  it('GitHub Actions: exits with 2 if Docker cannot run the image', async () => {
+    await writeProgram('docker', 'exit 125');
+    const ran = await run('GitHub Actions', {});
+    expect([ran.code, ran.output.includes('::error title=Curbcut::')], ran.output).to.deep.equal([2, true]);
+  });
 
   for (const system of Object.keys(SYSTEMS)) {
     for (const [passed, code] of [
@@ -171,7 +201,9 @@ describe('examples/ci', () => {
         const ran = await run(system, answers(passed));
         expect(ran.code, ran.output).to.equal(code);
         const [submission] = service.of('POST', '/v1/ci/scans');
-        expect(submission!.body).to.deep.include({ max_pages: 20, max_new_violations: 0, baseline: { schedule: 'nightly' } });
+        expect(submission!.body).to.deep.include(
+          ran.submits ?? { max_pages: 20, max_new_violations: 0, baseline: { schedule: 'nightly' } },
+        );
         expect((submission!.body as { metadata: object }).metadata).to.include({ branch: 'fix/a', pull_request: '12' });
         expect((submission!.body as { url: string }).url).to.match(/^https:\/\/pr-12\.preview\.example\.com\/?$/);
         if (ran.idempotencyKey !== undefined) expect(submission!.headers['idempotency-key']).to.equal(ran.idempotencyKey);
@@ -180,9 +212,21 @@ describe('examples/ci', () => {
         expect(shown).to.include('<!-- curbcut:').and.include(`${service.url}/dashboard/scans/${SCAN_ID}`);
       });
 
+    for (const [passed, code] of [
+      [true, 0],
+      [false, 1],
+    ] as const)
+      it(`${system}: exits with ${code} even if there is no comment`, async () => {
+        await writeProgram('curbcut', `[ "$1" != comment ] || exit 125\nexec '${join(ROOT, 'bin/curbcut')}' "$@"`);
+        const ran = await run(system, answers(passed));
+        expect(ran.code, ran.output).to.equal(code);
+        if (system === 'GitHub Actions') expect(ran.output.match(/^::warning /gm)).to.have.length(passed ? 2 : 3);
+      });
+
     it(`${system}: exits with 2 without a verdict, and shows no report of an earlier build`, async () => {
-      await mkdir(join(folder, 'curbcut'), { recursive: true });
-      for (const file of ['curbcut.json', 'curbcut/report.json']) await writeFile(join(folder, file), JSON.stringify(smallReport()));
+      await mkdir(join(folder, 'runner/curbcut'), { recursive: true });
+      for (const file of ['report.json', 'curbcut.json', 'runner/curbcut/report.json'])
+        await writeFile(join(folder, file), JSON.stringify(smallReport()));
       const ran = await run(system, { [SUBMIT]: [replies(401, { detail: 'invalid_api_key', message: 'Send a live API key.' })] });
       expect(ran.code, ran.output).to.equal(2);
       expect(forge.comments).to.deep.equal([]);
