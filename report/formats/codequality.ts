@@ -1,6 +1,7 @@
 /** Code Quality of GitLab (https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format): for its merge requests. Pure. */
 import { createHash } from 'node:crypto';
 import type { Impact } from '../../core/scan/impacts.ts';
+import { knownIssueFinder } from '../causes/known.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import type { Report } from '../schema/schema.ts';
 import { elementPath } from '../view/element-path.ts';
@@ -27,9 +28,12 @@ const SELECTOR_MAX = 300;
 
 /**
  * Converts the violations of a report, one for each element that it describes. The fingerprint has the page without the host, so
- * that the scan of a preview can be compared with that of the site, and no selector, so that an element may move.
+ * that the scan of a preview can be compared with that of the site, and no selector, so that an element may move. Known
+ * issues are left out, because GitLab knows no accepted ones.
  */
-export function codeQualityOf({ scan, pages }: Report): CodeQualityIssue[] {
+export function codeQualityOf(report: Report): CodeQualityIssue[] {
+  const { scan, pages } = report;
+  const known = knownIssueFinder(report);
   const origin = URL.parse(scan.url)?.origin;
   const seen = new Map<string, number>();
   const issues: CodeQualityIssue[] = [];
@@ -41,6 +45,7 @@ export function codeQualityOf({ scan, pages }: Report): CodeQualityIssue[] {
         const cause = [rule, place, rootCauseFingerprint(rule, node)].join('\0');
         const occurrence = (seen.get(cause) ?? 0) + 1;
         seen.set(cause, occurrence);
+        if (known.of(rule, node) !== null) continue;
         issues.push({
           description: `${help}: ${elementPath(node).slice(0, SELECTOR_MAX).toWellFormed()}`,
           check_name: rule,

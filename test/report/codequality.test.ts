@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { codeQualityOf, type CodeQualityIssue } from '../../report/formats/codequality.ts';
 import { formatReport } from '../../report/formats/formats.ts';
 import type { Report, TestedPage } from '../../report/schema/schema.ts';
+import { elementPath } from '../../report/view/element-path.ts';
 import { cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';
 
 describe('Code Quality', () => {
@@ -39,6 +40,21 @@ describe('Code Quality', () => {
     (moved.pages[0] as TestedPage).violations[0]!.nodes[0]!.html = '<img src="new.png" class="new">';
     const known = new Set(of(smallReport()));
     expect(of(moved).filter((fingerprint) => !known.has(fingerprint))).to.have.length(1);
+  });
+
+  it('leaves known issues out, and keeps the fingerprints of the others', () => {
+    const report = smallReport();
+    const [{ rule, nodes }] = (report.pages[0] as TestedPage).violations as [TestedPage['violations'][number]];
+    const selector = elementPath(nodes[0]!);
+    const dates = { expires_at: '2026-06-30T00:00:00Z', ending: false };
+    const issue = { id: 'ki_1', rule, selector, reason: 'A new shop comes.', owner: 'Team Web', elements: 1, ...dates };
+    const numbers = { score_without_known: 95, violations_new_or_open: report.counts, matched: 1, unmatched: 0, ending: 0, left_out: 0 };
+    const all = codeQualityOf(report);
+    const left = codeQualityOf({ ...report, known_issues: { ...numbers, issues: [issue] } });
+    const isKnown = ({ check_name, description }: CodeQualityIssue): boolean =>
+      check_name === rule && description.endsWith(`: ${selector}`);
+    expect(left).to.deep.equal(all.filter((one) => !isKnown(one)));
+    expect(left.length).to.be.greaterThan(0).and.lessThan(all.length);
   });
 
   it('has the impact of each violation as a severity of its own', () => {
