@@ -145,6 +145,12 @@ describe('curbcut comment', () => {
         expect(forge.comments).to.have.length(3);
       });
 
+      it('changes comments of other apps only with a token of GitHub that may not ask for its account', async () => {
+        forge.comments.push(written(1, `${MARKER}\nof another app`, { author: 77, type: 'Bot' }));
+        await publish();
+        expect(forge.comments).to.have.length(kind === 'github' ? 1 : 2);
+      });
+
       it('prints the text too with --print, and nothing else with --quiet', async () => {
         expect((await publish(['--print', '--quiet'])).stdout).to.include(MARKER);
         expect(await publish(['--quiet'])).to.deep.include({ code: 0, stdout: '', stderr: '' });
