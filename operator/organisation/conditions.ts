@@ -27,7 +27,7 @@ function conditions({ ready, reconciling = false, stalled = false, reason, messa
 /**
  * The spec is in effect, but for namespaces that other organisations have.
  * @param unwatched the namespaces whose scans the operator does not run
- * @param webhooks why webhooks of the spec get no deliveries
+ * @param webhooks why webhooks of the spec are not applied
  */
 export function ready(
   { spec }: OrganisationResource,
@@ -45,8 +45,8 @@ export function ready(
     return conditions({ ready: 'False', stalled: true, reason: 'NamespaceNotWatched', message });
   }
   if (webhooks.length > 0) {
-    const message = `Not delivered to: ${webhooks.join('; ')}. Everything else is in effect.`;
-    return conditions({ ready: 'False', stalled: true, reason: 'WebhookSecretMissing', message });
+    const message = `Not applied: ${webhooks.join('; ')}. Everything else is in effect.`;
+    return conditions({ ready: 'False', stalled: true, reason: 'WebhookNotApplied', message });
   }
   if (spec.blocked === true)
     return conditions({ ready: 'True', reason: 'Blocked', message: 'The spec is in effect: the organisation is blocked and cannot scan.' });

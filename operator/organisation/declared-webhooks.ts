@@ -11,9 +11,11 @@ import { CREDITS_BELOW_DEFAULT } from '../../core/webhooks/webhooks.ts';
 import type { DeclaredWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
 
 export interface DeclaredWebhooks {
-  /** Those that can be delivered to. */
+  /** Those that can be applied. */
   wanted: readonly DeclaredWebhook[];
-  /** Why the others cannot, one sentence each. */
+  /** The names of the others, which stay as they were applied before: their secret may be unreadable only for a moment. */
+  kept: readonly string[];
+  /** Why they cannot be applied, one sentence each. */
   problems: readonly string[];
 }
 
@@ -23,29 +25,37 @@ const KEY = /^[-_a-zA-Z0-9][-._a-zA-Z0-9]*$/;
 const DEFAULT_KEY = 'secret';
 
 /** Identifies what is declared, for the comparison with what was applied. Null: nothing. */
-export function digestOf(webhooks: readonly DeclaredWebhook[]): string | null {
-  return webhooks.length === 0 ? null : createHash('sha256').update(JSON.stringify(webhooks)).digest('base64url');
+export function digestOf({ wanted, kept }: Pick<DeclaredWebhooks, 'wanted' | 'kept'>): string | null {
+  if (wanted.length + kept.length === 0) return null;
+  return createHash('sha256')
+    .update(JSON.stringify([wanted, kept]))
+    .digest('base64url');
 }
 
 /** @param folder has a folder for each mounted Secret, with a file for each key. Null: none is mounted */
 export async function readDeclaredWebhooks({ spec }: OrganisationResource, folder: string | null): Promise<DeclaredWebhooks> {
   const wanted: DeclaredWebhook[] = [];
+  const kept: string[] = [];
   const problems: string[] = [];
   for (const declared of spec.webhooks ?? []) {
     const read = await secretOf(declared, folder);
-    if (!read.ok) problems.push(`webhook ${declared.name}: ${read.problem}`);
-    else {
+    if (!read.ok) {
+      kept.push(declared.name);
+      problems.push(`webhook ${declared.name}: ${read.problem}`);
+    } else {
       const { name, url, events, format = 'json', creditsBelow = CREDITS_BELOW_DEFAULT } = declared;
       wanted.push({ name, url, events, format, creditsBelow, secret: read.secret });
     }
   }
-  return { wanted, problems };
+  return { wanted, kept, problems };
 }
 
 async function secretOf(
-  { secretRef: { name, key = DEFAULT_KEY } }: DeclaredWebhookSpec,
+  { url, secretRef: { name, key = DEFAULT_KEY } }: DeclaredWebhookSpec,
   folder: string | null,
 ): Promise<{ ok: true; secret: string } | { ok: false; problem: string }> {
+  // The pattern of the custom resource definition accepts addresses that do not parse. The address may contain a secret.
+  if (!URL.canParse(url)) return { ok: false, problem: 'its url is not a URL' };
   const missing = `the Secret ${name} has no key ${key}, or is not in webhooks.secrets of the chart`;
   if (folder === null || !NAME.test(name) || !KEY.test(key)) return { ok: false, problem: missing };
   const text = await readFile(join(folder, name, key), 'utf8').catch(() => null);

@@ -2,9 +2,10 @@
 import type { Organisation } from '../../core/organisation.ts';
 import { ORGANISATION_FINALIZER, type OrganisationResource } from '../../core/protocol/organisation-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { WEBHOOKS_APPLYING } from '../../stores/accounts/organisation-manifests.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
-import { digestOf } from './declared-webhooks.ts';
+import { digestOf, type DeclaredWebhooks } from './declared-webhooks.ts';
 import { versionOf, type AppliedSpec, type OrganisationAction } from './plan.ts';
 
 /** The actor of audit log entries. */
@@ -27,6 +28,13 @@ export function createOrganisationActions({ client, stores, logger }: Organisati
     await organisations.record({ organisation, actor: ACTOR, action, subject }).catch((error: unknown) => {
       logger.error({ organisation, action, subject, err: error }, 'audit entry lost');
     });
+  }
+
+  async function declare(id: string, { wanted, kept }: Pick<DeclaredWebhooks, 'wanted' | 'kept'>): Promise<void> {
+    for (const { change, webhook } of await webhooks.declare(id, wanted, kept)) {
+      if (change === 'delete') await deliveries.cancelAll(webhook.id);
+      await record(id, `webhook.${change}`, `${webhook.name} (${webhook.id})`);
+    }
   }
 
   function withFinalizers(resource: OrganisationResource, finalizers: string[], signal: AbortSignal) {
@@ -63,13 +71,15 @@ export function createOrganisationActions({ client, stores, logger }: Organisati
         return claimed.ok;
       }
       case 'declareWebhooks': {
-        // First nothing: after a crash in between, the next plan declares them again.
-        if (!(await organisations.recordWebhooks(id, version, null)).ok) return false;
-        for (const { change, webhook } of await webhooks.declare(id, action.webhooks)) {
-          if (change === 'delete') await deliveries.cancelAll(webhook.id);
-          await record(id, `webhook.${change}`, `${webhook.name} (${webhook.id})`);
-        }
-        return (await organisations.recordWebhooks(id, version, digestOf(action.webhooks))).ok;
+        // First a mark: after a crash in between, the next plan declares them again.
+        if (!(await organisations.recordWebhooks(id, version, WEBHOOKS_APPLYING)).ok) return false;
+        await declare(id, action);
+        const recorded = await organisations.recordWebhooks(id, version, digestOf(action));
+        if (recorded.ok) return true;
+        // Another writer was faster, and this one may have replaced what it declared. The leader of a newer version declares it again.
+        if (recorded.reason === 'managed_by_admin') await declare(id, { wanted: [], kept: [] });
+        else await organisations.redeclareWebhooks(id);
+        return false;
       }
       case 'close': {
         const closed = await organisations.closeOrganisation(id, version);

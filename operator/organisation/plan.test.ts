@@ -48,7 +48,7 @@ function recordWith({ organisation = {}, ...more }: Omit<Partial<OrganisationRec
 const factsWith = (more: Partial<OrganisationFacts> = {}): OrganisationFacts => ({
   resource: resourceWith(),
   record: recordWith(),
-  webhooks: { wanted: [], problems: [] },
+  webhooks: { wanted: [], kept: [], problems: [] },
   watchNamespaces: [],
   statusAt: null,
   everyMs: 10_000,

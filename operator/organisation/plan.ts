@@ -11,7 +11,6 @@ import {
 import type { ManifestVersion } from '../../stores/accounts/organisation-document.ts';
 import type { AppliedOrganisation } from '../../stores/accounts/organisation-manifests.ts';
 import type { AccountSummary } from '../../stores/credits/credits.ts';
-import type { DeclaredWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
 import { watchesNamespace } from '../watched.ts';
 import { withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { Plan } from '../runtime/controller/planned-reconcile.ts';
@@ -55,8 +54,8 @@ export type OrganisationAction =
   | { do: 'grant'; grant: CreditGrant }
   /** Replace the namespaces that are charged to the organisation. */
   | { do: 'claim'; namespaces: string[] }
-  /** Make these the webhooks of the manifest. */
-  | { do: 'declareWebhooks'; webhooks: readonly DeclaredWebhook[] }
+  /** Make these the webhooks of the manifest. Those that are kept stay as they are. */
+  | ({ do: 'declareWebhooks' } & Pick<DeclaredWebhooks, 'wanted' | 'kept'>)
   /** Block the organisation and mark it as deleted. */
   | { do: 'close' }
   | { do: 'removeFinalizer' }
@@ -112,7 +111,7 @@ const at = (actions: readonly OrganisationAction[]): Plan<OrganisationAction> =>
 const hasFinalizer = ({ metadata }: OrganisationResource): boolean => metadata.finalizers?.includes(ORGANISATION_FINALIZER) ?? false;
 
 /** The changes that bring MongoDB to the spec. */
-function changesOf(resource: OrganisationResource, record: OrganisationRecord, { wanted }: DeclaredWebhooks): OrganisationAction[] {
+function changesOf(resource: OrganisationResource, record: OrganisationRecord, { wanted, kept }: DeclaredWebhooks): OrganisationAction[] {
   const { organisation, account, granted } = record;
   const actions: OrganisationAction[] = [];
   const spec = specOf(resource);
@@ -126,7 +125,7 @@ function changesOf(resource: OrganisationResource, record: OrganisationRecord, {
   for (const grant of resource.spec.creditGrants ?? []) if (!granted.has(grant.id)) actions.push({ do: 'grant', grant });
   const namespaces = wantedOf(resource).filter((namespace) => !record.owners.has(namespace));
   if (!sameSet(namespaces, organisation?.namespaces ?? [])) actions.push({ do: 'claim', namespaces });
-  if (digestOf(wanted) !== (organisation?.webhooks ?? null)) actions.push({ do: 'declareWebhooks', webhooks: wanted });
+  if (digestOf({ wanted, kept }) !== (organisation?.webhooks ?? null)) actions.push({ do: 'declareWebhooks', wanted, kept });
   return actions;
 }
 
@@ -162,7 +161,7 @@ function planDeletion(facts: OrganisationFacts): Plan<OrganisationAction> {
   const live = account?.liveScans ?? 0;
   if (live > 0) return writing(facts, deleting(live), record, LIVE_SCANS_EVERY_MS);
   if (organisation.namespaces.length > 0) return at([{ do: 'claim', namespaces: [] }]);
-  if (organisation.webhooks !== null) return at([{ do: 'declareWebhooks', webhooks: [] }]);
+  if (organisation.webhooks !== null) return at([{ do: 'declareWebhooks', wanted: [], kept: [] }]);
   return at([{ do: 'removeFinalizer' }]);
 }
 

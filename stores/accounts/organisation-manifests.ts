@@ -19,9 +19,12 @@ import {
 /** An organisation, and the version of its resource that was applied last; null if there is none. */
 export interface AppliedOrganisation extends Organisation {
   manifest: ManifestVersion | null;
-  /** Identifies the webhooks of the manifest that were applied last. Null: none, or they are being applied. */
+  /** Identifies the webhooks of the manifest that were applied last. Null: none. */
   webhooks: string | null;
 }
+
+/** Recorded while the webhooks of a manifest are being applied. It differs from what identifies any, and from none. */
+export const WEBHOOKS_APPLYING = 'applying';
 
 export type ManifestRefusal =
   | { ok: false; reason: 'managed_by_admin' }
@@ -43,8 +46,10 @@ export interface ManifestWriter {
   ): Promise<AppliedManifest>;
   /** Replaces the namespaces that are charged to an organisation, all or none. */
   claimNamespaces(id: string, version: ManifestVersion, namespaces: readonly string[]): Promise<AppliedManifest | NamespaceTaken>;
-  /** Records which webhooks of the manifest are applied. @param webhooks null: none, or they are being applied */
+  /** Records which webhooks of the manifest are applied. @param webhooks `WEBHOOKS_APPLYING`, or what identifies them; null: none */
   recordWebhooks(id: string, version: ManifestVersion, webhooks: string | null): Promise<AppliedManifest>;
+  /** Records that the webhooks of the manifest are to be applied again, whatever its version is. */
+  redeclareWebhooks(id: string): Promise<void>;
   /** The resource is being deleted: blocks the organisation and marks it as deleted. */
   closeOrganisation(id: string, version: ManifestVersion): Promise<AppliedManifest>;
   /** Returns those of the organisations that exist, and those that have one of the namespaces, in one command. */
@@ -93,6 +98,10 @@ export function createManifestWriter(organisations: Collection<OrganisationDocum
     async recordWebhooks(id, version, webhooks) {
       const change = webhooks === null ? { $unset: { webhooks: '' as const } } : { $set: { webhooks } };
       return (await update(id, version, change)) ?? { ok: false, reason: 'outdated' };
+    },
+
+    async redeclareWebhooks(id) {
+      await organisations.updateOne({ _id: id, managedBy: 'manifest' }, { $set: { webhooks: WEBHOOKS_APPLYING } });
     },
 
     async closeOrganisation(id, version) {

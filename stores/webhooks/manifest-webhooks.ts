@@ -20,9 +20,10 @@ export interface ManifestWebhooks {
   /**
    * Makes the webhooks of the manifest those that are declared. One whose address or secret changes gets deliveries again if it
    * was stopped. The secret before the last one signs for `SECRET_OVERLAP_MS`, too. Idempotent.
+   * @param kept names of others that stay as they are, if they exist
    * @returns what has changed
    */
-  declare(organisation: string, declared: readonly DeclaredWebhook[]): Promise<ManifestChange[]>;
+  declare(organisation: string, declared: readonly DeclaredWebhook[], kept?: readonly string[]): Promise<ManifestChange[]>;
 }
 
 /** The actor of the audit log. */
@@ -63,10 +64,10 @@ export function createManifestWebhooks(webhooks: Collection<WebhookDocument>, no
   }
 
   return {
-    async declare(organisation, declared) {
+    async declare(organisation, declared, kept = []) {
       const changes: ManifestChange[] = [];
       for (const one of declared) changes.push(...(await put(organisation, one)));
-      const keep = new Set(declared.map(({ name }) => idOf(organisation, name)));
+      const keep = new Set([...declared.map(({ name }) => name), ...kept].map((name) => idOf(organisation, name)));
       const stored = await webhooks.find({ organisation, managedBy: 'manifest' }).toArray();
       for (const document of stored.filter(({ _id }) => !keep.has(_id))) {
         const { deletedCount } = await webhooks.deleteOne({ _id: document._id });

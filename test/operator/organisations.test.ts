@@ -351,9 +351,9 @@ describe('operator: Organisation resources', function () {
       };
       const mail = { ...chat, name: 'mail', secretRef: { name: 'hooks', key: 'mail' } };
       await apply(name, { webhooks: [chat, mail] });
-      const missing = await becomes(name, 'WebhookSecretMissing');
+      const missing = await becomes(name, 'WebhookNotApplied');
       expect(isReady(missing)!.message).to.equal(
-        'Not delivered to: webhook mail: the Secret hooks has no key mail, or is not in webhooks.secrets of the chart. Everything else is in effect.',
+        'Not applied: webhook mail: the Secret hooks has no key mail, or is not in webhooks.secrets of the chart. Everything else is in effect.',
       );
       const { webhooks } = context.stores;
       const list = async () => (await webhooks.list(name)).map((one) => [one.name, one.managedBy, one.format, one.creditsBelow]);

@@ -1,0 +1,149 @@
+/** The webhooks of an Organisation manifest when a write fails, a Secret cannot be read, or another writer is faster. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { DeclaredWebhookSpec, OrganisationResource } from '../../core/protocol/organisation-resources.ts';
+import { ORGANISATION_FINALIZER } from '../../core/protocol/organisation-resources.ts';
+import { secretText } from '../../core/webhooks/signature.ts';
+import { readDeclaredWebhooks } from '../../operator/organisation/declared-webhooks.ts';
+import { createOrganisationActions } from '../../operator/organisation/execute.ts';
+import { planOrganisation, type OrganisationAction } from '../../operator/organisation/plan.ts';
+import { openStores, type AllStores } from '../../stores/stores.ts';
+import { useDatabase } from '../stores/database.ts';
+import { silentLogger } from '../support/silent-logger.ts';
+
+const ID = 'acme';
+const CHAT: DeclaredWebhookSpec = {
+  name: 'chat',
+  url: 'https://example.com/chat',
+  events: ['scan.failed'],
+  secretRef: { name: 'hooks', key: 'chat' },
+};
+const MAIL: DeclaredWebhookSpec = { ...CHAT, name: 'mail', url: 'https://example.com/mail', secretRef: { name: 'hooks', key: 'mail' } };
+const signal = new AbortController().signal;
+
+describe('declared webhooks', () => {
+  const database = useDatabase();
+  let stores: AllStores;
+  let folder: string;
+  let generation: number;
+  beforeEach(async () => {
+    for (const name of ['organisations', 'webhooks', 'webhook_deliveries']) await database.db.collection(name).deleteMany({});
+    stores = openStores(database.db);
+    folder = await mkdtemp(join(tmpdir(), 'curbcut-webhooks-'));
+    await mkdir(join(folder, 'hooks'));
+    for (const [at, key] of ['chat', 'mail'].entries()) await writeFile(join(folder, 'hooks', key), secretText(Buffer.alloc(32, at + 1)));
+    generation = 0;
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  /** The next version of the resource. */
+  const resourceOf = (webhooks: DeclaredWebhookSpec[]): OrganisationResource => {
+    const creationTimestamp = '2026-03-02T10:00:00Z';
+    const metadata = { name: ID, uid: 'u1', creationTimestamp, generation: (generation += 1), finalizers: [ORGANISATION_FINALIZER] };
+    return { apiVersion: 'curbcut.dev/v1', kind: 'Organisation', metadata, spec: { webhooks } } as OrganisationResource;
+  };
+  const act = (used: AllStores = stores) =>
+    createOrganisationActions({
+      client: { patchStatus: () => Promise.reject(new Error('unexpected')), patchMetadata: () => Promise.reject(new Error('unexpected')) },
+      stores: used,
+      logger: silentLogger,
+    });
+  async function planned(resource: OrganisationResource) {
+    const webhooks = await readDeclaredWebhooks(resource, folder);
+    const [organisation = null] = await stores.organisations.findApplied([ID], []);
+    const account = (await stores.credits.accounts([ID])).get(ID) ?? null;
+    const record = { organisation, account, granted: new Set<string>(), owners: new Map<string, string>() };
+    const { actions } = planOrganisation({ resource, record, webhooks, watchNamespaces: [], statusAt: null, everyMs: 0, now: new Date() });
+    return { webhooks, actions };
+  }
+  /** Executes plans until there is nothing to do but to write the status. @returns its condition `Ready` */
+  async function apply(resource: OrganisationResource, used?: AllStores) {
+    for (;;) {
+      const { actions } = await planned(resource);
+      const [first] = actions;
+      if (first?.do === 'writeStatus') return first.status.conditions!.find(({ type }) => type === 'Ready')!;
+      for (const action of actions) await act(used)(action, resource, signal);
+    }
+  }
+  const names = async () => (await stores.webhooks.list(ID)).map(({ name }) => name);
+  async function declareAction(resource: OrganisationResource): Promise<OrganisationAction> {
+    return (await planned(resource)).actions.find((action) => action.do === 'declareWebhooks')!;
+  }
+
+  it('are removed after a removal of the last one has failed, also when the organisation is deleted then', async () => {
+    await apply(resourceOf([CHAT]));
+    expect(await names()).to.deep.equal(['chat']);
+    const down = { ...stores, webhooks: { ...stores.webhooks, declare: () => Promise.reject(new Error('down')) } };
+    const none = resourceOf([]);
+    const removal = await declareAction(none);
+    await act(down)(removal, none, signal).then(
+      () => expect.fail('it did not fail'),
+      ({ message }: Error) => expect(message).to.equal('down'),
+    );
+    const deleted = { ...none, metadata: { ...none.metadata, deletionTimestamp: '2026-03-02T11:00:00Z' } };
+    await stores.organisations.closeOrganisation(ID, { uid: 'u1', createdAt: new Date('2026-03-02T10:00:00Z'), generation });
+    expect((await planned(deleted)).actions.map((action) => action.do)).to.deep.equal(['declareWebhooks']);
+    expect((await apply(none)).reason).to.equal('Applied');
+    expect(await names()).to.deep.equal([]);
+  });
+
+  it('stay, with what waits for delivery, while their Secret cannot be read, and go with their entry', async () => {
+    await apply(resourceOf([CHAT, MAIL]));
+    const mail = (await stores.webhooks.list(ID)).find(({ name }) => name === 'mail')!;
+    const waiting = { webhook: mail.id, organisation: ID, event: 'e', type: 'scan.failed', scan: null, order: 0, body: '{}' } as const;
+    const [delivery] = await stores.deliveries.enqueue([waiting]);
+    await rm(join(folder, 'hooks', 'mail'));
+    expect(await apply(resourceOf([CHAT, MAIL]))).to.include({ status: 'False', reason: 'WebhookNotApplied' });
+    expect(await names()).to.have.members(['chat', 'mail']);
+    expect((await stores.deliveries.find(ID, mail.id, delivery!))!.state).to.equal('waiting');
+    await apply(resourceOf([CHAT]));
+    expect(await names()).to.deep.equal(['chat']);
+    expect((await stores.deliveries.find(ID, mail.id, delivery!))!.state).to.equal('canceled');
+  });
+
+  it('need an address that parses, which no message shows', async () => {
+    const { message, reason } = await apply(resourceOf([CHAT, { ...MAIL, url: 'https://h:99999/token' }]));
+    expect(reason).to.equal('WebhookNotApplied');
+    expect(message).to.equal('Not applied: webhook mail: its url is not a URL. Everything else is in effect.');
+    expect(await names()).to.deep.equal(['chat']);
+  });
+
+  it('are declared again if a newer version was applied during a late write', async () => {
+    const old = resourceOf([CHAT]);
+    await apply(resourceOf([]));
+    const newest = resourceOf([MAIL]);
+    // The write of a former leader, between whose marks the newest version is applied.
+    await database.db.collection('organisations').updateOne({ _id: ID as never }, { $set: { 'manifest.generation': 1 } });
+    const late = { ...stores, webhooks: { ...stores.webhooks, declare: afterwards(() => apply(newest)) } };
+    const { wanted } = await readDeclaredWebhooks(old, folder);
+    expect(await act(late)({ do: 'declareWebhooks', wanted, kept: [] }, old, signal)).to.equal(false);
+    await apply(newest);
+    expect(await names()).to.deep.equal(['mail']);
+  });
+
+  it('are none if the organisation was handed over during a late write', async () => {
+    const resource = resourceOf([CHAT]);
+    await apply(resourceOf([]));
+    await database.db.collection('organisations').updateOne({ _id: ID as never }, { $set: { 'manifest.generation': 1 } });
+    const handOver = async () => {
+      await stores.organisations.handOver(ID, 'admin');
+      await stores.webhooks.declare(ID, []);
+    };
+    const late = { ...stores, webhooks: { ...stores.webhooks, declare: afterwards(handOver) } };
+    const { wanted } = await readDeclaredWebhooks(resource, folder);
+    expect(await act(late)({ do: 'declareWebhooks', wanted, kept: [] }, resource, signal)).to.equal(false);
+    expect(await names()).to.deep.equal([]);
+  });
+
+  /** `declare`, whose first call comes after what another writer does. */
+  function afterwards(other: () => Promise<unknown>): AllStores['webhooks']['declare'] {
+    let first = true;
+    return async (...parameters) => {
+      if (first) await other();
+      first = false;
+      return stores.webhooks.declare(...parameters);
+    };
+  }
+});
