@@ -1,4 +1,4 @@
-/** What `schedule.regressed` says: the schedule, and how its last scan differs from the one before it. */
+/** What `schedule.regressed` says: the schedule, and how its last scan differs from the one before it. Numbers only, never findings. */
 import type { ScanComparison } from '../protocol/scan-schedules.ts';
 
 export interface ScheduleRegression {
@@ -12,6 +12,4 @@ export interface ScheduleRegression {
   passed: boolean | null;
   /** The numbers of violations. Null if the results could not be compared. */
   comparison: Omit<ScanComparison, 'scan' | 'previous'> | null;
-  /** In words, as the condition `Regressed`. */
-  message: string;
 }

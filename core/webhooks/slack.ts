@@ -8,19 +8,29 @@ export interface SlackText {
   link: { text: string; url: string } | null;
 }
 
-/** Slack's limit for the text of a section is 3,000 characters. */
+/** Of one line, in characters after escaping. Slack's limit for the text of a section is 3,000. */
 const LINE_MAX = 400;
 
-/** Slack's three control characters, so that no text becomes a link or a mention. */
-const escaped = (text: string): string =>
-  text.replace(/[&<>]/g, (character) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[character]!).replace(/\s+/g, ' ');
+/** Slack's control characters, so that no text becomes a link or a mention, and the mark of bold text. */
+const REPLACED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '*': '∗' };
 
-const cut = (text: string): string => (text.length > LINE_MAX ? `${text.slice(0, LINE_MAX - 1)}…` : text);
+/** Makes one line of a text. */
+function lineOf(text: string): string {
+  let line = '';
+  for (const character of text.replace(/\s+/g, ' ')) {
+    const next = REPLACED[character] ?? character;
+    // Whole entities and whole characters.
+    if (line.length + next.length >= LINE_MAX) return `${line}…`;
+    line += next;
+  }
+  return line;
+}
 
 export function slackMessage({ headline, facts, link }: SlackText): object {
-  const lines = facts.map((fact) => escaped(cut(fact)));
-  const title = escaped(cut(headline));
-  const more = link === null ? [] : [`<${link.url}|${escaped(link.text)}>`];
-  const text = [`*${title.replaceAll('*', '∗')}*`, ...lines, ...more].join('\n');
-  return { text: [title, ...lines].join('\n'), blocks: [{ type: 'section', text: { type: 'mrkdwn', text } }] };
+  const lines = facts.map(lineOf);
+  const title = lineOf(headline);
+  const more = link === null ? [] : [`<${link.url}|${lineOf(link.text)}>`];
+  const text = [`*${title}*`, ...lines, ...more].join('\n');
+  // Verbatim: Slack makes no links of names, channels and addresses in the text.
+  return { text: [title, ...lines].join('\n'), blocks: [{ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }] };
 }

@@ -69,9 +69,9 @@ async function announceRegression(
   { notes, completed }: Extract<ScheduleAction, { do: 'writeStatus' }>,
   { schedule, state, owner }: ScheduleFacts,
 ): Promise<void> {
-  const regressed = notes.find(({ reason }) => reason === REGRESSED);
+  const regressed = notes.some(({ reason }) => reason === REGRESSED);
   const previous = schedule.status?.lastCompleted;
-  if (regressed === undefined || completed === null || previous === undefined || owner.state !== 'owned') return;
+  if (!regressed || completed === null || previous === undefined || owner.state !== 'owned') return;
   const { metadata, spec } = schedule;
   const compared = state.comparison?.completed.scanId === completed.scanId ? state.comparison.outcome : null;
   const data = {
@@ -82,7 +82,6 @@ async function announceRegression(
     previousScanId: previous.scanId,
     passed: completed.passed ?? null,
     comparison: compared?.ok ? numbersOf(compared) : null,
-    message: regressed.message,
   };
   await webhookEvents.add({ scan: completed.scanId, organisation: owner.organisation, at: now(), data });
 }

@@ -2,6 +2,7 @@
 import { scanPath, CREDITS_PATH } from '../../core/web-paths.ts';
 import { siteOf } from '../../core/scan/site.ts';
 import type { EventContent } from '../../core/webhooks/bodies.ts';
+import type { ScheduleRegression } from '../../core/webhooks/regression.ts';
 import { scanObject } from '../../stores/scans/scan-object.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { WebhookEventRecord } from '../../stores/webhooks/events.ts';
@@ -31,9 +32,20 @@ export function scanContent(row: ScanRow, base: Base): EventContent {
   };
 }
 
+/** Without the examples of the condition `Regressed`, which are findings. */
+function regressionMessage({ passed, comparison }: ScheduleRegression): string {
+  const verdict = passed === false ? ['The scan does not meet its thresholds.'] : [];
+  const difference =
+    comparison === null
+      ? 'It could not be compared with the scan before it.'
+      : `Compared with the scan before it: ${violations(comparison.new)} new, ${comparison.fixed} fixed, ${comparison.unchanged} unchanged.`;
+  return [...verdict, difference].join(' ');
+}
+
 /** A regression of a schedule. */
 export function regressionContent({ data, at }: WebhookEventRecord, base: Base): EventContent {
-  const { namespace, name, url, scanId, previousScanId, passed, comparison, message } = data;
+  const { namespace, name, url, scanId, previousScanId, passed, comparison } = data;
+  const message = regressionMessage(data);
   return {
     type: 'schedule.regressed',
     at,

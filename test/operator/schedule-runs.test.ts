@@ -1,12 +1,13 @@
 import { expect } from 'chai';
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import { RUN_ANNOTATION } from '../../core/protocol/scan-schedules.ts';
+import { WEBHOOK_FORMATS } from '../../core/webhooks/webhooks.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
 import type { ReportViolation } from '../../report/schema/schema.ts';
 import { sampleNode, sampleViolation } from '../report/samples.ts';
 import { bytesOf, pagesOf, reportOf, violations } from '../support/scan-results.ts';
-import { NOWHERE, useContext, TARGET, until, type OperatorContext, type Scan } from './context.ts';
+import { NOWHERE, ORGANISATION, useContext, TARGET, until, type OperatorContext, type Scan } from './context.ts';
 import { logWrites } from './request-log.ts';
 import { applySchedule, clockAt, minuteOf, PATIENT, scheduleCondition, twoMinutes, type Schedule } from './schedule-context.ts';
 
@@ -17,6 +18,21 @@ async function complete(scan: Scan, found = violations): Promise<void> {
   const report = reportOf(await scan.input(), pagesOf(TARGET, 0, found));
   await scan.publish(await scan.upload(pod, bytesOf(report)));
   await scan.settles();
+}
+
+/** Adds a webhook of each format. @returns the first body that is queued for each, or null before */
+async function regressionWebhooks({ stores: { webhooks, deliveries } }: OperatorContext): Promise<() => Promise<string[] | null>> {
+  const ids: string[] = [];
+  for (const format of WEBHOOK_FORMATS) {
+    const fields = { name: format, url: 'https://hooks.example.com/', events: ['schedule.regressed'], format, creditsBelow: 1 } as const;
+    const added = await webhooks.add({ ...fields, organisation: ORGANISATION, createdBy: 'ada@example.com' });
+    if (!added.ok) throw new Error(added.reason);
+    ids.push(added.webhook.id);
+  }
+  return async () => {
+    const queued = await Promise.all(ids.map((id) => deliveries.list(ORGANISATION, id, { limit: 10 })));
+    return queued.every((list) => list.length > 0) ? queued.map((list) => list.at(-1)!.body) : null;
+  };
 }
 
 const namesOf = async (schedule: Schedule): Promise<string[]> => (await schedule.scans()).map(({ metadata }) => metadata.name);
@@ -118,6 +134,7 @@ describe('operator: runs of schedules', function () {
       ...context.reports,
       size: (key) => ((unavailable -= 1) >= 0 ? Promise.reject(new Error('connection refused')) : context.reports.size(key)),
     };
+    const announced = await regressionWebhooks(context);
     context.start({}, { reports });
     const schedule = await applySchedule(context, {
       successfulScansHistoryLimit: 10,
@@ -146,6 +163,11 @@ describe('operator: runs of schedules', function () {
     const difference = { new: 1, onNewPages: 0, newRootCauses: 1, fixed: 0, unchanged: 3, notTested: 0 };
     expect(second.status?.comparison).to.deep.equal({ scan: scans[1]!.name, previous: scans[0]!.name, ...difference });
     await schedule.recorded('Regressed', /1 violation new \(label on http:\/\/site.test:8080\/ at #q\), 0 fixed, 3 unchanged/);
+    // Webhooks get the numbers, and never findings.
+    for (const body of await until('the event is queued', announced))
+      expect(body)
+        .to.include('Compared with the scan before it: 1 violation new, 0 fixed, 3 unchanged.')
+        .and.not.match(/label|#q/);
 
     const third = await runTo('NothingNew', violations);
     expect(scheduleCondition(third, 'Regressed')?.status).to.equal('False');

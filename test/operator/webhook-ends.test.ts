@@ -211,7 +211,7 @@ describe('ends of webhooks', () => {
     const link = `<https://curbcut.example.com/dashboard/scans/${row.id}|Open the scan>`;
     expect(JSON.parse(receiver.received[0]!.body)).to.deep.equal({
       text: `${headline}\n${text}`,
-      blocks: [{ type: 'section', text: { type: 'mrkdwn', text: `*${headline}*\n${text}\n${link}` } }],
+      blocks: [{ type: 'section', text: { type: 'mrkdwn', text: `*${headline}*\n${text}\n${link}`, verbatim: true } }],
     });
     expect(await stores.scans.unannounced(10)).to.deep.equal([]);
   });

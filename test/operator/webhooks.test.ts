@@ -79,7 +79,7 @@ describe('operator: webhooks', function () {
     const { webhook: one, secret } = await webhook({ events: ['scan.completed', 'schedule.regressed', 'credits.low'], creditsBelow: 1 });
     const scan = await context.submit();
     const found = { new: 2, onNewPages: 0, newRootCauses: 1, fixed: 0, unchanged: 5, notTested: 0 };
-    const about = { namespace: 'team', name: 'nightly', url: 'https://shop.example.com/', message: '2 violations new.' };
+    const about = { namespace: 'team', name: 'nightly', url: 'https://shop.example.com/' };
     const data = { ...about, scanId: scan.id, previousScanId: 'before', passed: false, comparison: found };
     for (let twice = 0; twice < 2; twice += 1)
       await context.stores.webhookEvents.add({ scan: scan.id, organisation: ORGANISATION, at: new Date(), data });
@@ -96,7 +96,7 @@ describe('operator: webhooks', function () {
       previous_scan_id: 'before',
       passed: false,
       comparison: { new: 2, on_new_pages: 0, new_root_causes: 1, fixed: 0, unchanged: 5, not_tested: 0 },
-      message: '2 violations new.',
+      message: 'The scan does not meet its thresholds. Compared with the scan before it: 2 violations new, 0 fixed, 5 unchanged.',
     });
     // The operator looks at the start of a term.
     const { balance } = await context.stores.credits.balance(ORGANISATION);
