@@ -78,7 +78,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     deliveries: {
       find: (webhookId: string, deliveryId: string) => deliveries.find(id, webhookId, deliveryId),
       list: (webhookId: string, page: Parameters<typeof deliveries.list>[2]) => deliveries.list(id, webhookId, page),
-      replay: (webhookId: string, deliveryId: string) => deliveries.replay(id, webhookId, deliveryId),
+      replay: (webhookId: string, deliveryId: string, key: string) => deliveries.replay(id, webhookId, deliveryId, key),
       enqueue: (delivery: Omit<NewDelivery, 'organisation'>) => deliveries.enqueue([{ ...delivery, organisation: id }]),
       /** Call it only for a webhook of the organisation. */
       cancelAll: deliveries.cancelAll,

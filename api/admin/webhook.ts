@@ -1,4 +1,5 @@
 /** `curbcut-admin webhook …`: lists the webhooks of an organisation, and enables or disables one, also one of the manifest. */
+import { hostOf } from '../../core/webhooks/webhooks.ts';
 import type { Webhook } from '../../stores/webhooks/webhooks.ts';
 import {
   argument,
@@ -14,11 +15,10 @@ import {
 
 const ORGANISATION = { organisation: { type: 'string' } } as const;
 
-/** The address without what may be a secret. */
 const rowOf = ({ id, name, url, events, managedBy, disabled, failingSince }: Webhook): string[] => [
   id,
   name,
-  new URL(url).host,
+  hostOf({ url }),
   events.join(','),
   managedBy,
   disabled === null ? (failingSince === null ? 'enabled' : `failing since ${failingSince.toISOString()}`) : `disabled: ${disabled.reason}`,
@@ -56,7 +56,7 @@ export const WEBHOOK: Record<string, Command> = {
       rejectExtra(given, 0);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const webhooks = await context.stores.webhooks.list(id);
-      const data = webhooks.map(({ url, ...webhook }) => ({ ...webhook, host: new URL(url).host }));
+      const data = webhooks.map(({ url, ...webhook }) => ({ ...webhook, host: hostOf({ url }) }));
       if (webhooks.length === 0) return { data, lines: [`${id} has no webhooks.`] };
       return { data, lines: columns([['ID', 'NAME', 'HOST', 'EVENTS', 'MANAGED BY', 'STATE'], ...webhooks.map(rowOf)]) };
     },

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { judgeScanUrl, type Resolver, type TargetRules } from '../../core/scan/targets.ts';
 import { bodyOf, testContent } from '../../core/webhooks/bodies.ts';
-import { TEST_EVENT } from '../../core/webhooks/webhooks.ts';
+import { aboutAddress, TEST_EVENT } from '../../core/webhooks/webhooks.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Delivery } from '../../stores/webhooks/deliveries.ts';
 import type { ChangedWebhook, Webhook, WebhookFields } from '../../stores/webhooks/webhooks.ts';
@@ -46,10 +46,7 @@ export function createWebhookManagement({ targets, resolver, now, logger }: Webh
     if (judgement.ok) return judgement.href;
     const { reason, message } = judgement;
     if (reason === 'dns_unavailable') throw dnsUnavailable();
-    throw targetError({
-      reason,
-      message: message.replaceAll(' can be scanned', ' can be used').replace(' cannot be scanned', ' cannot be used'),
-    });
+    throw targetError({ reason, message: aboutAddress(message) });
   }
 
   /** A failure is only logged: the change was made, and the response may contain a secret. */
@@ -88,11 +85,13 @@ export function createWebhookManagement({ targets, resolver, now, logger }: Webh
     async change(request, id, { enabled, ...fields }) {
       const { webhooks, deliveries } = storesOf(request);
       const key = id.toLowerCase();
-      const url = fields.url === undefined ? {} : { url: await judged(fields.url) };
+      const { url: given, ...rest } = fields;
+      const url = given === undefined ? undefined : await judged(given);
       const name = fields.name === undefined ? {} : { name: fields.name.trim() };
       let webhook = await find(request, id);
       if (Object.keys(fields).length > 0) {
-        ({ webhook } = accepted(await webhooks.change(key, { ...fields, ...url, ...name })));
+        const moved = url === undefined || url === webhook.url ? {} : { url };
+        ({ webhook } = accepted(await webhooks.change(key, { ...rest, ...moved, ...name })));
         await record(request, 'webhook.change', webhook);
       }
       if (enabled !== undefined && enabled !== (webhook.disabled === null)) {
@@ -121,13 +120,13 @@ export function createWebhookManagement({ targets, resolver, now, logger }: Webh
       const webhook = await findEnabled(request, id);
       const body = bodyOf(testContent({ id: webhook.id, name: webhook.name }, now()), webhook.format);
       const one = { webhook: webhook.id, type: TEST_EVENT, scan: null, order: 0, body } as const;
-      const [deliveryId] = await deliveries.enqueue({ ...one, event: `${TEST_EVENT}:${request.idempotent?.resourceId ?? randomUUID()}` });
-      return (await deliveries.find(webhook.id, deliveryId!))!;
+      const [stored] = await deliveries.enqueue({ ...one, event: `${TEST_EVENT}:${request.idempotent?.resourceId ?? randomUUID()}` });
+      return (await deliveries.find(webhook.id, stored!.id))!;
     },
 
     async replay(request, id, delivery) {
       const webhook = await findEnabled(request, id);
-      const again = await storesOf(request).deliveries.replay(webhook.id, delivery);
+      const again = await storesOf(request).deliveries.replay(webhook.id, delivery, request.idempotent?.resourceId ?? randomUUID());
       if (again === null) throw new ApiError('delivery_not_found');
       return again;
     },

@@ -20,8 +20,17 @@ export const WEBHOOK_NAME_MAX = 100;
 export const CREDITS_BELOW_DEFAULT = 100;
 export const CREDITS_BELOW_MAX = 1_000_000_000;
 
-/** How long the secret before the last one still signs, in milliseconds. */
+/** How long a secret still signs after it was replaced, in milliseconds. */
 export const SECRET_OVERLAP_MS = 24 * 3_600_000;
+/** The most secrets that sign at the same time. */
+export const SECRETS_MAX = 10;
+/** The host of an endpoint's address. The rest may contain a secret. */
+export const hostOf = ({ url }: { url: string }): string => URL.parse(url)?.host ?? 'not a URL';
+
+/** What the target rules say about an address, in words that are not about scans. */
+export const aboutAddress = (message: string): string =>
+  message.replaceAll(' can be scanned', ' can be used').replaceAll(' cannot be scanned', ' cannot be used');
+
 /** How long a delivery is tried, in milliseconds. */
 export const RETRIED_FOR_MS = 3 * 86_400_000;
 /** An endpoint is stopped when every attempt of this time failed, in milliseconds. */

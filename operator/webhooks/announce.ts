@@ -75,8 +75,8 @@ async function announceRegressions(deps: AnnounceDeps, signal: AbortSignal): Pro
     signal.throwIfAborted();
     const row = rows.get(event.scan);
     if (row !== undefined && !isTerminal(row.phase) && !isLate(event, deps.now())) continue;
-    // First the end of the scan, which may have been stored a moment ago. If it was announced before, this changes nothing.
-    if (row !== undefined && isTerminal(row.phase)) await announceScans(deps, [row]);
+    // First the end of the scan, which may have been stored a moment ago.
+    await announceScans(deps, await deps.scans.unannounced(1, [event.scan]));
     const { organisation, scan } = event;
     await enqueue(deps, [{ organisation, scan, order: 1, content: regressionContent(event, deps.publicBaseUrl) }]);
     await deps.webhookEvents.remove(event.scan);
@@ -100,6 +100,6 @@ async function enqueue({ webhooks, deliveries, metrics }: AnnounceDeps, events: 
         body: bodyOf(content, webhook.format),
       })),
   );
-  await deliveries.enqueue(found);
-  for (const { type } of found) metrics.announced(type as WebhookEvent);
+  const stored = await deliveries.enqueue(found);
+  for (const [at, { type }] of found.entries()) if (stored[at]!.added) metrics.announced(type as WebhookEvent);
 }

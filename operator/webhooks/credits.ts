@@ -40,15 +40,16 @@ async function check(
   watcher: CreditsWatcher,
   balance: number,
 ): Promise<void> {
-  const { id, organisation, creditsBelow: below, format, low, crossings } = watcher;
+  const { id, organisation, creditsBelow: below, format, low, crossings, createdAt } = watcher;
   const isLow = balance < below;
   if (isLow === low) return;
   if (!isLow) return webhooks.setLow(id, false, crossings);
   const content = creditsContent({ balance, below }, now(), publicBaseUrl);
-  // Before it is recorded: after a crash in between, the same event is stored once.
-  const event = `credits.low:${crossings + 1}`;
+  // Before it is recorded: after a crash in between, the same event is stored once. A webhook of a manifest that was deleted and
+  // added again has the same ID, and counts from the beginning.
+  const event = `credits.low:${createdAt.getTime()}:${crossings + 1}`;
   const delivery = { webhook: id, organisation, event, type: content.type, scan: null, order: 0, body: bodyOf(content, format) };
-  await deliveries.enqueue([delivery]);
-  metrics.announced('credits.low');
+  const [stored] = await deliveries.enqueue([delivery]);
+  if (stored!.added) metrics.announced('credits.low');
   await webhooks.setLow(id, true, crossings + 1);
 }

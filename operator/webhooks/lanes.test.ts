@@ -1,6 +1,15 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { claimOrder, CONCURRENCY, FAILING_MAX, PER_ORGANISATION, PER_WEBHOOK, type InFlight } from './lanes.ts';
+import {
+  addFailing,
+  claimOrder,
+  CONCURRENCY,
+  FAILING_KNOWN_MAX,
+  FAILING_MAX,
+  PER_ORGANISATION,
+  PER_WEBHOOK,
+  type InFlight,
+} from './lanes.ts';
 
 const at = (webhook: string, organisation = `o-${webhook}`): InFlight => ({ webhook, organisation });
 const many = (count: number, prefix = 'w') => Array.from({ length: count }, (_, index) => at(`${prefix}${index}`));
@@ -53,6 +62,15 @@ describe('lanes of webhooks', () => {
   it('tries an endpoint that fails with one delivery at a time', () => {
     expect(mayStart([at('a')], new Set(['a']), at('a'))).to.equal(false);
     expect(mayStart([], new Set(['a']), at('a'))).to.equal(true);
+  });
+
+  it('tries the endpoint that failed last after the others, and forgets the first ones of very many', () => {
+    const failing = new Set(['a', 'b', 'c']);
+    addFailing(failing, 'a');
+    expect(claimOrder([], failing, 3)[0]!.onlyWebhooks).to.deep.equal(['b', 'c', 'a']);
+    for (let more = 0; more < FAILING_KNOWN_MAX; more += 1) addFailing(failing, `w${more}`);
+    expect(failing.size).to.equal(FAILING_KNOWN_MAX);
+    expect(failing.has('a')).to.equal(false);
   });
 
   it('begins every fourth time with the endpoints that fail', () => {

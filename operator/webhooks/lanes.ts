@@ -13,6 +13,9 @@ export const PER_ORGANISATION = 4;
 /** Each so many claims begin with the endpoints that fail, so that they are tried even while the others need every connection. */
 const FAILING_FIRST_EVERY = 4;
 
+/** How many of them are known. One that is forgotten costs an attempt. */
+export const FAILING_KNOWN_MAX = 10_000;
+
 /** A delivery under way. */
 export interface InFlight {
   webhook: string;
@@ -21,7 +24,7 @@ export interface InFlight {
 
 /**
  * Returns which deliveries to look for, the first ones first.
- * @param failing the endpoints whose last attempt failed
+ * @param failing the endpoints whose last attempt failed, the one that was not tried for the longest time first
  * @param claims deliveries claimed so far
  */
 export function claimOrder(inFlight: readonly InFlight[], failing: ReadonlySet<string>, claims: number): DeliveryFilter[] {
@@ -45,4 +48,13 @@ export function claimOrder(inFlight: readonly InFlight[], failing: ReadonlySet<s
   }));
   if (!hasRoom) return working;
   return claims % FAILING_FIRST_EVERY === FAILING_FIRST_EVERY - 1 ? [...others, ...working] : [...working, ...others];
+}
+
+/** Records that an attempt of an endpoint failed: it is the last one that is tried again. */
+export function addFailing(failing: Set<string>, webhook: string): void {
+  failing.delete(webhook);
+  failing.add(webhook);
+  // Those that were deleted are not tried any more, so that they are forgotten first.
+  const [first] = failing;
+  if (failing.size > FAILING_KNOWN_MAX) failing.delete(first!);
 }

@@ -1,6 +1,7 @@
 /** Sends one request to an endpoint. Its address is judged like the target of a scan, and only judged addresses are dialled. */
 import { Agent, request } from 'undici';
 import { judgeTarget, type Resolver, type TargetRules } from '../../core/scan/targets.ts';
+import { aboutAddress } from '../../core/webhooks/webhooks.ts';
 import { pinnedLookup } from '../../platform/pinned-lookup.ts';
 import type { AttemptEnd } from '../../stores/webhooks/deliveries.ts';
 
@@ -36,9 +37,10 @@ export function createPost({ rules, resolver, userAgent, timeoutMs = REQUEST_MS 
       outcome,
       attempt: { durationMs: Math.round(performance.now() - began), statusCode: null, error, response: null },
     });
+    if (!URL.canParse(url)) return failed('disallowed', 'The address of the webhook is not a URL.');
     const target = new URL(url);
     const judged = await judgeTarget(target, rules, resolver);
-    if (!judged.ok) return failed(judged.reason === 'unresolvable' || judged.reason === 'dns_unavailable' ? 'unreachable' : 'disallowed', judged.message); // prettier-ignore
+    if (!judged.ok) return failed(judged.reason === 'unresolvable' || judged.reason === 'dns_unavailable' ? 'unreachable' : 'disallowed', aboutAddress(judged.message)); // prettier-ignore
     if (judged.addresses.length === 0) return failed('unreachable', `${target.hostname} cannot be resolved.`);
     // A connection of its own: another name may have other judged addresses.
     const connect = { lookup: pinnedLookup(judged.addresses), autoSelectFamily: true, timeout: timeoutMs };

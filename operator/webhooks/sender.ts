@@ -10,7 +10,7 @@ import type { ClaimedDelivery, Deliveries } from '../../stores/webhooks/deliveri
 import { isStopped, type SendableWebhook, type Webhooks } from '../../stores/webhooks/webhooks.ts';
 import { POLL_MS, runDeliveries } from '../delivery-loop.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
-import { claimOrder, type InFlight } from './lanes.ts';
+import { addFailing, claimOrder, type InFlight } from './lanes.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import type { Post, Posted } from './post.ts';
 import { nextAttempt } from './retries.ts';
@@ -33,8 +33,8 @@ export interface WebhookSenderDeps {
   nextAttempt?: typeof nextAttempt;
 }
 
-/** Longer than an attempt with the resolution of its name, and than all attempts to record it. */
-const LEASE_MS = 60_000;
+/** Longer than an attempt with the resolution of its name, and all attempts to record it. */
+const LEASE_MS = 120_000;
 /** How often, and after which pauses, an attempt is recorded while the database is down. */
 const RECORD = { attempts: 10, pauseMs: 2_000 };
 const GONE = 410;
@@ -43,7 +43,7 @@ const GONE = 410;
 export function createWebhookSender(deps: WebhookSenderDeps): PeriodicTask {
   const { deliveries, metrics, clock, pollMs, leaseMs = LEASE_MS } = deps;
   let claims = 0;
-  // Learnt anew by each leader: it costs one attempt of each endpoint.
+  // The one that was not tried for the longest time first. Learnt anew by each leader: it costs one attempt of each endpoint.
   const failing = new Set<string>();
   async function start(inFlight: readonly InFlight[]): Promise<{ about: InFlight; done: Promise<void> } | null> {
     for (const filter of claimOrder(inFlight, failing, claims)) {
@@ -84,8 +84,8 @@ async function handle(deps: WebhookSenderDeps, claim: ClaimedDelivery, failing: 
       failing.delete(webhookId);
       await succeed(deps, claim, webhook, posted);
     } else {
-      failing.add(webhookId);
-      await fail(deps, claim, webhook, posted);
+      addFailing(failing, webhookId);
+      if (await fail(deps, claim, webhook, posted)) failing.delete(webhookId);
     }
   } catch (err) {
     logger.warn({ delivery: id, webhook: webhookId, err }, 'webhook not recorded, retrying when its lease ends');
@@ -102,24 +102,33 @@ async function succeed(
   if (webhook.failingSince !== null) await webhooks.succeeded(webhook.id);
 }
 
-async function fail(deps: WebhookSenderDeps, claim: ClaimedDelivery, webhook: SendableWebhook, { attempt }: Posted): Promise<void> {
+/** @returns whether the endpoint gets nothing more */
+async function fail(deps: WebhookSenderDeps, claim: ClaimedDelivery, webhook: SendableWebhook, { attempt }: Posted): Promise<boolean> {
   const { webhooks, deliveries, clock, random = Math.random } = deps;
   const now = clock.now();
   const gone = attempt.statusCode === GONE;
   const next = gone ? null : (deps.nextAttempt ?? nextAttempt)(claim.attempt, claim.delivery.createdAt, now, random());
   await persistently(clock, () => (next === null ? deliveries.end(claim, 'failed', attempt) : deliveries.retry(claim, next, attempt)));
   const since = await webhooks.failed(webhook.id, now);
-  if (gone || isStopped(since, now)) await stop(deps, webhook, gone ? 'gone' : 'failing', since);
+  return (gone || isStopped(since, now)) && stop(deps, webhook, gone ? 'gone' : 'failing', since);
 }
 
-/** Disables an endpoint. The mail first: after a crash in between, the next failure repeats both, and the mail is stored once. */
-async function stop(deps: WebhookSenderDeps, webhook: SendableWebhook, reason: 'gone' | 'failing', since: Date): Promise<void> {
+/**
+ * Disables an endpoint. The mail first: after a crash in between, the next failure repeats both, and the mail is stored once.
+ * @returns whether the endpoint gets nothing more
+ */
+async function stop(deps: WebhookSenderDeps, webhook: SendableWebhook, reason: 'gone' | 'failing', since: Date): Promise<boolean> {
   const { webhooks, deliveries, metrics, logger, notifyStopped } = deps;
+  // Somebody may have deleted, disabled or moved it during the request.
+  const current = await webhooks.sendable(webhook.id);
+  if (current === null || current.disabled !== null) return true;
+  if (current.url !== webhook.url) return false;
   await notifyStopped(webhook, reason, since);
-  if (!(await webhooks.stop(webhook.id, reason))) return;
+  if (!(await webhooks.stop(webhook.id, reason))) return true;
   metrics.stopped(reason);
   logger.info({ webhook: webhook.id, organisation: webhook.organisation, reason }, 'webhook disabled');
   await deliveries.cancelAll(webhook.id);
+  return true;
 }
 
 /** Retries while the database is down, because a delivery that is not recorded is repeated. */

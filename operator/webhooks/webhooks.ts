@@ -1,6 +1,7 @@
 /** Webhooks: queues their events, and sends them. */
 import type { Resolver, TargetRules } from '../../core/scan/targets.ts';
 import { WEBHOOKS_PATH } from '../../core/web-paths.ts';
+import { hostOf } from '../../core/webhooks/webhooks.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
@@ -48,7 +49,7 @@ export function createStopNotice(
     const data = {
       organisation: displayName,
       webhook: name,
-      host: new URL(url).host,
+      host: hostOf({ url }),
       reason,
       since: since.toISOString(),
       path: `${WEBHOOKS_PATH}/${id}`,

@@ -59,8 +59,11 @@ export interface Scans {
    * @returns the current row, and whether this call changed it; null if there is no such row
    */
   mirror(id: string, change: ScanChange, known?: ScanRow): Promise<{ row: ScanRow; changed: boolean } | null>;
-  /** Returns at most `limit` rows whose end is not announced: `mirror` marks each row in the step that ends it. Not public scans. */
-  unannounced(limit: number): Promise<ScanRow[]>;
+  /**
+   * Returns at most `limit` rows whose end is not announced: `mirror` marks each row in the step that ends it. Not public scans.
+   * @param ids only of these scans. Default: of any
+   */
+  unannounced(limit: number, ids?: readonly string[]): Promise<ScanRow[]>;
   /** Records that the ends of these scans are announced. */
   announced(ids: readonly string[]): Promise<void>;
   /** Returns at most `limit` rows that were created before `before` and are still `pending`, because their submission crashed. */
@@ -124,8 +127,13 @@ export function createScans(db: Db): Scans {
       return (await rows.limit(limit).toArray()).map(toRow);
     },
 
-    async unannounced(limit) {
-      return (await scans.find({ unannounced: true }).limit(limit).toArray()).map(toRow);
+    async unannounced(limit, ids) {
+      return (
+        await scans
+          .find({ unannounced: true, ...(ids && { _id: { $in: [...ids] } }) })
+          .limit(limit)
+          .toArray()
+      ).map(toRow);
     },
 
     async announced(ids) {

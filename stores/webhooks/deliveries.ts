@@ -2,11 +2,11 @@
  * Deliveries of webhooks: one document for each event and endpoint, which is at the same time the queue, and the log with one
  * entry for each attempt. The claim of a delivery writes the entry of its attempt, so that a sender that dies leaves it behind.
  */
-import { createHash, randomBytes } from 'node:crypto';
-import type { Collection, Db, Filter, UpdateFilter } from 'mongodb';
+import { createHash } from 'node:crypto';
+import type { Collection, Db, Filter, MongoBulkWriteError, UpdateFilter } from 'mongodb';
 import { DELIVERY_KEPT_MS, type DeliveredEvent, type DeliveryState } from '../../core/webhooks/webhooks.ts';
 import { createLeasedQueue } from '../leased-queue.ts';
-import { onlyDuplicates } from '../mongo-retry.ts';
+import { onlyDuplicates, retryRace } from '../mongo-retry.ts';
 
 /** An attempt. While it is under way, and if its sender died, it has no end. */
 export interface DeliveryAttempt {
@@ -61,7 +61,7 @@ export interface ClaimedDelivery {
 
 /** Which deliveries to claim. */
 export interface DeliveryFilter {
-  /** Only of these endpoints. Default: of any. */
+  /** Only of these endpoints, the first ones first. Default: of any, the delivery that is due for the longest time first. */
   onlyWebhooks?: readonly string[];
   /** Endpoints and organisations to pass over. */
   exceptWebhooks: readonly string[];
@@ -71,10 +71,14 @@ export interface DeliveryFilter {
 export type AttemptEnd = Omit<DeliveryAttempt, 'at'>;
 
 export interface Deliveries {
-  /** Stores deliveries that are due now. One that is stored already, in any state, changes nothing. @returns their IDs, in their order */
-  enqueue(deliveries: readonly NewDelivery[]): Promise<string[]>;
-  /** Stores another delivery with the same message. @returns its ID; null if there is no such delivery */
-  replay(organisation: string, webhook: string, id: string): Promise<Delivery | null>;
+  /** Stores deliveries that are due now. One that is stored already, in any state, changes nothing. @returns each, in their order */
+  enqueue(deliveries: readonly NewDelivery[]): Promise<{ id: string; added: boolean }[]>;
+  /**
+   * Stores another delivery with the same message.
+   * @param key the same key stores one delivery, and returns it again
+   * @returns null if there is no such delivery
+   */
+  replay(organisation: string, webhook: string, id: string, key: string): Promise<Delivery | null>;
   find(organisation: string, webhook: string, id: string): Promise<Delivery | null>;
   /** Returns deliveries of an endpoint, newest first. */
   list(
@@ -83,7 +87,7 @@ export interface Deliveries {
     page: { after?: { at: Date; id: string } | null; state?: DeliveryState; limit: number },
   ): Promise<Delivery[]>;
   /**
-   * Claims the delivery that is due for the longest time, or returns null, and writes the entry of its attempt. One atomic step. A
+   * Claims the next delivery, or returns null, and writes the entry of its attempt. One atomic step. A
    * delivery waits while an earlier one of its scan and endpoint does.
    */
   claim(filter: DeliveryFilter, leaseMs: number): Promise<ClaimedDelivery | null>;
@@ -107,6 +111,8 @@ interface DeliveryDocument {
   type: DeliveredEvent;
   scan: string | null;
   order: number;
+  /** Somebody asked for it, so no other delivery waits for it. */
+  replay?: true;
   body: string;
   state: DeliveryState;
   attempts: number;
@@ -142,23 +148,25 @@ export function createDeliveries(db: Db, { now = () => new Date() }: { now?: () 
     async enqueue(list) {
       if (list.length === 0) return [];
       const documents = list.map(({ event, ...delivery }) => newDocument(messageIdOf(delivery.webhook, event), delivery, now()));
+      const known = new Set<number>();
       try {
         await deliveries.insertMany(documents, { ordered: false });
       } catch (error) {
         if (!onlyDuplicates(error)) throw error;
+        for (const { index } of [(error as Partial<MongoBulkWriteError>).writeErrors ?? []].flat()) known.add(index);
       }
-      return documents.map(({ _id }) => _id);
+      return documents.map(({ _id: id }, index) => ({ id, added: !known.has(index) }));
     },
 
-    async replay(organisation, webhook, id) {
+    async replay(organisation, webhook, id, key) {
       const found = await deliveries.findOne({ _id: id, webhook, organisation });
       if (found === null) return null;
       const { message, type, scan, body } = found;
       // It does not wait for others: the person who asks for it decides about its time.
       const again = newDocument(message, { webhook, organisation, type, scan, order: 0, body }, now());
-      again._id = `${message}-${randomBytes(4).toString('hex')}`;
-      await deliveries.insertOne(again);
-      return toDelivery(again);
+      const _id = `${message}-${createHash('sha256').update(`${id} ${key}`).digest('hex').slice(0, 16)}`;
+      await retryRace(() => deliveries.updateOne({ _id }, { $setOnInsert: { ...again, _id, replay: true } }, { upsert: true }));
+      return toDelivery((await deliveries.findOne({ _id }))!);
     },
 
     async find(organisation, webhook, id) {
@@ -201,22 +209,27 @@ async function claimNext(
   { filter, leaseMs, now }: { filter: DeliveryFilter; leaseMs: number; now: () => Date },
 ): Promise<ClaimedDelivery | null> {
   const { onlyWebhooks, exceptWebhooks, exceptOrganisations } = filter;
+  const only = onlyWebhooks?.filter((one) => !exceptWebhooks.includes(one));
   const wanted: Filter<DeliveryDocument> = {};
-  if (onlyWebhooks !== undefined) wanted.webhook = { $in: onlyWebhooks.filter((one) => !exceptWebhooks.includes(one)) };
+  if (only !== undefined) wanted.webhook = { $in: only };
   else if (exceptWebhooks.length > 0) wanted.webhook = { $nin: [...exceptWebhooks] };
   if (exceptOrganisations.length > 0) wanted.organisation = { $nin: [...exceptOrganisations] };
   for (let look = 0; look < LOOKS_MAX; look += 1) {
     const at = now();
-    const [next] = await deliveries
-      .find({ state: 'waiting', dueAt: { $lte: at }, ...wanted })
-      .sort({ dueAt: 1 })
-      .limit(1)
-      .toArray();
+    const due: Filter<DeliveryDocument> = { state: 'waiting', dueAt: { $lte: at }, ...wanted };
+    if (only !== undefined) {
+      const first = await firstOf(only, async (some) => (await deliveries.findOne({ ...due, webhook: { $in: [...some] } })) !== null);
+      if (first === null) return null;
+      due.webhook = first;
+    }
+    const [next] = await deliveries.find(due).sort({ dueAt: 1 }).limit(1).toArray();
     if (next === undefined) return null;
     const { _id, webhook, scan, order, dueAt } = next;
     // It is stored before this one, and does not wait any more once it has ended.
     const earlier =
-      scan === null || order === 0 ? null : await deliveries.findOne({ webhook, scan, state: 'waiting', order: { $lt: order } });
+      scan === null || order === 0
+        ? null
+        : await deliveries.findOne({ webhook, scan, state: 'waiting', order: { $lt: order }, replay: { $exists: false } });
     if (earlier !== null) {
       // While it is under way, `dueAt` is the end of its lease, and it ends sooner.
       const until = earlier.holder === undefined ? earlier.dueAt.getTime() : 0;
@@ -232,6 +245,17 @@ async function claimNext(
     return { delivery, holder, leaseUntil, attempt: document.attempts + 1 };
   }
   return null;
+}
+
+/** Returns the first of a list that has something, by halving the list; null if none has. @param anyHas whether one of these has it */
+async function firstOf(list: readonly string[], anyHas: (some: readonly string[]) => Promise<boolean>): Promise<string | null> {
+  if (list.length === 0 || !(await anyHas(list))) return null;
+  let among = list;
+  while (among.length > 1) {
+    const half = among.slice(0, Math.ceil(among.length / 2));
+    among = (await anyHas(half)) ? half : among.slice(half.length);
+  }
+  return among[0]!;
 }
 
 function newDocument(message: string, delivery: Omit<NewDelivery, 'event'>, at: Date): DeliveryDocument {

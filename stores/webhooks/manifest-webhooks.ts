@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Collection } from 'mongodb';
-import { SECRET_OVERLAP_MS } from '../../core/webhooks/webhooks.ts';
 import { retryRace } from '../mongo-retry.ts';
 import { replacedSecret, toWebhook, type Webhook, type WebhookDocument, type WebhookFields } from './webhook-document.ts';
 
@@ -19,7 +18,7 @@ export interface ManifestChange {
 export interface ManifestWebhooks {
   /**
    * Makes the webhooks of the manifest those that are declared. One whose address or secret changes gets deliveries again if it
-   * was stopped. The secret before the last one signs for `SECRET_OVERLAP_MS`, too. Idempotent.
+   * was stopped. A secret that is replaced signs for `SECRET_OVERLAP_MS`, too. Idempotent.
    * @param kept names of others that stay as they are, if they exist
    * @returns what has changed
    */
@@ -56,7 +55,7 @@ export function createManifestWebhooks(webhooks: Collection<WebhookDocument>, no
     const restarts = rotated || url !== wanted.url;
     const $set = {
       ...wanted,
-      ...(rotated && { secrets: replacedSecret(secrets, secret, new Date(now().getTime() + SECRET_OVERLAP_MS)) }),
+      ...(rotated && { secrets: replacedSecret(secrets, secret, now()) }),
       ...(restarts && { disabled: null, failingSince: null }),
     };
     const changed = await webhooks.findOneAndUpdate({ _id }, { $set }, { returnDocument: 'after' });

@@ -1,5 +1,11 @@
 /** Webhooks as MongoDB holds them. */
-import type { DisabledReason, WebhookEvent, WebhookFormat } from '../../core/webhooks/webhooks.ts';
+import {
+  SECRET_OVERLAP_MS,
+  SECRETS_MAX,
+  type DisabledReason,
+  type WebhookEvent,
+  type WebhookFormat,
+} from '../../core/webhooks/webhooks.ts';
 
 export type WebhookManager = 'api' | 'manifest';
 
@@ -52,8 +58,10 @@ export function toWebhook(document: WebhookDocument): Webhook {
   return { id: _id, ...rest };
 }
 
-/** The secrets after one was replaced. Only the one before it still signs. */
-export function replacedSecret(secrets: readonly StoredSecret[], secret: string, until: Date): StoredSecret[] {
-  const [last] = secrets;
-  return [{ secret, until: null }, ...(last === undefined ? [] : [{ secret: last.secret, until }])];
+/** The secrets after one was replaced. Those before it sign until their time is over, because a receiver may still have any of them. */
+export function replacedSecret(secrets: readonly StoredSecret[], secret: string, now: Date): StoredSecret[] {
+  const before = secrets
+    .map((one) => ({ ...one, until: one.until ?? new Date(now.getTime() + SECRET_OVERLAP_MS) }))
+    .filter((one) => one.secret !== secret && one.until > now);
+  return [{ secret, until: null }, ...before].slice(0, SECRETS_MAX);
 }

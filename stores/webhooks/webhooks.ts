@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Collection, Db, Filter, UpdateFilter } from 'mongodb';
 import { SECRET_BYTES, secretText } from '../../core/webhooks/signature.ts';
-import { SECRET_OVERLAP_MS, STOPPED_AFTER_MS, WEBHOOKS_MAX, type DisabledReason } from '../../core/webhooks/webhooks.ts';
+import { STOPPED_AFTER_MS, WEBHOOKS_MAX, type DisabledReason } from '../../core/webhooks/webhooks.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { createManifestWebhooks, type ManifestWebhooks } from './manifest-webhooks.ts';
 import {
@@ -40,11 +40,11 @@ export interface Webhooks extends ManifestWebhooks {
   find(organisation: string, id: string): Promise<Webhook | null>;
   /** Returns the webhooks of an organisation, by creation. There are at most twice `WEBHOOKS_MAX`. */
   list(organisation: string): Promise<Webhook[]>;
-  /** Changes what the writer sets, unless the manifest is the writer. */
+  /** Changes what the writer sets, unless the manifest is the writer. Another address ends the time of failures. */
   change(organisation: string, id: string, fields: Partial<WebhookFields>): Promise<ChangedWebhook>;
   /** Enables or disables a webhook. Enabling ends the time of failures. @param any also those of manifests, for `curbcut-admin` */
   setEnabled(organisation: string, id: string, enabled: boolean, any?: boolean): Promise<ChangedWebhook>;
-  /** Makes a new secret. The one before it signs for `SECRET_OVERLAP_MS`, too. */
+  /** Makes a new secret. Those before it sign for `SECRET_OVERLAP_MS`, too. */
   rotate(organisation: string, id: string): Promise<ChangedWebhook<{ webhook: Webhook; secret: string }>>;
   remove(organisation: string, id: string): Promise<ChangedWebhook>;
 
@@ -104,7 +104,14 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
     },
 
     change: (organisation, id, { events, ...fields }) =>
-      update(organisation, id, { $set: { ...fields, ...(events && { events: [...events] }), changedAt: now() } }),
+      update(organisation, id, {
+        $set: {
+          ...fields,
+          ...(fields.url !== undefined && { failingSince: null }),
+          ...(events && { events: [...events] }),
+          changedAt: now(),
+        },
+      }),
 
     setEnabled: (organisation, id, enabled, any) =>
       update(
@@ -119,7 +126,7 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
         const found = await document(organisation, id);
         if (found === null) return { ok: false, reason: 'not_found' };
         const secret = newSecret();
-        const secrets = replacedSecret(found.secrets, secret, new Date(now().getTime() + SECRET_OVERLAP_MS));
+        const secrets = replacedSecret(found.secrets, secret, now());
         const changed = await webhooks.findOneAndUpdate(
           { _id: id, organisation, managedBy: 'api', 'secrets.0.secret': found.secrets[0]!.secret },
           { $set: { secrets } },

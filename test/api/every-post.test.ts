@@ -77,7 +77,7 @@ describe('a POST with an Idempotency-Key', () => {
       const { id: organisation, key } = await context.organisation();
       const { webhook, delivery } = await addWebhook(context.stores, { organisation });
       const replay = (of: string) => `/v1/webhooks/${webhook.id}/deliveries/${of}/replay`;
-      const again = (await context.stores.deliveries.replay(organisation, webhook.id, delivery))!;
+      const again = (await context.stores.deliveries.replay(organisation, webhook.id, delivery, 'other'))!;
       return { path: replay(delivery), request: { key }, other: { path: replay(again.id), request: { key } } };
     },
     async requestPublicScan() {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { isWebhookSecret } from '../../core/webhooks/signature.ts';
-import { WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
+import { SECRETS_MAX, WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
 import { HIGH_LIMITS, useContext } from './context.ts';
 
 const NEW = { name: 'Chat', url: 'https://example.com/hook?token=1', events: ['scan.completed', 'scan.failed'] };
@@ -96,14 +96,24 @@ describe('webhooks over REST', () => {
     expect(recorded).to.deep.equal(['webhook.enable', 'webhook.disable', 'webhook.change', 'webhook.add']);
   });
 
-  it('replaces the secret, and lets the one before it sign for a day', async () => {
+  it('begins a new time of failures with another address only', async () => {
+    const { id } = await create();
+    await context.stores.webhooks.failed(id, new Date());
+    const moved = async (url: string) => (await send('PATCH', `/v1/webhooks/${id}`, { url })).body;
+    expect((await moved(NEW.url)).failing_since).to.be.a('string');
+    expect(await moved('https://example.com/other')).to.include({ url: 'https://example.com/other', failing_since: null });
+  });
+
+  it('replaces the secret, and lets those before it sign for a day', async () => {
     const { id, secret } = await create();
     const { status, body } = await send('POST', `/v1/webhooks/${id}/rotate-secret`);
     expect(status).to.equal(200);
     expect(isWebhookSecret(body.secret)).to.equal(true);
     expect((await context.stores.webhooks.sendable(id))!.secrets).to.deep.equal([body.secret, secret]);
     const third = (await send('POST', `/v1/webhooks/${id}/rotate-secret`)).body.secret;
-    expect((await context.stores.webhooks.sendable(id))!.secrets).to.deep.equal([third, body.secret]);
+    expect((await context.stores.webhooks.sendable(id))!.secrets).to.deep.equal([third, body.secret, secret]);
+    for (let more = 0; more < SECRETS_MAX; more += 1) await send('POST', `/v1/webhooks/${id}/rotate-secret`);
+    expect((await context.stores.webhooks.sendable(id))!.secrets).to.have.lengthOf(SECRETS_MAX);
     expect(await actions()).to.include('webhook.rotate');
   });
 

@@ -93,14 +93,14 @@ describe('declared webhooks', () => {
     await apply(resourceOf([CHAT, MAIL]));
     const mail = (await stores.webhooks.list(ID)).find(({ name }) => name === 'mail')!;
     const waiting = { webhook: mail.id, organisation: ID, event: 'e', type: 'scan.failed', scan: null, order: 0, body: '{}' } as const;
-    const [delivery] = await stores.deliveries.enqueue([waiting]);
+    const [stored] = await stores.deliveries.enqueue([waiting]);
     await rm(join(folder, 'hooks', 'mail'));
     expect(await apply(resourceOf([CHAT, MAIL]))).to.include({ status: 'False', reason: 'WebhookNotApplied' });
     expect(await names()).to.have.members(['chat', 'mail']);
-    expect((await stores.deliveries.find(ID, mail.id, delivery!))!.state).to.equal('waiting');
+    expect((await stores.deliveries.find(ID, mail.id, stored!.id))!.state).to.equal('waiting');
     await apply(resourceOf([CHAT]));
     expect(await names()).to.deep.equal(['chat']);
-    expect((await stores.deliveries.find(ID, mail.id, delivery!))!.state).to.equal('canceled');
+    expect((await stores.deliveries.find(ID, mail.id, stored!.id))!.state).to.equal('canceled');
   });
 
   it('need an address that parses, which no message shows', async () => {

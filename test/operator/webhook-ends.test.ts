@@ -24,6 +24,8 @@ describe('ends of webhooks', () => {
   let stores: AllStores;
   let receiver: Receiver;
   let answer: Answer;
+  /** What happens while a request is under way. */
+  let during: () => Promise<unknown>;
   let resolution: Resolution;
   let allow: string[];
   /** How far the clock of the sender is ahead, in milliseconds. */
@@ -46,7 +48,8 @@ describe('ends of webhooks', () => {
     for (const name of ['webhooks', 'webhook_deliveries', 'outbox', 'scans']) await database.db.collection(name).deleteMany({});
     [answer, ahead, allow] = [{ status: 500 }, 0, ['127.0.0.0/8']];
     resolution = { ok: false, reason: 'not_found' };
-    receiver = await startReceiver(() => answer);
+    during = async () => undefined;
+    receiver = await startReceiver(async () => (await during(), answer));
     start();
   });
   afterEach(async () => {
@@ -85,7 +88,7 @@ describe('ends of webhooks', () => {
   async function enqueue({ id }: Webhook): Promise<string> {
     const event = `webhook.test:${(events += 1)}`;
     const one = { webhook: id, organisation: ACME, event, type: 'webhook.test', scan: null, order: 0, body: '{}' } as const;
-    return (await stores.deliveries.enqueue([one]))[0]!;
+    return (await stores.deliveries.enqueue([one]))[0]!.id;
   }
   const deliveryOf = async ({ id }: Webhook, delivery: string) => (await stores.deliveries.find(ACME, id, delivery))!;
   const current = async ({ id }: Webhook) => (await stores.webhooks.find(ACME, id))!;
@@ -117,6 +120,27 @@ describe('ends of webhooks', () => {
     });
   });
 
+  for (const [what, change] of [
+    ['disabled', ({ id }: Webhook) => stores.webhooks.setEnabled(ACME, id, false)],
+    ['deleted', ({ id }: Webhook) => stores.webhooks.remove(ACME, id)],
+    ['moved', ({ id }: Webhook) => stores.webhooks.change(ACME, id, { url: 'http://gone.example.com/' })],
+  ] as const)
+    it(`sends no mail about an endpoint that is ${what} before it answers 410`, async () => {
+      answer = { status: 410 };
+      const one = await webhook();
+      during = () => change(one);
+      const id = await enqueue(one);
+      await until('it is given up', async () => (await deliveryOf(one, id)).state === 'failed');
+      // A later delivery of another endpoint: what follows the first one is over.
+      during = async () => undefined;
+      const other = await webhook();
+      await enqueue(other);
+      await until('the other one is stopped', async () => (await current(other)).disabled !== null);
+      const about = (await mails()).map(({ data }) => (data as { path: string }).path);
+      expect(about).to.deep.equal([`/dashboard/settings/webhooks/${other.id}`]);
+      expect((await stores.webhooks.find(ACME, one.id))?.disabled?.reason).to.not.equal('gone');
+    });
+
   it('stops an endpoint after five days of failures, and not if a day was without an attempt', async () => {
     const one = await webhook();
     const sixDays = STOPPED_AFTER_MS + 86_400_000;
@@ -145,7 +169,7 @@ describe('ends of webhooks', () => {
     await until('it is given up', async () => (await deliveryOf(one, id)).state === 'failed');
     ahead = 0;
     answer = { status: 200, body: 'x'.repeat(1000) };
-    const again = (await stores.deliveries.replay(ACME, one.id, id))!;
+    const again = (await stores.deliveries.replay(ACME, one.id, id, 'once'))!;
     await until('it is delivered', async () => (await deliveryOf(one, again.id)).state === 'delivered');
     const { attempts, message } = await deliveryOf(one, again.id);
     expect(message).to.equal(id);
@@ -169,13 +193,14 @@ describe('ends of webhooks', () => {
       ['no answer', () => (answer = 'hang'), receiver.url, /^The endpoint did not answer within 0\.5 s\.$/, null],
       ['a closed connection', () => (answer = 'drop'), receiver.url, /^The endpoint closed the connection\.$/, null],
       ['no listener', () => undefined, closed.url, /^The endpoint refused the connection\.$/, null],
+      ['no URL', () => undefined, 'https://host.example.com:99999/', /^The address of the webhook is not a URL\.$/, null],
       ['no such name', () => undefined, 'http://gone.example.com/', /^gone\.example\.com cannot be resolved\.$/, null],
       // The name was public when the webhook was made.
       [
         'a name that is private now',
         () => ((resolution = { ok: true, addresses: ['10.0.0.1'] }), (allow = [])),
         'http://rebound.example.com/',
-        /only publicly reachable/,
+        /only publicly reachable hosts can be used\.$/,
         null,
       ],
     ];

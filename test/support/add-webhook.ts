@@ -11,6 +11,6 @@ export async function addWebhook(
   if (!added.ok) throw new Error(added.reason);
   const { webhook, secret } = added;
   const one = { webhook: webhook.id, organisation, scan: null, order: 0, body: '{}' };
-  const [delivery] = await deliveries.enqueue([{ ...one, event: 'webhook.test:first', type: 'webhook.test' }]);
-  return { webhook, secret, delivery: delivery! };
+  const [stored] = await deliveries.enqueue([{ ...one, event: 'webhook.test:first', type: 'webhook.test' }]);
+  return { webhook, secret, delivery: stored!.id };
 }

@@ -1,7 +1,7 @@
 /** The form that creates a webhook, and the page that shows its secret once. */
 import type { FastifyRequest } from 'fastify';
 import { WEBHOOKS_PATH } from '../../../core/web-paths.ts';
-import { WEBHOOK_EVENTS, WEBHOOK_NAME_MAX, type WebhookEvent } from '../../../core/webhooks/webhooks.ts';
+import { hostOf, WEBHOOK_EVENTS, WEBHOOK_NAME_MAX, type WebhookEvent } from '../../../core/webhooks/webhooks.ts';
 import type { Webhook } from '../../../stores/webhooks/webhooks.ts';
 import {
   actions,
@@ -19,7 +19,6 @@ import {
 import { html, type Html } from '../../web/html.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import { titledPage } from '../titled-page.ts';
-import { hostOf } from './list-page.ts';
 
 /** What was typed. */
 export interface TypedWebhook {

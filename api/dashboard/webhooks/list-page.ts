@@ -1,7 +1,7 @@
 /** The list of webhooks. */
 import type { FastifyRequest } from 'fastify';
 import { WEBHOOKS_PATH } from '../../../core/web-paths.ts';
-import { WEBHOOKS_MAX, type DisabledReason } from '../../../core/webhooks/webhooks.ts';
+import { hostOf, WEBHOOKS_MAX, type DisabledReason } from '../../../core/webhooks/webhooks.ts';
 import type { Webhook } from '../../../stores/webhooks/webhooks.ts';
 import { badge, emptyState, link, linkButton, table } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
@@ -13,9 +13,6 @@ export const stateOf = ({ disabled, failingSince }: Webhook): Html => {
   if (disabled !== null) return badge(disabled.reason === 'requested' ? 'plain' : 'bad', DISABLED[disabled.reason]);
   return failingSince === null ? badge('good', 'Enabled') : badge('warn', 'Failing');
 };
-
-/** The site of an address. The rest may contain a secret. */
-export const hostOf = ({ url }: Pick<Webhook, 'url'>): string => new URL(url).host;
 
 export function webhookListPage(request: FastifyRequest, webhooks: readonly Webhook[], done: string | null): Html {
   const body = html`<p class="lead">A webhook sends events to an address of yours: a scan has ended, a schedule got worse, or few credits are left.</p>
