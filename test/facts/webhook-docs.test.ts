@@ -41,6 +41,18 @@ describe('docs/webhooks.md', () => {
     ['another ID', NEW, { ...headers, 'webhook-id': 'msg_2' }, BODY, false],
     ['an old time', NEW, signedHeaders({ id: 'msg_1', at: new Date(NOW.getTime() - 301_000), body: BODY }, [NEW]), BODY, false],
   ];
+  for (const name of Object.keys(headers)) {
+    const { [name]: _, ...others } = headers;
+    cases.push([`no ${name}`, NEW, others, BODY, false]);
+  }
+  for (const [name, value] of [
+    ['webhook-timestamp', 'yesterday'],
+    ['webhook-timestamp', '1e999'],
+    ['webhook-timestamp', '9'.repeat(400)],
+    ['webhook-signature', 'v1,ünsigned'],
+    ['webhook-signature', ''],
+  ] as const)
+    cases.push([`${name} ${value}`, NEW, { ...headers, [name]: value }, BODY, false]);
   const seconds = NOW.getTime() / 1000;
 
   it('verifies requests in Node.js', async () => {
