@@ -9,13 +9,15 @@ import { until } from '../runtime/cluster.ts';
 import { useDatabase } from '../stores/database.ts';
 import { nightly } from '../support/nightly.ts';
 import { createRandom } from '../support/random.ts';
-import { startReceiver, type Receiver } from '../support/webhook-receiver.ts';
+import { startReceiver, type Answer, type Received, type Receiver } from '../support/webhook-receiver.ts';
 
 const SENDERS = 3;
 const EVENTS_PER_SCAN = 4;
 const SCANS = nightly(60, 2_500);
 const KILLS = nightly(4, 100);
 const WAIT_MS = nightly(120_000, 3_600_000);
+/** The time limit of a request. */
+const REQUEST_MS = 2_000;
 const PROGRAM = fileURLToPath(new URL('../support/webhook-sender-process.ts', import.meta.url));
 
 describe('senders of webhooks', function () {
@@ -25,6 +27,8 @@ describe('senders of webhooks', function () {
   let receiver: Receiver;
   let senders: ChildProcess[];
   let hanging: Receiver;
+  /** Gets the next request, which is not answered. */
+  let held: ((received: Received) => void) | null;
   const random = createRandom(7);
 
   before(() => {
@@ -33,6 +37,7 @@ describe('senders of webhooks', function () {
   beforeEach(async () => {
     [receiver, hanging] = [await startReceiver(fails), await startReceiver(() => 'hang')];
     senders = [];
+    held = null;
     for (let at = 0; at < SENDERS; at += 1) start();
   });
   afterEach(async () => {
@@ -42,12 +47,18 @@ describe('senders of webhooks', function () {
   });
 
   /** Answers half of the requests with an error, or not at all. */
-  const fails = () => {
+  const fails = (received: Received): Answer => {
+    if (held !== null) {
+      held(received);
+      held = null;
+      return 'hang';
+    }
     const chance = random();
     if (chance < 0.2) return 'drop';
     return chance < 0.5 ? { status: 503, body: 'busy' } : { status: 200 };
   };
-  const start = () => void senders.push(spawn(process.execPath, [PROGRAM, database.url], { stdio: ['ignore', 'ignore', 'inherit'] }));
+  const start = () =>
+    void senders.push(spawn(process.execPath, [PROGRAM, database.url, String(REQUEST_MS)], { stdio: ['ignore', 'ignore', 'inherit'] }));
   async function stop(sender: ChildProcess, signal: NodeJS.Signals): Promise<void> {
     if (sender.exitCode !== null || sender.signalCode !== null) return;
     sender.kill(signal);
@@ -83,7 +94,9 @@ describe('senders of webhooks', function () {
     const total = SCANS * EVENTS_PER_SCAN;
     for (let kill = 1; kill <= KILLS; kill += 1) {
       await until('more was delivered', async () => (await left()) <= total * (1 - kill / (KILLS + 1)), WAIT_MS);
-      const at = Math.floor(random() * senders.length);
+      // While its request is under way.
+      const { headers } = await new Promise<Received>((resolve) => (held = resolve));
+      const at = senders.findIndex(({ pid }) => String(pid) === headers['user-agent']);
       await stop(senders.splice(at, 1)[0]!, 'SIGKILL');
       start();
     }

@@ -1,4 +1,7 @@
-/** A sender of webhooks in a process of its own, which a test can kill. Its address of the database is the first argument. */
+/**
+ * A sender of webhooks in a process of its own, which a test can kill. Its arguments: the address of the database, and the time limit of
+ * a request in milliseconds. Its requests name its process.
+ */
 import { createWebhookMetrics } from '../../operator/webhooks/metrics.ts';
 import { createPost } from '../../operator/webhooks/post.ts';
 import { createWebhookSender } from '../../operator/webhooks/sender.ts';
@@ -10,18 +13,19 @@ import { openStores } from '../../stores/stores.ts';
 import { silentLogger } from './silent-logger.ts';
 
 const { db, close } = connectMongo({ url: process.argv[2]! });
+const timeoutMs = Number(process.argv[3]);
 const stopping = new AbortController();
 process.once('SIGTERM', () => stopping.abort());
 const sender = createWebhookSender({
   ...openStores(db),
-  post: createPost({ rules: { allow: ['127.0.0.0/8'], deny: [] }, resolver: createResolver(), userAgent: 'test', timeoutMs: 2_000 }),
+  post: createPost({ rules: { allow: ['127.0.0.0/8'], deny: [] }, resolver: createResolver(), userAgent: String(process.pid), timeoutMs }),
   notifyStopped: async () => undefined,
   metrics: createWebhookMetrics(createMetricFactory()),
   logger: silentLogger,
   clock: systemClock,
   pollMs: 20,
-  // Soon over after a kill, and longer than a request.
-  leaseMs: 4_000,
+  // Soon over after a kill, and much longer than a request, also while the machine is busy.
+  leaseMs: timeoutMs + 10_000,
   nextAttempt: (_attempts, _createdAt, now) => new Date(now.getTime() + 20),
 });
 await sender.run(stopping.signal);
