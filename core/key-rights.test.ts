@@ -13,7 +13,8 @@ const key = (scopes: readonly KeyScope[], expiresAt: Date | null, test = false):
   rootCreator: null,
   test,
 });
-const user: Actor = { kind: 'user', email: 'ann@example.com', role: 'member', sessionId: 's1' };
+const user: Actor = { kind: 'user', email: 'ann@example.com', role: 'owner', sessionId: 's1' };
+const member: Actor = { ...user, role: 'member' };
 const TWO = ['scans:read', 'keys:write'] as const;
 
 describe('rights of a new key', () => {
@@ -23,6 +24,12 @@ describe('rights of a new key', () => {
       user,
       { expiresAt: null },
       { ok: true, scopes: KEY_SCOPES, expiresAt: null, test: false },
+    ],
+    [
+      'a member who says nothing gives what members may do',
+      member,
+      { expiresAt: null },
+      { ok: true, scopes: KEY_SCOPES.filter((scope) => scope !== 'known-issues:write'), expiresAt: null, test: false },
     ],
     ['a user gives any end', user, { expiresAt: in_(9e6) }, { ok: true, scopes: KEY_SCOPES, expiresAt: in_(9e6), test: false }],
     [

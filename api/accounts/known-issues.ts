@@ -31,6 +31,9 @@ const end = Type.String({
   description: `When it ends, at most ${KNOWN_ISSUE_MAX_DAYS} days from now. From then on it counts as a violation again.`,
 });
 
+/** In examples: an end that may be sent as it is, because a fixed one would soon be past or is too far ahead. */
+const EXAMPLE_END = `${new Date(Date.now() + 90 * 86_400_000).toISOString().slice(0, 10)}T12:00:00Z`;
+
 const NewKnownIssue = Type.Object(
   {
     site: Type.String({
@@ -50,7 +53,7 @@ const NewKnownIssue = Type.Object(
         fingerprint: '8f14e45fceea167a',
         reason: 'The supplier of the player fixes it in version 3.',
         owner: 'video team',
-        expires_at: '2030-01-31T12:00:00Z',
+        expires_at: EXAMPLE_END,
       },
     ],
   },
@@ -58,7 +61,7 @@ const NewKnownIssue = Type.Object(
 
 const KnownIssueChange = Type.Object(
   { reason: Type.Optional(reason), owner: Type.Optional(owner), expires_at: Type.Optional(end) },
-  { title: 'KnownIssueChange', additionalProperties: false, examples: [{ expires_at: '2030-06-30T12:00:00Z' }] },
+  { title: 'KnownIssueChange', additionalProperties: false, examples: [{ expires_at: EXAMPLE_END }] },
 );
 
 const STATUSES = ['live', 'ending', 'ended'] as const;

@@ -132,6 +132,8 @@ describe('kubectl curbcut scan', () => {
       violations_serious: 1,
       violations_moderate: 2,
       violations_minor: 0,
+      score_without_known: 97.5,
+      violations_new_or_open: 3,
       passed: true,
       report_url: null,
       message: null,
