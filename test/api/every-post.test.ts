@@ -184,6 +184,19 @@ describe('a POST with an Idempotency-Key', () => {
     expect((await cancel(scanId, key, 'new')).body.detail).to.equal('scan_already_ended');
   });
 
+  it('replays a delivery once also if the first request died before its response was stored', async () => {
+    const { id: organisation, key } = await context.organisation();
+    const { webhook, delivery } = await addWebhook(context.stores, { organisation });
+    const replay = () => send(`/v1/webhooks/${webhook.id}/deliveries/${delivery}/replay`, 'once', { key });
+    context.faults.set('idempotency.complete', down);
+    const first = await replay();
+    context.faults.clear();
+    await expireLeases();
+    const again = await replay();
+    expect([first.status, again.status, again.body.id]).to.deep.equal([202, 202, first.body.id]);
+    expect(await context.stores.deliveries.list(organisation, webhook.id, { limit: 10 })).to.have.lengthOf(2);
+  });
+
   it('can be used again after a refusal, also for another request, and after an outage for the same one', async () => {
     const { id, key, scanId } = await submitted();
     const ended = await context.scan(id, { phase: 'done' });
