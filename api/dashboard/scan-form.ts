@@ -18,7 +18,7 @@ export type ScanFieldName = keyof ScanSubmission;
 interface FieldSchema {
   type: string | string[];
   items?: { type: string };
-  /** Metadata has any. */
+  /** The fields of an object. Metadata has none, because its keys are free. */
   properties?: object;
   enum?: (string | null)[];
   default?: unknown;

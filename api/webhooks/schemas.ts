@@ -21,8 +21,7 @@ const FIELDS = {
   url: Type.String({
     format: 'uri',
     maxLength: URL_MAX_LENGTH,
-    description:
-      'The address that requests are sent to. The rules for the addresses of scans apply. Use https, so that nobody reads the events on their way.',
+    description: 'The URL that receives the events. The rules for the URLs of scans apply. Use https to keep the events private.',
   }),
   events: Type.Array(oneOf(WEBHOOK_EVENTS), { minItems: 1, uniqueItems: true, description: 'The events that are sent.' }),
   format: oneOf(WEBHOOK_FORMATS, { description: '`json`: the event. `slack`: a message for an incoming webhook of Slack.' }),

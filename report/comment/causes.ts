@@ -2,6 +2,7 @@
  * The root causes that a pull request is about: the new ones if the scan was compared with a baseline, else all. Known issues are
  * left out, as thresholds do. Pure.
  */
+import { countedAsNew } from '../diff/diff.ts';
 import type { Report, ReportChange, ReportGroup } from '../schema/schema.ts';
 
 /** A root cause, with the elements that count. */
@@ -16,8 +17,7 @@ export const causesOf = ({ baseline, groups }: Report): Cause[] =>
 /** The causes as the threshold counts them: without those that the baseline has too on pages that it did not test. */
 const newCauses = (changes: readonly ReportChange[]): Cause[] =>
   changes.flatMap((change) => {
-    const { elements: all, on_new_pages: onNewPages, in_both: inBoth, known_elements: known = 0 } = change;
-    const elements = all - (inBoth ? onNewPages : 0) - known;
+    const elements = countedAsNew(change) - (change.known_elements ?? 0);
     return elements > 0 ? [{ ...change, elements }] : [];
   });
 

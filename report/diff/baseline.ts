@@ -2,7 +2,7 @@
 import { newWithoutKnown, type BaselineOutcome, type BaselineProblem } from '../../core/scan/baseline.ts';
 import { BASELINE_CAUSES_MAX, type Report, type ReportBaseline, type ReportChange, type ReportGroup } from '../schema/schema.ts';
 import { NONE_KNOWN, type KnownMatcher } from '../causes/known.ts';
-import type { Caveat } from './caveats.ts';
+import { UNFAIR_CAVEATS, type Caveat } from './caveats.ts';
 import { countedAsNew, diffReduced, type CauseChange, type NewCauseChange, type ReportDiff } from './diff.ts';
 import { reduceExport, reduceReport, type ComparableReport, type ReducedReport } from './reduce.ts';
 
@@ -13,6 +13,10 @@ export type ChosenBaseline = { optional: boolean } & (
 
 /** The baseline of a scan before its report is read. */
 export type NamedBaseline = Pick<BaselineOutcome, 'scanId' | 'optional' | 'problem'>;
+
+/** Whether a baseline has a report to read. */
+export const hasReport = (baseline: NamedBaseline | undefined): baseline is { scanId: string; optional: boolean } =>
+  baseline?.scanId !== undefined && baseline.problem === undefined;
 
 /**
  * Reads the report of a baseline. Scanner and operator both do, and must come to the same.
@@ -39,8 +43,7 @@ export interface ComparedBaseline {
   groups: ReportGroup[];
 }
 
-/** What differs between the scans so that new violations may not be the site's. */
-export const OTHER_SCANS: ReadonlySet<Caveat['reason']> = new Set(['wcag', 'axe_core', 'score_version', 'fingerprint_version']);
+const UNFAIR: ReadonlySet<Caveat['reason']> = new Set(UNFAIR_CAVEATS);
 
 /** @param known the known issues, if the site has some */
 export function compareWithBaseline(
@@ -61,8 +64,8 @@ export function compareWithBaseline(
   }
   const diff = diffReduced(chosen.report, reduceReport(report, known ?? NONE_KNOWN));
   const difference = { ...differenceOf(diff), ...(known && { newKnown: sumOf(diff.new, ({ known_elements = 0 }) => known_elements) }) };
-  const isUnfair = newWithoutKnown(difference) > 0 && diff.comparable.some(({ reason }) => OTHER_SCANS.has(reason));
-  const added = new Map(diff.new.map((change) => [change.fingerprint, countedAsNew({ new: [change] })]));
+  const isUnfair = newWithoutKnown(difference) > 0 && diff.comparable.some(({ reason }) => UNFAIR.has(reason));
+  const added = new Map(diff.new.map((change) => [change.fingerprint, countedAsNew(change)]));
   const { onNewPages, notTested, newKnown, ...counts } = difference;
   return {
     baseline: {
@@ -84,7 +87,7 @@ export function compareWithBaseline(
 
 function differenceOf(diff: ReportDiff): NonNullable<BaselineOutcome['difference']> {
   const sum = (changes: readonly CauseChange[]): number => sumOf(changes, ({ elements }) => elements);
-  const counted = countedAsNew(diff);
+  const counted = sumOf(diff.new, countedAsNew);
   return {
     new: counted,
     onNewPages: sum(diff.new) - counted,

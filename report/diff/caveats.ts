@@ -14,6 +14,14 @@ export const CAVEATS = [
   'elements_left_out',
 ] as const;
 
+/** Those that may make violations new which are not the site's. */
+export const UNFAIR_CAVEATS = [
+  'wcag',
+  'axe_core',
+  'score_version',
+  'fingerprint_version',
+] as const satisfies readonly (typeof CAVEATS)[number][];
+
 /** A part of the difference that may come from the scans and not from the site. */
 export interface Caveat {
   reason: (typeof CAVEATS)[number];

@@ -59,12 +59,11 @@ export interface ReportDiff {
 }
 
 /**
- * The number of violations that count as new: those on pages that both scans tested, or of root causes that the first scan does
- * not have anywhere. A new page with the same faults as the others has none.
+ * How many violations of a root cause count as new: those on pages that both scans tested, or all of them if the first scan does
+ * not have it anywhere. A new page with the same faults as the others has none.
  */
-export function countedAsNew({ new: added }: Pick<ReportDiff, 'new'>): number {
-  return added.reduce((sum, { elements, on_new_pages, in_both }) => sum + (in_both ? elements - on_new_pages : elements), 0);
-}
+export const countedAsNew = ({ elements, on_new_pages, in_both }: Pick<NewCauseChange, 'elements' | 'on_new_pages' | 'in_both'>): number =>
+  in_both ? elements - on_new_pages : elements;
 
 /** Compares two exports. */
 export function diffReports(before: Report, after: Report): ReportDiff {

@@ -56,7 +56,7 @@ export function createWebhookPage(request: FastifyRequest, typed: TypedWebhook, 
       ${textField({
         name: 'url',
         label: 'Address',
-        hint: 'Where requests are sent to. Use https, so that nobody reads them on their way.',
+        hint: 'The URL that receives the events. Use https to keep them private.',
         type: 'url',
         value: typed.url,
         required: true,

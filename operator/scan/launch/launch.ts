@@ -4,6 +4,7 @@ import type { AccessibilityScan } from '../../../core/protocol/custom-resources.
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
 import type { MessageBus } from '../../../stores/nats.ts';
 import { PICTURES_TYPE } from '../../../core/protocol/pod-messages.ts';
+import { hasReport } from '../../../report/diff/baseline.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
 import { incomingKeys, type Reports } from '../../../stores/reports.ts';
 import type { Scans } from '../../../stores/scans/scans.ts';
@@ -17,7 +18,6 @@ import { ChildRefused, type Children } from './children.ts';
 import type { KnownIssues } from '../../../stores/known-issues/known-issues.ts';
 import { siteOf } from '../../../core/scan/site.ts';
 import { buildJob, type Launch, type ScannerSettings } from './job.ts';
-import { isRead } from '../results/ingest.ts';
 import { buildSecret, podInput, type PodSettings } from './secret.ts';
 
 export interface LauncherDeps {
@@ -76,7 +76,7 @@ export function createLauncher(deps: LauncherDeps): Launcher {
       uploadDeadline,
       uploads: await uploadLinks(launch.scanId, seconds),
       ...(baseline && {
-        baseline: isRead(baseline)
+        baseline: hasReport(baseline)
           ? { ...baseline, export: await reports.readLink(reportKeys(baseline.scanId).export, seconds) }
           : baseline,
       }),

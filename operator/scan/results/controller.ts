@@ -5,6 +5,7 @@
  */
 import { scanIdOf, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
+import { hasReport } from '../../../report/diff/baseline.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
 import { LARGE_EXPORT_BYTES } from '../../../report/schema/large-exports.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
@@ -23,7 +24,7 @@ import type { ReconcileState, ReconcileStates, ResultTask } from '../reconcile-s
 import type { ScanClient } from '../scan-client.ts';
 import type { ScanTraces } from '../traces.ts';
 import { findResults } from './find-results.ts';
-import { isRead, ResultUnwanted, type Ingestion } from './ingest.ts';
+import { ResultUnwanted, type Ingestion } from './ingest.ts';
 import type { Verifier } from './verifier.ts';
 import type { Expectation } from './verify.ts';
 
@@ -78,7 +79,7 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
 
   /** The size of the larger export that a verification reads, in bytes. */
   async function largestOf({ stored }: Extract<ResultTask, { do: 'verify' }>, baseline: Expectation['baseline']): Promise<number> {
-    const before = isRead(baseline) ? await deps.reports.size(reportKeys(baseline.scanId).export) : null;
+    const before = hasReport(baseline) ? await deps.reports.size(reportKeys(baseline.scanId).export) : null;
     return Math.max(stored.export.bytes, before ?? 0);
   }
 

@@ -12,6 +12,7 @@ import {
   type PodStored,
 } from '../../../core/protocol/pod-messages.ts';
 import { incomingKeys, type Reports } from '../../../stores/reports.ts';
+import { hasReport } from '../../../report/diff/baseline.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
 import type { Expectation } from './verify.ts';
 import type { Verifier } from './verifier.ts';
@@ -64,10 +65,6 @@ const refuse = (reason: string): { ok: false; reason: string } => ({ ok: false, 
 /** Without the fields that a pod of another version, or a hostile one, adds: the status has no place for them. */
 const objectOf = ({ bytes, sha256 }: PodStored['pdf']): PodStored['pdf'] => ({ bytes, sha256 });
 
-/** Whether the baseline's report must be read to verify a report. */
-export const isRead = (baseline: Expectation['baseline']): baseline is { scanId: string; optional: boolean } =>
-  baseline?.scanId !== undefined && baseline.problem === undefined;
-
 export function createIngestion({ reports, bounds, verifier, onPages }: IngestionDeps): Ingestion {
   /** Reads an object and compares it with its announcement. */
   async function fetch(
@@ -96,7 +93,7 @@ export function createIngestion({ reports, bounds, verifier, onPages }: Ingestio
       fetch(['PDF', from.pdf], stored.pdf, Math.min(bounds.pdfMaxBytes, PDF_MAX_BYTES), signal),
       fetch(['export', from.export], stored.export, exportMaxBytes, signal),
       stored.pictures === undefined ? null : fetch(['pictures object', from.pictures], stored.pictures, PICTURES_MAX_BYTES, signal),
-      isRead(baseline) ? reports.read(reportKeys(baseline.scanId).export, exportMaxBytes, signal) : null,
+      hasReport(baseline) ? reports.read(reportKeys(baseline.scanId).export, exportMaxBytes, signal) : null,
     ]);
     if (!pdf.ok) return pdf;
     if (Buffer.from(pdf.bytes.subarray(0, 5)).toString('latin1') !== '%PDF-') return refuse('the PDF is not a PDF.');

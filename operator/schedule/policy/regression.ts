@@ -2,7 +2,7 @@
 import type { Condition } from '../../../core/protocol/custom-resources.ts';
 import type { CompletedScan, ScanComparison } from '../../../core/protocol/scan-schedules.ts';
 import type { ConditionUpdate } from '../../runtime/conditions.ts';
-import type { Caveat } from '../../../report/diff/diff.ts';
+import type { UNFAIR_CAVEATS } from '../../../report/diff/caveats.ts';
 import type { ComparedReports } from '../../../report/diff/summary.ts';
 import type { ComparisonOutcome, Note } from './facts.ts';
 
@@ -14,8 +14,8 @@ export interface Judgement {
 
 const violations = (count: number): string => `${count} ${count === 1 ? 'violation' : 'violations'}`;
 
-/** What differs between the scans so that new violations may not be the site's. */
-const OTHER_SCANS: Readonly<Partial<Record<Caveat['reason'], string>>> = {
+/** What differs between the scans so that new violations may not be the site's. A schedule may have got another address. */
+const OTHER_SCANS: Readonly<Record<(typeof UNFAIR_CAVEATS)[number] | 'site', string>> = {
   site: 'they begin at different addresses',
   wcag: 'they test different WCAG versions or levels',
   axe_core: 'they were made with different versions of axe-core',
@@ -85,7 +85,7 @@ function conditionOf(completed: CompletedScan, previous: CompletedScan, outcome:
   if (outcome === null || !outcome.ok) return changed('Unknown', 'NotCompared', difference);
   const hasNew = outcome.newCauses > 0 || outcome.new > outcome.onNewPages;
   if (!hasNew) return changed('False', 'NothingNew', difference);
-  const why = outcome.caveats.flatMap((caveat) => OTHER_SCANS[caveat] ?? []);
+  const why = outcome.caveats.flatMap((caveat) => (caveat in OTHER_SCANS ? [OTHER_SCANS[caveat as keyof typeof OTHER_SCANS]] : []));
   if (why.length === 0) return changed('True', 'NewViolations', difference);
   return changed('Unknown', 'ScansDiffer', `The scans cannot be compared fairly: ${why.join(', and ')}. ${difference}`);
 }
