@@ -144,11 +144,13 @@ describe('network policies', function () {
   it('allow only the connections that each pod needs', async () => {
     await kubectl(['apply', '-f', '-'], policies);
     const service = ['kubernetes', 'kubernetes service', 'mongodb', 'nats', 's3'];
+    const internet = ['public:443', 'public:80', 'public:8080'];
     const wanted: [Name, string[]][] = [
       // The scanner pod is not tested against itself.
-      ['scanner', ['nats', 'public:443', 'public:80', 'public:8080', 's3']],
+      ['scanner', ['nats', ...internet, 's3']],
       ['api', service],
-      ['operator', service],
+      // It sends webhooks, to public addresses only.
+      ['operator', [...service, ...internet].sort()],
       ['unknown', []],
     ];
     for (const [pod, names] of wanted) {
