@@ -37,7 +37,7 @@ export const Environment = Type.Object({
   TEST_TARGETS: Type.String({
     default: '',
     description:
-      'a comma-separated list of host names or name:port, such as that of a demo site, that test keys may scan besides loopback; ALLOW_TARGETS and DENY_TARGETS apply too',
+      'a comma-separated list of host names or addresses, each with or without a port, such as that of a demo site, that test keys may scan besides loopback; ALLOW_TARGETS and DENY_TARGETS apply too',
   }),
   ...ScanLimitSettings,
   MAX_LIVE_SCANS: Type.Integer({

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { isTestTarget } from './test-targets.ts';
 
 describe('targets of test keys', () => {
-  const named = ['demo.example:8080', 'try.example'];
+  const named = ['demo.example:8080', 'try.example', '10.0.0.7', '10.0.0.8:81'];
 
   it('are loopback addresses and named hosts', () => {
     for (const url of [
@@ -16,6 +16,8 @@ describe('targets of test keys', () => {
       'http://app.localhost/',
       'http://demo.example:8080/en/',
       'https://TRY.example:9000/',
+      'http://10.0.0.7:8081/',
+      'http://10.0.0.8:81/',
     ])
       expect(isTestTarget(url, named), url).to.equal(true);
   });
@@ -24,6 +26,7 @@ describe('targets of test keys', () => {
     for (const url of [
       'https://example.com/',
       'http://10.0.0.1/',
+      'http://10.0.0.8/',
       'http://[::2]/',
       'http://demo.example/',
       'http://not-try.example/',
