@@ -26,7 +26,7 @@ describe('the estimate of a public scan', () => {
         },
       },
       scans: { search: async () => ({ rows: [], next: null }) },
-      now: () => new Date(now),
+      monotonic: () => now,
       maxRunning: 2,
     });
     expect(await estimate().catch(() => 'failed')).to.equal('failed');

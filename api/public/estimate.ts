@@ -1,6 +1,7 @@
 /** Estimates when the result of a public scan will be there. */
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { PUBLIC_QUEUE } from '../../core/protocol/custom-resources.ts';
+import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 import type { ApiStores } from '../dependencies.ts';
 
 export interface EstimateFacts {
@@ -29,7 +30,7 @@ export function estimateSeconds({ waiting, maxRunning, recentSeconds }: Estimate
 export interface EstimatorDeps {
   queueStates: Pick<ApiStores['queueStates'], 'readLine'>;
   scans: Pick<ApiStores['scans'], 'search'>;
-  now: () => Date;
+  monotonic?: () => number;
   /** If the operator has not mirrored that of the queue. */
   maxRunning: number;
 }
@@ -38,11 +39,11 @@ const RECENT_MAX = 20;
 const CACHE_MS = 5_000;
 
 /** Returns a function that estimates for a new scan, from facts that are at most 5 s old. */
-export function createEstimator({ queueStates, scans, now, maxRunning }: EstimatorDeps): () => Promise<number> {
-  let cached: { until: number; seconds: number } | null = null;
+export function createEstimator({ queueStates, scans, monotonic, maxRunning }: EstimatorDeps): () => Promise<number> {
+  const cached = new BoundedMap<number>({ max: 1, monotonic });
   return async () => {
-    const at = now().getTime();
-    if (cached !== null && at < cached.until) return cached.seconds;
+    const known = cached.get(PUBLIC_QUEUE);
+    if (known !== null) return known;
     const [line, recent] = await Promise.all([
       queueStates.readLine(PUBLIC_QUEUE),
       scans.search(ANONYMOUS, { phases: ['done'], limit: RECENT_MAX }),
@@ -51,7 +52,7 @@ export function createEstimator({ queueStates, scans, now, maxRunning }: Estimat
       finishedAt === null ? [] : [(finishedAt.getTime() - createdAt.getTime()) / 1000],
     );
     const seconds = estimateSeconds({ waiting: line?.waiting ?? 0, maxRunning: line?.maxRunning ?? maxRunning, recentSeconds });
-    cached = { until: at + CACHE_MS, seconds };
+    cached.set(PUBLIC_QUEUE, seconds, CACHE_MS);
     return seconds;
   };
 }

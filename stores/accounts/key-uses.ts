@@ -31,9 +31,13 @@ export interface KeyUses {
 
 type UsedKey = { _id: string; lastUsedAt: Date | null; networks?: string[] };
 
-export function createKeyUses(keys: Collection<UsedKey>, { tally }: Pick<AuditLog, 'tally'>, now: () => Date): KeyUses {
+export function createKeyUses(
+  keys: Collection<UsedKey>,
+  { tally }: Pick<AuditLog, 'tally'>,
+  { now, monotonic }: { now: () => Date; monotonic?: () => number },
+): KeyUses {
   /** Keys whose use this process recorded a moment ago. */
-  const recorded = new BoundedMap<true>({ max: REMEMBERED_MAX, monotonic: () => now().getTime() });
+  const recorded = new BoundedMap<true>({ max: REMEMBERED_MAX, monotonic });
   /** Pairs of key and network that are known to be stored. */
   const seen = new BoundedMap<true>({ max: REMEMBERED_MAX });
   const pairOf = ({ id, network }: KeyUse): string => `${id} ${network}`;

@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Collection, Db, Filter } from 'mongodb';
 import { KEY_SCOPES, type KeyCreator, type KeyScope } from '../../core/accounts.ts';
 import { ANONYMOUS, type Organisation } from '../../core/organisation.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { hashOf, isWellFormed, makeKey } from './key-format.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { chooseSlot, LIVE_KEYS_MAX, type SlotHolder } from './key-slots.ts';
@@ -138,9 +139,9 @@ function toKey(document: KeyDocument): ApiKey {
 }
 
 /** API keys in MongoDB. Nothing is cached, so every replica rejects a revoked key immediately. */
-export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Keys {
+export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partial<Pick<Clock, 'now' | 'monotonic'>> = {}): Keys {
   const keys = db.collection<KeyDocument>('keys');
-  const uses = createKeyUses(db.collection('keys'), createAuditLog(db, now), now);
+  const uses = createKeyUses(db.collection('keys'), createAuditLog(db, now), { now, monotonic });
 
   async function recogniseAll(secrets: readonly string[]): Promise<Map<string, KeyHolder>> {
     const byHash = new Map(secrets.filter(isWellFormed).map((secret) => [hashOf(secret), secret]));

@@ -130,7 +130,7 @@ describe('organisations, keys and users', () => {
       const mongo = connectMongo({ url: monitored(database.url), logger: silentLogger });
       const commands = recordCommands(mongo.db);
       const updates = () => commands.filter((command) => command === 'update keys').length;
-      const counted = createKeys(mongo.db, { now: () => now });
+      const counted = createKeys(mongo.db, { now: () => now, monotonic: () => now.getTime() });
       const organisation = named('org');
       const issue = () => issueKey(counted, organisation);
       const [one, other] = [await issue(), await issue()];

@@ -33,6 +33,7 @@ describe('queue gate', () => {
         },
       },
       now: () => new Date(now),
+      monotonic: () => now,
       maxLiveScans: 10,
       cacheMs,
     });

@@ -1,5 +1,6 @@
 /** Whether a built-in queue takes further submissions, from the state that the operator mirrors to MongoDB. */
-import type { BuiltInQueue } from '../../../core/protocol/custom-resources.ts';
+import { DEFAULT_QUEUE, type BuiltInQueue } from '../../../core/protocol/custom-resources.ts';
+import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
 import type { QueueState, QueueStates } from '../../../stores/submissions/queue-state.ts';
 import type { ApiStores } from '../../dependencies.ts';
 
@@ -10,7 +11,7 @@ export interface QueueGateDeps {
   queueStates: Pick<QueueStates, 'read'>;
   scans: Pick<ApiStores['scans'], 'countLive'>;
   now: () => Date;
-  /** Default: the default queue. */
+  monotonic?: () => number;
   queue?: BuiltInQueue;
   /** Null: the credits store bounds the live scans. */
   maxLiveScans: number | null;
@@ -21,8 +22,9 @@ export interface QueueGateDeps {
 /** Returns why the queue takes no submission now, or null. */
 export type QueueGate = () => Promise<'queue_paused' | 'queue_full' | null>;
 
-export function createQueueGate({ queueStates, scans, now, queue, maxLiveScans, cacheMs }: QueueGateDeps): QueueGate {
-  let cached: { until: number; answer: ReturnType<QueueGate> } | null = null;
+export function createQueueGate({ queue = DEFAULT_QUEUE, monotonic, ...deps }: QueueGateDeps): QueueGate {
+  const { queueStates, scans, now, maxLiveScans, cacheMs } = deps;
+  const cached = new BoundedMap<ReturnType<QueueGate>>({ max: 1, monotonic });
 
   /** Without a current state, as while the operator is down, the live rows count: submissions must not pile up without bound. */
   function live(state: QueueState, limit: number): number | Promise<number> {
@@ -37,15 +39,12 @@ export function createQueueGate({ queueStates, scans, now, queue, maxLiveScans, 
   }
 
   return async () => {
-    const at = now().getTime();
-    if (cached === null || at >= cached.until) {
-      const entry = { until: at + cacheMs, answer: look() };
-      cached = entry;
-      // An outage must not last longer than it does.
-      entry.answer.catch(() => {
-        if (cached === entry) cached = null;
-      });
-    }
-    return cached.answer;
+    const known = cached.get(queue);
+    if (known !== null) return known;
+    const answer = look();
+    cached.set(queue, answer, cacheMs);
+    // An outage must not last longer than it does.
+    answer.catch(() => cached.get(queue) === answer && cached.delete(queue));
+    return answer;
   };
 }
