@@ -32,7 +32,7 @@ export async function endUnwatched(deps: UnwatchedDeps, scan: AccessibilityScan,
   const { namespace = '', name } = scan.metadata;
   const ended = hasEnded(scan) ? scan : await writeEnd(deps, scan, signal);
   // Its pod would run until its deadline.
-  const job = await unlessForbidden(children.readJob(scan, scanId), null);
+  const job = await unlessForbidden(children.readJob(scan, scanId, signal), null);
   if (job !== null) await unlessForbidden(children.removeJob(job, signal), undefined);
   const finalizers = ended.metadata.finalizers ?? [];
   if (finalizers.includes(SETTLE_FINALIZER)) {

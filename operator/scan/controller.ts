@@ -128,10 +128,10 @@ export function addScanController(manager: ScanManager, deps: ScanControllerDeps
       podMessageSource(deps, shared),
       () => uptime.start(),
     ],
-    async gather(key) {
+    async gather(key, signal) {
       const { namespace, name } = fromKey(key);
       const scan = scanClient.get(namespace, name);
-      return scan === undefined ? null : gather(scan);
+      return scan === undefined ? null : gather(scan, signal);
     },
     // The finalizer of a deleted scan must not keep its namespace, whose Roles may already be gone.
     isUrgent(key) {

@@ -26,7 +26,7 @@ export interface GatherDeps {
   now: () => Date;
 }
 
-export type Gather = (scan: AccessibilityScan) => Promise<Facts>;
+export type Gather = (scan: AccessibilityScan, signal: AbortSignal) => Promise<Facts>;
 
 /** The time for which pods that only a search has seen count as running, in milliseconds. */
 const SEARCHED_FOR_MS = 15_000;
@@ -47,7 +47,7 @@ function withSearched(cached: readonly Pod[], { search }: ReconcileState, now: D
 export function createGather(deps: GatherDeps): Gather {
   const { jobs, pods, children, states, podMessages } = deps;
 
-  async function jobOf(scan: AccessibilityScan, scanId: string, state: ReconcileState): Promise<Job | null> {
+  async function jobOf(scan: AccessibilityScan, scanId: string, state: ReconcileState, signal: AbortSignal): Promise<Job | null> {
     const cached = jobs.get(scan.metadata.namespace!, jobNameOf(scanId));
     if (cached !== undefined && isOwnedBy(cached, scan.metadata.uid!)) {
       const { uid, deletionTimestamp } = cached.metadata;
@@ -57,14 +57,14 @@ export function createGather(deps: GatherDeps): Gather {
     // The cache does not hold a Job that was created: it is gone, or the cache lags behind. Ask the API server, unless the scan is
     // being deleted: garbage collection deletes its Job.
     const needed = !hasEnded(scan) && scan.metadata.deletionTimestamp === undefined;
-    return (scan.status?.jobName !== undefined || state.launched) && needed ? children.readJob(scan, scanId) : null;
+    return (scan.status?.jobName !== undefined || state.launched) && needed ? children.readJob(scan, scanId, signal) : null;
   }
 
-  return async (scan) => {
+  return async (scan, signal) => {
     const now = deps.now();
     const scanId = scanIdOf(scan, deps.apiNamespace);
     const state = states.of(scan.metadata.uid!);
-    const job = await jobOf(scan, scanId, state);
+    const job = await jobOf(scan, scanId, state, signal);
     const own = job === null ? [] : byAttempt(withSearched(pods.byIndex('owner', job.metadata.uid!), state, now));
     const alive = own.some((pod) => !isPodTerminal(pod));
     state.noPodSince = job === null || alive ? null : (state.noPodSince ?? now);

@@ -99,7 +99,7 @@ describe('operator: restarts', function () {
     await context.setQueue({ paused: false });
     const failed = await scan.settles();
     expect(failed.status?.message).to.match(/exists and does not belong to this scan/);
-    expect(await children.readJob(failed, scan.id)).to.equal(null);
+    expect(await children.readJob(failed, scan.id, AbortSignal.timeout(30_000))).to.equal(null);
     expect(await scan.job()).not.to.equal(null);
     await operator.stop();
   });

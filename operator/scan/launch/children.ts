@@ -19,7 +19,7 @@ export class ChildRefused extends Error {
 
 export interface Children {
   /** Reads the scan's Job from the API server. Returns null if it has none. */
-  readJob(scan: AccessibilityScan, scanId: string): Promise<Job | null>;
+  readJob(scan: AccessibilityScan, scanId: string, signal: AbortSignal): Promise<Job | null>;
   /** Creates the Secret. Never accepts an existing one, which anybody may have created. @throws ChildRefused; KubernetesError 409 if the name is taken */
   createSecret(secret: InputSecret, signal: AbortSignal): Promise<void>;
   /** Creates the suspended Job, or returns the existing one if it was resumed. Deletes one that is still suspended. @throws ChildRefused */
@@ -39,7 +39,7 @@ const isCode = (error: unknown, ...codes: number[]): error is KubernetesError =>
 
 export function createChildren(connection: KubernetesConnection): Children {
   return {
-    readJob: (scan, scanId) => readJob(connection, scan, scanId),
+    readJob: (scan, scanId, signal) => readJob(connection, scan, scanId, signal),
     createSecret: (secret, signal) => createSecret(connection, secret, signal),
     createJob: (scan, job, signal) => createJob(connection, scan, job, signal),
     resumeJob: (job, signal) => resumeJob(connection, job, signal),
@@ -49,9 +49,14 @@ export function createChildren(connection: KubernetesConnection): Children {
   };
 }
 
-async function readJob(connection: KubernetesConnection, scan: AccessibilityScan, scanId: string): Promise<Job | null> {
+async function readJob(
+  connection: KubernetesConnection,
+  scan: AccessibilityScan,
+  scanId: string,
+  signal: AbortSignal,
+): Promise<Job | null> {
   try {
-    const job = await connection.request<Job>('GET', connection.path(JOBS, scan.metadata.namespace, jobNameOf(scanId)));
+    const job = await connection.request<Job>('GET', connection.path(JOBS, scan.metadata.namespace, jobNameOf(scanId)), { signal });
     return isOwnedBy(job, scan.metadata.uid!) ? job : null;
   } catch (error) {
     if (isCode(error, 404)) return null;
