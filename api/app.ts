@@ -66,7 +66,6 @@ import sessions from './accounts/sessions/plugin.ts';
 import { STREAM_TIMINGS } from './streams/scan-stream.ts';
 import { createQueueGate } from './scans/submission/queue-gate.ts';
 import { createSubmissions } from './scans/submission/submit.ts';
-import { designPage } from './web/design-page.ts';
 import { createPageReports } from './scans/views.ts';
 import web from './web/plugin.ts';
 
@@ -161,7 +160,6 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   });
   await app.register(unsubscribeRoutes, anonymous);
   await app.register(referenceRoutes);
-  await app.register(designPage);
   app.refuseOtherMethods();
   // What requests left to be written outside them.
   app.addHook('onClose', async () => void (await Promise.all([stores.keys.flush(), stores.signInFailures.flush()])));

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { pack, type Packed } from './packed.ts';
-import { samplesCss, tokensCss } from './tokens.ts';
+import { tokensCss } from './tokens.ts';
 
 const FOLDER = join(import.meta.dirname, 'assets');
 const TYPES: Readonly<Record<string, string>> = {
@@ -27,14 +27,11 @@ export interface Assets {
   find(name: string): Asset | undefined;
 }
 
-/** What comes before the content of a file. */
-const GENERATED: Readonly<Record<string, () => string>> = { 'site.css': tokensCss, 'design.css': samplesCss };
-
 /** Reads and compresses the files. The tokens come first in `site.css`. */
 export async function loadAssets(): Promise<Assets> {
   const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES).sort();
   const contents = await Promise.all(names.map((name) => readFile(join(FOLDER, name), 'utf8')));
-  const files = names.map((name, at) => [name, `${GENERATED[name]?.() ?? ''}\n${contents[at]!}`.trimStart()] as const);
+  const files = names.map((name, at) => [name, (name === 'site.css' ? `${tokensCss()}\n` : '') + contents[at]!] as const);
   const digest = createHash('sha256');
   for (const [name, text] of files) digest.update(`${name}\0${text}\0`);
   const version = digest.digest('hex').slice(0, 12);

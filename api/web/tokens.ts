@@ -107,10 +107,3 @@ export function tokensCss(): string {
     `@media print{:root{color-scheme:light;${declarations('light')}--ground:#ffffff;}}`,
   ].join('\n');
 }
-
-/** Rules of `/design`: one for each colour and each size of text. */
-export function samplesCss(): string {
-  const fills = COLOR_NAMES.map((name) => `.fill-${name}{fill:var(--${name});}`);
-  const sizes = Object.keys(TYPE).map((name) => `.type-${name}{font-size:var(--type-${name});line-height:var(--leading-${name});}`);
-  return [...fills, ...sizes].join('\n');
-}

@@ -183,7 +183,7 @@ describe('GET /docs', () => {
     const get = (headers: Record<string, string> = {}, path = '/docs') => fetch(context.url + path, { headers });
 
     it('has the policy of every other page', async () => {
-      const policy = (await get({}, '/design')).headers.get('content-security-policy');
+      const policy = (await get({}, '/dashboard/sign-in')).headers.get('content-security-policy');
       expect(policy).to.include("default-src 'none'").and.not.include('unsafe');
       expect((await get()).headers.get('content-security-policy')).to.equal(policy);
     });

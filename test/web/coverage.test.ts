@@ -18,7 +18,6 @@ const KEYS = '/dashboard/settings/api-keys';
 /** The names that the tests give to `expectAccessible`, by route. `${locale}` stands for every language. */
 const PAGES: Readonly<Record<string, readonly string[]>> = {
   '/docs': ['reference'],
-  '/design': ['design', 'design-dialog'],
   '/unsubscribe/:token': ['unsubscribe-${locale}', 'unsubscribed-${locale}', 'unsubscribe-unknown'],
   '/dashboard/sign-in': ['sign-in', 'sign-in-wrong'],
   '/dashboard/sign-in/second-factor': [

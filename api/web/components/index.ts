@@ -1,4 +1,4 @@
-/** Every component. `/design` shows each in its states. */
+/** Every component. */
 export * from './badges.ts';
 export * from './blocks.ts';
 export * from './buttons.ts';

@@ -1,45 +1,15 @@
-/** `/design`: the tokens, and every component in its states. */
-import type { FastifyPluginAsync } from 'fastify';
+/** Every component of the pages in its states, for tests. */
 import { IMPACTS } from '../../core/scan/impacts.ts';
-import * as ui from './components/index.ts';
-import htmlScope from './html-scope.ts';
-import { html, type Html } from './html.ts';
-import { DEFAULT_LOCALE } from './languages.ts';
-import { publicPage } from './layout.ts';
-import { COLOR_NAMES, SPACE, TYPE } from './tokens.ts';
+import * as ui from '../../api/web/components/index.ts';
+import { html, type Html } from '../../api/web/html.ts';
 
 const SAMPLE = '<img src="harbour.jpg">';
 
 const section = (title: string, body: Html): Html =>
-  html`<section class="design-section">
+  html`<section class="section">
     <h2>${title}</h2>
     ${body}
   </section>`;
-
-const tokens = (): Html =>
-  html`<ul class="swatches">
-      ${COLOR_NAMES.map(
-        (name) =>
-          html`<li>
-            <svg class="swatch" viewBox="0 0 4 2" aria-hidden="true"><rect class="fill-${name}" width="4" height="2" /></svg
-            ><code>${name}</code>
-          </li>`,
-      )}
-    </ul>
-    <h3>Type</h3>
-    ${ui.table({
-      id: 'type-scale',
-      caption: 'Sizes of text',
-      captionHidden: true,
-      columns: [{ text: 'Token' }, { text: 'Size and line height' }, { text: 'Sample' }],
-      rows: Object.entries(TYPE).map(([name, [size, leading]]) => [
-        html`<code>${name}</code>`,
-        `${size} / ${leading}`,
-        html`<span class="type-${name}">Ramp</span>`,
-      ]),
-    })}
-    <h3>Space</h3>
-    ${ui.definitions(Object.entries(SPACE).map(([name, size]) => [html`<code>space-${name}</code>`, size]))}`;
 
 const buttons = (): Html =>
   ui.actions(
@@ -48,7 +18,7 @@ const buttons = (): Html =>
     ui.button({ text: 'Danger', kind: 'danger', type: 'button' }),
     ui.button({ text: 'Quiet', kind: 'quiet', type: 'button' }),
     ui.button({ text: 'Disabled', type: 'button', disabled: true }),
-    ui.linkButton({ text: 'Link button', href: '/design' }),
+    ui.linkButton({ text: 'Link button', href: '/components' }),
   );
 
 const fields = (): Html =>
@@ -56,7 +26,7 @@ const fields = (): Html =>
     { field: 'design-url', text: 'Enter an address that starts with https:// or http://.' },
     { field: null, text: 'An error of the whole form.' },
   ])}
-    <form method="get" action="/design" novalidate>
+    <form method="get" action="/components" novalidate>
       ${ui.textField({ name: 'design-name', label: 'Name', hint: 'A name that your team recognises.', required: true, width: 'medium' })}
       ${ui.textField({ name: 'design-url', label: 'Address', type: 'url', value: 'htp://example.com', error: 'Enter an address that starts with https:// or http://.', required: true })}
       ${ui.textArea({ name: 'design-note', label: 'Note', value: 'Two\nlines', rows: 3 })}
@@ -95,14 +65,14 @@ const badges = (): Html =>
 
 const notices = (): Html =>
   html`${(['note', 'good', 'warn', 'bad'] as const).map((kind) =>
-    ui.notice({ kind, title: `Notice ${kind}`, body: html`<p>One sentence, with <a href="/design">a link</a>.</p>` }),
+    ui.notice({ kind, title: `Notice ${kind}`, body: html`<p>One sentence, with <a href="/components">a link</a>.</p>` }),
   )}`;
 
 const data = (): Html =>
-  html`${ui.breadcrumb([{ text: 'Scans', href: '/design' }, { text: 'example.com' }])}
+  html`${ui.breadcrumb([{ text: 'Scans', href: '/components' }, { text: 'example.com' }])}
   ${ui.tabs('Parts of a scan', [
-    { text: 'Root causes', href: '/design', current: true },
-    { text: 'Pages', href: '/design#pages' },
+    { text: 'Root causes', href: '/components', current: true },
+    { text: 'Pages', href: '/components#pages' },
   ])}
   ${ui.table({
     id: 'design-table',
@@ -113,12 +83,12 @@ const data = (): Html =>
       ['/events', ui.badge('note', 'Queued'), '0', ui.button({ text: 'Open', hiddenText: '/events', kind: 'quiet', type: 'button' })],
     ],
   })}
-  ${ui.pagination({ previous: '/design?page=1', next: '/design?page=3' })}
+  ${ui.pagination({ previous: '/components?page=1', next: '/components?page=3' })}
   ${ui.definitions([
     ['Address', 'https://example.com/'],
     ['Tested', ui.time('2026-01-31T09:05:00Z')],
   ])}
-  ${ui.emptyState({ title: 'No scans yet', text: 'Start a scan to see it here.', action: ui.actions(ui.linkButton({ text: 'New scan', href: '/design' })) })}`;
+  ${ui.emptyState({ title: 'No scans yet', text: 'Start a scan to see it here.', action: ui.actions(ui.linkButton({ text: 'New scan', href: '/components' })) })}`;
 
 const blocks = (): Html =>
   html`<div class="columns">
@@ -153,7 +123,7 @@ const blocks = (): Html =>
     })}
     ${ui.confirmedForm({
       id: 'design-confirm',
-      action: '/design',
+      action: '/components',
       trigger: { text: 'Revoke', kind: 'danger', hiddenText: 'key CI' },
       title: 'Revoke the key CI?',
       text: 'Programs that use it stop working at once.',
@@ -161,24 +131,9 @@ const blocks = (): Html =>
       cancel: 'Keep',
     })}`;
 
-export const designPage: FastifyPluginAsync = async (app) => {
-  await app.register(htmlScope);
-  app.get('/design', async (request, reply) =>
-    reply.page(
-      publicPage({
-        request,
-        locale: DEFAULT_LOCALE,
-        title: 'Design system',
-        translated: false,
-        head: html`<link rel="stylesheet" href="${app.web.assets.url('design.css')}" />`,
-        body: html`<h1>Design system</h1>
-          <p class="lead narrow">Tokens and components of Curbcut’s pages, each in its states.</p>
-          <div class="stack">
-            ${section('Colours', tokens())}${section('Buttons', buttons())}${section('Forms', fields())}
-            ${section('Badges and severities', badges())}${section('Notices', notices())}
-            ${section('Navigation and data', data())}${section('Blocks', blocks())}
-          </div>`,
-      }),
-    ),
-  );
-};
+/** Every component in its states, as the main part of a page. */
+export const components = (): Html => html`<h1>Components</h1>
+  <div class="stack">
+    ${section('Buttons', buttons())}${section('Forms', fields())}${section('Badges and severities', badges())}
+    ${section('Notices', notices())}${section('Navigation and data', data())}${section('Blocks', blocks())}
+  </div>`;
