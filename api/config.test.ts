@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ConfigurationError } from '../platform/configuration.ts';
-import { Environment, readApiConfiguration } from './config.ts';
+import { Environment, readApiConfiguration, settingsOf, type Configuration } from './config.ts';
+import type { AppOptions } from './dependencies.ts';
 
 const REQUIRED = {
   MONGODB_URL: 'mongodb://db:27017/curbcut',
@@ -50,23 +51,26 @@ describe('readApiConfiguration', () => {
       OIDC_NAME: 'single sign-on',
       MAX_EVENT_STREAMS: 1000,
       LOG_LEVEL: 'info',
-      publicBaseUrl: 'http://127.0.0.1:8080',
+      ALLOW_SCAN_SECRETS: '',
+      ALLOW_TARGETS: '',
+      DENY_TARGETS: '',
+      TEST_TARGETS: '',
       targets: { allow: [], deny: [] },
       testTargets: [],
+    });
+    expect(settingsOf(readApiConfiguration(REQUIRED))).to.deep.include({
+      publicBaseUrl: 'http://127.0.0.1:8080',
       allowScanSecrets: [],
       maxLiveScansPerOrganisation: 500,
       publicScans: null,
       trustedProxies: [],
+      mail: false,
+      identityProvider: undefined,
     });
     expect(problemsOf({})).to.have.lengthOf(Object.keys(REQUIRED).length);
   });
 
-  const valid: [
-    name: string,
-    value: string,
-    read: (configuration: ReturnType<typeof readApiConfiguration>) => unknown,
-    expected: unknown,
-  ][] = [
+  const valid: [name: string, value: string, read: (read: Configuration & AppOptions) => unknown, expected: unknown][] = [
     ['HOST', '0.0.0.0', (c) => c.HOST, '0.0.0.0'],
     ['PORT', '0', (c) => c.PORT, 0],
     ['METRICS_PORT', '9091', (c) => c.METRICS_PORT, 9091],
@@ -117,10 +121,13 @@ describe('readApiConfiguration', () => {
     ['LOG_LEVEL', 'debug', (c) => c.LOG_LEVEL, 'debug'],
   ];
   for (const [name, value, read, expected] of valid)
-    it(`accepts ${name}=${value}`, () => expect(read(readApiConfiguration({ ...REQUIRED, [name]: value }))).to.deep.equal(expected));
+    it(`accepts ${name}=${value}`, () => {
+      const config = readApiConfiguration({ ...REQUIRED, [name]: value });
+      expect(read({ ...config, ...settingsOf(config) })).to.deep.equal(expected);
+    });
 
   it('offers public scans only if PUBLIC_SCANS is true, and needs a mail server for them', () => {
-    const offered = (more: object) => readApiConfiguration({ ...REQUIRED, ...more }).publicScans;
+    const offered = (more: object) => settingsOf(readApiConfiguration({ ...REQUIRED, ...more })).publicScans;
     expect(offered({ SMTP_URL: 'smtp://mail', PUBLIC_SCANS: 'true' })).to.deep.equal({
       maxLive: 50,
       maxRunning: 2,
@@ -146,7 +153,7 @@ describe('readApiConfiguration', () => {
 
   it('needs both keys of Turnstile, or neither', () => {
     const mail = { ...REQUIRED, SMTP_URL: 'smtp://mail', PUBLIC_SCANS: 'true' };
-    expect(readApiConfiguration({ ...mail, ...TURNSTILE }).publicScans!.turnstile).to.deep.equal({
+    expect(settingsOf(readApiConfiguration({ ...mail, ...TURNSTILE })).publicScans!.turnstile).to.deep.equal({
       siteKey: 'site',
       secretKey: 'hush',
       verifyUrl: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
@@ -158,7 +165,7 @@ describe('readApiConfiguration', () => {
   });
 
   it('gives one organisation a quarter of the live scans by default', () => {
-    expect(readApiConfiguration({ ...REQUIRED, MAX_LIVE_SCANS: '10' }).maxLiveScansPerOrganisation).to.equal(3);
+    expect(settingsOf(readApiConfiguration({ ...REQUIRED, MAX_LIVE_SCANS: '10' })).maxLiveScansPerOrganisation).to.equal(3);
   });
 
   it('needs a whole OpenID provider, and one way to sign in', () => {

@@ -17,9 +17,11 @@ import {
   TargetSettings,
   TracingSettings,
 } from '../platform/settings.ts';
-import { identityProblems, IdentitySettings } from './accounts/identity-settings.ts';
+import { identityProblems, identityProviderOf, IdentitySettings } from './accounts/identity-settings.ts';
 import { ScanLimitSettings } from '../platform/scan-limit-settings.ts';
-import { ProxySettings, publicScanOptionsOf, publicScanProblems, PublicScanSettings, type PublicScanOptions } from './public/settings.ts';
+import { ProxySettings, publicScanOptionsOf, publicScanProblems, PublicScanSettings } from './public/settings.ts';
+import { CURBCUT_VERSION } from '../platform/version.ts';
+import type { AppOptions } from './dependencies.ts';
 import { readTargetRules, readTestTargets } from '../platform/target-rules.ts';
 
 export const Environment = Type.Object({
@@ -76,53 +78,44 @@ export const Environment = Type.Object({
   ...TracingSettings,
 });
 
-/** Settings that `Configuration` has in another form. */
-type HandledApart =
-  'ALLOW_TARGETS' | 'DENY_TARGETS' | 'TEST_TARGETS' | 'ALLOW_SCAN_SECRETS' | 'PUBLIC_BASE_URL' | 'MAX_LIVE_SCANS_PER_ORGANISATION';
-
-export interface Configuration extends Readonly<Omit<Static<typeof Environment>, HandledApart>> {
-  publicBaseUrl: string;
-  targets: TargetRules;
-  testTargets: readonly string[];
-  allowScanSecrets: readonly string[];
-  maxLiveScansPerOrganisation: number;
-  /** Null: off. */
-  publicScans: PublicScanOptions | null;
-  trustedProxies: readonly string[];
-}
+export type Configuration = Readonly<Static<typeof Environment>> & { targets: TargetRules; testTargets: readonly string[] };
 
 /** @throws ConfigurationError that lists every problem */
 export function readApiConfiguration(environment: Record<string, string | undefined>): Configuration {
   const { targets, problems } = readTargetRules(environment);
   const tests = readTestTargets(environment);
-  const allowScanSecrets = listOf(environment.ALLOW_SCAN_SECRETS);
   const read = readConfiguration(Environment, environment, [
     ...databaseProblems(environment),
     ...problems,
     ...tests.problems,
-    ...secretProblems(allowScanSecrets),
+    ...secretProblems(listOf(environment.ALLOW_SCAN_SECRETS)),
     ...publicScanProblems(environment),
     ...identityProblems(environment),
   ]);
-  const {
-    PUBLIC_BASE_URL,
-    ALLOW_TARGETS: _allow,
-    DENY_TARGETS: _deny,
-    TEST_TARGETS: _test,
-    ALLOW_SCAN_SECRETS: _secrets,
-    MAX_LIVE_SCANS_PER_ORGANISATION: _share,
-    ...rest
-  } = read;
-  return Object.freeze({
-    ...rest,
-    publicBaseUrl: (PUBLIC_BASE_URL ?? `http://${read.HOST === '0.0.0.0' ? 'localhost' : read.HOST}:${read.PORT}`).replace(/\/+$/, ''),
-    targets,
-    testTargets: tests.testTargets,
-    allowScanSecrets,
-    maxLiveScansPerOrganisation: read.MAX_LIVE_SCANS_PER_ORGANISATION ?? Math.ceil(read.MAX_LIVE_SCANS / 4),
-    publicScans: publicScanOptionsOf(read),
-    trustedProxies: listOf(read.TRUSTED_PROXIES),
-  });
+  return Object.freeze({ ...read, targets, testTargets: tests.testTargets });
+}
+
+/** Converts the environment to the options of the app. */
+export function settingsOf(config: Configuration): AppOptions {
+  const { HOST, PORT, PUBLIC_BASE_URL = `http://${HOST === '0.0.0.0' ? 'localhost' : HOST}:${PORT}` } = config;
+  return {
+    publicBaseUrl: PUBLIC_BASE_URL.replace(/\/+$/, ''),
+    namespace: config.CURBCUT_NAMESPACE,
+    targets: config.targets,
+    testTargets: config.testTargets,
+    allowPrepareSteps: config.ALLOW_PREPARE_STEPS,
+    allowScanSecrets: listOf(config.ALLOW_SCAN_SECRETS),
+    maxPagesLimit: config.MAX_PAGES_LIMIT,
+    maxLiveScans: config.MAX_LIVE_SCANS,
+    maxLiveScansPerOrganisation: config.MAX_LIVE_SCANS_PER_ORGANISATION ?? Math.ceil(config.MAX_LIVE_SCANS / 4),
+    dashboard: config.DASHBOARD,
+    identityProvider: identityProviderOf(config),
+    mail: config.SMTP_URL !== undefined,
+    maxEventStreams: config.MAX_EVENT_STREAMS,
+    publicScans: publicScanOptionsOf(config),
+    trustedProxies: listOf(config.TRUSTED_PROXIES),
+    version: CURBCUT_VERSION,
+  };
 }
 
 const secretProblems = (items: readonly string[]): string[] =>

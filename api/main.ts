@@ -9,8 +9,7 @@ import { createResolver } from '../platform/resolver.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import { openConnections } from '../stores/connections.ts';
 import { buildApp } from './app.ts';
-import { identityProviderOf } from './accounts/identity-settings.ts';
-import { readApiConfiguration, type Configuration } from './config.ts';
+import { readApiConfiguration, settingsOf, type Configuration } from './config.ts';
 import { addProcessMetrics } from '../stores/process-metrics.ts';
 import { createMetrics } from './metrics.ts';
 
@@ -62,24 +61,7 @@ const app = await buildApp(
     metrics,
     tracer,
   },
-  {
-    publicBaseUrl: config.publicBaseUrl,
-    namespace: config.CURBCUT_NAMESPACE,
-    targets: config.targets,
-    testTargets: config.testTargets,
-    allowPrepareSteps: config.ALLOW_PREPARE_STEPS,
-    allowScanSecrets: config.allowScanSecrets,
-    maxPagesLimit: config.MAX_PAGES_LIMIT,
-    maxLiveScans: config.MAX_LIVE_SCANS,
-    dashboard: config.DASHBOARD,
-    identityProvider: identityProviderOf(config),
-    mail: config.SMTP_URL !== undefined,
-    maxEventStreams: config.MAX_EVENT_STREAMS,
-    maxLiveScansPerOrganisation: config.maxLiveScansPerOrganisation,
-    publicScans: config.publicScans,
-    trustedProxies: config.trustedProxies,
-    version: CURBCUT_VERSION,
-  },
+  settingsOf(config),
 );
 
 const dependencies = monitorDependencies(connections.probes, { logger, onDependency: metrics.dependency });

@@ -1,6 +1,6 @@
 /** What people need of the chart: mail, sign-in, public scans and the dashboard, as helm renders them without a cluster. */
 import { expect } from 'chai';
-import { Environment as ApiEnvironment, readApiConfiguration } from '../../api/config.ts';
+import { Environment as ApiEnvironment, readApiConfiguration, settingsOf } from '../../api/config.ts';
 import { Environment as OperatorEnvironment, readOperatorConfiguration } from '../../operator/config.ts';
 import {
   containerOf,
@@ -93,7 +93,7 @@ describe('mail, sign-in and public pages in the chart', () => {
     expect(apiOf(render(PLAIN))).to.include({ PUBLIC_SCANS: 'false' });
     const off = apiOf(render({ ...EVERYTHING, 'publicScans.enabled': false }));
     expect(off).to.include({ PUBLIC_SCANS: 'false', SMTP_URL: MAIL['smtp.url'] });
-    expect(readApiConfiguration(off).publicScans).to.equal(null);
+    expect(settingsOf(readApiConfiguration(off)).publicScans).to.equal(null);
     expect(apiOf(render({ ...PLAIN, ...MAIL, ...PUBLIC }))).to.include({ PUBLIC_SCANS: 'true' });
     expect(apiOf(render(EVALUATION))).to.include({ PUBLIC_SCANS: 'true' });
     expect(refusalOf({ ...PLAIN, ...PUBLIC })).to.match(/publicScans\.enabled needs a mail server.*smtp\.url/s);
@@ -106,10 +106,11 @@ describe('mail, sign-in and public pages in the chart', () => {
   });
 
   it('have the same limits of public scans as the processes, and set others', () => {
-    const limits = (values: Record<string, unknown>) => readApiConfiguration(apiOf(render({ ...EVERYTHING, ...values }))).publicScans;
+    const limits = (values: Record<string, unknown>) =>
+      settingsOf(readApiConfiguration(apiOf(render({ ...EVERYTHING, ...values })))).publicScans;
     const { MAX_RUNNING_PUBLIC_SCANS: _running, ...rest } = apiOf(render(EVERYTHING));
     const withoutLimits = Object.fromEntries(Object.entries(rest).filter(([name]) => !/^PUBLIC_SCANS?_|^MAX_LIVE_PUBLIC/.test(name)));
-    expect(limits({})).to.deep.equal(readApiConfiguration(withoutLimits).publicScans);
+    expect(limits({})).to.deep.equal(settingsOf(readApiConfiguration(withoutLimits)).publicScans);
     const changed = {
       maxRunning: 4,
       maxLive: 60,
