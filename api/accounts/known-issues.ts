@@ -1,27 +1,14 @@
 /** Routes for known issues: accept violations of a site until a date, list, change and remove them. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import type { FastifyRequest } from 'fastify';
 import { Type, type Static } from 'typebox';
-import { auditName } from '../../core/accounts.ts';
 import { readDateTime } from '../../core/date-time.ts';
-import {
-  endMistake,
-  ENDING_DAYS,
-  isEnding,
-  KNOWN_ISSUE_FIELDS,
-  KNOWN_ISSUE_MAX_DAYS,
-  KNOWN_ISSUES_MAX,
-  targetMistake,
-} from '../../core/scan/known-issues.ts';
+import { ENDING_DAYS, KNOWN_ISSUE_FIELDS, KNOWN_ISSUE_MAX_DAYS, KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import { nullable } from '../../core/schemas.ts';
-import { siteOf } from '../../core/scan/site.ts';
-import type { Logger } from '../../platform/logger.ts';
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
-import { ApiError, ValidationFailure, type ValidationType } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
-import { callerOf } from '../http/plugins/auth.ts';
 import { answer, emptyAnswer, growing, keyOrSession, LIMITED, reference, refusals, WITH_SESSION } from '../http/responses.ts';
+import { createKnownIssueManagement, KNOWN_ISSUE_STATUSES, statusOf, type KnownIssueManagementDeps } from './known-issue-management.ts';
 import { storesOf } from './scoped-stores.ts';
 
 const SITE_MAX = 260;
@@ -64,8 +51,6 @@ const KnownIssueChange = Type.Object(
   { title: 'KnownIssueChange', additionalProperties: false, examples: [{ expires_at: EXAMPLE_END }] },
 );
 
-const STATUSES = ['live', 'ending', 'ended'] as const;
-
 export const ListedKnownIssue = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
@@ -76,7 +61,7 @@ export const ListedKnownIssue = Type.Object(
     reason: Type.String(),
     owner: Type.String(),
     expires_at: Type.String({ format: 'date-time' }),
-    status: growing(STATUSES, {
+    status: growing(KNOWN_ISSUE_STATUSES, {
       description: `ending: within ${ENDING_DAYS} days. ended: it counts as a violation again, and is removed 90 days after its end.`,
     }),
     created_by: Type.String({ description: 'An e-mail address, or `key:` and the ID of an API key.' }),
@@ -156,35 +141,13 @@ const SCHEMAS = {
   },
 };
 
-export const knownIssueRoutes: FastifyPluginAsyncTypebox<{ now: () => Date; logger: Logger }> = async (scope, { now, logger }) => {
-  /** A failure is only logged, because the change was made. */
-  async function record(request: FastifyRequest, action: 'add' | 'change' | 'remove', issue: KnownIssueRow): Promise<void> {
-    const { id, site, expiresAt, owner } = issue;
-    const subject = action === 'remove' ? `${site} ${id}` : `${site} ${id} until ${expiresAt.toISOString()}, ${owner}`;
-    const { organisation } = callerOf(request);
-    await storesOf(request)
-      .audit.record(`known-issue.${action}`, subject)
-      .catch((error: unknown) =>
-        logger.error({ request: request.id, organisation: organisation.id, issue: id, err: error }, 'audit entry lost'),
-      );
-  }
+export const knownIssueRoutes: FastifyPluginAsyncTypebox<KnownIssueManagementDeps> = async (scope, deps) => {
+  const { now } = deps;
+  const management = createKnownIssueManagement(deps);
 
-  scope.post('/v1/known-issues', { ...WRITE, schema: SCHEMAS.add }, async (request, reply) => {
-    const { site, expires_at: ends, ...issue } = request.body;
-    const mistake = targetMistake(issue);
-    if (mistake !== null) throw refusal([], mistake, 'known_issue.target');
-    const fields = {
-      ...issue,
-      site: checkedSite(site),
-      expiresAt: checkedEnd(ends, now()),
-      createdBy: auditName(callerOf(request).actor),
-      createdAt: now(),
-    };
-    const added = await storesOf(request).knownIssues.add(fields, request.idempotent?.resourceId);
-    if (!added.ok) throw new ApiError(added.reason);
-    await record(request, 'add', added.issue);
-    return reply.code(201).send(toListed(added.issue, now()));
-  });
+  scope.post('/v1/known-issues', { ...WRITE, schema: SCHEMAS.add }, async (request, reply) =>
+    reply.code(201).send(toListed(await management.add(request, request.body, request.idempotent?.resourceId), now())),
+  );
 
   scope.get('/v1/known-issues', { ...READ, schema: SCHEMAS.list }, async (request) => {
     const { limit, cursor, site, ends_before: endsBefore } = request.query;
@@ -195,48 +158,18 @@ export const knownIssueRoutes: FastifyPluginAsyncTypebox<{ now: () => Date; logg
   });
 
   scope.get('/v1/known-issues/:known_issue_id', { ...READ, schema: SCHEMAS.get }, async (request) =>
-    toListed(found(await storesOf(request).knownIssues.find(request.params.known_issue_id.toLowerCase())), now()),
+    toListed(await management.find(request, request.params.known_issue_id), now()),
   );
 
-  scope.patch('/v1/known-issues/:known_issue_id', { ...WRITE, schema: SCHEMAS.change }, async (request) => {
-    const { expires_at: ends, ...change } = request.body;
-    const id = request.params.known_issue_id.toLowerCase();
-    const { knownIssues } = storesOf(request);
-    const wanted = { ...change, ...(ends !== undefined && { expiresAt: checkedEnd(ends, now()) }) };
-    // An update of no field is an error.
-    if (Object.keys(wanted).length === 0) return toListed(found(await knownIssues.find(id)), now());
-    const changed = found(await knownIssues.change(id, wanted));
-    await record(request, 'change', changed);
-    return toListed(changed, now());
-  });
+  scope.patch('/v1/known-issues/:known_issue_id', { ...WRITE, schema: SCHEMAS.change }, async (request) =>
+    toListed(await management.change(request, request.params.known_issue_id, request.body), now()),
+  );
 
   scope.delete('/v1/known-issues/:known_issue_id', { ...WRITE, schema: SCHEMAS.remove }, async (request, reply) => {
-    await record(request, 'remove', found(await storesOf(request).knownIssues.remove(request.params.known_issue_id.toLowerCase())));
+    await management.remove(request, request.params.known_issue_id);
     return reply.code(204).send();
   });
 };
-
-function found(issue: KnownIssueRow | null): KnownIssueRow {
-  if (issue === null) throw new ApiError('known_issue_not_found');
-  return issue;
-}
-
-const refusal = (field: string[], msg: string, type: ValidationType): ValidationFailure =>
-  new ValidationFailure([{ loc: ['body', ...field], msg, type }]);
-
-function checkedSite(text: string): string {
-  const site = siteOf(`https://${text}`);
-  if (site === '' || site !== text.toLowerCase())
-    throw refusal(['site'], 'site must be the host of an address, such as www.example.com, without scheme and path.', 'known_issue.site');
-  return site;
-}
-
-function checkedEnd(text: string, now: Date): Date {
-  const ends = readDateTime(text)!;
-  const mistake = endMistake(ends, now);
-  if (mistake === null) return ends;
-  throw refusal(['expires_at'], mistake, ends <= now ? 'date.past' : 'date.too_late');
-}
 
 const toListed = (issue: KnownIssueRow, now: Date): Static<typeof ListedKnownIssue> => ({
   id: issue.id,
@@ -247,7 +180,7 @@ const toListed = (issue: KnownIssueRow, now: Date): Static<typeof ListedKnownIss
   reason: issue.reason,
   owner: issue.owner,
   expires_at: issue.expiresAt.toISOString(),
-  status: issue.expiresAt <= now ? 'ended' : isEnding(issue.expiresAt.toISOString(), now.toISOString()) ? 'ending' : 'live',
+  status: statusOf(issue, now),
   created_by: issue.createdBy,
   created_at: issue.createdAt.toISOString(),
 });

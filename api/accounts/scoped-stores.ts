@@ -101,7 +101,9 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
         : (await sessions.usable([actor.sessionId])).has(actor.sessionId),
     audit: {
       page: (page: AuditPage) => organisations.auditPage(id, page),
-      record: (action: string, subject: string) => organisations.record({ organisation: id, actor: auditName(actor), action, subject }),
+      /** @param once see `NewAuditEntry` */
+      record: (action: string, subject: string, once?: string) =>
+        organisations.record({ organisation: id, actor: auditName(actor), action, subject, once }),
       /** Records what happened to keys of the organisation. An entry that is stored already changes nothing. */
       recordKey: async (key: ApiKey) => {
         for (const entry of keyEntries(key)) await organisations.record({ ...entry, organisation: id });

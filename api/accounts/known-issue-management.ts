@@ -1,0 +1,118 @@
+/** Changes the known issues of a caller's organisation, over REST and in the dashboard. Each change is recorded in the audit log. */
+import type { FastifyRequest } from 'fastify';
+import { auditName } from '../../core/accounts.ts';
+import { readDateTime } from '../../core/date-time.ts';
+import { endMistake, isEnding, targetMistake, type KnownIssue } from '../../core/scan/known-issues.ts';
+import { siteOf } from '../../core/scan/site.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { KnownIssueChange, KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
+import { ApiError, ValidationFailure, type ValidationType } from '../http/errors.ts';
+import { callerOf } from '../http/plugins/auth.ts';
+import { storesOf } from './scoped-stores.ts';
+
+export interface KnownIssueManagementDeps {
+  now: () => Date;
+  logger: Logger;
+}
+
+/** A request that was checked against its schema. */
+export interface WantedKnownIssue extends Omit<KnownIssue, 'id' | 'expiresAt'> {
+  site: string;
+  /** A date and time. */
+  expires_at: string;
+}
+export type WantedChange = Partial<Pick<WantedKnownIssue, 'reason' | 'owner' | 'expires_at'>>;
+
+export const KNOWN_ISSUE_STATUSES = ['live', 'ending', 'ended'] as const;
+export type KnownIssueStatus = (typeof KNOWN_ISSUE_STATUSES)[number];
+
+export function statusOf({ expiresAt }: Pick<KnownIssueRow, 'expiresAt'>, now: Date): KnownIssueStatus {
+  if (expiresAt <= now) return 'ended';
+  return isEnding(expiresAt.toISOString(), now.toISOString()) ? 'ending' : 'live';
+}
+
+/** @throws ApiError or ValidationFailure from each method if the request is refused */
+export interface KnownIssueManagement {
+  /** @param id a repeated call with the same one adds nothing. Default: random */
+  add(request: FastifyRequest, wanted: WantedKnownIssue, id?: string): Promise<KnownIssueRow>;
+  find(request: FastifyRequest, id: string): Promise<KnownIssueRow>;
+  /** Scans that have started keep what they started with. */
+  change(request: FastifyRequest, id: string, wanted: WantedChange): Promise<KnownIssueRow>;
+  remove(request: FastifyRequest, id: string): Promise<KnownIssueRow>;
+}
+
+export function createKnownIssueManagement({ now, logger }: KnownIssueManagementDeps): KnownIssueManagement {
+  /** A failure is only logged, because the change was made. */
+  async function record(request: FastifyRequest, action: 'add' | 'change' | 'remove', issue: KnownIssueRow): Promise<void> {
+    const { id, site, expiresAt, owner } = issue;
+    const subject = action === 'remove' ? `${site} ${id}` : `${site} ${id} until ${expiresAt.toISOString()}, ${owner}`;
+    const { organisation } = callerOf(request);
+    // Repeated requests add one issue, and one entry.
+    await storesOf(request)
+      .audit.record(`known-issue.${action}`, subject, action === 'add' ? id : undefined)
+      .catch((error: unknown) =>
+        logger.error({ request: request.id, organisation: organisation.id, issue: id, err: error }, 'audit entry lost'),
+      );
+  }
+
+  async function find(request: FastifyRequest, id: string): Promise<KnownIssueRow> {
+    return found(await storesOf(request).knownIssues.find(id.toLowerCase()));
+  }
+
+  return {
+    find,
+
+    async add(request, { site, expires_at: ends, ...issue }, id) {
+      const mistake = targetMistake(issue);
+      if (mistake !== null) throw refusal([], mistake, 'known_issue.target');
+      const fields = {
+        ...issue,
+        site: checkedSite(site),
+        expiresAt: checkedEnd(ends, now()),
+        createdBy: auditName(callerOf(request).actor),
+        createdAt: now(),
+      };
+      const added = await storesOf(request).knownIssues.add(fields, id);
+      if (!added.ok) throw new ApiError(added.reason);
+      await record(request, 'add', added.issue);
+      return added.issue;
+    },
+
+    async change(request, id, { expires_at: ends, ...fields }) {
+      const change: KnownIssueChange = { ...fields, ...(ends !== undefined && { expiresAt: checkedEnd(ends, now()) }) };
+      // An update of no field is an error.
+      if (Object.keys(change).length === 0) return find(request, id);
+      const changed = found(await storesOf(request).knownIssues.change(id.toLowerCase(), change));
+      await record(request, 'change', changed);
+      return changed;
+    },
+
+    async remove(request, id) {
+      const removed = found(await storesOf(request).knownIssues.remove(id.toLowerCase()));
+      await record(request, 'remove', removed);
+      return removed;
+    },
+  };
+}
+
+function found(issue: KnownIssueRow | null): KnownIssueRow {
+  if (issue === null) throw new ApiError('known_issue_not_found');
+  return issue;
+}
+
+const refusal = (field: string[], msg: string, type: ValidationType): ValidationFailure =>
+  new ValidationFailure([{ loc: ['body', ...field], msg, type }]);
+
+function checkedSite(text: string): string {
+  const site = siteOf(`https://${text}`);
+  if (site === '' || site !== text.toLowerCase())
+    throw refusal(['site'], 'site must be the host of an address, such as www.example.com, without scheme and path.', 'known_issue.site');
+  return site;
+}
+
+function checkedEnd(text: string, now: Date): Date {
+  const ends = readDateTime(text)!;
+  const mistake = endMistake(ends, now);
+  if (mistake === null) return ends;
+  throw refusal(['expires_at'], mistake, ends <= now ? 'date.past' : 'date.too_late');
+}
