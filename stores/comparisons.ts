@@ -4,7 +4,7 @@ import type { ComparisonStore, LastingComparison } from '../report/workers/compa
 import { FINGERPRINT_VERSION } from '../report/schema/versions.ts';
 
 /** Increase this if the result of a comparison changes. */
-const COMPARISON_VERSION = 2;
+const COMPARISON_VERSION = 3;
 
 /** How long a comparison is kept, in milliseconds. It can be repeated while both exports exist. */
 const KEPT_MS = 7 * 86_400_000;

@@ -37,6 +37,8 @@ export interface ScanComparison {
   new: number;
   /** How many of the new ones are on pages that the previous scan did not test. */
   onNewPages: number;
+  /** How many of the new ones are known issues, which are no regression. Absent: none. */
+  newKnown?: number;
   /** Root causes of new violations that the previous scan does not have anywhere. */
   newRootCauses: number;
   fixed: number;

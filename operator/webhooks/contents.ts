@@ -38,9 +38,12 @@ function regressionMessage({ passed, comparison }: ScheduleRegression): string {
   const difference =
     comparison === null
       ? 'It could not be compared with the scan before it.'
-      : `Compared with the scan before it: ${violations(comparison.new)} new, ${comparison.fixed} fixed, ${comparison.unchanged} unchanged.`;
+      : `Compared with the scan before it: ${violations(comparison.new)} new${knownPart(comparison)}, ${comparison.fixed} fixed, ${comparison.unchanged} unchanged.`;
   return [...verdict, difference].join(' ');
 }
+
+const knownPart = ({ newKnown = 0 }: NonNullable<ScheduleRegression['comparison']>): string =>
+  newKnown === 0 ? '' : `, of which ${newKnown} known`;
 
 /** A regression of a schedule. */
 export function regressionContent({ data, at }: WebhookEventRecord, base: Base): EventContent {
@@ -57,6 +60,7 @@ export function regressionContent({ data, at }: WebhookEventRecord, base: Base):
       comparison: comparison && {
         new: comparison.new,
         on_new_pages: comparison.onNewPages,
+        new_known: comparison.newKnown ?? 0,
         new_root_causes: comparison.newRootCauses,
         fixed: comparison.fixed,
         unchanged: comparison.unchanged,

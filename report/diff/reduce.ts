@@ -4,7 +4,7 @@ import { uncounted } from '../results/cap-nodes.ts';
 import { digest, identifyHtml, type HtmlIdentity } from '../causes/element-identity.ts';
 import { testedPages } from '../schema/tested-pages.ts';
 import { isParseable } from '../schema/json-shape.ts';
-import { NONE_KNOWN, type KnownMatcher } from '../causes/known.ts';
+import { knownMatcher, NONE_KNOWN, type KnownMatcher } from '../causes/known.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
 
@@ -74,11 +74,16 @@ export type ComparableReport = Pick<Report, 'tools' | 'pages'> & {
 /** Longer selectors of hostile pages are cut off in the result. */
 const SELECTOR_MAX = 1000;
 
-/** Reduces the bytes of a stored export. It was verified, but maybe by another version. Returns null if it cannot be read. */
+/**
+ * Reduces the bytes of a stored export, with the known issues that it lists. It was verified, but maybe by another version. Returns null
+ * if it cannot be read.
+ */
 export function reduceExport(bytes: Uint8Array): ReducedReport | null {
   if (!isParseable(bytes)) return null;
   try {
-    return reduceReport(JSON.parse(new TextDecoder().decode(bytes)) as Report);
+    const report = JSON.parse(new TextDecoder().decode(bytes)) as Report;
+    const known = report.known_issues?.issues ?? [];
+    return reduceReport(report, known.length === 0 ? NONE_KNOWN : knownMatcher(known));
   } catch {
     return null;
   }

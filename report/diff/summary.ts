@@ -1,7 +1,7 @@
 /** The difference of two scans as numbers and a few examples, small enough for a status or an Event. Pure. */
 import type { Impact } from '../../core/scan/impacts.ts';
 import { elementPath } from '../view/element-path.ts';
-import type { Caveat, CauseChange, ReportDiff } from './diff.ts';
+import { countedAsNew, type Caveat, type CauseChange, type NewCauseChange, type ReportDiff } from './diff.ts';
 
 /** A new violation. */
 export interface NewViolation {
@@ -40,6 +40,10 @@ export interface ComparedReports {
   new: number;
   /** How many of the new ones are on pages that the first scan did not test. */
   onNewPages: number;
+  /** How many of those that count as new are known issues. */
+  newKnown: number;
+  /** How many violations count as new and are no known issues: a regression is about them. */
+  judged: number;
   /** Root causes of new violations that the first scan does not have anywhere. */
   newCauses: number;
   fixed: number;
@@ -48,7 +52,7 @@ export interface ComparedReports {
   notTested: number;
   /** Why parts of the difference may come from the scans and not from the site. */
   caveats: Caveat['reason'][];
-  /** At most 5 new violations, worst first, of as many root causes as possible; those on new pages last. */
+  /** At most 5 new violations, worst first, of as many root causes as possible; those on new pages, and then those that are not judged, last. */
   examples: NewViolation[];
   /** Only if the comparer lists causes. */
   causes?: ComparedCauses;
@@ -71,6 +75,8 @@ export function summariseDiff(diff: ReportDiff): ComparedReports {
     ok: true,
     new: sum(diff.new),
     onNewPages: diff.new.reduce((all, { on_new_pages }) => all + on_new_pages, 0),
+    newKnown: diff.new.reduce((all, { known_elements = 0 }) => all + known_elements, 0),
+    judged: diff.new.reduce((all, cause) => all + judgedIn(cause), 0),
     newCauses: diff.new.filter(({ in_both }) => !in_both).length,
     fixed: sum(diff.fixed),
     unchanged: diff.unchanged,
@@ -80,11 +86,11 @@ export function summariseDiff(diff: ReportDiff): ComparedReports {
   };
 }
 
+const judgedIn = (cause: NewCauseChange): number => countedAsNew(cause) - (cause.known_elements ?? 0);
+
 function examplesOf({ new: added }: ReportDiff): NewViolation[] {
-  const causes = [
-    ...added.filter((cause) => cause.on_new_pages < cause.elements),
-    ...added.filter((cause) => cause.on_new_pages === cause.elements),
-  ];
+  const rank = (cause: NewCauseChange): number => (judgedIn(cause) <= 0 ? 2 : cause.on_new_pages === cause.elements ? 1 : 0);
+  const causes = added.toSorted((a, b) => rank(a) - rank(b));
   // The first element of each cause, then the second ones.
   const ranks = Math.max(0, ...causes.map(({ examples }) => examples.length));
   return Array.from({ length: ranks }, (_, rank) =>

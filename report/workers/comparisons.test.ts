@@ -8,6 +8,8 @@ const SAME: ComparedReports = {
   ok: true,
   new: 0,
   onNewPages: 0,
+  newKnown: 0,
+  judged: 0,
   newCauses: 0,
   fixed: 0,
   unchanged: 4,

@@ -99,6 +99,8 @@ describe("Argo CD's health of a ScanSchedule", () => {
       ok: true as const,
       new: 2,
       onNewPages: 0,
+      newKnown: 0,
+      judged: 2,
       newCauses: 1,
       fixed: 0,
       unchanged: 5,

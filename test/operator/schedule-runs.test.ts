@@ -188,6 +188,38 @@ describe('operator: runs of schedules', function () {
     expect(sixth.status?.lastCompleted?.passed).to.equal(true);
   });
 
+  it('does not regress because of a known issue', async () => {
+    context.start();
+    const schedule = await applySchedule(context, { scanTemplate: { spec: { url: TARGET, podTemplate: NOWHERE } } });
+    const about = { rule: 'label', selector: '#q', reason: 'A new form comes in May.', owner: 'shop team', createdBy: 'ada@example.com' };
+    const { host: site } = new URL(TARGET);
+    const dates = { createdAt: new Date(), expiresAt: new Date(Date.now() + 86_400_000) };
+    const { knownIssues } = context.stores;
+    const accepted = await knownIssues.add({ organisation: ORGANISATION, site, ...about, ...dates });
+    if (!accepted.ok) throw new Error(accepted.reason);
+    const runTo = async (found: ReportViolation[]): Promise<ScanSchedule> => {
+      const scan = await schedule.requested(await schedule.run());
+      await complete(scan, found);
+      return schedule.reaches('compared', ({ status }) => status?.lastCompleted?.name === scan.name);
+    };
+    const label = (...ids: string[]) =>
+      sampleViolation(
+        'label',
+        'critical',
+        'Form elements must have labels',
+        ids.map((id) => sampleNode(`<input id="${id}">`, `#${id}`)),
+      );
+
+    await runTo(violations);
+    const known = await runTo([...violations, label('q')]);
+    expect(scheduleCondition(known, 'Regressed')).to.deep.include({ status: 'False', reason: 'NothingNew' });
+    expect(known.status?.comparison).to.include({ new: 1, newKnown: 1, newRootCauses: 1 });
+    expect(scheduleCondition(known, 'Regressed')!.message).to.match(/1 violation new \(.*\), of which 1 known, 0 fixed/);
+    const regressed = await runTo([...violations, label('q', 'other')]);
+    expect(scheduleCondition(regressed, 'Regressed')).to.deep.include({ status: 'True', reason: 'NewViolations' });
+    await knownIssues.remove(ORGANISATION, accepted.issue.id);
+  });
+
   it('does not start a run twice with two operators that do not know of each other', async () => {
     const { schedule: expression, first } = twoMinutes();
     const schedules = await Promise.all(Array.from({ length: 8 }, () => applySchedule(context, { schedule: expression })));

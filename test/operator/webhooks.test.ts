@@ -95,7 +95,7 @@ describe('operator: webhooks', function () {
       scan_id: scan.id,
       previous_scan_id: 'before',
       passed: false,
-      comparison: { new: 2, on_new_pages: 0, new_root_causes: 1, fixed: 0, unchanged: 5, not_tested: 0 },
+      comparison: { new: 2, on_new_pages: 0, new_known: 0, new_root_causes: 1, fixed: 0, unchanged: 5, not_tested: 0 },
       message: 'The scan does not meet its thresholds. Compared with the scan before it: 2 violations new, 0 fixed, 5 unchanged.',
     });
     // The operator looks at the start of a term.

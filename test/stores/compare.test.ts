@@ -87,9 +87,24 @@ describe('compareStored', () => {
     const compared = await compare(before, after);
     if (!compared.ok) throw new Error(compared.reason);
     const { examples, ...numbers } = compared;
-    expect(numbers).to.deep.equal({ ok: true, new: 3, onNewPages: 2, newCauses: 2, fixed: 1, unchanged: 1, notTested: 1, caveats: [] });
+    const added = { new: 3, onNewPages: 2, newKnown: 0, judged: 2, newCauses: 2 };
+    expect(numbers).to.deep.equal({ ok: true, ...added, fixed: 1, unchanged: 1, notTested: 1, caveats: [] });
     expect(examples[0]).to.deep.equal({ rule: 'link-name', page: SITE, selector: '.d' });
     expect(examples.slice(1).map(({ page, selector }) => `${page} ${selector}`)).to.have.members([`${SITE}added .b`, `${SITE}added .e`]);
+  });
+
+  it('counts the known issues of the second scan as new, does not judge them, and names them last', async () => {
+    const known = { reason: 'later', owner: 'web team', expires_at: '2027-03-02T00:00:00Z', elements: 1, ending: false };
+    const after = scanOf(pageOf('', 'a', 'b', 'c', 'd'));
+    const { fingerprint } = after.groups.find(({ example }) => example.selector === '.b')!;
+    const issues = [
+      { id: 'cause', fingerprint, ...known },
+      { id: 'place', rule: 'link-name', selector: '.c', ...known },
+    ];
+    const numbers = { score_without_known: 90, violations_new_or_open: after.counts, matched: 2, unmatched: 0, ending: 0, left_out: 0 };
+    const compared = await compare(scanOf(pageOf('', 'a')), { ...after, known_issues: { ...numbers, issues } });
+    expect(compared).to.deep.include({ new: 3, newKnown: 2, judged: 1 });
+    expect(compared.ok && compared.examples[0]!.selector).to.equal('.d');
   });
 
   it('finds no difference between a scan and itself, and names what differs between scans', async () => {

@@ -163,7 +163,18 @@ export class Operator {
         return true;
       }
       case 'compare': {
-        const same = { new: 0, onNewPages: 0, newCauses: 0, fixed: 0, unchanged: 1, notTested: 0, caveats: [], examples: [] };
+        const same = {
+          new: 0,
+          onNewPages: 0,
+          newKnown: 0,
+          judged: 0,
+          newCauses: 0,
+          fixed: 0,
+          unchanged: 1,
+          notTested: 0,
+          caveats: [],
+          examples: [],
+        };
         this.#state.comparison = { completed: action.completed, previous: action.previous, outcome: { ok: true, ...same }, at: world.now };
         return true;
       }

@@ -153,6 +153,8 @@ describe('planSchedule', () => {
       ok: true,
       new: 0,
       onNewPages: 0,
+      newKnown: 0,
+      judged: 0,
       newCauses: 0,
       fixed: 0,
       unchanged: 2,
@@ -207,16 +209,31 @@ describe('planSchedule', () => {
     const JUDGED: Record<string, { outcome: ComparisonOutcome; passed?: (boolean | undefined)[]; is: [string, string]; notes: string[] }> =
       {
         'nothing new': { outcome: outcome(), is: ['False', 'NothingNew'], notes: [] },
-        'new violations on known pages': { outcome: outcome({ new: 1 }), is: ['True', 'NewViolations'], notes: ['Regressed'] },
+        'new violations on known pages': { outcome: outcome({ new: 1, judged: 1 }), is: ['True', 'NewViolations'], notes: ['Regressed'] },
         'known faults on new pages': { outcome: outcome({ new: 2, onNewPages: 2 }), is: ['False', 'NothingNew'], notes: [] },
-        'new faults on new pages': {
-          outcome: outcome({ new: 2, onNewPages: 2, newCauses: 1 }),
+        'known issues on known pages': { outcome: outcome({ new: 2, newKnown: 2 }), is: ['False', 'NothingNew'], notes: [] },
+        'known issues with other rules': {
+          outcome: outcome({ new: 2, newKnown: 2, newCauses: 1, caveats: ['wcag'] }),
+          is: ['False', 'NothingNew'],
+          notes: [],
+        },
+        'new violations beside known issues': {
+          outcome: outcome({ new: 2, newKnown: 1, judged: 1 }),
           is: ['True', 'NewViolations'],
           notes: ['Regressed'],
         },
-        'other rules in the second scan': { outcome: outcome({ new: 2, caveats: ['wcag'] }), is: ['Unknown', 'ScansDiffer'], notes: [] },
+        'new faults on new pages': {
+          outcome: outcome({ new: 2, onNewPages: 2, newCauses: 1, judged: 2 }),
+          is: ['True', 'NewViolations'],
+          notes: ['Regressed'],
+        },
+        'other rules in the second scan': {
+          outcome: outcome({ new: 2, judged: 2, caveats: ['wcag'] }),
+          is: ['Unknown', 'ScansDiffer'],
+          notes: [],
+        },
         'another language in the second scan': {
-          outcome: outcome({ new: 2, caveats: ['locale'] }),
+          outcome: outcome({ new: 2, judged: 2, caveats: ['locale'] }),
           is: ['True', 'NewViolations'],
           notes: ['Regressed'],
         },

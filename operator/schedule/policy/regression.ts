@@ -30,7 +30,7 @@ const MESSAGE_MAX = 1000;
 /**
  * A schedule has regressed if its last scan missed its thresholds and an earlier one met them, until one meets them again;
  * or if the last scan has new violations: on pages that the one before it tested too, or of root causes that it does not have
- * anywhere. A new page with the same faults as the others is no regression.
+ * anywhere. A new page with the same faults as the others is no regression, and neither are known issues.
  * @param before the current condition
  */
 export function judgeRegression(
@@ -72,19 +72,19 @@ function comparisonOf(completed: CompletedScan, previous: CompletedScan, compare
 export function numbersOf({
   new: added,
   onNewPages,
+  newKnown,
   newCauses,
   fixed,
   unchanged,
   notTested,
 }: ComparedReports): Omit<ScanComparison, 'scan' | 'previous'> {
-  return { new: added, onNewPages, newRootCauses: newCauses, fixed, unchanged, notTested };
+  return { new: added, onNewPages, ...(newKnown > 0 && { newKnown }), newRootCauses: newCauses, fixed, unchanged, notTested };
 }
 
 function conditionOf(completed: CompletedScan, previous: CompletedScan, outcome: ComparisonOutcome | null): ConditionUpdate {
   const difference = describe(completed, previous, outcome);
   if (outcome === null || !outcome.ok) return changed('Unknown', 'NotCompared', difference);
-  const hasNew = outcome.newCauses > 0 || outcome.new > outcome.onNewPages;
-  if (!hasNew) return changed('False', 'NothingNew', difference);
+  if (outcome.judged === 0) return changed('False', 'NothingNew', difference);
   const why = outcome.caveats.flatMap((caveat) => (caveat in OTHER_SCANS ? [OTHER_SCANS[caveat as keyof typeof OTHER_SCANS]] : []));
   if (why.length === 0) return changed('True', 'NewViolations', difference);
   return changed('Unknown', 'ScansDiffer', `The scans cannot be compared fairly: ${why.join(', and ')}. ${difference}`);
@@ -96,7 +96,8 @@ function describe(completed: CompletedScan, previous: CompletedScan, outcome: Co
     return `${pair}: the results could not be compared, because ${outcome?.message ?? 'there is no answer'}.`;
   const examples = outcome.examples.slice(0, EXAMPLES_MAX).map(({ rule, page, selector }) => `${rule} on ${page} at ${selector}`);
   const shown = examples.length === 0 ? '' : ` (${examples.join('; ')})`;
-  return `${pair}: ${violations(outcome.new)} new${shown}, ${outcome.fixed} fixed, ${outcome.unchanged} unchanged.`;
+  const known = outcome.newKnown === 0 ? '' : `, of which ${outcome.newKnown} known`;
+  return `${pair}: ${violations(outcome.new)} new${shown}${known}, ${outcome.fixed} fixed, ${outcome.unchanged} unchanged.`;
 }
 
 /** Each regression is an Event. A recovery is one if the scan meets its thresholds again, or if violations were fixed. */
