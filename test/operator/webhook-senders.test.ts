@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import type { Delivery } from '../../stores/webhooks/deliveries.ts';
-import { until } from '../runtime/cluster.ts';
 import { useDatabase } from '../stores/database.ts';
 import { nightly } from '../support/nightly.ts';
 import { createRandom } from '../support/random.ts';
@@ -15,13 +14,20 @@ const SENDERS = 3;
 const EVENTS_PER_SCAN = 4;
 const SCANS = nightly(60, 2_500);
 const KILLS = nightly(4, 100);
-const WAIT_MS = nightly(120_000, 3_600_000);
+/** As many scans wait for delivery at the same time: events arrive while others are sent. */
+const BACKLOG = 150;
+/** Half of the requests fail, and some are repeated because their sender was killed. */
+const REQUESTS_PER_EVENT_MAX = 6;
+/** Looks in a row at receivers to which nothing comes: many times as many as until the lease of a sender that was killed has ended. */
+const IDLE_LOOKS_MAX = 10_000;
+const LOOK_EVERY_MS = 20;
 /** The time limit of a request. */
 const REQUEST_MS = 2_000;
 const PROGRAM = fileURLToPath(new URL('../support/webhook-sender-process.ts', import.meta.url));
 
 describe('senders of webhooks', function () {
-  this.timeout(WAIT_MS * 2);
+  // `arriving` bounds each wait by what arrives.
+  this.timeout(0);
   const database = useDatabase();
   let stores: AllStores;
   let receiver: Receiver;
@@ -29,6 +35,8 @@ describe('senders of webhooks', function () {
   let hanging: Receiver;
   /** Gets the next request, which is not answered. */
   let held: ((received: Received) => void) | null;
+  /** The messages that the receiver has accepted. */
+  let accepted: Set<string>;
   const random = createRandom(7);
 
   before(() => {
@@ -38,6 +46,7 @@ describe('senders of webhooks', function () {
     [receiver, hanging] = [await startReceiver(fails), await startReceiver(() => 'hang')];
     senders = [];
     held = null;
+    accepted = new Set();
     for (let at = 0; at < SENDERS; at += 1) start();
   });
   afterEach(async () => {
@@ -55,7 +64,9 @@ describe('senders of webhooks', function () {
     }
     const chance = random();
     if (chance < 0.2) return 'drop';
-    return chance < 0.5 ? { status: 503, body: 'busy' } : { status: 200 };
+    if (chance < 0.5) return { status: 503, body: 'busy' };
+    accepted.add(String(received.headers['webhook-id']));
+    return { status: 200 };
   };
   const start = () =>
     void senders.push(spawn(process.execPath, [PROGRAM, database.url, String(REQUEST_MS)], { stdio: ['ignore', 'ignore', 'inherit'] }));
@@ -63,6 +74,20 @@ describe('senders of webhooks', function () {
     if (sender.exitCode !== null || sender.signalCode !== null) return;
     sender.kill(signal);
     await once(sender, 'exit');
+  }
+
+  /** Waits until `holds` is true. Fails if far more arrives than retries explain, or nothing any more. */
+  async function arriving(what: string, events: number, holds: () => boolean | Promise<boolean>): Promise<void> {
+    const count = () => receiver.received.length + hanging.received.length;
+    let [last, idle] = [count(), 0];
+    while (!(await holds())) {
+      const arrived = count();
+      idle = arrived === last ? idle + 1 : 0;
+      last = arrived;
+      expect(idle, `looks without a request, waiting until ${what}`).to.be.below(IDLE_LOOKS_MAX);
+      expect(arrived, `requests, waiting until ${what}`).to.be.below(events * REQUESTS_PER_EVENT_MAX);
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    }
   }
 
   async function webhookOf(organisation: string, url: string): Promise<string> {
@@ -86,21 +111,33 @@ describe('senders of webhooks', function () {
     const organisations = ['acme', 'globex', 'initech'];
     const webhooks = new Map<string, string>();
     for (const organisation of organisations) webhooks.set(organisation, await webhookOf(organisation, `${receiver.url}/${organisation}`));
-    for (let scan = 0; scan < SCANS; scan += 1) {
-      const organisation = organisations[scan % organisations.length]!;
-      await stores.deliveries.enqueue(eventsOf(webhooks.get(organisation)!, organisation, `scan-${scan}`));
+    let scans = 0;
+    async function endScans(): Promise<void> {
+      for (; scans < Math.min(SCANS, Math.floor(accepted.size / EVENTS_PER_SCAN) + BACKLOG); scans += 1) {
+        const organisation = organisations[scans % organisations.length]!;
+        await stores.deliveries.enqueue(eventsOf(webhooks.get(organisation)!, organisation, `scan-${scans}`));
+      }
     }
-    const left = async () => (await Promise.all(organisations.map(waiting))).reduce((sum, count) => sum + count, 0);
     const total = SCANS * EVENTS_PER_SCAN;
     for (let kill = 1; kill <= KILLS; kill += 1) {
-      await until('more was delivered', async () => (await left()) <= total * (1 - kill / (KILLS + 1)), WAIT_MS);
+      await arriving('more was delivered', total, async () => {
+        await endScans();
+        return accepted.size >= (total * kill) / (KILLS + 1);
+      });
       // While its request is under way.
-      const { headers } = await new Promise<Received>((resolve) => (held = resolve));
+      let underWay: Received | null = null;
+      held = (received) => (underWay = received);
+      await arriving('a request is under way', total, () => underWay !== null);
+      const { headers } = underWay as unknown as Received;
       const at = senders.findIndex(({ pid }) => String(pid) === headers['user-agent']);
       await stop(senders.splice(at, 1)[0]!, 'SIGKILL');
       start();
     }
-    await until('everything is delivered', async () => (await left()) === 0, WAIT_MS);
+    const left = async () => (await Promise.all(organisations.map(waiting))).reduce((sum, count) => sum + count, 0);
+    await arriving('everything is delivered', total, async () => {
+      await endScans();
+      return accepted.size === total && (await left()) === 0;
+    });
 
     const arrived = new Map<string, number>();
     const last = new Map<string, number>();
@@ -137,11 +174,12 @@ describe('senders of webhooks', function () {
       for (let scan = 0; scan < scansOfEach; scan += 1)
         await stores.deliveries.enqueue(eventsOf(webhook, organisation, `${organisation}-${scan}`));
     }
-    await until('they are tried', () => hanging.received.length >= dead.length, WAIT_MS);
+    const events = (dead.length * scansOfEach + 1) * EVENTS_PER_SCAN;
+    await arriving('they are tried', events, () => hanging.received.length >= dead.length);
     const healthy = await webhookOf('healthy', receiver.url);
     const before = hanging.received.length;
     await stores.deliveries.enqueue(eventsOf(healthy, 'healthy', 'one'));
-    await until('they are delivered', async () => (await waiting('healthy')) === 0, WAIT_MS);
+    await arriving('they are delivered', events, async () => (await waiting('healthy')) === 0);
     // Without lanes, each delivery of the others would have been tried before.
     expect(hanging.received.length - before).to.be.below((dead.length * scansOfEach * EVENTS_PER_SCAN) / 2);
     for (const organisation of dead) expect(await waiting(organisation)).to.be.above(0);

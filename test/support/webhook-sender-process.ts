@@ -5,12 +5,14 @@
 import { createWebhookMetrics } from '../../operator/webhooks/metrics.ts';
 import { createPost } from '../../operator/webhooks/post.ts';
 import { createWebhookSender } from '../../operator/webhooks/sender.ts';
-import { systemClock } from '../../platform/clock.ts';
+import { sleep, systemClock } from '../../platform/clock.ts';
 import { createResolver } from '../../platform/resolver.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { createMetricFactory } from '../../stores/process-metrics.ts';
 import { openStores } from '../../stores/stores.ts';
 import { silentLogger } from './silent-logger.ts';
+
+const POLL_MS = 20;
 
 const { db, close } = connectMongo({ url: process.argv[2]! });
 const timeoutMs = Number(process.argv[3]);
@@ -23,10 +25,14 @@ const sender = createWebhookSender({
   metrics: createWebhookMetrics(createMetricFactory()),
   logger: silentLogger,
   clock: systemClock,
-  pollMs: 20,
+  pollMs: POLL_MS,
   // Soon over after a kill, and much longer than a request, also while the machine is busy.
   leaseMs: timeoutMs + 10_000,
   nextAttempt: (_attempts, _createdAt, now) => new Date(now.getTime() + 20),
 });
-await sender.run(stopping.signal);
+// As the manager does it: a failure, such as a database that is busy for long, ends one run.
+while (!stopping.signal.aborted) {
+  await sender.run(stopping.signal).catch((error: unknown) => process.stderr.write(`${String(error)}\n`));
+  await sleep(systemClock, POLL_MS, stopping.signal);
+}
 await close();
