@@ -131,7 +131,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     },
   });
 
-  const organisations = addOrganisationController(manager, {
+  const { readability, undeclared } = addOrganisationController(manager, {
     stores,
     operatorClass,
     webhookSecrets: settings.webhookSecrets,
@@ -150,7 +150,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
   addQueueController(manager, {
     ...queueDeps,
     gate,
-    organisations,
+    organisations: readability,
     defaultMaxRunning: settings.maxRunning,
     publicMaxRunning: settings.maxRunningPublic,
   });
@@ -176,7 +176,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     now: clock.now,
   });
   addMailTasks(manager, { ...deps, settings: settings.mail, metrics: metrics.mail });
-  addWebhookTasks(manager, { ...deps, metrics: metrics.webhooks });
+  addWebhookTasks(manager, { ...deps, undeclared: undeclared.organisations, metrics: metrics.webhooks });
   manager.addTask(createEndedScansTask({ scanClient, apiNamespace, keep: settings.maxEndedPerOrganisation, everyMs: ENDED_EVERY_MS }));
   manager.addTask(sweepTask(sweep, settings.sweepEveryMs ?? SWEEP_EVERY_MS, metrics));
 }

@@ -10,10 +10,11 @@ import { keyOf } from '../runtime/key.ts';
 import { watch, type ControllerDefinition, type Manager } from '../runtime/controller/manager.ts';
 import { createOrganisationActions, type RunOrganisationAction } from './execute.ts';
 import { readDeclaredWebhooks } from './declared-webhooks.ts';
-import { planOrganisation, type OrganisationAction, type OrganisationFacts } from './plan.ts';
+import { hasDeclared, planOrganisation, type OrganisationAction, type OrganisationFacts } from './plan.ts';
 import { createReadability, type Readability } from './readability.ts';
 import { createRecords, type Records } from './records.ts';
 import { takeOldest } from './oldest-first.ts';
+import { createUndeclared, type Undeclared } from './undeclared.ts';
 
 export const ORGANISATIONS: ResourceType = { group: GROUP, version: VERSION, plural: ORGANISATIONS_PLURAL };
 
@@ -36,6 +37,7 @@ const WORKERS = 4;
 /** What the parts of the controller share. */
 interface Shared {
   records: Records;
+  undeclared: Undeclared;
   /** The time of the last write of each status. */
   statusAt: Map<string, Date>;
   /** The organisations whose amounts have changed since. */
@@ -44,11 +46,14 @@ interface Shared {
   enqueue: (id: string) => void;
 }
 
-/** Adds the controller, and the task that notices changes of credits and by other writers. @returns whether the resources can be read */
+/**
+ * Adds the controller, and the task that notices changes of credits and by other writers.
+ * @returns whether the resources can be read, and which of them have webhooks that are not declared yet
+ */
 export function addOrganisationController(
   manager: Pick<Manager, 'watchResource' | 'add' | 'addTask'>,
   deps: OrganisationControllerDeps,
-): Readability {
+): { readability: Readability; undeclared: Pick<Undeclared, 'organisations'> } {
   const { stores, logger, clock, everyMs } = deps;
   const readability = createReadability(deps);
   const client = manager.watchResource<OrganisationResource>({
@@ -61,7 +66,8 @@ export function addOrganisationController(
   });
   const wanted = () => new Map(client.list().map(({ metadata, spec }) => [metadata.name, [...new Set(spec.namespaces ?? [])]]));
   const records = createRecords({ ...stores, wanted, logger, clock });
-  const shared: Shared = { records, statusAt: new Map(), due: new Set(), enqueue: (id) => enqueue(id) };
+  const undeclared = createUndeclared({ list: () => client.list(), readability, clock, logger });
+  const shared: Shared = { records, undeclared, statusAt: new Map(), due: new Set(), enqueue: (id) => enqueue(id) };
   client.onChange(({ type, object: { metadata } }) => type === 'deleted' && drop(shared, metadata.name));
 
   const withWebhooks = () => client.list().filter(({ spec }) => (spec.webhooks?.length ?? 0) > 0);
@@ -89,12 +95,13 @@ export function addOrganisationController(
       const record = await records.get(key).catch(() => null);
       const { watchNamespaces, webhookSecrets } = deps;
       const webhooks = await readDeclaredWebhooks(resource, webhookSecrets);
+      if (hasDeclared({ resource, record, webhooks })) undeclared.declared(resource);
       return { resource, record, webhooks, watchNamespaces, statusAt: shared.statusAt.get(key) ?? null, everyMs, now: clock.now() };
     },
     plan: planOrganisation,
     execute: createExecute(createOrganisationActions({ client, stores, logger }), shared),
   });
-  return readability;
+  return { readability, undeclared };
 }
 
 function createExecute(act: RunOrganisationAction, shared: Shared): ControllerDefinition<OrganisationFacts, OrganisationAction>['execute'] {
@@ -139,8 +146,9 @@ async function refresh({ records, statusAt, due, enqueue }: Shared): Promise<voi
 }
 
 /** Forgets a resource that is gone. */
-function drop({ records, statusAt, due }: Shared, id: string): void {
+function drop({ records, undeclared, statusAt, due }: Shared, id: string): void {
   records.forget(id);
+  undeclared.forget(id);
   statusAt.delete(id);
   due.delete(id);
 }

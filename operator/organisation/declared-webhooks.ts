@@ -2,13 +2,14 @@
  * The webhooks that an Organisation declares, with their secrets. The operator may not read Secrets: the chart mounts those that the
  * administrator lists, so an Organisation can name no other.
  */
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { DeclaredWebhookSpec, OrganisationResource } from '../../core/protocol/organisation-resources.ts';
 import { isWebhookSecret } from '../../core/webhooks/signature.ts';
 import { CREDITS_BELOW_DEFAULT } from '../../core/webhooks/webhooks.ts';
-import type { DeclaredWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
+import type { ManifestVersion } from '../../stores/accounts/organisation-document.ts';
+import type { AppliedWebhook, DeclaredWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
 
 export interface DeclaredWebhooks {
   /** Those that can be applied. */
@@ -24,12 +25,18 @@ const NAME = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
 const KEY = /^[-_a-zA-Z0-9][-._a-zA-Z0-9]*$/;
 const DEFAULT_KEY = 'secret';
 
-/** Identifies what is declared, for the comparison with what was applied. Null: nothing. */
-export function digestOf({ wanted, kept }: Pick<DeclaredWebhooks, 'wanted' | 'kept'>): string | null {
-  if (wanted.length + kept.length === 0) return null;
-  return createHash('sha256')
-    .update(JSON.stringify([wanted, kept]))
-    .digest('base64url');
+/** Whether this version of the manifest has declared what it can, and nothing else is left of another one. */
+export function areApplied(
+  { wanted, kept }: Pick<DeclaredWebhooks, 'wanted' | 'kept'>,
+  applied: readonly AppliedWebhook[],
+  version: ManifestVersion,
+): boolean {
+  const byName = new Map(applied.map(({ webhook }) => [webhook.name, webhook]));
+  const names = new Set([...wanted.map(({ name }) => name), ...kept]);
+  return (
+    wanted.every((one) => isDeepStrictEqual(byName.get(one.name), one)) &&
+    applied.every((one) => names.has(one.webhook.name) && isDeepStrictEqual(one.version, version))
+  );
 }
 
 /** @param folder has a folder for each mounted Secret, with a file for each key. Null: none is mounted */

@@ -2,10 +2,10 @@
 import type { Organisation } from '../../core/organisation.ts';
 import { ORGANISATION_FINALIZER, type OrganisationResource } from '../../core/protocol/organisation-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { WEBHOOKS_APPLYING } from '../../stores/accounts/organisation-manifests.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
-import { digestOf, type DeclaredWebhooks } from './declared-webhooks.ts';
+import type { ManifestVersion } from '../../stores/accounts/organisation-document.ts';
+import type { DeclaredWebhooks } from './declared-webhooks.ts';
 import { versionOf, type AppliedSpec, type OrganisationAction } from './plan.ts';
 
 /** The actor of audit log entries. */
@@ -30,8 +30,8 @@ export function createOrganisationActions({ client, stores, logger }: Organisati
     });
   }
 
-  async function declare(id: string, { wanted, kept }: Pick<DeclaredWebhooks, 'wanted' | 'kept'>): Promise<void> {
-    for (const { change, webhook } of await webhooks.declare(id, wanted, kept)) {
+  async function declare(id: string, version: ManifestVersion, { wanted, kept }: Pick<DeclaredWebhooks, 'wanted' | 'kept'>): Promise<void> {
+    for (const { change, webhook } of await webhooks.declare(id, wanted, { kept, version })) {
       if (change === 'delete') await deliveries.cancelAll(webhook.id);
       await record(id, `webhook.${change}`, `${webhook.name} (${webhook.id})`);
     }
@@ -71,16 +71,14 @@ export function createOrganisationActions({ client, stores, logger }: Organisati
         return claimed.ok;
       }
       case 'declareWebhooks': {
-        // First a mark: after a crash in between, the next plan declares them again.
-        if (!(await organisations.recordWebhooks(id, version, WEBHOOKS_APPLYING)).ok) return false;
-        await declare(id, action);
-        const recorded = await organisations.recordWebhooks(id, version, digestOf(action));
-        if (recorded.ok) return true;
-        // Another writer was faster, and this one may have replaced what it declared. The leader of a newer version declares it again.
-        if (recorded.reason === 'managed_by_admin') await declare(id, { wanted: [], kept: [] });
-        else await organisations.redeclareWebhooks(id);
-        return false;
+        if (!(await organisations.recordVersion(id, version)).ok) return false;
+        // If another writer is faster now, what this one adds is deleted when the records are read again.
+        await declare(id, version, action);
+        return true;
       }
+      case 'removeWebhooks':
+        await declare(id, version, { wanted: [], kept: [] });
+        return true;
       case 'close': {
         const closed = await organisations.closeOrganisation(id, version);
         if (closed.ok) await record(id, 'organisation.delete', id);

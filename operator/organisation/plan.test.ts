@@ -34,12 +34,12 @@ function recordWith({ organisation = {}, ...more }: Omit<Partial<OrganisationRec
       managedBy: 'manifest',
       deletedAt: null,
       manifest: { uid: 'u1', createdAt: secondsAgo(60), generation: 1 },
-      webhooks: null,
       ...organisation,
     },
     account: { balance: 100, held: 4, spent: 6, granted: 110, liveScans: 1, sequence: 9 },
     granted: new Set(['first', 'second']),
     owners: new Map(),
+    webhooks: [],
     ...more,
   };
   return record;
@@ -74,7 +74,13 @@ describe('the plan of an Organisation', () => {
   });
 
   it('creates the organisation, its account, its grants and its namespaces', () => {
-    const record: OrganisationRecord = { organisation: null, account: null, granted: new Set(), owners: new Map([['web', 'other']]) };
+    const record: OrganisationRecord = {
+      organisation: null,
+      account: null,
+      granted: new Set(),
+      owners: new Map([['web', 'other']]),
+      webhooks: [],
+    };
     expect(plan({ record }).actions).to.deep.equal([
       { do: 'apply', spec: { displayName: 'acme', plan: 'team', blocked: false } },
       { do: 'openAccount' },

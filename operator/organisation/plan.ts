@@ -11,10 +11,11 @@ import {
 import type { ManifestVersion } from '../../stores/accounts/organisation-document.ts';
 import type { AppliedOrganisation } from '../../stores/accounts/organisation-manifests.ts';
 import type { AccountSummary } from '../../stores/credits/credits.ts';
+import type { AppliedWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
 import { watchesNamespace } from '../watched.ts';
 import { withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { Plan } from '../runtime/controller/planned-reconcile.ts';
-import { digestOf, type DeclaredWebhooks } from './declared-webhooks.ts';
+import { areApplied, type DeclaredWebhooks } from './declared-webhooks.ts';
 import { deleting, managedByAdmin, outdated, ready, storeUnavailable, type TakenNamespace } from './conditions.ts';
 
 /** What MongoDB holds about an organisation. */
@@ -27,6 +28,8 @@ export interface OrganisationRecord {
   granted: ReadonlySet<string>;
   /** The organisations that have namespaces of the spec, by namespace; without the organisation itself. */
   owners: ReadonlyMap<string, string>;
+  /** The webhooks of its manifest. */
+  webhooks: readonly AppliedWebhook[];
 }
 
 export interface OrganisationFacts {
@@ -56,6 +59,8 @@ export type OrganisationAction =
   | { do: 'claim'; namespaces: string[] }
   /** Make these the webhooks of the manifest. Those that are kept stay as they are. */
   | ({ do: 'declareWebhooks' } & Pick<DeclaredWebhooks, 'wanted' | 'kept'>)
+  /** Delete webhooks that a late writer has declared for an organisation that `curbcut-admin` manages. */
+  | { do: 'removeWebhooks' }
   /** Block the organisation and mark it as deleted. */
   | { do: 'close' }
   | { do: 'removeFinalizer' }
@@ -73,7 +78,11 @@ export function planOrganisation(facts: OrganisationFacts): Plan<OrganisationAct
   if (!hasFinalizer(resource)) return at([{ do: 'addFinalizer' }]);
   const { record } = facts;
   if (record === null) return outage(facts);
-  if (record.organisation?.managedBy === 'admin') return writing(facts, managedByAdmin(resource.metadata.name), record);
+  if (isAdmins(record)) {
+    const isLate = ({ version }: AppliedWebhook) => version === null || !isNewer(version, versionOf(resource));
+    if (record.webhooks.some(isLate)) return at([{ do: 'removeWebhooks' }]);
+    return writing(facts, managedByAdmin(resource.metadata.name), record);
+  }
   if (isOutdated(resource, record)) return writing(facts, outdated(resource.metadata.name), record);
   const changes = changesOf(resource, record, facts.webhooks);
   if (changes.length > 0) return at(changes);
@@ -93,12 +102,23 @@ export function versionOf({ metadata }: OrganisationResource): ManifestVersion {
   return { uid: metadata.uid!, createdAt: new Date(metadata.creationTimestamp!), generation: metadata.generation ?? 1 };
 }
 
+/** Whether this version of the manifest has no webhooks to declare any more. Then each event finds those that it is for. */
+export function hasDeclared({ resource, record, webhooks }: Pick<OrganisationFacts, 'resource' | 'record' | 'webhooks'>): boolean {
+  if (record === null) return false;
+  return isAdmins(record) || isOutdated(resource, record) || areApplied(webhooks, record.webhooks, versionOf(resource));
+}
+
+const isAdmins = ({ organisation }: OrganisationRecord): boolean => organisation?.managedBy === 'admin';
+
 /** Whether a newer version was applied: the cluster was restored from a backup, or this operator is no longer the leader. */
 function isOutdated(resource: OrganisationResource, { organisation }: OrganisationRecord): boolean {
   const applied = organisation?.manifest ?? null;
-  if (applied === null) return false;
-  const version = versionOf(resource);
-  return applied.uid === version.uid ? applied.generation > version.generation : applied.createdAt > version.createdAt;
+  return applied !== null && isNewer(applied, versionOf(resource));
+}
+
+/** In the order of `notNewer` (stores). */
+function isNewer(one: ManifestVersion, than: ManifestVersion): boolean {
+  return one.uid === than.uid ? one.generation > than.generation : one.createdAt > than.createdAt;
 }
 
 /** What the spec sets, with its defaults. */
@@ -111,7 +131,7 @@ const at = (actions: readonly OrganisationAction[]): Plan<OrganisationAction> =>
 const hasFinalizer = ({ metadata }: OrganisationResource): boolean => metadata.finalizers?.includes(ORGANISATION_FINALIZER) ?? false;
 
 /** The changes that bring MongoDB to the spec. */
-function changesOf(resource: OrganisationResource, record: OrganisationRecord, { wanted, kept }: DeclaredWebhooks): OrganisationAction[] {
+function changesOf(resource: OrganisationResource, record: OrganisationRecord, webhooks: DeclaredWebhooks): OrganisationAction[] {
   const { organisation, account, granted } = record;
   const actions: OrganisationAction[] = [];
   const spec = specOf(resource);
@@ -125,7 +145,8 @@ function changesOf(resource: OrganisationResource, record: OrganisationRecord, {
   for (const grant of resource.spec.creditGrants ?? []) if (!granted.has(grant.id)) actions.push({ do: 'grant', grant });
   const namespaces = wantedOf(resource).filter((namespace) => !record.owners.has(namespace));
   if (!sameSet(namespaces, organisation?.namespaces ?? [])) actions.push({ do: 'claim', namespaces });
-  if (digestOf({ wanted, kept }) !== (organisation?.webhooks ?? null)) actions.push({ do: 'declareWebhooks', wanted, kept });
+  const { wanted, kept } = webhooks;
+  if (!areApplied(webhooks, record.webhooks, versionOf(resource))) actions.push({ do: 'declareWebhooks', wanted, kept });
   return actions;
 }
 
@@ -156,12 +177,12 @@ function planDeletion(facts: OrganisationFacts): Plan<OrganisationAction> {
   if (record === null) return outage(facts);
   const { organisation, account } = record;
   // Nothing in MongoDB depends on this resource.
-  if (organisation === null || organisation.managedBy === 'admin' || isOutdated(resource, record)) return at([{ do: 'removeFinalizer' }]);
+  if (organisation === null || isAdmins(record) || isOutdated(resource, record)) return at([{ do: 'removeFinalizer' }]);
   if (organisation.deletedAt === null || !organisation.blocked) return at([{ do: 'close' }]);
   const live = account?.liveScans ?? 0;
   if (live > 0) return writing(facts, deleting(live), record, LIVE_SCANS_EVERY_MS);
   if (organisation.namespaces.length > 0) return at([{ do: 'claim', namespaces: [] }]);
-  if (organisation.webhooks !== null) return at([{ do: 'declareWebhooks', wanted: [], kept: [] }]);
+  if (record.webhooks.length > 0) return at([{ do: 'declareWebhooks', wanted: [], kept: [] }]);
   return at([{ do: 'removeFinalizer' }]);
 }
 

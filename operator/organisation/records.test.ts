@@ -16,7 +16,6 @@ const organisation = (id: string, namespaces: string[] = []): AppliedOrganisatio
   managedBy: 'manifest',
   deletedAt: null,
   manifest: null,
-  webhooks: null,
 });
 const account = (sequence: number, balance = 10): AccountSummary => ({ balance, granted: 10, held: 0, spent: 0, liveScans: 0, sequence });
 
@@ -50,6 +49,11 @@ function setUp(specs: Record<string, string[]>) {
       async grantIds(ids) {
         if (ids.length > 0) calls.push(`grants ${ids.join(' ')}`);
         return pick(grants, ids);
+      },
+    },
+    webhooks: {
+      async applied() {
+        return new Map();
       },
     },
     wanted: () => wanted,

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../platform/logger.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
+import type { Webhooks } from '../../stores/webhooks/webhooks.ts';
 import { sleep, type Clock } from '../../platform/clock.ts';
 import type { OrganisationRecord } from './plan.ts';
 
@@ -15,6 +16,7 @@ type Wanted = ReadonlyMap<string, readonly string[]>;
 export interface RecordsDeps {
   organisations: Pick<Organisations, 'findApplied'>;
   credits: Pick<Credits, 'accounts' | 'grantIds'>;
+  webhooks: Pick<Webhooks, 'applied'>;
   /** The IDs of all Organisation resources, with the namespaces of their specs. */
   wanted(): Wanted;
   logger: Logger;
@@ -44,7 +46,7 @@ const COMBINE_MS = 10;
 /** The time after a failed read for which `get` fails at once. */
 const FAILED_FOR_MS = 1_000;
 
-export function createRecords({ organisations, credits, wanted, logger, clock }: RecordsDeps): Records {
+export function createRecords({ organisations, credits, webhooks, wanted, logger, clock }: RecordsDeps): Records {
   const held = new Map<string, OrganisationRecord>();
   /** Grows each time a record is forgotten, so that a read that began before is not kept. */
   const versions = new Map<string, number>();
@@ -60,7 +62,11 @@ export function createRecords({ organisations, credits, wanted, logger, clock }:
   async function query(asked: Wanted): Promise<Map<string, OrganisationRecord>> {
     const ids = [...asked.keys()];
     const namespaces = [...new Set([...asked].flatMap(unowned))];
-    const [rows, accounts] = await Promise.all([organisations.findApplied(ids, namespaces), credits.accounts(ids)]);
+    const [rows, accounts, applied] = await Promise.all([
+      organisations.findApplied(ids, namespaces),
+      credits.accounts(ids),
+      webhooks.applied(ids),
+    ]);
     // Grants only grow, except when the database is restored from a backup.
     const isKnown = (id: string) => (held.get(id)?.account?.sequence ?? Infinity) <= (accounts.get(id)?.sequence ?? -1);
     const unknown = ids.filter((id) => accounts.has(id) && !isKnown(id));
@@ -74,7 +80,8 @@ export function createRecords({ organisations, credits, wanted, logger, clock }:
           return owner === undefined || owner === id ? [] : [[namespace, owner] as const];
         });
         const granted = grants.get(id) ?? (isKnown(id) ? held.get(id)!.granted : new Set<string>());
-        return [id, { organisation: byId.get(id) ?? null, account: accounts.get(id) ?? null, granted, owners: new Map(others) }];
+        const own = { organisation: byId.get(id) ?? null, account: accounts.get(id) ?? null, webhooks: applied.get(id) ?? [] };
+        return [id, { ...own, granted, owners: new Map(others) }];
       }),
     );
   }

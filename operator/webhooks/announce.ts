@@ -19,6 +19,8 @@ export interface AnnounceDeps {
   webhookEvents: Pick<WebhookEvents, 'pending' | 'remove'>;
   deliveries: Pick<Deliveries, 'enqueue'>;
   metrics: Pick<WebhookMetrics, 'announced'>;
+  /** The organisations whose events wait for the webhooks of a manifest; null: all. */
+  undeclared: () => readonly string[] | null;
   /** Null: it is not configured. */
   publicBaseUrl: string | null;
   now: () => Date;
@@ -36,7 +38,9 @@ export function createAnnounceTask(deps: AnnounceDeps): PeriodicTask {
     everyMs: deps.everyMs ?? EVERY_MS,
     async run(signal) {
       for (;;) {
-        const rows = await deps.scans.unannounced(BATCH);
+        const except = deps.undeclared();
+        if (except === null) return;
+        const rows = await deps.scans.unannounced(BATCH, { except });
         await announceScans(deps, rows);
         if (rows.length < BATCH) break;
         signal.throwIfAborted();
@@ -68,7 +72,9 @@ async function announceScans(deps: AnnounceDeps, rows: readonly ScanRow[]): Prom
 }
 
 async function announceRegressions(deps: AnnounceDeps, signal: AbortSignal): Promise<void> {
-  const events = await deps.webhookEvents.pending(BATCH);
+  const except = deps.undeclared();
+  if (except === null) return;
+  const events = await deps.webhookEvents.pending(BATCH, except);
   if (events.length === 0) return;
   const rows = new Map((await deps.scans.findMany(events.map(({ scan }) => scan))).map((row) => [row.id, row]));
   for (const event of events) {
@@ -76,7 +82,7 @@ async function announceRegressions(deps: AnnounceDeps, signal: AbortSignal): Pro
     const row = rows.get(event.scan);
     if (row !== undefined && !isTerminal(row.phase) && !isLate(event, deps.now())) continue;
     // First the end of the scan, which may have been stored a moment ago.
-    await announceScans(deps, await deps.scans.unannounced(1, [event.scan]));
+    await announceScans(deps, await deps.scans.unannounced(1, { ids: [event.scan] }));
     const { organisation, scan } = event;
     await enqueue(deps, [{ organisation, scan, order: 1, content: regressionContent(event, deps.publicBaseUrl) }]);
     await deps.webhookEvents.remove(event.scan);

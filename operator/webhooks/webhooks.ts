@@ -19,6 +19,8 @@ export interface WebhookDeps {
   stores: Pick<AllStores, 'scans' | 'webhooks' | 'webhookEvents' | 'deliveries' | 'credits' | 'members' | 'organisations' | 'outbox'>;
   settings: { targets: TargetRules; publicBaseUrl: string | null; mail: OperatorSettings['mail'] };
   resolver: Resolver;
+  /** The organisations whose events wait for the webhooks of a manifest; null: all. */
+  undeclared: () => string[] | null;
   metrics: WebhookMetrics;
   logger: Logger;
   clock: Clock;
@@ -26,9 +28,9 @@ export interface WebhookDeps {
 
 /** Adds the tasks of the leader. */
 export function addWebhookTasks(manager: Pick<Manager, 'addTask'>, deps: WebhookDeps): void {
-  const { stores, settings, resolver, metrics, logger, clock } = deps;
+  const { stores, settings, resolver, undeclared, metrics, logger, clock } = deps;
   const { publicBaseUrl, targets: rules } = settings;
-  const shared = { ...stores, metrics, publicBaseUrl, now: clock.now };
+  const shared = { ...stores, undeclared, metrics, publicBaseUrl, now: clock.now };
   manager.addTask(createAnnounceTask(shared));
   manager.addTask(createCreditsTask(shared));
   const contact = publicBaseUrl === null ? '' : ` (+${publicBaseUrl})`;

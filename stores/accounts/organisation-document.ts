@@ -26,14 +26,23 @@ export type OrganisationDocument = Omit<Organisation, 'id' | 'namespaces' | 'man
   requireSecondFactor?: boolean;
   /** The version of the Organisation resource that was applied last. */
   manifest?: ManifestVersion;
-  /** Identifies the webhooks of the manifest that were applied last. Absent: none. */
-  webhooks?: string;
 };
 
 export function toOrganisation(document: OrganisationDocument): Organisation {
   const { _id, displayName, plan, blocked, requireSecondFactor = false, namespaces = [], createdAt } = document;
   const { managedBy = 'admin', deletedAt = null } = document;
   return { id: _id, displayName, plan, blocked, requireSecondFactor, namespaces, createdAt, managedBy, deletedAt };
+}
+
+/** Matches a document that no newer version of the manifest has written: its `manifest` is absent, this version or an older one. */
+export function notNewer({ uid, createdAt, generation }: ManifestVersion) {
+  return {
+    $or: [
+      { manifest: { $exists: false } },
+      { 'manifest.uid': uid, 'manifest.generation': { $lte: generation } },
+      { 'manifest.uid': { $ne: uid }, 'manifest.createdAt': { $lte: createdAt } },
+    ],
+  };
 }
 
 /** @throws RangeError if the id is not a DNS label */

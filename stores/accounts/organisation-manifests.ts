@@ -3,12 +3,13 @@
  * applies only while the organisation is managed by its manifest and has not seen a newer version of it. So neither
  * `curbcut-admin` nor a former leader of the operator can win against the manifest, or the manifest against them.
  */
-import type { Collection, Filter, UpdateFilter } from 'mongodb';
+import type { Collection, UpdateFilter } from 'mongodb';
 import { ANONYMOUS, type Organisation } from '../../core/organisation.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import {
   checkId,
   namespaceConflict,
+  notNewer,
   replaceNamespaces,
   toOrganisation,
   type ManifestVersion,
@@ -19,12 +20,7 @@ import {
 /** An organisation, and the version of its resource that was applied last; null if there is none. */
 export interface AppliedOrganisation extends Organisation {
   manifest: ManifestVersion | null;
-  /** Identifies the webhooks of the manifest that were applied last. Null: none. */
-  webhooks: string | null;
 }
-
-/** Recorded while the webhooks of a manifest are being applied. It differs from what identifies any, and from none. */
-export const WEBHOOKS_APPLYING = 'applying';
 
 export type ManifestRefusal =
   | { ok: false; reason: 'managed_by_admin' }
@@ -46,10 +42,8 @@ export interface ManifestWriter {
   ): Promise<AppliedManifest>;
   /** Replaces the namespaces that are charged to an organisation, all or none. */
   claimNamespaces(id: string, version: ManifestVersion, namespaces: readonly string[]): Promise<AppliedManifest | NamespaceTaken>;
-  /** Records which webhooks of the manifest are applied. @param webhooks `WEBHOOKS_APPLYING`, or what identifies them; null: none */
-  recordWebhooks(id: string, version: ManifestVersion, webhooks: string | null): Promise<AppliedManifest>;
-  /** Records that the webhooks of the manifest are to be applied again, whatever its version is. */
-  redeclareWebhooks(id: string): Promise<void>;
+  /** Records that this version is being applied, so that no older one is. */
+  recordVersion(id: string, version: ManifestVersion): Promise<AppliedManifest>;
   /** The resource is being deleted: blocks the organisation and marks it as deleted. */
   closeOrganisation(id: string, version: ManifestVersion): Promise<AppliedManifest>;
   /** Returns those of the organisations that exist, and those that have one of the namespaces, in one command. */
@@ -62,7 +56,9 @@ export function createManifestWriter(organisations: Collection<OrganisationDocum
   /** Runs an update if the version is not outdated. @returns null if there is no such organisation */
   async function update(id: string, version: ManifestVersion, { $set, ...changes }: Changes): Promise<AppliedManifest | null> {
     const guarded = { ...changes, $set: { ...$set, manifest: version } };
-    const before = await organisations.findOneAndUpdate(notOutdated(id, version), guarded, { returnDocument: 'before' });
+    const before = await organisations.findOneAndUpdate({ _id: id, managedBy: 'manifest', ...notNewer(version) }, guarded, {
+      returnDocument: 'before',
+    });
     if (before !== null) return { ok: true, before: toOrganisation(before) };
     const current = await organisations.findOne({ _id: id });
     if (current === null) return null;
@@ -95,13 +91,8 @@ export function createManifestWriter(organisations: Collection<OrganisationDocum
       }
     },
 
-    async recordWebhooks(id, version, webhooks) {
-      const change = webhooks === null ? { $unset: { webhooks: '' as const } } : { $set: { webhooks } };
-      return (await update(id, version, change)) ?? { ok: false, reason: 'outdated' };
-    },
-
-    async redeclareWebhooks(id) {
-      await organisations.updateOne({ _id: id, managedBy: 'manifest' }, { $set: { webhooks: WEBHOOKS_APPLYING } });
+    async recordVersion(id, version) {
+      return (await update(id, version, {})) ?? { ok: false, reason: 'outdated' };
     },
 
     async closeOrganisation(id, version) {
@@ -113,25 +104,7 @@ export function createManifestWriter(organisations: Collection<OrganisationDocum
       const wanted = { $or: [{ _id: { $in: [...ids] } }, { namespaces: { $in: [...namespaces] } }] };
       // One batch, so that the number of commands does not grow with that of organisations.
       const found = organisations.find(wanted, { batchSize: ids.length + namespaces.length + 1 });
-      return (await found.toArray()).map((document) => ({
-        ...toOrganisation(document),
-        manifest: document.manifest ?? null,
-        webhooks: document.webhooks ?? null,
-      }));
+      return (await found.toArray()).map((document) => ({ ...toOrganisation(document), manifest: document.manifest ?? null }));
     },
-  };
-}
-
-/** Matches the organisation while its manifest manages it and no newer version was applied. */
-function notOutdated(id: string, { uid, createdAt, generation }: ManifestVersion): Filter<OrganisationDocument> {
-  return {
-    _id: id,
-    managedBy: 'manifest',
-    $or: [
-      // After it was handed over.
-      { manifest: { $exists: false } },
-      { 'manifest.uid': uid, 'manifest.generation': { $lte: generation } },
-      { 'manifest.uid': { $ne: uid }, 'manifest.createdAt': { $lte: createdAt } },
-    ],
   };
 }

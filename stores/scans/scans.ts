@@ -61,9 +61,10 @@ export interface Scans {
   mirror(id: string, change: ScanChange, known?: ScanRow): Promise<{ row: ScanRow; changed: boolean } | null>;
   /**
    * Returns at most `limit` rows whose end is not announced: `mirror` marks each row in the step that ends it. Not public scans.
-   * @param ids only of these scans. Default: of any
+   * @param of.ids only of these scans. Default: of any
+   * @param of.except not of these organisations
    */
-  unannounced(limit: number, ids?: readonly string[]): Promise<ScanRow[]>;
+  unannounced(limit: number, of?: { ids?: readonly string[]; except?: readonly string[] }): Promise<ScanRow[]>;
   /** Records that the ends of these scans are announced. */
   announced(ids: readonly string[]): Promise<void>;
   /** Returns at most `limit` rows that were created before `before` and are still `pending`, because their submission crashed. */
@@ -127,10 +128,11 @@ export function createScans(db: Db): Scans {
       return (await rows.limit(limit).toArray()).map(toRow);
     },
 
-    async unannounced(limit, ids) {
+    async unannounced(limit, { ids, except = [] } = {}) {
+      const others = except.length > 0 && { organisation: { $nin: [...except] } };
       return (
         await scans
-          .find({ unannounced: true, ...(ids && { _id: { $in: [...ids] } }) })
+          .find({ unannounced: true, ...others, ...(ids && { _id: { $in: [...ids] } }) })
           .limit(limit)
           .toArray()
       ).map(toRow);

@@ -18,8 +18,8 @@ export interface WebhookEventRecord {
 export interface WebhookEvents {
   /** Stores an event. The same scan causes one event; repeating it changes nothing. */
   add(event: WebhookEventRecord): Promise<void>;
-  /** Returns at most `limit` events, oldest first. */
-  pending(limit: number): Promise<WebhookEventRecord[]>;
+  /** Returns at most `limit` events, oldest first. @param except not of these organisations */
+  pending(limit: number, except?: readonly string[]): Promise<WebhookEventRecord[]>;
   remove(scan: string): Promise<void>;
 }
 
@@ -36,8 +36,13 @@ export function createWebhookEvents(db: Db): WebhookEvents {
       await retryRace(() => events.updateOne({ _id: scan }, { $setOnInsert: document }, { upsert: true }));
     },
 
-    async pending(limit) {
-      const found = await events.find({ done: false }).sort({ at: 1 }).limit(limit).toArray();
+    async pending(limit, except = []) {
+      const others = except.length > 0 && { organisation: { $nin: [...except] } };
+      const found = await events
+        .find({ done: false, ...others })
+        .sort({ at: 1 })
+        .limit(limit)
+        .toArray();
       return found.map(({ _id, organisation, at, data }) => ({ scan: _id, organisation, at, data }));
     },
 

@@ -6,6 +6,7 @@ import {
   type WebhookEvent,
   type WebhookFormat,
 } from '../../core/webhooks/webhooks.ts';
+import type { ManifestVersion } from '../accounts/organisation-document.ts';
 
 export type WebhookManager = 'api' | 'manifest';
 
@@ -51,10 +52,12 @@ export type WebhookDocument = Omit<Webhook, 'id' | 'events'> & {
   changedAt?: Date;
   /** Absent in those of manifests. */
   slot?: string;
+  /** The version of the Organisation resource that has declared it last. */
+  manifest?: ManifestVersion;
 };
 
 export function toWebhook(document: WebhookDocument): Webhook {
-  const { _id, secrets: _s, low: _l, crossings: _c, failedAt: _f, changedAt: _a, slot: _p, ...rest } = document;
+  const { _id, secrets: _s, low: _l, crossings: _c, failedAt: _f, changedAt: _a, slot: _p, manifest: _m, ...rest } = document;
   return { id: _id, ...rest };
 }
 

@@ -54,7 +54,13 @@ describe('declared webhooks', () => {
     const webhooks = await readDeclaredWebhooks(resource, folder);
     const [organisation = null] = await stores.organisations.findApplied([ID], []);
     const account = (await stores.credits.accounts([ID])).get(ID) ?? null;
-    const record = { organisation, account, granted: new Set<string>(), owners: new Map<string, string>() };
+    const record = {
+      organisation,
+      account,
+      granted: new Set<string>(),
+      owners: new Map<string, string>(),
+      webhooks: (await stores.webhooks.applied([ID])).get(ID) ?? [],
+    };
     const { actions } = planOrganisation({ resource, record, webhooks, watchNamespaces: [], statusAt: null, everyMs: 0, now: new Date() });
     return { webhooks, actions };
   }
@@ -110,20 +116,23 @@ describe('declared webhooks', () => {
     expect(await names()).to.deep.equal(['chat']);
   });
 
-  it('are declared again if a newer version was applied during a late write', async () => {
-    const old = resourceOf([CHAT]);
+  it('lose nothing to a late write of an older version, though its writer dies then', async () => {
+    const old = resourceOf([CHAT, { ...CHAT, name: 'third' }]);
     await apply(resourceOf([]));
-    const newest = resourceOf([MAIL]);
-    // The write of a former leader, between whose marks the newest version is applied.
+    const newest = resourceOf([{ ...CHAT, url: 'https://example.com/new' }, MAIL]);
+    // The write of a former leader, before which the newest version is applied. Nobody looks at it afterwards.
     await database.db.collection('organisations').updateOne({ _id: ID as never }, { $set: { 'manifest.generation': 1 } });
     const late = { ...stores, webhooks: { ...stores.webhooks, declare: afterwards(() => apply(newest)) } };
     const { wanted } = await readDeclaredWebhooks(old, folder);
-    expect(await act(late)({ do: 'declareWebhooks', wanted, kept: [] }, old, signal)).to.equal(false);
-    await apply(newest);
-    expect(await names()).to.deep.equal(['mail']);
+    await act(late)({ do: 'declareWebhooks', wanted, kept: [] }, old, signal);
+    expect(await names()).to.have.members(['chat', 'mail', 'third']);
+    expect((await stores.webhooks.list(ID)).find(({ name }) => name === 'chat')!.url).to.equal('https://example.com/new');
+    // What it has added goes when the records are read again.
+    expect((await apply(newest)).reason).to.equal('Applied');
+    expect(await names()).to.have.members(['chat', 'mail']);
   });
 
-  it('are none if the organisation was handed over during a late write', async () => {
+  it('that a late write declares after a hand-over are deleted, though its writer dies then', async () => {
     const resource = resourceOf([CHAT]);
     await apply(resourceOf([]));
     await database.db.collection('organisations').updateOne({ _id: ID as never }, { $set: { 'manifest.generation': 1 } });
@@ -133,7 +142,9 @@ describe('declared webhooks', () => {
     };
     const late = { ...stores, webhooks: { ...stores.webhooks, declare: afterwards(handOver) } };
     const { wanted } = await readDeclaredWebhooks(resource, folder);
-    expect(await act(late)({ do: 'declareWebhooks', wanted, kept: [] }, resource, signal)).to.equal(false);
+    await act(late)({ do: 'declareWebhooks', wanted, kept: [] }, resource, signal);
+    expect(await names()).to.deep.equal(['chat']);
+    expect((await apply(resource)).reason).to.equal('ManagedByAdmin');
     expect(await names()).to.deep.equal([]);
   });
 

@@ -228,7 +228,13 @@ describe('ends of webhooks', () => {
       message: 'No page: <!channel> & <https://evil.example|win>',
       finishedAt: new Date(),
     });
-    const task = createAnnounceTask({ ...stores, metrics, publicBaseUrl: 'https://curbcut.example.com', now: () => new Date() });
+    const task = createAnnounceTask({
+      ...stores,
+      metrics,
+      undeclared: () => [],
+      publicBaseUrl: 'https://curbcut.example.com',
+      now: () => new Date(),
+    });
     await task.run(new AbortController().signal);
     await until('it arrived', () => receiver.received.length === 1);
     const text = 'No page: &lt;!channel&gt; &amp; &lt;https://evil.example|win&gt;';

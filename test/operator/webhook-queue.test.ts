@@ -23,7 +23,9 @@ describe('the queues of webhooks', () => {
 
   const run = async (create: typeof createAnnounceTask | typeof createCreditsTask) => {
     const metrics = { announced: (event: string) => void announced.push(event) };
-    await create({ ...stores, metrics, publicBaseUrl: null, now: () => new Date() }).run(new AbortController().signal);
+    await create({ ...stores, metrics, undeclared: () => [], publicBaseUrl: null, now: () => new Date() }).run(
+      new AbortController().signal,
+    );
   };
   const typesOf = async (webhook: string) => (await stores.deliveries.list(ACME, webhook, { limit: 10 })).map(({ type }) => type);
 

@@ -1,0 +1,68 @@
+/**
+ * Which organisations have webhooks in their manifest that are not declared yet: the operator has just started, or the manifest has
+ * changed. The events of these organisations wait, so that an interruption between the manifest and its webhooks loses none.
+ */
+import type { OrganisationResource } from '../../core/protocol/organisation-resources.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Readability } from './readability.ts';
+
+export interface Undeclared {
+  /** The webhooks of this version of the manifest are declared, or cannot be. */
+  declared(resource: OrganisationResource): void;
+  forget(id: string): void;
+  /** Returns the organisations whose events wait; null while nothing is known, so that all events wait. */
+  organisations(): string[] | null;
+}
+
+/** How long events wait at most, in milliseconds: other webhooks of the organisation must get them while its manifest is stuck. */
+export const DECLARED_WITHIN_MS = 60_000;
+
+export function createUndeclared({
+  list,
+  readability,
+  clock,
+  logger,
+}: {
+  list: () => readonly OrganisationResource[];
+  readability: Pick<Readability, 'condition'>;
+  clock: Clock;
+  logger: Logger;
+}): Undeclared {
+  const startedAt = clock.monotonic();
+  const declared = new Map<string, string>();
+  /** Since when events wait for a version. */
+  const waiting = new Map<string, { version: string; since: number; isLate: boolean }>();
+
+  function waits(resource: OrganisationResource): boolean {
+    const { name, deletionTimestamp } = resource.metadata;
+    const version = versionOf(resource);
+    if (deletionTimestamp !== undefined || declared.get(name) === version) return false;
+    const known = waiting.get(name);
+    const one = known?.version === version ? known : { version, since: clock.monotonic(), isLate: false };
+    waiting.set(name, one);
+    if (clock.monotonic() - one.since < DECLARED_WITHIN_MS) return true;
+    if (!one.isLate) logger.warn({ organisation: name }, 'webhooks of the manifest not declared in time, events are queued without them');
+    one.isLate = true;
+    return false;
+  }
+
+  return {
+    declared(resource) {
+      declared.set(resource.metadata.name, versionOf(resource));
+      waiting.delete(resource.metadata.name);
+    },
+    forget(id) {
+      declared.delete(id);
+      waiting.delete(id);
+    },
+    organisations() {
+      if (readability.condition() === null) return clock.monotonic() - startedAt < DECLARED_WITHIN_MS ? null : [];
+      return list()
+        .filter(waits)
+        .map(({ metadata }) => metadata.name);
+    },
+  };
+}
+
+const versionOf = ({ metadata }: OrganisationResource): string => `${metadata.uid}/${metadata.generation}`;
