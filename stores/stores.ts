@@ -1,62 +1,32 @@
 /** The stores in MongoDB. */
 import type { Db } from 'mongodb';
 import type { Logger } from '../platform/logger.ts';
-import { createComparisonCache, type ComparisonCache } from './comparisons.ts';
-import { createCredits, type CreditMove, type Credits } from './credits/credits.ts';
-import { createIdempotency, type Idempotency } from './submissions/idempotency.ts';
-import { createKeys, type Keys } from './accounts/keys.ts';
+import { createComparisonCache } from './comparisons.ts';
+import { createCredits, type CreditMove } from './credits/credits.ts';
+import { createIdempotency } from './submissions/idempotency.ts';
+import { createKeys } from './accounts/keys.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
-import type { RateLimits } from './rate-limits/sliding-window.ts';
-import { createOrganisations, type Organisations } from './accounts/organisations.ts';
-import { createOutbox, type Outbox } from './mail/outbox.ts';
-import { createSuppressions, type Suppressions } from './mail/suppressions.ts';
-import { createDeliveries, type Deliveries } from './webhooks/deliveries.ts';
-import { createWebhookEvents, type WebhookEvents } from './webhooks/events.ts';
-import { createWebhooks, type Webhooks } from './webhooks/webhooks.ts';
-import { createPublicScans, type PublicScans } from './public-scans/public-scans.ts';
-import { createQueueStates, type QueueStates } from './submissions/queue-state.ts';
-import { createSchedules, type Schedules } from './schedules/schedules.ts';
-import { createKnownIssues, type KnownIssues } from './known-issues/known-issues.ts';
-import { createScans, type Scans } from './scans/scans.ts';
-import { createInvitations, type Invitations } from './accounts/invitations.ts';
-import { createMembers, type Members } from './accounts/members.ts';
-import { createOidcFlows, type OidcFlows } from './accounts/oidc-flows.ts';
-import { createPasswordResets, type PasswordResets } from './accounts/password-resets.ts';
-import { createPasskeyChallenges, type PasskeyChallenges } from './accounts/passkey-challenges.ts';
-import { createPendingSignIns, type PendingSignIns } from './accounts/pending-sign-ins.ts';
-import { createSecondFactors, type SecondFactors } from './accounts/second-factors.ts';
-import { createSignInFailures, type SignInFailures } from './accounts/sign-in-failures.ts';
-import { createSessions, type Sessions } from './accounts/sessions.ts';
-import { createUsers, type Users } from './accounts/users.ts';
-
-export interface AllStores {
-  scans: Scans;
-  knownIssues: KnownIssues;
-  schedules: Schedules;
-  comparisonCache: ComparisonCache;
-  credits: Credits;
-  rateLimits: RateLimits;
-  keys: Keys;
-  organisations: Organisations;
-  users: Users;
-  members: Members;
-  sessions: Sessions;
-  signInFailures: SignInFailures;
-  invitations: Invitations;
-  passwordResets: PasswordResets;
-  oidcFlows: OidcFlows;
-  secondFactors: SecondFactors;
-  passkeyChallenges: PasskeyChallenges;
-  pendingSignIns: PendingSignIns;
-  idempotency: Idempotency;
-  queueStates: QueueStates;
-  outbox: Outbox;
-  suppressions: Suppressions;
-  publicScans: PublicScans;
-  webhooks: Webhooks;
-  deliveries: Deliveries;
-  webhookEvents: WebhookEvents;
-}
+import { createOrganisations } from './accounts/organisations.ts';
+import { createOutbox } from './mail/outbox.ts';
+import { createSuppressions } from './mail/suppressions.ts';
+import { createDeliveries } from './webhooks/deliveries.ts';
+import { createWebhookEvents } from './webhooks/events.ts';
+import { createWebhooks } from './webhooks/webhooks.ts';
+import { createPublicScans } from './public-scans/public-scans.ts';
+import { createQueueStates } from './submissions/queue-state.ts';
+import { createSchedules } from './schedules/schedules.ts';
+import { createKnownIssues } from './known-issues/known-issues.ts';
+import { createScans } from './scans/scans.ts';
+import { createInvitations } from './accounts/invitations.ts';
+import { createMembers } from './accounts/members.ts';
+import { createOidcFlows } from './accounts/oidc-flows.ts';
+import { createPasswordResets } from './accounts/password-resets.ts';
+import { createPasskeyChallenges } from './accounts/passkey-challenges.ts';
+import { createPendingSignIns } from './accounts/pending-sign-ins.ts';
+import { createSecondFactors } from './accounts/second-factors.ts';
+import { createSignInFailures } from './accounts/sign-in-failures.ts';
+import { createSessions } from './accounts/sessions.ts';
+import { createUsers } from './accounts/users.ts';
 
 /** Callbacks for metrics. */
 export interface StoreObservers {
@@ -67,7 +37,7 @@ export interface StoreObservers {
 }
 
 /** Opens every store in one database. */
-export function openStores(db: Db, options: StoreObservers & { logger?: Logger } = {}): AllStores {
+export function openStores(db: Db, options: StoreObservers & { logger?: Logger } = {}) {
   return {
     scans: createScans(db),
     knownIssues: createKnownIssues(db),
@@ -97,3 +67,5 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     webhookEvents: createWebhookEvents(db),
   };
 }
+
+export type AllStores = ReturnType<typeof openStores>;
