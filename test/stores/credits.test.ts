@@ -1,19 +1,15 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { createCredits, type CreditMove, type Credits } from '../../stores/credits/credits.ts';
-import { openDatabase, useDatabase } from './database.ts';
+import { createCredits, type CreditMove } from '../../stores/credits/credits.ts';
+import { openDatabase, useDatabase, useStore } from './database.ts';
 
 const soon = (): Date => new Date(Date.now() + 30_000);
 const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
 
 describe('credits', () => {
   const database = useDatabase();
-  let credits: Credits;
+  const credits = useStore(database, (db) => createCredits(db, { relayDelayMs: 5 }));
   let organisation: string;
-
-  before(async () => {
-    credits = createCredits(database.db, { relayDelayMs: 5 });
-  });
   beforeEach(async () => {
     organisation = `org-${randomUUID().slice(0, 8)}`;
     await credits.open(organisation);

@@ -38,3 +38,10 @@ export async function openDatabase(options: Readonly<Record<string, string>> = {
 /** Opens a database for the tests of the current suite. */
 export const useDatabase = (options?: Parameters<typeof openDatabase>[0], ...hooks: Hooks): TestDatabase =>
   opened(() => openDatabase(options), ...hooks);
+
+/** A store in the database of the current suite. */
+export function useStore<S extends object>(database: TestDatabase, create: (db: Db) => S): S {
+  const store = {} as S;
+  before(() => void Object.assign(store, create(database.db)));
+  return store;
+}

@@ -1,16 +1,12 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { createIdempotency, type Idempotency, type OwnedClaim } from '../../stores/submissions/idempotency.ts';
-import { useDatabase } from './database.ts';
+import { useDatabase, useStore } from './database.ts';
 
 describe('idempotency keys', () => {
   const database = useDatabase();
-  let idempotency: Idempotency;
+  const idempotency = useStore(database, createIdempotency);
   let key: string;
-
-  before(async () => {
-    idempotency = createIdempotency(database.db);
-  });
   beforeEach(() => {
     key = randomUUID();
   });

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { createPublicScans, type PublicScan, type PublicScans } from '../../stores/public-scans/public-scans.ts';
-import { useDatabase } from './database.ts';
+import { createPublicScans, type PublicScan } from '../../stores/public-scans/public-scans.ts';
+import { useDatabase, useStore } from './database.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -10,12 +10,8 @@ const NETWORK = '192.0.2.1';
 
 describe('public scans', () => {
   const database = useDatabase();
-  let publicScans: PublicScans;
+  const publicScans = useStore(database, (db) => createPublicScans(db, () => now));
   let now: Date;
-
-  before(async () => {
-    publicScans = createPublicScans(database.db, () => now);
-  });
   beforeEach(async () => {
     now = new Date('2026-01-01T00:00:00Z');
     await database.db.collection('public_scans').deleteMany({});

@@ -3,19 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { poolIsExhausted } from '../../stores/availability.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { createRateLimits } from '../../stores/rate-limits/rate-limits.ts';
-import type { RateLimitRule, RateLimits } from '../../stores/rate-limits/sliding-window.ts';
+import type { RateLimitRule } from '../../stores/rate-limits/sliding-window.ts';
 import { monitored, recordCommands } from '../support/mongo-commands.ts';
 import { withOptions } from '../support/databases.ts';
 import { silentLogger } from '../support/silent-logger.ts';
-import { useDatabase } from './database.ts';
+import { useDatabase, useStore } from './database.ts';
 
 describe('rate limits across replicas', () => {
   const database = useDatabase();
-  let limits: RateLimits;
-
-  before(async () => {
-    limits = createRateLimits(database.db);
-  });
+  const limits = useStore(database, createRateLimits);
 
   const rule = (over: Partial<RateLimitRule> = {}): RateLimitRule => ({
     policy: 'key',

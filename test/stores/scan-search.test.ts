@@ -6,12 +6,12 @@ import type { Collection } from 'mongodb';
 import { withDefaults } from '../../core/scan/options.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import { LIVE_PHASES, PHASES } from '../../core/scan/phases.ts';
-import { createScans, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
+import { createScans, type ScanRow } from '../../stores/scans/scans.ts';
 import type { ScanDocument } from '../../stores/scans/scan-document.ts';
 import { searchScans, VERDICTS, type ScanSearch } from '../../stores/scans/scan-search.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { scanRow } from '../support/scan-rows.ts';
-import { useDatabase } from './database.ts';
+import { useDatabase, useStore } from './database.ts';
 
 const SITES = ['https://example.com/', 'https://Example.com/shop?a=(1)', 'https://www.example.com/', 'http://localhost:8080/a+b'];
 const METADATA: (Metadata | undefined)[] = [
@@ -25,10 +25,9 @@ const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 0, minute));
 
 describe('scan search', () => {
   const database = useDatabase();
-  let scans: Scans;
+  const scans = useStore(database, createScans);
   let documents: Collection<ScanDocument>;
   before(async () => {
-    scans = createScans(database.db);
     documents = database.db.collection<ScanDocument>('scans');
   });
 

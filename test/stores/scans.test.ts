@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { createScans, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
-import { useDatabase } from './database.ts';
+import { useDatabase, useStore } from './database.ts';
 import { scanRow } from '../support/scan-rows.ts';
 
 const later = (): Date => new Date(Date.now() + 60_000);
@@ -9,11 +9,7 @@ const noViolations = { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 
 
 describe('read model of scans', () => {
   const database = useDatabase();
-  let scans: Scans;
-
-  before(async () => {
-    scans = createScans(database.db);
-  });
+  const scans = useStore(database, createScans);
 
   it('stores a row once, and returns it unchanged', async () => {
     const row = scanRow();

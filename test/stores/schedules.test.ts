@@ -1,12 +1,11 @@
 import { expect } from 'chai';
 import { createSchedules, type ScheduleRow, type Schedules } from '../../stores/schedules/schedules.ts';
 import { scheduleRow as rowWith } from '../support/schedule-rows.ts';
-import { useDatabase } from './database.ts';
+import { useDatabase, useStore } from './database.ts';
 
 describe('stores: schedules', () => {
   const database = useDatabase();
-  let schedules: Schedules;
-  before(() => void (schedules = createSchedules(database.db)));
+  const schedules = useStore(database, createSchedules);
 
   it('are stored once per class, namespace and name, and belong to one organisation', async () => {
     await schedules.put(rowWith(), 'a');
