@@ -153,16 +153,23 @@ export function checkThresholds(thresholds: Thresholds, outcome: Outcome): Thres
 /** The verdict over a finished scan (decisions, "Scan results"). */
 export function judge(thresholds: Thresholds, outcome: Outcome): Verdict {
   const missed = checkThresholds(thresholds, outcome).filter(({ met }) => !met);
-  const sentences = missed.map(({ name, measured, allowed }) => (THRESHOLDS[name] as AnyDefinition).missed(measured, allowed, outcome));
-  const coverage = coverageOf(outcome.pages);
-  if (coverage < 100 && !missed.some(({ name }) => name === 'minCoverage'))
-    sentences.push(`${COVERAGE_NOTE} ${coverage}% (${testedOf(outcome.pages)}).`);
-  const note = missed.some(({ name }) => name === 'maxNewViolations') ? null : baselineNote(outcome.baseline);
-  if (note !== null) sentences.push(note);
+  const reasons = missed.map(({ name, measured, allowed }) => (THRESHOLDS[name] as AnyDefinition).missed(measured, allowed, outcome));
+  const sentences = [...reasons, ...notesOf(missed, outcome)];
   return {
     passed: hasThresholds(thresholds) ? missed.length === 0 : null,
     message: sentences.length === 0 ? null : sentences.join(' '),
   };
+}
+
+/** What the message of a verdict states besides the missed thresholds: a coverage below 100 %, and what the comparison lacks. */
+export function notesOf(missed: readonly Pick<ThresholdCheck, 'name'>[], { pages, baseline }: Outcome): string[] {
+  const isMissed = (threshold: ThresholdName): boolean => missed.some(({ name }) => name === threshold);
+  const coverage = coverageOf(pages);
+  const compared = isMissed('maxNewViolations') ? null : baselineNote(baseline);
+  return [
+    ...(coverage < 100 && !isMissed('minCoverage') ? [`${COVERAGE_NOTE} ${coverage}% (${testedOf(pages)}).`] : []),
+    ...(compared === null ? [] : [compared]),
+  ];
 }
 
 /** The start of the sentence that states a coverage below 100 % that is sufficient. */

@@ -2,6 +2,7 @@
 import { metadataLine } from '../../core/scan/metadata.ts';
 import { consentSentence } from '../view/consent-sentence.ts';
 import { LEADING_CAUSES_MAX, leadingCauses } from '../view/leading-causes.ts';
+import { explainScore, scoreFactsOf } from '../view/score-sentence.ts';
 import { thresholdRows, verdictTexts, type ThresholdRow } from '../view/verdict.ts';
 import type { Report } from '../schema/schema.ts';
 import type { Flow } from './flow.ts';
@@ -20,10 +21,11 @@ export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownIn
   const { pdf } = flow;
   const { texts, format } = i18n;
   const rows = thresholdRows(report, i18n);
+  const explained = explainScore(scoreFactsOf(report), i18n.locale);
   drawTitle(flow, report, i18n);
 
   const verdict = pdf.element(pdf.root, 'Sect');
-  drawVerdict(flow, verdict, report, i18n, rows);
+  drawVerdict(flow, verdict, report, i18n, { ...verdictTexts(report.scan.verdict.passed, i18n, rows), reasons: explained.reasons });
   drawFacts(flow, verdict, report, i18n);
   const { pages_requested: requested, pages_reserved: reserved } = report.scan.options;
   if (requested > reserved) {
@@ -36,6 +38,8 @@ export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownIn
     flow.skip(10);
     flow.paragraph(verdict, line, TYPE.strong);
   }
+  flow.skip(10);
+  flow.paragraph(verdict, explained.score, TYPE.soft);
 
   const gaps = gapsLine(report, i18n);
   if (gaps !== '') {
@@ -123,25 +127,41 @@ function drawTitle(flow: Flow, report: Report, i18n: ReportWords): void {
   flow.y += 13;
 }
 
-/** The height of the verdict's panel. */
+/** The height of the verdict's panel, if its text does not need more. */
 const VERDICT_HEIGHT = 102;
+/** Above and below the text of the panel. */
+const VERDICT_PADDING = 12;
+/** Enough for every threshold in every language. */
+const REASON_LINES_MAX = 12;
 const GAUGE_RADIUS = 38;
 
-function drawVerdict(flow: Flow, parent: Element, report: Report, i18n: ReportWords, rows: readonly ThresholdRow[]): void {
+/** Draws the verdict beside the score. @param said what the panel says: the reasons, or else the detail */
+function drawVerdict(
+  flow: Flow,
+  parent: Element,
+  report: Report,
+  i18n: ReportWords,
+  said: ReturnType<typeof verdictTexts> & { reasons: string | null },
+): void {
   const { pdf } = flow;
   const { doc } = pdf;
   const { passed } = report.scan.verdict;
   const colors = passed === null ? VERDICTS.none : passed ? VERDICTS.passed : VERDICTS.missed;
-  const { word, alt, detail } = verdictTexts(passed, i18n, rows);
+  const { word, alt, detail, reasons } = said;
 
-  const top = flow.y;
-  const middle = top + VERDICT_HEIGHT / 2;
-  const gauge = { x: PAGE.left + CONTENT_WIDTH - 74, y: middle, radius: GAUGE_RADIUS, thickness: 9 };
+  const gaugeX = PAGE.left + CONTENT_WIDTH - 74;
   const textLeft = PAGE.left + 84;
-  const textWidth = gauge.x - gauge.radius - 26 - textLeft;
+  const textWidth = gaugeX - GAUGE_RADIUS - 26 - textLeft;
+  const heading = colored({ ...TYPE.h1, size: 23, leading: 29 }, colors.strong);
+  const lines = pdf.lines(word, heading, textWidth, 2);
+  const explanation = pdf.lines(reasons ?? detail, TYPE.body, textWidth, REASON_LINES_MAX);
+  const textHeight = lines.length * heading.leading + 3 + explanation.length * TYPE.body.leading;
+  const height = Math.max(VERDICT_HEIGHT, textHeight + 2 * VERDICT_PADDING);
+  const top = flow.y;
+  const middle = top + height / 2;
   pdf.artifact(() => {
-    doc.roundedRect(PAGE.left, top, CONTENT_WIDTH, VERDICT_HEIGHT, 6).fill(colors.ground);
-    doc.rect(PAGE.left, top + 6, 4, VERDICT_HEIGHT - 12).fill(colors.strong);
+    doc.roundedRect(PAGE.left, top, CONTENT_WIDTH, height, 6).fill(colors.ground);
+    doc.rect(PAGE.left, top + 6, 4, height - 12).fill(colors.strong);
   });
   const icon = pdf.element(parent, 'Figure', {
     alt,
@@ -150,10 +170,7 @@ function drawVerdict(flow: Flow, parent: Element, report: Report, i18n: ReportWo
   });
   pdf.mark(icon, 'Figure', () => verdictIcon(doc, passed, PAGE.left + 47, middle, 23, colors.strong));
 
-  const heading = colored({ ...TYPE.h1, size: 23, leading: 29 }, colors.strong);
-  const lines = pdf.lines(word, heading, textWidth, 2);
-  const explanation = pdf.lines(detail, TYPE.body, textWidth, 4);
-  let y = middle - (lines.length * heading.leading + 3 + explanation.length * TYPE.body.leading) / 2;
+  let y = middle - textHeight / 2;
   const result = pdf.element(parent, 'H2');
   pdf.mark(result, 'H2', () => {
     y = pdf.draw(lines, textLeft, y, heading) + 3;
@@ -162,8 +179,8 @@ function drawVerdict(flow: Flow, parent: Element, report: Report, i18n: ReportWo
   pdf.mark(why, 'P', () => {
     pdf.draw(explanation, textLeft, y, TYPE.body);
   });
-  drawGauge(flow, parent, report, i18n, gauge);
-  flow.y = top + VERDICT_HEIGHT;
+  drawGauge(flow, parent, report, i18n, { x: gaugeX, y: middle, radius: GAUGE_RADIUS, thickness: 9 });
+  flow.y = top + height;
 }
 
 /** Draws the score as a ring, with a tick at the minimum. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { consentSentence } from '../../report/view/consent-sentence.ts';
+import { explainScore, scoreFactsOf } from '../../report/view/score-sentence.ts';
 import { reviewText } from '../../report/rule-texts/review-texts.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import type { Report } from '../../report/schema/schema.ts';
@@ -125,6 +126,7 @@ describe('PDF report', () => {
       const { texts } = wordsIn(locale, 'report');
       expect(file.catalog['Lang']).to.equal(locale);
       const said = of(elements, 'H1', 'H2', 'P').map(({ text }) => text);
+      const explained = explainScore(scoreFactsOf(smallReport()), locale);
       for (const text of [
         texts.title,
         texts.notPassed,
@@ -132,6 +134,8 @@ describe('PDF report', () => {
         texts.thresholdsHeading,
         texts.aboutAutomated,
         texts.aboutScore,
+        explained.score,
+        explained.reasons,
       ])
         expect(said).to.include(text);
       expect(file.undefinedGlyphs).to.equal(0);
@@ -147,6 +151,13 @@ describe('PDF report', () => {
     expect(rows).to.deep.include(['Critical', '7', '2']);
     expect(rows).to.deep.include(['Violations', 'at most 10', '22', 'Missed']);
     expect(rows).to.deep.include(['Score', 'at least 90', '90.4', 'Met']);
+    const said = of(elements, 'P').map(({ text }) => text);
+    expect(said).to.include(
+      '22 violations, at most 10 allowed; 7 critical violations, none allowed; the score of 90.4 meets the minimum of 90.',
+    );
+    expect(said.some((text) => text.startsWith('The score of 90.4 is the average of 12 tested pages: 7 critical violations on '))).to.equal(
+      true,
+    );
   });
 
   it('shows the metadata on the first page, with a short commit', async () => {

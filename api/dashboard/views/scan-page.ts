@@ -1,6 +1,7 @@
 /** The page of one scan. Pure. */
 import { isTerminal } from '../../../core/scan/phases.ts';
 import type { Impact } from '../../../core/scan/impacts.ts';
+import { pageCountsOf } from '../../../report/view/score-sentence.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
@@ -52,8 +53,9 @@ const liveParts = (progress: Html, id: string): Html =>
   html`${progress}<noscript><p>${link('Reload this page', `/dashboard/scans/${id}`)} to see the current state.</p></noscript>`;
 
 function endedParts(data: ScanPageData): Html {
-  const { row, trend } = data;
-  return html`${scanResult(row)} ${downloads(data)} ${trendChart(trend, row.id)} ${row.phase === 'done' && findings(data)}`;
+  const { row, trend, view } = data;
+  const pages = view === null || view === 'unavailable' ? undefined : pageCountsOf(view);
+  return html`${scanResult(row, pages)} ${downloads(data)} ${trendChart(trend, row.id)} ${row.phase === 'done' && findings(data)}`;
 }
 
 function downloads({ row, write }: ScanPageData): Html {

@@ -5,9 +5,17 @@ import { coverageOf } from '../../../core/scan/counts.ts';
 import { orderedMetadata } from '../../../core/scan/metadata.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { describeStep, type PrepareStep } from '../../../core/scan/steps.ts';
-import { checkThresholds, THRESHOLDS, type ThresholdCheck, type ThresholdName } from '../../../core/scan/thresholds.ts';
+import {
+  checkThresholds,
+  notesOf,
+  THRESHOLDS,
+  type ThresholdCheck,
+  type ThresholdName,
+  type Thresholds,
+} from '../../../core/scan/thresholds.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
 import { differencePath } from '../../../core/web-paths.ts';
+import { explainScore, type ScoreSentences } from '../../../report/view/score-sentence.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { badge, definitions, figure, link, notice, severityCounts, table, time, type NoticeKind } from '../../web/components/index.ts';
@@ -15,16 +23,18 @@ import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
 import { originOf } from './origin.ts';
 import { CONSENT_WORDS, number, pagesText, siteLink, verdictWords } from './scan-words.ts';
 
-export function scanResult(row: ScanRow): Html {
-  return html`${headline(row)} ${row.outcome?.baseline !== undefined && comparison(row.id, row.outcome.baseline)} ${row.outcome !== null && figures(row, row.outcome)} ${row.outcome !== null && thresholds(row, row.outcome)}`;
+/** @param pages the violations of each tested page, if every page is known */
+export function scanResult(row: ScanRow, pages: readonly Counts[] | undefined): Html {
+  const { outcome, options, id } = row;
+  const explained = outcome && explainScore({ outcome, thresholds: options.thresholds, pages }, 'en');
+  return html`${headline(row, explained)} ${outcome?.baseline !== undefined && comparison(id, outcome.baseline)} ${outcome !== null && figures(row, outcome, explained!)} ${outcome !== null && thresholds(row, outcome)}`;
 }
 
 /** Why the scan ended as it did. */
-function headline({ phase, passed, message, pages }: ScanRow): Html {
-  const title = { done: passed === null ? null : passed ? 'The scan met every threshold.' : 'The scan did not meet its thresholds.' }[
-    phase as 'done'
-  ];
-  const ended = phase === 'failed' ? 'The scan failed.' : phase === 'canceled' ? 'The scan was canceled.' : title;
+function headline({ phase, passed, message: stored, pages, options, outcome }: ScanRow, explained: ScoreSentences | null): Html {
+  const ended = phase === 'failed' ? 'The scan failed.' : phase === 'canceled' ? 'The scan was canceled.' : (explained?.verdict ?? null);
+  // The sentence about the verdict names the missed thresholds.
+  const message = ended === explained?.verdict && outcome !== null ? notesText(options.thresholds, outcome) : stored;
   if (ended === null && message === null) return NOTHING;
   const kind: NoticeKind =
     phase === 'failed' || passed === false
@@ -37,6 +47,11 @@ function headline({ phase, passed, message, pages }: ScanRow): Html {
   const next = { failed: AFTER_FAILURE, canceled: afterCancellation(pages) }[phase as 'failed' | 'canceled'];
   const body = next === undefined ? (message ?? undefined) : html`${message !== null && html`<p>${message}</p>`}<p>${next}</p>`;
   return notice({ kind, title: ended ?? undefined, body, id: 'outcome' });
+}
+
+function notesText(thresholds: Thresholds, outcome: Outcome): string | null {
+  const missed = checkThresholds(thresholds, outcome).filter(({ met }) => !met);
+  return notesOf(missed, outcome).join(' ') || null;
 }
 
 /** What differs from the baseline, before everything else: the gate is about it. */
@@ -77,7 +92,7 @@ const afterCancellation = ({ scanned }: ScanRow['pages']): string =>
     ? 'No page was tested, so nothing was charged.'
     : `${pagesText(scanned)} tested until then ${scanned === 1 ? 'was' : 'were'} charged, and the other reserved credits were returned.`;
 
-function figures({ phase, passed }: ScanRow, { score, violations, pages, known }: Outcome): Html {
+function figures({ phase, passed }: ScanRow, { score, violations, pages, known }: Outcome, explained: ScoreSentences): Html {
   const verdict = verdictWords({ phase, passed });
   const coverage = coverageOf(pages);
   return html`<section class="card" aria-labelledby="result-title">
@@ -96,6 +111,7 @@ function figures({ phase, passed }: ScanRow, { score, violations, pages, known }
         <p class="hint">${number(pages.scanned)} of ${pagesText(pages.scanned + pages.failed)} could be tested.</p>
       </div>
     </div>
+    <p>${explained.score} ${explained.counting}</p>
   </section>`;
 }
 

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { LOCALES, type Locale } from '../../../core/scan/locales.ts';
 import { context, doneWith, GROUPS, INCOMPLETE, SAMPLES, scanResult } from '../../../test/support/mail-samples.ts';
 import { elementText, oneLine } from './hostile-text.ts';
+import { explainScore } from '../../../report/view/score-sentence.ts';
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import { renderInvitation, renderScanResult } from './render.ts';
 
@@ -94,6 +95,15 @@ describe('mails', () => {
       const [date, score] = DATES[locale];
       expect(text.replaceAll(',', '')).to.include(date.replaceAll(',', ''));
       expect(text).to.include(score);
+    });
+
+  for (const locale of LOCALES)
+    it(`explain the score in ${locale}`, () => {
+      const flat = (content: string): string => content.replace(/\s+/g, ' ');
+      const { outcome } = doneWith(3) as Extract<ReturnType<typeof doneWith>, { phase: 'done' }>;
+      const { text } = renderScanResult(scanResult({ ended: doneWith(3) }), context(locale));
+      const { score, counting } = explainScore({ outcome, thresholds: {} }, locale);
+      expect(flat(text)).to.include(flat(`${score} ${counting}`));
     });
 
   it('show the five worst findings with help in the language of the mail, and say how many more there are', () => {

@@ -1,4 +1,5 @@
 /** Subject, HTML and text of each kind of mail. Pure. */
+import { explainScore } from '../../../report/view/score-sentence.ts';
 import { causeTexts, type CauseText } from '../../../report/view/cause-texts.ts';
 import type { ReportView, ViewGroup } from '../../../report/view/view.ts';
 import { IMPACTS } from '../../../core/scan/impacts.ts';
@@ -90,10 +91,13 @@ function doneContent(
   const report = wordsIn(i18n.locale, 'report').texts;
   const { violations, score } = outcome;
   const { total } = violations;
+  // Public scans have no thresholds.
+  const explained = explainScore({ outcome, thresholds: {} }, i18n.locale);
   const blocks: Block[] = [
     { is: 'h1', text: done.heading },
     { is: 'paragraph', text: total === 0 ? done.summaryNone : i18n.count(done.summary, total) },
     { is: 'figure', label: report.score, text: `${i18n.number(score)} ${report.outOf}` },
+    { is: 'paragraph', text: `${explained.score} ${explained.counting}` },
     ...page,
   ];
   if (total > 0) {

@@ -1,0 +1,43 @@
+import type { Translated } from '../translated.ts';
+
+export const score: Translated<'score', 'fr'> = {
+  average: {
+    one: 'Le score de {score} est celui de la seule page testée',
+    many: 'Le score de {score} est la moyenne de {n} de pages testées',
+    other: 'Le score de {score} est la moyenne de {n} pages testées',
+  },
+  counting:
+    'Une règle non respectée abaisse une seule fois le score d’une page, selon sa gravité, quel que soit le nombre d’éléments en défaut.',
+  none: 'aucune violation',
+  violations: {
+    critical: { one: '{n} violation critique', many: '{n} de violations critiques', other: '{n} violations critiques' },
+    serious: { one: '{n} violation grave', many: '{n} de violations graves', other: '{n} violations graves' },
+    moderate: { one: '{n} violation modérée', many: '{n} de violations modérées', other: '{n} violations modérées' },
+    minor: { one: '{n} violation mineure', many: '{n} de violations mineures', other: '{n} violations mineures' },
+  },
+  passed: {
+    one: 'Réussi : le seul seuil est respecté.',
+    many: 'Réussi : les {n} de seuils sont respectés.',
+    other: 'Réussi : les {n} seuils sont respectés.',
+  },
+  notPassed: 'Non réussi : {reasons}.',
+  knownNotCounted: 'problèmes connus non comptés',
+  missed: {
+    minScore: 'le score de {measured} est inférieur au minimum de {allowed}',
+    maxViolations: {
+      one: '{n} violation, au plus {allowed} admises',
+      many: '{n} de violations, au plus {allowed} admises',
+      other: '{n} violations, au plus {allowed} admises',
+    },
+    maxNewViolations: {
+      one: '{n} nouvelle violation, au plus {allowed} admises',
+      many: '{n} de nouvelles violations, au plus {allowed} admises',
+      other: '{n} nouvelles violations, au plus {allowed} admises',
+    },
+    notCompared: 'il n’y avait pas d’analyse de référence, donc les nouvelles violations n’ont pas pu être comptées',
+    failOnSeverity: '{violations}, aucune admise',
+    minCoverage: 'seulement {measured} % des pages ont pu être testées, au moins {allowed} % exigés',
+  },
+  scoreMet: 'le score de {score} atteint le minimum de {minimum}',
+  scoreNotJudged: 'aucun minimum n’est fixé pour le score de {score}',
+};

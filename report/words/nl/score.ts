@@ -1,0 +1,32 @@
+import type { Translated } from '../translated.ts';
+
+export const score: Translated<'score', 'nl'> = {
+  average: {
+    one: 'De score van {score} is die van de enige geteste pagina',
+    other: 'De score van {score} is het gemiddelde van {n} geteste pagina’s',
+  },
+  counting: 'Een regel waaraan niet is voldaan, verlaagt de score van een pagina één keer, naar ernst, hoeveel elementen het ook betreft.',
+  none: 'geen overtredingen',
+  violations: {
+    critical: { one: '{n} kritieke overtreding', other: '{n} kritieke overtredingen' },
+    serious: { one: '{n} ernstige overtreding', other: '{n} ernstige overtredingen' },
+    moderate: { one: '{n} matige overtreding', other: '{n} matige overtredingen' },
+    minor: { one: '{n} geringe overtreding', other: '{n} geringe overtredingen' },
+  },
+  passed: { one: 'Geslaagd: de enige drempel is gehaald.', other: 'Geslaagd: alle {n} drempels zijn gehaald.' },
+  notPassed: 'Niet geslaagd: {reasons}.',
+  knownNotCounted: 'bekende problemen niet meegeteld',
+  missed: {
+    minScore: 'de score van {measured} ligt onder het minimum van {allowed}',
+    maxViolations: { one: '{n} overtreding, hoogstens {allowed} toegestaan', other: '{n} overtredingen, hoogstens {allowed} toegestaan' },
+    maxNewViolations: {
+      one: '{n} nieuwe overtreding, hoogstens {allowed} toegestaan',
+      other: '{n} nieuwe overtredingen, hoogstens {allowed} toegestaan',
+    },
+    notCompared: 'er was geen uitgangsscan om mee te vergelijken, dus nieuwe overtredingen zijn niet geteld',
+    failOnSeverity: '{violations}, geen toegestaan',
+    minCoverage: 'slechts {measured}% van de pagina’s kon worden getest, minstens {allowed}% vereist',
+  },
+  scoreMet: 'de score van {score} haalt het minimum van {minimum}',
+  scoreNotJudged: 'voor de score van {score} geldt geen minimum',
+};
