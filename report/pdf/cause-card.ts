@@ -1,5 +1,6 @@
 /** One root cause: what is wrong, what it looks like, how to fix it and where it occurs. */
 import type { ReportGroup, ReportNode } from '../schema/schema.ts';
+import { contrastText, isDrawable } from '../view/contrast.ts';
 import { knownMark } from '../view/known.ts';
 import { standardsText } from '../rules/standards.ts';
 import { GAP, SPLIT_ABOVE, type Card, type CauseContext, type Column } from './cause.ts';
@@ -151,8 +152,6 @@ function drawFacts(flow: Flow, section: Element, group: ReportGroup, context: Ca
     flow.paragraph(section, i18n.count(texts.morePoints, related.length - RELATED_NAMED), TYPE.cellSoft, column);
 }
 
-const COLOR = /^#[0-9a-f]{6}$/i;
-
 /** The colours of a text, as words and as swatches. */
 function drawColors(
   flow: Flow,
@@ -161,18 +160,11 @@ function drawColors(
   i18n: ReportWords,
   { x, width }: Column,
 ): void {
-  const { texts, format } = i18n;
-  const { foreground, background, ratio, required, font_size_px: size, bold } = contrast;
+  const { foreground, background } = contrast;
   const style = TYPE.cellSoft;
-  // Ratios have two decimals: 4.48 must not look like 4.5.
-  const decimals = new Intl.NumberFormat(i18n.locale, { maximumFractionDigits: 2 });
-  const words = [
-    format(texts.contrast, { ratio: decimals.format(ratio), required: decimals.format(required) }),
-    format(texts.foreground, { color: foreground }),
-    format(texts.background, { color: background }),
-    ...(size === undefined ? [] : [`${format(texts.fontSize, { size })}${bold === true ? `, ${texts.bold}` : ''}`]),
-  ].join('  ·  ');
-  const shown = COLOR.test(foreground) && COLOR.test(background);
+  const { ratio, colors, size } = contrastText(contrast, i18n);
+  const words = [ratio, ...colors.map(({ name }) => name), ...(size === undefined ? [] : [size])].join('  ·  ');
+  const shown = isDrawable(foreground) && isDrawable(background);
   const swatches = shown ? 30 : 0;
   const lines = flow.pdf.lines(words, style, width - swatches, 3);
   flow.need(lines.length * style.leading);

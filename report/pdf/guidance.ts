@@ -1,7 +1,7 @@
 /** What a reader should do about a root cause, and where it occurs. */
 import { reviewText } from '../rule-texts/review-texts.ts';
 import type { ReportGroup } from '../schema/schema.ts';
-import { adviceOf, type Advice } from './advice.ts';
+import { adviceOf, type Advice } from '../view/failure-advice.ts';
 import { GAP, SPLIT_ABOVE, type Card, type CauseContext, type Column } from './cause.ts';
 import type { Flow } from './flow.ts';
 import type { ReportWords } from '../words/words.ts';

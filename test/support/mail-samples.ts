@@ -14,7 +14,14 @@ import {
   type ResultMail,
 } from '../../operator/mail/templates/render.ts';
 
-const group = (rule: string, impact: ViewGroup['impact'], help: string, elements: number, html: string): ViewGroup => ({
+const group = (
+  rule: string,
+  impact: ViewGroup['impact'],
+  help: string,
+  elements: number,
+  html: string,
+  contrast?: ViewGroup['example']['contrast'],
+): ViewGroup => ({
   fingerprint: rule,
   rule,
   impact,
@@ -26,7 +33,7 @@ const group = (rule: string, impact: ViewGroup['impact'], help: string, elements
   elements,
   page_urls: ['https://shop.example.com/'],
   standards: { en_301_549: [], rgaa_4: [], trusted_tester_5: [], act_rules: [] },
-  example: { selector: rule, html, landmark: null, failure_summary: help, frame_path: [], shadow_path: [] } as ViewGroup['example'],
+  example: { selector: rule, html, landmark: null, failure_summary: help, frame_path: [], shadow_path: [], ...(contrast && { contrast }) },
 });
 
 export const GROUPS: ViewGroup[] = [
@@ -50,6 +57,7 @@ export const GROUPS: ViewGroup[] = [
     'Elements must meet minimum color contrast ratio thresholds',
     21,
     '<a class="nav" href="/sale">Sale</a>',
+    { foreground: '#8a8a8a', background: '#ffffff', ratio: 3.45, required: 4.5, font_size_px: 16, bold: true },
   ),
   group('link-name', 'serious', 'Links must have discernible text', 3, '<a href="https://social.example.com/shop"><i></i></a>'),
   group('heading-order', 'moderate', 'Heading levels should only increase by one', 1, '<h4>Opening hours</h4>'),
@@ -63,6 +71,7 @@ const viewOf = (groups: ViewGroup[], incomplete = 0): ReportView =>
     groups,
     groups_total: groups.length,
     pages_with_gaps: incomplete,
+    needs_review_elements: incomplete * 3,
     options: withDefaults({ url: 'https://shop.example.com/' }),
   }) as unknown as ReportView;
 

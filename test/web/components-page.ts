@@ -99,6 +99,7 @@ const blocks = (): Html =>
     ${ui.progress({ id: 'design-waiting', label: 'Waiting', value: null, max: 1, text: 'Position 4 in the queue' })}
     ${ui.code({ id: 'design-code', text: SAMPLE, label: 'Element' })}
     ${ui.code({ id: 'design-whole', text: 'curl "$CURBCUT_URL/healthz" \\\n  -i', label: 'Command', whole: true })}
+    ${ui.contrast({ foreground: '#777777', background: '#fafafa', ratio: 4.29, required: 4.5, font_size_px: 16 })}
     ${ui.code({ id: 'design-selector', text: 'main > img:nth-child(2)', label: 'Selector', inline: true })}
     ${ui.chartFrame({
       caption: 'Score of the last three scans',

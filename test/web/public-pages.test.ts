@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { WORDS } from '../../report/words/words.ts';
+import { WORDS, wordsIn } from '../../report/words/words.ts';
+import { reviewText } from '../../report/rule-texts/review-texts.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { expectAccessible } from './accessible.ts';
@@ -41,6 +42,35 @@ describe('the page of a public scan', () => {
       }
     });
   }
+});
+
+describe('the result of a public scan', () => {
+  const web = useWeb();
+
+  it('shows the measured contrast with both colours, and marks what a person must check', async () => {
+    const token = await storePublicScan(web, { phase: 'done' }, sampleView());
+    const page = await web.open(inLanguage('de', `/scan/${token}`));
+    const { texts } = wordsIn('de', 'report');
+    const colors = page.locator('.finding .contrast');
+    expect(await colors.getByRole('listitem').allInnerTexts()).to.deep.equal([
+      'Kontrast 3,87:1, erforderlich 4,5:1',
+      'Text #777777',
+      'Hintergrund #eeeeee',
+      '14 px',
+    ]);
+    expect(await colors.locator('rect').evaluateAll((all) => all.map((one) => one.getAttribute('fill')))).to.deep.equal([
+      '#777777',
+      '#eeeeee',
+    ]);
+    const review = page.locator('.finding-review');
+    expect(await review.count()).to.equal(1);
+    expect(await review.locator('.severity').count(), 'has no severity').to.equal(0);
+    const headings = await review.getByRole('heading', { level: 4 }).allInnerTexts();
+    expect(headings).to.include.members([texts.whatToCheck, texts.undecided]).and.not.include(texts.howToFix);
+    expect(await review.innerText())
+      .to.include(WORDS.de.publicPages.result.reviewMark)
+      .and.include(reviewText('video-caption', 'de'));
+  });
 });
 
 describe('the home page', () => {

@@ -20,6 +20,8 @@ import { silentLogger } from '../support/silent-logger.ts';
 
 export const TESTED_URL = 'https://www.example.org/visit';
 
+const CONTRAST = { foreground: '#777777', background: '#eeeeee', ratio: 3.87, required: 4.5, font_size_px: 14 };
+
 /** Violations of four severities; two elements have the same cause. */
 const VIOLATIONS: ReportViolation[] = [
   sampleViolation('image-alt', 'critical', 'Images must have alternative text', [
@@ -30,7 +32,7 @@ const VIOLATIONS: ReportViolation[] = [
     'color-contrast',
     'serious',
     'Elements must meet minimum color contrast ratio thresholds',
-    [sampleNode('<p class="note">Open on Monday</p>', 'footer > .note')],
+    [{ ...sampleNode('<p class="note">Open on Monday</p>', 'footer > .note'), contrast: CONTRAST }],
     ['1.4.3'],
   ),
   sampleViolation(

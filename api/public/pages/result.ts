@@ -1,5 +1,7 @@
 /** The result of a public scan, from its view: the score, the violations by root cause, and what a person must check. */
 import { causeTexts, type CauseText } from '../../../report/view/cause-texts.ts';
+import { adviceOf } from '../../../report/view/failure-advice.ts';
+import { reviewText } from '../../../report/rule-texts/review-texts.ts';
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import { criteriaText, otherStandardsText } from '../../../report/rules/standards.ts';
 import type { ReportView, ViewGroup } from '../../../report/view/view.ts';
@@ -109,37 +111,85 @@ function review(options: ResultOptions): Html {
 }
 
 /** Root causes. Those with the same title are told apart by their element. */
-function findingsOf(groups: readonly ViewGroup[], prefix: string, options: ResultOptions): Html[] {
+function findingsOf(groups: readonly ViewGroup[], prefix: 'cause' | 'review', options: ResultOptions): Html[] {
   const texts = causeTexts(groups, options.locale);
-  return groups.map((group, at) => finding(group, texts.get(group)!, `${prefix}-${at + 1}`, options));
+  return groups.map((group, at) => {
+    const item = { group, cause: texts.get(group)!, id: `${prefix}-${at + 1}` };
+    return prefix === 'cause' ? violation(item, options) : undecided(item, options);
+  });
 }
 
-/** One root cause. Its texts are in the language of the page; those of unknown rules in the language of the scan. */
-function finding(group: ViewGroup, cause: CauseText, id: string, { view, locale, pictureHref }: ResultOptions): Html {
-  const { texts, format, count } = wordsIn(locale, 'report');
-  const { title: help, element, why, fix, foreign } = cause;
-  const lang = foreign && view.locale !== locale ? view.locale : undefined;
-  const { example, picture, fingerprint } = group;
+interface Item {
+  group: ViewGroup;
+  cause: CauseText;
+  id: string;
+}
+
+/** The language of a text of the scan, if the page has another one. */
+const langOf = (foreign: boolean, { view, locale }: ResultOptions): string | undefined =>
+  foreign && view.locale !== locale ? view.locale : undefined;
+
+/** A root cause of violations. Its texts are in the language of the page; those of unknown rules in the language of the scan. */
+function violation(item: Item, options: ResultOptions): Html {
+  const { texts, count } = wordsIn(options.locale, 'report');
+  const { group, cause, id } = item;
+  const { why, fix, foreign } = cause;
+  const lang = langOf(foreign, options);
   return html`<article class="finding" aria-labelledby="${id}">
-    <p class="finding-head">${ui.severityBadge(group.impact, locale)} <span class="soft">${count(texts.elements, group.elements)}</span></p>
-    <h3${attributes({ id, lang })}>${help}${element !== undefined && html` <code translate="no">${element}</code>`}</h3>
+    <p class="finding-head">${ui.severityBadge(group.impact, options.locale)} <span class="soft">${count(texts.elements, group.elements)}</span></p>
+    ${heading(item, lang)}
     <div class="finding-text">
       <div><h4>${texts.whyItMatters}</h4><p${attributes({ lang })}>${foreign ? group.description : why}</p></div>
       ${!foreign && html`<div><h4>${texts.howToFix}</h4><p>${fix}</p></div>`}
     </div>
-    <h4>${texts.element}</h4>
-    ${picture !== undefined && ui.elementPicture({ src: pictureHref(pictureName(fingerprint)), alt: format(wordsIn(locale, 'publicPages').texts.result.pictureAlt, { help }), picture })}
+    ${elementParts(item, options)}
+  </article>`;
+}
+
+/** Elements that a person must check. It has no severity, and says what to look at instead of what to fix. */
+function undecided(item: Item, options: ResultOptions): Html {
+  const { view, locale } = options;
+  const { texts, count } = wordsIn(locale, 'report');
+  const { group, cause, id } = item;
+  const reasons = adviceOf(group.example.failure_summary, view.locale).flatMap(({ points }) => points);
+  return html`<article class="finding finding-review" aria-labelledby="${id}">
+    <p class="finding-head">${ui.badge('note', wordsIn(locale, 'publicPages').texts.result.reviewMark)} <span class="soft">${count(texts.elements, group.elements)}</span></p>
+    ${heading(item, langOf(cause.foreign, options))}
+    <div class="finding-text">
+      <div><h4>${texts.whatToCheck}</h4><p>${reviewText(group.rule, locale)}</p></div>
+      ${
+        reasons.length > 0 &&
+        html`<div>
+          <h4>${texts.undecided}</h4>
+          <ul>${reasons.map(({ text, lang }) => html`<li${attributes({ lang: lang === locale ? undefined : (lang ?? langOf(true, options)) })}>${text}</li>`)}</ul>
+        </div>`
+      }
+    </div>
+    ${elementParts(item, options)}
+  </article>`;
+}
+
+const heading = ({ cause: { title, element }, id }: Item, lang: string | undefined): Html =>
+  html`<h3${attributes({ id, lang })}>${title}${element !== undefined && html` <code translate="no">${element}</code>`}</h3>`;
+
+/** The element, where it is, its colours, and what standards say. */
+function elementParts({ group, cause, id }: Item, { locale, pictureHref }: ResultOptions): Html {
+  const { texts, format } = wordsIn(locale, 'report');
+  const { texts: page } = wordsIn(locale, 'publicPages');
+  const { example, picture, fingerprint } = group;
+  return html`<h4>${texts.element}</h4>
+    ${picture !== undefined && ui.elementPicture({ src: pictureHref(pictureName(fingerprint)), alt: format(page.result.pictureAlt, { help: cause.title }), picture })}
+    ${example.contrast !== undefined && ui.contrast(example.contrast, locale)}
     ${ui.code({ id: `${id}-element`, text: example.html, label: texts.element, locale })}
     <h4>${texts.selector}</h4>
     ${ui.code({ id: `${id}-selector`, text: example.selector, label: texts.selector, inline: true, locale })}
     ${example.frame_path.length > 0 && html`<p class="small">${texts.inFrame} <code translate="no">${example.frame_path.join(' ')}</code></p>`}
     ${example.shadow_path.length > 0 && html`<p class="small">${texts.inShadow} <code translate="no">${example.shadow_path.join(' ')}</code></p>`}
-    <p class="small finding-foot">${group.wcag.length > 0 && html`${wordsIn(locale, 'publicPages').texts.result.criteria}: ${criteriaText(group.wcag, locale)}. `}${otherStandardsText(
+    <p class="small finding-foot">${group.wcag.length > 0 && html`${page.result.criteria}: ${criteriaText(group.wcag, locale)}. `}${otherStandardsText(
       group.standards,
     )
       .map((standard) => `${standard}. `)
-      .join('')}${ui.externalLink(format(texts.aboutRule, { rule: group.rule }), group.help_url, { hreflang: 'en' })}</p>
-  </article>`;
+      .join('')}${ui.externalLink(format(texts.aboutRule, { rule: group.rule }), group.help_url, { hreflang: 'en' })}</p>`;
 }
 
 /** Every failing element, as a table in a part that is closed at first. */

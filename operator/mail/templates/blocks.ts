@@ -1,5 +1,6 @@
 /** The content of a mail as blocks, which become both its HTML and its text, so that neither lacks anything. */
 import type { Impact } from '../../../core/scan/impacts.ts';
+import { isDrawable, type ContrastText } from '../../../report/view/contrast.ts';
 import { LIGHT } from './palette.ts';
 import { button, code, h1, h2, html, labelled, link, paragraph, SERIF, small, type Html } from './parts.ts';
 
@@ -19,7 +20,7 @@ export type Block =
   | { is: 'small'; text: string }
   | { is: 'link'; text: string; url: string };
 
-export type FindingPart = { label: string; text: string } | { label: string; code: string };
+export type FindingPart = { label: string; text: string } | { label: string; code: string } | { contrast: ContrastText };
 
 export const toHtml = (blocks: readonly Block[]): Html => html`${blocks.map(blockHtml)}`;
 
@@ -84,14 +85,30 @@ function findingHtml({ impact, severity, title, elements, parts }: Extract<Block
       <strong class="${impact}" style="color:${color};">${severity}</strong> <span class="soft" style="color:${LIGHT.soft};">· ${elements}</span>
     </p>
     <div class="ink" style="color:${LIGHT.ink};font-size:16px;">
-      ${parts.map((part) =>
-        'code' in part
-          ? html`<p class="soft" style="margin:10px 0 4px;font-size:14px;color:${LIGHT.soft};">${part.label}</p>
-              ${code(part.code)}`
-          : labelled(part.label, part.text),
-      )}
+      ${parts.map(partHtml)}
     </div>
   </div>`;
+}
+
+function partHtml(part: FindingPart): Html {
+  if ('contrast' in part) return contrastHtml(part.contrast);
+  if ('text' in part) return labelled(part.label, part.text);
+  return html`<p class="soft" style="margin:10px 0 4px;font-size:14px;color:${LIGHT.soft};">${part.label}</p>
+    ${code(part.code)}`;
+}
+
+/** The colours are blocks of text with a ground, because mail programs show no drawings. */
+function contrastHtml({ ratio, colors, size }: ContrastText): Html {
+  const swatch = (color: string): Html =>
+    html`<span
+        aria-hidden="true"
+        style="display:inline-block;width:16px;height:16px;vertical-align:-2px;background-color:${color};border:1px solid ${LIGHT.soft};border-radius:3px;"
+        >&nbsp;</span
+      >&nbsp;`;
+  return html`<p style="margin:10px 0 12px;">
+    <strong>${ratio}</strong>${colors.map(({ name, color }) => html`<br />${isDrawable(color) ? swatch(color) : ''}${name}`)}
+    ${size === undefined ? '' : html`<br />${size}`}
+  </p>`;
 }
 
 /** The widest line of a text that is not one word. */
@@ -117,13 +134,19 @@ function blockText(block: Block): string {
     case 'table':
       return block.rows.map(([name, value]) => `${name}: ${value}`).join('\n');
     case 'finding': {
-      const lines = block.parts.map((part) => wrapped(`${part.label}: ${'code' in part ? part.code : part.text}`, '  '));
+      const lines = block.parts.map((part) => wrapped(partText(part), '  '));
       return [wrapped(`* ${block.title}`, '  '), `  ${block.severity} · ${block.elements}`, ...lines.map((line) => `  ${line}`)].join('\n');
     }
     case 'button':
     case 'link':
       return `${block.text}:\n${block.url}`;
   }
+}
+
+function partText(part: FindingPart): string {
+  if (!('contrast' in part)) return `${part.label}: ${'code' in part ? part.code : part.text}`;
+  const { ratio, colors, size } = part.contrast;
+  return [ratio, ...colors.map(({ name }) => name), ...(size === undefined ? [] : [size])].join(' · ');
 }
 
 /** Breaks lines between words. @param indent of every line but the first */

@@ -115,6 +115,25 @@ describe('mails', () => {
     expect(text).to.include('Die Ergebnisseite zeigt 1 weitere Ursache.');
   });
 
+  it('show the measured contrast with both colours, and draw only what is a colour', () => {
+    const { html, text } = SAMPLES['done']!('de');
+    const flat = text.replace(/\s+/g, ' ');
+    expect(flat).to.include('Kontrast 3,45:1, erforderlich 4,5:1 · Text #8a8a8a · Hintergrund #ffffff · 16 px, fett');
+    expect(html).to.include('background-color:#8a8a8a').and.include('background-color:#ffffff');
+    const ended = doneWith(1);
+    const contrast = { foreground: 'red;x:y', background: '#fff', ratio: 3.45, required: 4.5 };
+    if (ended.phase === 'done') ended.view!.groups = [{ ...GROUPS[2]!, example: { ...GROUPS[2]!.example, contrast } }];
+    expect(renderScanResult(scanResult({ ended }), context('de')).html)
+      .to.include('Text red;x:y')
+      .and.not.include('background-color:red');
+  });
+
+  it('count what a person must check, apart from the violations', () => {
+    const sentence = 'The tests could not decide about 3 elements.';
+    expect(SAMPLES['incomplete']!('en').text).to.include(sentence);
+    expect(SAMPLES['done']!('en').text).to.not.include('could not decide');
+  });
+
   it("show the scanner's own help if a rule has no texts", () => {
     const ended = doneWith(1);
     if (ended.phase === 'done') ended.view!.groups = [{ ...GROUPS[0]!, rule: 'new-rule' }];

@@ -1,6 +1,7 @@
 /** Subject, HTML and text of each kind of mail. Pure. */
 import { explainScore } from '../../../report/view/score-sentence.ts';
 import { causeTexts, type CauseText } from '../../../report/view/cause-texts.ts';
+import { contrastText } from '../../../report/view/contrast.ts';
 import type { ReportView, ViewGroup } from '../../../report/view/view.ts';
 import { IMPACTS } from '../../../core/scan/impacts.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
@@ -116,6 +117,8 @@ function doneContent(
     );
   const more = (view?.groups_total ?? 0) - worst.length;
   if (more > 0) blocks.push({ is: 'paragraph', text: i18n.count(done.more, more) });
+  const undecided = view?.needs_review_elements ?? 0;
+  if (undecided > 0) blocks.push({ is: 'paragraph', text: i18n.count(done.review, undecided) });
   blocks.push({ is: 'button', text: done.button, url: resultUrl, fallback: i18n.texts.linkFallback });
   return { subject: total === 0 ? i18n.format(done.subjectNone, { site }) : i18n.count(done.subject, total, { site }), blocks };
 }
@@ -124,6 +127,8 @@ function finding(group: ViewGroup, { title, why, fix, foreign }: CauseText, i18n
   const report = wordsIn(i18n.locale, 'report').texts;
   const parts: FindingPart[] = [];
   if (!foreign) parts.push({ label: report.whyItMatters, text: why }, { label: report.howToFix, text: fix });
+  const { contrast } = group.example;
+  if (contrast !== undefined) parts.push({ contrast: contrastText(contrast, wordsIn(i18n.locale, 'report')) });
   parts.push({ label: report.element, code: elementText(group.example.html) });
   return {
     is: 'finding',

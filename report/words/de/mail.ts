@@ -19,6 +19,10 @@ export const mail: Translated<'mail', 'de'> = {
       summaryNone:
         'Der automatische Test fand keine Verstöße auf dieser Seite. Automatische Tests decken nur einen Teil der Anforderungen ab; testen Sie bitte auch mit der Tastatur und einem Screenreader.',
       more: { one: 'Die Ergebnisseite zeigt {n} weitere Ursache.', other: 'Die Ergebnisseite zeigt {n} weitere Ursachen.' },
+      review: {
+        one: 'Bei {n} Element konnten die Tests nicht entscheiden. Die Ergebnisseite sagt, was zu prüfen ist.',
+        other: 'Bei {n} Elementen konnten die Tests nicht entscheiden. Die Ergebnisseite sagt, was zu prüfen ist.',
+      },
       incomplete: 'Teile der Seite konnten nicht geprüft werden. Die Ergebnisseite sagt, was fehlen kann.',
       button: 'Vollständiges Ergebnis öffnen',
     },

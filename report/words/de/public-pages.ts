@@ -100,7 +100,9 @@ export const publicPages: Translated<'publicPages', 'de'> = {
     criteria: 'WCAG-Erfolgskriterien',
     moreCauses: { one: '{n} weitere Ursache wird hier nicht gezeigt.', other: '{n} weitere Ursachen werden hier nicht gezeigt.' },
     all: { one: 'Das einzige Element zeigen', other: 'Alle {n} Elemente zeigen' },
-    reviewIntro: 'Hier konnten die Tests nicht entscheiden. Diese Punkte zählen nicht als Verstöße und ändern die Punktzahl nicht.',
+    reviewIntro:
+      'Bei diesen Elementen konnten die Tests nicht entscheiden. Vielleicht sind sie in Ordnung: Bitte sehen Sie sich jedes an. Sie zählen nicht als Verstöße und ändern die Punktzahl nicht.',
+    reviewMark: 'Das muss ein Mensch prüfen',
     gapsTitle: 'Was fehlen kann',
     frames: { one: '{n} Frame der Seite wurde nicht geprüft.', other: '{n} Frames der Seite wurden nicht geprüft.' },
     pictureAlt: 'Bild der Seite: Das betroffene Element ist umrandet. {help}',

@@ -18,6 +18,10 @@ export const mail = {
       summaryNone:
         'The automated test found no violations on this page. Automated tests cover only some requirements; please also test with a keyboard and a screen reader.',
       more: { one: 'The result page shows {n} more cause.', other: 'The result page shows {n} more causes.' },
+      review: {
+        one: 'The tests could not decide about {n} element. The result page says what to check.',
+        other: 'The tests could not decide about {n} elements. The result page says what to check.',
+      },
       incomplete: 'Parts of the page could not be tested. The result page says what may be missing.',
       button: 'Open the full result',
     },

@@ -97,7 +97,9 @@ export const publicPages = {
     criteria: 'WCAG success criteria',
     moreCauses: { one: '{n} more cause is not shown here.', other: '{n} more causes are not shown here.' },
     all: { one: 'Show the only element', other: 'Show all {n} elements' },
-    reviewIntro: 'The tests could not decide these. They do not count as violations and do not affect the score.',
+    reviewIntro:
+      'The tests could not decide about these elements. They may be fine: look at each one. They do not count as violations and do not affect the score.',
+    reviewMark: 'A person must check this',
     gapsTitle: 'What may have been missed',
     frames: { one: '{n} frame of the page was not tested.', other: '{n} frames of the page were not tested.' },
     pictureAlt: 'Picture of the page: the affected element is outlined. {help}',

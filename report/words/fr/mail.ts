@@ -28,6 +28,11 @@ export const mail: Translated<'mail', 'fr'> = {
         many: 'La page de résultat présente {n} d’autres causes.',
         other: 'La page de résultat présente {n} autres causes.',
       },
+      review: {
+        one: 'Les tests n’ont pas pu trancher pour {n} élément. La page de résultat indique ce qu’il faut vérifier.',
+        many: 'Les tests n’ont pas pu trancher pour {n} d’éléments. La page de résultat indique ce qu’il faut vérifier.',
+        other: 'Les tests n’ont pas pu trancher pour {n} éléments. La page de résultat indique ce qu’il faut vérifier.',
+      },
       incomplete: 'Certaines parties de la page n’ont pas pu être testées. La page de résultat indique ce qui peut manquer.',
       button: 'Ouvrir le résultat complet',
     },

@@ -105,7 +105,9 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
       other: '{n} autres causes ne sont pas affichées ici.',
     },
     all: { one: 'Afficher le seul élément', many: 'Afficher les {n} d’éléments', other: 'Afficher les {n} éléments' },
-    reviewIntro: 'Les tests n’ont pas pu trancher. Ces points ne comptent pas comme violations et ne changent pas le score.',
+    reviewIntro:
+      'Les tests n’ont pas pu trancher pour ces éléments. Ils sont peut-être corrects : regardez chacun d’eux. Ils ne comptent pas comme des violations et ne changent pas le score.',
+    reviewMark: 'À vérifier par une personne',
     gapsTitle: 'Ce qui peut manquer',
     frames: {
       one: '{n} cadre de la page n’a pas été testé.',

@@ -19,6 +19,10 @@ export const mail: Translated<'mail', 'nl'> = {
       summaryNone:
         'De geautomatiseerde test heeft geen overtredingen op deze pagina gevonden. Geautomatiseerde tests dekken maar een deel van de eisen; test ook met het toetsenbord en een schermlezer.',
       more: { one: 'De resultaatpagina toont nog {n} oorzaak.', other: 'De resultaatpagina toont nog {n} oorzaken.' },
+      review: {
+        one: 'Over {n} element konden de tests niet beslissen. Op de resultaatpagina staat wat u moet controleren.',
+        other: 'Over {n} elementen konden de tests niet beslissen. Op de resultaatpagina staat wat u moet controleren.',
+      },
       incomplete: 'Delen van de pagina konden niet worden getest. Op de resultaatpagina staat wat kan ontbreken.',
       button: 'Volledig resultaat openen',
     },

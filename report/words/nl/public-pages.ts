@@ -94,7 +94,9 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
     criteria: 'WCAG-succescriteria',
     moreCauses: { one: '{n} andere oorzaak wordt hier niet getoond.', other: '{n} andere oorzaken worden hier niet getoond.' },
     all: { one: 'Toon het enige element', other: 'Toon alle {n} elementen' },
-    reviewIntro: 'Hierover konden de tests niet beslissen. Deze punten tellen niet als overtreding en veranderen de score niet.',
+    reviewIntro:
+      'Over deze elementen konden de tests niet beslissen. Misschien zijn ze in orde: bekijk ze één voor één. Ze tellen niet als overtreding en veranderen de score niet.',
+    reviewMark: 'Dit moet een mens controleren',
     gapsTitle: 'Wat kan ontbreken',
     frames: { one: '{n} frame van de pagina is niet getest.', other: '{n} frames van de pagina zijn niet getest.' },
     pictureAlt: 'Afbeelding van de pagina: het betrokken element is omlijnd. {help}',

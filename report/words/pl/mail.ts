@@ -31,6 +31,12 @@ export const mail: Translated<'mail', 'pl'> = {
         many: 'Strona wyniku pokazuje jeszcze {n} przyczyn.',
         other: 'Strona wyniku pokazuje jeszcze {n} przyczyny.',
       },
+      review: {
+        one: 'W sprawie {n} elementu testy nie mogły rozstrzygnąć. Strona wyniku podaje, co sprawdzić.',
+        few: 'W sprawie {n} elementów testy nie mogły rozstrzygnąć. Strona wyniku podaje, co sprawdzić.',
+        many: 'W sprawie {n} elementów testy nie mogły rozstrzygnąć. Strona wyniku podaje, co sprawdzić.',
+        other: 'W sprawie {n} elementu testy nie mogły rozstrzygnąć. Strona wyniku podaje, co sprawdzić.',
+      },
       incomplete: 'Niektórych części strony nie udało się sprawdzić. Na stronie wyniku podano, czego może brakować.',
       button: 'Otwórz pełny wynik',
     },

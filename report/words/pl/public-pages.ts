@@ -115,7 +115,9 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
       many: 'Pokaż wszystkie {n} elementów',
       other: 'Pokaż wszystkie {n} elementu',
     },
-    reviewIntro: 'Tego testy nie mogły rozstrzygnąć. Te punkty nie liczą się jako naruszenia i nie wpływają na wynik.',
+    reviewIntro:
+      'W sprawie tych elementów testy nie mogły rozstrzygnąć. Być może są w porządku: proszę obejrzeć każdy z nich. Nie liczą się jako naruszenia i nie wpływają na wynik.',
+    reviewMark: 'To musi sprawdzić człowiek',
     gapsTitle: 'Czego może brakować',
     frames: {
       one: '{n} ramka strony nie została sprawdzona.',
