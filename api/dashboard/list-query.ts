@@ -70,9 +70,12 @@ export function listHref(query: ListQuery, path: string = PATH): string {
   return text === '' ? path : `${path}?${text}`;
 }
 
+/** The number of filters that are set. */
+export const activeFilters = ({ search, site, metadata, state, verdict, origin }: ListQuery): number =>
+  [search, site, metadata, state, verdict, origin].filter((one) => one !== '' && one !== null).length;
+
 /** Whether the query leaves out scans. */
-export const isFiltered = ({ search, site, metadata, state, verdict, origin }: ListQuery): boolean =>
-  search !== '' || site !== '' || metadata !== '' || state !== null || verdict !== null || origin !== null;
+export const isFiltered = (query: ListQuery): boolean => activeFilters(query) > 0;
 
 /** What to search for. */
 export function toSearch({ search, site, metadata, state, verdict, origin, after }: ListQuery, limit: number): ScanSearch {

@@ -26,6 +26,9 @@ const TESTED_VIEWS = SCREENSHOTS === null ? [VIEWS[0], VIEWS[3]] : VIEWS;
 const WIDEST = `[...document.body.querySelectorAll('*')].filter((one) => one.getBoundingClientRect().right > innerWidth && one.closest('.table-frame') === null)
   .map((one) => one.tagName.toLowerCase() + '.' + one.className).slice(0, 8).join(', ')`;
 
+/** The tables whose rows are wider than the window, which on narrow screens are cards. */
+const SCROLLING_TABLES = `[...document.querySelectorAll('.table-frame')].filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.querySelector('table').id)`;
+
 let source: Promise<string> | null = null;
 
 /** Fails unless the page is accessible in each view. With a folder for screenshots, keeps `NAME.png`, `NAME-dark.png` and `NAME-narrow.png`. */
@@ -37,6 +40,8 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     found.push(...(await axe.findings()).map((finding) => `${name}${suffix}: ${finding}`));
     const wider = await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+    if (size === NARROW)
+      for (const id of await page.evaluate<string[]>(SCROLLING_TABLES)) found.push(`${name}${suffix}: the table ${id} scrolls sideways`);
     if (wider > 0) found.push(`${name}${suffix}: scrolls sideways by ${wider} px: ${await page.evaluate<string>(WIDEST)}`);
     if (suffix === '-narrow-dark') continue;
     const fullPage = (await page.evaluate<number>('document.documentElement.scrollHeight')) <= PICTURE_MAX_PX;

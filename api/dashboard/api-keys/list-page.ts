@@ -70,7 +70,7 @@ const keyTable = (keys: readonly ApiKey[], now: Date): Html =>
       { text: 'Name' },
       { text: 'Key' },
       { text: 'Status' },
-      { text: 'Scopes' },
+      { text: 'Scopes', wide: true },
       { text: 'Created' },
       { text: 'Created by' },
       { text: 'Expires' },

@@ -52,7 +52,13 @@ const scheduleTable = (schedules: readonly ListedSchedule[]): Html =>
     id: 'schedules',
     caption: 'Schedules by namespace and name',
     captionHidden: true,
-    columns: [{ text: 'Schedule' }, { text: 'State' }, { text: 'Times' }, { text: 'Next run' }, { text: 'Last result' }],
+    columns: [
+      { text: 'Schedule' },
+      { text: 'State', wide: true },
+      { text: 'Times' },
+      { text: 'Next run' },
+      { text: 'Last result', wide: true },
+    ],
     rows: schedules.map((schedule) => [nameOf(schedule), stateOf(schedule), timesOf(schedule), nextOf(schedule), resultOf(schedule)]),
   });
 

@@ -4,7 +4,7 @@ import { AUDIT_ACTIONS, isSecurityAction } from '../../../core/audit-actions.ts'
 import { AUDIT_KINDS, SECURITY_KEPT_DAYS, type AuditEntry, type AuditKind } from '../../../stores/accounts/audit.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
-import { button, emptyState, link, linkButton, pagination, selectField, table, tabs, time } from '../../web/components/index.ts';
+import { button, emptyState, filters, link, linkButton, pagination, selectField, table, tabs, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { titledPage } from '../titled-page.ts';
 
@@ -55,7 +55,7 @@ function address(parameters: Filters & { cursor?: string }): string {
 
 function actionFilter({ kind, action }: Filters): Html {
   const actions = Object.entries(AUDIT_ACTIONS).filter(([name]) => kind === undefined || isSecurityAction(name) === (kind === 'security'));
-  return html`<form method="get" action="${PATH}" class="inline-form">
+  const form = html`<form method="get" action="${PATH}" class="inline-form">
     ${kind !== undefined && html`<input type="hidden" name="kind" value="${kind}" />`}
     ${selectField({
       name: 'action',
@@ -66,6 +66,7 @@ function actionFilter({ kind, action }: Filters): Html {
     })}
     ${button({ text: 'Filter' })}
   </form>`;
+  return filters({ form, active: action === undefined ? 0 : 1 });
 }
 
 function noEntries({ kind, action }: Filters): Html {
@@ -79,7 +80,7 @@ const entryTable = (entries: readonly AuditEntry[]): Html =>
     id: 'audit-log',
     caption: 'Audit log',
     captionHidden: true,
-    columns: [{ text: 'When' }, { text: 'Who' }, { text: 'What' }, { text: 'Details' }, { text: 'Network' }],
+    columns: [{ text: 'When' }, { text: 'Who', wide: true }, { text: 'What' }, { text: 'Details', wide: true }, { text: 'Network' }],
     rows: entries.map((entry) => [
       time(entry.at),
       entry.actor,

@@ -1,10 +1,10 @@
 /** The filters of the list of scans: a form that works without scripts and keeps its state in the address. Pure. */
 import { WORDS } from '../../../report/words/words.ts';
 import { METADATA_PAIR_MAX, readPair } from '../../../core/scan/metadata.ts';
-import { button, link, type Choice } from '../../web/components/index.ts';
+import { button, filters, link, type Choice } from '../../web/components/index.ts';
 import { attributes, html, type Html } from '../../web/html.ts';
 import { SEARCH_TEXT_MAX } from '../../../stores/scans/scan-search.ts';
-import { isFiltered, type ListQuery } from '../list-query.ts';
+import { activeFilters, isFiltered, type ListQuery } from '../list-query.ts';
 
 const STATES: readonly Choice[] = [
   { value: 'live', text: 'In progress' },
@@ -23,13 +23,14 @@ const ORIGINS: readonly Choice[] = [
 ];
 
 export function filterForm(query: ListQuery): Html {
-  return html`<form class="fields-inline" method="get" action="/dashboard" role="search" aria-label="Scans">
+  const form = html`<form class="fields-inline" method="get" action="/dashboard" role="search" aria-label="Scans">
     ${textFilter('q', 'Address contains', query.search)} ${textFilter('site', 'Site', query.site)}
     ${textFilter('metadata', 'Metadata', query.metadata, { max: METADATA_PAIR_MAX, error: metadataMistake(query.metadata) })}
     ${choiceFilter('state', 'State', query.state, STATES)} ${choiceFilter('verdict', 'Verdict', query.verdict, VERDICTS)}
     ${choiceFilter('origin', 'Origin', query.origin, ORIGINS)}
     <div class="actions">${button({ text: 'Filter' })}${isFiltered(query) && link('Clear filters', '/dashboard')}</div>
   </form>`;
+  return filters({ form, active: activeFilters(query) });
 }
 
 const metadataMistake = (text: string): string | null =>

@@ -3,7 +3,7 @@ import { versionText } from '../../../core/scan/metadata.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import type { ScanPosition } from '../../../stores/scans/scan-search.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import { code, emptyState, link, linkButton, time, visuallyHidden } from '../../web/components/index.ts';
+import { code, emptyState, link, linkButton, table, time, type Column, type TableRow } from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
 import { ALL_SCANS, isFiltered, listHref, type ListQuery } from '../list-query.ts';
 import { filterForm } from './filter-form.ts';
@@ -90,33 +90,43 @@ function accountLine({ account }: ScanListData): Html {
   </p>`;
 }
 
-function scanTable(rows: readonly ScanRow[]): Html {
-  const heads = ['Page', 'State', 'Score', 'Violations', 'Verdict', 'Origin', 'Submitted'];
-  return html`<div class="table-frame" id="scans-frame" role="group" tabindex="0" aria-labelledby="scans-caption">
-    <table class="scan-table">
-      <caption id="scans-caption">${visuallyHidden('Scans, newest first')}</caption>
-      <thead>
-        <tr>${heads.map((text) => html`<th scope="col"${attributes({ class: text === 'Score' ? 'numeric' : undefined })}>${text}</th>`)}</tr>
-      </thead>
-      <tbody id="scan-rows">${rows.map(scanRow)}</tbody>
-    </table>
-  </div>`;
-}
+const COLUMNS: readonly Column[] = [
+  { text: 'Page', class: 'scan-site' },
+  { text: 'State' },
+  { text: 'Score', numeric: true },
+  { text: 'Violations' },
+  { text: 'Verdict' },
+  { text: 'Origin', class: 'scan-origin' },
+  { text: 'Submitted', class: 'scan-time' },
+];
 
-function scanRow(row: ScanRow): Html {
+const scanTable = (rows: readonly ScanRow[]): Html =>
+  table({
+    id: 'scan-table',
+    bodyId: 'scan-rows',
+    caption: 'Scans, newest first',
+    captionHidden: true,
+    columns: COLUMNS,
+    rows: rows.map(scanRow),
+  });
+
+function scanRow(row: ScanRow): TableRow {
   const { id, options, phase, pages, outcome, metadata = {} } = row;
   const version = versionText(metadata);
   const { host, path } = partsOf(options.url);
   const counting = !isTerminal(phase) && phase !== 'queued';
-  return html`<tr id="scan-${id}">
-    <th scope="row" class="scan-site"><a id="scan-link-${id}" href="/dashboard/scans/${id}">${host}<span class="soft address">${shown(path, 80)}</span></a>${version !== '' && html`<span class="small soft address">${shown(version, 80)}</span>`}</th>
-    <td>${stateBadge(phase)} ${testBadge(row)}${counting && html`<span class="small soft scan-progress">${progressText(pages)}</span>`}</td>
-    <td class="numeric">${outcome === null ? nothingYet : number(outcome.score)}</td>
-    <td>${outcome === null ? nothingYet : violations(outcome.violations)}</td>
-    <td>${verdictBadge(row)}</td>
-    <td class="scan-origin">${originCell(originOf(row))}</td>
-    <td class="scan-time">${time(row.createdAt)}</td>
-  </tr>`;
+  return {
+    id: `scan-${id}`,
+    cells: [
+      html`<a id="scan-link-${id}" href="/dashboard/scans/${id}">${host}<span class="soft address">${shown(path, 80)}</span></a>${version !== '' && html`<span class="small soft address">${shown(version, 80)}</span>`}`,
+      html`${stateBadge(phase)} ${testBadge(row)}${counting && html`<span class="small soft scan-progress">${progressText(pages)}</span>`}`,
+      outcome === null ? nothingYet : number(outcome.score),
+      outcome === null ? nothingYet : violations(outcome.violations),
+      verdictBadge(row),
+      originCell(originOf(row)),
+      time(row.createdAt),
+    ],
+  };
 }
 
 const originCell = ({ text, who }: OriginWords): Html =>

@@ -24,7 +24,13 @@ export function webhookListPage(request: FastifyRequest, webhooks: readonly Webh
             id: 'webhooks',
             caption: 'Webhooks',
             captionHidden: true,
-            columns: [{ text: 'Name' }, { text: 'Address' }, { text: 'State' }, { text: 'Events' }, { text: 'Declared by' }],
+            columns: [
+              { text: 'Name' },
+              { text: 'Address', wide: true },
+              { text: 'State' },
+              { text: 'Events', wide: true },
+              { text: 'Declared by' },
+            ],
             rows: webhooks.map((webhook) => [
               link(webhook.name, `${WEBHOOKS_PATH}/${webhook.id}`),
               hostOf(webhook),

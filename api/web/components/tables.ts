@@ -6,49 +6,77 @@ import { DEFAULT_LOCALE } from '../languages.ts';
 import { safeHref } from './buttons.ts';
 
 export interface Column {
-  text: HtmlValue;
+  /** The heading, which narrow screens show in front of each of its cells. */
+  text: string;
   /** Numbers stand at the end of their column. */
   numeric?: boolean;
   /** The text of the heading is for screen readers only, such as that of a column of buttons. */
   hidden?: boolean;
+  /** On narrow screens, the cell has a line of its own: for long texts, addresses and forms. Default: whether the heading is hidden. */
+  wide?: boolean;
+  /** The class of its cells. */
+  class?: string;
 }
+
+/** The cells of a row, with an id if the row is found again when the page is refreshed. */
+export type TableRow = readonly HtmlValue[] | { id: string; cells: readonly HtmlValue[] };
 
 export interface TableOptions {
   caption: HtmlValue;
   /** The caption is for screen readers only, because a heading above says the same. */
   captionHidden?: boolean;
   columns: readonly Column[];
-  /** The cells of each row. The first is the row's header. */
-  rows: readonly (readonly HtmlValue[])[];
+  /** The first cell of each row is its header. */
+  rows: readonly TableRow[];
   id: string;
+  /** The id of the body. */
+  bodyId?: string;
 }
 
-/** A table. On narrow screens it scrolls sideways within its frame, which can be focused. */
-export function table({ caption, captionHidden = false, columns, rows, id }: TableOptions): Html {
+/**
+ * A table. On narrow screens each row is a card: its header, and below it the other cells with the headings of their columns. The
+ * roles repeat those of the elements, because browsers may drop these when a style sheet shows rows as cards.
+ */
+export function table({ caption, captionHidden = false, columns, rows, id, bodyId }: TableOptions): Html {
   const label = captionHidden ? html`<span class="visually-hidden">${caption}</span>` : caption;
-  const numeric = (at: number): string | undefined => (columns[at]?.numeric ? 'numeric' : undefined);
   const heads = columns.map(
-    ({ text, hidden }, at) =>
-      html`<th${attributes({ scope: 'col', class: numeric(at) })}>${hidden ? html`<span class="visually-hidden">${text}</span>` : text}</th>`,
-  );
-  const body = rows.map(
-    (cells) =>
-      html`<tr>
-        ${cells.map((cell, at) =>
-          at === 0
-            ? html`<th${attributes({ scope: 'row', class: numeric(at) })}>${cell}</th>`
-            : html`<td${attributes({ class: numeric(at) })}>${cell}</td>`,
-        )}
-      </tr>`,
+    ({ text, hidden, ...column }) =>
+      html`<th${attributes({ scope: 'col', role: 'columnheader', class: classOf(column) })}>${hidden ? html`<span class="visually-hidden">${text}</span>` : text}</th>`,
   );
   return html`<div class="table-frame" role="group" tabindex="0" aria-labelledby="${id}-caption">
-    <table${attributes({ id })}>
+    <table${attributes({ id, role: 'table' })}>
       <caption id="${id}-caption">${label}</caption>
-      <thead><tr>${heads}</tr></thead>
-      <tbody>${body}</tbody>
+      <thead role="rowgroup"><tr role="row">${heads}</tr></thead>
+      <tbody${attributes({ id: bodyId, role: 'rowgroup' })}>${rows.map((row) => tableRow(row, columns))}</tbody>
     </table>
   </div>`;
 }
+
+function tableRow(row: TableRow, columns: readonly Column[]): Html {
+  const { id, cells } = 'cells' in row ? row : { id: undefined, cells: row };
+  return html`<tr${attributes({ id, role: 'row' })}>
+    ${cells.map((cell, at) => {
+      const { text, hidden = false, wide = hidden, ...column } = columns[at]!;
+      if (at === 0) return html`<th${attributes({ scope: 'row', role: 'rowheader', class: classOf(column) })}>${cell}</th>`;
+      const label = hidden ? undefined : text;
+      return html`<td${attributes({ role: 'cell', class: classOf({ ...column, wide }), 'data-label': label })}>${cell}</td>`;
+    })}
+  </tr>`;
+}
+
+function classOf({ numeric, wide, class: name }: Pick<Column, 'numeric' | 'wide' | 'class'>): string | undefined {
+  return [numeric && 'numeric', wide && 'wide', name].filter(Boolean).join(' ') || undefined;
+}
+
+/**
+ * The filters of a list. On narrow screens they are folded, unless some are set.
+ * @param active the number of filters that are set
+ */
+export const filters = ({ form, active }: { form: Html; active: number }): Html =>
+  html`<details${attributes({ class: 'filters', open: active > 0 })}>
+    <summary>Filters${active > 0 && ` (${active} set)`}</summary>
+    ${form}
+  </details>`;
 
 /** Terms and their values. */
 export const definitions = (entries: readonly (readonly [term: HtmlValue, value: HtmlValue])[]): Html =>

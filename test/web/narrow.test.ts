@@ -1,0 +1,68 @@
+/** Lists in a window of 320 px, which is 1280 px at 400 % zoom: rows are cards, and filters are folded. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { OUTCOME } from './scan-views.ts';
+import { openAs } from './open-as.ts';
+import { DESKTOP, useWeb } from './web.ts';
+
+const NARROW = { width: 320, height: 640 };
+/** What is shown in front of each cell. */
+const LABELS = `[...document.querySelectorAll('#scan-rows td')].map((cell) => getComputedStyle(cell, '::before').content)`;
+
+describe('a list on a narrow screen', () => {
+  const web = useWeb();
+
+  async function openList(): Promise<Page> {
+    const page = await openAs(web, 'viewer', '/dashboard');
+    await web.scan(page.organisation, { phase: 'done', outcome: OUTCOME, passed: false, finishedAt: new Date() });
+    await page.reload();
+    return page;
+  }
+
+  it('shows each cell below the heading of its column, without scrolling sideways', async () => {
+    const page = await openList();
+    await page.setViewportSize(NARROW);
+    const cells = page.locator('#scan-rows td');
+    expect(await page.evaluate(LABELS)).to.deep.equal(
+      ['State', 'Score', 'Violations', 'Verdict', 'Origin', 'Submitted'].map((heading) => `"${heading}" / ""`),
+    );
+    for (const box of await Promise.all((await cells.all()).map((cell) => cell.boundingBox())))
+      expect(box!.x + box!.width).to.be.at.most(NARROW.width);
+    await page.setViewportSize(DESKTOP);
+    expect(new Set(await page.evaluate<string[]>(LABELS))).to.deep.equal(new Set(['none']));
+  });
+
+  it('is the same table to screen readers', async () => {
+    const page = await openList();
+    const wide = await rolesOf(page);
+    expect(wide).to.deep.include({ table: 1, row: 2, columnheader: 7, rowheader: 1, cell: 6 });
+    await page.setViewportSize(NARROW);
+    expect(await rolesOf(page)).to.deep.equal(wide);
+  });
+
+  it('folds its filters until one is set, and never on a wide screen', async () => {
+    const page = await openList();
+    const search = page.getByLabel('Address contains');
+    await search.fill('example');
+    await page.setViewportSize(NARROW);
+    expect(await search.isVisible()).to.equal(false);
+    await page.getByText('Filters', { exact: true }).click();
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByText('Filters (1 set)').waitFor();
+    expect(await search.inputValue()).to.equal('example');
+    expect(await search.isVisible()).to.equal(true);
+    await page.setViewportSize(DESKTOP);
+    expect(await page.getByText('Filters (1 set)').isVisible()).to.equal(false);
+  });
+});
+
+/** How often each role of a table is in the browser's accessibility tree. */
+async function rolesOf(page: Page): Promise<Record<string, number>> {
+  const session = await page.context().newCDPSession(page);
+  const { nodes } = await session.send('Accessibility.getFullAXTree');
+  await session.detach();
+  const roles = nodes.filter(({ ignored }) => !ignored).map(({ role }) => String(role?.value));
+  return Object.fromEntries(
+    ['table', 'row', 'columnheader', 'rowheader', 'cell', 'caption'].map((name) => [name, roles.filter((role) => role === name).length]),
+  );
+}
