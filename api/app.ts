@@ -146,7 +146,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
         logger,
         scans: scanPageDeps(stores, deps, options, { ...services, pictures: views }),
         mail: options.mail ?? false,
-        webhooks: { targets: options.targets, resolver: deps.resolver },
+        webhooks: webhookDeps(deps, options),
         ...signInOf(options),
       }),
     );
@@ -202,7 +202,7 @@ async function authenticatedRoutes(
   await scope.register(billingRoutes, { credits: stores.credits });
   await scope.register(ledgerRoutes);
   await scope.register(keyRoutes, { now, logger });
-  await scope.register(webhookRoutes, { targets: options.targets, resolver: deps.resolver, now, logger });
+  await scope.register(webhookRoutes, { ...webhookDeps(deps, options), now, logger });
   await scope.register(knownIssueRoutes, { now, logger });
   await scope.register(meRoutes, { sizes, maxPagesLimit: options.maxPagesLimit });
 }
@@ -240,6 +240,8 @@ function scanPageDeps(
     allowPrepareSteps: options.allowPrepareSteps ?? true,
   };
 }
+
+const webhookDeps = ({ resolver }: AppDeps, { targets, webhooks = true }: AppOptions) => ({ webhooksOn: webhooks, targets, resolver });
 
 /** Streams end before the server stops listening, so that clients reconnect to another replica with Last-Event-ID. */
 function eventStreamsOver(app: FastifyInstance, { scans, keys, sessions }: ApiStores, deps: AppDeps, options: AppOptions): EventStreams {

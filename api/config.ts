@@ -16,6 +16,7 @@ import {
   S3Settings,
   TargetSettings,
   TracingSettings,
+  WebhookSettings,
 } from '../platform/settings.ts';
 import { identityProblems, identityProviderOf, IdentitySettings } from './accounts/identity-settings.ts';
 import { ScanLimitSettings } from '../platform/scan-limit-settings.ts';
@@ -35,6 +36,7 @@ export const Environment = Type.Object({
   ...NatsSettings,
   ...S3Settings,
   S3_PUBLIC_ENDPOINT: Type.Optional(httpUrl('the address of the object store that callers use, for download links')),
+  ...WebhookSettings,
   ...TargetSettings,
   TEST_TARGETS: Type.String({
     default: '',
@@ -104,6 +106,7 @@ export function settingsOf(config: Configuration): AppOptions {
     targets: config.targets,
     testTargets: config.testTargets,
     allowPrepareSteps: config.ALLOW_PREPARE_STEPS,
+    webhooks: config.WEBHOOKS,
     allowScanSecrets: listOf(config.ALLOW_SCAN_SECRETS),
     maxPagesLimit: config.MAX_PAGES_LIMIT,
     maxLiveScans: config.MAX_LIVE_SCANS,

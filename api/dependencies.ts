@@ -89,6 +89,8 @@ export interface AppOptions {
   testTargets?: readonly string[];
   /** Whether scans may be prepared by steps. Default: true. */
   allowPrepareSteps?: boolean;
+  /** Whether the operator sends webhooks. Default: true. */
+  webhooks?: boolean;
   /** The Secrets that scans may sign in with (`maySignInWith`). Default: none. */
   allowScanSecrets?: readonly string[];
   /** The maximum number of pages of one scan. */

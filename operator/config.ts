@@ -20,6 +20,7 @@ import {
   TargetSettings,
   text,
   TracingSettings,
+  WebhookSettings,
 } from '../platform/settings.ts';
 import { exportMemoryMib } from '../report/schema/large-exports.ts';
 import { ScanLimitSettings } from '../platform/scan-limit-settings.ts';
@@ -122,6 +123,7 @@ export const Environment = Type.Object({
   EXPORT_MAX_MIB: integer(1, 256, 64, 'the maximum size of an export in MiB'),
   REPORT_RETENTION_DAYS: integer(7, 36_500, 90, 'the number of days to keep reports'),
   VERDICT_RETENTION_DAYS: integer(7, 36_500, 400, 'the number of days to keep the verdict of a scan, at least as long as its reports'),
+  ...WebhookSettings,
   WEBHOOK_SECRETS_DIR: Type.Optional(
     Type.String({
       pattern: '^/',
@@ -206,6 +208,7 @@ export function settingsOf(config: Configuration): OperatorSettings {
     retentionDays: config.REPORT_RETENTION_DAYS,
     verdictDays: Math.max(config.VERDICT_RETENTION_DAYS, config.REPORT_RETENTION_DAYS),
     publicBaseUrl: config.PUBLIC_BASE_URL?.replace(/\/+$/, '') ?? null,
+    webhooks: config.WEBHOOKS,
     webhookSecrets: config.WEBHOOK_SECRETS_DIR ?? null,
     mail: mailOf(config),
   };

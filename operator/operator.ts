@@ -134,6 +134,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
   const { readability, undeclared } = addOrganisationController(manager, {
     stores,
     operatorClass,
+    webhooksOn: settings.webhooks,
     webhookSecrets: settings.webhookSecrets,
     watchNamespaces,
     everyMs: settings.organisationsEveryMs ?? ORGANISATIONS_EVERY_MS,

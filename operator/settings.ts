@@ -36,6 +36,8 @@ export interface OperatorSettings {
   verdictDays: number;
   /** The service's base address without a slash at its end, for links in messages. Null: it is not configured. */
   publicBaseUrl: string | null;
+  /** Whether webhooks are sent. */
+  webhooks: boolean;
   /** The folder with the mounted Secrets of webhooks that manifests declare. Null: none is mounted. */
   webhookSecrets: string | null;
   /** Null: no mails are sent. `publicBaseUrl` has no slash at its end. */

@@ -69,6 +69,13 @@ export const PublicAddressSettings = {
   PUBLIC_BASE_URL: Type.Optional(httpUrl("the service's base address that callers use, such as https://curbcut.example.com")),
 };
 
+export const WebhookSettings = {
+  WEBHOOKS: Type.Boolean({
+    default: true,
+    description: 'true, or false to send no webhooks: none can be created or tested, and events are dropped',
+  }),
+};
+
 export const MailSettings = {
   SMTP_URL: Type.Optional(
     Type.String({

@@ -43,7 +43,7 @@ export interface DashboardDeps {
   now: () => Date;
   logger: Logger;
   scans: ScanPageDeps;
-  webhooks: Pick<WebhookManagementDeps, 'targets' | 'resolver'>;
+  webhooks: Pick<WebhookManagementDeps, 'webhooksOn' | 'targets' | 'resolver'>;
   signIn: Pick<SignInDeps, 'provider' | 'local' | 'limits'>;
   /** Null if none is configured. */
   identityProvider: IdentityProvider | null;

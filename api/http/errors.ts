@@ -77,6 +77,10 @@ export const ERRORS = {
     retryAfterSeconds: 5,
   },
   public_scans_disabled: { status: 403, message: 'This installation offers no public scans; use an API key and POST /v1/ci/scans.' },
+  webhooks_off: {
+    status: 403,
+    message: 'This installation sends no webhooks; ask its administrator to turn them on (webhooks.enabled of the chart).',
+  },
   scan_not_found: { status: 404, message: 'The scan does not exist; check its ID.' },
   report_not_found: { status: 404, message: 'The report does not exist; check the scan ID and that the status of the scan is done.' },
   json_export_unavailable: { status: 404, message: 'This scan has no JSON export; scan the site again to get one.' },

@@ -13,6 +13,8 @@ import { callerOf } from '../http/plugins/auth.ts';
 import { dnsUnavailable, targetError } from '../scans/submission/refusals.ts';
 
 export interface WebhookManagementDeps {
+  /** Whether the installation sends webhooks. */
+  webhooksOn: boolean;
   targets: TargetRules;
   resolver: Resolver;
   now: () => Date;
@@ -39,7 +41,12 @@ export interface WebhookManagement {
   replay(request: FastifyRequest, id: string, delivery: string): Promise<Delivery>;
 }
 
-export function createWebhookManagement({ targets, resolver, now, logger }: WebhookManagementDeps): WebhookManagement {
+export function createWebhookManagement({ webhooksOn, targets, resolver, now, logger }: WebhookManagementDeps): WebhookManagement {
+  /** What would never be delivered is refused, and not silently kept. */
+  function needsWebhooks(): void {
+    if (!webhooksOn) throw new ApiError('webhooks_off');
+  }
+
   /** @throws ValidationFailure if the target rules refuse the address */
   async function judged(url: string): Promise<string> {
     const judgement = await judgeScanUrl(url, targets, resolver);
@@ -65,6 +72,7 @@ export function createWebhookManagement({ targets, resolver, now, logger }: Webh
   }
 
   async function findEnabled(request: FastifyRequest, id: string): Promise<Webhook> {
+    needsWebhooks();
     const webhook = await find(request, id);
     if (webhook.disabled !== null) throw new ApiError('webhook_disabled');
     return webhook;
@@ -74,6 +82,7 @@ export function createWebhookManagement({ targets, resolver, now, logger }: Webh
     find,
 
     async create(request, fields) {
+      needsWebhooks();
       const url = await judged(fields.url);
       const added = await storesOf(request).webhooks.add({ ...fields, name: fields.name.trim(), url });
       if (!added.ok && added.reason === 'already_added') return null;
@@ -83,6 +92,7 @@ export function createWebhookManagement({ targets, resolver, now, logger }: Webh
     },
 
     async change(request, id, { enabled, ...fields }) {
+      if (enabled === true) needsWebhooks();
       const { webhooks, deliveries } = storesOf(request);
       const key = id.toLowerCase();
       const { url: given, ...rest } = fields;

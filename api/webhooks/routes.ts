@@ -60,7 +60,7 @@ const CREATE = {
   body: NewWebhook,
   response: {
     201: answer('The new webhook.', reference(IssuedWebhookBody), [...LIMITED, 'Location'], { issued: EXAMPLES.issuedWebhook }),
-    ...refused(...CHANGES, ...WITH_BODY, 'too_many_webhooks'),
+    ...refused(...CHANGES, ...WITH_BODY, 'webhooks_off', 'too_many_webhooks'),
   },
 };
 
@@ -79,7 +79,7 @@ const CHANGE = {
   body: WebhookChange,
   response: {
     200: answer('The changed webhook.', reference(WebhookBody), LIMITED, { webhook: EXAMPLES.webhook }),
-    ...refused(...CHANGES, ...WITH_BODY, 'webhook_not_found', 'webhook_managed_by_manifest'),
+    ...refused(...CHANGES, ...WITH_BODY, 'webhook_not_found', 'webhooks_off', 'webhook_managed_by_manifest'),
   },
 };
 
@@ -106,7 +106,7 @@ const TEST = {
   params: Type.Object(ID),
   response: {
     202: answer('The delivery is queued.', reference(DeliveryBody), LIMITED, { delivery: EXAMPLES.delivery }),
-    ...refused(...CHANGES, 'webhook_not_found', 'webhook_disabled'),
+    ...refused(...CHANGES, 'webhook_not_found', 'webhooks_off', 'webhook_disabled'),
   },
 };
 
@@ -129,7 +129,7 @@ const REPLAY = {
   params: Type.Object(DELIVERY),
   response: {
     202: answer('The new delivery is queued.', reference(DeliveryBody), LIMITED, { delivery: EXAMPLES.delivery }),
-    ...refused(...CHANGES, 'webhook_not_found', 'delivery_not_found', 'webhook_disabled'),
+    ...refused(...CHANGES, 'webhook_not_found', 'delivery_not_found', 'webhooks_off', 'webhook_disabled'),
   },
 };
 

@@ -9,7 +9,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { keyOf } from '../runtime/key.ts';
 import { watch, type ControllerDefinition, type Manager } from '../runtime/controller/manager.ts';
 import { createOrganisationActions, type RunOrganisationAction } from './execute.ts';
-import { readDeclaredWebhooks } from './declared-webhooks.ts';
+import { readDeclaredWebhooks, withoutWebhooks } from './declared-webhooks.ts';
 import { hasDeclared, planOrganisation, type OrganisationAction, type OrganisationFacts } from './plan.ts';
 import { createReadability, type Readability } from './readability.ts';
 import { createRecords, type Records } from './records.ts';
@@ -21,6 +21,8 @@ export const ORGANISATIONS: ResourceType = { group: GROUP, version: VERSION, plu
 export interface OrganisationControllerDeps {
   stores: Pick<AllStores, 'organisations' | 'credits' | 'webhooks' | 'deliveries'>;
   operatorClass: string;
+  /** Whether webhooks are sent. */
+  webhooksOn: boolean;
   /** The folder of the secrets of webhooks. Null: none. */
   webhookSecrets: string | null;
   /** Empty: all namespaces. */
@@ -93,8 +95,8 @@ export function addOrganisationController(
       // Its scans may have ended since the last read.
       if (resource.metadata.deletionTimestamp !== undefined) records.forget(key);
       const record = await records.get(key).catch(() => null);
-      const { watchNamespaces, webhookSecrets } = deps;
-      const webhooks = await readDeclaredWebhooks(resource, webhookSecrets);
+      const { watchNamespaces, webhookSecrets, webhooksOn } = deps;
+      const webhooks = webhooksOn ? await readDeclaredWebhooks(resource, webhookSecrets) : withoutWebhooks(resource);
       if (hasDeclared({ resource, record, webhooks })) undeclared.declared(resource);
       return { resource, record, webhooks, watchNamespaces, statusAt: shared.statusAt.get(key) ?? null, everyMs, now: clock.now() };
     },

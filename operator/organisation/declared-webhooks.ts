@@ -39,6 +39,12 @@ export function areApplied(
   );
 }
 
+/** What can be applied while webhooks are off: nothing. Those that were applied before stay as they are. */
+export function withoutWebhooks({ spec: { webhooks = [] } }: OrganisationResource): DeclaredWebhooks {
+  const problems = webhooks.length === 0 ? [] : ['webhooks are off in this installation (webhooks.enabled of the chart)'];
+  return { wanted: [], kept: webhooks.map(({ name }) => name), problems };
+}
+
 /** @param folder has a folder for each mounted Secret, with a file for each key. Null: none is mounted */
 export async function readDeclaredWebhooks({ spec }: OrganisationResource, folder: string | null): Promise<DeclaredWebhooks> {
   const wanted: DeclaredWebhook[] = [];

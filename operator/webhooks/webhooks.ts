@@ -1,5 +1,5 @@
 /** Webhooks: queues their events, and sends them. */
-import type { Resolver, TargetRules } from '../../core/scan/targets.ts';
+import type { Resolver } from '../../core/scan/targets.ts';
 import { WEBHOOKS_PATH } from '../../core/web-paths.ts';
 import { hostOf } from '../../core/webhooks/webhooks.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -17,7 +17,7 @@ import { createWebhookSender } from './sender.ts';
 
 export interface WebhookDeps {
   stores: Pick<AllStores, 'scans' | 'webhooks' | 'webhookEvents' | 'deliveries' | 'credits' | 'members' | 'organisations' | 'outbox'>;
-  settings: { targets: TargetRules; publicBaseUrl: string | null; mail: OperatorSettings['mail'] };
+  settings: Pick<OperatorSettings, 'targets' | 'publicBaseUrl' | 'mail' | 'webhooks'>;
   resolver: Resolver;
   /** The organisations whose events wait for the webhooks of a manifest; null: all. */
   undeclared: () => string[] | null;
@@ -26,10 +26,16 @@ export interface WebhookDeps {
   clock: Clock;
 }
 
-/** Adds the tasks of the leader. */
+/** Adds the tasks of the leader. If webhooks are off, events are dropped, so that none is sent when they are turned on. */
 export function addWebhookTasks(manager: Pick<Manager, 'addTask'>, deps: WebhookDeps): void {
   const { stores, settings, resolver, undeclared, metrics, logger, clock } = deps;
   const { publicBaseUrl, targets: rules } = settings;
+  if (!settings.webhooks) {
+    logger.warn({}, 'webhooks are off, events are dropped');
+    const none = { enabledOf: async () => [] };
+    manager.addTask(createAnnounceTask({ ...stores, webhooks: none, undeclared: () => [], metrics, publicBaseUrl, now: clock.now }));
+    return;
+  }
   const shared = { ...stores, undeclared, metrics, publicBaseUrl, now: clock.now };
   manager.addTask(createAnnounceTask(shared));
   manager.addTask(createCreditsTask(shared));

@@ -6,6 +6,28 @@ import { SECRETS_MAX, WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
 import { HIGH_LIMITS, useContext } from './context.ts';
 
 const NEW = { name: 'Chat', url: 'https://example.com/hook?token=1', events: ['scan.completed', 'scan.failed'] };
+const FIELDS = { name: 'Chat', url: NEW.url, events: ['scan.completed'], format: 'json', creditsBelow: 100 } as const;
+
+describe('webhooks over REST while the installation sends none', () => {
+  const context = useContext({ limits: HIGH_LIMITS, webhooks: false });
+
+  it('are not created, enabled, tested or replayed, but listed, disabled and deleted', async () => {
+    const { id: organisation, key } = await context.organisation();
+    const send = async (method: string, path: string, body?: unknown) => {
+      const answer = await context.request(method, path, { key, body });
+      return [answer.status, answer.body?.detail ?? null];
+    };
+    const added = await context.stores.webhooks.add({ ...FIELDS, organisation, createdBy: 'ada@example.com' });
+    const one = `/v1/webhooks/${added.ok && added.webhook.id}`;
+    expect(await send('PATCH', one, { enabled: false })).to.deep.equal([200, null]);
+    const off = [403, 'webhooks_off'];
+    expect(await send('POST', '/v1/webhooks', NEW)).to.deep.equal(off);
+    expect(await send('PATCH', one, { enabled: true })).to.deep.equal(off);
+    for (const path of ['test', 'deliveries/msg_0/replay']) expect(await send('POST', `${one}/${path}`), path).to.deep.equal(off);
+    expect(await send('GET', '/v1/webhooks')).to.deep.equal([200, null]);
+    expect(await send('DELETE', one)).to.deep.equal([204, null]);
+  });
+});
 
 describe('webhooks over REST', () => {
   const context = useContext({ limits: HIGH_LIMITS });

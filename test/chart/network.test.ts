@@ -162,6 +162,24 @@ describe('networks of the chart', () => {
     });
   });
 
+  it('closes the public internet to the operator if webhooks are off, and says so to both processes', () => {
+    const more = [{ to: [{ ipBlock: { cidr: '10.9.0.0/16' } }], ports: [{ port: 8443 }] }];
+    const off = { ...PLAIN, 'targets.allow': ['10.8.0.0/16'], 'networkPolicy.webhooksTo': more, 'webhooks.enabled': false };
+    const blocks = egress('curbcut-operator', off).flatMap(({ to }) => JSON.stringify(to ?? null));
+    expect(blocks.filter((to) => /0\.0\.0\.0\/0|2000::|10\.[89]\./.test(to))).to.deep.equal([]);
+    expect(
+      egress('curbcut-scanner', off)
+        .map(({ to }) => JSON.stringify(to))
+        .join(),
+    ).to.include('0.0.0.0/0');
+    for (const name of ['curbcut-operator', 'curbcut-api'])
+      for (const [values, on] of [
+        [PLAIN, 'true'],
+        [off, 'false'],
+      ] as const)
+        expect(environmentOf(containerOf(render(values), name), FROM_SECRETS).WEBHOOKS, name).to.equal(on);
+  });
+
   it('derives egress rules from the configured addresses', () => {
     expect(egress('curbcut-api', PLAIN)).to.deep.equal([
       { to: undefined, ports: [443, 6443] },

@@ -19,6 +19,7 @@ export function settingsFor(namespace: string, others: string[]): OperatorSettin
     watchNamespaces: [namespace, ...others],
     operatorClass: 'curbcut',
     publicBaseUrl: 'https://curbcut.example.com',
+    webhooks: true,
     webhookSecrets: null,
     leaseSeconds: 15,
     scanWorkers: 8,

@@ -9,6 +9,28 @@ import { useWeb, type VisitorOptions } from './web.ts';
 
 const SECRET = /whsec_[0-9A-Za-z+/=]{44}/;
 
+describe('pages of webhooks in a browser while the installation sends none', () => {
+  const web = useWeb({ webhooks: false });
+
+  it('say so, offer no new one, and refuse the form of another tab', async () => {
+    const { id: organisation } = await web.organisation();
+    await addWebhook(web.stores, { organisation });
+    const page = await openAs(web, 'member', WEBHOOKS_PATH, { organisation });
+    await expectAccessible(page, 'webhooks-off');
+    expect(await page.locator('main').innerText()).to.include('This installation sends no webhooks');
+    expect(await page.getByRole('link', { name: 'Create a webhook' }).count()).to.equal(0);
+    await page.getByRole('link', { name: 'Chat' }).click();
+    await page.getByRole('heading', { name: 'Chat' }).waitFor();
+    expect(await page.locator('main').innerText()).to.include('This installation sends no webhooks');
+    expect(await page.getByRole('button', { name: 'Send a test' }).count()).to.equal(0);
+    await page.goto(new URL(`${WEBHOOKS_PATH}/new`, page.url()).href);
+    await page.getByLabel('Name').fill('Other');
+    await page.getByLabel('Address').fill('https://example.com/hook');
+    await page.getByRole('button', { name: 'Create webhook' }).click();
+    await page.getByRole('alert').filter({ hasText: 'This installation sends no webhooks' }).waitFor();
+  });
+});
+
 describe('pages of webhooks in a browser', () => {
   const web = useWeb();
 

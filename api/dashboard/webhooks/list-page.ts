@@ -3,7 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import { WEBHOOKS_PATH } from '../../../core/web-paths.ts';
 import { hostOf, WEBHOOKS_MAX, type DisabledReason } from '../../../core/webhooks/webhooks.ts';
 import type { Webhook } from '../../../stores/webhooks/webhooks.ts';
-import { badge, emptyState, link, linkButton, table } from '../../web/components/index.ts';
+import { ApiError, messageOf } from '../../http/errors.ts';
+import { badge, emptyState, link, linkButton, notice, table } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { titledPage } from '../titled-page.ts';
 
@@ -14,31 +15,37 @@ export const stateOf = ({ disabled, failingSince }: Webhook): Html => {
   return failingSince === null ? badge('good', 'Enabled') : badge('warn', 'Failing');
 };
 
-export function webhookListPage(request: FastifyRequest, webhooks: readonly Webhook[], done: string | null): Html {
+/** For pages of an installation that sends none. */
+export const offNotice = (): Html => notice({ kind: 'warn', title: 'Webhooks are off', body: messageOf(new ApiError('webhooks_off')) });
+
+/** @param on whether the installation sends webhooks */
+export function webhookListPage(request: FastifyRequest, webhooks: readonly Webhook[], done: string | null, on: boolean): Html {
   const body = html`<p class="lead">A webhook sends events to an address of yours: a scan has ended, a schedule got worse, or few credits are left.</p>
-    <p>${linkButton({ text: 'Create a webhook', href: `${WEBHOOKS_PATH}/new`, kind: 'primary' })}</p>
+    ${on ? html`<p>${linkButton({ text: 'Create a webhook', href: `${WEBHOOKS_PATH}/new`, kind: 'primary' })}</p>` : offNotice()}
     ${
-      webhooks.length === 0
-        ? emptyState({ title: 'There is no webhook yet', text: 'Create one to get a message when a scan has ended.' })
-        : table({
-            id: 'webhooks',
-            caption: 'Webhooks',
-            captionHidden: true,
-            columns: [
-              { text: 'Name' },
-              { text: 'Address', wide: true },
-              { text: 'State' },
-              { text: 'Events', wide: true },
-              { text: 'Declared by' },
-            ],
-            rows: webhooks.map((webhook) => [
-              link(webhook.name, `${WEBHOOKS_PATH}/${webhook.id}`),
-              hostOf(webhook),
-              stateOf(webhook),
-              webhook.events.join(', '),
-              webhook.managedBy === 'manifest' ? 'The manifest' : webhook.createdBy,
-            ]),
-          })
+      webhooks.length === 0 && !on
+        ? null
+        : webhooks.length === 0
+          ? emptyState({ title: 'There is no webhook yet', text: 'Create one to get a message when a scan has ended.' })
+          : table({
+              id: 'webhooks',
+              caption: 'Webhooks',
+              captionHidden: true,
+              columns: [
+                { text: 'Name' },
+                { text: 'Address', wide: true },
+                { text: 'State' },
+                { text: 'Events', wide: true },
+                { text: 'Declared by' },
+              ],
+              rows: webhooks.map((webhook) => [
+                link(webhook.name, `${WEBHOOKS_PATH}/${webhook.id}`),
+                hostOf(webhook),
+                stateOf(webhook),
+                webhook.events.join(', '),
+                webhook.managedBy === 'manifest' ? 'The manifest' : webhook.createdBy,
+              ]),
+            })
     }
     <p>An organisation can have ${WEBHOOKS_MAX} webhooks, in addition to those of its manifest.</p>`;
   return titledPage({ request, title: 'Webhooks', active: 'webhooks', done, body });

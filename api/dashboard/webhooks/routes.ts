@@ -38,7 +38,7 @@ export const webhookPages: FastifyPluginAsync<WebhookManagementDeps> = async (sc
     reply.redirect(`${WEBHOOKS_PATH}${id === undefined ? '' : `/${id}`}?done=${done}`, 303);
 
   scope.get(WEBHOOKS_PATH, PERMISSION, async (request, reply) =>
-    reply.page(webhookListPage(request, await storesOf(request).webhooks.list(), doneOf(request, DONE))),
+    reply.page(webhookListPage(request, await storesOf(request).webhooks.list(), doneOf(request, DONE), deps.webhooksOn)),
   );
 
   scope.get(`${WEBHOOKS_PATH}/new`, PERMISSION, async (request, reply) => {
@@ -57,7 +57,7 @@ export const webhookPages: FastifyPluginAsync<WebhookManagementDeps> = async (sc
       return reply.page(secretPage(request, created.webhook, created.secret, null), { status: 201 });
     } catch (error) {
       if (error instanceof ValidationFailure) return reply.page(createWebhookPage(request, typed, formErrors(error)), { status: 422 });
-      if (!(error instanceof ApiError) || error.code !== 'too_many_webhooks') throw error;
+      if (!(error instanceof ApiError) || !['too_many_webhooks', 'webhooks_off'].includes(error.code)) throw error;
       return reply.page(createWebhookPage(request, typed, [{ field: null, text: messageOf(error) }]), { status: statusOf(error) });
     }
   });
@@ -67,7 +67,8 @@ export const webhookPages: FastifyPluginAsync<WebhookManagementDeps> = async (sc
     const { cursor } = request.query as { cursor?: string };
     const found = await storesOf(request).deliveries.list(webhook.id, { after: decodeCursor(cursor), limit: PER_PAGE + 1 });
     const { items: deliveries, nextCursor } = pageOf(found, PER_PAGE, (one) => ({ at: one.createdAt, id: one.id }));
-    return reply.page(webhookPage({ request, webhook, deliveries, first: cursor === undefined, nextCursor, done: doneOf(request, DONE) }));
+    const state = { first: cursor === undefined, nextCursor, done: doneOf(request, DONE), on: deps.webhooksOn };
+    return reply.page(webhookPage({ request, webhook, deliveries, ...state }));
   });
 
   scope.post<One>(`${ONE}/rotate`, PERMISSION, async (request, reply) => {

@@ -20,7 +20,7 @@ import {
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import { csrfField } from '../forms.ts';
 import { titledPage } from '../titled-page.ts';
-import { stateOf } from './list-page.ts';
+import { offNotice, stateOf } from './list-page.ts';
 
 export interface WebhookPage {
   request: FastifyRequest;
@@ -30,11 +30,13 @@ export interface WebhookPage {
   first: boolean;
   nextCursor: string | null;
   done: string | null;
+  /** Whether the installation sends webhooks. */
+  on: boolean;
 }
 
-export function webhookPage({ request, webhook, deliveries, first, nextCursor, done }: WebhookPage): Html {
+export function webhookPage({ request, webhook, deliveries, first, nextCursor, done, on }: WebhookPage): Html {
   const path = `${WEBHOOKS_PATH}/${webhook.id}`;
-  const body = html`${problemOf(webhook)}
+  const body = html`${on ? problemOf(webhook) : offNotice()}
     ${definitions([
       ['State', stateOf(webhook)],
       ['Address', html`<span class="address">${webhook.url}</span>`],
@@ -43,10 +45,10 @@ export function webhookPage({ request, webhook, deliveries, first, nextCursor, d
       ['Credits', `credits.low below ${webhook.creditsBelow}`],
       ['Created', html`${time(webhook.createdAt)} by ${webhook.createdBy}`],
     ])}
-    ${buttons(request, webhook, path)}
+    ${buttons(request, webhook, path, on)}
     <h2>Deliveries</h2>
     <p>The newest first. They are kept for 30 days.</p>
-    ${deliveries.length === 0 ? noDeliveries(first) : deliveries.map((one) => deliveryBlock(request, webhook, one, path))}
+    ${deliveries.length === 0 ? noDeliveries(first) : deliveries.map((one) => deliveryBlock(request, one, path, on && webhook.disabled === null))}
     ${pagination({ previous: first ? null : path, next: nextCursor === null ? null : `${path}?cursor=${nextCursor}` })}`;
   const trail = [{ text: 'Webhooks', href: WEBHOOKS_PATH }];
   return titledPage({ request, title: webhook.name, active: 'webhooks', trail, done, body });
@@ -78,12 +80,13 @@ function problemOf({ disabled, failingSince, managedBy }: Webhook): HtmlValue {
 const post = (request: FastifyRequest, action: string, text: string, hiddenText?: string): Html =>
   html`<form method="post" action="${action}">${csrfField(request)}${button({ text, hiddenText })}</form>`;
 
-function buttons(request: FastifyRequest, { managedBy, disabled, name }: Webhook, path: string): Html {
+function buttons(request: FastifyRequest, { managedBy, disabled, name }: Webhook, path: string, on: boolean): Html {
   const fields = csrfField(request);
   const own = managedBy === 'api';
   return actions(
-    disabled === null && post(request, `${path}/test`, 'Send a test'),
-    own && (disabled === null ? post(request, `${path}/disable`, 'Disable') : post(request, `${path}/enable`, 'Enable')),
+    on && disabled === null && post(request, `${path}/test`, 'Send a test'),
+    own && disabled === null && post(request, `${path}/disable`, 'Disable'),
+    own && on && disabled !== null && post(request, `${path}/enable`, 'Enable'),
     own &&
       confirmedForm({
         id: 'rotate',
@@ -117,7 +120,8 @@ const STATES: Readonly<Record<DeliveryState, [kind: BadgeKind, text: string]>> =
   canceled: ['plain', 'Canceled'],
 };
 
-function deliveryBlock(request: FastifyRequest, webhook: Webhook, delivery: Delivery, path: string): Html {
+/** @param sendable whether it can be sent again */
+function deliveryBlock(request: FastifyRequest, delivery: Delivery, path: string, sendable: boolean): Html {
   const { id, type, state, createdAt, nextAt, attempts, message, body } = delivery;
   const [kind, text] = STATES[state];
   const next = nextAt !== null && html` Tried next on ${time(nextAt)}.`;
@@ -126,7 +130,7 @@ function deliveryBlock(request: FastifyRequest, webhook: Webhook, delivery: Deli
     <p>ID ${message}.${next}</p>
     ${attempts.length > 0 && html`<ol>${attempts.map((attempt) => html`<li>${attemptText(attempt)}</li>`)}</ol>`}
     ${code({ id: `body-${id}`, text: body, label: 'Body', copy: false })}
-    ${webhook.disabled === null && post(request, `${path}/deliveries/${id}/replay`, 'Send again', `${type} ${message}`)}
+    ${sendable && post(request, `${path}/deliveries/${id}/replay`, 'Send again', `${type} ${message}`)}
   </details>`;
 }
 
