@@ -1,11 +1,16 @@
 /** IDs of what a form creates, so that sending it twice creates one. */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { callerOf } from '../http/plugins/auth.ts';
+import type { Form } from '../web/html-scope.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-export const isFormId = (text: string): boolean => UUID.test(text);
+/** The ID of a form that was sent; a new one if it has none. */
+export function formIdOf(form: Form): string {
+  const id = form.text('form_id');
+  return UUID.test(id) ? id : randomUUID();
+}
 
 /** The ID of what a form creates. It depends on the user, so that a form cannot name what another user has created. */
 export function idOfForm(request: FastifyRequest, formId: string): string {

@@ -1,5 +1,6 @@
 /** What all forms of the dashboard share. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ValidationFailure } from '../http/errors.ts';
 import { hiddenField, textField, type FormError } from '../web/components/index.ts';
 import { html, type Html } from '../web/html.ts';
 
@@ -38,6 +39,15 @@ export function doneOf(request: FastifyRequest, texts: Readonly<Record<string, s
 /** The text of the first error of a field. */
 export function errorOf(errors: readonly FormError[], field: string): string | undefined {
   return errors.find((error) => error.field === field)?.text;
+}
+
+/**
+ * The errors of a refused request at the fields of its form: the first of each.
+ * @param texts other texts than those of the API, by type of the error
+ */
+export function formErrors({ items }: ValidationFailure, texts: Readonly<Record<string, string>> = {}): FormError[] {
+  const errors = items.map(({ loc, msg, type }) => ({ field: String(loc[1]), text: texts[type] ?? msg }));
+  return errors.filter(({ field }, at) => errors.findIndex((error) => error.field === field) === at);
 }
 
 /** The error of a form that was sent too often. Also sets `Retry-After`. */

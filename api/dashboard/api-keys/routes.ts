@@ -15,7 +15,8 @@ import { storesOf } from '../../accounts/scoped-stores.ts';
 import { createValidatorCompiler } from '../../http/validation.ts';
 import type { FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { idOfForm, isFormId } from '../form-ids.ts';
+import { formIdOf, idOfForm } from '../form-ids.ts';
+import { formErrors } from '../forms.ts';
 import { alreadyCreatedPage, createKeyPage, newKeyPage, type TypedKey } from './create-page.ts';
 import { keyListPage, KEYS_PATH } from './list-page.ts';
 import { revokeKeyPage } from './revoke-page.ts';
@@ -61,7 +62,7 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
       if (issued.reason === 'already_issued') return reply.page(alreadyCreatedPage(request));
       return refuse([{ field: null, text: ERRORS[issued.reason].message }], ERRORS[issued.reason].status);
     } catch (error) {
-      if (error instanceof ValidationFailure) return refuse(formErrors(error), 422);
+      if (error instanceof ValidationFailure) return refuse(formErrors(error, TEXTS), 422);
       throw error;
     }
   });
@@ -90,13 +91,12 @@ async function revoke(request: FastifyRequest<{ Params: { key_id: string } }>, r
 
 function typedIn(request: FastifyRequest): TypedKey {
   const form = formOf(request.body);
-  const formId = form.text('form_id');
   return {
     name: form.text('name'),
     expires: form.text('expires_at'),
     scopes: form.all('scopes'),
     test: form.text('test') === 'yes',
-    formId: isFormId(formId) ? formId : randomUUID(),
+    formId: formIdOf(form),
   };
 }
 
@@ -104,24 +104,14 @@ type Checked =
   { ok: true; key: { name: string; expiresAt: Date | null; scopes: KeyScope[]; test: boolean } } | { ok: false; errors: FormError[] };
 
 const validate = createValidatorCompiler()({ schema: NewKey, method: 'POST', url: KEYS_PATH, httpPart: 'body' });
-const NOT_A_DATE = 'expires_at must be a date such as 2030-01-31.';
+const TEXTS = { 'string.date_time': 'expires_at must be a date such as 2030-01-31.' };
 
 /** Checks a form by the schema of the API, so that the errors are the same. */
 function checkForm({ name, expires, scopes, test }: TypedKey): Checked {
   const at = expires === '' ? null : `${expires}T00:00:00Z`;
   const { error } = validate({ name, expires_at: at, scopes }) as { error?: unknown };
-  if (error instanceof ValidationFailure) return { ok: false, errors: formErrors(error) };
+  if (error instanceof ValidationFailure) return { ok: false, errors: formErrors(error, TEXTS) };
   return { ok: true, key: { name, expiresAt: at === null ? null : readDateTime(at), scopes: scopes as KeyScope[], test } };
-}
-
-/** The errors of a request at the fields of the form: the first of each. */
-function formErrors({ items }: ValidationFailure): FormError[] {
-  const errors = new Map<string, FormError>();
-  for (const { loc, msg, type } of items) {
-    const field = String(loc[1]);
-    if (!errors.has(field)) errors.set(field, { field, text: type === 'string.date_time' ? NOT_A_DATE : msg });
-  }
-  return [...errors.values()];
 }
 
 /** Seconds until the organisation may create a key again; null if it may. The API has the same limit. */

@@ -7,12 +7,11 @@ import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { createValidatorCompiler } from '../../http/validation.ts';
-import type { FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { createWebhookManagement, type WebhookManagementDeps } from '../../webhooks/management.ts';
 import { NewWebhook } from '../../webhooks/schemas.ts';
-import { idOfForm, isFormId } from '../form-ids.ts';
-import { doneOf } from '../forms.ts';
+import { formIdOf, idOfForm } from '../form-ids.ts';
+import { doneOf, formErrors } from '../forms.ts';
 import { createWebhookPage, secretPage, webhookCreatedPage, type TypedWebhook } from './create-page.ts';
 import { webhookListPage } from './list-page.ts';
 import { webhookPage } from './webhook-page.ts';
@@ -104,14 +103,13 @@ export const webhookPages: FastifyPluginAsync<WebhookManagementDeps> = async (sc
 
 function typedIn(request: FastifyRequest): TypedWebhook {
   const form = formOf(request.body);
-  const formId = form.text('form_id');
   return {
     name: form.text('name'),
     url: form.text('url'),
     events: form.all('events'),
     format: form.text('format'),
     creditsBelow: form.text('credits_below'),
-    formId: isFormId(formId) ? formId : randomUUID(),
+    formId: formIdOf(form),
   };
 }
 
@@ -123,14 +121,4 @@ function checked({ name, url, events, format, creditsBelow }: TypedWebhook) {
   const { error } = validate({ name, url, events, format, credits_below: credits }) as { error?: unknown };
   if (error instanceof ValidationFailure) throw error;
   return { name, url, events: events as WebhookEvent[], format: format as WebhookFormat, creditsBelow: Number(credits) };
-}
-
-/** The errors of a request at the fields of the form: the first of each. */
-function formErrors({ items }: ValidationFailure): FormError[] {
-  const errors = new Map<string, FormError>();
-  for (const { loc, msg } of items) {
-    const field = String(loc[1]);
-    if (!errors.has(field)) errors.set(field, { field, text: msg });
-  }
-  return [...errors.values()];
 }
