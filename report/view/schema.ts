@@ -5,17 +5,14 @@
 import { Type, type Static } from 'typebox';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
-import { THRESHOLD_NAMES } from '../../core/scan/thresholds.ts';
-import { nullable, oneOf, snakeCase, type SnakeCase } from '../../core/schemas.ts';
+import { oneOf } from '../../core/schemas.ts';
 import { ReportConsent } from '../results/consent.ts';
-import { ReportOptions } from '../schema/options.ts';
 import {
   KnownMark,
   PAGE_CAVEATS,
   PAGE_FAILURES,
   PageCaveat,
   ReportCounts,
-  ReportKnownIssues,
   ReportNode,
   ReportPicture,
   ReportRule,
@@ -40,19 +37,8 @@ export const VIEW_LIMITS = {
 
 const Impact = oneOf(IMPACTS);
 const Count = Type.Integer({ minimum: 0 });
-const THRESHOLD_KEYS = THRESHOLD_NAMES.map(snakeCase);
-
-/** A threshold of the scan, measured. `measured` has one number per severity for `fail_on_severity`, and is null without a comparison. */
-const ViewThreshold = Type.Object({
-  name: Type.Unsafe<SnakeCase<(typeof THRESHOLD_NAMES)[number]>>(oneOf(THRESHOLD_KEYS)),
-  allowed: Type.Union([Type.Number(), Type.String()]),
-  measured: Type.Union([Type.Number(), Type.Record(Type.String(), Type.Number()), Type.Null()]),
-  met: Type.Boolean(),
-});
-export type ViewThreshold = Static<typeof ViewThreshold>;
 
 const { en_301_549, rgaa_4, trusted_tester_5, act_rules } = ReportRule.properties;
-const { issues: _, ...knownNumbers } = ReportKnownIssues.properties;
 const { offset, bytes, width, height } = ReportPicture.properties;
 const { url, reason, message } = UntestedFrame.properties;
 
@@ -151,18 +137,8 @@ export const ReportView = Type.Object({
   score: Type.Number(),
   /** Violations of the whole scan. */
   counts: ReportCounts,
-  /** Pages. */
-  coverage: Type.Object({ tested: Count, attempted: Count }),
-  passed: nullable(Type.Boolean()),
-  message: nullable(Type.String()),
-  /** The thresholds that applied; empty without thresholds. */
-  thresholds: Type.Array(ViewThreshold),
-  options: Type.Object(ReportOptions.properties),
-  /** The numbers of the export, without the list. Only if the site has known issues. */
-  known_issues: Type.Optional(Type.Object(knownNumbers)),
   /** As in the export. */
   consent: Type.Optional(Type.Object(ReportConsent.properties)),
-  tools: Type.Object({ curbcut: Type.String(), axe_core: Type.String(), browser: Type.String() }),
   /** Root causes, worst first: by impact, then elements, then pages. */
   groups: Type.Array(ViewGroup),
   groups_total: Count,

@@ -3,34 +3,14 @@
  * beside the export, so that a page is served without reading an export of many megabytes. Pure.
  */
 import { IMPACTS } from '../../core/scan/impacts.ts';
-import { snakeCase } from '../../core/schemas.ts';
 import { leadingCauses } from './leading-causes.ts';
 import { testedPages } from '../schema/tested-pages.ts';
-import type {
-  Report,
-  ReportGroup,
-  ReportKnownIssues,
-  ReportNode,
-  ReportPage,
-  ReportPicture,
-  ReportRule,
-  TestedPage,
-} from '../schema/schema.ts';
+import type { Report, ReportGroup, ReportNode, ReportPage, ReportPicture, ReportRule, TestedPage } from '../schema/schema.ts';
 import { countViolations } from '../results/score.ts';
 import { elementPath } from './element-path.ts';
 import { isIncomplete } from './gaps.ts';
-import { checksOf } from './verdict.ts';
 import { fitting, shortened, startWithin } from './bounds.ts';
-import {
-  VIEW_LIMITS,
-  VIEW_MAX_BYTES,
-  type ReportView,
-  type ViewGaps,
-  type ViewGroup,
-  type ViewIssue,
-  type ViewPage,
-  type ViewThreshold,
-} from './schema.ts';
+import { VIEW_LIMITS, VIEW_MAX_BYTES, type ReportView, type ViewGaps, type ViewGroup, type ViewIssue, type ViewPage } from './schema.ts';
 
 export * from './schema.ts';
 
@@ -43,7 +23,7 @@ const CRITERIA_MAX = 20;
 
 /** Derives the view of a verified report. */
 export function viewOf(report: Report): ReportView {
-  const { scan, score, counts, tools } = report;
+  const { scan, score, counts } = report;
   const tested = testedPages(report.pages);
   const { review_groups: toReview, advice_groups: advice = [] } = report;
   const facts = factsOf(report);
@@ -54,18 +34,7 @@ export function viewOf(report: Report): ReportView {
     tested_at: shortened(scan.finished_at, 'name'),
     score: score.value,
     counts,
-    coverage: { tested: score.pages_tested, attempted: score.pages_attempted },
-    passed: scan.verdict.passed,
-    message: scan.verdict.message,
-    thresholds: measuredThresholds(report),
-    options: scan.options,
-    ...(report.known_issues && { known_issues: knownNumbers(report.known_issues) }),
     ...(report.consent && { consent: { ...report.consent, url: shortened(report.consent.url, 'url') } }),
-    tools: {
-      curbcut: shortened(tools.curbcut, 'name'),
-      axe_core: shortened(tools.axe_core, 'name'),
-      browser: shortened(tools.browser, 'name'),
-    },
     groups: [],
     groups_total: report.groups.length,
     leading: leadingOf(report),
@@ -95,8 +64,6 @@ export function viewOf(report: Report): ReportView {
   ]);
 }
 
-const knownNumbers = ({ issues: _, ...numbers }: ReportKnownIssues) => numbers;
-
 function leadingOf({ groups }: Report): ReportView['leading'] {
   const { causes, removed, percent } = leadingCauses(groups);
   return {
@@ -104,15 +71,6 @@ function leadingOf({ groups }: Report): ReportView['leading'] {
     removed,
     percent,
   };
-}
-
-function measuredThresholds(report: Report): ViewThreshold[] {
-  return checksOf(report).map(({ name, allowed, measured, met }) => ({
-    name: snakeCase(name),
-    allowed,
-    measured: measured as ViewThreshold['measured'],
-    met,
-  }));
 }
 
 /** Returns the description of a rule, which groups do not have. */

@@ -1,7 +1,5 @@
 /** The status of public scans. */
 import { expect } from 'chai';
-import { withDefaults } from '../../core/scan/options.ts';
-import { toReportOptions } from '../../report/schema/options.ts';
 import type { ReportView, ViewIssue } from '../../report/view/view.ts';
 import { useContext } from './context.ts';
 import { BEHIND_PROXY, client, PUBLIC_SCANS, rowOf, tokenOf } from './public-context.ts';
@@ -45,12 +43,6 @@ describe('the status of a public scan', () => {
     tested_at: '2026-03-02T10:00:00.000Z',
     score: 80,
     counts: { total: violations, critical: violations, serious: 0, moderate: 0, minor: 0 },
-    coverage: { tested: 1, attempted: 1 },
-    passed: null,
-    message: null,
-    thresholds: [],
-    options: toReportOptions(withDefaults({ url: 'https://example.com/', maxPages: 1 }), { requested: 1, reserved: 1 }).options,
-    tools: { curbcut: '1', axe_core: '4.11', browser: 'Chromium' },
     groups: [],
     groups_total: 0,
     leading: { causes: [], removed: 0, percent: 0 },
