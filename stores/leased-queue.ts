@@ -20,7 +20,6 @@ export interface Claim<D> {
   document: D;
   /** The id of this claim. Another claim of the same document has another one. */
   holder: string;
-  leaseUntil: Date;
 }
 
 export interface LeasedQueue<D> {
@@ -43,13 +42,16 @@ export function createLeasedQueue<D extends QueuedDocument>(collection: Collecti
   return {
     async claim(filter, leaseMs, update = {}) {
       const holder = randomUUID();
-      const leaseUntil = new Date(now().getTime() + leaseMs);
       const document = await queue.findOneAndUpdate(
         { ...due(), ...(filter as Filter<QueuedDocument>) },
-        { $set: { dueAt: leaseUntil, holder }, $inc: { attempts: 1 }, ...(update as UpdateFilter<QueuedDocument>) },
+        {
+          $set: { dueAt: new Date(now().getTime() + leaseMs), holder },
+          $inc: { attempts: 1 },
+          ...(update as UpdateFilter<QueuedDocument>),
+        },
         { sort: { dueAt: 1 }, returnDocument: 'before' },
       );
-      return document && { document: document as unknown as D, holder, leaseUntil };
+      return document && { document: document as unknown as D, holder };
     },
 
     async change({ id, holder }, update) {

@@ -11,8 +11,7 @@ import { hiddenField } from './components/fields.ts';
 /** The person who is signed in, as layouts need it. The session plugin sets `request.viewer`. */
 export interface Viewer {
   email: string;
-  /** The organisation that the session acts for, and its display name. Null: none. */
-  organisation: string | null;
+  /** The display name of the organisation that the session acts for. Null: none. */
   organisationName: string | null;
   permissions: readonly string[];
   /** The token of the sign-out form. */

@@ -71,12 +71,11 @@ export const resultMailId = (scanId: string): string => `result:${scanId}`;
 export const MAIL_STATES = ['waiting', 'sent', 'failed', 'suppressed'] as const;
 export type MailState = (typeof MAIL_STATES)[number];
 
-/** A mail that the caller may send until `leaseUntil`. */
+/** A mail that the caller may send until the lease ends. */
 export interface ClaimedMail {
   mail: NewMail;
   /** The id of this claim. Another claim of the same mail has another one. */
   holder: string;
-  leaseUntil: Date;
   /** When the mail was due. */
   dueAt: Date;
   /** The number of attempts, including this one. */
@@ -207,10 +206,10 @@ export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => D
       if (exceptOrganisations.length > 0) wanted.organisation = { $nin: [...exceptOrganisations] };
       const claimed = await queue.claim(wanted, leaseMs);
       if (claimed === null) return null;
-      const { document, holder, leaseUntil } = claimed;
+      const { document, holder } = claimed;
       const { _id: id, kind, to, locale, organisation, data, dueAt, attempts, createdAt } = document;
       const mail = { id, kind, to, locale, ...(organisation !== undefined && { organisation }), data } as NewMail;
-      return { mail, holder, leaseUntil, dueAt, attempts: attempts + 1, createdAt };
+      return { mail, holder, dueAt, attempts: attempts + 1, createdAt };
     },
 
     sent: (claim) => finish(claim, 'sent', null),

@@ -50,11 +50,10 @@ export interface Delivery {
   nextAt: Date | null;
 }
 
-/** A delivery that the caller may try until `leaseUntil`. */
+/** A delivery that the caller may try until the lease ends. */
 export interface ClaimedDelivery {
   delivery: Delivery;
   holder: string;
-  leaseUntil: Date;
   /** The number of attempts, including this one. */
   attempt: number;
 }
@@ -240,9 +239,9 @@ async function claimNext(
     const claimed = await queue.claim({ _id }, leaseMs, { $push: { log: { at, ...UNDER_WAY } } });
     // Another sender was faster.
     if (claimed === null) continue;
-    const { document, holder, leaseUntil } = claimed;
+    const { document, holder } = claimed;
     const delivery = toDelivery({ ...document, log: [...document.log, { at, ...UNDER_WAY }] });
-    return { delivery, holder, leaseUntil, attempt: document.attempts + 1 };
+    return { delivery, holder, attempt: document.attempts + 1 };
   }
   return null;
 }

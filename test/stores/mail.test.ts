@@ -78,7 +78,6 @@ describe('mail stores', () => {
       const mail = resultFor('ada@example.com');
       await outbox().enqueue(mail);
       const first = (await outbox().claim(LEASE))!;
-      expect(first.leaseUntil).to.deep.equal(new Date(START.getTime() + 60_000));
       pass(59_999);
       expect(await outbox().claim(LEASE)).to.equal(null);
       pass(1);

@@ -65,7 +65,6 @@ function view(request: FastifyRequest, reply: FastifyReply, signedIn: SignedIn):
   const closed = membership === null || membership.organisation.blocked || lacksFactor(signedIn);
   request.viewer = {
     email: user.email,
-    organisation: membership?.organisation.id ?? null,
     organisationName: membership?.organisation.displayName ?? null,
     permissions: closed ? [] : permissionsOf(membership.role),
     csrfToken: csrfToken(request, reply),
