@@ -46,6 +46,7 @@ export interface OperatorDeps {
     | 'comparisonCache'
     | 'outbox'
     | 'suppressions'
+    | 'rateLimits'
     | 'webhooks'
     | 'webhookEvents'
     | 'deliveries'

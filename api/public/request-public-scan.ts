@@ -10,7 +10,7 @@ import { withDefaults } from '../../core/scan/options.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { PublicScan } from '../../stores/public-scans/public-scans.ts';
-import type { RateLimitState } from '../../stores/rate-limits/sliding-window.ts';
+import type { CountedRequest, RateLimitState } from '../../stores/rate-limits/sliding-window.ts';
 import type { ApiStores } from '../dependencies.ts';
 import type { Metrics } from '../metrics.ts';
 import { bestEffort } from '../scans/submission/best-effort.ts';
@@ -124,12 +124,12 @@ type Submitted = { ok: true; limits: RateLimitState[] } | PublicScanRefusal;
 async function submitWithinLimits(
   deps: RequestPublicScanDeps,
   request: PublicScanRequest,
-  scan: PublicScan,
+  scan: NewPublicScan,
   logger: Logger,
 ): Promise<Submitted> {
   const { rateLimits } = deps.stores;
   const rules = scanRules(request, deps.options);
-  const hit = randomUUID();
+  const { hit } = scan.counted;
   const admitted = await rateLimits.admit(rules, { hit });
   if (!admitted.ok) return admitted;
   const refund = () => bestEffort('a refused request counts against the limits', logger, () => rateLimits.refund(rules, hit));
@@ -190,10 +190,15 @@ async function earlierOf(
   return row?.submission === 'accepted' ? { scanId, token: found.token } : null;
 }
 
-function newPublicScan({ now, options }: RequestPublicScanDeps, { url, email, locale }: PublicScanRequest, scanId: string): PublicScan {
+/** With the request's place in the limits, which the operator takes back if the scan fails through a fault of ours. */
+type NewPublicScan = PublicScan & { counted: CountedRequest };
+
+function newPublicScan({ now, options }: RequestPublicScanDeps, request: PublicScanRequest, scanId: string): NewPublicScan {
+  const { url, email, locale } = request;
+  const counted = { hit: randomUUID(), logs: scanRules(request, options).map(({ policy, subject }) => ({ policy, subject })) };
   const createdAt = now();
   const expiresAt = new Date(createdAt.getTime() + options.retentionDays * DAY_MS);
-  return { token: newToken(), scanId, url, email, locale, createdAt, expiresAt };
+  return { token: newToken(), scanId, url, email, locale, createdAt, expiresAt, counted };
 }
 
 /** `submitting`: its row is not decided yet. `over`: it ended, never ran, or is too old, so the URL may be scanned again. */

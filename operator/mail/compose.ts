@@ -88,9 +88,9 @@ const unsubscribeHeaders = (url: string): Record<string, string> => ({
   'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
 });
 
-async function endOf({ reports }: ComposeDeps, { id, phase, outcome, message }: ScanRow): Promise<ResultMail['ended'] | null> {
+async function endOf({ reports }: ComposeDeps, { id, phase, outcome, reason, message }: ScanRow): Promise<ResultMail['ended'] | null> {
   if (phase === 'canceled') return { phase };
-  if (phase === 'failed') return { phase, message };
+  if (phase === 'failed') return { phase, reason, message };
   if (phase !== 'done' || outcome === null) return null;
   return { phase, outcome, view: await reports.readView(id, AbortSignal.timeout(READ_MS)) };
 }

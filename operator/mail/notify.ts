@@ -12,7 +12,7 @@ import { createSenderTask } from './sender.ts';
 import { createMailTransport } from './transport.ts';
 
 export interface MailDeps {
-  stores: Pick<AllStores, 'scans' | 'publicScans' | 'outbox' | 'suppressions'>;
+  stores: Pick<AllStores, 'scans' | 'publicScans' | 'outbox' | 'suppressions' | 'rateLimits'>;
   reports: Pick<Reports, 'readView'>;
   settings: OperatorSettings['mail'];
   metrics: MailMetrics;

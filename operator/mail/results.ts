@@ -1,7 +1,12 @@
-/** Queues the mails about public scans that ended. A scan stays in the store's list until its mail is queued, so that no crash loses one. */
+/**
+ * Follows up public scans that ended: queues their mails, and takes the request back from the visitor's limits if the scan failed through a
+ * fault of ours. A scan stays in the store's list until its mail is queued, so that no crash loses one.
+ */
+import { failureKindOf } from '../../core/scan/end-reasons.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { resultMailId, type Outbox } from '../../stores/mail/outbox.ts';
 import type { PublicScan, PublicScans } from '../../stores/public-scans/public-scans.ts';
+import type { RateLimits } from '../../stores/rate-limits/sliding-window.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
 
@@ -9,6 +14,7 @@ export interface ResultMailDeps {
   publicScans: Pick<PublicScans, 'unmailed' | 'markMailed'>;
   scans: Pick<Scans, 'findMany'>;
   outbox: Pick<Outbox, 'enqueue'>;
+  rateLimits: Pick<RateLimits, 'refund'>;
   now: () => Date;
 }
 
@@ -22,6 +28,12 @@ export function mailFor(scan: PublicScan, row: ScanRow | undefined, now: Date): 
   if (row === undefined) return now.getTime() - scan.createdAt.getTime() > WITHOUT_ROW_MS ? 'none' : 'wait';
   if (row.submission === 'abandoned') return 'none';
   return isTerminal(row.phase) ? 'queue' : 'wait';
+}
+
+/** Whether the visitor got nothing for the request through no fault of the page. Pure. @param row undefined: the scan never ran */
+export function isOurFault(row: Pick<ScanRow, 'submission' | 'phase' | 'reason'> | undefined): boolean {
+  if (row === undefined || row.submission === 'abandoned' || row.phase === 'canceled') return true;
+  return row.phase === 'failed' && failureKindOf(row.reason) === 'ours';
 }
 
 /** Creates the leader's task. */
@@ -42,14 +54,19 @@ export function createResultMailTask(deps: ResultMailDeps): PeriodicTask {
   };
 }
 
-async function queueEnded({ publicScans, scans, outbox, now }: ResultMailDeps, batch: PublicScan[], signal: AbortSignal): Promise<void> {
+async function queueEnded(
+  { publicScans, scans, outbox, rateLimits, now }: ResultMailDeps,
+  batch: PublicScan[],
+  signal: AbortSignal,
+): Promise<void> {
   if (batch.length === 0) return;
   const rows = new Map((await scans.findMany(batch.map(({ scanId }) => scanId))).map((row) => [row.id, row]));
   for (const scan of batch) {
     signal.throwIfAborted();
-    const { scanId, email: to, locale, token } = scan;
+    const { scanId, email: to, locale, token, counted } = scan;
     const decision = mailFor(scan, rows.get(scanId), now());
     if (decision === 'wait') continue;
+    if (counted !== undefined && isOurFault(rows.get(scanId))) await rateLimits.refund(counted.logs, counted.hit);
     if (decision === 'queue') await outbox.enqueue({ id: resultMailId(scanId), kind: 'scan_result', to, locale, data: { scanId } });
     await publicScans.markMailed(token);
   }

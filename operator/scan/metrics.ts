@@ -4,7 +4,7 @@ import { PAGE_FAILURES } from '../../report/schema/schema.ts';
 import type { MetricFactory } from '../../stores/process-metrics.ts';
 import { SHORT_SECONDS } from '../runtime/metrics.ts';
 import type { PhaseChange, Stage } from './phase-metrics.ts';
-import { END_REASONS } from './policy/condition-reasons.ts';
+import { END_REASONS } from '../../core/scan/end-reasons.ts';
 import type { PageVisit } from './results/page-visits.ts';
 
 const STAGES: readonly Stage[] = ['starting', ...LIVE_PHASES];

@@ -6,6 +6,7 @@ import type { MessageBus } from '../../stores/nats.ts';
 import type { Credits, Settlement } from '../../stores/credits/credits.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
 import type { ScanChange, ScanRow, Scans } from '../../stores/scans/scans.ts';
+import { conditionOf } from '../runtime/conditions.ts';
 import { phaseOf } from './policy/status.ts';
 
 export interface Mirror {
@@ -67,6 +68,7 @@ export function endOf(scan: AccessibilityScan, scanId: string): ScanChange {
     phase,
     passed: status.passed ?? null,
     message: status.message ?? null,
+    ...(phase !== 'done' && { reason: conditionOf(status.conditions, 'Succeeded')?.reason }),
     ...startOf(scan),
     finishedAt: new Date(status.completionTime ?? 0),
   };

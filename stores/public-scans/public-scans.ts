@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { Locale } from '../../core/scan/locales.ts';
 import { isToken } from '../accounts/one-time-links.ts';
+import type { CountedRequest } from '../rate-limits/sliding-window.ts';
 import { isDuplicate, retryRace } from '../mongo-retry.ts';
 
 export interface PublicScan {
@@ -21,6 +22,8 @@ export interface PublicScan {
   createdAt: Date;
   /** The token opens nothing after this time, and the sweeper then removes the document. */
   expiresAt: Date;
+  /** Where its request was counted, with the visitor's network. Absent after its mail was queued. */
+  counted?: CountedRequest;
 }
 
 export type PublicScanClaim =
@@ -110,7 +113,7 @@ export function createPublicScans(db: Db, now: () => Date = () => new Date()): P
     },
 
     async markMailed(token) {
-      await documents.updateOne({ _id: token }, { $unset: { unmailedSince: '' } });
+      await documents.updateOne({ _id: token }, { $unset: { unmailedSince: '', counted: '' } });
     },
 
     async removeExpired() {
@@ -124,7 +127,7 @@ function toPublicScan({ _id, claim: _claim, unmailedSince: _since, ...rest }: Pu
   return { token: _id, ...rest };
 }
 
-/** A hash, because a URL may be longer than an index entry, and so that the network is not stored. */
+/** A hash, because a URL may be longer than an index entry, and so that the network is not part of the claim. */
 function claimOf({ url, email }: PublicScan, network: string): string {
   return createHash('sha256').update(`${url}\n${email.toLowerCase()}\n${network}`).digest('hex');
 }

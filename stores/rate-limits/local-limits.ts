@@ -1,13 +1,13 @@
 /** The same sliding-window limits in the memory of one process, used while the shared store is down. */
 import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
-import { decisionOf, stateOf, type RateLimitRule, type RateLimits } from './sliding-window.ts';
+import { decisionOf, stateOf, type RateLimitLog, type RateLimitRule, type RateLimits } from './sliding-window.ts';
 
 /** With more subjects than this, the one that was not used for the longest time is forgotten. */
 const SUBJECTS_MAX = 10_000;
 
 export function createLocalLimits(monotonic = () => performance.now()): RateLimits {
   const logs = new BoundedMap<{ at: number; hit: string | undefined }[]>({ max: SUBJECTS_MAX });
-  const keyOf = (rule: RateLimitRule): string => `${rule.policy}/${rule.subject}`;
+  const keyOf = (rule: RateLimitLog): string => `${rule.policy}/${rule.subject}`;
 
   /** The requests of a rule that are still inside its window. */
   function logOf(rule: RateLimitRule, at: number) {

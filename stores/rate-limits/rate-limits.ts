@@ -12,6 +12,7 @@ import {
   stateOf,
   type LogReading,
   type RateLimitDecision,
+  type RateLimitLog,
   type RateLimitRule,
   type RateLimits,
   type RateLimitState,
@@ -52,7 +53,7 @@ export function createRateLimits(db: Db, { onFallback = () => undefined }: { onF
   const logs = db.collection<LogDocument>('limits');
   const local = createLocalLimits();
   let resting: { until: number; cause: unknown } = { until: 0, cause: null };
-  const keyOf = (rule: RateLimitRule): string => `${rule.policy}/${rule.subject}`;
+  const keyOf = (rule: RateLimitLog): string => `${rule.policy}/${rule.subject}`;
 
   async function count(rule: RateLimitRule, id: string): Promise<LogReading> {
     const document = await retryRace(() =>

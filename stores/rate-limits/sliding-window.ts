@@ -9,6 +9,15 @@ export interface RateLimitRule {
   windowSeconds: number;
 }
 
+/** The log that a rule counts in. */
+export type RateLimitLog = Pick<RateLimitRule, 'policy' | 'subject'>;
+
+/** A request that was counted, so that it can be taken back later, also by another process. */
+export interface CountedRequest {
+  hit: string;
+  logs: readonly RateLimitLog[];
+}
+
 export interface RateLimitState {
   policy: string;
   limit: number;
@@ -29,8 +38,8 @@ export interface RateLimits {
    * @param options.hit names the request for a refund
    */
   admit(rules: readonly RateLimitRule[], options?: { hit?: string }): Promise<RateLimitDecision>;
-  /** Takes back a request that was admitted as `hit`, because it was refused for another reason. */
-  refund(rules: readonly RateLimitRule[], hit: string): Promise<void>;
+  /** Takes back a request that was admitted as `hit`, because it was refused for another reason. Idempotent. */
+  refund(logs: readonly RateLimitLog[], hit: string): Promise<void>;
 }
 
 /** The state of a rule's log of accepted requests at one moment. Times in milliseconds, of one clock. */

@@ -47,6 +47,8 @@ export interface ScanRow {
   outcome: Outcome | null;
   passed: boolean | null;
   message: string | null;
+  /** Why it ended without a result: one of `END_REASONS`. Absent if it did not, or its resource was gone. */
+  reason?: string;
   reports: ReportObjects | null;
   /** Credits that were spent on it. Absent until it has ended, and in rows of earlier versions. */
   pagesCharged?: number;
@@ -95,7 +97,17 @@ export function newRow(scan: NewScan): Omit<ScanRow, 'version' | 'updatedAt' | '
 export type ScanChange = Partial<
   Pick<
     ScanRow,
-    'phase' | 'pages' | 'outcome' | 'passed' | 'message' | 'reports' | 'startedAt' | 'finishedAt' | 'pagesReserved' | 'pagesCharged'
+    | 'phase'
+    | 'pages'
+    | 'outcome'
+    | 'passed'
+    | 'message'
+    | 'reason'
+    | 'reports'
+    | 'startedAt'
+    | 'finishedAt'
+    | 'pagesReserved'
+    | 'pagesCharged'
   >
 >;
 

@@ -11,6 +11,8 @@ import { CLAIM_LEASE_MS, createSenderTask, RECORD_ATTEMPTS, RECORD_PAUSE_MS, typ
 import { createMailTransport, TRANSPORT_LIMITS, type TransportLimits } from '../../operator/mail/transport.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
 import { resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
+import type { CountedRequest } from '../../stores/rate-limits/sliding-window.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { until } from '../runtime/cluster.ts';
 import { useDatabase } from '../stores/database.ts';
@@ -106,13 +108,19 @@ describe('mails of the operator', () => {
   const ended = (mail: NewMail) => until('the mail has ended', async () => (await stateOf(mail.id)) !== 'waiting');
   const tried = (mail: NewMail) => until('the mail was tried', async () => (await stores.outbox.find(mail.id))?.reason);
 
-  async function publicScan(phase: 'done' | 'failed' | 'queued' = 'done', locale: 'de' | 'en' = 'de') {
+  async function publicScan(
+    phase: 'done' | 'failed' | 'queued' = 'done',
+    locale: 'de' | 'en' = 'de',
+    counted?: CountedRequest,
+    change: Partial<ScanRow> = {},
+  ) {
     const row = scanRow({
       organisation: 'anonymous',
       phase,
       submission: 'accepted',
       finishedAt: new Date(),
       options: withDefaults({ url: 'https://shop.example.com/' }),
+      ...change,
     });
     const violations = { critical: 0, serious: 2, moderate: 0, minor: 0, total: 2 };
     const outcome = phase === 'done' ? { score: 88.5, violations, pages: { scanned: 1, failed: 0, total: 1 } } : null;
@@ -120,7 +128,7 @@ describe('mails of the operator', () => {
     const token = randomUUID();
     const times = { createdAt: new Date(), expiresAt: new Date(Date.now() + 86_400_000) };
     const about = { url: `https://shop.example.com/${token}`, email: 'ada@example.com', locale };
-    await stores.publicScans.claim({ token, scanId: row.id, ...about, ...times }, '192.0.2.1');
+    await stores.publicScans.claim({ token, scanId: row.id, ...about, ...times, ...(counted && { counted }) }, '192.0.2.1');
     return { scanId: row.id, token };
   }
   const queueResults = (over: Partial<AllStores> = {}) =>
@@ -173,6 +181,26 @@ describe('mails of the operator', () => {
       await until('the mail was sent', async () => (await stateOf(resultMailId(scanId))) === 'sent');
       expect(server.received[0]!.mail.text).to.include('No page could be tested.');
     });
+
+    for (const [what, change, counts] of [
+      ['failed through a fault of ours', { phase: 'failed', reason: 'Unschedulable' }, false],
+      ['was canceled', { phase: 'canceled' }, false],
+      ['never ran', { submission: 'abandoned' }, false],
+      ['failed because of its page', { phase: 'failed', reason: 'TargetUnreachable' }, true],
+      ['is done', { phase: 'done' }, true],
+    ] as const)
+      it(`${counts ? 'keep' : 'return'} the visitor's request to the limits if the scan ${what}, and forget the visitor`, async () => {
+        const rule = { policy: 'public-hour', subject: `192.0.2.${Math.random()}`, limit: 1, windowSeconds: 3600 };
+        const { policy, subject } = rule;
+        const admit = async (hit: string) => (await stores.rateLimits.admit([rule], { hit })).ok;
+        const hit = randomUUID();
+        expect(await admit(hit)).to.equal(true);
+        const { token } = await publicScan('queued', 'de', { hit, logs: [{ policy, subject }] }, change);
+        await queueResults();
+        await queueResults();
+        expect(await admit('another')).to.equal(!counts);
+        expect(await database.db.collection<{ _id: string }>('public_scans').findOne({ _id: token })).to.not.have.property('counted');
+      });
 
     it('are not sent when the scan was forgotten meanwhile', async () => {
       const { scanId, token } = await publicScan();

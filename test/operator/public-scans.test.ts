@@ -51,9 +51,9 @@ describe('operator: public scans', function () {
     expect(await uncharged(metrics)).to.equal(0);
   });
 
-  for (const [how, endIt] of [
-    ['canceled', (scan: Scan) => scan.patch({ spec: { cancel: true } })],
-    ['deleted', (scan: Scan) => scan.remove()],
+  for (const [how, reason, endIt] of [
+    ['canceled', 'Canceled', (scan: Scan) => scan.patch({ spec: { cancel: true } })],
+    ['deleted', 'Deleted', (scan: Scan) => scan.remove()],
   ] as const)
     it(`release their place among the live public scans when they are ${how}`, async () => {
       context.start();
@@ -61,6 +61,7 @@ describe('operator: public scans', function () {
       await admitted(scan);
       await endIt(scan);
       await until('the end', async () => (await scan.row())?.phase === 'canceled');
+      expect((await scan.row())?.reason).to.equal(reason);
       await until('the release', async () => (await balance()).held === 0);
       expect(await balance()).to.deep.equal({ balance: 0, granted: 0, held: 0, spent: 0 });
     });

@@ -100,14 +100,19 @@ export const scanResult = (over: Partial<ResultMail> = {}): ResultMail => ({
   ...over,
 });
 
-const FAILED_MESSAGE = 'No page could be tested: https://shop.example.com/ answered with the HTTP status 403.';
+export const failedWith = (reason: string): ResultMail['ended'] => ({
+  phase: 'failed',
+  reason,
+  message: 'https://shop.example.com/ could not be tested. It answered with the HTTP status 403. Nothing was charged.',
+});
 
 /** Renders a mail of each kind and state. */
 export const SAMPLES: Readonly<Record<string, (locale: Locale) => Rendered>> = {
   done: (locale) => renderScanResult(scanResult(), context(locale)),
   incomplete: (locale) => renderScanResult(scanResult({ ended: INCOMPLETE }), context(locale)),
   clean: (locale) => renderScanResult(scanResult({ ended: doneWith(0) }), context(locale)),
-  failed: (locale) => renderScanResult(scanResult({ ended: { phase: 'failed', message: FAILED_MESSAGE } }), context(locale)),
+  failed: (locale) => renderScanResult(scanResult({ ended: failedWith('TargetUnreachable') }), context(locale)),
+  'failed-ours': (locale) => renderScanResult(scanResult({ ended: failedWith('Unschedulable') }), context(locale)),
   canceled: (locale) => renderScanResult(scanResult({ ended: { phase: 'canceled' } }), context(locale)),
   invitation: (locale) => renderInvitation({ organisation: 'Acme', invitedBy: 'ada@example.com', ...LINK }, context(locale)),
   'password-reset': (locale) => renderPasswordReset(LINK, context(locale)),

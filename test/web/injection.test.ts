@@ -150,7 +150,9 @@ describe('hostile texts', () => {
   });
 
   it('are texts on the page of a public scan that failed', async () => {
-    await compare(async (texts) => `/scan/${await storePublicScan(web, { phase: 'failed', message: texts.join(' | ') })}`);
+    await compare(
+      async (texts) => `/scan/${await storePublicScan(web, { phase: 'failed', reason: undefined, message: texts.join(' | ') })}`,
+    );
   });
 
   it('lead nowhere as the address of a help text', async () => {
@@ -229,7 +231,12 @@ describe('hostile texts', () => {
         async (texts) => {
           const organisation = await signIn(texts);
           for (const text of texts)
-            await web.scan(organisation, { phase: 'failed', message: text, options: withDefaults({ url: `${SITE}?${text}` }) });
+            await web.scan(organisation, {
+              phase: 'failed',
+              reason: undefined,
+              message: text,
+              options: withDefaults({ url: `${SITE}?${text}` }),
+            });
           return `/dashboard?${new URLSearchParams({ q: SITE })}`;
         },
         () => '',
@@ -310,7 +317,10 @@ describe('hostile texts', () => {
       const view = { ...storedView(exportOf([text], 'one')), groups: [{ ...first!, rule: text }] };
       return [
         renderScanResult(scanResult({ ended: { phase: 'done', outcome: OUTCOME, view } }), mailContext('fr')),
-        renderScanResult(scanResult({ url: `${SITE}?${text}`, ended: { phase: 'failed', message: text } }), mailContext('en')),
+        renderScanResult(
+          scanResult({ url: `${SITE}?${text}`, ended: { phase: 'failed', reason: undefined, message: text } }),
+          mailContext('en'),
+        ),
         renderInvitation(
           { organisation: text, invitedBy: text, url: 'https://curbcut.example.com/x', expiresAt: '2026-11-22T10:05:00Z' },
           mailContext('pl'),

@@ -73,6 +73,29 @@ describe('the result of a public scan', () => {
   });
 });
 
+describe('a public scan without a result', () => {
+  const web = useWeb();
+  const { reasons, notCounted, details } = WORDS.de.publicPages.failed;
+  const MESSAGE =
+    'https://www.example.org/visit could not be tested. The page did not load: net::ERR_CONNECTION_REFUSED. Nothing was charged.';
+  const shown = async (change: { phase: 'failed' | 'canceled'; reason?: string; message?: string }) =>
+    web.open(inLanguage('de', `/scan/${await storePublicScan(web, change)}`));
+
+  it('says why in the language of the page, with the message of the scanner among the details', async () => {
+    const page = await shown({ phase: 'failed', reason: 'TargetUnreachable', message: MESSAGE });
+    expect(await page.locator('.lead').innerText()).to.equal(reasons.unreachable);
+    const folded = page.locator('details');
+    expect(await page.locator('main').innerText()).to.not.match(/net::|charged|zählt nicht/);
+    await folded.getByText(details).click();
+    expect(await folded.locator('[lang=en]').innerText()).to.match(/net::ERR_CONNECTION_REFUSED\.$/);
+  });
+
+  it('says that a fault of ours does not count', async () => {
+    for (const change of [{ phase: 'failed', reason: 'Unschedulable' }, { phase: 'canceled' }] as const)
+      expect(await (await shown(change)).locator('main').innerText()).to.include(notCounted);
+  });
+});
+
 describe('the home page', () => {
   const web = useWeb();
   const pages = opened(() =>

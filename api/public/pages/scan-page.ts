@@ -2,12 +2,13 @@
 import type { FastifyRequest } from 'fastify';
 import type { ReportView } from '../../../report/view/view.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
+import { failureKindOf, withoutCharge } from '../../../core/scan/end-reasons.ts';
 import { isTerminal, LIVE_PHASES, type LivePhase } from '../../../core/scan/phases.ts';
 import type { PublicScan } from '../../../stores/public-scans/public-scans.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
 import * as ui from '../../web/components/index.ts';
-import { html, type Html } from '../../web/html.ts';
+import { attributes, html, type Html } from '../../web/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';
 import { wordsIn } from '../../../report/words/words.ts';
@@ -22,7 +23,7 @@ export interface ScanPageOptions {
   locale: Locale;
   scan: PublicScan;
   /** Null if its row was removed. */
-  row: Pick<ScanRow, 'phase' | 'message'> | null;
+  row: Pick<ScanRow, 'phase' | 'message' | 'reason'> | null;
   position: QueuePosition | undefined;
   /** Of a scan that is done; null if it has none. */
   view: ReportView | null;
@@ -75,10 +76,12 @@ function contentOf(options: ScanPageOptions): Content {
   }
   if (row?.phase === 'failed') {
     const title = format(texts.failed.title, { site });
-    return ended(options, title, texts.failed.text, row.message === null ? null : { label: texts.failed.reason, text: row.message });
+    const kind = failureKindOf(row.reason);
+    return ended(options, title, [texts.failed.reasons[kind], ...(kind === 'ours' ? [texts.failed.notCounted] : [])], row.message);
   }
-  if (row?.phase === 'canceled') return ended(options, format(texts.canceled.title, { site }), texts.canceled.text, null);
-  return ended(options, texts.result.missing.title, texts.result.missing.text, null);
+  if (row?.phase === 'canceled')
+    return ended(options, format(texts.canceled.title, { site }), [texts.canceled.text, texts.failed.notCounted], null);
+  return ended(options, texts.result.missing.title, [texts.result.missing.text], null);
 }
 
 function waitingContent({ locale, scan, position }: ScanPageOptions, phase: LivePhase): Content {
@@ -113,13 +116,21 @@ function stateList(phase: LivePhase, locale: Locale): Html {
   )}</ol>`;
 }
 
-/** A scan without a result. The reason comes from the scanner, in English. */
-function ended(options: ScanPageOptions, title: string, text: string, reason: { label: string; text: string } | null): Content {
+/** A scan without a result. @param message that of the scanner, in English */
+function ended(options: ScanPageOptions, title: string, [lead, ...more]: string[], message: string | null): Content {
   const { locale } = options;
+  const { details } = wordsIn(locale, 'publicPages').texts.failed;
   const body = html`<div class="narrow">
     <h1>${title}</h1>
-    <p class="lead">${text}</p>
-    ${reason !== null && ui.notice({ kind: 'bad', title: reason.label, body: locale === 'en' ? html`<p>${reason.text}</p>` : html`<p lang="en">${reason.text}</p>` })}
+    <p class="lead">${lead}</p>
+    ${more.map((text) => html`<p>${text}</p>`)}
+    ${
+      message !== null &&
+      html`<details>
+        <summary>${details}</summary>
+        <p${attributes({ lang: locale === 'en' ? undefined : 'en' })}>${withoutCharge(message)}</p>
+      </details>`
+    }
     ${testAgain(options)}
   </div>`;
   return { title, announce: title, body };

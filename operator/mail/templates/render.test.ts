@@ -4,6 +4,7 @@ import { context, doneWith, GROUPS, INCOMPLETE, SAMPLES, scanResult } from '../.
 import { elementText, oneLine } from './hostile-text.ts';
 import { explainScore } from '../../../report/view/score-sentence.ts';
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
+import { WORDS } from '../../../report/words/words.ts';
 import { renderInvitation, renderScanResult } from './render.ts';
 
 const DISCLAIMERS: Record<Locale, string> = {
@@ -126,6 +127,15 @@ describe('mails', () => {
     expect(renderScanResult(scanResult({ ended }), context('de')).html)
       .to.include('Text red;x:y')
       .and.not.include('background-color:red');
+  });
+
+  it('say why a scan failed in their language, and keep the message of the scanner apart', () => {
+    const { reasons, notCounted, details } = WORDS.de.publicPages.failed;
+    const failed = SAMPLES['failed']!('de').text.replace(/\s+/g, ' ');
+    expect(failed).to.include(reasons.unreachable).and.not.include(notCounted).and.not.include('charged');
+    expect(failed).to.match(new RegExp(`${details.replace(/[()]/g, '.')}: .* HTTP status 403\\.`));
+    const ours = SAMPLES['failed-ours']!('de').text.replace(/\s+/g, ' ');
+    expect(ours).to.include(reasons.ours).and.include(notCounted).and.not.include(WORDS.de.mail.result.failed.todo);
   });
 
   it('count what a person must check, apart from the violations', () => {

@@ -3,6 +3,7 @@ import { explainScore } from '../../../report/view/score-sentence.ts';
 import { causeTexts, type CauseText } from '../../../report/view/cause-texts.ts';
 import { contrastText } from '../../../report/view/contrast.ts';
 import type { ReportView, ViewGroup } from '../../../report/view/view.ts';
+import { failureKindOf, withoutCharge } from '../../../core/scan/end-reasons.ts';
 import { IMPACTS } from '../../../core/scan/impacts.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
@@ -27,8 +28,8 @@ export interface ResultMail {
   at: Date;
   ended:
     | { phase: 'done'; outcome: Outcome; view: ReportView | null }
-    /** `message` is in English. */
-    | { phase: 'failed'; message: string | null }
+    /** `reason` is one of `END_REASONS`, `message` in English. */
+    | { phase: 'failed'; reason: string | undefined; message: string | null }
     | { phase: 'canceled' };
   resultUrl: string;
   unsubscribeUrl: string;
@@ -76,16 +77,38 @@ function content({ ended, resultUrl }: ResultMail, site: string, page: Block[], 
     ];
     return { subject: i18n.format(subject, { site }), blocks };
   }
-  const { subject, heading, intro, details, todo, steps } = texts.failed;
-  const blocks: Block[] = [{ is: 'h1', text: heading }, { is: 'paragraph', text: intro }, ...page];
-  if (ended.message !== null) blocks.push({ is: 'foreign', label: details, text: elementText(ended.message, 500), lang: 'en' });
-  blocks.push({ is: 'h2', text: todo }, { is: 'steps', items: steps }, { is: 'button', text: statusPage, url: resultUrl, fallback });
+  return failedContent(ended, { site, page, resultUrl }, i18n);
+}
+
+/** Says why in the language of the mail; the message of the scanner comes last, for those who maintain the page. */
+function failedContent(
+  { reason, message }: Extract<ResultMail['ended'], { phase: 'failed' }>,
+  { site, page, resultUrl }: About,
+  i18n: WordsIn<'mail'>,
+) {
+  const { subject, heading, todo, steps } = i18n.texts.result.failed;
+  const { reasons, notCounted, details } = wordsIn(i18n.locale, 'publicPages').texts.failed;
+  const kind = failureKindOf(reason);
+  const blocks: Block[] = [
+    { is: 'h1', text: heading },
+    { is: 'paragraph', text: reasons[kind] },
+  ];
+  if (kind === 'ours') blocks.push({ is: 'paragraph', text: notCounted }, ...page);
+  else blocks.push(...page, { is: 'h2', text: todo }, { is: 'steps', items: steps });
+  blocks.push({ is: 'button', text: i18n.texts.statusPage, url: resultUrl, fallback: i18n.texts.linkFallback });
+  if (message !== null) blocks.push({ is: 'foreign', label: details, text: elementText(withoutCharge(message), 500), lang: 'en' });
   return { subject: i18n.format(subject, { site }), blocks };
+}
+
+interface About {
+  site: string;
+  page: Block[];
+  resultUrl: string;
 }
 
 function doneContent(
   { outcome, view }: Extract<ResultMail['ended'], { phase: 'done' }>,
-  { site, page, resultUrl }: { site: string; page: Block[]; resultUrl: string },
+  { site, page, resultUrl }: About,
   i18n: WordsIn<'mail'>,
 ) {
   const { done } = i18n.texts.result;

@@ -3,62 +3,17 @@ import type { Organisation } from '../../../core/organisation.ts';
 import { TEST_LABEL, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { PodFailed, PodFailureReason } from '../../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
-import type { TerminalPhase } from '../../../core/scan/phases.ts';
+import { NOT_CHARGED, type CancelReason, type FailureReason } from '../../../core/scan/end-reasons.ts';
 import { CURBCUT_VERSION } from '../../../platform/version.ts';
 
 /** The maximum length of a status message, in characters, to stay far below the size limit of Kubernetes objects. */
 const MESSAGE_MAX = 1000;
 
-/** Every reason of the `Succeeded` condition of an ended scan, by phase. The metrics start each at 0, so that alerts see the first. */
-export const END_REASONS = {
-  done: ['Done'],
-  canceled: ['Canceled', 'Deleted'],
-  failed: [
-    'ContainerConfig',
-    'Crashed',
-    'DeadlineExceeded',
-    'GaveUp',
-    'ImagePull',
-    'InsufficientCredits',
-    'JobLost',
-    'LaunchRefused',
-    'MetadataRefused',
-    'NameTaken',
-    'NoOrganisation',
-    'NoPageTested',
-    'NoResults',
-    'NotWatched',
-    'OrganisationBlocked',
-    'PodForbidden',
-    'PodNotCreated',
-    'PodPending',
-    'PrepareFailed',
-    'QueueDeadline',
-    'QuotaExceeded',
-    'ReportTooLarge',
-    'ResultsRefused',
-    'RobotsDisallowed',
-    'ScanIdTaken',
-    'StoreUnavailable',
-    'SignInFailed',
-    'Stuck',
-    'SubmissionAbandoned',
-    'TargetNotHtml',
-    'TargetRefused',
-    'TargetUnreachable',
-    'PodTemplateRefused',
-    'TooManyPages',
-    'Unschedulable',
-  ],
-} as const satisfies Record<TerminalPhase, readonly string[]>;
-
-export type FailureReason = (typeof END_REASONS)['failed'][number];
-
 /** The end of a scan without a result. */
 export interface EndReason {
   phase: 'failed' | 'canceled';
   /** The `Succeeded` condition's reason. */
-  reason: FailureReason | (typeof END_REASONS)['canceled'][number];
+  reason: FailureReason | CancelReason;
   message: string;
   /** The pages so far, if they are charged although there is no result. */
   pages?: PageProgress;
@@ -70,8 +25,6 @@ export interface WaitReason {
   reason: string;
   message: string;
 }
-
-const NOT_CHARGED = 'Nothing was charged.';
 
 /** The condition reason for each failure of a pod, and the message if the pod does not send one. */
 const POD_REASONS: Readonly<Record<PodFailureReason, { reason: FailureReason; message: string }>> = {

@@ -1,7 +1,7 @@
 /** Diagnoses why a scan's pod does not start, and how its last pod ended. Pure. */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
-import type { FailureReason } from './condition-reasons.ts';
+import type { FailureReason } from '../../../core/scan/end-reasons.ts';
 import { isPodTerminal, scannerImage, scannerState, type Pod } from '../kube-types.ts';
 
 /** A condition reason, and the end of the sentence "The scanner could not start …: ". */

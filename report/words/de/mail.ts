@@ -29,8 +29,6 @@ export const mail: Translated<'mail', 'de'> = {
     failed: {
       subject: 'Die Prüfung der Barrierefreiheit von {site} ist fehlgeschlagen',
       heading: 'Die Prüfung ist fehlgeschlagen',
-      intro: 'Wir konnten diese Seite nicht prüfen. Es gibt daher kein Ergebnis.',
-      details: 'Meldung des Scanners',
       todo: 'Was Sie tun können',
       steps: [
         'Öffnen Sie die Adresse in einem privaten Browserfenster. Sie muss ohne Anmeldung laden.',

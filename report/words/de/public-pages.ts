@@ -116,8 +116,25 @@ export const publicPages: Translated<'publicPages', 'de'> = {
   },
   failed: {
     title: 'Die Prüfung von {site} ist fehlgeschlagen',
-    text: 'Es konnte kein Ergebnis ermittelt werden. Bitte sehen Sie nach, ob sich die Seite ohne Anmeldung im Browser öffnen lässt, und prüfen Sie sie dann noch einmal.',
-    reason: 'Was geschehen ist',
+    reasons: {
+      unreachable:
+        'Die Seite ließ sich nicht laden. Bitte sehen Sie nach, ob sich die Adresse in einem privaten Browserfenster ohne Anmeldung öffnen lässt.',
+      refused: 'Die Adresse führt zu einem Ort, den dieser Dienst nicht öffnen darf, zum Beispiel in ein privates Netz.',
+      notHtml: 'Die Adresse führt nicht zu einer Webseite. Bitte geben Sie die Adresse einer Seite ein, nicht die einer Datei.',
+      untestable:
+        'Die Seite wurde geladen, ließ sich aber nicht prüfen. Vielleicht verlangt sie eine Anmeldung, sperrt automatisierte Browser oder zeigt nichts an.',
+      signIn: 'Die Website hat die Anmeldung nicht angenommen.',
+      prepare: 'Ein Schritt vor der Prüfung der Seite ist fehlgeschlagen.',
+      robots:
+        'Die robots.txt der Website erlaubt Programmen nicht, diese Seite zu öffnen. Wenn es Ihre Website ist, erlauben Sie die Seite bitte dort.',
+      tooSlow:
+        'Die Seite brauchte zu lange zum Laden oder Prüfen. Bitte versuchen Sie es noch einmal, wenn die Website schneller antwortet.',
+      tooLarge: 'Die Seite hat mehr Befunde, als in einen Bericht passen.',
+      crashed: 'Der Browser wurde während der Prüfung beendet. Vielleicht braucht die Seite mehr Speicher, als eine Prüfung hat.',
+      ours: 'Die Prüfung ist durch einen Fehler auf unserer Seite fehlgeschlagen. Ihre Seite ist nicht die Ursache. Bitte versuchen Sie es später noch einmal.',
+    },
+    notCounted: 'Diese Prüfung zählt nicht zu den kostenlosen Prüfungen, die Sie anfordern können.',
+    details: 'Technische Einzelheiten (auf Englisch)',
   },
   canceled: {
     title: 'Die Prüfung von {site} wurde abgebrochen',

@@ -28,8 +28,6 @@ export const mail = {
     failed: {
       subject: 'The accessibility scan of {site} failed',
       heading: 'The scan failed',
-      intro: 'We could not test this page, so there is no result.',
-      details: 'Message of the scanner',
       todo: 'What you can do',
       steps: [
         'Open the address in a private browser window. It must load without a sign-in.',

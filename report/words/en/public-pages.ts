@@ -1,4 +1,5 @@
 /** The words of the public pages, without those of the report in them. */
+import type { FailureKind } from '../../../core/scan/end-reasons.ts';
 import type { LivePhase } from '../../../core/scan/phases.ts';
 
 export const publicPages = {
@@ -113,8 +114,21 @@ export const publicPages = {
   },
   failed: {
     title: 'The test of {site} failed',
-    text: 'No result could be determined. Check that the page opens in a browser without signing in, then test it again.',
-    reason: 'What happened',
+    reasons: {
+      unreachable: 'The page could not be loaded. Check that its address opens in a private browser window, without signing in.',
+      refused: 'The address leads to a place that this service must not open, such as a private network.',
+      notHtml: 'The address does not lead to a web page. Enter the address of a page, not of a file.',
+      untestable: 'The page loaded but could not be tested. It may show a sign-in, block automated browsers, or show nothing.',
+      signIn: 'The site did not accept the sign-in.',
+      prepare: 'A step before the test of the page failed.',
+      robots: 'The robots.txt of the site does not allow programs to open this page. If the site is yours, allow the page there.',
+      tooSlow: 'The page took too long to load or to test. Try again when the site responds faster.',
+      tooLarge: 'The page has more findings than fit into a report.',
+      crashed: 'The browser stopped while it tested the page. The page may need more memory than a test has.',
+      ours: 'The test failed because of a fault on our side. Your page is not the cause. Try again later.',
+    } satisfies Record<FailureKind, string>,
+    notCounted: 'This test does not count towards the limit of free tests.',
+    details: 'Technical details',
   },
   canceled: { title: 'The test of {site} was canceled', text: 'It ended before there was a result. Test the page again.' },
   again: 'Test this page again',

@@ -39,8 +39,6 @@ export const mail: Translated<'mail', 'fr'> = {
     failed: {
       subject: 'L’analyse d’accessibilité de {site} a échoué',
       heading: 'L’analyse a échoué',
-      intro: 'Nous n’avons pas pu tester cette page. Il n’y a donc pas de résultat.',
-      details: 'Message de l’analyseur',
       todo: 'Ce que vous pouvez faire',
       steps: [
         'Ouvrez l’adresse dans une fenêtre de navigation privée. Elle doit s’afficher sans connexion à un compte.',

@@ -125,8 +125,24 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
   },
   failed: {
     title: 'Le test de {site} a échoué',
-    text: 'Aucun résultat n’a pu être établi. Vérifiez que la page s’ouvre dans un navigateur sans connexion, puis testez-la de nouveau.',
-    reason: 'Ce qui s’est passé',
+    reasons: {
+      unreachable:
+        'La page n’a pas pu être chargée. Vérifiez que son adresse s’ouvre dans une fenêtre de navigation privée, sans connexion à un compte.',
+      refused: 'L’adresse mène à un endroit que ce service ne doit pas ouvrir, par exemple un réseau privé.',
+      notHtml: 'L’adresse ne mène pas à une page web. Saisissez l’adresse d’une page, pas celle d’un fichier.',
+      untestable:
+        'La page a été chargée, mais n’a pas pu être testée. Elle demande peut-être une connexion, bloque les navigateurs automatisés ou n’affiche rien.',
+      signIn: 'Le site n’a pas accepté la connexion.',
+      prepare: 'Une étape avant le test de la page a échoué.',
+      robots:
+        'Le fichier robots.txt du site n’autorise pas les programmes à ouvrir cette page. Si le site est le vôtre, autorisez-y la page.',
+      tooSlow: 'Le chargement ou le test de la page a duré trop longtemps. Réessayez quand le site répond plus vite.',
+      tooLarge: 'La page présente plus de constats qu’un rapport ne peut en contenir.',
+      crashed: 'Le navigateur s’est arrêté pendant le test de la page. La page a peut-être besoin de plus de mémoire qu’un test n’en a.',
+      ours: 'Le test a échoué à cause d’une erreur de notre côté. Votre page n’en est pas la cause. Réessayez plus tard.',
+    },
+    notCounted: 'Ce test ne compte pas dans la limite des tests gratuits.',
+    details: 'Détails techniques (en anglais)',
   },
   canceled: { title: 'Le test de {site} a été annulé', text: 'Il s’est terminé avant d’avoir un résultat. Testez de nouveau la page.' },
   again: 'Tester de nouveau cette page',

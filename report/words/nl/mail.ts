@@ -29,8 +29,6 @@ export const mail: Translated<'mail', 'nl'> = {
     failed: {
       subject: 'De toegankelijkheidsscan van {site} is mislukt',
       heading: 'De scan is mislukt',
-      intro: 'Wij konden deze pagina niet testen. Er is daarom geen resultaat.',
-      details: 'Melding van de scanner',
       todo: 'Wat u kunt doen',
       steps: [
         'Open het adres in een privévenster van uw browser. De pagina moet zonder aanmelding laden.',

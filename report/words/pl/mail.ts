@@ -43,8 +43,6 @@ export const mail: Translated<'mail', 'pl'> = {
     failed: {
       subject: 'Test dostępności {site} nie powiódł się',
       heading: 'Test nie powiódł się',
-      intro: 'Nie udało się przetestować tej strony, dlatego nie ma wyniku.',
-      details: 'Komunikat skanera',
       todo: 'Co można zrobić',
       steps: [
         'Proszę otworzyć adres w prywatnym oknie przeglądarki. Strona musi się wczytać bez logowania.',

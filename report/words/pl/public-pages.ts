@@ -136,8 +136,23 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
   },
   failed: {
     title: 'Badanie {site} nie powiodło się',
-    text: 'Nie udało się ustalić wyniku. Proszę sprawdzić, czy strona otwiera się w przeglądarce bez logowania, a potem zbadać ją ponownie.',
-    reason: 'Co się stało',
+    reasons: {
+      unreachable:
+        'Nie udało się wczytać strony. Proszę sprawdzić, czy jej adres otwiera się bez logowania w prywatnym oknie przeglądarki.',
+      refused: 'Adres prowadzi do miejsca, którego ta usługa nie może otwierać, na przykład do sieci prywatnej.',
+      notHtml: 'Adres nie prowadzi do strony internetowej. Proszę podać adres strony, a nie pliku.',
+      untestable:
+        'Strona się wczytała, ale nie udało się jej zbadać. Być może wymaga logowania, blokuje zautomatyzowane przeglądarki albo niczego nie pokazuje.',
+      signIn: 'Witryna nie przyjęła logowania.',
+      prepare: 'Krok przed badaniem strony nie powiódł się.',
+      robots: 'Plik robots.txt witryny nie pozwala programom otwierać tej strony. Właściciel witryny może w nim zezwolić na tę stronę.',
+      tooSlow: 'Wczytywanie lub badanie strony trwało zbyt długo. Proszę spróbować ponownie, gdy witryna będzie odpowiadać szybciej.',
+      tooLarge: 'Strona ma więcej usterek, niż mieści się w raporcie.',
+      crashed: 'Przeglądarka zatrzymała się podczas badania strony. Być może strona potrzebuje więcej pamięci, niż ma badanie.',
+      ours: 'Badanie nie powiodło się z powodu błędu po naszej stronie. Przyczyną nie jest badana strona. Proszę spróbować później.',
+    },
+    notCounted: 'To badanie nie wlicza się do limitu bezpłatnych badań.',
+    details: 'Szczegóły techniczne (po angielsku)',
   },
   canceled: { title: 'Badanie {site} zostało anulowane', text: 'Zakończyło się, zanim powstał wynik. Proszę zbadać stronę ponownie.' },
   again: 'Zbadaj tę stronę ponownie',

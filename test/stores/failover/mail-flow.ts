@@ -1,4 +1,5 @@
 /** The mail about the result of a public scan: queued, claimed, sent and recorded. */
+import { createRateLimits } from '../../../stores/rate-limits/rate-limits.ts';
 import { createResultMailTask } from '../../../operator/mail/results.ts';
 import { CLAIM_LEASE_MS, createSenderTask } from '../../../operator/mail/sender.ts';
 import type { Message } from '../../../operator/mail/transport.ts';
@@ -94,7 +95,9 @@ export const mail: FlowOf = (db, healthy) => {
     },
     async attempt() {
       const publicScans = createPublicScans(db, now);
-      await createResultMailTask({ publicScans, scans: createScans(db), outbox, now }).run(new AbortController().signal);
+      await createResultMailTask({ publicScans, scans: createScans(db), outbox, rateLimits: createRateLimits(db), now }).run(
+        new AbortController().signal,
+      );
       await send();
     },
     isOutage: dependencyIsDown,
