@@ -39,7 +39,7 @@ import requestLog, { logRequest, requestIdOf } from './http/plugins/request-log.
 import requestMetrics from './http/plugins/request-metrics.ts';
 import tracing from './http/plugins/tracing.ts';
 import { publicPages } from './public/pages/routes.ts';
-import { requestPublicScanOver } from './public/compose.ts';
+import { publicScanningOver } from './public/compose.ts';
 import { PublicScanAccepted, publicRoutes } from './public/routes.ts';
 import { widgetOf } from './public/turnstile.ts';
 import { PublicIssue, PublicScanStatus } from './public/status.ts';
@@ -129,7 +129,10 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(idempotency, { idempotency: stores.idempotency, anonymous: anonymous.idempotency, logger });
   await app.register(openApi, { publicBaseUrl: options.publicBaseUrl, version: options.version, components: COMPONENTS });
 
-  const requestPublicScan = requestPublicScanOver(anonymous, limits, deps, options);
+  const { requestPublicScan, estimate } = publicScanningOver(anonymous, limits, deps, options) ?? {
+    requestPublicScan: null,
+    estimate: null,
+  };
 
   await app.register(serviceRoutes);
   const views = createPageReports(stores.reports);
@@ -154,6 +157,8 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
     ...anonymous,
     reports: views,
     requestPublicScan,
+    estimate,
+    now: deps.now,
     turnstile: widgetOf(options.publicScans?.turnstile),
     positions: services.positions,
     logger,

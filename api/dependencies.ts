@@ -58,7 +58,7 @@ export interface ApiStores extends Pick<
   publicScans: Pick<AllStores['publicScans'], 'claim' | 'releaseClaim' | 'remove' | 'findByToken' | 'findByScan'>;
   knownIssues: Pick<AllStores['knownIssues'], 'add' | 'find' | 'list' | 'change' | 'remove'>;
   schedules: Pick<AllStores['schedules'], 'list'>;
-  suppressions: Pick<AllStores['suppressions'], 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
+  suppressions: Pick<AllStores['suppressions'], 'find' | 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
   webhooks: Pick<AllStores['webhooks'], 'add' | 'find' | 'list' | 'change' | 'setEnabled' | 'rotate' | 'remove'>;
   deliveries: Pick<AllStores['deliveries'], 'find' | 'list' | 'replay' | 'enqueue' | 'cancelAll'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;

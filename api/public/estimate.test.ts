@@ -10,6 +10,8 @@ describe('the estimate of a public scan', () => {
     ['after scans that waited', { waiting: 0, maxRunning: 2, recentSeconds: [900, 20, 800, 700, 600, 30, 20, 500] }, 30],
     ['after very fast scans', { waiting: 0, maxRunning: 2, recentSeconds: [0.5] }, 10],
     ['in an endless line', { waiting: 1e9, maxRunning: 1, recentSeconds: [60] }, 3600],
+    ['of a scan that has run for 12 s', { waiting: 0, maxRunning: 2, recentSeconds: [30], ranSeconds: 12 }, 20],
+    ['of a scan that has run for longer than others', { waiting: 0, maxRunning: 2, recentSeconds: [30], ranSeconds: 90 }, 10],
     ['with times that make no sense', { waiting: -3, maxRunning: 0, recentSeconds: [-5, Number.NaN] }, 60],
   ];
   for (const [what, facts, seconds] of table) it(`${what} is ${seconds} s`, () => expect(estimateSeconds(facts)).to.equal(seconds));
@@ -31,6 +33,8 @@ describe('the estimate of a public scan', () => {
     });
     expect(await estimate().catch(() => 'failed')).to.equal('failed');
     expect([await estimate(), await estimate(), reads]).to.deep.equal([180, 180, 2]);
+    expect(await estimate({ before: 1, ranSeconds: 0 }), 'behind one').to.equal(90);
+    expect(await estimate({ before: 0, ranSeconds: 40 }), 'running').to.equal(20);
     now = 5_000;
     expect([await estimate(), reads]).to.deep.equal([240, 3]);
     now = 10_000;

@@ -15,7 +15,7 @@ import type { ApiStores } from '../dependencies.ts';
 import type { Metrics } from '../metrics.ts';
 import { bestEffort } from '../scans/submission/best-effort.ts';
 import type { Submissions } from '../scans/submission/submission.ts';
-import { UNKNOWN_SECONDS } from './estimate.ts';
+import { UNKNOWN_SECONDS, type Estimate } from './estimate.ts';
 import type { NetworkLimits } from '../http/networks/network-limits.ts';
 import { addressOf, networkOf } from '../http/networks/networks.ts';
 import { scanRules } from './limits.ts';
@@ -30,7 +30,7 @@ export interface RequestPublicScanDeps {
   submissions: Submissions;
   /** Null: visitors are not checked. */
   turnstile: VerifyTurnstile | null;
-  estimate: () => Promise<number>;
+  estimate: Estimate;
   now: () => Date;
   metrics: Pick<Metrics, 'publicScan'>;
   options: PublicScanOptions;

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { WORDS, wordsIn } from '../../report/words/words.ts';
 import { reviewText } from '../../report/rule-texts/review-texts.ts';
+import { openStores } from '../../stores/stores.ts';
+import { PUBLIC_SCANS } from '../api/public-context.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { expectAccessible } from './accessible.ts';
@@ -73,6 +75,34 @@ describe('the result of a public scan', () => {
   });
 });
 
+describe('a waiting public scan', () => {
+  const web = useWeb({ publicScans: PUBLIC_SCANS });
+  const { waiting } = WORDS.de.publicPages;
+  const shown = async (token: string) => (await web.open(inLanguage('de', `/scan/${token}`))).locator('.lead').innerText();
+
+  it('promises the time of the estimate, and a mail', async () => {
+    const finishedAt = new Date();
+    for (let n = 0; n < 4; n += 1)
+      await storePublicScan(web, {
+        phase: 'done',
+        submission: 'accepted',
+        createdAt: new Date(finishedAt.getTime() - 180_000),
+        finishedAt,
+      });
+    const text = await shown(await storePublicScan(web, { phase: 'scanning', startedAt: new Date() }));
+    expect(text).to.equal(`${waiting.estimate.replace('{time}', 'etwa 3 Minuten')} ${waiting.mail}`);
+  });
+
+  it('promises no mail to an address that unsubscribed', async () => {
+    const email = 'gone@example.com';
+    const { suppressions } = openStores(web.db);
+    await suppressions.unsubscribe(await suppressions.tokenFor(email, 'de'));
+    expect(await shown(await storePublicScan(web, { phase: 'scanning' }, null, email)))
+      .to.include(waiting.noMail)
+      .and.not.include(waiting.mail);
+  });
+});
+
 describe('a public scan without a result', () => {
   const web = useWeb();
   const { reasons, notCounted, details } = WORDS.de.publicPages.failed;
@@ -103,6 +133,33 @@ describe('the home page', () => {
       requestPublicScan: () => Promise.resolve({ ok: false, reason: 'rate_limited', states: [], retryAfterSeconds: 1500 }),
     }),
   );
+
+  it('promises the time of the estimate, or none if it is unknown', async () => {
+    const { get, getIn } = WORDS.en.publicPages.home;
+    const lastOf = async (url: string) => (await web.open(url)).locator('.ticks li').last().innerText();
+    expect(await lastOf(pages.url)).to.equal(get.at(-1));
+    const requestPublicScan = () => Promise.reject(new Error('not asked'));
+    for (const [estimate, text] of [
+      [() => Promise.resolve(25), getIn.replace('{time}', 'about 25 seconds')],
+      [() => Promise.resolve(3_600), getIn.replace('{time}', 'about 60 minutes')],
+      [() => Promise.reject(new Error('down')), get.at(-1)],
+    ] as const) {
+      const served = await servePublicPages({ requestPublicScan, estimate });
+      expect(await lastOf(served.url)).to.equal(text);
+      await served.close();
+    }
+  });
+
+  it('opens again at the address of a form with errors', async () => {
+    const { home } = WORDS.de.publicPages;
+    const page = await web.open(`${pages.url}/de`);
+    await page.getByRole('button', { name: home.submit }).click();
+    await page.getByRole('alert').waitFor();
+    expect(new URL(page.url()).pathname).to.equal('/de/scan-request');
+    const response = await page.goto(page.url());
+    expect([response!.status(), new URL(page.url()).pathname]).to.deep.equal([200, '/de']);
+    expect(await page.getByRole('alert').count()).to.equal(0);
+  });
 
   for (const locale of SOME_LOCALES) {
     const texts = WORDS[locale].publicPages;

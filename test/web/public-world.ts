@@ -73,13 +73,18 @@ export async function storeView(context: ApiContext, scanId: string, view: Repor
 }
 
 /** Stores a public scan. @returns its token */
-export async function storePublicScan(context: ApiContext, change: Partial<ScanRow> = {}, view: ReportView | null = null): Promise<string> {
+export async function storePublicScan(
+  context: ApiContext,
+  change: Partial<ScanRow> = {},
+  view: ReportView | null = null,
+  email = `${randomUUID()}@example.com`,
+): Promise<string> {
   const token = randomBytes(32).toString('base64url');
   const id = change.id ?? randomUUID();
   const row = await context.scan(ANONYMOUS, { id, ...change, ...(view !== null && (await storeView(context, id, view))) });
   const createdAt = new Date();
   const expiresAt = new Date(createdAt.getTime() + 86_400_000);
-  const about = { url: TESTED_URL, email: `${randomUUID()}@example.com`, locale: 'en' as const };
+  const about = { url: TESTED_URL, email, locale: 'en' as const };
   await context.stores.publicScans.claim({ token, scanId: row.id, ...about, createdAt, expiresAt }, '192.0.2.1');
   return token;
 }
@@ -98,6 +103,9 @@ export async function servePublicPages(
     turnstile: null,
     publicScans: { findByToken: () => Promise.resolve(null) },
     scans: { find: () => Promise.resolve(null) },
+    suppressions: { find: () => Promise.resolve(null) },
+    estimate: null,
+    now: () => new Date(),
     reports: { readView: () => Promise.resolve(null), readPicture: () => Promise.resolve(null) },
     positions: () => Promise.resolve(undefined),
     logger: silentLogger,

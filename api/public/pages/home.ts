@@ -5,6 +5,7 @@ import * as ui from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';
+import { aboutTime } from './about-time.ts';
 import type { ScanForm } from './form.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 
@@ -21,12 +22,14 @@ export interface HomePageOptions {
   /** Whether this installation offers public scans. */
   enabled: boolean;
   turnstile: TurnstileWidget | null;
+  /** How long a test takes now, in seconds. Null: unknown. */
+  seconds: number | null;
   typed: ScanForm;
   errors: readonly ui.FormError[];
 }
 
 export function homePage(options: HomePageOptions): Html {
-  const { request, locale, enabled, turnstile, errors } = options;
+  const { request, locale, enabled, turnstile, seconds, errors } = options;
   const { texts } = wordsIn(locale, 'publicPages');
   const { home } = texts;
   return publicPage({
@@ -44,7 +47,7 @@ export function homePage(options: HomePageOptions): Html {
         <div class="hero-form">${enabled ? form(options) : disabled(locale)}</div>
         <div class="hero-more">
           <h2 class="heading-small">${home.getTitle}</h2>
-          <ul class="ticks">${home.get.map((text) => html`<li>${text}</li>`)}</ul>
+          <ul class="ticks">${whatYouGet(seconds, locale).map((text) => html`<li>${text}</li>`)}</ul>
         </div>
       </div>
       <section class="uses" aria-labelledby="uses">
@@ -59,6 +62,12 @@ export function homePage(options: HomePageOptions): Html {
         <p>${home.honest.text}</p>
       </section>`,
   });
+}
+
+function whatYouGet(seconds: number | null, locale: Locale): string[] {
+  const { texts, format } = wordsIn(locale, 'publicPages');
+  const { get, getIn } = texts.home;
+  return seconds === null ? [...get] : [...get.slice(0, -1), format(getIn, { time: aboutTime(seconds, locale) })];
 }
 
 function form({ locale, turnstile, typed, errors }: HomePageOptions): Html {

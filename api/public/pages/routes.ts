@@ -2,17 +2,21 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { ANONYMOUS } from '../../../core/organisation.ts';
 import { LOCALES, type Locale } from '../../../core/scan/locales.ts';
+import { isTerminal } from '../../../core/scan/phases.ts';
 import { URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
 import type { Logger } from '../../../platform/logger.ts';
+import { withTimeLimit } from '../../../platform/time-limits.ts';
 import type { PublicScans } from '../../../stores/public-scans/public-scans.ts';
-import type { Scans } from '../../../stores/scans/scans.ts';
-import type { QueuePositions } from '../../scans/queue-positions.ts';
+import type { Suppressions } from '../../../stores/mail/suppressions.ts';
+import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
+import type { QueuePosition, QueuePositions } from '../../scans/queue-positions.ts';
 import type { FormError } from '../../web/components/fields.ts';
 import htmlScope, { formOf } from '../../web/html-scope.ts';
 import { sendPicture } from '../../scans/element-pictures.ts';
 import { ApiError } from '../../http/errors.ts';
 import { inLanguage } from '../../web/languages.ts';
 import type { PageReports } from '../../scans/views.ts';
+import type { Estimate, Place } from '../estimate.ts';
 import type { RequestPublicScan } from '../public-scan.ts';
 import { describeRefusal, readScanForm, typedIn, type ScanForm } from './form.ts';
 import { homePage, type TurnstileWidget } from './home.ts';
@@ -21,10 +25,14 @@ import { picturePath, scanPage, unknownScanPage } from './scan-page.ts';
 export interface PublicPagesDeps {
   /** Null: this installation offers no public scans. */
   requestPublicScan: RequestPublicScan | null;
+  /** Null as `requestPublicScan`. */
+  estimate: Estimate | null;
+  now(): Date;
   /** Null: there is no check for programs. */
   turnstile: TurnstileWidget | null;
   publicScans: Pick<PublicScans, 'findByToken'>;
   scans: Pick<Scans, 'find'>;
+  suppressions: Pick<Suppressions, 'find'>;
   reports: PageReports;
   positions: QueuePositions;
   logger: Logger;
@@ -40,6 +48,8 @@ export const publicPages: FastifyPluginAsync<PublicPagesDeps> = async (app, deps
       const [url = ''] = [request.query.url ?? ''].flat();
       return showForm(deps, request, reply, { locale, typed: { url: url.slice(0, URL_MAX_LENGTH), email: '' }, errors: [], status: 200 });
     });
+    // A form with errors has this address. Who opens it again starts with an empty form.
+    app.get(inLanguage(locale, '/scan-request'), async (_request, reply) => reply.redirect(inLanguage(locale, '/'), 303));
     app.post(inLanguage(locale, '/scan-request'), async (request, reply) => submit(deps, locale, request, reply));
     app.get<{ Params: { token: string } }>(inLanguage(locale, '/scan/:token'), { config: LIMITED }, async (request, reply) =>
       showScan(deps, locale, request, reply),
@@ -60,10 +70,25 @@ interface FormState {
   status: number;
 }
 
-function showForm(deps: PublicPagesDeps, request: FastifyRequest, reply: FastifyReply, { status, ...state }: FormState): FastifyReply {
+async function showForm(
+  deps: PublicPagesDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, ...state }: FormState,
+): Promise<FastifyReply> {
   const { requestPublicScan, turnstile } = deps;
-  const page = homePage({ request, enabled: requestPublicScan !== null, turnstile, ...state });
+  const seconds = await secondsUntil(deps, undefined);
+  const page = homePage({ request, enabled: requestPublicScan !== null, turnstile, seconds, ...state });
   return reply.page(page, { status, ...(turnstile !== null && { trust: new URL(turnstile.script).origin }) });
+}
+
+/** How long a page waits for an estimate, in milliseconds. */
+const ESTIMATE_WAIT_MS = 500;
+
+/** @returns null if it is unknown at the moment; the page then promises no time */
+async function secondsUntil({ estimate }: PublicPagesDeps, place: Place | undefined): Promise<number | null> {
+  if (estimate === null) return null;
+  return withTimeLimit(estimate(place), ESTIMATE_WAIT_MS, 'estimating a public scan').catch(() => null);
 }
 
 async function submit(deps: PublicPagesDeps, locale: Locale, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -95,5 +120,14 @@ async function showScan(
   const row = await deps.scans.find(scan.scanId, ANONYMOUS);
   const position = row === null ? undefined : await deps.positions(row);
   const view = row?.phase === 'done' && row.reports !== null ? await deps.reports.readView(row) : null;
-  return reply.page(scanPage({ request, locale, scan, row, position, view }));
+  const live = row !== null && !isTerminal(row.phase);
+  const seconds = live ? await secondsUntil(deps, placeOf(row, position, deps.now())) : null;
+  const mailed = !live || (await deps.suppressions.find(scan.email, 'public')) === null;
+  return reply.page(scanPage({ request, locale, scan, row, position, seconds, mailed, view }));
+}
+
+/** Where a live scan is. A scan that has left the queue waits for nobody. */
+function placeOf({ phase, startedAt }: ScanRow, position: QueuePosition | undefined, now: Date): Place {
+  if (phase === 'queued') return { before: position?.position == null ? null : position.position - 1, ranSeconds: 0 };
+  return { before: 0, ranSeconds: startedAt === undefined ? 0 : Math.max(0, (now.getTime() - startedAt.getTime()) / 1000) };
 }

@@ -12,6 +12,7 @@ import { attributes, html, type Html } from '../../web/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';
 import { wordsIn } from '../../../report/words/words.ts';
+import { aboutTime } from './about-time.ts';
 import { siteName } from './site-name.ts';
 import { resultBody } from './result.ts';
 
@@ -25,6 +26,10 @@ export interface ScanPageOptions {
   /** Null if its row was removed. */
   row: Pick<ScanRow, 'phase' | 'message' | 'reason'> | null;
   position: QueuePosition | undefined;
+  /** The estimated seconds until the result is there. Null: unknown. */
+  seconds: number | null;
+  /** Whether the result is sent by mail: false if the address unsubscribed or bounced. */
+  mailed: boolean;
   /** Of a scan that is done; null if it has none. */
   view: ReportView | null;
 }
@@ -84,7 +89,7 @@ function contentOf(options: ScanPageOptions): Content {
   return ended(options, texts.result.missing.title, [texts.result.missing.text], null);
 }
 
-function waitingContent({ locale, scan, position }: ScanPageOptions, phase: LivePhase): Content {
+function waitingContent({ locale, scan, position, seconds, mailed }: ScanPageOptions, phase: LivePhase): Content {
   const { texts, format, count } = wordsIn(locale, 'publicPages');
   const { waiting } = texts;
   const title = format(waiting.title, { site: siteName(scan.url) });
@@ -93,7 +98,7 @@ function waitingContent({ locale, scan, position }: ScanPageOptions, phase: Live
   const line = before === null ? null : before === 0 ? waiting.next : count(waiting.position, before);
   const body = html`<div class="narrow">
     <h1>${title}</h1>
-    <p class="lead">${waiting.mail}</p>
+    <p class="lead">${seconds !== null && `${format(waiting.estimate, { time: aboutTime(seconds, locale) })} `}${mailed ? waiting.mail : waiting.noMail}</p>
     ${ui.progress({
       label: waiting.progress,
       value: phase === 'queued' ? null : LIVE_PHASES.indexOf(phase),

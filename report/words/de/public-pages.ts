@@ -23,8 +23,9 @@ export const publicPages: Translated<'publicPages', 'de'> = {
     get: [
       'Eine Punktzahl und die Zahl der Verstöße, nach Schweregrad',
       'Jede Ursache mit ihrem Element, warum sie wichtig ist und wie Sie sie beheben',
-      'Das Ergebnis auf einer eigenen Seite und per E-Mail, meist in etwa zwei Minuten',
+      'Das Ergebnis auf einer eigenen Seite und per E-Mail',
     ],
+    getIn: 'Das Ergebnis auf einer eigenen Seite und per E-Mail, in {time}',
     honest: {
       title: 'Was eine solche Prüfung aussagt',
       text: 'Automatische Tests finden nur einen Teil der Barrieren einer Seite. Den Rest müssen Menschen beurteilen, am besten Menschen mit Behinderungen. Ein gutes Ergebnis ist ein guter Anfang, kein Nachweis.',
@@ -67,6 +68,8 @@ export const publicPages: Translated<'publicPages', 'de'> = {
     internal:
       'Die Prüfung konnte nicht gestartet werden. Der Fehler liegt bei uns und wurde aufgezeichnet. Bitte versuchen Sie es später erneut.',
   },
+  aboutSeconds: { one: 'etwa {n} Sekunde', other: 'etwa {n} Sekunden' },
+  aboutMinutes: { one: 'etwa {n} Minute', other: 'etwa {n} Minuten' },
   inMinutes: { one: 'in {n} Minute', other: 'in {n} Minuten' },
   inHours: { one: 'in {n} Stunde', other: 'in {n} Stunden' },
   waiting: {
@@ -82,7 +85,10 @@ export const publicPages: Translated<'publicPages', 'de'> = {
     position: { one: 'Vor Ihrer Prüfung ist noch {n} andere.', other: 'Vor Ihrer Prüfung sind noch {n} andere.' },
     next: 'Ihre Prüfung ist die nächste.',
     progress: 'Fortschritt der Prüfung',
-    mail: 'Das dauert meist etwa zwei Minuten. Sie können diese Seite schließen: Wir senden Ihnen das Ergebnis auch per E-Mail, sofern Ihre Adresse nicht abgemeldet ist und unsere E-Mails annimmt.',
+    estimate: 'Das Ergebnis sollte in {time} da sein.',
+    mail: 'Sie können diese Seite schließen: Wir senden Ihnen das Ergebnis auch per E-Mail.',
+    noMail:
+      'Bitte behalten Sie die Adresse dieser Seite: Wir senden keine E-Mail, weil Ihre Adresse abgemeldet ist oder unsere E-Mails ablehnt.',
     again: 'Erneut nachsehen',
     noScripts: 'Ohne JavaScript aktualisiert sich diese Seite nicht selbst.',
   },

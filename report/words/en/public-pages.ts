@@ -23,8 +23,9 @@ export const publicPages = {
     get: [
       'A score and the number of violations, by severity',
       'Each root cause with its element, why it matters, and how to fix it',
-      'The result on a page of your own, and by e-mail, usually in about two minutes',
+      'The result on a page of your own, and by e-mail',
     ],
+    getIn: 'The result on a page of your own, and by e-mail, in {time}',
     honest: {
       title: 'What a test like this can tell you',
       text: 'Automated tests find only part of the barriers on a page. People must judge the rest, best of all people with disabilities. A good result is a good start, not a proof.',
@@ -65,6 +66,8 @@ export const publicPages = {
     disabled: 'Free tests are switched off here.',
     internal: 'The test could not be started. The error is on our side and has been logged. Try again later.',
   },
+  aboutSeconds: { one: 'about {n} second', other: 'about {n} seconds' },
+  aboutMinutes: { one: 'about {n} minute', other: 'about {n} minutes' },
   inMinutes: { one: 'in {n} minute', other: 'in {n} minutes' },
   inHours: { one: 'in {n} hour', other: 'in {n} hours' },
   waiting: {
@@ -80,7 +83,9 @@ export const publicPages = {
     position: { one: '{n} test is before yours.', other: '{n} tests are before yours.' },
     next: 'Yours is the next test.',
     progress: 'Progress of the test',
-    mail: 'This usually takes about two minutes. You can close this page: we also send you the result by e-mail, unless your address has unsubscribed or refuses our mails.',
+    estimate: 'The result should be there in {time}.',
+    mail: 'You can close this page: we also send you the result by e-mail.',
+    noMail: 'Keep the address of this page: we send no e-mail, because your address has unsubscribed or refuses our mails.',
     again: 'Check again',
     noScripts: 'This page does not refresh itself without JavaScript.',
   },

@@ -22,8 +22,9 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
     get: [
       'Un score et le nombre de violations, par gravité',
       'Chaque cause avec son élément, son importance et la façon de la corriger',
-      'Le résultat sur une page à vous et par e-mail, généralement en deux minutes environ',
+      'Le résultat sur une page à vous et par e-mail',
     ],
+    getIn: 'Le résultat sur une page à vous et par e-mail, en {time}',
     honest: {
       title: 'Ce qu’un tel test peut vous dire',
       text: 'Les tests automatiques ne trouvent qu’une partie des obstacles d’une page. Le reste doit être jugé par des personnes, de préférence en situation de handicap. Un bon résultat est un bon début, pas une preuve.',
@@ -64,6 +65,8 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
     disabled: 'Les tests gratuits sont désactivés ici.',
     internal: 'Le test n’a pas pu être lancé. L’erreur vient de notre côté et a été enregistrée. Réessayez plus tard.',
   },
+  aboutSeconds: { one: 'environ {n} seconde', many: 'environ {n} de secondes', other: 'environ {n} secondes' },
+  aboutMinutes: { one: 'environ {n} minute', many: 'environ {n} de minutes', other: 'environ {n} minutes' },
   inMinutes: { one: 'dans {n} minute', many: 'dans {n} de minutes', other: 'dans {n} minutes' },
   inHours: { one: 'dans {n} heure', many: 'dans {n} d’heures', other: 'dans {n} heures' },
   waiting: {
@@ -83,7 +86,9 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
     },
     next: 'Le vôtre est le prochain test.',
     progress: 'Avancement du test',
-    mail: 'Cela prend généralement environ deux minutes. Vous pouvez fermer cette page : nous vous envoyons aussi le résultat par e-mail, sauf si votre adresse est désinscrite ou refuse nos messages.',
+    estimate: 'Le résultat devrait être prêt dans {time}.',
+    mail: 'Vous pouvez fermer cette page : nous vous envoyons aussi le résultat par e-mail.',
+    noMail: 'Conservez l’adresse de cette page : nous n’envoyons pas d’e-mail, car votre adresse est désinscrite ou refuse nos messages.',
     again: 'Vérifier de nouveau',
     noScripts: 'Sans JavaScript, cette page ne s’actualise pas d’elle-même.',
   },

@@ -22,8 +22,9 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
     get: [
       'Een score en het aantal overtredingen, naar ernst',
       'Elke oorzaak met het element, waarom die ertoe doet en hoe u die oplost',
-      'Het resultaat op een eigen pagina en per e-mail, meestal in ongeveer twee minuten',
+      'Het resultaat op een eigen pagina en per e-mail',
     ],
+    getIn: 'Het resultaat op een eigen pagina en per e-mail, binnen {time}',
     honest: {
       title: 'Wat zo’n test u kan vertellen',
       text: 'Automatische tests vinden maar een deel van de drempels op een pagina. De rest moeten mensen beoordelen, bij voorkeur mensen met een beperking. Een goed resultaat is een goed begin, geen bewijs.',
@@ -61,6 +62,8 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
     disabled: 'Gratis tests zijn hier uitgeschakeld.',
     internal: 'De test kon niet worden gestart. De fout ligt bij ons en is vastgelegd. Probeer het later opnieuw.',
   },
+  aboutSeconds: { one: 'ongeveer {n} seconde', other: 'ongeveer {n} seconden' },
+  aboutMinutes: { one: 'ongeveer {n} minuut', other: 'ongeveer {n} minuten' },
   inMinutes: { one: 'over {n} minuut', other: 'over {n} minuten' },
   inHours: { one: 'over {n} uur', other: 'over {n} uur' },
   waiting: {
@@ -76,7 +79,9 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
     position: { one: 'Er is nog {n} test vóór die van u.', other: 'Er zijn nog {n} tests vóór die van u.' },
     next: 'Uw test is de volgende.',
     progress: 'Voortgang van de test',
-    mail: 'Dit duurt meestal ongeveer twee minuten. U kunt deze pagina sluiten: we sturen u het resultaat ook per e-mail, tenzij uw adres is afgemeld of onze e-mails weigert.',
+    estimate: 'Het resultaat is er naar verwachting over {time}.',
+    mail: 'U kunt deze pagina sluiten: we sturen u het resultaat ook per e-mail.',
+    noMail: 'Bewaar het adres van deze pagina: we sturen geen e-mail, omdat uw adres is afgemeld of onze e-mails weigert.',
     again: 'Opnieuw kijken',
     noScripts: 'Zonder JavaScript wordt deze pagina niet vanzelf bijgewerkt.',
   },

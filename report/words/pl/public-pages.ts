@@ -22,8 +22,9 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
     get: [
       'Wynik punktowy i liczbę naruszeń według wagi',
       'Każdą przyczynę z jej elementem, znaczeniem i sposobem naprawy',
-      'Wynik na osobnej stronie i pocztą elektroniczną, zwykle po około dwóch minutach',
+      'Wynik na osobnej stronie i pocztą elektroniczną',
     ],
+    getIn: 'Wynik na osobnej stronie i pocztą elektroniczną, w ciągu {time}',
     honest: {
       title: 'Co mówi takie badanie',
       text: 'Testy automatyczne znajdują tylko część barier na stronie. Resztę muszą ocenić ludzie, najlepiej osoby z niepełnosprawnościami. Dobry wynik to dobry początek, a nie dowód.',
@@ -65,6 +66,8 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
     disabled: 'Bezpłatne badania są tu wyłączone.',
     internal: 'Nie udało się rozpocząć badania. Błąd leży po naszej stronie i został zapisany. Proszę spróbować później.',
   },
+  aboutSeconds: { one: 'około {n} sekundy', few: 'około {n} sekund', many: 'około {n} sekund', other: 'około {n} sekundy' },
+  aboutMinutes: { one: 'około {n} minuty', few: 'około {n} minut', many: 'około {n} minut', other: 'około {n} minuty' },
   inMinutes: { one: 'za {n} minutę', few: 'za {n} minuty', many: 'za {n} minut', other: 'za {n} minuty' },
   inHours: { one: 'za {n} godzinę', few: 'za {n} godziny', many: 'za {n} godzin', other: 'za {n} godziny' },
   waiting: {
@@ -85,7 +88,10 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
     },
     next: 'To badanie jest następne w kolejce.',
     progress: 'Postęp badania',
-    mail: 'Zwykle trwa to około dwóch minut. Tę stronę można zamknąć: wynik wyślemy także pocztą elektroniczną, chyba że adres został wypisany z listy lub odrzuca nasze wiadomości.',
+    estimate: 'Wynik powinien być gotowy za {time}.',
+    mail: 'Tę stronę można zamknąć: wynik wyślemy także pocztą elektroniczną.',
+    noMail:
+      'Proszę zachować adres tej strony: nie wyślemy wiadomości, ponieważ adres e-mail został wypisany z listy lub odrzuca nasze wiadomości.',
     again: 'Sprawdź ponownie',
     noScripts: 'Bez JavaScriptu ta strona nie odświeża się sama.',
   },
