@@ -21,3 +21,6 @@ export const CREDITS_PATH = '/dashboard/credits';
 
 /** The pages of the organisation's webhooks. */
 export const WEBHOOKS_PATH = '/dashboard/settings/webhooks';
+
+/** The pages of the organisation's known issues. */
+export const KNOWN_ISSUES_PATH = '/dashboard/known-issues';

@@ -21,7 +21,7 @@ const end = Type.String({
 /** In examples: an end that may be sent as it is, because a fixed one would soon be past or is too far ahead. */
 const EXAMPLE_END = `${new Date(Date.now() + 90 * 86_400_000).toISOString().slice(0, 10)}T12:00:00Z`;
 
-const NewKnownIssue = Type.Object(
+export const NewKnownIssue = Type.Object(
   {
     site: Type.String({
       minLength: 1,
@@ -46,7 +46,7 @@ const NewKnownIssue = Type.Object(
   },
 );
 
-const KnownIssueChange = Type.Object(
+export const KnownIssueChange = Type.Object(
   { reason: Type.Optional(reason), owner: Type.Optional(owner), expires_at: Type.Optional(end) },
   { title: 'KnownIssueChange', additionalProperties: false, examples: [{ expires_at: EXAMPLE_END }] },
 );

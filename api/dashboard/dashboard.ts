@@ -10,6 +10,7 @@ import { deletionPages } from './account/delete.ts';
 import { organisationPages } from './account/organisations.ts';
 import { createAccountMails } from './account-mails.ts';
 import { keyPages } from './api-keys/routes.ts';
+import { knownIssuePages } from './known-issues/routes.ts';
 import { creditPages } from './credits/routes.ts';
 import { schedulePages } from './schedules/routes.ts';
 import { createRecorder } from './record.ts';
@@ -102,6 +103,7 @@ async function signedInPages(scope: FastifyInstance, { stores, now, logger, scan
   await scope.register(webhookPages, { ...webhooks, now, logger });
   await scope.register(creditPages);
   await scope.register(schedulePages, { now });
+  await scope.register(knownIssuePages, { pictures: scans.pictures, now, logger });
   await scope.register(scanListPages);
   await scope.register(scanPages, scans);
   await scope.register(scanActions, scans);

@@ -1,6 +1,7 @@
 /** The frame of every page: head, header with navigation, main part, footer. */
 import type { FastifyRequest } from 'fastify';
 import { LOCALES, type Locale } from '../../core/scan/locales.ts';
+import { KNOWN_ISSUES_PATH } from '../../core/web-paths.ts';
 import { attributes, html, type Html, type HtmlValue } from './html.ts';
 import { wordsIn } from '../../report/words/words.ts';
 import { DEFAULT_LOCALE, inLanguage, splitLanguage } from './languages.ts';
@@ -103,6 +104,7 @@ function pathOf(request: FastifyRequest): string {
 const DASHBOARD_PARTS = [
   { id: 'scans', text: 'Scans', href: '/dashboard', permission: 'scans:read' },
   { id: 'schedules', text: 'Schedules', href: '/dashboard/schedules', permission: 'scans:read' },
+  { id: 'known-issues', text: 'Known issues', href: KNOWN_ISSUES_PATH, permission: 'scans:read' },
   { id: 'credits', text: 'Credits', href: '/dashboard/credits', permission: 'credits:read' },
   { id: 'api-keys', text: 'API keys', href: '/dashboard/settings/api-keys', permission: 'keys:write' },
   { id: 'webhooks', text: 'Webhooks', href: '/dashboard/settings/webhooks', permission: 'webhooks:write' },

@@ -13,6 +13,9 @@ const CHOSEN_MAX_BYTES = 256 * 1024;
 
 const DAY_MS = 86_400_000;
 
+/** The longest texts of a known issue, in characters. */
+export const KNOWN_ISSUE_TEXT_MAX = { selector: 1000, reason: 300, owner: 100 } as const;
+
 /** What a known issue is about, why it is accepted, by whom, and until when. It has `fingerprint`, or `rule` and `selector`. */
 export const KNOWN_ISSUE_FIELDS = {
   fingerprint: Type.Optional(
@@ -29,13 +32,18 @@ export const KNOWN_ISSUE_FIELDS = {
   selector: Type.Optional(
     Type.String({
       minLength: 1,
-      maxLength: 1000,
+      maxLength: KNOWN_ISSUE_TEXT_MAX.selector,
       description:
         'With rule: the selector of the elements, exactly as reports show it. Those of frames and shadow hosts precede it, separated by " >>> ".',
     }),
   ),
-  reason: Type.String({ minLength: 1, maxLength: 300, pattern: '\\S', description: 'Why it is accepted.' }),
-  owner: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', description: 'Who sees to it that it is fixed: a person or a team.' }),
+  reason: Type.String({ minLength: 1, maxLength: KNOWN_ISSUE_TEXT_MAX.reason, pattern: '\\S', description: 'Why it is accepted.' }),
+  owner: Type.String({
+    minLength: 1,
+    maxLength: KNOWN_ISSUE_TEXT_MAX.owner,
+    pattern: '\\S',
+    description: 'Who sees to it that it is fixed: a person or a team.',
+  }),
 };
 
 /** A known issue of a scan, as it was when the scan started. */

@@ -21,8 +21,10 @@ export type KnownIssueChange = Partial<Pick<KnownIssueRow, 'reason' | 'owner' | 
 /** A part of the known issues of an organisation, newest first. */
 export interface KnownIssuePage {
   site?: string;
-  /** Only those that end before this time. */
+  /** Only those that end at this time or before. */
   endsBefore?: Date;
+  /** Only those that end after this time. */
+  endsAfter?: Date;
   /** Only those after this one in the list. */
   after?: { at: Date; id: string } | null;
   limit: number;
@@ -94,11 +96,13 @@ export function createKnownIssues(db: Db): KnownIssues {
       return found && rowOf(found);
     },
 
-    async list(organisation, { site, endsBefore, after, limit }) {
+    async list(organisation, { site, endsBefore, endsAfter, after, limit }) {
       const filter: Filter<KnownIssueDocument> = {
         organisation,
         ...(site !== undefined && { site }),
-        ...(endsBefore !== undefined && { expiresAt: { $lte: endsBefore } }),
+        ...(endsBefore !== undefined || endsAfter !== undefined
+          ? { expiresAt: { ...(endsBefore && { $lte: endsBefore }), ...(endsAfter && { $gt: endsAfter }) } }
+          : {}),
         ...(after && { $or: [{ createdAt: { $lt: after.at } }, { createdAt: after.at, _id: { $lt: after.id } }] }),
       };
       return (await issues.find(filter).sort({ createdAt: -1, _id: -1 }).limit(limit).toArray()).map(rowOf);

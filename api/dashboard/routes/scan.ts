@@ -68,6 +68,7 @@ export async function sendScanPage(
     view,
     trend: pointsOf(trend),
     severity: severityOf((request.query as Record<string, unknown>)['severity']),
+    mayAccept: mayCall(callerOf(request), 'known-issues:write'),
     write: mayWrite
       ? { csrfToken: request.viewer!.csrfToken, idempotencyKey: idempotencyKey ?? deps.newId(), credits: account?.balance ?? null }
       : null,

@@ -37,7 +37,7 @@ const metadataMistake = (text: string): string | null =>
   text === '' || readPair(text) !== null ? null : 'Write KEY=VALUE, such as branch=main.';
 
 /** Not the fields of forms that change something: these would be marked as optional one by one. */
-function textFilter(
+export function textFilter(
   name: string,
   label: string,
   value: string,
@@ -54,7 +54,7 @@ function textFilter(
   </div>`;
 }
 
-function choiceFilter(name: string, label: string, value: string | null, choices: readonly Choice[]): Html {
+export function choiceFilter(name: string, label: string, value: string | null, choices: readonly Choice[]): Html {
   const id = `filter-${name}`;
   return html`<div class="field">
     <label for="${id}">${label}</label>

@@ -9,6 +9,7 @@ import { wordsIn } from '../../../report/words/words.ts';
 import { pictureName } from '../../scans/element-pictures.ts';
 import { badge, code, elementPicture, externalLink, link, severityBadge, tabs } from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
+import { acceptLink } from '../known-issues/accept-link.ts';
 import { CAUSES, count, ELEMENTS, number, pagesText, shown, siteLink } from './scan-words.ts';
 
 export interface CausesData {
@@ -19,6 +20,8 @@ export interface CausesData {
   total: number;
   /** Only this severity. Null: every one. */
   severity: Impact | null;
+  /** Whether the person may accept known issues. */
+  mayAccept?: boolean;
 }
 
 export function severityOf(value: unknown): Impact | null {
@@ -34,7 +37,7 @@ export function rootCauses(data: CausesData): Html {
     <p>One fault in a template appears on every page. Violations with the same cause are listed once, ${groups.some(({ new_elements: added = 0 }) => added > 0) ? 'those that the baseline does not have first, then ' : ''}the worst first.</p>
     ${total > data.leading.causes.length && leadingCauses(data, listed, texts)} ${groups.length > 0 && severityTabs(data)}
     ${groups.length === 0 && html`<p>No violation was found.</p>`}
-    ${listed.map((group, at) => cause(group, texts.get(group)!, data.scanId, `cause-${at + 1}`))}
+    ${listed.map((group, at) => cause(group, texts.get(group)!, data.scanId, `cause-${at + 1}`, data.mayAccept))}
     ${groups.length < total && html`<p>The first ${number(groups.length)} of ${count(CAUSES, total)} are shown. The JSON export has all of them.</p>`}
   </section>`;
 }
@@ -77,7 +80,7 @@ function severityTabs({ scanId, groups, severity }: CausesData): Html {
   ]);
 }
 
-type FoldedData = Omit<CausesData, 'severity' | 'leading'> & { elements: number };
+type FoldedData = Omit<CausesData, 'severity' | 'leading' | 'mayAccept'> & { elements: number };
 
 export const needsReview = (data: FoldedData): Html =>
   folded(data, {
@@ -115,7 +118,7 @@ export const picturePath = (scanId: string, name: string): string => `/dashboard
 
 const elementName = (name: string | undefined): Html => (name === undefined ? NOTHING : html` <code>${shown(name)}</code>`);
 
-function cause(group: ViewGroup, { title, element: name, why, fix }: CauseText, scanId: string, id: string): Html {
+function cause(group: ViewGroup, { title, element: name, why, fix }: CauseText, scanId: string, id: string, mayAccept = false): Html {
   const { impact, pages, elements, help_url, page_urls, rule, picture, fingerprint, new_elements: added = 0 } = group;
   const help = shown(title);
   return html`<article class="cause" id="${id}" aria-labelledby="${id}-title">
@@ -124,7 +127,7 @@ function cause(group: ViewGroup, { title, element: name, why, fix }: CauseText, 
       ${added > 0 && badge('bad', added === elements ? 'New' : `${number(added)} new`)} ${severityBadge(impact)} <span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span>
       <span class="soft">${standardsText(group.wcag, group.standards, 'en').join(' · ')}</span> <code>${shown(rule, 100)}</code>
     </p>
-    ${knownMarks(group)}
+    ${knownMarks(group)} ${mayAccept && acceptLink(scanId, group, [title, name].join(' '))}
     ${why !== '' && html`<p><strong>Why it matters:</strong> ${why}</p>`}
     ${fix !== '' ? html`<p><strong>How to fix it:</strong> ${fix}</p>` : html`<p>${shown(group.description)}</p>`}
     ${picture !== undefined && elementPicture({ src: picturePath(scanId, pictureName(fingerprint)), alt: `Picture of the page: the element to which this applies is outlined. ${help}`, picture })}

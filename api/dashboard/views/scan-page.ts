@@ -23,6 +23,8 @@ export interface ScanPageData {
   /** Oldest first. */
   trend: readonly TrendPoint[];
   severity: Impact | null;
+  /** Whether the person may accept known issues. */
+  mayAccept: boolean;
   /** What a person needs to change something. Null: they may only read. */
   write: { csrfToken: string; idempotencyKey: string; credits: number | null } | null;
   /** The result of what the person did. */
@@ -82,7 +84,7 @@ function againForm({ id, options }: ScanRow, { csrfToken, idempotencyKey, credit
 }
 
 function findings(data: ScanPageData): Html {
-  const { row, view, severity } = data;
+  const { row, view, severity, mayAccept } = data;
   if (row.reports === null)
     return notice({
       title: 'The reports of this scan are no longer stored',
@@ -97,7 +99,7 @@ function findings(data: ScanPageData): Html {
   if (view === null)
     return html`${differenceLater(row)} ${notice({ title: 'This scan has no findings to show', body: 'It was made by an earlier version. Download the PDF or the JSON export.' })}`;
   return html`${differenceLater(row)}
-    ${rootCauses({ scanId: row.id, groups: view.groups, leading: view.leading, total: view.groups_total, severity })}
+    ${rootCauses({ scanId: row.id, groups: view.groups, leading: view.leading, total: view.groups_total, severity, mayAccept })}
     ${needsReview({ scanId: row.id, groups: view.needs_review, total: view.needs_review_total, elements: view.needs_review_elements })}
     ${advice({ scanId: row.id, groups: view.advice ?? [], total: view.advice_total ?? 0, elements: view.advice_elements ?? 0 })} ${pageList(view)}`;
 }

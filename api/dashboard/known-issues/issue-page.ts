@@ -1,0 +1,68 @@
+/** The page of a known issue, with the form that changes it; and the page that asks before it is removed. */
+import type { FastifyRequest } from 'fastify';
+import { KNOWN_ISSUES_PATH } from '../../../core/web-paths.ts';
+import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts';
+import { actions, button, definitions, linkButton, time, type FormError } from '../../web/components/index.ts';
+import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import { csrfField } from '../forms.ts';
+import { titledPage } from '../titled-page.ts';
+import { shown } from '../views/scan-words.ts';
+import { commonFields, dateOf, type TypedFields } from './form-fields.ts';
+import { statusBadge, targetOf } from './issue-words.ts';
+
+export const issuePath = (id: string): string => `${KNOWN_ISSUES_PATH}/${id}`;
+
+export interface KnownIssuePage {
+  request: FastifyRequest;
+  issue: KnownIssueRow;
+  /** What was typed. Default: as it is. */
+  typed?: TypedFields;
+  errors?: readonly FormError[];
+  mayChange: boolean;
+  done: string | null;
+  now: Date;
+}
+
+const FRAME = { active: 'known-issues', trail: [{ text: 'Known issues', href: KNOWN_ISSUES_PATH }], narrow: true } as const;
+
+export function knownIssuePage({ request, issue, typed, errors = [], mayChange, done, now }: KnownIssuePage): Html {
+  const { id, reason, owner, expiresAt } = issue;
+  const current = { reason, owner, expires: dateOf(expiresAt) };
+  const body = html`${definitions([...facts(issue, now), ...(mayChange ? [] : texts(issue))])}
+    ${
+      mayChange &&
+      html`<h2>Change it</h2>
+        <p>Scans that have started keep what they started with.</p>
+        <form method="post" action="${issuePath(id)}" novalidate>
+          ${csrfField(request)} ${commonFields(typed ?? current, errors)} ${button({ text: 'Save changes', kind: 'primary' })}
+        </form>
+        <h2>Remove it</h2>
+        <p>The violations count again in scans that start afterwards.</p>
+        <p>${linkButton({ text: 'Remove the known issue', href: `${issuePath(id)}/remove` })}</p>`
+    }`;
+  return titledPage({ ...FRAME, request, title: 'Known issue', errors, done, body });
+}
+
+type Row = readonly [HtmlValue, HtmlValue];
+
+const facts = (issue: KnownIssueRow, now: Date): Row[] => [
+  ['Accepted', targetOf(issue)],
+  ['Site', shown(issue.site)],
+  ['End', html`${time(issue.expiresAt)} ${statusBadge(issue, now)}`],
+  ['Accepted by', html`${issue.createdBy}, ${time(issue.createdAt)}`],
+];
+
+const texts = ({ reason, owner }: KnownIssueRow): Row[] => [
+  ['Reason', reason],
+  ['Owner', owner],
+];
+
+export function removeIssuePage({ request, issue, now }: Pick<KnownIssuePage, 'request' | 'issue' | 'now'>): Html {
+  const body = html`${definitions([...facts(issue, now), ...texts(issue)])}
+    <p>What it covers counts as violations again in scans that start afterwards. Scans that have started keep what they started with.</p>
+    <form method="post" action="${issuePath(issue.id)}/remove">
+      ${csrfField(request)}
+      ${actions(button({ text: 'Remove the known issue', kind: 'danger' }), linkButton({ text: 'Keep it', href: issuePath(issue.id), kind: 'quiet' }))}
+    </form>`;
+  return titledPage({ ...FRAME, request, title: 'Remove this known issue?', body });
+}

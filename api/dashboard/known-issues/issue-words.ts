@@ -1,0 +1,19 @@
+/** How known issues are shown in lists and on their pages. Pure. */
+import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts';
+import { statusOf } from '../../accounts/known-issue-management.ts';
+import { badge } from '../../web/components/index.ts';
+import { html, NOTHING, type Html } from '../../web/html.ts';
+import { shown } from '../views/scan-words.ts';
+
+/** What is accepted. @param max of the selector, in characters */
+export const targetOf = ({ fingerprint, rule, selector }: KnownIssueRow, max?: number): Html =>
+  fingerprint === undefined
+    ? html`<code>${shown(rule!, 100)}</code> at <code class="address">${shown(selector!, max)}</code>`
+    : html`Root cause <code>${fingerprint}</code>`;
+
+/** Marks one whose end is near or past. */
+export function statusBadge(issue: KnownIssueRow, now: Date): Html {
+  const status = statusOf(issue, now);
+  if (status === 'live') return NOTHING;
+  return status === 'ended' ? badge('bad', 'Ended') : badge('warn', 'Ends soon');
+}

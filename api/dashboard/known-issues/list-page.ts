@@ -1,0 +1,91 @@
+/** The list of known issues, with its filters. */
+import type { FastifyRequest } from 'fastify';
+import { KNOWN_ISSUES_PATH } from '../../../core/web-paths.ts';
+import { ENDING_DAYS, KNOWN_ISSUES_MAX } from '../../../core/scan/known-issues.ts';
+import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts';
+import { button, emptyState, link, linkButton, pagination, table, time, type Choice } from '../../web/components/index.ts';
+import { html, type Html } from '../../web/html.ts';
+import { titledPage } from '../titled-page.ts';
+import { choiceFilter, textFilter } from '../views/filter-form.ts';
+import { shown } from '../views/scan-words.ts';
+import { statusBadge, targetOf } from './issue-words.ts';
+
+export const STATES = ['live', 'ending', 'ended'] as const;
+const STATE_CHOICES: readonly (Choice & { value: (typeof STATES)[number] })[] = [
+  { value: 'live', text: 'Not ended' },
+  { value: 'ending', text: `Ends within ${ENDING_DAYS} days` },
+  { value: 'ended', text: 'Ended' },
+];
+
+/** The query of the list. */
+export interface IssueQuery {
+  /** Empty: every site. */
+  site: string;
+  state: (typeof STATES)[number] | null;
+}
+
+export interface KnownIssueListPage {
+  request: FastifyRequest;
+  query: IssueQuery;
+  issues: readonly KnownIssueRow[];
+  /** Whether this is the first part of the list. */
+  first: boolean;
+  nextCursor: string | null;
+  done: string | null;
+  now: Date;
+}
+
+export function knownIssueListPage({ request, query, issues, first, nextCursor, done, now }: KnownIssueListPage): Html {
+  const body = html`<p class="lead">
+      Violations that are accepted until a date. Reports show them, and thresholds do not count them. Accept one at a root cause on the page of
+      a scan.
+    </p>
+    <form class="fields-inline" method="get" action="${KNOWN_ISSUES_PATH}" role="search" aria-label="Known issues">
+      ${textFilter('site', 'Site', query.site)} ${choiceFilter('state', 'State', query.state, STATE_CHOICES)}
+      <div class="actions">${button({ text: 'Filter' })}${isFiltered(query) && link('Clear filters', KNOWN_ISSUES_PATH)}</div>
+    </form>
+    ${issues.length === 0 ? nothing(query, first) : issueTable(issues, now)}
+    ${pagination({
+      previous: first ? null : address(query),
+      next: nextCursor === null ? null : address(query, nextCursor),
+    })}
+    <p>A site can have ${KNOWN_ISSUES_MAX} known issues. One that has ended is removed 90 days later.</p>`;
+  return titledPage({ request, title: 'Known issues', active: 'known-issues', done, body });
+}
+
+const isFiltered = ({ site, state }: IssueQuery): boolean => site !== '' || state !== null;
+
+function address({ site, state }: IssueQuery, cursor?: string): string {
+  const text = new URLSearchParams({
+    ...(site !== '' && { site }),
+    ...(state !== null && { state }),
+    ...(cursor !== undefined && { cursor }),
+  });
+  return text.size === 0 ? KNOWN_ISSUES_PATH : `${KNOWN_ISSUES_PATH}?${text}`;
+}
+
+function nothing(query: IssueQuery, first: boolean): Html {
+  if (isFiltered(query) || !first)
+    return emptyState({
+      title: 'No known issue matches',
+      text: 'Change the filters, or show all known issues.',
+      action: linkButton({ text: 'Show all known issues', href: KNOWN_ISSUES_PATH }),
+    });
+  return emptyState({ title: 'There is no known issue', text: 'Every violation counts.' });
+}
+
+const issueTable = (issues: readonly KnownIssueRow[], now: Date): Html =>
+  table({
+    id: 'known-issues',
+    caption: 'Known issues, newest first',
+    captionHidden: true,
+    columns: [{ text: 'Known issue' }, { text: 'Site' }, { text: 'End' }, { text: 'Owner' }, { text: 'Accepted' }],
+    rows: issues.map((issue) => [
+      html`${link(shown(issue.reason, 100), `${KNOWN_ISSUES_PATH}/${issue.id}`)}<br /><span class="small soft">${targetOf(issue, 120)}</span>
+        ${statusBadge(issue, now)}`,
+      shown(issue.site),
+      time(issue.expiresAt),
+      issue.owner,
+      html`${time(issue.createdAt)}<br /><span class="small soft">${issue.createdBy}</span>`,
+    ]),
+  });

@@ -1,0 +1,179 @@
+/** Known issues: the list, accepting one at a root cause of a scan, the page of one, changing and removing it. */
+import { randomUUID } from 'node:crypto';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { mayCall } from '../../../core/accounts.ts';
+import { ENDING_DAYS, KNOWN_ISSUE_TEXT_MAX } from '../../../core/scan/known-issues.ts';
+import { siteOf } from '../../../core/scan/site.ts';
+import { KNOWN_ISSUES_PATH } from '../../../core/web-paths.ts';
+import { causeTexts } from '../../../report/view/cause-texts.ts';
+import { elementPath } from '../../../report/view/element-path.ts';
+import type { ViewGroup } from '../../../report/view/schema.ts';
+import { createKnownIssueManagement, type KnownIssueManagementDeps } from '../../accounts/known-issue-management.ts';
+import { NewKnownIssue, KnownIssueChange } from '../../accounts/known-issues.ts';
+import { storesOf } from '../../accounts/scoped-stores.ts';
+import { ApiError, ValidationFailure } from '../../http/errors.ts';
+import { decodeCursor, pageOf } from '../../http/pagination.ts';
+import { callerOf } from '../../http/plugins/auth.ts';
+import { createValidatorCompiler } from '../../http/validation.ts';
+import type { PageReports } from '../../scans/views.ts';
+import { formOf } from '../../web/html-scope.ts';
+import { idOfForm, isFormId } from '../form-ids.ts';
+import { doneOf } from '../forms.ts';
+import { ABOUT, acceptPage, type AcceptedCause, type TypedIssue } from './accept-page.ts';
+import { dateOf, refusalOf, typedFields, wantedFields } from './form-fields.ts';
+import { issuePath, knownIssuePage, removeIssuePage } from './issue-page.ts';
+import { knownIssueListPage, STATES, type IssueQuery } from './list-page.ts';
+
+export interface KnownIssuePagesDeps extends KnownIssueManagementDeps {
+  pictures: Pick<PageReports, 'readView'>;
+}
+
+const READ = { config: { permission: 'scans:read' } } as const;
+const WRITE = { config: { permission: 'known-issues:write' } } as const;
+const NEW = `${KNOWN_ISSUES_PATH}/new`;
+const ONE = `${KNOWN_ISSUES_PATH}/:known_issue_id`;
+const PER_PAGE = 25;
+const DAY_MS = 86_400_000;
+/** The end that the form suggests, in days from now. */
+const SUGGESTED_DAYS = 90;
+const DONE = {
+  added: 'The violations are accepted. Scans of the site that start from now on show them as known.',
+  changed: 'The known issue was changed.',
+  removed: 'The known issue was removed.',
+};
+
+type One = { Params: { known_issue_id: string } };
+
+export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (scope, deps) => {
+  const { now, pictures } = deps;
+  const management = createKnownIssueManagement(deps);
+  const mayChange = (request: FastifyRequest): boolean => mayCall(callerOf(request), 'known-issues:write');
+  const done = (reply: FastifyReply, what: keyof typeof DONE, path = KNOWN_ISSUES_PATH) => reply.redirect(`${path}?done=${what}`, 303);
+
+  scope.get(KNOWN_ISSUES_PATH, READ, async (request, reply) => {
+    const params = request.query as Readonly<Record<string, unknown>>;
+    const cursor = typeof params['cursor'] === 'string' ? params['cursor'] : undefined;
+    const query = queryOf(params);
+    const page = { site: query.site === '' ? undefined : query.site, ...endsOf(query, now()), after: decodeCursor(cursor) };
+    const found = await storesOf(request).knownIssues.list({ ...page, limit: PER_PAGE + 1 });
+    const { items: issues, nextCursor } = pageOf(found, PER_PAGE, ({ createdAt: at, id }) => ({ at, id }));
+    const first = cursor === undefined;
+    return reply.page(knownIssueListPage({ request, query, issues, first, nextCursor, done: doneOf(request, DONE), now: now() }));
+  });
+
+  /** The root cause of a scan that its page shows. @throws ApiError if there is none */
+  async function causeOf(
+    request: FastifyRequest,
+    scanId: string,
+    fingerprint: string,
+  ): Promise<{ cause: AcceptedCause; group: ViewGroup }> {
+    const row = await storesOf(request).scans.find(scanId.toLowerCase());
+    if (row === null) throw new ApiError('scan_not_found');
+    const groups = row.reports === null ? [] : ((await pictures.readView(row))?.groups ?? []);
+    const group = groups.find((one) => one.fingerprint === fingerprint);
+    if (group === undefined) throw new ApiError('report_not_found');
+    const { title, element } = causeTexts(groups, 'en').get(group)!;
+    const { rule, impact, elements, pages } = group;
+    const site = siteOf(row.options.url);
+    return { cause: { scanId: row.id, site, fingerprint, rule, shown: { title, element, impact, elements, pages } }, group };
+  }
+
+  scope.get<{ Querystring: { scan?: unknown; cause?: unknown } }>(NEW, WRITE, async (request, reply) => {
+    const { scan, cause: fingerprint } = request.query;
+    const { cause, group } = await causeOf(request, String(scan), String(fingerprint));
+    const expires = dateOf(new Date(now().getTime() + SUGGESTED_DAYS * DAY_MS));
+    const typed: TypedIssue = { about: 'cause', selector: selectorOf(group), reason: '', owner: '', expires, formId: randomUUID() };
+    return reply.page(acceptPage({ request, cause, typed, errors: [] }));
+  });
+
+  scope.post(NEW, WRITE, async (request, reply) => {
+    const form = formOf(request.body);
+    const typed = typedIssue(request);
+    const [scanId, fingerprint] = [form.text('scan'), form.text('cause')];
+    const { about, selector } = typed;
+    const target = about === 'cause' ? { fingerprint } : { rule: form.text('rule'), selector };
+    try {
+      const wanted = { site: form.text('site'), ...target, ...wantedFields(typed) };
+      checkNew(wanted);
+      const issue = await management.add(request, wanted, idOfForm(request, typed.formId));
+      return done(reply, 'added', issuePath(issue.id));
+    } catch (error) {
+      const { errors, status } = refusalOf(error);
+      const { cause } = await causeOf(request, scanId, fingerprint);
+      return reply.page(acceptPage({ request, cause, typed, errors }), { status });
+    }
+  });
+
+  scope.get<One>(ONE, READ, async (request, reply) => {
+    const issue = await management.find(request, request.params.known_issue_id);
+    return reply.page(knownIssuePage({ request, issue, mayChange: mayChange(request), done: doneOf(request, DONE), now: now() }));
+  });
+
+  scope.post<One>(ONE, WRITE, async (request, reply) => {
+    const issue = await management.find(request, request.params.known_issue_id);
+    const typed = typedFields(formOf(request.body));
+    const { expires_at: ends, ...fields } = wantedFields(typed);
+    try {
+      // The same day is no change: the end may be later on this day.
+      const wanted = { ...fields, ...(typed.expires !== dateOf(issue.expiresAt) && { expires_at: ends }) };
+      checkChange(wanted);
+      await management.change(request, issue.id, wanted);
+      return done(reply, 'changed', issuePath(issue.id));
+    } catch (error) {
+      const { errors, status } = refusalOf(error);
+      return reply.page(knownIssuePage({ request, issue, typed, errors, mayChange: true, done: null, now: now() }), { status });
+    }
+  });
+
+  scope.get<One>(`${ONE}/remove`, WRITE, async (request, reply) => {
+    const issue = await management.find(request, request.params.known_issue_id);
+    return reply.page(removeIssuePage({ request, issue, now: now() }));
+  });
+
+  scope.post<One>(`${ONE}/remove`, WRITE, async (request, reply) => {
+    await management.remove(request, request.params.known_issue_id);
+    return done(reply, 'removed');
+  });
+};
+
+/** Values that no form sends are ignored, so that an edited address still shows the list. */
+function queryOf({ site, state }: Readonly<Record<string, unknown>>): IssueQuery {
+  return { site: typeof site === 'string' ? site.trim().toLowerCase() : '', state: STATES.find((one) => one === state) ?? null };
+}
+
+function endsOf({ state }: IssueQuery, now: Date): { endsBefore?: Date; endsAfter?: Date } {
+  return {
+    ...(state !== null && state !== 'ended' && { endsAfter: now }),
+    ...(state === 'ended' && { endsBefore: now }),
+    ...(state === 'ending' && { endsBefore: new Date(now.getTime() + ENDING_DAYS * DAY_MS) }),
+  };
+}
+
+function typedIssue(request: FastifyRequest): TypedIssue {
+  const form = formOf(request.body);
+  const formId = form.text('form_id');
+  return {
+    ...typedFields(form),
+    about: ABOUT.find((one) => one === form.text('about')) ?? 'cause',
+    selector: form.text('selector'),
+    formId: isFormId(formId) ? formId : randomUUID(),
+  };
+}
+
+/** The selector of the example. Empty if the view has cut it, because it would match nothing. */
+function selectorOf({ example }: ViewGroup): string {
+  const selector = elementPath(example);
+  return selector.endsWith('…') || selector.length > KNOWN_ISSUE_TEXT_MAX.selector ? '' : selector;
+}
+
+const compile = createValidatorCompiler();
+/** Checks a form by a schema of the API, so that the rules are the same. */
+const checkerOf = (schema: typeof NewKnownIssue | typeof KnownIssueChange) => {
+  const validate = compile({ schema, method: 'POST', url: KNOWN_ISSUES_PATH, httpPart: 'body' });
+  return (wanted: object): void => {
+    const { error } = validate(wanted) as { error?: unknown };
+    if (error instanceof ValidationFailure) throw error;
+  };
+};
+const checkNew = checkerOf(NewKnownIssue);
+const checkChange = checkerOf(KnownIssueChange);

@@ -1,0 +1,268 @@
+/** Known issues in a real browser: accepting one at a root cause, the list, changing and removing one. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { ENDING_DAYS, KNOWN_ISSUE_MAX_DAYS, KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
+import type { Role } from '../../core/accounts.ts';
+import { withDefaults } from '../../core/scan/options.ts';
+import { KNOWN_ISSUES_PATH } from '../../core/web-paths.ts';
+import type { ViewGroup } from '../../report/view/schema.ts';
+import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
+import { down } from '../api/replica.ts';
+import { expectAccessible } from './accessible.ts';
+import { openAs, type PersonPage } from './open-as.ts';
+import { HOSTILE, OUTCOME, storeView } from './scan-views.ts';
+import { useWeb, type VisitorOptions } from './web.ts';
+
+const DAY_MS = 86_400_000;
+const SITE = 'example.com';
+const CAUSE = '0123456789abcdef';
+const inDays = (days: number): Date => new Date(Date.now() + days * DAY_MS);
+const dayIn = (days: number): string => inDays(days).toISOString().slice(0, 10);
+
+describe('known issues in a browser', () => {
+  const web = useWeb();
+
+  async function scanOf(organisation: string, edit: (groups: ViewGroup[]) => void = () => {}): Promise<string> {
+    const options = withDefaults({ url: `https://${SITE}/` });
+    const row = await web.scan(organisation, { phase: 'done', outcome: OUTCOME, pages: OUTCOME.pages, options, finishedAt: new Date() });
+    const reports = await storeView(web, row.id, {}, ({ groups }) => edit(groups));
+    await web.db.collection<{ _id: string }>('scans').updateOne({ _id: row.id }, { $set: { reports } });
+    return row.id;
+  }
+  /** Opens the page of a new scan. */
+  async function openScan(
+    role: Role,
+    options: VisitorOptions & { edit?: (groups: ViewGroup[]) => void } = {},
+  ): Promise<PersonPage & { scan: string }> {
+    const { edit, ...visitor } = options;
+    const { id: organisation } = await web.organisation();
+    const scan = await scanOf(organisation, edit);
+    return Object.assign(await openAs(web, role, `/dashboard/scans/${scan}`, { ...visitor, organisation }), { scan });
+  }
+  async function addIssue(organisation: string, fields: Partial<KnownIssueRow> = {}): Promise<KnownIssueRow> {
+    const issue = {
+      ...{ organisation, site: SITE, reason: 'The supplier fixes it in version 3.', owner: 'video team' },
+      ...(fields.rule === undefined && { fingerprint: CAUSE }),
+      ...{ expiresAt: inDays(90), createdBy: 'ada@example.com', createdAt: new Date() },
+      ...fields,
+    };
+    const added = await web.stores.knownIssues.add(issue);
+    if (!added.ok) throw new Error(added.reason);
+    return added.issue;
+  }
+  const accept = (page: Page) => page.getByRole('link', { name: /^Accept as known/ }).first();
+  const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+  const heading = (page: Page) => page.getByRole('heading', { level: 1 }).innerText();
+  const done = (page: Page) => page.locator('.notice-good').innerText();
+  const rows = (page: Page) => page.locator('#known-issues tbody th a').allInnerTexts();
+  const audited = async (organisation: string) =>
+    (await web.stores.organisations.audit(organisation, 20))
+      .filter(({ action }) => action.startsWith('known-issue.'))
+      .map(({ action, actor }) => `${action} ${actor}`);
+
+  for (const javaScriptEnabled of [true, false])
+    it(`are accepted at a root cause, changed and removed, ${javaScriptEnabled ? 'with' : 'without'} scripts`, async () => {
+      const page = await openScan('owner', { javaScriptEnabled });
+      const { organisation, person } = page;
+      await accept(page).click();
+      expect(await heading(page)).to.equal('Accept a known issue');
+      expect(await page.locator('.definitions').innerText()).to.match(/Root cause[^]*3 elements on 2 pages[^]*image-alt[^]*example\.com/);
+      await page.getByLabel('Reason').fill('The supplier fixes it.');
+      await page.getByLabel('Owner').fill('video team');
+      await page.getByLabel('End').fill(dayIn(20));
+      await press(page, 'Accept as known');
+      expect(await done(page)).to.include('The violations are accepted.');
+      const [issue, ...others] = await web.stores.knownIssues.list(organisation, { limit: 10 });
+      expect(others).to.deep.equal([]);
+      expect(issue).to.deep.include({
+        site: SITE,
+        fingerprint: CAUSE,
+        reason: 'The supplier fixes it.',
+        owner: 'video team',
+        createdBy: person.email,
+      });
+      expect(issue!.expiresAt.toISOString()).to.equal(`${dayIn(20)}T00:00:00.000Z`);
+      expect(await page.locator('.definitions').innerText()).to.include('Ends soon');
+
+      await page.getByLabel('Reason').fill('Later.');
+      await page.getByLabel('End').fill(dayIn(KNOWN_ISSUE_MAX_DAYS));
+      await press(page, 'Save changes');
+      expect(await done(page)).to.equal('The known issue was changed.');
+      await page.getByRole('link', { name: 'Remove the known issue' }).click();
+      expect(await heading(page)).to.equal('Remove this known issue?');
+      await page.getByRole('link', { name: 'Keep it' }).click();
+      expect(await page.getByLabel('Reason').inputValue()).to.equal('Later.');
+      await page.getByRole('link', { name: 'Remove the known issue' }).click();
+      await press(page, 'Remove the known issue');
+      expect(await done(page)).to.equal('The known issue was removed.');
+      expect(await web.stores.knownIssues.list(organisation, { limit: 10 })).to.deep.equal([]);
+      const actions = ['remove', 'change', 'add'].map((action) => `known-issue.${action} ${person.email}`);
+      expect(await audited(organisation)).to.deep.equal(actions);
+    });
+
+  it('are accepted by rule and selector, and once if the form is sent twice', async () => {
+    const page = await openScan('owner');
+    await accept(page).click();
+    const { url, form } = await page.evaluate<{ url: string; form: Record<string, string> }>(
+      `({ url: document.querySelector('form[novalidate]').action, form: Object.fromEntries(new FormData(document.querySelector('form[novalidate]'))) })`,
+    );
+    const selector = `iframe >>> img[alt='${HOSTILE}']`;
+    expect(form['selector']).to.equal(selector);
+    const fields = { ...form, about: 'selector', reason: 'Later.', owner: 'shop team' };
+    const send = () => page.request.post(url, { form: fields, headers: { origin: web.url }, maxRedirects: 0 });
+    const answers = await Promise.all([send(), send()]);
+    expect(answers.map((answer) => answer.status())).to.deep.equal([303, 303]);
+    const issues = await web.stores.knownIssues.list(page.organisation, { limit: 10 });
+    expect(issues.map(({ rule, selector, fingerprint }) => [rule, selector, fingerprint])).to.deep.equal([
+      ['image-alt', selector, undefined],
+    ]);
+    expect(await audited(page.organisation)).to.have.length(1);
+  });
+
+  it('keep what was typed, and say what is wrong at each field', async () => {
+    const page = await openScan('owner');
+    await accept(page).click();
+    await page.getByRole('radio', { name: 'Only elements at a selector' }).check();
+    await page.locator('#selector').fill('');
+    await page.getByLabel('Owner').fill('video team');
+    await page.getByLabel('End').fill(dayIn(KNOWN_ISSUE_MAX_DAYS + 2));
+    await press(page, 'Accept as known');
+    const errors = page.getByRole('alert');
+    expect(await errors.getByRole('link').allInnerTexts()).to.have.members(['Enter the selector of the elements.', 'Enter the reason.']);
+    expect(await page.getByLabel('Owner').inputValue()).to.equal('video team');
+    expect(await page.getByRole('radio', { name: 'Only elements at a selector' }).isChecked()).to.equal(true);
+    await expectAccessible(page, 'known-issue-errors');
+    await page.getByRole('radio', { name: 'This root cause' }).check();
+    await page.getByLabel('Reason').fill('x'.repeat(10));
+    for (const [days, text] of [
+      [KNOWN_ISSUE_MAX_DAYS + 2, `A known issue must end within ${KNOWN_ISSUE_MAX_DAYS} days. It can be prolonged later.`],
+      [0, 'A known issue must end in the future.'],
+    ] as const) {
+      await page.getByLabel('End').fill(dayIn(days));
+      await press(page, 'Accept as known');
+      expect(await page.locator('#expires_at-error').innerText()).to.equal(text);
+    }
+    await page.getByLabel('End').fill('');
+    await press(page, 'Accept as known');
+    expect(await page.locator('#expires_at-error').innerText()).to.equal('Enter a date, such as 2030-01-31.');
+    expect(await web.stores.knownIssues.list(page.organisation, { limit: 10 })).to.deep.equal([]);
+  });
+
+  it('say that a site has as many as it may have', async () => {
+    const page = await openScan('owner');
+    await accept(page).click();
+    web.faults.set('knownIssues.add', async () => ({ ok: false, reason: 'too_many_known_issues' }));
+    await page.getByLabel('Reason').fill('Later.');
+    await page.getByLabel('Owner').fill('video team');
+    await press(page, 'Accept as known');
+    expect(await page.getByRole('alert').innerText()).to.include(`The site has ${KNOWN_ISSUES_MAX} known issues`);
+    expect(await page.getByLabel('Reason').inputValue()).to.equal('Later.');
+  });
+
+  it('are not offered where a cause is known already, and not to people who may not accept them', async () => {
+    const known = (groups: ViewGroup[]) => void Object.assign(groups[0]!, { known_elements: groups[0]!.elements });
+    const page = await openScan('owner', { edit: known });
+    expect(await page.getByRole('link', { name: /^Accept as known/ }).count()).to.equal(1);
+    const member = await openScan('member');
+    expect(await member.getByRole('link', { name: /^Accept as known/ }).count()).to.equal(0);
+    for (const path of [`new?scan=${member.scan}&cause=${CAUSE}`, `${(await addIssue(member.organisation)).id}/remove`]) {
+      await member.goto(`${KNOWN_ISSUES_PATH}/${path}`);
+      expect(await heading(member)).to.equal('You may not do this');
+    }
+    await member.goto(KNOWN_ISSUES_PATH);
+    await member.getByRole('link', { name: 'The supplier fixes it in version 3.' }).click();
+    expect(await member.locator('main').innerText()).to.include('video team');
+    expect(await member.getByRole('main').getByRole('button').count()).to.equal(0);
+    await expectAccessible(member, 'known-issue-read-only');
+  });
+
+  it('of other organisations, other scans and other causes do not exist', async () => {
+    const page = await openScan('owner');
+    const other = await openScan('owner');
+    const foreign = await addIssue(other.organisation);
+    for (const path of [
+      foreign.id,
+      `${foreign.id}/remove`,
+      'nothing',
+      'new',
+      `new?scan=${other.scan}&cause=${CAUSE}`,
+      `new?scan=${page.scan}&cause=ffffffffffffffff`,
+    ]) {
+      const response = await page.goto(`${KNOWN_ISSUES_PATH}/${path}`);
+      expect(response!.status(), path).to.equal(404);
+    }
+  });
+
+  it('say that the object store is down', async () => {
+    const page = await openScan('owner');
+    web.faults.set('reports.readView', down);
+    const response = await page.goto(`${KNOWN_ISSUES_PATH}/new?scan=${await scanOf(page.organisation)}&cause=${CAUSE}`);
+    expect(response!.status()).to.equal(503);
+  });
+
+  it('are listed, filtered by site and state, in parts', async () => {
+    const page = await openAs(web, 'owner', KNOWN_ISSUES_PATH);
+    expect(await page.locator('main').innerText()).to.include('There is no known issue');
+    await expectAccessible(page, 'known-issues-empty');
+    const { organisation } = page;
+    await addIssue(organisation, { reason: 'Ended before.', expiresAt: inDays(-1), createdAt: inDays(-40) });
+    await addIssue(organisation, { reason: 'Ends soon.', expiresAt: inDays(ENDING_DAYS - 1), createdAt: inDays(-30) });
+    const at = { rule: 'color-contrast', selector: `main ${'> div '.repeat(30)}> p`, site: 'shop.example.com' };
+    await addIssue(organisation, { reason: `A long reason: ${'later '.repeat(40)}`, ...at, createdAt: inDays(-20) });
+    await page.reload();
+    expect((await rows(page)).map((text) => text.slice(0, 13))).to.deep.equal(['A long reason', 'Ends soon.', 'Ended before.']);
+    expect(await page.locator('#known-issues .badge').allInnerTexts()).to.deep.equal(['Ends soon', 'Ended']);
+    await expectAccessible(page, 'known-issues');
+    const filtered = async (state: string) => {
+      await page.getByLabel('State').selectOption(state);
+      await press(page, 'Filter');
+      return (await rows(page)).map((text) => text.slice(0, 13));
+    };
+    expect(await filtered('ending')).to.deep.equal(['Ends soon.']);
+    expect(await filtered('ended')).to.deep.equal(['Ended before.']);
+    expect(await filtered('live')).to.deep.equal(['A long reason', 'Ends soon.']);
+    await page.getByLabel('Site').fill('Shop.example.com');
+    expect(await filtered('')).to.deep.equal(['A long reason']);
+    await page.getByLabel('Site').fill('nothing.example.com');
+    await press(page, 'Filter');
+    expect(await page.locator('main').innerText()).to.include('No known issue matches');
+    await expectAccessible(page, 'known-issues-none');
+    for (let more = 0; more < 25; more += 1)
+      await addIssue(organisation, {
+        reason: `Number ${more}`,
+        rule: `rule-${more}`,
+        selector: 'p',
+        createdAt: new Date(Date.now() - more),
+      });
+    await page.goto(KNOWN_ISSUES_PATH);
+    expect(await rows(page)).to.have.length(25);
+    await page.getByRole('link', { name: 'Next' }).click();
+    expect(await rows(page)).to.have.length(3);
+    await page.getByRole('link', { name: 'Previous' }).click();
+    expect(await rows(page)).to.have.length(25);
+  });
+
+  it('are accessible where they are accepted, shown and removed', async () => {
+    const page = await openScan('owner');
+    await accept(page).click();
+    await expectAccessible(page, 'known-issue-new');
+    const { id } = await addIssue(page.organisation);
+    await page.goto(`${KNOWN_ISSUES_PATH}/${id}`);
+    await expectAccessible(page, 'known-issue');
+    await page.goto(`${KNOWN_ISSUES_PATH}/${id}/remove`);
+    await expectAccessible(page, 'known-issue-remove');
+  });
+
+  it('keep their time of the day if only the reason changes', async () => {
+    const page = await openAs(web, 'owner', KNOWN_ISSUES_PATH);
+    const { id, expiresAt } = await addIssue(page.organisation, { expiresAt: inDays(20.5) });
+    await page.goto(`${KNOWN_ISSUES_PATH}/${id}`);
+    await page.getByLabel('Reason').fill('Later.');
+    await press(page, 'Save changes');
+    const changed = await web.stores.knownIssues.find(page.organisation, id);
+    expect(changed).to.deep.include({ reason: 'Later.', expiresAt });
+    await page.getByLabel('Owner').fill('');
+    await press(page, 'Save changes');
+    expect(await page.locator('#owner-error').innerText()).to.equal('Enter a person or a team.');
+  });
+});
