@@ -2,8 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { auditName } from '../../core/accounts.ts';
 import { readDateTime } from '../../core/date-time.ts';
-import { endMistake, isEnding, targetMistake, type KnownIssue } from '../../core/scan/known-issues.ts';
-import { siteOf } from '../../core/scan/site.ts';
+import { endMistake, isEnding, readSite, targetMistake, type KnownIssue } from '../../core/scan/known-issues.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { KnownIssueChange, KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { ApiError, ValidationFailure, type ValidationType } from '../http/errors.ts';
@@ -104,9 +103,9 @@ const refusal = (field: string[], msg: string, type: ValidationType): Validation
   new ValidationFailure([{ loc: ['body', ...field], msg, type }]);
 
 function checkedSite(text: string): string {
-  const site = siteOf(`https://${text}`);
-  if (site === '' || site !== text.toLowerCase())
-    throw refusal(['site'], 'site must be the host of an address, such as www.example.com, without scheme and path.', 'known_issue.site');
+  const site = readSite(text);
+  if (site === null)
+    throw refusal(['site'], 'site must be a host, such as www.example.com, or an address without a path.', 'known_issue.site');
   return site;
 }
 

@@ -2,7 +2,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type, type Static } from 'typebox';
 import { readDateTime } from '../../core/date-time.ts';
-import { ENDING_DAYS, KNOWN_ISSUE_FIELDS, KNOWN_ISSUE_MAX_DAYS, KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
+import {
+  ENDING_DAYS,
+  KNOWN_ISSUE_FIELDS,
+  KNOWN_ISSUE_MAX_DAYS,
+  KNOWN_ISSUES_MAX,
+  readSite,
+  SITE_MAX,
+} from '../../core/scan/known-issues.ts';
 import { nullable } from '../../core/schemas.ts';
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { EXAMPLES } from '../http/examples.ts';
@@ -11,7 +18,6 @@ import { answer, emptyAnswer, growing, keyOrSession, LIMITED, reference, refusal
 import { createKnownIssueManagement, KNOWN_ISSUE_STATUSES, statusOf, type KnownIssueManagementDeps } from './known-issue-management.ts';
 import { storesOf } from './scoped-stores.ts';
 
-const SITE_MAX = 260;
 const { reason, owner } = KNOWN_ISSUE_FIELDS;
 const end = Type.String({
   format: 'date-time',
@@ -26,7 +32,8 @@ export const NewKnownIssue = Type.Object(
     site: Type.String({
       minLength: 1,
       maxLength: SITE_MAX,
-      description: 'The host of the site, such as `www.example.com`; with its port if that is not the default.',
+      description:
+        'The host of the site, such as `www.example.com`, with its port if that is not the default; or its address without a path.',
     }),
     ...KNOWN_ISSUE_FIELDS,
     expires_at: end,
@@ -151,7 +158,10 @@ export const knownIssueRoutes: FastifyPluginAsyncTypebox<KnownIssueManagementDep
 
   scope.get('/v1/known-issues', { ...READ, schema: SCHEMAS.list }, async (request) => {
     const { limit, cursor, site, ends_before: endsBefore } = request.query;
-    const filter = { site: site?.toLowerCase(), endsBefore: endsBefore === undefined ? undefined : readDateTime(endsBefore)! };
+    const filter = {
+      site: site === undefined ? undefined : (readSite(site) ?? site),
+      endsBefore: endsBefore === undefined ? undefined : readDateTime(endsBefore)!,
+    };
     const found = await storesOf(request).knownIssues.list({ ...filter, after: decodeCursor(cursor), limit: limit + 1 });
     const { items, nextCursor } = pageOf(found, limit, (issue) => ({ at: issue.createdAt, id: issue.id }));
     return { data: items.map((issue) => toListed(issue, now())), next_cursor: nextCursor };

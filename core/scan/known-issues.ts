@@ -1,6 +1,7 @@
 /** Known issues: violations that an organisation accepts for a site until a date. Reports show them; thresholds do not count them. */
 import { Type, type Static } from 'typebox';
 import type { Counts } from './counts.ts';
+import { siteOf } from './site.ts';
 
 /** The latest end of a known issue, in days from now. */
 export const KNOWN_ISSUE_MAX_DAYS = 366;
@@ -8,6 +9,8 @@ export const KNOWN_ISSUE_MAX_DAYS = 366;
 export const ENDING_DAYS = 30;
 /** The largest number of known issues of a site. */
 export const KNOWN_ISSUES_MAX = 500;
+/** The longest text that names a site, in characters. */
+export const SITE_MAX = 260;
 /** The size of the known issues of one scan as JSON, in bytes: the Secret with the pod's input may have 1 MiB. */
 const CHOSEN_MAX_BYTES = 256 * 1024;
 
@@ -78,6 +81,14 @@ export function chooseKnownIssues(issues: readonly KnownIssue[], now: Date): Cho
 
 /** Whether it ends within 30 days. @param at ISO 8601 */
 export const isEnding = (expiresAt: string, at: string): boolean => Date.parse(expiresAt) - Date.parse(at) <= ENDING_DAYS * DAY_MS;
+
+/** Reads the site of known issues: a host, or an http or https address without a path. @returns it as `siteOf` returns it; null if it is neither */
+export function readSite(text: string): string | null {
+  const address = /^https?:\/\//i.test(text) ? text : `https://${text}`;
+  if (!URL.canParse(address)) return null;
+  const { origin, href } = new URL(address);
+  return href === `${origin}/` ? siteOf(address) : null;
+}
 
 /** Returns what is wrong with what a known issue is about, or null. */
 export function targetMistake({ fingerprint, rule, selector }: Pick<KnownIssue, 'fingerprint' | 'rule' | 'selector'>): string | null {

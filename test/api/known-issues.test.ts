@@ -46,7 +46,7 @@ describe('known issues over REST', () => {
       created_by: `key:${keyId}`,
     });
     const second = await add(key, {
-      site: 'Shop.example.com:8443',
+      site: 'https://Shop.example.com:8443/',
       fingerprint: undefined,
       rule: 'image-alt',
       selector: '#logo',
@@ -92,7 +92,8 @@ describe('known issues over REST', () => {
     ['a rule without a selector', { fingerprint: undefined, rule: 'image-alt' }, [], 'known_issue.target'],
     ['a fingerprint and a selector', { selector: '#logo' }, [], 'known_issue.target'],
     ['a fingerprint of another form', { fingerprint: 'xyz' }, ['fingerprint'], 'string.pattern'],
-    ['a URL instead of a host', { site: 'https://www.example.com/' }, ['site'], 'known_issue.site'],
+    ['an address with a path', { site: 'https://www.example.com/shop' }, ['site'], 'known_issue.site'],
+    ['a site that is no host', { site: 'https://' }, ['site'], 'known_issue.site'],
     ['a host with a path', { site: 'www.example.com/shop' }, ['site'], 'known_issue.site'],
     ['an empty reason', { reason: ' ' }, ['reason'], 'string.pattern'],
     ['no owner', { owner: undefined }, ['owner'], 'missing_field'],

@@ -32,9 +32,9 @@ describe('ClusterRoles for people', () => {
   const aggregatedTo = ({ metadata }: Rendered): string[] =>
     Object.keys(metadata.labels).flatMap((label) => /^rbac\.authorization\.k8s\.io\/aggregate-to-(.*)$/.exec(label)?.slice(1) ?? []);
 
-  it('let viewers read scans, schedules and queues', () => {
+  it('let viewers read scans, schedules, queues and known issues', () => {
     expect(rulesOf(rolesFor({}), 'prod-curbcut-view')).to.deep.equal([
-      { apiGroups: ['curbcut.dev'], resources: ['accessibilityscans', 'scanschedules', 'scanqueues'], verbs: READ },
+      { apiGroups: ['curbcut.dev'], resources: ['accessibilityscans', 'scanschedules', 'scanqueues', 'knownissues'], verbs: READ },
     ]);
   });
 
@@ -44,11 +44,18 @@ describe('ClusterRoles for people', () => {
     ]);
   });
 
+  it('let only administrators of a namespace accept known issues', () => {
+    expect(rulesOf(rolesFor({}), 'prod-curbcut-admin')).to.deep.equal([
+      { apiGroups: ['curbcut.dev'], resources: ['knownissues'], verbs: WRITE },
+    ]);
+  });
+
   it('keep Organisations, which grant credits, in a role that is not aggregated', () => {
     const roles = rolesFor({});
     expect(Object.fromEntries(roles.map((role) => [role.metadata.name, aggregatedTo(role)]))).to.deep.equal({
       'prod-curbcut-view': ['view'],
       'prod-curbcut-edit': ['edit', 'admin'],
+      'prod-curbcut-admin': ['admin'],
       'prod-curbcut-platform-admin': [],
     });
     const granting = roles.filter((role) => (role.rules as Rule[]).some(({ resources }) => resources.includes('organisations')));

@@ -22,6 +22,8 @@ const OPERATOR = [
   'accessibilityscans.curbcut.dev: create delete get list patch watch',
   'events: create list patch watch',
   'jobs.batch: create delete get list patch watch',
+  'knownissues.curbcut.dev/status: patch',
+  'knownissues.curbcut.dev: list watch',
   ...OPERATOR_ORGANISATIONS,
   'pods/status: patch',
   'pods: list watch',
@@ -56,7 +58,7 @@ describe('permissions of the service accounts', () => {
   });
   after(async () => {
     if (!process.env.KUBECONFIG) return;
-    const names = ['operator', 'operator-scans', 'operator-organisations', 'view', 'edit', 'platform-admin'].map(
+    const names = ['operator', 'operator-scans', 'operator-organisations', 'view', 'edit', 'admin', 'platform-admin'].map(
       (suffix) => `${release}-curbcut-${suffix}`,
     );
     await kubectl(['delete', 'clusterrole,clusterrolebinding', ...names, '--ignore-not-found']);
@@ -182,11 +184,11 @@ describe('permissions of the service accounts', () => {
     /** Lists what of `verb resource` the role may do. */
     async function allowed(role: string, namespace?: string): Promise<string[]> {
       const found: string[] = [];
-      for (const resource of ['accessibilityscans', 'scanschedules', 'scanqueues', 'organisations'])
+      for (const resource of ['accessibilityscans', 'scanschedules', 'scanqueues', 'knownissues', 'organisations'])
         for (const verb of ['get', 'create', 'delete']) if (await mayDo(role, verb, resource, namespace)) found.push(`${verb} ${resource}`);
       return found;
     }
-    const READ = ['get accessibilityscans', 'get scanschedules', 'get scanqueues'];
+    const READ = ['get accessibilityscans', 'get scanschedules', 'get scanqueues', 'get knownissues'];
     const WRITE = [
       'get accessibilityscans',
       'create accessibilityscans',
@@ -195,7 +197,9 @@ describe('permissions of the service accounts', () => {
       'create scanschedules',
       'delete scanschedules',
       'get scanqueues',
+      'get knownissues',
     ];
+    const ACCEPT = [...WRITE, 'create knownissues', 'delete knownissues'];
 
     it('let viewers of a namespace read its scans, schedules and queues', async () => {
       // The controller that aggregates roles works asynchronously.
@@ -207,13 +211,16 @@ describe('permissions of the service accounts', () => {
       expect(await allowed('view', stranger)).to.deep.equal([]);
     });
 
-    for (const role of ['edit', 'admin'])
-      it(`let holders of ${role} in a namespace write its scans and schedules, but neither queues nor Organisations`, async () => {
+    for (const [role, what, rights] of [
+      ['edit', 'write its scans and schedules', WRITE],
+      ['admin', 'also accept known issues', ACCEPT],
+    ] as const)
+      it(`let holders of ${role} in a namespace ${what}, but write neither queues nor Organisations`, async () => {
         await eventually(
           () => allowed(role),
-          (found) => found.length === WRITE.length,
+          (found) => found.length === rights.length,
         );
-        expect(await allowed(role)).to.deep.equal(WRITE);
+        expect(await allowed(role)).to.deep.equal(rights);
         expect(await allowed(role, stranger)).to.deep.equal([]);
       });
 

@@ -8,8 +8,8 @@ import { openContext, until, type OperatorContext } from './context.ts';
 
 const NAMESPACES = { group: '', version: 'v1', plural: 'namespaces' };
 const COUNT = 50;
-/** AccessibilityScans, ScanSchedules, Jobs, pods and the Events of Jobs in each namespace; ScanQueues and Organisations once. */
-const WATCHES = 5 * COUNT + 2;
+/** AccessibilityScans, ScanSchedules, KnownIssues, Jobs, pods and the Events of Jobs in each namespace; ScanQueues and Organisations once. */
+const WATCHES = 6 * COUNT + 2;
 
 describe(`operator: ${COUNT} watched namespaces`, function () {
   this.timeout(240_000);
