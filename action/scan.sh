@@ -61,7 +61,7 @@ done
 about=("$folder/report.json")
 [ -z "$INPUT_NAME" ] || about+=(--name "$INPUT_NAME")
 # A report without a service is among the files of the job.
-[ -n "${CURBCUT_URL:-}" ] || about+=(--link "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID")
+{ [ -n "${CURBCUT_URL:-}" ] && [ "$INPUT_LOCAL" != true ]; } || about+=(--link "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID")
 # A failure from here on, such as a missing permission, must not hide the verdict.
 curbcut comment "${about[@]}" >>"$GITHUB_STEP_SUMMARY" ||
   echo '::warning title=Curbcut::The summary was not written. The log of this step says why.'

@@ -1,20 +1,18 @@
 /** `curbcut comment FILE|ID`: makes the comment on a pull request from a report, and writes it there. */
-import { readFile } from 'node:fs/promises';
 import { scanPath } from '../../core/web-paths.ts';
+import type { Report } from '../../report/schema/schema.ts';
 import { annotationsOf } from '../../report/comment/annotations.ts';
 import { COMMENT_MIN_CHARACTERS, commentMarker, commentOf } from '../../report/comment/comment.ts';
 import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
-import type { Report } from '../../report/schema/schema.ts';
-import { CliError, errorMessage, printableLines, UsageError } from '../errors.ts';
+import { printableLines, UsageError } from '../errors.ts';
 import { numberOf } from '../number-of.ts';
-import { noProgress, showProgress, type ProgressView } from '../progress.ts';
+import { noProgress, showProgress } from '../progress.ts';
 import { publishComment } from '../pull-request/publish.ts';
 import { githubOf, gitlabOf } from '../pull-request/systems.ts';
+import { readSource, understood, type Waiting } from '../report-source.ts';
 import { createBudget } from '../service/budget.ts';
-import { readExport } from '../service/reports.ts';
 import { COMMENT_HELP } from './help.ts';
 import { COMMON_OPTIONS, onlyArgument, parse, waitNote, type CliContext } from './output.ts';
-import { connect } from './service.ts';
 
 const OPTIONS = {
   github: { type: 'boolean', default: false },
@@ -52,28 +50,13 @@ export async function comment(args: readonly string[], context: CliContext): Pro
   const maxWaitSeconds = whole('max-wait', values['max-wait']);
   const progress = values.quiet ? noProgress() : showProgress(context.stderr);
   try {
-    const made = makeComment(await reportOf(source, context, { maxWaitSeconds, progress }), source, values, context);
+    const made = makeComment(await readSource(source, context, { maxWaitSeconds, progress }), source, values, context);
     if (values.print || !(publishes || values.annotations)) context.stdout.write(printableLines(made.text));
     if (values.annotations) context.stdout.write(made.annotations);
     if (publishes) await publish(made, values, context, { maxWaitSeconds, progress });
     return 0;
   } finally {
     progress.end();
-  }
-}
-
-interface Waiting {
-  maxWaitSeconds: number;
-  progress: ProgressView;
-}
-
-/** Scan IDs are UUIDs; anything else is a file. @throws CliError */
-async function reportOf(source: string, context: CliContext, waiting: Waiting): Promise<Report> {
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(source)) return (await readExport(connect(context, waiting), source)) as Report;
-  try {
-    return JSON.parse(await readFile(source, 'utf8')) as Report;
-  } catch (error) {
-    throw new CliError(`The JSON export ${source} cannot be read: ${errorMessage(error)}.`, 'Save one with curbcut scan --export FILE.');
   }
 }
 
@@ -90,17 +73,12 @@ function makeComment(
   if (values.link !== undefined && !/^https?:\/\//.test(values.link))
     throw new UsageError(`--link ${values.link} is not a web address.`, 'comment');
   const causes = whole('max-causes', values['max-causes']);
-  try {
-    const link = values.link ?? dashboardLink(environment.CURBCUT_URL, report.scan.id);
+  return understood(source, () => {
+    const link = values.link ?? (report.scan.local === true ? undefined : dashboardLink(environment.CURBCUT_URL, report.scan.id));
     const { name } = values;
     const text = commentOf(report, { name, causes, maxCharacters, link });
     return { marker: commentMarker(report, name), text, annotations: annotationsOf(report) };
-  } catch {
-    throw new CliError(
-      `This command does not understand ${source}: it is not the JSON export of a scan, or of another version.`,
-      'Save one with curbcut scan --export FILE.',
-    );
-  }
+  });
 }
 
 const dashboardLink = (service: string | undefined, scanId: string): string | undefined =>

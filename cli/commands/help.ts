@@ -147,7 +147,8 @@ Options:
   --print              print the text too
   --annotations        print the root causes as annotations of a job on GitHub
   --name NAME          tells several comments of one pull request apart (default: the host of the site)
-  --link URL           where the whole report is (default, with CURBCUT_URL: its page in the dashboard)
+  --link URL           where the whole report is (default, with CURBCUT_URL: its page in the dashboard,
+                       which a scan with --local does not have)
   --max-causes N       the number of root causes to describe (default ${COMMENT_CAUSES})
   --max-characters N   the longest text that the system accepts (default ${COMMENT_MAX_CHARACTERS}, for GitHub and GitLab)
   --quiet              print only errors

@@ -90,8 +90,10 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       context,
     );
   }
-  const { results } = end;
-  const report = JSON.parse(results.export.toString()) as Report;
+  const report = JSON.parse(end.results.export.toString()) as Report;
+  // Nobody can look it up: no service knows the scan.
+  report.scan.local = true;
+  const results = { ...end.results, export: Buffer.from(JSON.stringify(report)) };
   if (report.consent !== undefined) output.progress.note(consentSentence(report.consent, 'en'));
   return reportEnd(resultOf(report), (files) => save(files, results, report), output, quiet, context);
 }

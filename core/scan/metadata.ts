@@ -85,7 +85,7 @@ export function readPairs(texts: readonly string[]): { ok: true; metadata: Metad
 export const pairText = ([key, value]: readonly [key: string, value: string]): string => `${key}=${value}`;
 
 /** Shortens the hash of a commit for where there is little space; any other text stays. */
-const shortCommit = (commit: string): string => (/^[0-9a-f]{12,}$/i.test(commit) ? commit.slice(0, 8) : commit);
+export const shortCommit = (commit: string): string => (/^[0-9a-f]{12,}$/i.test(commit) ? commit.slice(0, 8) : commit);
 
 /** The pairs in the order in which they are shown: well-known keys first, then by key. */
 export function orderedMetadata(metadata: Metadata): [key: string, value: string][] {

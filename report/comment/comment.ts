@@ -1,5 +1,6 @@
 /** A report as one comment on a pull request: the verdict, the numbers, and the new violations with how to fix them. Pure. */
 import { coverageOf } from '../../core/scan/counts.ts';
+import { shortCommit } from '../../core/scan/metadata.ts';
 import { outcomeOf } from '../results/results.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
 import type { Report } from '../schema/schema.ts';
@@ -17,6 +18,7 @@ const EXAMPLES = 3;
 const SELECTOR_MAX = 300;
 const PAGE_MAX = 300;
 const HELP_MAX = 300;
+const COMMIT_MAX = 100;
 /** What follows the root causes, at most: the number of the others, the link and the note. */
 const FOOTER_MAX = 3_000;
 /** The shortest limit that a comment can keep. */
@@ -66,6 +68,7 @@ export function commentOf(report: Report, options: CommentOptions): string {
 function headOf(report: Report, { name }: CommentOptions, i18n: ReportWords): string {
   const { texts, format, number, count } = i18n;
   const { scan, score, counts } = report;
+  const { commit } = scan.metadata ?? {};
   const rows = thresholdRows(report, i18n);
   const verdict = verdictTexts(scan.verdict.passed, i18n, rows);
   const mark = scan.verdict.passed === null ? '➖' : scan.verdict.passed ? '✅' : '❌';
@@ -83,7 +86,7 @@ function headOf(report: Report, { name }: CommentOptions, i18n: ReportWords): st
     commentMarker(report, name),
     `### ${mark} ${plain(`${texts.title}: ${verdict.word}`)}`,
     '',
-    code(scan.url, PAGE_MAX),
+    [code(scan.url, PAGE_MAX), ...(commit === undefined ? [] : [`commit ${code(shortCommit(commit), COMMIT_MAX)}`])].join(' · '),
     '',
     `${plain(numbers.join(' · '))}`,
     ...(compared === '' ? [] : ['', plain(compared)]),

@@ -433,6 +433,8 @@ export const Report = Type.Object(
       {
         id: Type.String(),
         url: Type.String(),
+        /** Only of a scan with `--local`, which no service knows. */
+        local: Type.Optional(Type.Literal(true)),
         options: ReportOptions,
         thresholds: ReportThresholds,
         /** Reports of earlier versions lack it. */

@@ -245,6 +245,12 @@ describe('the other jobs of examples/ci', () => {
       }
   });
 
+  it('end when a newer commit of the pull request is pushed, so that its comment stays', () => {
+    const { concurrency } = parse(read('examples/ci/github-actions.yaml')) as { concurrency: Record<string, string> };
+    expect(concurrency.group).to.include('${{ github.ref }}');
+    expect(concurrency['cancel-in-progress']).to.include("github.event_name == 'pull_request'");
+  });
+
   it('by a manifest call the script with a namespace, a valid name of a resource, and a URL', () => {
     const { run } = jobs['by-manifest']!.steps.find((step) => step.run?.includes('scan.sh'))!;
     const [script, namespace, name, url, ...rest] = filled(run!)

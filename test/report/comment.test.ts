@@ -90,6 +90,16 @@ describe('the comment of a report', () => {
     ]);
   });
 
+  it('names the commit that was scanned, if the scan has one', () => {
+    const report = compared([]);
+    expect(commentOf(report, DEFAULTS)).to.not.include('commit');
+    report.scan.metadata = { commit: '3f2b8c1e6a4d4f0e9b7a1c2d3e4f5a6b7c8d9e0f', branch: 'fix' };
+    expect(rendered(commentOf(report, DEFAULTS)).shown).to.include('https://www.example.org/ · commit 3f2b8c1e');
+    report.scan.metadata = { commit: '`<b>@all' };
+    const inCode = rendered(commentOf(report, DEFAULTS)).texts.filter(({ tag }) => tag === 'code');
+    expect(inCode.map(({ text }) => text).join('')).to.include('`<b>@all');
+  });
+
   it('says that nothing is new, and does not list what is known', () => {
     const { shown } = rendered(commentOf(compared([]), DEFAULTS));
     expect(shown).to.include('✅ Accessibility report: Passed').and.include('No new violations.').and.not.include('image-alt');

@@ -268,6 +268,15 @@ describe('ingestion', () => {
     expect(error).to.be.an('error').with.property('message', 'unavailable');
   });
 
+  it('refuses an export that says that no service knows the scan', () => {
+    const report = reportOf(input);
+    const bytes = bytesOf({ ...report, scan: { ...report.scan, local: true } });
+    expect(verifyExport({ export: bytes, pictures: null }, expected)).to.deep.equal({
+      ok: false,
+      reason: 'the export is not of a scan of the service.',
+    });
+  });
+
   it('refuses other metadata than the row has, and accepts exports of earlier versions if it has none', () => {
     const metadata = { branch: 'main' };
     const judged = (made: Record<string, string> | undefined, wanted: Record<string, string> | undefined) => {

@@ -86,6 +86,7 @@ export function verifyExport(
 /** Checks that the export is about the submitted scan. */
 function mismatch({ scan }: Report, { scanId, options, metadata = {}, reserved, pagesRequested }: Expectation): Judgement | null {
   if (scan.id !== scanId) return refuse('the export is about another scan.');
+  if (scan.local !== undefined) return refuse('the export is not of a scan of the service.');
   if (scan.url !== options.url) return refuse('the export is about another URL.');
   const submitted = toReportOptions(options, { requested: pagesRequested, reserved });
   if (!isDeepStrictEqual(scan.options, submitted.options)) return refuse('the export was made with other options.');

@@ -42,6 +42,15 @@ describe('curbcut comment', () => {
       expect(other.stdout).to.match(/^<!-- curbcut:shop%20%2D%2D%20de -->\n/);
     });
 
+    it('has no link to a page that does not exist: of a scan with --local', async () => {
+      const local = join(folder, 'local.json');
+      const report = smallReport();
+      await writeFile(local, JSON.stringify({ ...report, scan: { ...report.scan, local: true } }));
+      const { stdout } = await print([local], { CURBCUT_URL: 'https://curbcut.example.com' });
+      expect(stdout).to.include(MARKER).and.not.include('curbcut.example.com');
+      expect((await print([local, '--link', 'https://ci.example/7'])).stdout).to.include('(https://ci.example/7)');
+    });
+
     it('reads the export of a scan from the service', async () => {
       const link = `GET /v1/scans/${SCAN_ID}/report/json`;
       const refused = { detail: 'scan_not_complete', message: 'The scan is not complete.' };
