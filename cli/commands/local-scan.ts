@@ -10,12 +10,11 @@ import { outcomeOf } from '../../report/results/results.ts';
 import type { Report } from '../../report/schema/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
-import { findings } from '../../core/scan/outcome.ts';
-import { hasThresholds, type Thresholds } from '../../core/scan/thresholds.ts';
+import { judgeWithoutResult, type Thresholds } from '../../core/scan/thresholds.ts';
 import { CliError, errorMessage } from '../errors.ts';
 import { runScanner, type ScannerResults } from '../local/scanner-process.ts';
 import type { SiteOptions } from '../site-options.ts';
-import type { ScanResult } from '../service/messages.ts';
+import { resultOf } from '../result.ts';
 import type { Files } from '../service/files.ts';
 import { checkFiles, writeReport } from '../service/reports.ts';
 import { reportEnd, type CliContext, type Output } from './output.ts';
@@ -41,10 +40,10 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   const url = URL.parse(scan.url);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) throw new CliError(`${scan.url} is not an http or https URL.`);
   await checkFiles(output.files);
-  const { auth, baseline, metadata, ...described } = scan;
-  const before = baseline && (await readExportFile(baseline.file));
-  const options = withDefaults({ ...described, url: url.href });
+  const { auth, baseline, metadata, ...rest } = scan;
   const startedAt = new Date();
+  const before = baseline && (await readExportFile(baseline.file));
+  const options = withDefaults({ ...rest, url: url.href });
   const deadline = new Date(startedAt.getTime() + DEADLINE_MS).toISOString();
   const scanId = randomUUID();
   let scanned = 0;
@@ -80,22 +79,23 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   );
   if (!end.ok && end.reason === 'crashed')
     throw new CliError(end.message, 'Chromium is searched in PATH; CHROMIUM_PATH names another executable, such as that of Google Chrome.');
+  const described = { scanId, url: url.href, metadata: metadata ?? {}, reportUrl: null };
   if (!end.ok) {
-    const passed = hasThresholds(scan.thresholds) ? false : null;
-    return reportEnd(
-      { ...findings(null), scan_id: scanId, status: 'failed', passed, message: end.message },
-      noReports,
-      output,
-      quiet,
-      context,
-    );
+    const failed = { ...described, status: 'failed', outcome: null, passed: judgeWithoutResult(scan.thresholds), message: end.message };
+    return reportEnd(resultOf(failed), noReports, output, quiet, context);
   }
   const report = JSON.parse(end.results.export.toString()) as Report;
   // Nobody can look it up: no service knows the scan.
   report.scan.local = true;
   const results = { ...end.results, export: Buffer.from(JSON.stringify(report)) };
   if (report.consent !== undefined) output.progress.note(consentSentence(report.consent, 'en'));
-  return reportEnd(resultOf(report), (files) => save(files, results, report), output, quiet, context);
+  return reportEnd(
+    resultOf({ ...described, status: 'done', outcome: outcomeOf(report), ...report.scan.verdict }),
+    (files) => save(files, results, report),
+    output,
+    quiet,
+    context,
+  );
 }
 
 /** @throws CliError if a file cannot be written */
@@ -130,18 +130,3 @@ async function readExportFile(file: string): Promise<{ scanId: string; bytes: Bu
 const noReports = (): Promise<void> => Promise.resolve();
 
 const listOf = (text: string | undefined): string[] => (text ?? '').split(',').flatMap((entry) => entry.trim() || []);
-
-/** The result as the service would return it. */
-function resultOf(report: Report): ScanResult {
-  const { scan, baseline, known_issues: known } = report;
-  return {
-    scan_id: scan.id,
-    status: 'done',
-    ...findings(outcomeOf(report)),
-    passed: scan.verdict.passed,
-    message: scan.verdict.message,
-    ...(baseline && { baseline }),
-    metadata: scan.metadata,
-    ...(known && { known_issues: known }),
-  };
-}

@@ -1,7 +1,10 @@
 /** The connection to the service, for the commands that speak REST. */
+import { isTerminal } from '../../core/scan/phases.ts';
 import { readEnvironment } from '../config.ts';
+import { CliError } from '../errors.ts';
 import { createClient, type Client } from '../service/client.ts';
 import { followScan } from '../service/follow.ts';
+import type { ScanResult } from '../service/messages.ts';
 import { saveReports } from '../service/reports.ts';
 import { reportEnd, waitNote, type CliContext, type Output } from './output.ts';
 
@@ -40,6 +43,21 @@ export async function followAndReport(
   quiet: boolean,
   context: CliContext,
 ): Promise<number> {
-  const result = await followScan(client, scanId, { onStep: (step) => output.progress.step(step) });
+  const ended = await followScan(client, scanId, { onStep: (step) => output.progress.step(step) });
+  const result = quiet ? ended : await completeResult(client, ended, output);
   return reportEnd(result, (files) => saveReports(client, scanId, files), output, quiet, context);
+}
+
+/** The whole scan object: the last event of a stream has only the numbers and the verdict. */
+async function completeResult(client: Client, ended: ScanResult, { progress }: Output): Promise<ScanResult> {
+  if (ended.url !== undefined) return ended;
+  try {
+    const { result } = await client.poll(ended.scan_id);
+    return isTerminal(result.status) ? result : ended;
+  } catch (error) {
+    // The verdict is known: a service that fails now must not change it.
+    if (!(error instanceof CliError)) throw error;
+    progress.note(`The comparison and the links of the scan are not known: ${error.message}`);
+    return ended;
+  }
 }

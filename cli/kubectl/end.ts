@@ -5,7 +5,7 @@ import type { Files } from '../service/files.ts';
 import { commandLine } from './connect.ts';
 import { followResource } from './follow.ts';
 import type { Kubectl } from './kubectl.ts';
-import { idOf, resultOf } from './scans.ts';
+import { idOf, namedResultOf } from './scans.ts';
 
 /** Saves the reports of a scan. */
 export type Save = (scan: AccessibilityScan, files: Files) => Promise<void>;
@@ -39,5 +39,5 @@ export async function followAndReport(
 ): Promise<number> {
   const { progress } = output;
   const ended = await followResource(kubectl, name, { onStep: (step) => progress.step(step), onNote: (text) => progress.note(text) });
-  return reportEnd(resultOf(ended), (files) => save(ended, files), output, quiet, context);
+  return reportEnd(namedResultOf(ended), (files) => save(ended, files), output, quiet, context);
 }

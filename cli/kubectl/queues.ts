@@ -3,7 +3,7 @@ import { GROUP, queueOf, QUEUES_PLURAL, type AccessibilityScan, type KubernetesO
 import type { CliContext, Output } from '../commands/output.ts';
 import { KubectlError } from './errors.ts';
 import type { Kubectl } from './kubectl.ts';
-import { resultOf, SCANS } from './scans.ts';
+import { namedResultOf, SCANS } from './scans.ts';
 
 export const QUEUES = `${QUEUES_PLURAL}.${GROUP}`;
 
@@ -46,7 +46,7 @@ function isWaiting({ status = {} }: AccessibilityScan): boolean {
 }
 
 function waitingScan(scan: AccessibilityScan): WaitingScan {
-  const { scan_id, namespace, name, url, submitted_at, message } = resultOf(scan);
+  const { scan_id, namespace, name, url, submitted_at, message } = namedResultOf(scan);
   const organisation = scan.status?.organisation ?? null;
   return { scan_id, namespace, name, url, organisation, priority: scan.spec.priority ?? 0, submitted_at, message };
 }

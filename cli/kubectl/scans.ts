@@ -1,11 +1,11 @@
 /** AccessibilityScans as the command line reads and writes them. */
 import { API_VERSION, GROUP, metadataAnnotations, metadataOf, queueOf, REQUEST_ID_ANNOTATION, resourceNameOf, SCAN_ID_ANNOTATION, scanIdOf, SCANS_PLURAL, type AccessibilityScan, type AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts'; // prettier-ignore
-import { findings, fromOutcomeStatus } from '../../core/scan/outcome.ts';
+import { fromOutcomeStatus } from '../../core/scan/outcome.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { CliError, UsageError } from '../errors.ts';
 import type { Step } from '../service/follow.ts';
-import type { ScanResult } from '../service/messages.ts';
+import { resultOf, type FullResult } from '../result.ts';
 import { KubectlError } from './errors.ts';
 import type { Kubectl } from './kubectl.ts';
 
@@ -13,12 +13,10 @@ import type { Kubectl } from './kubectl.ts';
 export const SCANS = `${SCANS_PLURAL}.${GROUP}`;
 
 /** A scan's result with the names of its resource. */
-export interface NamedResult extends ScanResult {
+export interface NamedResult extends FullResult {
   namespace: string;
   name: string;
-  url: string;
   submitted_at: string;
-  metadata: Metadata;
   queue_name: string;
 }
 
@@ -35,23 +33,24 @@ export function idOf(scan: AccessibilityScan): string {
 export const hasEnded = ({ status }: AccessibilityScan): boolean => isTerminal(status?.phase ?? '');
 
 /** The status of a resource in the form of the API's scan results. */
-export function resultOf(scan: AccessibilityScan): NamedResult {
+export function namedResultOf(scan: AccessibilityScan): NamedResult {
   const { metadata, spec, status = {} } = scan;
-  const outcome = fromOutcomeStatus({ ...status, pages: status.pages && { scanned: status.pages.scanned, failed: status.pages.failed } });
+  const scanId = idOf(scan);
   return {
-    scan_id: idOf(scan),
+    ...resultOf({
+      scanId,
+      url: spec.url,
+      status: status.phase ?? 'queued',
+      outcome: fromOutcomeStatus({ ...status, pages: status.pages && { scanned: status.pages.scanned, failed: status.pages.failed } }),
+      passed: hasEnded(scan) ? (status.passed ?? null) : null,
+      message: status.message ?? null,
+      reportUrl: status.reports?.pdf ?? null,
+      metadata: metadataOf(scan),
+    }),
     namespace: metadata.namespace!,
     name: metadata.name,
-    url: spec.url,
     submitted_at: metadata.creationTimestamp!,
-    metadata: metadataOf(scan),
     queue_name: queueOf(scan),
-    status: status.phase ?? 'queued',
-    ...findings(outcome),
-    passed: hasEnded(scan) ? (status.passed ?? null) : null,
-    report_url: status.reports?.pdf ?? null,
-    message: status.message ?? null,
-    ...(outcome?.known && { known_issues: outcome.known }),
   };
 }
 

@@ -20,6 +20,8 @@ export type Accepted = Static<typeof Accepted>;
 /** A scan, as a poll or the `complete` event describes it. */
 export const ScanResult = Type.Object({
   scan_id: Type.String(),
+  /** The `complete` event has neither it nor what is optional below. */
+  url: Type.Optional(Type.String()),
   status: Status,
   score: nullable(Type.Number()),
   violations_count: count,

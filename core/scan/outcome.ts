@@ -34,6 +34,27 @@ export function findings(outcome: Pick<Outcome, 'score' | 'violations' | 'known'
   };
 }
 
+/** The comparison with a baseline under the field names of the HTTP API. @param named the scan that the submission names, if it names one */
+export function baselineResult({ scanId, problem, difference }: Partial<BaselineOutcome>, named?: string) {
+  return {
+    scan_id: scanId ?? named ?? null,
+    problem: problem ?? null,
+    new: difference?.new ?? null,
+    new_known: difference === undefined ? null : (difference.newKnown ?? 0),
+    on_new_pages: difference?.onNewPages ?? null,
+    fixed: difference?.fixed ?? null,
+    unchanged: difference?.unchanged ?? null,
+    not_tested: difference?.notTested ?? null,
+  };
+}
+
+/** The numbers of known issues under the field names of the HTTP API; null if the site has none. */
+export function knownResult(outcome: Pick<Outcome, 'known'> | null) {
+  if (outcome?.known === undefined) return null;
+  const { matched, unmatched, ending } = outcome.known;
+  return { matched, unmatched, ending };
+}
+
 /** An outcome in the status of a custom resource. Kubernetes advises against floating-point numbers, so the score is a string. */
 export interface OutcomeStatus {
   /** A decimal number: `"97.5"`. */

@@ -1,8 +1,7 @@
 /** The scan object of the REST API, of its events and of webhooks. Pure. */
-import type { BaselineOutcome } from '../../core/scan/baseline.ts';
 import { coverageOf } from '../../core/scan/counts.ts';
 import { withDefaults } from '../../core/scan/options.ts';
-import { findings } from '../../core/scan/outcome.ts';
+import { baselineResult, findings, knownResult } from '../../core/scan/outcome.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { differencePath } from '../../core/web-paths.ts';
 import { toSubmittedOptions } from '../../report/schema/options.ts';
@@ -32,30 +31,12 @@ export function scanObject(row: ScanRow) {
     baseline: toBaseline(row),
     auth: row.auth ?? null,
     test: row.test === true,
-    known_issues: toKnown(row),
+    known_issues: knownResult(row.outcome),
   };
-}
-
-/** The numbers of known issues; null if the site has none. */
-function toKnown({ outcome }: Pick<ScanRow, 'outcome'>) {
-  if (outcome?.known === undefined) return null;
-  const { matched, unmatched, ending } = outcome.known;
-  return { matched, unmatched, ending };
 }
 
 /** The baseline of a row, as a result shows it; null if it has none. */
 function toBaseline({ id, baseline, outcome }: Pick<ScanRow, 'id' | 'baseline' | 'outcome'>) {
   if (baseline === undefined) return null;
-  const { scanId, problem, difference }: Partial<BaselineOutcome> = outcome?.baseline ?? {};
-  return {
-    scan_id: scanId ?? baseline.scan ?? null,
-    problem: problem ?? null,
-    new: difference?.new ?? null,
-    new_known: difference === undefined ? null : (difference.newKnown ?? 0),
-    on_new_pages: difference?.onNewPages ?? null,
-    fixed: difference?.fixed ?? null,
-    unchanged: difference?.unchanged ?? null,
-    not_tested: difference?.notTested ?? null,
-    difference_url: differencePath(id),
-  };
+  return { ...baselineResult(outcome?.baseline ?? {}, baseline.scan), difference_url: differencePath(id) };
 }

@@ -73,11 +73,15 @@ describe('curbcut scan --local', () => {
     await writeFile(before, JSON.stringify({ ...exported, pages: clean }));
     const worse = await local([page, ...gate, '--json']);
     expect(worse.code, worse.stderr).to.equal(1);
-    expect((JSON.parse(worse.stdout) as { baseline: object }).baseline).to.include({
+    expect((JSON.parse(worse.stdout) as { baseline: object }).baseline).to.deep.equal({
       scan_id: exported.scan.id,
-      new: 1,
-      fixed: 0,
       problem: null,
+      new: 1,
+      new_known: 0,
+      on_new_pages: 0,
+      fixed: 0,
+      unchanged: 0,
+      not_tested: 0,
     });
     await writeFile(before, '{}');
     const wrong = await local([page, ...gate]);

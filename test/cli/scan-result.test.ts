@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { SCAN_ID, complete, progress, result, SUBMIT, EVENTS, accepts, streams, replies, serviceForTests } from './service.ts';
+import { SCAN_ID, complete, progress, result, SUBMIT, EVENTS, POLL, accepts, streams, replies, serviceForTests } from './service.ts';
 
 describe('curbcut scan: result', () => {
-  const { scan } = serviceForTests();
+  const { scan, service } = serviceForTests();
   it('exits with 0 if the scan passed, and prints score, severities and verdict', async () => {
     const ran = await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(progress(1, 'scanning', 2, 5), complete(2))] });
     expect(ran.code).to.equal(0);
@@ -65,9 +65,31 @@ describe('curbcut scan: result', () => {
 
   it('prints only JSON with --json', async () => {
     const ran = await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(progress(1, 'scanning', 2, 5), complete(2))] }, ['--json']);
-    const { report_url: _, ...rest } = result();
+    const { report_url: _report, url: _url, ...rest } = result();
     expect(JSON.parse(ran.stdout)).to.deep.equal(rest);
     expect(ran.stderr).to.equal('');
+  });
+
+  it('reads the comparison and the addresses that the last event of the stream does not have', async () => {
+    const baseline = { scan_id: SCAN_ID, problem: null, new: 1, new_known: 0, on_new_pages: 0, fixed: 2, unchanged: 3, not_tested: 0 };
+    const answers = () => ({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2))], [POLL]: [replies(200, result({ baseline }))] });
+    expect((await scan(answers())).stdout).to.include('1 new, 2 fixed, 3 unchanged');
+    expect(JSON.parse((await scan(answers(), ['--json'])).stdout)).to.deep.equal(result({ baseline }));
+    const quiet = await scan(answers(), ['--quiet']);
+    expect([quiet.code, service().of('GET', POLL.slice(4)).length]).to.deep.equal([0, 0]);
+  });
+
+  it('keeps the verdict if the service fails after the last event', async () => {
+    const ran = await scan(
+      {
+        [SUBMIT]: [accepts],
+        [EVENTS]: [streams(complete(2, { passed: false }))],
+        [POLL]: [replies(503, { detail: 'service_unavailable' })],
+      },
+      ['--max-wait', '2'],
+    );
+    expect([ran.code, ran.stdout.includes('did not pass')]).to.deep.equal([1, true]);
+    expect(ran.stderr).to.include('The comparison and the links of the scan are not known');
   });
 
   it('prints nothing with --quiet', async () => {

@@ -88,6 +88,7 @@ export const result = (change: Record<string, unknown> = {}) => ({
   violations_minor: 0,
   passed: true,
   report_url: `/v1/scans/${SCAN_ID}/report`,
+  url: 'https://x.example/',
   message: null,
   ...change,
 });
@@ -99,7 +100,7 @@ const event = (id: number, data: unknown): string => `id: ${id}\ndata: ${JSON.st
 export const progress = (id: number, status: string, scanned: number, total: number): string =>
   event(id, { event: 'progress', status, scan_id: SCAN_ID, pages_scanned: scanned, pages_total: total });
 export const complete = (id: number, change: Record<string, unknown> = {}): string => {
-  const { report_url: _, ...rest } = result(change);
+  const { report_url: _report, url: _url, ...rest } = result(change);
   return event(id, { event: 'complete', ...rest });
 };
 

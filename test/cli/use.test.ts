@@ -96,7 +96,10 @@ describe('curbcut', () => {
         const ran = await curbcut(['follow', SCAN_ID], { url: `${service.url}/` });
         expect(ran.code).to.equal(0);
         expect(ran.stdout).to.include('✓ passed');
-        expect(service.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([`GET /v1/ci/scans/${SCAN_ID}/events`]);
+        expect(service.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
+          `GET /v1/ci/scans/${SCAN_ID}/events`,
+          `GET /v1/ci/scans/${SCAN_ID}`,
+        ]);
       } finally {
         await service.close();
       }

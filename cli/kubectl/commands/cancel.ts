@@ -4,7 +4,7 @@ import { print } from '../../commands/format.ts';
 import { COMMON_OPTIONS, onlyArgument, outputOf, parse, type CliContext } from '../../commands/output.ts';
 import { commandLine, connectKubectl } from '../connect.ts';
 import { CANCEL_HELP } from '../help.ts';
-import { getScan, hasEnded, resultOf, scanName, SCANS } from '../scans.ts';
+import { getScan, hasEnded, namedResultOf, scanName, SCANS } from '../scans.ts';
 
 const CANCEL = JSON.stringify({ spec: { cancel: true } });
 
@@ -21,7 +21,7 @@ export async function cancel(args: readonly string[], context: CliContext): Prom
   const present = await getScan(kubectl, name);
   const accepted = !hasEnded(present);
   const scan = accepted ? await kubectl.json<AccessibilityScan>(['patch', SCANS, name, '--type=merge', '-p', CANCEL]) : present;
-  const result = resultOf(scan);
+  const result = namedResultOf(scan);
   const said = accepted
     ? `The scan is being canceled. Tested pages are charged, the other credits are released.\nTo wait for its end: ${commandLine(context, 'follow', name)}\n`
     : result.status === 'canceled'

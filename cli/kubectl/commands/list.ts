@@ -8,7 +8,7 @@ import { scanColumns } from '../../scan-columns.ts';
 import { tableOf, type Column } from '../../table.ts';
 import { connectKubectl } from '../connect.ts';
 import { LIST_HELP } from '../help.ts';
-import { resultOf, SCANS, type NamedResult } from '../scans.ts';
+import { namedResultOf, SCANS, type NamedResult } from '../scans.ts';
 
 const { quiet: _quiet, ...common } = COMMON_OPTIONS;
 const OPTIONS = {
@@ -34,7 +34,7 @@ export async function list(args: readonly string[], context: CliContext): Promis
   const kubectl = connectKubectl(context, output);
   const { items } = await kubectl.json<{ items: AccessibilityScan[] }>(['get', SCANS, ...(everywhere ? ['--all-namespaces'] : [])]);
   const found = items
-    .map(resultOf)
+    .map(namedResultOf)
     .filter(({ status }) => values.status === undefined || status === values.status)
     .filter(({ metadata }) => wanted.every(([key, value]) => metadata[key] === value))
     .toSorted((a, b) => b.submitted_at.localeCompare(a.submitted_at) || a.name.localeCompare(b.name));

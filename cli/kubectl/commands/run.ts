@@ -6,7 +6,7 @@ import { METADATA_ARGUMENTS, metadataFrom } from '../../metadata.ts';
 import { commandLine, connectKubectl } from '../connect.ts';
 import { followAndReport, prepareFiles, resourceContinues } from '../end.ts';
 import { RUN_HELP } from '../help.ts';
-import { resultOf } from '../scans.ts';
+import { namedResultOf } from '../scans.ts';
 import { awaitRun, requestRun, scheduleName } from '../schedules.ts';
 
 const OPTIONS = { wait: { type: 'boolean', default: false }, ...METADATA_ARGUMENTS, ...OUTPUT_OPTIONS } as const;
@@ -34,7 +34,7 @@ export async function run(args: readonly string[], context: CliContext, hint: In
   resourceContinues(hint, name, context);
   if (!values.wait) {
     const said = `${name}\n`;
-    if (!values.quiet) await print(context.stdout, output.format, resultOf(scan), () => said);
+    if (!values.quiet) await print(context.stdout, output.format, namedResultOf(scan), () => said);
     return 0;
   }
   output.progress.note(`AccessibilityScan ${scan.metadata.namespace!}/${name}`);

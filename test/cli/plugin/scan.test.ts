@@ -74,6 +74,29 @@ describe('kubectl curbcut scan', () => {
     expect(ran.stderr).to.include(`AccessibilityScan shop/${created.metadata.name}\n`);
   });
 
+  it('shows the comparison with the baseline, as the service does', async () => {
+    const scanId = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
+    const difference = { new: 2, newKnown: 1, onNewPages: 0, fixed: 4, unchanged: 1, notTested: 3 };
+    const known = {
+      score: '99',
+      violations: { total: 2, critical: 0, serious: 0, moderate: 2, minor: 0 },
+      matched: 1,
+      unmatched: 0,
+      ending: 1,
+    };
+    const status = { baseline: { scanId, optional: false, difference }, known };
+    const gate = ['--baseline', 'branch=main', '--max-new-violations', '0'];
+    const { ran } = await scan(gate, ends(status));
+    expect(ran.stdout).to.include('2 new (1 known), 4 fixed, 1 unchanged, 3 on pages not tested');
+    await cluster.empty();
+    const printed = await scan([...gate, '--json'], ends(status));
+    expect(JSON.parse(printed.ran.stdout)).to.deep.include({
+      baseline: { scan_id: scanId, problem: null, new: 2, new_known: 1, on_new_pages: 0, fixed: 4, unchanged: 1, not_tested: 3 },
+      known_issues: { matched: 1, unmatched: 0, ending: 1 },
+      url: URL_OF_SITE,
+    });
+  });
+
   it('states only the options that were given, so that the definition sets the defaults', async () => {
     const { ran } = await scan(['--name', 'plain'], async (name) => {
       const { spec } = await cluster.scan();
@@ -137,6 +160,8 @@ describe('kubectl curbcut scan', () => {
       passed: true,
       report_url: null,
       message: null,
+      baseline: null,
+      known_issues: null,
     });
   });
 
