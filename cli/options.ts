@@ -123,6 +123,11 @@ export const SCAN_OPTION_HELP: OptionHelp[] = [
   ...SITE_OPTION_HELP,
   ...METADATA_HELP,
   { option: '--local', meaning: 'scan with the Chromium of this machine, without a service or credits' },
+  {
+    option: '--known-issues FILE',
+    meaning: 'with --local: judge without the known issues of this manifest, in YAML or JSON (known-issues.md)',
+  },
+  { option: '--known-issues-site HOST', meaning: 'use those of this host, if it is not that of the URL, as for a site on this machine' },
   { option: '--auth FOLDER', meaning: 'with --local: sign in with the files username and password, or cookie, of this folder' },
   { option: '--auth-secret NAME', meaning: 'sign in with this Secret of the service, if its operator allows it (sign-in.md)' },
   { option: '--partial', meaning: 'if there are not enough credits, scan as many pages as there are credits' },

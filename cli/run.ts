@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<Program, Readonly<Record<string, Command>>>> = {
     report: async () => (await import('./commands/report.ts')).report,
     diff: async () => (await import('./commands/diff.ts')).diff,
     comment: async () => (await import('./commands/comment.ts')).comment,
+    accept: async () => (await import('./commands/accept.ts')).accept,
     run: async () => (await import('./kubectl/commands/run.ts')).run,
   },
   'kubectl curbcut': {

@@ -1,4 +1,5 @@
 /** The texts of --help, but for scan's. */
+import { KNOWN_ISSUE_MAX_DAYS } from '../../core/scan/known-issues.ts';
 import { PHASES } from '../../core/scan/phases.ts';
 import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
 import { KUBECTL_FLAG_HELP } from '../kubectl/flags.ts';
@@ -57,11 +58,12 @@ Usage:
   curbcut report ID [options]   get the reports of a scan
   curbcut diff BEFORE AFTER     compare two scans: new, fixed and unchanged violations
   curbcut comment FILE|ID       write the result as a comment on a pull request
+  curbcut accept SCAN           accept violations until a date, in a KnownIssues manifest
   curbcut run schedule/NAME     run a ScanSchedule now, with kubectl
   curbcut --version
   curbcut COMMAND --help        show all options
 
-kubectl curbcut has the same commands, but for comment, for the resources of a cluster.
+kubectl curbcut has the same commands, but for comment and accept, for the resources of a cluster.
 
 ${EXITS}
 
@@ -157,6 +159,38 @@ ${MAX_WAIT}
 Exit codes:
   0    the comment was printed or written, or this job has no pull request
   2    it was not: a missing permission, an export that cannot be read, no network, …
+
+${ENVIRONMENT}
+`;
+
+export const ACCEPT_HELP = `Usage: curbcut accept ID --all | --fingerprint F | --rule R --selector S [options]
+       curbcut accept FILE …
+
+Accepts violations of a scan, or of a JSON export, until a date: writes them into a KnownIssues manifest, which you commit and apply
+or use with curbcut scan --local --known-issues. Scans then judge their thresholds without them. Without a choice, it lists the root
+causes.
+
+What is accepted:
+  --all                all root causes with violations that are not known yet
+  --fingerprint F      this root cause; may be given several times
+  --rule R --selector S
+                       the elements of this rule with exactly this selector
+
+Why, and how long (all three are needed):
+  --reason TEXT        why it is accepted
+  --owner NAME         who sees to it that it is fixed: a person or a team
+  --until DATE         the end, such as 2027-01-31, at most ${KNOWN_ISSUE_MAX_DAYS} days ahead. From then on it counts as a violation again
+
+Options:
+  -o, --output FILE    write into this file, beside what it has; without it the manifest is printed
+  --name NAME          the name of the manifest (default: that of the file, else made from the host of the site)
+  --site HOST          the host in the manifest, if it is not that of the scan, as for a preview
+  --quiet              print only errors
+${MAX_WAIT}
+
+Exit codes:
+  0    the manifest was written, or there is nothing to accept
+  2    it was not: no choice, an unknown root cause, a file that cannot be read or is not valid, no network, …
 
 ${ENVIRONMENT}
 `;

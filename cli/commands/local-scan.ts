@@ -9,6 +9,9 @@ import type { ReportFormat } from '../../report/formats/names.ts';
 import { outcomeOf } from '../../report/results/results.ts';
 import type { Report } from '../../report/schema/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
+import { chooseKnownIssues, type ChosenKnownIssues } from '../../core/scan/known-issues.ts';
+import { siteOf } from '../../core/scan/site.ts';
+import { siteFrom } from '../site-of.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import { judgeWithoutResult, type Thresholds } from '../../core/scan/thresholds.ts';
 import { CliError, errorMessage } from '../errors.ts';
@@ -33,6 +36,8 @@ export interface LocalScan extends SiteOptions {
   auth?: string;
   /** The JSON export of an earlier scan, and whether the scan may pass if it cannot be compared. */
   baseline?: { file: string; optional: boolean };
+  /** The file with the manifests, and the host whose known issues apply if it is another one than that of the scan. */
+  knownIssues?: { file: string; site?: string };
 }
 
 /** Runs the scan and prints its result. @returns the exit code @throws CliError */
@@ -40,8 +45,9 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   const url = URL.parse(scan.url);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) throw new CliError(`${scan.url} is not an http or https URL.`);
   await checkFiles(output.files);
-  const { auth, baseline, metadata, ...rest } = scan;
+  const { auth, baseline, knownIssues, metadata, ...rest } = scan;
   const startedAt = new Date();
+  const known = knownIssues && (await readKnownIssues(knownIssues, siteOf(url.href), startedAt));
   const before = baseline && (await readExportFile(baseline.file));
   const options = withDefaults({ ...rest, url: url.href });
   const deadline = new Date(startedAt.getTime() + DEADLINE_MS).toISOString();
@@ -54,6 +60,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       submittedAt: startedAt.toISOString(),
       options,
       ...(metadata !== undefined && { metadata }),
+      ...(known && { knownIssues: known }),
       pagesRequested: options.maxPages,
       deadline,
       uploadDeadline: deadline,
@@ -110,6 +117,21 @@ async function save({ pdf, export: exported, ...formats }: Files, results: Scann
       throw new CliError(`The report could not be saved to ${file}: ${errorMessage(error)}.`);
     }
   }
+}
+
+/** Chooses from the manifests as the service does. @param host of the scan @throws CliError if there are none for the site */
+async function readKnownIssues({ file, site }: { file: string; site?: string }, host: string, now: Date): Promise<ChosenKnownIssues> {
+  // The parser is loaded only for it.
+  const { issuesOf, readManifestFile } = await import('../known-issues/manifest.ts');
+  const { manifests } = await readManifestFile(file, now);
+  const wanted = site === undefined ? host : siteFrom('scan', 'known-issues-site', site);
+  const sites = [...new Set(manifests.map((manifest) => manifest.site))];
+  if (!sites.includes(wanted))
+    throw new CliError(
+      `${file} has no known issues for ${wanted}, but for ${sites.join(', ')}.`,
+      'To use those of another host, for example for a site on this machine: --known-issues-site HOST',
+    );
+  return chooseKnownIssues(issuesOf(manifests, wanted), now);
 }
 
 /** Reads the JSON export of a scan. @throws CliError */

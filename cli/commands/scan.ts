@@ -25,6 +25,8 @@ const OPTIONS = {
   ...BASELINE_ARGUMENTS,
   ...METADATA_ARGUMENTS,
   local: { type: 'boolean', default: false },
+  'known-issues': { type: 'string' },
+  'known-issues-site': { type: 'string' },
   auth: { type: 'string' },
   'auth-secret': { type: 'string' },
   partial: { type: 'boolean', default: false },
@@ -42,7 +44,21 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
   const url = onlyArgument('scan', 'URL', positionals);
   const thresholds = thresholdsFrom(values);
   const described = { url, thresholds, ...(await siteOptionsFrom(values)) };
-  if (values.local) return await local({ ...described, auth: values.auth, baseline: localBaseline(values, thresholds) }, values, context);
+  const { 'known-issues': file, 'known-issues-site': site } = values;
+  if (site !== undefined && file === undefined) throw new UsageError('--known-issues-site needs --known-issues.', 'scan');
+  if (values.local)
+    return await local(
+      {
+        ...described,
+        auth: values.auth,
+        baseline: localBaseline(values, thresholds),
+        knownIssues: file === undefined ? undefined : { file, site },
+      },
+      values,
+      context,
+    );
+  if (file !== undefined)
+    throw new UsageError('--known-issues needs --local. A service has its own: apply the manifest, or see docs/known-issues.md.', 'scan');
   const baseline = baselineFrom(values, thresholds);
   if (values.auth !== undefined)
     throw new UsageError('--auth needs --local. A service signs in with --auth-secret, or as its scan in Kubernetes says.', 'scan');

@@ -97,6 +97,38 @@ describe('curbcut scan --local', () => {
     }
   });
 
+  it('judges without the known issues of a manifest, as the service does, and marks them', async () => {
+    const [page, exported, known] = [`${url}two`, join(folder, 'known-export.json'), join(folder, 'known.yaml')];
+    const gate = ['--max-pages', '1', '--fail-on', 'minor'];
+    const failed = await local([page, ...gate, '--export', exported]);
+    expect(failed.code, failed.stderr).to.equal(1);
+    const why = [
+      '--reason',
+      'New pictures in May.',
+      '--owner',
+      'shop team',
+      '--until',
+      new Date(Date.now() + 5 * 86_400_000).toISOString(),
+    ];
+    const accepted = await curbcut(['accept', exported, '--all', ...why, '--site', 'www.example.com', '-o', known], { environment: {} });
+    expect(accepted.code, accepted.stderr).to.equal(0);
+    const elsewhere = await local([page, ...gate, '--known-issues', known]);
+    expect([elsewhere.code, elsewhere.stderr.includes(`no known issues for ${new URL(url).host}, but for www.example.com`)]).to.deep.equal([2, true]); // prettier-ignore
+    const judged = ['--known-issues', known, '--known-issues-site', 'https://www.example.com'];
+    const passed = await local([page, ...gate, ...judged, '--json', '--export', exported]);
+    expect(passed.code, passed.stderr).to.equal(0);
+    const numbers = { violations_count: 1, violations_new_or_open: 0, score_without_known: 100, passed: true };
+    expect(JSON.parse(passed.stdout)).to.deep.include({ ...numbers, known_issues: { matched: 1, unmatched: 0, ending: 1 } });
+    const { groups, known_issues: listed, scan } = JSON.parse(await readFile(exported, 'utf8')) as Report;
+    expect(groups.map(({ known: marks }) => marks?.map(({ reason, elements }) => [reason, elements]))).to.deep.equal([
+      [['New pictures in May.', 1]],
+    ]);
+    expect(listed!.issues[0]).to.deep.include({ id: 'www.example.com/1', owner: 'shop team', elements: 1, ending: true });
+    expect(scan.local).to.equal(true);
+    await writeFile(known, (await readFile(known, 'utf8')).replace(/expiresAt: .*/, 'expiresAt: 2020-01-31T00:00:00Z'));
+    expect((await local([page, ...gate, ...judged])).code).to.equal(1);
+  });
+
   it('obeys its options, and prints the result as data', async () => {
     const file = join(folder, 'options.json');
     const pairs = ['--metadata', 'team=web', '--export', file];
@@ -167,6 +199,36 @@ describe('curbcut scan --local', () => {
     const ran = await local([url, '--min-score', '1'], { CHROMIUM_PATH: join(folder, 'no-chromium') });
     expect(ran.code).to.equal(2);
     expect(ran.stderr).to.include('no-chromium').and.to.include('CHROMIUM_PATH');
+  });
+
+  it('rejects a manifest of known issues with a mistake, and says in which line', async () => {
+    const [file, missing] = [join(folder, 'wrong.yaml'), join(folder, 'none.yaml')];
+    const lines = (...issue: string[]): string =>
+      ['# x', 'apiVersion: curbcut.dev/v1', 'kind: KnownIssues', 'metadata: {name: a}', 'spec:', '  site: a.example', '  issues:', ...issue].join('\n'); // prettier-ignore
+    const about = ["    - fingerprint: '0123456789abcdef'", '      reason: r', '      owner: o'];
+    const end = '      expiresAt: 2020-01-31T00:00:00Z';
+    for (const [text, said] of [
+      [lines(...about, '      expiresAt: soon'), 'line 11: spec.issues[0].expiresAt: must be a date and time'],
+      [lines(...about, '      expiresAt: 2999-01-31T00:00:00Z'), 'line 11: spec.issues[0].expiresAt: A known issue must end within'],
+      [lines(...about), 'line 8: spec.issues[0]: expiresAt is missing'],
+      [lines(...about, end, '      ruel: x'), 'line 12: spec.issues[0].ruel: there is no such field'],
+      [lines(...about, end, '      rule: x'), 'line 8: spec.issues[0]: A known issue has either a fingerprint'],
+      [lines(...about, end, '    - [}'), 'line 12: this is not valid YAML'],
+      [lines(...about, `${end} `, '    - *known'), 'this is not valid YAML'],
+      [lines(...about, end).replace('a.example', 'a b'), 'line 6: spec.site: must be a host'],
+      [lines().replace('dev/v1', 'dev/v2'), 'line 2: apiVersion: must be curbcut.dev/v1'],
+      [lines().replace('{name: a}', '{}'), 'line 4: metadata.name: must be a name'],
+      ['kind: Namespace', 'there is no KnownIssues manifest in it'],
+      ['', 'there is no KnownIssues manifest in it'],
+    ] as const) {
+      await writeFile(file, text);
+      const ran = await local([url, '--known-issues', file]);
+      expect([ran.code, ran.stderr.includes(said)], `${said}\n${ran.stderr}`).to.deep.equal([2, true]);
+    }
+    expect((await local([url, '--known-issues', missing])).stderr).to.include(`The known issues ${missing} cannot be read`);
+    expect((await local([url, '--known-issues-site', 'a.example'])).stderr).to.include('--known-issues-site needs --known-issues');
+    const served = await curbcut(['scan', url, '--known-issues', file], { environment: machine });
+    expect([served.code, served.stderr.includes('--known-issues needs --local')]).to.deep.equal([2, true]);
   });
 
   it('rejects what needs a service, and what is no web address', async () => {

@@ -3,7 +3,7 @@ import { SCAN_ID, complete, curbcut, startService, stream } from './service.ts';
 
 describe('curbcut', () => {
   const wrong: [string, string[], string][] = [
-    ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report|diff|comment|run>'],
+    ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report|diff|comment|accept|run>'],
     ['an unknown command', ['scna'], 'unknown command scna'],
     ['no URL', ['scan'], 'The URL is missing.'],
     ['two URLs', ['scan', 'a', 'b'], 'Too many arguments: b'],
@@ -77,6 +77,7 @@ describe('curbcut', () => {
     ['report', '--help'],
     ['diff', '--help'],
     ['comment', '--help'],
+    ['accept', '--help'],
     ['run', '--help'],
   ])
     it(`prints help: ${args.join(' ')}`, async () => {

@@ -106,7 +106,7 @@ describe('scan options', () => {
     const service = await startService(() => ({ status: 404 }));
     try {
       const options = [...THRESHOLD_HELP, ...SCAN_OPTION_HELP].flatMap(({ option }) =>
-        /^--(?:local|auth)(?: |$)/.test(option) ? [] : withValue(option),
+        /^--(?:local|auth|known-issues|known-issues-site)(?: |$)/.test(option) ? [] : withValue(option),
       );
       await curbcut(['scan', 'https://example.com/', ...options], { url: service.url });
       const body = service.requests[0]?.body as object;

@@ -1,0 +1,132 @@
+/** `curbcut accept SCAN`: accepts violations of a scan until a date, in a KnownIssues manifest. */
+import { readFile } from 'node:fs/promises';
+import { Value } from 'typebox/value';
+import { readDateTime } from '../../core/date-time.ts';
+import { endMistake, KNOWN_ISSUE_FIELDS } from '../../core/scan/known-issues.ts';
+import { siteFrom } from '../site-of.ts';
+import { CliError, errorMessage, printable, printableLines, UsageError } from '../errors.ts';
+import { mergeAcceptance, type Acceptance, type Merged } from '../known-issues/merge.ts';
+import { causeLines, selectTargets, siteOfReport, type Choice } from '../known-issues/selection.ts';
+import { numberOf } from '../number-of.ts';
+import { noProgress, showProgress } from '../progress.ts';
+import { readSource, understood } from '../report-source.ts';
+import { writeReport } from '../service/reports.ts';
+import { ACCEPT_HELP } from './help.ts';
+import { COMMON_OPTIONS, onlyArgument, parse, type CliContext } from './output.ts';
+
+const OPTIONS = {
+  fingerprint: { type: 'string', multiple: true },
+  rule: { type: 'string' },
+  selector: { type: 'string' },
+  all: { type: 'boolean', default: false },
+  reason: { type: 'string' },
+  owner: { type: 'string' },
+  until: { type: 'string' },
+  name: { type: 'string' },
+  site: { type: 'string' },
+  output: { type: 'string', short: 'o' },
+  quiet: COMMON_OPTIONS.quiet,
+  'max-wait': COMMON_OPTIONS['max-wait'],
+  help: COMMON_OPTIONS.help,
+} as const;
+
+/** Runs the command. @returns its exit code @throws CliError */
+export async function accept(args: readonly string[], context: CliContext): Promise<number> {
+  const { values, positionals } = parse('accept', args, OPTIONS);
+  if (values.help) {
+    context.stdout.write(ACCEPT_HELP);
+    return 0;
+  }
+  const source = onlyArgument('accept', 'scan', positionals);
+  const { output: file, all: keep } = values;
+  const now = new Date();
+  const choice = choiceOf(values);
+  const described = { ...describedBy(values, now), name: nameOf(values.name), keep };
+  const maxWaitSeconds = numberOf('accept', 'max-wait', values['max-wait'], false)!;
+  const progress = values.quiet ? noProgress() : showProgress(context.stderr);
+  try {
+    const report = await readSource(source, context, { maxWaitSeconds, progress });
+    if (choice === null)
+      throw new UsageError(
+        ['What is accepted? Give --fingerprint, --rule with --selector, or --all.', ...understood(source, () => causeLines(report))].join(
+          '\n',
+        ),
+        'accept',
+      );
+    const { targets, host } = understood(source, () => ({ targets: selectTargets(report, choice), host: siteOfReport(report) }));
+    const acceptance = { ...described, targets, site: values.site === undefined ? host : siteFrom('accept', 'site', values.site) };
+    const merged = mergeAcceptance(file === undefined ? '' : await existingText(file), file ?? 'the manifest', acceptance, now);
+    if (merged.added + merged.changed === 0) progress.note('There is nothing to accept: no violation that is not a known issue.');
+    else await write(merged, file, values.quiet, context);
+    return 0;
+  } finally {
+    progress.end();
+  }
+}
+
+/** Null: nothing is chosen. @throws UsageError */
+function choiceOf(values: { fingerprint?: string[]; rule?: string; selector?: string; all: boolean }): Choice | null {
+  const { fingerprint: fingerprints, rule, selector, all } = values;
+  if ((rule === undefined) !== (selector === undefined)) throw new UsageError('--rule and --selector belong together.', 'accept');
+  const ways: Choice[] = [
+    ...(fingerprints === undefined ? [] : [{ fingerprints }]),
+    ...(rule === undefined || selector === undefined ? [] : [{ rule, selector }]),
+    ...(all ? [{ all }] : []),
+  ];
+  if (ways.length > 1) throw new UsageError('Only one of --fingerprint, --rule with --selector, and --all can be given.', 'accept');
+  return ways[0] ?? null;
+}
+
+/** @throws UsageError */
+function describedBy(
+  values: { reason?: string; owner?: string; until?: string },
+  now: Date,
+): Pick<Acceptance, 'reason' | 'owner' | 'expiresAt'> {
+  const { reason, owner, until } = values;
+  if (reason === undefined || owner === undefined || until === undefined)
+    throw new UsageError('--reason, --owner and --until are needed: why, who sees to the fix, and how long.', 'accept');
+  for (const [option, value] of [
+    ['reason', reason],
+    ['owner', owner],
+  ] as const) {
+    const [mistake] = Value.Errors(KNOWN_ISSUE_FIELDS[option], value);
+    const problem = value.trim() === '' ? 'must not be empty' : mistake?.message;
+    if (problem !== undefined) throw new UsageError(`--${option} ${problem}.`, 'accept');
+  }
+  const expiresAt = /^\d{4}-\d\d-\d\d$/.test(until) ? `${until}T00:00:00Z` : until.toUpperCase();
+  const ends = readDateTime(expiresAt);
+  if (ends === null) throw new UsageError(`--until ${until} must be a date, such as 2027-01-31, or a time with its zone.`, 'accept');
+  const mistake = endMistake(ends, now);
+  if (mistake !== null) throw new UsageError(`--until ${until}: ${mistake}`, 'accept');
+  return { reason, owner, expiresAt };
+}
+
+/** @throws UsageError */
+function nameOf(name: string | undefined): string | undefined {
+  if (name === undefined || /^(?=.{1,253}$)[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name)) return name;
+  throw new UsageError(`--name ${name} must be the name of a resource: lower-case letters, digits, dots and hyphens.`, 'accept');
+}
+
+/** Empty if the file does not exist yet. @throws CliError */
+async function existingText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw new CliError(`${file} cannot be read: ${errorMessage(error)}.`);
+  }
+}
+
+/** @throws CliError */
+async function write(
+  { text, added, changed, kept }: Merged,
+  file: string | undefined,
+  quiet: boolean,
+  { stdout }: CliContext,
+): Promise<void> {
+  if (file === undefined) return stdout.write(printableLines(text));
+  await writeReport(file, text).catch((error: unknown) => {
+    throw new CliError(`${file} cannot be written: ${errorMessage(error)}.`);
+  });
+  if (!quiet) stdout.write(`${printable(file)}: ${added} added, ${changed} changed, ${kept} kept.\n`);
+}

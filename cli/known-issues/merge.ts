@@ -1,0 +1,103 @@
+/** Writes known issues into a manifest, and leaves everything else of its file as it is, comments too. */
+import { Document, isMap, type YAMLMap, type YAMLSeq } from 'yaml';
+import { readDateTime } from '../../core/date-time.ts';
+import { API_VERSION } from '../../core/protocol/custom-resources.ts';
+import { KNOWN_ISSUES_KIND, type DeclaredKnownIssue } from '../../core/protocol/known-issues-resources.ts';
+import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
+import { CliError } from '../errors.ts';
+import { readManifests, type Manifest } from './manifest.ts';
+import type { Target } from './selection.ts';
+
+/** What is accepted, and the manifest that gets it. */
+export interface Acceptance {
+  targets: readonly Target[];
+  site: string;
+  /** Of the manifest. Undefined: that of the file's manifest for the site, else made from the site. */
+  name?: string;
+  reason: string;
+  owner: string;
+  /** RFC 3339 */
+  expiresAt: string;
+  /** Whether entries that have not ended stay as they are. Otherwise they get the new reason, owner and end. */
+  keep: boolean;
+}
+
+/** The file's new text, and the numbers of entries. */
+export interface Merged {
+  text: string;
+  added: number;
+  changed: number;
+  kept: number;
+}
+
+/** @param text of the file; empty if there is none @throws CliError if it is not valid, or the site would have too many known issues */
+export function mergeAcceptance(text: string, file: string, acceptance: Acceptance, now: Date): Merged {
+  const { documents, manifests } = readManifests(text, file, now);
+  const existing = manifestFor(manifests, acceptance);
+  const document = existing?.document ?? newDocument(acceptance);
+  const issues = document.getIn(['spec', 'issues']) as YAMLSeq;
+  const counts = { added: 0, changed: 0, kept: 0 };
+  for (const target of acceptance.targets) counts[put(document, issues, target, acceptance, now)] += 1;
+  if (issues.items.length > KNOWN_ISSUES_MAX)
+    throw new CliError(`The site ${acceptance.site} would have ${issues.items.length} known issues, more than ${KNOWN_ISSUES_MAX}.`);
+  // A list that was written empty, as [], would stay on one line.
+  issues.flow = false;
+  const all = existing === undefined ? [...documents.filter(({ contents }) => contents !== null), document] : documents;
+  return { text: textOf(all, file, text), ...counts };
+}
+
+function manifestFor(manifests: readonly Manifest[], { site, name }: Acceptance): Manifest | undefined {
+  const ofSite = manifests.filter((manifest) => manifest.site === site);
+  const found = name === undefined ? ofSite[0] : manifests.find((manifest) => manifest.name === name);
+  if (found !== undefined && !ofSite.includes(found))
+    throw new CliError(`The manifest ${found.name} is for the site ${found.site}, and not for ${site}.`);
+  return found;
+}
+
+function newDocument({ site, name }: Acceptance): Document {
+  const metadata = { name: name ?? nameOf(site) };
+  const document = new Document({ apiVersion: API_VERSION, kind: KNOWN_ISSUES_KIND, metadata, spec: { site, issues: [] } });
+  return document;
+}
+
+/** The name of a resource: what is left of a host with a port. */
+const nameOf = (site: string): string => site.replace(/[^a-z0-9.-]+/g, '-').replace(/^[^a-z0-9]+|[^a-z0-9]+$/g, '');
+
+function put(
+  document: Document,
+  issues: YAMLSeq,
+  { target, comment }: Target,
+  acceptance: Acceptance,
+  now: Date,
+): keyof Omit<Merged, 'text'> {
+  const { reason, owner, expiresAt, keep } = acceptance;
+  const existing = issues.items.find((item): item is YAMLMap => isMap(item) && isAbout(item, target));
+  if (existing === undefined) {
+    const item = document.createNode({ ...target, reason, owner, expiresAt } satisfies DeclaredKnownIssue);
+    item.commentBefore = ` ${comment}`;
+    issues.add(item);
+    return 'added';
+  }
+  if (keep && readDateTime(String(existing.get('expiresAt')))! > now) return 'kept';
+  for (const [field, value] of Object.entries({ reason, owner, expiresAt })) existing.set(field, value);
+  return 'changed';
+}
+
+const isAbout = (item: YAMLMap, target: Target['target']): boolean =>
+  Object.entries(target).every(([field, value]) => item.get(field) === value);
+
+/** JSON stays JSON. In YAML, lists keep the indentation that the file has. */
+function textOf(documents: readonly Document[], file: string, before: string): string {
+  if (file.endsWith('.json')) {
+    const [only, ...others] = documents;
+    if (others.length > 0) throw new CliError(`${file} would have several manifests, which JSON cannot have.`);
+    return `${JSON.stringify(only!.toJSON(), null, 2)}\n`;
+  }
+  const indentSeq = !/^( *)[\w-]+: *(?:#.*)?\n(?: *#.*\n)*\1- /m.test(before);
+  return documents
+    .map((document, index) => {
+      const text = document.toString({ lineWidth: 0, indentSeq });
+      return index === 0 || text.startsWith('---') || text.startsWith('%') ? text : `---\n${text}`;
+    })
+    .join('');
+}
