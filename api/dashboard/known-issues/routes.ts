@@ -17,7 +17,7 @@ import { callerOf } from '../../http/plugins/auth.ts';
 import { createValidatorCompiler } from '../../http/validation.ts';
 import type { PageReports } from '../../scans/views.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { idOfForm, isFormId } from '../form-ids.ts';
+import { formIdOf, idOfForm } from '../form-ids.ts';
 import { doneOf } from '../forms.ts';
 import { ABOUT, acceptPage, type AcceptedCause, type TypedIssue } from './accept-page.ts';
 import { dateOf, refusalOf, typedFields, wantedFields } from './form-fields.ts';
@@ -151,12 +151,11 @@ function endsOf({ state }: IssueQuery, now: Date): { endsBefore?: Date; endsAfte
 
 function typedIssue(request: FastifyRequest): TypedIssue {
   const form = formOf(request.body);
-  const formId = form.text('form_id');
   return {
     ...typedFields(form),
     about: ABOUT.find((one) => one === form.text('about')) ?? 'cause',
     selector: form.text('selector'),
-    formId: isFormId(formId) ? formId : randomUUID(),
+    formId: formIdOf(form),
   };
 }
 
