@@ -31,8 +31,8 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** Starts a service. */
-export async function startService(answer: Answering): Promise<Service> {
+/** Starts a service. @param host the address that it listens on */
+export async function startService(answer: Answering, host = '127.0.0.1'): Promise<Service> {
   const requests: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -52,10 +52,10 @@ export async function startService(answer: Answering): Promise<Service> {
       response.end(typeof reply.body === 'string' || reply.body instanceof Uint8Array ? reply.body : JSON.stringify(reply.body ?? null));
     });
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
     requests,
     of: (method, path) =>
       requests.filter((seen) => seen.method === method && (typeof path === 'string' ? seen.path === path : path.test(seen.path))),

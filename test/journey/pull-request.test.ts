@@ -11,11 +11,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { parse, parseAllDocuments } from 'yaml';
+import { parseAllDocuments } from 'yaml';
+import { actionStep, outputsIn, ROOT } from '../cli/pull-request/action-step.ts';
 import { writeFakeDocker } from '../cli/pull-request/fake-docker.ts';
 import { startForge, TOKEN, type Forge } from '../cli/pull-request/forges.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 const read = (path: string): Promise<string> => readFile(join(ROOT, path), 'utf8');
 type Variables = Record<string, string | undefined>;
 
@@ -80,24 +80,14 @@ describe('a pull request', () => {
 
   /** The step of action.yml with these inputs, and the variables that a runner sets. */
   async function action(inputs: Record<string, string>, variables: Variables = {}) {
-    const file = parse(await read('action.yml')) as {
-      inputs: Record<string, { default?: string; required?: boolean }>;
-      runs: { steps: { run: string; env: Record<string, string> }[] };
-    };
-    for (const name of Object.keys(inputs)) expect(file.inputs, name).to.have.property(name);
-    const [{ run: script, env }] = file.runs.steps as [(typeof file.runs.steps)[number]];
-    const valueOf = (name: string): string => (inputs[name] ?? file.inputs[name]!.default ?? '').replace('${{ github.token }}', TOKEN);
-    const given = Object.entries(env).map(([name, text]) => [
-      name,
-      text.replace(/\$\{\{ inputs\.([\w-]+) \}\}/g, (_, input: string) => valueOf(input)),
-    ]);
+    const step = await actionStep(inputs, TOKEN);
     const temp = join(folder, 'runner');
     await rm(temp, { recursive: true, force: true });
     await mkdir(temp);
     const event = join(temp, 'event.json');
     await writeFile(event, JSON.stringify({ pull_request: { number: 12 } }));
     const [outputs, summary] = [join(temp, 'outputs'), join(temp, 'summary')];
-    const ran = await run(script, {
+    const ran = await run(step.script, {
       GITHUB_ACTION_PATH: ROOT,
       GITHUB_WORKSPACE: folder,
       RUNNER_TEMP: temp,
@@ -108,16 +98,11 @@ describe('a pull request', () => {
       GITHUB_API_URL: forge.url,
       GITHUB_SERVER_URL: 'https://github.example',
       GITHUB_RUN_ID: '77',
-      ...(Object.fromEntries(given) as Variables),
+      ...step.variables,
       ...variables,
     });
     const text = async (path: string): Promise<string> => (existsSync(path) ? readFile(path, 'utf8') : '');
-    const lines = (await text(outputs)).split('\n').filter((line) => line !== '');
-    return {
-      ...ran,
-      summary: await text(summary),
-      outputs: Object.fromEntries(lines.map((line) => line.split('='))) as Record<string, string>,
-    };
+    return { ...ran, summary: await text(summary), outputs: outputsIn(await text(outputs)) };
   }
 
   const gate = () => ({ url: site, local: 'true', baseline: 'main.json', 'max-new-violations': '0', args: '--max-pages 1' });

@@ -65,8 +65,8 @@ const KINDS: Readonly<Record<'github' | 'gitlab', Kind>> = {
   },
 };
 
-/** Starts a system without comments. Its own account is `OWN`. */
-export async function startForge(kind: keyof typeof KINDS): Promise<Forge> {
+/** Starts a system without comments. Its own account is `OWN`. @param host the address that it listens on. Default: loopback */
+export async function startForge(kind: keyof typeof KINDS, host?: string): Promise<Forge> {
   const { list, one, update, show, account, authorised } = KINDS[kind];
   const comments: StoredComment[] = [];
   const failures: Forge['failures'] = [];
@@ -97,7 +97,7 @@ export async function startForge(kind: keyof typeof KINDS): Promise<Forge> {
     if (done === true) usual(request);
     return failure;
   };
-  return Object.assign(await startService(answer), { comments, failures });
+  return Object.assign(await startService(answer, host), { comments, failures });
 }
 
 /** A comment of somebody, or of a system's account. */

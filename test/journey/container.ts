@@ -1,0 +1,104 @@
+/**
+ * Runs a script in the container of a CI job: on the cluster in a Job with the image of the command line, on the embedded stack in a
+ * process with the command line of this checkout, because nothing runs containers there.
+ */
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ROOT } from '../cli/pull-request/action-step.ts';
+import { eventually, ON_CLUSTER, type WholeProduct } from './product.ts';
+
+export interface ContainerRun {
+  script: string;
+  /** `$FOLDER` in values is the folder with the files. The working directory is another one, which is empty and writable. */
+  variables: Readonly<Record<string, string>>;
+  /** The files of the job, by their path in the folder. */
+  files: Readonly<Record<string, string>>;
+}
+
+export interface ContainerResult {
+  code: number;
+  /** Both streams. */
+  output: string;
+}
+
+export type Container = (run: ContainerRun) => Promise<ContainerResult>;
+
+interface Pods {
+  items: { status: { containerStatuses?: { state: { terminated?: { exitCode: number } } }[] } }[];
+}
+
+const FOLDER = /\$FOLDER/g;
+const JOB_WITHIN_MS = 300_000;
+
+export const containerOf = (product: WholeProduct): Container => (ON_CLUSTER ? inJob(product) : inProcess(product));
+
+function inProcess({ dir }: WholeProduct): Container {
+  return async ({ script, variables, files }) => {
+    const [folder, work] = [join(dir, 'job-files'), join(dir, 'job-work')];
+    await Promise.all([folder, work].map((path) => rm(path, { recursive: true, force: true })));
+    await Promise.all([folder, work].map((path) => mkdir(path)));
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(join(folder, dirname(path)), { recursive: true });
+      await writeFile(join(folder, path), text, { mode: 0o755 });
+    }
+    const { HOME, CHROMIUM_PATH, PATH } = process.env;
+    const given = Object.entries(variables).map(([name, value]) => [name, value.replace(FOLDER, folder)]);
+    const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], {
+      cwd: work,
+      env: { HOME, CHROMIUM_PATH, PATH: `${join(ROOT, 'bin')}:${PATH}`, TMPDIR: dir, ...Object.fromEntries(given) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const [code] = (await once(child, 'close')) as [number];
+    return { code, output };
+  };
+}
+
+function inJob({ kubectl, environment }: WholeProduct): Container {
+  return async ({ script, variables, files }) => {
+    const name = `ci-${randomUUID().slice(0, 8)}`;
+    const folder = '/files';
+    const metadata = { name };
+    const stored = Object.entries(files).map(([path, text], index) => ({ key: `file-${index}`, path, text }));
+    const data = Object.fromEntries(stored.map(({ key, text }) => [key, text]));
+    await kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }));
+    const env = Object.entries(variables).map(([key, value]) => ({ name: key, value: value.replace(FOLDER, folder) }));
+    const container = {
+      name: 'step',
+      image: environment.SCANNER_IMAGE,
+      imagePullPolicy: 'IfNotPresent',
+      command: ['bash', '-e', '-o', 'pipefail', '-c', script],
+      workingDir: '/work',
+      env: [...env, { name: 'HOME', value: '/tmp' }],
+      resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '2Gi' } },
+      securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+      volumeMounts: [
+        { name: 'files', mountPath: folder },
+        { name: 'work', mountPath: '/work' },
+        { name: 'tmp', mountPath: '/tmp' },
+      ],
+    };
+    const spec = {
+      restartPolicy: 'Never',
+      automountServiceAccountToken: false,
+      // The group of the folders that the numeric user of the image writes.
+      securityContext: { runAsNonRoot: true, fsGroup: 65532, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [container],
+      volumes: [
+        { name: 'files', configMap: { name, defaultMode: 0o555, items: stored.map(({ key, path }) => ({ key, path })) } },
+        { name: 'work', emptyDir: {} },
+        { name: 'tmp', emptyDir: {} },
+      ],
+    };
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { backoffLimit: 0, template: { spec } } };
+    await kubectl(['apply', '-f', '-'], JSON.stringify(job));
+    const read = async () => JSON.parse(await kubectl(['get', 'pods', '-l', `job-name=${name}`, '-o', 'json'])) as Pods;
+    const codeOf = ({ items }: Pods) => items[0]?.status.containerStatuses?.[0]?.state.terminated?.exitCode;
+    const ended = await eventually(read, (pods) => codeOf(pods) !== undefined, JOB_WITHIN_MS);
+    return { code: codeOf(ended)!, output: await kubectl(['logs', `job/${name}`]) };
+  };
+}
