@@ -15,7 +15,7 @@ import { siteFrom } from '../site-of.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import { judgeWithoutResult, type Thresholds } from '../../core/scan/thresholds.ts';
 import { CliError, errorMessage } from '../errors.ts';
-import { runScanner, type ScannerResults } from '../local/scanner-process.ts';
+import { hasScanner, runScanner, type ScannerResults } from '../local/scanner-process.ts';
 import type { SiteOptions } from '../site-options.ts';
 import { resultOf } from '../result.ts';
 import type { Files } from '../service/files.ts';
@@ -44,6 +44,11 @@ export interface LocalScan extends SiteOptions {
 export async function scanLocally(scan: LocalScan, output: Output, quiet: boolean, context: CliContext): Promise<number> {
   const url = URL.parse(scan.url);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) throw new CliError(`${scan.url} is not an http or https URL.`);
+  if (!hasScanner())
+    throw new CliError(
+      '--local needs the scanner, which is not installed beside this command line.',
+      "Use the scanner's image, or a checkout of the project with Chromium.",
+    );
   await checkFiles(output.files);
   const { auth, baseline, knownIssues, metadata, ...rest } = scan;
   const startedAt = new Date();

@@ -1,6 +1,7 @@
 /** Runs the scanner program of this checkout, with an object store of its own on loopback that keeps the results in memory. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -40,6 +41,9 @@ export interface ScannerDeps {
   /** Called after each page. */
   onPage(page: { url: string; tested: boolean; detail?: string }): void;
 }
+
+/** Whether the scanner is beside the command line. The image of the command line (images/cli) does not have it. */
+export const hasScanner = (): boolean => existsSync(join(ROOT, SCANNER_PROGRAM.at(-1)!));
 
 /** Runs a scan. @param input without its upload links */
 export async function runScanner(input: Omit<PodInput, 'uploads'>, deps: ScannerDeps): Promise<ScannerEnd> {

@@ -17,6 +17,7 @@ const IMAGES: Readonly<Record<string, readonly string[]>> = {
   service: ['api/**/*.ts', 'operator/**/*.ts', 'stores/**/*.ts', 'core/**/*.ts'],
   evaluation: ['local/evaluation/main.ts', 'api/admin/main.ts'],
   scanner: ['scanner-image/main.ts', 'cli/main.ts'],
+  cli: ['cli/main.ts'],
 };
 
 const root = read<Package>('package.json');

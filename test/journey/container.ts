@@ -11,6 +11,8 @@ import { ROOT } from '../cli/pull-request/action-step.ts';
 import { eventually, ON_CLUSTER, type WholeProduct } from './product.ts';
 
 export interface ContainerRun {
+  /** The image on the cluster: the one of the command line, or that of the scanner, which scans without a service, too. */
+  image: 'cli' | 'scanner';
   script: string;
   /** `$FOLDER` in values is the folder with the files. The working directory is another one, which is empty and writable. */
   variables: Readonly<Record<string, string>>;
@@ -32,6 +34,8 @@ interface Pods {
 
 const FOLDER = /\$FOLDER/g;
 const JOB_WITHIN_MS = 300_000;
+/** As `tools/images` names it. */
+const CLI_IMAGE = `${process.env.IMAGE_PREFIX ?? 'curbcut.dev'}/cli:${process.env.TAG ?? 'dev'}`;
 
 export const containerOf = (product: WholeProduct): Container => (ON_CLUSTER ? inJob(product) : inProcess(product));
 
@@ -59,7 +63,7 @@ function inProcess({ dir }: WholeProduct): Container {
 }
 
 function inJob({ kubectl, environment }: WholeProduct): Container {
-  return async ({ script, variables, files }) => {
+  return async ({ image, script, variables, files }) => {
     const name = `ci-${randomUUID().slice(0, 8)}`;
     const folder = '/files';
     const metadata = { name };
@@ -69,7 +73,7 @@ function inJob({ kubectl, environment }: WholeProduct): Container {
     const env = Object.entries(variables).map(([key, value]) => ({ name: key, value: value.replace(FOLDER, folder) }));
     const container = {
       name: 'step',
-      image: environment.SCANNER_IMAGE,
+      image: image === 'scanner' ? environment.SCANNER_IMAGE : CLI_IMAGE,
       imagePullPolicy: 'IfNotPresent',
       command: ['bash', '-e', '-o', 'pipefail', '-c', script],
       workingDir: '/work',

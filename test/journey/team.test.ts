@@ -93,6 +93,7 @@ describe('a team with a site of 60 violations', function () {
     const { script, variables } = await actionStep({ url, ...service, ...gate, args: '--max-pages 1' }, TOKEN);
     const event = branch === 'main' ? {} : { pull_request: { number: 12, head: { sha: 'bbbb' } } };
     const ran = await container({
+      image: 'cli',
       script: `export GITHUB_WORKSPACE=$PWD RUNNER_TEMP=$PWD GITHUB_OUTPUT=$PWD/outputs GITHUB_STEP_SUMMARY=$PWD/summary
         code=0; touch outputs summary; bash -e -o pipefail -c "$STEP" || code=$?
         echo '${MARKS[0]}'; cat outputs; echo '${MARKS[1]}'; cat summary; exit "$code"`,
@@ -148,13 +149,16 @@ describe('a team with a site of 60 violations', function () {
   }
   const gate = { max_new_violations: 0, baseline: { metadata: { branch: 'main' } } };
 
-  it('has the version of this project, and scans without a service, in its container', async () => {
+  for (const image of ['cli', 'scanner'] as const)
+    it(`has the version of this project in the container of the image ${image}`, async () => {
+      const version = await container({ image, script: 'curbcut --version', variables: {}, files: {} });
+      expect([version.code, version.output.trim()]).to.deep.equal([0, `curbcut ${CURBCUT_VERSION}`]);
+    });
+
+  it('scans without a service in the container of the scanner', async () => {
     const variables = { ALLOW_TARGETS: `${product.host}/32`, SITE: url };
-    const version = await container({ script: 'curbcut --version', variables, files: {} });
-    expect([version.code, version.output.trim()]).to.deep.equal([0, `curbcut ${CURBCUT_VERSION}`]);
-    const script =
-      'curbcut scan --local "$SITE" --max-pages 1 --max-violations 59 --export report.json && exit 9 || echo "code $?"; ls report.json';
-    const local = await container({ script, variables, files: {} });
+    const script = 'curbcut scan --local "$SITE" --max-pages 1 --max-violations 59 --export report.json || echo "code $?"; ls report.json';
+    const local = await container({ image: 'scanner', script, variables, files: {} });
     expect([local.code, /^code 1$/m.test(local.output)], local.output).to.deep.equal([0, true]);
     expect(local.output)
       .to.match(/^report\.json$/m)
