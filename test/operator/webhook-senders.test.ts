@@ -15,7 +15,7 @@ const EVENTS_PER_SCAN = 4;
 const SCANS = nightly(60, 2_500);
 const KILLS = nightly(4, 100);
 /** As many scans wait for delivery at the same time: events arrive while others are sent. */
-const BACKLOG = 150;
+const BACKLOG = 60;
 /** Half of the requests fail, and some are repeated because their sender was killed. */
 const REQUESTS_PER_EVENT_MAX = 6;
 /** Looks in a row at receivers to which nothing comes: many times as many as until the lease of a sender that was killed has ended. */
