@@ -156,6 +156,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(publicPages, {
     ...anonymous,
     reports: views,
+    reportObjects: stores.reports,
     requestPublicScan,
     estimate,
     now: deps.now,

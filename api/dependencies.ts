@@ -55,7 +55,10 @@ export interface ApiStores extends Pick<
   queueStates: Pick<AllStores['queueStates'], 'read' | 'readLine'>;
   reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readPicture' | 'writeFormat' | 'remove'>;
   comparisonCache: ComparisonStore;
-  publicScans: Pick<AllStores['publicScans'], 'claim' | 'releaseClaim' | 'remove' | 'findByToken' | 'findByScan'>;
+  publicScans: Pick<
+    AllStores['publicScans'],
+    'claim' | 'releaseClaim' | 'remove' | 'findByToken' | 'findByScan' | 'findByShare' | 'share' | 'unshare'
+  >;
   knownIssues: Pick<AllStores['knownIssues'], 'add' | 'find' | 'list' | 'change' | 'remove'>;
   schedules: Pick<AllStores['schedules'], 'list'>;
   suppressions: Pick<AllStores['suppressions'], 'find' | 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;

@@ -4,6 +4,9 @@ import type { Locale } from './scan/locales.ts';
 /** The status and result page of a public scan. English pages have no prefix. */
 export const resultPath = (locale: Locale, token: string): string => `${locale === 'en' ? '' : `/${locale}`}/scan/${token}`;
 
+/** The result of a public scan for those whom its visitor gave the link. It shows the result and nothing else. */
+export const sharedPath = (locale: Locale, share: string): string => `${locale === 'en' ? '' : `/${locale}`}/shared/${share}`;
+
 /** The page of the reader's account. */
 export const ACCOUNT_PATH = '/dashboard/account';
 

@@ -209,8 +209,9 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['webhook_events', { done: 1, at: 1 }, {}],
   ['webhook_events', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['public_scans', { scanId: 1 }, { unique: true }],
-  // Sparse, because both fields are removed: when the claim ends, and when the mail was queued.
+  // Sparse, because these fields are removed: when the claim ends, when the link is taken back, and when the mail was queued.
   ['public_scans', { claim: 1 }, { unique: true, sparse: true }],
+  ['public_scans', { share: 1 }, { unique: true, sparse: true }],
   ['public_scans', { unmailedSince: 1 }, { sparse: true }],
   ['public_scans', { expiresAt: 1 }, {}],
 ];

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { Locale } from '../../core/scan/locales.ts';
-import { isToken } from '../accounts/one-time-links.ts';
+import { isToken, newToken } from '../accounts/one-time-links.ts';
 import type { CountedRequest } from '../rate-limits/sliding-window.ts';
 import { isDuplicate, retryRace } from '../mongo-retry.ts';
 
@@ -24,6 +24,8 @@ export interface PublicScan {
   expiresAt: Date;
   /** Where its request was counted, with the visitor's network. Absent after its mail was queued. */
   counted?: CountedRequest;
+  /** The secret of the link that shows the result to others, in the form of a token. Absent: the result is not shared. */
+  share?: string;
 }
 
 export type PublicScanClaim =
@@ -43,6 +45,12 @@ export interface PublicScans {
   remove(token: string): Promise<void>;
   /** Returns null if the token is malformed (checked without a command), is unknown or has expired. */
   findByToken(token: string): Promise<PublicScan | null>;
+  /** Shares a result. A result that is shared keeps its link. @returns null if the token is unknown or has expired */
+  share(token: string): Promise<PublicScan | null>;
+  /** Takes the link of a result back: it opens nothing from now on. Idempotent. */
+  unshare(token: string): Promise<void>;
+  /** Returns the public scan that is shared with this link. Null as `findByToken`, or if the link was taken back. */
+  findByShare(share: string): Promise<PublicScan | null>;
   /** Returns the public scan of a scan; null if it has none, or its token has expired. */
   findByScan(scanId: string): Promise<PublicScan | null>;
   /** Returns the public scans whose mail was not queued yet, oldest first. Most of them are still live. */
@@ -100,6 +108,23 @@ export function createPublicScans(db: Db, now: () => Date = () => new Date()): P
     async findByToken(token) {
       if (!isToken(token)) return null;
       const found = await documents.findOne({ _id: token, ...current() });
+      return found && toPublicScan(found);
+    },
+
+    async share(token) {
+      if (!isToken(token)) return null;
+      await documents.updateOne({ _id: token, share: { $exists: false }, ...current() }, { $set: { share: newToken() } });
+      const found = await documents.findOne({ _id: token, ...current() });
+      return found && toPublicScan(found);
+    },
+
+    async unshare(token) {
+      await documents.updateOne({ _id: token }, { $unset: { share: '' } });
+    },
+
+    async findByShare(share) {
+      if (!isToken(share)) return null;
+      const found = await documents.findOne({ share, ...current() });
       return found && toPublicScan(found);
     },
 

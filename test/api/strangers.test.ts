@@ -17,6 +17,7 @@ const token = () => randomBytes(32).toString('base64url');
 /** What a stranger can open that has a token or a cookie in it. */
 const LINKS: [name: string, path: (token: string) => string][] = [
   ['a public result', (one) => `/scan/${one}`],
+  ['a shared result', (one) => `/shared/${one}`],
   ['a public result in German', (one) => `/de/scan/${one}`],
   ['a picture of a public result', (one) => `/scan/${one}/pictures/x`],
   ['the status of a public scan', (one) => `/v1/public/scan-status/${one}`],

@@ -48,6 +48,24 @@ describe('public scans', () => {
     expect(await publicScans.findByScan(one.scanId)).to.equal(null);
   });
 
+  it('are shared by a link of their own, until it is taken back or the result expires', async () => {
+    const one = await stored();
+    const [first, second] = await Promise.all([publicScans.share(one.token), publicScans.share(one.token)]);
+    const share = first!.share!;
+    expect(second!.share, 'of simultaneous requests').to.equal(share);
+    expect(share).to.not.equal(one.token);
+    expect(await publicScans.findByShare(share)).to.deep.equal({ ...one, share });
+    expect([await publicScans.findByToken(share), await publicScans.findByShare(one.token)], 'not each other').to.deep.equal([null, null]);
+    await publicScans.unshare(one.token);
+    await publicScans.unshare(one.token);
+    expect(await publicScans.findByShare(share)).to.equal(null);
+    const again = (await publicScans.share(one.token))!.share!;
+    expect(again, 'a link that was taken back never comes back').to.not.equal(share);
+    now = one.expiresAt;
+    expect([await publicScans.findByShare(again), await publicScans.share(one.token)]).to.deep.equal([null, null]);
+    expect([await publicScans.share('x'), await publicScans.findByShare('x')], 'malformed').to.deep.equal([null, null]);
+  });
+
   it('are removed with the e-mail address after they have expired, and not before', async () => {
     const one = await stored();
     const later = await stored({ email: 'bob@example.com', expiresAt: new Date(now.getTime() + 31 * DAY_MS) });

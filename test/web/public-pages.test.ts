@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { WORDS, wordsIn } from '../../report/words/words.ts';
 import { reviewText } from '../../report/rule-texts/review-texts.ts';
@@ -72,6 +73,50 @@ describe('the result of a public scan', () => {
     expect(await review.innerText())
       .to.include(WORDS.de.publicPages.result.reviewMark)
       .and.include(reviewText('video-caption', 'de'));
+  });
+});
+
+describe('sharing the result of a public scan', () => {
+  const web = useWeb();
+  const { share, again, unknown } = WORDS.de.publicPages;
+
+  it('works without scripts, shows others the result only, and ends when the link is taken back', async () => {
+    const id = randomUUID();
+    const token = await storePublicScan(web, { id, phase: 'done' }, sampleView());
+    const page = await web.open(inLanguage('de', `/scan/${token}`), { javaScriptEnabled: false });
+    await page.getByRole('button', { name: share.create }).click();
+    const link = await page.locator('#share-link').innerText();
+    expect(new URL(page.url()).hash).to.equal('#share');
+    const path = new URL(link).pathname;
+    expect(path).to.match(/^\/de\/shared\/[\w-]{43}$/);
+
+    const guest = await web.open(path);
+    expect(await guest.locator('.finding').count()).to.equal(4);
+    expect(await guest.getByRole('link', { name: again }).count()).to.equal(1);
+    expect(await guest.content()).to.not.include(token);
+    expect(await guest.getByRole('button', { name: share.revoke }).count()).to.equal(0);
+    await expectAccessible(guest, 'result-shared-de');
+    await expectAccessible(await web.open(inLanguage('de', `/scan/${token}`)), 'result-sharing-de');
+
+    await page.getByRole('button', { name: share.revoke }).click();
+    await page.getByRole('button', { name: share.create }).waitFor();
+    const ended = await web.open(path);
+    expect(await ended.locator('h1').innerText()).to.equal(unknown.title);
+  });
+
+  it('and the visitor download the PDF, and only they', async () => {
+    const id = randomUUID();
+    const token = await storePublicScan(web, { id, phase: 'done' }, sampleView());
+    const pdf = (path: string) => fetch(`${web.url}${path}`, { redirect: 'manual' });
+    expect((await pdf(`/scan/${token}/report.pdf`)).status, 'before it is stored').to.equal(404);
+    await web.storeReports(id, ['pdf']);
+    const { share: shared } = (await openStores(web.db).publicScans.share(token))!;
+    for (const path of [`/scan/${token}/report.pdf`, `/shared/${shared}/report.pdf`]) {
+      const answer = await pdf(path);
+      expect([answer.status, answer.headers.get('cache-control')]).to.deep.equal([303, 'no-store']);
+      expect(await (await fetch(answer.headers.get('location')!)).text()).to.equal('the pdf');
+    }
+    for (const path of [`/scan/${shared}/report.pdf`, `/shared/${token}/report.pdf`]) expect((await pdf(path)).status).to.equal(404);
   });
 });
 

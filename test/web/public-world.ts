@@ -101,7 +101,13 @@ export async function servePublicPages(
   await app.register(methodNotAllowed);
   await app.register(publicPages, {
     turnstile: null,
-    publicScans: { findByToken: () => Promise.resolve(null) },
+    publicScans: {
+      findByToken: () => Promise.resolve(null),
+      findByShare: () => Promise.resolve(null),
+      share: () => Promise.resolve(null),
+      unshare: () => Promise.resolve(),
+    },
+    reportObjects: { size: () => Promise.resolve(null), downloadLink: () => Promise.reject(new Error('no object')) },
     scans: { find: () => Promise.resolve(null) },
     suppressions: { find: () => Promise.resolve(null) },
     estimate: null,

@@ -1,12 +1,12 @@
 /** Routes of the public pages, in each language: the home page with its form, and the page of a scan by its token. */
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { ANONYMOUS } from '../../../core/organisation.ts';
 import { LOCALES, type Locale } from '../../../core/scan/locales.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
-import type { PublicScans } from '../../../stores/public-scans/public-scans.ts';
+import type { PublicScan, PublicScans } from '../../../stores/public-scans/public-scans.ts';
 import type { Suppressions } from '../../../stores/mail/suppressions.ts';
 import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
 import type { QueuePosition, QueuePositions } from '../../scans/queue-positions.ts';
@@ -15,12 +15,14 @@ import htmlScope, { formOf } from '../../web/html-scope.ts';
 import { sendPicture } from '../../scans/element-pictures.ts';
 import { ApiError } from '../../http/errors.ts';
 import { inLanguage } from '../../web/languages.ts';
+import { reportLink, type ReportObjects } from '../../scans/report-links.ts';
 import type { PageReports } from '../../scans/views.ts';
 import type { Estimate, Place } from '../estimate.ts';
 import type { RequestPublicScan } from '../public-scan.ts';
 import { describeRefusal, readScanForm, typedIn, type ScanForm } from './form.ts';
 import { homePage, type TurnstileWidget } from './home.ts';
-import { picturePath, scanPage, unknownScanPage } from './scan-page.ts';
+import { scanPage, unknownScanPage } from './scan-page.ts';
+import { pdfPath, picturePath, sharePath, type Access } from './share.ts';
 
 export interface PublicPagesDeps {
   /** Null: this installation offers no public scans. */
@@ -30,10 +32,11 @@ export interface PublicPagesDeps {
   now(): Date;
   /** Null: there is no check for programs. */
   turnstile: TurnstileWidget | null;
-  publicScans: Pick<PublicScans, 'findByToken'>;
+  publicScans: Pick<PublicScans, 'findByToken' | 'findByShare' | 'share' | 'unshare'>;
   scans: Pick<Scans, 'find'>;
   suppressions: Pick<Suppressions, 'find'>;
   reports: PageReports;
+  reportObjects: ReportObjects;
   positions: QueuePositions;
   logger: Logger;
 }
@@ -51,17 +54,43 @@ export const publicPages: FastifyPluginAsync<PublicPagesDeps> = async (app, deps
     // A form with errors has this address. Who opens it again starts with an empty form.
     app.get(inLanguage(locale, '/scan-request'), async (_request, reply) => reply.redirect(inLanguage(locale, '/'), 303));
     app.post(inLanguage(locale, '/scan-request'), async (request, reply) => submit(deps, locale, request, reply));
-    app.get<{ Params: { token: string } }>(inLanguage(locale, '/scan/:token'), { config: LIMITED }, async (request, reply) =>
-      showScan(deps, locale, request, reply),
+    for (const access of ACCESSES)
+      app.get<Route>(inLanguage(locale, PATHS[access]), { config: LIMITED }, async (request, reply) =>
+        showScan(deps, { locale, access }, request, reply),
+      );
+    app.post<Route>(inLanguage(locale, sharePath(':token')), { config: LIMITED }, async (request, reply) =>
+      share(deps, locale, request, reply),
     );
   }
-  app.get<{ Params: { token: string; name: string } }>(picturePath(':token', ':name'), { config: LIMITED }, async (request, reply) => {
-    const scan = await deps.publicScans.findByToken(request.params.token);
-    const row = scan && (await deps.scans.find(scan.scanId, ANONYMOUS));
+  for (const access of ACCESSES) addFiles(app, deps, access);
+};
+
+/** The pictures and the PDF of a result. */
+function addFiles(app: FastifyInstance, deps: PublicPagesDeps, access: Access): void {
+  app.get<{ Params: { token: string; name: string } }>(picturePath(PATHS[access], ':name'), { config: LIMITED }, async (request, reply) => {
+    const row = await rowOf(deps, access, request.params.token);
     if (row === null || row.reports === null) throw new ApiError('report_not_found');
     return sendPicture(reply, deps.reports, row, request.params.name);
   });
-};
+  app.get<Route>(pdfPath(PATHS[access]), { config: LIMITED }, async (request, reply) => {
+    const row = await rowOf(deps, access, request.params.token);
+    return reply.header('Cache-Control', 'no-store').redirect(await reportLink(row, 'pdf', deps.reportObjects), 303);
+  });
+}
+const ACCESSES = ['own', 'shared'] as const satisfies readonly Access[];
+const PATHS: Readonly<Record<Access, string>> = { own: '/scan/:token', shared: '/shared/:token' };
+
+interface Route {
+  Params: { token: string };
+}
+
+const find = ({ publicScans }: PublicPagesDeps, access: Access, token: string): Promise<PublicScan | null> =>
+  access === 'own' ? publicScans.findByToken(token) : publicScans.findByShare(token);
+
+async function rowOf(deps: PublicPagesDeps, access: Access, token: string): Promise<ScanRow | null> {
+  const scan = await find(deps, access, token);
+  return scan && deps.scans.find(scan.scanId, ANONYMOUS);
+}
 
 interface FormState {
   locale: Locale;
@@ -109,13 +138,21 @@ async function submit(deps: PublicPagesDeps, locale: Locale, request: FastifyReq
   return showForm(deps, request, reply, { locale, typed, errors, status });
 }
 
+/** The token is the permission, as in the address of the page. */
+async function share(deps: PublicPagesDeps, locale: Locale, request: FastifyRequest<Route>, reply: FastifyReply): Promise<FastifyReply> {
+  const { token } = request.params;
+  if (formOf(request.body).text('action') === 'revoke') await deps.publicScans.unshare(token);
+  else await deps.publicScans.share(token);
+  return reply.redirect(`${inLanguage(locale, `/scan/${token}`)}#share`, 303);
+}
+
 async function showScan(
   deps: PublicPagesDeps,
-  locale: Locale,
-  request: FastifyRequest<{ Params: { token: string } }>,
+  { locale, access }: { locale: Locale; access: Access },
+  request: FastifyRequest<Route>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const scan = await deps.publicScans.findByToken(request.params.token);
+  const scan = await find(deps, access, request.params.token);
   if (scan === null) return reply.page(unknownScanPage(request, locale), { status: 404 });
   const row = await deps.scans.find(scan.scanId, ANONYMOUS);
   const position = row === null ? undefined : await deps.positions(row);
@@ -123,7 +160,7 @@ async function showScan(
   const live = row !== null && !isTerminal(row.phase);
   const seconds = live ? await secondsUntil(deps, placeOf(row, position, deps.now())) : null;
   const mailed = !live || (await deps.suppressions.find(scan.email, 'public')) === null;
-  return reply.page(scanPage({ request, locale, scan, row, position, seconds, mailed, view }));
+  return reply.page(scanPage({ request, locale, scan, row, position, seconds, mailed, access, view }));
 }
 
 /** Where a live scan is. A scan that has left the queue waits for nobody. */

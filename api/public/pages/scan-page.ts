@@ -15,6 +15,7 @@ import { wordsIn } from '../../../report/words/words.ts';
 import { aboutTime } from './about-time.ts';
 import { siteName } from './site-name.ts';
 import { resultBody } from './result.ts';
+import { picturePath, resultBase, shareSection, type Access } from './share.ts';
 
 /** How often the page refreshes itself, in seconds. */
 const REFRESH_SECONDS = 3;
@@ -30,12 +31,10 @@ export interface ScanPageOptions {
   seconds: number | null;
   /** Whether the result is sent by mail: false if the address unsubscribed or bounced. */
   mailed: boolean;
+  access: Access;
   /** Of a scan that is done; null if it has none. */
   view: ReportView | null;
 }
-
-/** The address of a picture of a scan. It is the same in every language. */
-export const picturePath = (token: string, name: string): string => `/scan/${token}/pictures/${name}`;
 
 interface Content {
   title: string;
@@ -49,7 +48,7 @@ export function scanPage(options: ScanPageOptions): Html {
   const { title, announce, body } = contentOf(options);
   const live = row !== null && !isTerminal(row.phase);
   const { waiting } = wordsIn(locale, 'publicPages').texts;
-  const address = inLanguage(locale, `/scan/${scan.token}`);
+  const address = inLanguage(locale, resultBase(scan, options.access));
   return publicPage({
     request,
     locale,
@@ -73,10 +72,11 @@ function contentOf(options: ScanPageOptions): Content {
   if (row !== null && !isTerminal(row.phase)) return waitingContent(options, row.phase);
   if (view !== null) {
     const title = format(texts.result.title, { site });
+    const base = resultBase(scan, options.access);
     return {
       title,
       announce: texts.result.ready,
-      body: html`${resultBody({ ...options, view, pictureHref: (name) => picturePath(scan.token, name) })}${testAgain(options)}`,
+      body: html`${resultBody({ ...options, view, pictureHref: (name) => picturePath(base, name) })}${shareSection(options)}${testAgain(options)}`,
     };
   }
   if (row?.phase === 'failed') {
@@ -89,16 +89,20 @@ function contentOf(options: ScanPageOptions): Content {
   return ended(options, texts.result.missing.title, [texts.result.missing.text], null);
 }
 
-function waitingContent({ locale, scan, position, seconds, mailed }: ScanPageOptions, phase: LivePhase): Content {
+function waitingContent({ locale, scan, position, seconds, mailed, access }: ScanPageOptions, phase: LivePhase): Content {
   const { texts, format, count } = wordsIn(locale, 'publicPages');
   const { waiting } = texts;
   const title = format(waiting.title, { site: siteName(scan.url) });
   const state = waiting.states[phase];
   const before = position?.position == null ? null : position.position - 1;
   const line = before === null ? null : before === 0 ? waiting.next : count(waiting.position, before);
+  const promises = [
+    ...(seconds === null ? [] : [format(waiting.estimate, { time: aboutTime(seconds, locale) })]),
+    ...(access === 'own' ? [mailed ? waiting.mail : waiting.noMail] : []),
+  ];
   const body = html`<div class="narrow">
     <h1>${title}</h1>
-    <p class="lead">${seconds !== null && `${format(waiting.estimate, { time: aboutTime(seconds, locale) })} `}${mailed ? waiting.mail : waiting.noMail}</p>
+    <p class="lead">${promises.join(' ')}</p>
     ${ui.progress({
       label: waiting.progress,
       value: phase === 'queued' ? null : LIVE_PHASES.indexOf(phase),

@@ -120,6 +120,16 @@ export const publicPages: Translated<'publicPages', 'de'> = {
       text: 'Die Prüfung ist beendet, aber die Einzelheiten können nicht gezeigt werden. Bitte prüfen Sie die Seite noch einmal.',
     },
   },
+  share: {
+    title: 'Ergebnis aufbewahren und teilen',
+    pdf: 'Als PDF herunterladen',
+    private:
+      'Nur wer die Adresse dieser Seite hat, kann das Ergebnis sehen. Ein Link zum Teilen zeigt das Ergebnis und sonst nichts, und Sie können ihn zurücknehmen.',
+    create: 'Link zum Teilen anlegen',
+    link: 'Link zum Teilen',
+    shared: 'Wer diesen Link hat, kann das Ergebnis bis zum {date} sehen.',
+    revoke: 'Link zurücknehmen',
+  },
   failed: {
     title: 'Die Prüfung von {site} ist fehlgeschlagen',
     reasons: {

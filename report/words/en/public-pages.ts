@@ -117,6 +117,16 @@ export const publicPages = {
       text: 'The test has ended, but its details cannot be shown. Test the page again to see them.',
     },
   },
+  share: {
+    title: 'Keep and share the result',
+    pdf: 'Download as PDF',
+    private:
+      'Only people who have the address of this page can see the result. A link to share shows the result and nothing else, and you can take it back.',
+    create: 'Create a link to share',
+    link: 'Link to share',
+    shared: 'Everyone who has this link can see the result until {date}.',
+    revoke: 'Take the link back',
+  },
   failed: {
     title: 'The test of {site} failed',
     reasons: {

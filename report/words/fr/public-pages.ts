@@ -128,6 +128,16 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
       text: 'Le test est terminé, mais ses détails ne peuvent pas être affichés. Testez de nouveau la page pour les voir.',
     },
   },
+  share: {
+    title: 'Conserver et partager le résultat',
+    pdf: 'Télécharger en PDF',
+    private:
+      'Seules les personnes qui ont l’adresse de cette page peuvent voir le résultat. Un lien de partage montre le résultat et rien d’autre, et vous pouvez le retirer.',
+    create: 'Créer un lien de partage',
+    link: 'Lien de partage',
+    shared: 'Toute personne qui a ce lien peut voir le résultat jusqu’au {date}.',
+    revoke: 'Retirer le lien',
+  },
   failed: {
     title: 'Le test de {site} a échoué',
     reasons: {

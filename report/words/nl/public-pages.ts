@@ -113,6 +113,16 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
       text: 'De test is afgelopen, maar de details kunnen niet worden getoond. Test de pagina opnieuw om ze te zien.',
     },
   },
+  share: {
+    title: 'Het resultaat bewaren en delen',
+    pdf: 'Downloaden als pdf',
+    private:
+      'Alleen wie het adres van deze pagina heeft, kan het resultaat zien. Een link om te delen toont het resultaat en verder niets, en u kunt hem intrekken.',
+    create: 'Link om te delen maken',
+    link: 'Link om te delen',
+    shared: 'Wie deze link heeft, kan het resultaat zien tot {date}.',
+    revoke: 'Link intrekken',
+  },
   failed: {
     title: 'De test van {site} is mislukt',
     reasons: {

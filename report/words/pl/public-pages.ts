@@ -140,6 +140,16 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
       text: 'Badanie się zakończyło, ale nie można pokazać jego szczegółów. Aby je zobaczyć, proszę zbadać stronę ponownie.',
     },
   },
+  share: {
+    title: 'Zachowanie i udostępnianie wyniku',
+    pdf: 'Pobierz jako PDF',
+    private:
+      'Wynik widzą tylko osoby, które mają adres tej strony. Link do udostępniania pokazuje wynik i nic więcej, a w każdej chwili można go wycofać.',
+    create: 'Utwórz link do udostępniania',
+    link: 'Link do udostępniania',
+    shared: 'Każdy, kto ma ten link, może zobaczyć wynik do {date}.',
+    revoke: 'Wycofaj link',
+  },
   failed: {
     title: 'Badanie {site} nie powiodło się',
     reasons: {
