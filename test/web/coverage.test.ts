@@ -70,12 +70,13 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   ),
 };
 
-/** Routes that answer with a part of a page, a file or a stream. */
+/** Routes that answer with a part of a page, a file, a stream or another address. */
 const NO_PAGES = [
   '/dashboard/credits/ledger.csv',
   '/dashboard/scans/rows',
   ...['progress', 'events', 'report', 'report/json', 'pictures/:name'].map((part) => `${SCAN}/${part}`),
   '/scan/:token/pictures/:name',
+  ...LOCALES.map((locale) => inLanguage(locale, '/scan-request')),
 ];
 
 describe('every page', () => {
