@@ -66,6 +66,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
     LOCALES.flatMap((locale) => [
       [inLanguage(locale, '/'), ['home-${locale}', 'home-errors-${locale}']],
       [inLanguage(locale, '/scan/:token'), ['result', 'waiting', '${name}'].map((name) => `${name}-\${locale}`)],
+      [inLanguage(locale, '/shared/:token'), ['result-shared-de']],
     ]),
   ),
 };
@@ -75,7 +76,7 @@ const NO_PAGES = [
   '/dashboard/credits/ledger.csv',
   '/dashboard/scans/rows',
   ...['progress', 'events', 'report', 'report/json', 'pictures/:name'].map((part) => `${SCAN}/${part}`),
-  '/scan/:token/pictures/:name',
+  ...['/scan', '/shared'].flatMap((result) => ['pictures/:name', 'report.pdf'].map((file) => `${result}/:token/${file}`)),
   ...LOCALES.map((locale) => inLanguage(locale, '/scan-request')),
 ];
 
