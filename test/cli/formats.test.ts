@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { parse } from 'yaml';
-import { EVENTS, SCAN_ID, complete, replies, result, serviceForTests, streams, type Answering } from './service.ts';
+import { EVENTS, POLL, SCAN_ID, complete, replies, result, serviceForTests, streams, type Answering } from './service.ts';
 
 const LIST = 'GET /v1/ci/scans';
 const CANCEL = `POST /v1/ci/scans/${SCAN_ID}/cancel`;
@@ -10,9 +10,8 @@ const link: Answering = () => ({ status: 200, body: { url: 'https://objects.exam
 
 describe('-o', () => {
   const { run } = serviceForTests();
-  const { report_url: _, ...ended } = result();
   const commands: [string, string[], Record<string, Answering[]>, unknown][] = [
-    ['follow', ['follow', SCAN_ID], { [EVENTS]: [streams(complete(2))] }, ended],
+    ['follow', ['follow', SCAN_ID], { [EVENTS]: [streams(complete(2))], [POLL]: [replies(200, result())] }, result()],
     ['list', ['list'], { [LIST]: [replies(200, page)] }, page],
     ['cancel', ['cancel', SCAN_ID], { [CANCEL]: [replies(202, result({ status: 'scanning' }))] }, result({ status: 'scanning' })],
     [
