@@ -4,7 +4,9 @@ import { ENDING_DAYS } from '../core/scan/known-issues.ts';
 import { isNote } from '../core/scan/thresholds.ts';
 import { printable } from './errors.ts';
 import type { ScanResult } from './service/messages.ts';
+import type { Explanation } from './explanation.ts';
 import { paint, type Terminal } from './terminal.ts';
+import { textWidth, wrapped } from './text-lines.ts';
 
 /** 0: passed, or done without thresholds; 1: not passed; 2: no verdict. */
 export function exitCodeOf(result: ScanResult): 0 | 1 | 2 {
@@ -15,52 +17,73 @@ export function exitCodeOf(result: ScanResult): 0 | 1 | 2 {
 /** Splits a message into sentences: one per missed threshold, and the coverage. */
 const sentencesOf = (message: string): string[] => printable(message).split(/(?<=[.!?])\s+(?=\p{Lu})/u);
 
-/** Renders score, violations by severity, verdict and missed thresholds; with `wide` also the scan ID and where its report is. */
-export function renderSummary(
-  result: ScanResult,
-  terminal: Pick<Terminal, 'color' | 'unicode'>,
-  { saved = [], wide = false }: { saved?: readonly string[]; wide?: boolean } = {},
-): string {
+/** What is shown beside the result. */
+export interface Shown {
+  saved?: readonly string[];
+  wide?: boolean;
+  /** Why it did not pass, and the worst root causes. Absent: the message of the result says why. */
+  explanation?: Explanation | null;
+  /** The page of the scan, and the address that returns a link to the PDF report. */
+  link?: string | undefined;
+  report?: string | undefined;
+}
+
+/** Renders score, violations by severity, verdict, the reasons, what to fix first, and where the report is. */
+export function renderSummary(result: ScanResult, terminal: Pick<Terminal, 'color' | 'unicode' | 'columns'>, shown: Shown = {}): string {
+  const { saved = [], wide = false, explanation, link, report } = shown;
   const [good, bad, dash] = terminal.unicode ? ['✓', '✗', '–'] : ['+', 'x', '-'];
+  const width = textWidth(terminal);
   const row = (name: string, value: string): string => `${name.padEnd(12)}${value}`;
-  const lines = [''];
-  if (result.status === 'done') {
-    const counts = {
-      critical: result.violations_critical,
-      serious: result.violations_serious,
-      moderate: result.violations_moderate,
-      minor: result.violations_minor,
-    };
-    const width = Math.max(...Object.values(counts).map((count) => String(count ?? dash).length));
-    lines.push(row('Score', `${paint(terminal, 'bold', String(result.score ?? dash))} of 100`));
-    lines.push(row('Violations', paint(terminal, 'bold', String(result.violations_count ?? dash))));
-    for (const impact of IMPACTS) lines.push(`  ${impact.padEnd(10)}${String(counts[impact] ?? dash).padStart(width)}`);
-  }
-  if (result.status === 'done' && result.known_issues) lines.push(...knownRows(result, result.known_issues, row));
-  const { baseline } = result;
-  if (result.status === 'done' && baseline && baseline.new !== null) {
-    const { fixed, unchanged, not_tested: notTested, new_known: known } = baseline;
-    const accepted = known ? ` (${known} known)` : '';
-    const rest = (notTested ?? 0) > 0 ? `, ${notTested} on pages not tested` : '';
-    lines.push(
-      row('Baseline', `${paint(terminal, 'bold', String(baseline.new))} new${accepted}, ${fixed} fixed, ${unchanged} unchanged${rest}`),
-    );
-  }
+  const lines = ['', ...(result.status === 'done' ? numbersOf(result, terminal, dash, row) : [])];
   lines.push(row('Verdict', verdictOf(result, terminal, good, bad, dash)));
-  if (result.message !== null) {
-    const sentences = result.status === 'done' ? sentencesOf(result.message) : [printable(result.message)];
-    for (const sentence of sentences) lines.push(`  ${missesThreshold(result, sentence) ? `${bad} ` : ''}${sentence}`);
-  }
-  if (wide) lines.push(row('Scan', result.scan_id), row('Report', result.report_url ?? dash));
+  for (const sentence of reasonsOf(result, explanation))
+    lines.push(...wrapped(`${missesThreshold(result, sentence) ? `${bad} ` : ''}${sentence}`, '  ', width));
+  if (explanation && explanation.causes.length > 0) lines.push(...explanation.causes, '');
+  if (wide) lines.push(row('Scan', result.scan_id), row('Report', report ?? dash));
+  if (link !== undefined) lines.push(row('Open', link));
   if (saved.length > 0) lines.push(row('Saved', saved.join(', ')));
   return `${lines.join('\n')}\n`;
+}
+
+/** The sentence of the report's explanation replaces those of the missed thresholds; statements, such as the coverage, stay. */
+function reasonsOf(result: ScanResult, explanation: Explanation | null | undefined): string[] {
+  if (result.message === null) return [];
+  if (result.status !== 'done') return [printable(result.message)];
+  const sentences = sentencesOf(result.message);
+  return explanation?.reasons ? [printable(explanation.reasons), ...sentences.filter(isNote)] : sentences;
+}
+
+type Row = (name: string, value: string) => string;
+
+function numbersOf(result: ScanResult, terminal: Pick<Terminal, 'color'>, dash: string, row: Row): string[] {
+  const counts = {
+    critical: result.violations_critical,
+    serious: result.violations_serious,
+    moderate: result.violations_moderate,
+    minor: result.violations_minor,
+  };
+  const width = Math.max(...Object.values(counts).map((count) => String(count ?? dash).length));
+  return [
+    row('Score', `${paint(terminal, 'bold', String(result.score ?? dash))} of 100`),
+    row('Violations', paint(terminal, 'bold', String(result.violations_count ?? dash))),
+    ...IMPACTS.map((impact) => `  ${impact.padEnd(10)}${String(counts[impact] ?? dash).padStart(width)}`),
+    ...(result.known_issues ? knownRows(result, result.known_issues, row) : []),
+    ...(result.baseline && result.baseline.new !== null ? [baselineRow(result.baseline, terminal, row)] : []),
+  ];
+}
+
+function baselineRow(baseline: NonNullable<ScanResult['baseline']>, terminal: Pick<Terminal, 'color'>, row: Row): string {
+  const { fixed, unchanged, not_tested: notTested, new_known: known } = baseline;
+  const accepted = known ? ` (${known} known)` : '';
+  const rest = (notTested ?? 0) > 0 ? `, ${notTested} on pages not tested` : '';
+  return row('Baseline', `${paint(terminal, 'bold', String(baseline.new))} new${accepted}, ${fixed} fixed, ${unchanged} unchanged${rest}`);
 }
 
 /** What the scan has without known issues, and what people must see to. */
 function knownRows(
   { violations_count: total, violations_new_or_open: open, score_without_known: score }: ScanResult,
   { unmatched, ending }: NonNullable<ScanResult['known_issues']>,
-  row: (name: string, value: string) => string,
+  row: Row,
 ): string[] {
   const notes = [
     ...((unmatched ?? 0) > 0 ? [`${unmatched} matched nothing`] : []),

@@ -1,10 +1,10 @@
 /** `curbcut comment FILE|ID`: makes the comment on a pull request from a report, and writes it there. */
-import { scanPath } from '../../core/web-paths.ts';
 import type { Report } from '../../report/schema/schema.ts';
 import { annotationsOf } from '../../report/comment/annotations.ts';
 import { COMMENT_MIN_CHARACTERS, commentMarker, commentOf } from '../../report/comment/comment.ts';
 import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
 import { printableLines, UsageError } from '../errors.ts';
+import { dashboardLink } from '../links.ts';
 import { numberOf } from '../number-of.ts';
 import { noProgress, showProgress } from '../progress.ts';
 import { publishComment } from '../pull-request/publish.ts';
@@ -80,9 +80,6 @@ function makeComment(
     return { marker: commentMarker(report, name), text, annotations: annotationsOf(report) };
   });
 }
-
-const dashboardLink = (service: string | undefined, scanId: string): string | undefined =>
-  service === undefined || service === '' ? undefined : `${service.replace(/\/+$/, '')}${scanPath(encodeURIComponent(scanId))}`;
 
 const whole = (option: string, text: string): number => numberOf('comment', option, text, option !== 'max-wait')!;
 

@@ -94,7 +94,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   const described = { scanId, url: url.href, metadata: metadata ?? {}, reportUrl: null };
   if (!end.ok) {
     const failed = { ...described, status: 'failed', outcome: null, passed: judgeWithoutResult(scan.thresholds), message: end.message };
-    return reportEnd(resultOf(failed), noReports, output, quiet, context);
+    return reportEnd(resultOf(failed), { save: noReports }, output, quiet, context);
   }
   const report = JSON.parse(end.results.export.toString()) as Report;
   // Nobody can look it up: no service knows the scan.
@@ -103,7 +103,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   if (report.consent !== undefined) output.progress.note(consentSentence(report.consent, 'en'));
   return reportEnd(
     resultOf({ ...described, status: 'done', outcome: outcomeOf(report), ...report.scan.verdict }),
-    (files) => save(files, results, report),
+    { save: (files) => save(files, results, report), read: () => Promise.resolve(report) },
     output,
     quiet,
     context,

@@ -4,6 +4,10 @@ import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.t
 import { CliError, errorMessage, printableLines, UsageError } from '../errors.ts';
 import { numberOf } from '../number-of.ts';
 import type { ScanResult } from '../service/messages.ts';
+import type { Report } from '../../report/schema/schema.ts';
+import type { ScoreFacts } from '../../report/view/score-sentence.ts';
+import type { Explanation } from '../explanation.ts';
+import { absolute, dashboardLink } from '../links.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';
 import { givenFiles, type Files } from '../service/files.ts';
 import { exitCodeOf, renderSummary } from '../summary.ts';
@@ -138,10 +142,21 @@ export function waitNote(progress: ProgressView): (why: string, seconds: number)
   };
 }
 
+/** Where the reports of a scan are. */
+export interface ReportSource {
+  save(files: Files): Promise<void>;
+  /** Reads the JSON export. Absent: there is no service to read it from. */
+  read?: () => Promise<Report>;
+  /** For the reasons of the verdict, if there is no report to read. */
+  facts?: ScoreFacts | undefined;
+  /** The address of the service. Absent: the scan has no pages there. */
+  service?: string | undefined;
+}
+
 /** Saves the reports of a scan that has ended, and prints its result. @returns the exit code */
 export async function reportEnd(
   result: ScanResult,
-  save: (files: Files) => Promise<void>,
+  source: ReportSource,
   output: Output,
   quiet: boolean,
   context: CliContext,
@@ -151,7 +166,7 @@ export async function reportEnd(
   const asked = Object.values(output.files);
   if (result.status === 'done') {
     try {
-      if (asked.length > 0) await save(output.files);
+      if (asked.length > 0) await source.save(output.files);
       saved.push(...asked);
     } catch (error) {
       // The verdict is still valid: print it before the error.
@@ -159,14 +174,41 @@ export async function reportEnd(
       problem = error;
     }
   } else if (asked.length > 0) problem = new CliError('There is no report to save, because the scan did not complete.');
+  const explanation = quiet || isData(output.format) ? null : await explanationOf(result, source, output, context);
   output.progress.end();
-  if (!quiet)
+  if (!quiet) {
+    const { service } = source;
+    const links = {
+      link: dashboardLink(service, result.scan_id),
+      report: result.report_url ? absolute(service, result.report_url) : undefined,
+    };
     await print(context.stdout, output.format, dataOf(result, problem === null ? output.files : {}), (wide) =>
-      renderSummary(result, context.stdout, { saved, wide }),
+      renderSummary(result, context.stdout, { saved, wide, explanation, ...links }),
     );
+  }
   if (problem !== null) context.stderr.write(`${printableLines(problem.message)}\n`);
   const code = exitCodeOf(result);
   return problem !== null && code === 0 ? 2 : code;
+}
+
+/** Null if there is nothing to fix, or no report. A failure changes nothing about the verdict. */
+async function explanationOf(
+  { status, violations_count: all, violations_new_or_open: open = all }: ScanResult,
+  { read, facts }: ReportSource,
+  { format, progress }: Output,
+  { stdout }: CliContext,
+): Promise<Explanation | null> {
+  if (status !== 'done') return null;
+  const { explain, explainFacts } = await import('../explanation.ts');
+  const withoutReport = facts === undefined ? null : explainFacts(facts);
+  if (read === undefined || open === null || open === 0) return withoutReport;
+  try {
+    return explain(await read(), stdout, format === 'wide');
+  } catch (error) {
+    const why = error instanceof CliError ? error.message : 'this command does not understand the JSON export';
+    progress.note(`What to fix first is not shown: ${why}`);
+    return withoutReport;
+  }
 }
 
 /** The result with the API's field names, and the files of the saved reports. */

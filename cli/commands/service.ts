@@ -1,12 +1,15 @@
 /** The connection to the service, for the commands that speak REST. */
+import { readFile } from 'node:fs/promises';
+import type { Report } from '../../report/schema/schema.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { readEnvironment } from '../config.ts';
 import { CliError } from '../errors.ts';
 import { createClient, type Client } from '../service/client.ts';
 import { followScan } from '../service/follow.ts';
 import type { ScanResult } from '../service/messages.ts';
-import { saveReports } from '../service/reports.ts';
-import { reportEnd, waitNote, type CliContext, type Output } from './output.ts';
+import type { Files } from '../service/files.ts';
+import { readExport, saveReports } from '../service/reports.ts';
+import { reportEnd, waitNote, type CliContext, type Output, type ReportSource } from './output.ts';
 
 /** What `kubectl curbcut` needs the service for, and how to reach it without a public address. */
 const WHY_SERVICE = [
@@ -45,8 +48,15 @@ export async function followAndReport(
 ): Promise<number> {
   const ended = await followScan(client, scanId, { onStep: (step) => output.progress.step(step) });
   const result = quiet ? ended : await completeResult(client, ended, output);
-  return reportEnd(result, (files) => saveReports(client, scanId, files), output, quiet, context);
+  return reportEnd(result, reportsOf(client, scanId, output.files), output, quiet, context);
 }
+
+/** The reports of a scan of the service. An export that was saved is not downloaded again. */
+export const reportsOf = (client: Client, scanId: string, { export: saved }: Files): ReportSource => ({
+  save: (files) => saveReports(client, scanId, files),
+  read: async () => (saved === undefined ? await readExport(client, scanId) : JSON.parse(await readFile(saved, 'utf8'))) as Report,
+  service: client.options.baseUrl,
+});
 
 /** The whole scan object: the last event of a stream has only the numbers and the verdict. */
 async function completeResult(client: Client, ended: ScanResult, { progress }: Output): Promise<ScanResult> {

@@ -1,24 +1,32 @@
 /** The end of a scan that was followed with kubectl: its reports and its result. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { reportEnd, type InterruptHint, type CliContext, type Output } from '../commands/output.ts';
-import type { Files } from '../service/files.ts';
+import type { ScoreFacts } from '../../report/view/score-sentence.ts';
+import { reportEnd, type InterruptHint, type CliContext, type Output, type ReportSource } from '../commands/output.ts';
 import { commandLine } from './connect.ts';
 import { followResource } from './follow.ts';
 import type { Kubectl } from './kubectl.ts';
-import { idOf, namedResultOf } from './scans.ts';
+import { idOf, namedResultOf, outcomeOfScan } from './scans.ts';
 
-/** Saves the reports of a scan. */
-export type Save = (scan: AccessibilityScan, files: Files) => Promise<void>;
+/** The reports of a scan. */
+export type ReportsOf = (scan: AccessibilityScan) => ReportSource;
 
 /** Checks, before anything is created, that reports can be saved if the user wants them. @throws CliError if not */
-export async function prepareFiles(output: Output, context: CliContext): Promise<Save> {
-  if (Object.keys(output.files).length === 0) return async () => {};
+export async function prepareReports(output: Output, context: CliContext): Promise<ReportsOf> {
+  const { CURBCUT_URL: url, CURBCUT_API_KEY: key } = context.environment;
+  // What to fix first is in the report too, but it needs no service to say why a scan did not pass.
+  if (Object.keys(output.files).length === 0 && !(url && key))
+    return (scan) => ({ save: () => Promise.resolve(), service: undefined, facts: factsOf(scan) });
   // Loaded only here: most commands do not need the API's schemas.
-  const { connect } = await import('../commands/service.ts');
-  const { checkFiles, saveReports } = await import('../service/reports.ts');
+  const { connect, reportsOf } = await import('../commands/service.ts');
+  const { checkFiles } = await import('../service/reports.ts');
   const client = connect(context, output);
   await checkFiles(output.files);
-  return (scan, files) => saveReports(client, idOf(scan), files);
+  return (scan) => ({ ...reportsOf(client, idOf(scan), output.files), facts: factsOf(scan) });
+}
+
+function factsOf(scan: AccessibilityScan): ScoreFacts | undefined {
+  const outcome = outcomeOfScan(scan);
+  return outcome === null ? undefined : { outcome, thresholds: scan.spec.thresholds ?? {} };
 }
 
 /** The hint of a command that follows a resource. */
@@ -35,9 +43,9 @@ export function resourceContinues(hint: InterruptHint, name: string, context: Cl
 export async function followAndReport(
   kubectl: Kubectl,
   name: string,
-  { output, save, quiet, context }: { output: Output; save: Save; quiet: boolean; context: CliContext },
+  { output, reports, quiet, context }: { output: Output; reports: ReportsOf; quiet: boolean; context: CliContext },
 ): Promise<number> {
   const { progress } = output;
   const ended = await followResource(kubectl, name, { onStep: (step) => progress.step(step), onNote: (text) => progress.note(text) });
-  return reportEnd(namedResultOf(ended), (files) => save(ended, files), output, quiet, context);
+  return reportEnd(namedResultOf(ended), reports(ended), output, quiet, context);
 }

@@ -1,6 +1,6 @@
 /** AccessibilityScans as the command line reads and writes them. */
 import { API_VERSION, GROUP, metadataAnnotations, metadataOf, queueOf, REQUEST_ID_ANNOTATION, resourceNameOf, SCAN_ID_ANNOTATION, scanIdOf, SCANS_PLURAL, type AccessibilityScan, type AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts'; // prettier-ignore
-import { fromOutcomeStatus } from '../../core/scan/outcome.ts';
+import { fromOutcomeStatus, type Outcome } from '../../core/scan/outcome.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { CliError, UsageError } from '../errors.ts';
@@ -32,6 +32,12 @@ export function idOf(scan: AccessibilityScan): string {
 
 export const hasEnded = ({ status }: AccessibilityScan): boolean => isTerminal(status?.phase ?? '');
 
+/** Null without a result. */
+export function outcomeOfScan({ status = {} }: AccessibilityScan): Outcome | null {
+  const { pages } = status;
+  return fromOutcomeStatus({ ...status, pages: pages && { scanned: pages.scanned, failed: pages.failed } });
+}
+
 /** The status of a resource in the form of the API's scan results. */
 export function namedResultOf(scan: AccessibilityScan): NamedResult {
   const { metadata, spec, status = {} } = scan;
@@ -41,7 +47,7 @@ export function namedResultOf(scan: AccessibilityScan): NamedResult {
       scanId,
       url: spec.url,
       status: status.phase ?? 'queued',
-      outcome: fromOutcomeStatus({ ...status, pages: status.pages && { scanned: status.pages.scanned, failed: status.pages.failed } }),
+      outcome: outcomeOfScan(scan),
       passed: hasEnded(scan) ? (status.passed ?? null) : null,
       message: status.message ?? null,
       reportUrl: status.reports?.pdf ?? null,

@@ -6,7 +6,7 @@ import { countedAsNew } from '../diff/diff.ts';
 import type { Report, ReportChange, ReportGroup } from '../schema/schema.ts';
 
 /** A root cause, with the elements that count. */
-export interface Cause extends Pick<ReportChange, 'rule' | 'impact' | 'wcag' | 'help' | 'help_url' | 'elements' | 'pages'> {
+export interface Cause extends Pick<ReportChange, 'fingerprint' | 'rule' | 'impact' | 'wcag' | 'help' | 'help_url' | 'elements' | 'pages'> {
   examples: Pick<ReportChange['examples'][number], 'page' | 'selector' | 'frame_path' | 'shadow_path'>[];
 }
 

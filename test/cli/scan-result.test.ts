@@ -7,7 +7,7 @@ describe('curbcut scan: result', () => {
     const ran = await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(progress(1, 'scanning', 2, 5), complete(2))] });
     expect(ran.code).to.equal(0);
     expect(ran.stdout).to.match(
-      /Score +97\.5 of 100\nViolations +3\n +critical +0\n +serious +1\n +moderate +2\n +minor +0\nVerdict +✓ passed\n$/,
+      /Score +97\.5 of 100\nViolations +3\n +critical +0\n +serious +1\n +moderate +2\n +minor +0\nVerdict +✓ passed\nOpen +http:\S+\n$/,
     );
     expect(ran.stderr).to.include(`Scan ${SCAN_ID}`).and.to.include('scanning 2 of 5 pages');
   });

@@ -100,6 +100,7 @@ describe('curbcut', () => {
         expect(service.requests.map(({ method, path }) => `${method} ${path}`)).to.deep.equal([
           `GET /v1/ci/scans/${SCAN_ID}/events`,
           `GET /v1/ci/scans/${SCAN_ID}`,
+          `GET /v1/scans/${SCAN_ID}/report/json`,
         ]);
       } finally {
         await service.close();

@@ -1,7 +1,7 @@
 /** `kubectl curbcut follow NAME`: follows a scan to its verdict. */
 import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type InterruptHint, type CliContext } from '../../commands/output.ts';
 import { connectKubectl } from '../connect.ts';
-import { followAndReport, prepareFiles, resourceContinues } from '../end.ts';
+import { followAndReport, prepareReports, resourceContinues } from '../end.ts';
 import { FOLLOW_HELP } from '../help.ts';
 import { getScan, scanName } from '../scans.ts';
 
@@ -15,11 +15,11 @@ export async function follow(args: readonly string[], context: CliContext, hint:
   const name = scanName(onlyArgument('follow', 'name of the scan', positionals));
   const output = outputOf('follow', values, context);
   const kubectl = connectKubectl(context, output);
-  const save = await prepareFiles(output, context);
+  const reports = await prepareReports(output, context);
   await getScan(kubectl, name);
   resourceContinues(hint, name, context);
   try {
-    return await followAndReport(kubectl, name, { output, save, quiet: values.quiet, context });
+    return await followAndReport(kubectl, name, { output, reports, quiet: values.quiet, context });
   } finally {
     output.progress.end();
   }

@@ -4,7 +4,7 @@ import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type InterruptHint, type
 import { UsageError } from '../../errors.ts';
 import { METADATA_ARGUMENTS, metadataFrom } from '../../metadata.ts';
 import { commandLine, connectKubectl } from '../connect.ts';
-import { followAndReport, prepareFiles, resourceContinues } from '../end.ts';
+import { followAndReport, prepareReports, resourceContinues } from '../end.ts';
 import { RUN_HELP } from '../help.ts';
 import { namedResultOf } from '../scans.ts';
 import { awaitRun, requestRun, scheduleName } from '../schedules.ts';
@@ -24,7 +24,7 @@ export async function run(args: readonly string[], context: CliContext, hint: In
   if (!values.wait && file !== undefined) throw new UsageError(`--${file} needs --wait: the scan has no reports before its end.`, 'run');
   const metadata = metadataFrom('run', values, context.environment, output.progress.note);
   const kubectl = connectKubectl(context, output);
-  const save = await prepareFiles(output, context);
+  const reports = await prepareReports(output, context);
   const token = context.newId();
   hint.lines = [`The run was requested and may start later. To see its scans: ${commandLine(context, 'list')}`];
   await requestRun(kubectl, schedule, { token, metadata });
@@ -39,7 +39,7 @@ export async function run(args: readonly string[], context: CliContext, hint: In
   }
   output.progress.note(`AccessibilityScan ${scan.metadata.namespace!}/${name}`);
   try {
-    return await followAndReport(kubectl, name, { output, save, quiet: values.quiet, context });
+    return await followAndReport(kubectl, name, { output, reports, quiet: values.quiet, context });
   } finally {
     output.progress.end();
   }

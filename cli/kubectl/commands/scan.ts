@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.ts';
 import { METADATA_ARGUMENTS, metadataFrom } from '../../metadata.ts';
 import { BASELINE_ARGUMENTS, baselineFrom, SITE_ARGUMENTS, siteOptionsFrom, THRESHOLD_ARGUMENTS, thresholdsFrom } from '../../options.ts';
 import { connectKubectl } from '../connect.ts';
-import { followAndReport, prepareFiles, resourceContinues } from '../end.ts';
+import { followAndReport, prepareReports, resourceContinues } from '../end.ts';
 import { createScan, newName } from '../scans.ts';
 import { SCAN_HELP } from './scan-help.ts';
 
@@ -47,7 +47,7 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
   const output = outputOf('scan', values, context);
   const metadata = metadataFrom('scan', values, context.environment, output.progress.note);
   const kubectl = connectKubectl(context, output);
-  const save = await prepareFiles(output, context);
+  const reports = await prepareReports(output, context);
   resourceContinues(hint, name, context);
   hint.lines[0] = 'It is unknown whether the scan was created.';
   hint.submitted = false;
@@ -55,7 +55,7 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
     const created = await createScan(kubectl, { name, spec, requestId, metadata });
     resourceContinues(hint, name, context);
     output.progress.note(`AccessibilityScan ${created.metadata.namespace!}/${name}`);
-    return await followAndReport(kubectl, name, { output, save, quiet: values.quiet, context });
+    return await followAndReport(kubectl, name, { output, reports, quiet: values.quiet, context });
   } finally {
     output.progress.end();
   }

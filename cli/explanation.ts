@@ -1,0 +1,61 @@
+/** Why a scan did not pass, and what to fix first, as text. Loaded only at the end of a scan, because it needs the report's words. */
+import { causesOf, type Cause } from '../report/comment/causes.ts';
+import { ruleText } from '../report/rule-texts/rule-texts.ts';
+import type { Report } from '../report/schema/schema.ts';
+import { elementPath } from '../report/view/element-path.ts';
+import { explainScore, scoreFactsOf, type ScoreFacts } from '../report/view/score-sentence.ts';
+import { printable } from './errors.ts';
+import { paint, type Terminal } from './terminal.ts';
+import { textWidth, wrapped } from './text-lines.ts';
+
+/** As many root causes as a person reads at the end of a log. */
+const CAUSES = 5;
+/** The longest title of a rule that this version does not know, in characters. */
+const TITLE_MAX = 300;
+
+export interface Explanation {
+  /** Why it did not pass, also if the score is high. Null if it passed, or has no thresholds. */
+  reasons: string | null;
+  /** The worst root causes, with a heading; empty if there are none. */
+  causes: string[];
+}
+
+/** Explains a report, in English. @param wide whole selectors, and the fingerprints of root causes */
+export function explain(report: Report, terminal: Pick<Terminal, 'color' | 'columns'>, wide: boolean): Explanation {
+  const causes = causesOf(report);
+  const [compared, shown] = [report.baseline !== undefined && report.baseline.new !== null, causes.slice(0, CAUSES)];
+  const what = `${compared ? 'new ' : ''}root cause${causes.length === 1 ? '' : 's'}`;
+  const number = shown.length < causes.length ? `the worst ${shown.length} of ${causes.length}` : String(causes.length);
+  return {
+    reasons: explainScore(scoreFactsOf(report), 'en').reasons,
+    causes:
+      causes.length === 0
+        ? []
+        : ['', paint(terminal, 'bold', `Fix first: ${number} ${what}`), ...shown.flatMap((cause) => linesOf(cause, terminal, wide))],
+  };
+}
+
+/** Why a scan did not pass, where there is no report. */
+export const explainFacts = (facts: ScoreFacts): Explanation => ({ reasons: explainScore(facts, 'en').reasons, causes: [] });
+
+function linesOf(cause: Cause, terminal: Pick<Terminal, 'color' | 'columns'>, wide: boolean): string[] {
+  const width = textWidth(terminal);
+  const known = ruleText(cause.rule, 'en');
+  const [example] = cause.examples;
+  const title = `- ${cause.impact}: ${known?.help ?? cause.help.slice(0, TITLE_MAX)} (${cause.rule})`;
+  const facts = `${plural(cause.elements, 'element')} on ${plural(cause.pages, 'page')}`;
+  const indented = (text: string): string[] => wrapped(printable(text), '    ', width);
+  const cut = (text: string): string => (wide || text.length <= width - 4 ? text : `${text.slice(0, width - 5)}…`);
+  const [first, ...rest] = wrapped(printable(title), '  ', width) as [string, ...string[]];
+  return [
+    '',
+    paint(terminal, 'bold', first),
+    ...rest.map((line) => paint(terminal, 'bold', `  ${line}`)),
+    ...indented(example === undefined ? facts : `${facts}, such as on ${example.page}`),
+    ...(example === undefined ? [] : [`    ${cut(printable(elementPath(example)))}`]),
+    ...(known === null || known.fix === '' ? [] : indented(`How to fix: ${known.fix}`)),
+    ...(wide ? [`    root cause ${cause.fingerprint}`] : []),
+  ];
+}
+
+const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;

@@ -1,0 +1,12 @@
+/** Addresses of the service for people. */
+import { scanPath } from '../core/web-paths.ts';
+
+const baseOf = (service: string): string => service.replace(/\/+$/, '');
+
+/** The page of a scan in the dashboard; undefined without a service. */
+export const dashboardLink = (service: string | undefined, scanId: string): string | undefined =>
+  service === undefined || service === '' ? undefined : `${baseOf(service)}${scanPath(encodeURIComponent(scanId))}`;
+
+/** An address that the service gives relative to its own, such as `report_url`. */
+export const absolute = (service: string | undefined, path: string): string =>
+  service === undefined || service === '' ? path : `${baseOf(service)}${path}`;

@@ -1,0 +1,98 @@
+/** What `curbcut scan` prints after a verdict: why, what to fix first, and where the report is. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Report } from '../../report/schema/schema.ts';
+import { largeReport, smallReport } from '../report/samples.ts';
+import { accepts, complete, curbcut, EVENTS, POLL, replies, result, routes, SCAN_ID, startService, streams, SUBMIT } from './service.ts';
+
+const EXPORT = `GET /v1/scans/${SCAN_ID}/report/json`;
+
+/** Runs `curbcut scan` against a service that has the report. */
+async function scan(report: Report, args: string[] = []) {
+  const { counts, score } = report;
+  const numbers = { score: score.value, violations_count: counts.total, ...report.scan.verdict };
+  let url = '';
+  const service = await startService(
+    routes({
+      [SUBMIT]: [accepts],
+      [EVENTS]: [streams(complete(2, numbers))],
+      [POLL]: [replies(200, result(numbers))],
+      [EXPORT]: [() => ({ status: 200, body: { url, expires_in: 60 } })],
+      'GET /object': [replies(200, report)],
+    }),
+  );
+  url = `${service.url}/object`;
+  try {
+    const ran = await curbcut(['scan', 'https://x.example/', ...args], { url: `${service.url}/` });
+    return { ...ran, service: service.url, downloads: service.of('GET', '/object').length };
+  } finally {
+    await service.close();
+  }
+}
+
+describe('curbcut scan: after the verdict', () => {
+  it('says in one sentence why it did not pass, and what to fix first', async () => {
+    const report = smallReport({ minScore: 50, failOnSeverity: 'critical' });
+    const { code, stdout, service } = await scan(report);
+    expect(code).to.equal(1);
+    const text = stdout.replace(/\s+/g, ' ');
+    expect(text)
+      .to.match(/✗ did not pass ✗ \d+ critical violations, none allowed; the score of [\d.]+ meets the minimum of 50\. Coverage: /)
+      .and.include(`Fix first: ${report.groups.length} root causes - critical: Images must have alternative text (image-alt) `)
+      .and.include('6 elements on 6 pages, such as on https://www.example.org/ header > a > .logo How to fix: ');
+    expect(stdout).to.include(`Open        ${service}/dashboard/scans/${SCAN_ID}\n`);
+  });
+
+  it('names five root causes of many, in 80 columns', async () => {
+    const { stdout } = await scan(largeReport(3, 40, true));
+    expect(stdout).to.match(/Fix first: the worst 5 of \d+ root causes/);
+    expect(stdout.match(/^ {2}- /gm)).to.have.length(5);
+    // Addresses are not broken.
+    expect(stdout.split('\n').filter((line) => line.length > 80 && !/\S{70}/.test(line))).to.deep.equal([]);
+  });
+
+  it('with -o wide names the scan, its report, and the fingerprints of root causes', async () => {
+    const report = smallReport();
+    const { stdout, service } = await scan(report, ['-o', 'wide']);
+    expect(stdout)
+      .to.include(`Scan        ${SCAN_ID}\nReport      ${service}/v1/scans/${SCAN_ID}/report\n`)
+      .and.include(`root cause ${report.groups[0]!.fingerprint}`);
+  });
+
+  it('names only what is new and not known, as the verdict does', async () => {
+    const report = smallReport();
+    const [first, second] = report.groups as [Report['groups'][number], Report['groups'][number]];
+    const groups = [{ ...first, known_elements: first.elements }, second];
+    expect((await scan({ ...report, groups })).stdout)
+      .to.include('Fix first: 1 root cause\n')
+      .and.include(second.rule)
+      .and.not.include(`(${first.rule})`);
+    const numbers = { new: 0, on_new_pages: 0, fixed: 0, unchanged: 5, not_tested: 0 };
+    const baseline = { scan_id: SCAN_ID, problem: null, optional: false, caveats: [], new_causes: [], fixed_causes: [], ...numbers };
+    expect((await scan({ ...report, baseline })).stdout).to.not.include('Fix first');
+  });
+
+  it('downloads the export once, and not for data or --quiet', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'curbcut-test-'));
+    try {
+      const file = join(folder, 'report.json');
+      const saved = await scan(smallReport(), ['--export', file]);
+      expect([saved.downloads, saved.stdout.includes('Fix first')]).to.deep.equal([1, true]);
+      expect(JSON.parse(await readFile(file, 'utf8'))).to.have.property('groups');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+    for (const option of ['--json', '--quiet']) expect((await scan(smallReport(), [option])).downloads).to.equal(0);
+  });
+
+  it('keeps the verdict and its message if the report cannot be read', async () => {
+    const { code, stdout, stderr } = await scan({ ...smallReport(), pages: null } as unknown as Report);
+    expect(code).to.equal(1);
+    expect(stderr).to.include('What to fix first is not shown: this command does not understand the JSON export');
+    expect(stdout)
+      .to.include('✗ did not pass')
+      .and.match(/✗ The score is|✗ There are/);
+  });
+});
