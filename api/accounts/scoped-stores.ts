@@ -31,7 +31,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
       search: (search: Parameters<typeof scans.search>[1]) => scans.search(id, search),
-      trend: (url: string, limit: number) => scans.trend(id, url, limit),
+      trend: async (row: ScanRow, limit: number) => (row.organisation === id ? scans.trend(row, limit) : []),
       previousDone: async (row: ScanRow) => (row.organisation === id ? scans.previousDone(row) : null),
     },
     keys: {

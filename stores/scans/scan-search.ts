@@ -134,12 +134,6 @@ export async function searchScans(
 /** A scan of a test key is compared only with others of test keys. */
 const sameKind = (test: boolean): ScanFilter => ({ test: test ? true : { $exists: false } });
 
-/** Returns the last scans of a URL that are done, newest first, without those of test keys. */
-export async function trendOf(scans: Collection<ScanDocument>, organisation: string, url: string, limit: number): Promise<ScanRow[]> {
-  const done: ScanFilter = { organisation, 'options.url': url, phase: 'done', submission: 'accepted', ...sameKind(false) };
-  return (await scans.find(done).sort(NEWEST_FIRST).limit(limit).toArray()).map(toRow);
-}
-
 /** A search for the newest done scan of a kind. */
 export type NewestDone = {
   /** The scan was submitted earlier than this. */
@@ -174,20 +168,42 @@ export async function newestDoneWith(scans: Collection<ScanDocument>, organisati
   return newest && toRow(newest);
 }
 
-/** The number of earlier scans among which a comparable one is searched. */
-const COMPARABLE_AMONG = 20;
+/** The numbers of scans of a URL among which comparable ones are searched: one that precedes a scan, and those of a trend. */
+const COMPARABLE_AMONG = { previous: 20, trend: 200 } as const;
+
+/** What scans that can be compared have in common. */
+export type Alike = Pick<ScanRow, 'organisation' | 'options' | 'auth' | 'test'>;
+
+/** The scans of the same URL and kind that are done. */
+const doneAs = ({ organisation, options, test }: Alike): ScanFilter => ({
+  organisation,
+  'options.url': options.url,
+  phase: 'done',
+  submission: 'accepted',
+  ...sameKind(test === true),
+});
+
+const isComparable = (row: Alike, one: ScanRow): boolean =>
+  areComparable(one.options, row.options) && isDeepStrictEqual(one.auth, row.auth);
+
+/** Returns the last done scans that can be compared with a scan, newest first; the scan is among them if it is one of the last. */
+export async function trendOf(scans: Collection<ScanDocument>, row: Alike, limit: number): Promise<ScanRow[]> {
+  const found: ScanRow[] = [];
+  for await (const document of scans.find(doneAs(row)).sort(NEWEST_FIRST).limit(COMPARABLE_AMONG.trend)) {
+    const one = toRow(document);
+    if (isComparable(row, one)) found.push(one);
+    if (found.length === limit) break;
+  }
+  return found;
+}
 
 /** Returns the last scan of the same URL that was done with comparable options and was submitted before a scan. */
 export async function previousDoneOf(scans: Collection<ScanDocument>, row: ScanRow): Promise<ScanRow | null> {
-  const { organisation, id, createdAt, options, test = false } = row;
-  const done: ScanFilter = { organisation, 'options.url': options.url, phase: 'done', submission: 'accepted', ...sameKind(test) };
   const earlier = scans
-    .find({ $and: [done, afterPosition({ at: createdAt, id })] })
+    .find({ $and: [doneAs(row), afterPosition({ at: row.createdAt, id: row.id })] })
     .sort(NEWEST_FIRST)
-    .limit(COMPARABLE_AMONG);
-  return (
-    (await earlier.toArray()).map(toRow).find((one) => areComparable(one.options, options) && isDeepStrictEqual(one.auth, row.auth)) ?? null
-  );
+    .limit(COMPARABLE_AMONG.previous);
+  return (await earlier.toArray()).map(toRow).find((one) => isComparable(row, one)) ?? null;
 }
 
 /** Whether a difference between two scans comes from the site: the same rules, and the same choice of pages. */

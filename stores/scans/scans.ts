@@ -5,7 +5,16 @@ import { isTerminal, LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases
 import { changedFields, type ScanChange, type ScanRow } from './scan-row.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { toDocument, toRow, type ScanDocument } from './scan-document.ts';
-import { newestDoneWith, previousDoneOf, searchScans, trendOf, type FoundScans, type NewestDone, type ScanSearch } from './scan-search.ts';
+import {
+  newestDoneWith,
+  previousDoneOf,
+  searchScans,
+  trendOf,
+  type Alike,
+  type FoundScans,
+  type NewestDone,
+  type ScanSearch,
+} from './scan-search.ts';
 
 export type { ScanChange, ScanRow } from './scan-row.ts';
 
@@ -40,8 +49,11 @@ export interface Scans {
   findMany(ids: readonly string[]): Promise<ScanRow[]>;
   /** Returns accepted scans of an organisation that meet every filter, newest first. */
   search(organisation: string, search: ScanSearch): Promise<FoundScans>;
-  /** Returns the last `limit` scans of an organisation that are done and have exactly this URL, newest first, without those of test keys. */
-  trend(organisation: string, url: string, limit: number): Promise<ScanRow[]>;
+  /**
+   * Returns the last `limit` scans that are done and can be compared with a scan as those of `previousDone`, newest first, among the last
+   * 200 of its URL. The scan itself is among them if it is one of the last.
+   */
+  trend(row: Alike, limit: number): Promise<ScanRow[]>;
   /**
    * Returns the last scan of the same organisation and URL that is done, has the same sign-in and options (except thresholds and
    * language), and was created before a scan; null if there is none among the last 20. Scans of test keys are compared with each other only.
@@ -115,7 +127,7 @@ export function createScans(db: Db): Scans {
 
     search: (organisation, search) => searchScans(scans, organisation, search),
 
-    trend: (organisation, url, limit) => trendOf(scans, organisation, url, limit),
+    trend: (row, limit) => trendOf(scans, row, limit),
 
     previousDone: (row) => previousDoneOf(scans, row),
 

@@ -201,6 +201,6 @@ describe('a test key', () => {
     const { scans } = context.stores;
     expect((await scans.previousDone(later))?.id).to.equal(real.id);
     expect((await scans.previousDone(test))?.createdAt).to.deep.equal(at(1));
-    expect((await scans.trend(id, later.options.url, 10)).map((row) => row.id)).to.deep.equal([later.id, real.id]);
+    expect((await scans.trend(later, 10)).map((row) => row.id)).to.deep.equal([later.id, real.id]);
   });
 });

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { KNOWN_ISSUES_PATH } from '../../../core/web-paths.ts';
 import { ENDING_DAYS, KNOWN_ISSUES_MAX } from '../../../core/scan/known-issues.ts';
 import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts';
-import { button, emptyState, link, linkButton, pagination, table, time, type Choice } from '../../web/components/index.ts';
+import { button, emptyState, filters, link, linkButton, pagination, table, time, type Choice } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { titledPage } from '../titled-page.ts';
 import { choiceFilter, textFilter } from '../views/filter-form.ts';
@@ -40,10 +40,7 @@ export function knownIssueListPage({ request, query, issues, first, nextCursor, 
       Violations that are accepted until a date. Reports show them, and thresholds do not count them. Accept one at a root cause on the page of
       a scan.
     </p>
-    <form class="fields-inline" method="get" action="${KNOWN_ISSUES_PATH}" role="search" aria-label="Known issues">
-      ${textFilter('site', 'Site', query.site)} ${choiceFilter('state', 'State', query.state, STATE_CHOICES)}
-      <div class="actions">${button({ text: 'Filter' })}${isFiltered(query) && link('Clear filters', KNOWN_ISSUES_PATH)}</div>
-    </form>
+    ${filterForm(query)}
     ${issues.length === 0 ? nothing(query, first) : issueTable(issues, now)}
     ${pagination({
       previous: first ? null : address(query),
@@ -51,6 +48,14 @@ export function knownIssueListPage({ request, query, issues, first, nextCursor, 
     })}
     <p>A site can have ${KNOWN_ISSUES_MAX} known issues. One that has ended is removed 90 days later.</p>`;
   return titledPage({ request, title: 'Known issues', active: 'known-issues', done, body });
+}
+
+function filterForm(query: IssueQuery): Html {
+  const form = html`<form class="fields-inline" method="get" action="${KNOWN_ISSUES_PATH}" role="search" aria-label="Known issues">
+      ${textFilter('site', 'Site', query.site)} ${choiceFilter('state', 'State', query.state, STATE_CHOICES)}
+      <div class="actions">${button({ text: 'Filter' })}${isFiltered(query) && link('Clear filters', KNOWN_ISSUES_PATH)}</div>
+    </form>`;
+  return filters({ form, active: Number(query.site !== '') + Number(query.state !== null) });
 }
 
 const isFiltered = ({ site, state }: IssueQuery): boolean => site !== '' || state !== null;

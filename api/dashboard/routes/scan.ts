@@ -59,7 +59,7 @@ export async function sendScanPage(
   const [position, view, trend, account] = await Promise.all([
     deps.positions(row),
     row.phase === 'done' && row.reports !== null ? viewOf(row, deps) : null,
-    ended && !row.test ? scans.trend(row.options.url, TREND_MAX) : [],
+    ended && !row.test ? scans.trend(row, TREND_MAX) : [],
     ended && mayWrite ? credits.account() : null,
   ]);
   const body = scanBody({
