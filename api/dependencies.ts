@@ -51,7 +51,10 @@ export interface ApiStores extends Pick<
     'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'createdBy' | 'revokeCreatedBy' | 'touch' | 'flush'
   >;
   credits: Pick<AllStores['credits'], 'accounts' | 'balance' | 'reserve' | 'settle' | 'ledger'>;
-  scans: Pick<AllStores['scans'], 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'search' | 'trend' | 'previousDone' | 'countLive'>;
+  scans: Pick<
+    AllStores['scans'],
+    'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'findMany' | 'search' | 'trend' | 'previousDone' | 'countLive'
+  >;
   queueStates: Pick<AllStores['queueStates'], 'read' | 'readLine'>;
   reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readPicture' | 'writeFormat' | 'remove'>;
   comparisonCache: ComparisonStore;
@@ -60,7 +63,8 @@ export interface ApiStores extends Pick<
     'claim' | 'releaseClaim' | 'remove' | 'findByToken' | 'findByScan' | 'findByShare' | 'share' | 'unshare'
   >;
   knownIssues: Pick<AllStores['knownIssues'], 'add' | 'find' | 'list' | 'change' | 'remove'>;
-  schedules: Pick<AllStores['schedules'], 'list'>;
+  schedules: Pick<AllStores['schedules'], 'list' | 'nextRuns'>;
+  sites: Pick<AllStores['sites'], 'search' | 'of'>;
   suppressions: Pick<AllStores['suppressions'], 'find' | 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
   webhooks: Pick<AllStores['webhooks'], 'add' | 'find' | 'list' | 'change' | 'setEnabled' | 'rotate' | 'remove'>;
   deliveries: Pick<AllStores['deliveries'], 'find' | 'list' | 'replay' | 'enqueue' | 'cancelAll'>;

@@ -16,6 +16,16 @@ export const unsubscribePath = (token: string): string => `/unsubscribe/${token}
 /** The page that shows the difference of a scan to its baseline, or to the scan before it. */
 export const differencePath = (scanId: string): string => `/dashboard/scans/${scanId}/difference`;
 
+/** The first page of the dashboard: the sites of the organisation. */
+export const DASHBOARD_PATH = '/dashboard';
+
+/** The list of scans in the dashboard. */
+export const SCANS_PATH = '/dashboard/scans';
+
+/** The page of a site. @param optionsKey which of its scans are shown. Default: those that are comparable with the newest one */
+export const sitePath = (site: string, optionsKey?: string): string =>
+  `/dashboard/sites/${encodeURIComponent(site)}${optionsKey === undefined ? '' : `/${optionsKey}`}`;
+
 /** The page of a scan in the dashboard. */
 export const scanPath = (scanId: string): string => `/dashboard/scans/${scanId}`;
 

@@ -28,6 +28,7 @@ import { createMirror } from './scan/mirror.ts';
 import { createReportComparer, type ReportComparer } from '../report/workers/compare.ts';
 import { watchScans } from './scan/scan-client.ts';
 import type { Verifier } from './scan/results/verifier.ts';
+import { createSitesTask } from './sites.ts';
 import { addWebhookTasks } from './webhooks/webhooks.ts';
 import type { OperatorSettings } from './settings.ts';
 
@@ -37,6 +38,7 @@ export interface OperatorDeps {
     AllStores,
     | 'publicScans'
     | 'scans'
+    | 'sites'
     | 'knownIssues'
     | 'credits'
     | 'organisations'
@@ -177,6 +179,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     logger,
     now: clock.now,
   });
+  manager.addTask(createSitesTask(stores));
   addMailTasks(manager, { ...deps, settings: settings.mail, metrics: metrics.mail });
   addWebhookTasks(manager, { ...deps, undeclared: undeclared.organisations, metrics: metrics.webhooks });
   manager.addTask(createEndedScansTask({ scanClient, apiNamespace, keep: settings.maxEndedPerOrganisation, everyMs: ENDED_EVERY_MS }));

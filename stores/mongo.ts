@@ -133,10 +133,15 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   // Of any pair of metadata, in all scans and in those of a site. Documents have a list of pairs.
   ['scans', { organisation: 1, metadata: 1, createdAt: -1, _id: -1 }, {}],
   ['scans', { organisation: 1, site: 1, metadata: 1, createdAt: -1, _id: -1 }, {}],
+  // For the scans of a site that are comparable.
+  ['scans', { organisation: 1, site: 1, optionsKey: 1, createdAt: -1, _id: -1 }, {}],
   // For the scan of a schedule that is the baseline of another one.
   ['scans', { organisation: 1, schedule: 1, createdAt: -1, _id: -1 }, {}],
   // For the trend of a page, and for the scan before a scan.
   ['scans', { organisation: 1, 'options.url': 1, phase: 1, createdAt: -1, _id: -1 }, {}],
+  ['sites', { organisation: 1, createdAt: -1, _id: -1 }, {}],
+  ['sites', { organisation: 1, site: 1, createdAt: -1, _id: -1 }, {}],
+  ['sites', { finishedAt: 1 }, {}],
   ['knownIssues', { organisation: 1, site: 1, createdAt: -1, _id: -1 }, {}],
   ['knownIssues', { organisation: 1, createdAt: -1, _id: -1 }, {}],
   // A slot is one of those that a site has. Unique, so that no race exceeds their number.
@@ -145,8 +150,13 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['knownIssues', { expiresAt: 1 }, { expireAfterSeconds: 90 * 86_400 }],
   ['chosenKnownIssues', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['schedules', { organisation: 1, namespace: 1, name: 1 }, {}],
+  ['schedules', { organisation: 1, site: 1, optionsKey: 1, namespace: 1, name: 1 }, {}],
+  // For the next runs of sites.
+  ['schedules', { organisation: 1, site: 1, nextAt: 1 }, {}],
   // Sparse, because only ended scans whose webhooks are not in the queue have the field.
   ['scans', { unannounced: 1 }, { sparse: true }],
+  // Sparse, because only ended scans that are not in the list of sites have the field.
+  ['scans', { unlisted: 1 }, { sparse: true }],
   // For operations that are not in the ledger yet.
   ['accounts', { 'ops.relayed': 1 }, {}],
   ['ledger', { organisation: 1, sequence: -1 }, {}],

@@ -17,6 +17,7 @@ import { createQueueStates } from './submissions/queue-state.ts';
 import { createSchedules } from './schedules/schedules.ts';
 import { createKnownIssues } from './known-issues/known-issues.ts';
 import { createScans } from './scans/scans.ts';
+import { createSites } from './scans/sites.ts';
 import { createInvitations } from './accounts/invitations.ts';
 import { createMembers } from './accounts/members.ts';
 import { createOidcFlows } from './accounts/oidc-flows.ts';
@@ -40,6 +41,7 @@ export interface StoreObservers {
 export function openStores(db: Db, options: StoreObservers & { logger?: Logger } = {}) {
   return {
     scans: createScans(db),
+    sites: createSites(db),
     knownIssues: createKnownIssues(db),
     comparisonCache: createComparisonCache(db),
     schedules: createSchedules(db),

@@ -25,11 +25,25 @@ export type ScopedStores = ReturnType<typeof scopedTo>;
 
 /** Binds the stores to the organisation of a caller. */
 export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiStores) {
-  const { scans, keys, credits, organisations, schedules, members, invitations, sessions, idempotency, webhooks, deliveries, knownIssues } =
-    stores;
+  const {
+    scans,
+    keys,
+    credits,
+    organisations,
+    schedules,
+    members,
+    invitations,
+    sessions,
+    idempotency,
+    webhooks,
+    deliveries,
+    knownIssues,
+    sites,
+  } = stores;
   return {
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
+      findMany: async (ids: readonly string[]) => (await scans.findMany(ids)).filter(({ organisation }) => organisation === id),
       search: (search: Parameters<typeof scans.search>[1]) => scans.search(id, search),
       trend: async (row: ScanRow, limit: number) => (row.organisation === id ? scans.trend(row, limit) : []),
       previousDone: async (row: ScanRow) => (row.organisation === id ? scans.previousDone(row) : null),
@@ -65,6 +79,11 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     },
     schedules: {
       list: (page: Parameters<typeof schedules.list>[1]) => schedules.list(id, page),
+      nextRuns: (hosts: readonly string[]) => schedules.nextRuns(id, hosts),
+    },
+    sites: {
+      search: (search: Parameters<typeof sites.search>[1]) => sites.search(id, search),
+      of: (host: string) => sites.of(id, host),
     },
     webhooks: {
       add: (fields: WebhookFields & { id?: string }) => webhooks.add({ ...fields, organisation: id, createdBy: auditName(actor) }),

@@ -34,6 +34,7 @@ import { scanActions } from './routes/scan-actions.ts';
 import { scanListPages } from './routes/scan-list.ts';
 import { scanPages } from './routes/scan.ts';
 import { signInRoutes, type SignInDeps } from './sign-in/routes.ts';
+import { sitePages } from './sites/routes.ts';
 import { webhookPages } from './webhooks/routes.ts';
 import type { WebhookManagementDeps } from '../webhooks/management.ts';
 
@@ -104,6 +105,7 @@ async function signedInPages(scope: FastifyInstance, { stores, now, logger, scan
   await scope.register(creditPages);
   await scope.register(schedulePages, { now });
   await scope.register(knownIssuePages, { pictures: scans.pictures, now, logger });
+  await scope.register(sitePages);
   await scope.register(scanListPages);
   await scope.register(scanPages, scans);
   await scope.register(scanActions, scans);

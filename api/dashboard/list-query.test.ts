@@ -37,7 +37,7 @@ describe('the query of the list of scans', () => {
     const given = { q: ['a'], state: 'sleeping', verdict: '$ne', origin: {}, after: 'not a cursor' };
     expect(readListQuery(given)).to.deep.equal(ALL_SCANS);
     expect([listHref(ALL_SCANS), isFiltered(ALL_SCANS), isFiltered({ ...ALL_SCANS, after: AFTER })]).to.deep.equal([
-      '/dashboard',
+      '/dashboard/scans',
       false,
       false,
     ]);

@@ -1,7 +1,9 @@
 /** The query of the list of scans: filters, search and place. It is kept in the address of the page. Pure. */
 import { METADATA_PAIR_MAX, readPair } from '../../core/scan/metadata.ts';
 import { LIVE_PHASES, type Phase } from '../../core/scan/phases.ts';
-import { SEARCH_TEXT_MAX, VERDICTS, type ScanPosition, type ScanSearch, type VerdictFilter } from '../../stores/scans/scan-search.ts';
+import { SEARCH_TEXT_MAX, type Position } from '../../stores/scans/positions.ts';
+import { VERDICTS, type ScanSearch, type VerdictFilter } from '../../stores/scans/scan-search.ts';
+import { SCANS_PATH } from '../../core/web-paths.ts';
 import { decodeCursor, encodeCursor } from '../http/pagination.ts';
 
 /** The states that people filter by. `live`: the scan has not ended. */
@@ -24,12 +26,10 @@ export interface ListQuery {
   verdict: VerdictFilter | null;
   origin: (typeof ORIGINS)[number] | null;
   /** Only scans after this one in the list. Null: from the newest one on. */
-  after: ScanPosition | null;
+  after: Position | null;
 }
 
 export const ALL_SCANS: ListQuery = { search: '', site: '', metadata: '', state: null, verdict: null, origin: null, after: null };
-
-const PATH = '/dashboard';
 
 /** Reads the query of an address. Values that no form sends are ignored, so that an edited address still shows the list. */
 export function readListQuery(params: Readonly<Record<string, unknown>>): ListQuery {
@@ -46,7 +46,8 @@ export function readListQuery(params: Readonly<Record<string, unknown>>): ListQu
   };
 }
 
-function positionOf(cursor: unknown): ScanPosition | null {
+/** The position in a cursor of an address. */
+export function positionOf(cursor: unknown): Position | null {
   try {
     return typeof cursor === 'string' ? decodeCursor(cursor) : null;
   } catch {
@@ -56,7 +57,7 @@ function positionOf(cursor: unknown): ScanPosition | null {
 }
 
 /** The address of a list. */
-export function listHref(query: ListQuery, path: string = PATH): string {
+export function listHref(query: ListQuery, path: string = SCANS_PATH): string {
   const params = new URLSearchParams();
   const set = (name: string, value: string | null): void => void (value !== null && value !== '' && params.set(name, value));
   set('q', query.search);

@@ -1,7 +1,7 @@
 /** The frame of every page: head, header with navigation, main part, footer. */
 import type { FastifyRequest } from 'fastify';
 import { LOCALES, type Locale } from '../../core/scan/locales.ts';
-import { KNOWN_ISSUES_PATH } from '../../core/web-paths.ts';
+import { DASHBOARD_PATH, KNOWN_ISSUES_PATH, SCANS_PATH } from '../../core/web-paths.ts';
 import { attributes, html, type Html, type HtmlValue } from './html.ts';
 import { wordsIn } from '../../report/words/words.ts';
 import { DEFAULT_LOCALE, inLanguage, splitLanguage } from './languages.ts';
@@ -102,7 +102,8 @@ function pathOf(request: FastifyRequest): string {
 
 /** The parts of the dashboard, in the order of its navigation. */
 const DASHBOARD_PARTS = [
-  { id: 'scans', text: 'Scans', href: '/dashboard', permission: 'scans:read' },
+  { id: 'sites', text: 'Sites', href: DASHBOARD_PATH, permission: 'scans:read' },
+  { id: 'scans', text: 'Scans', href: SCANS_PATH, permission: 'scans:read' },
   { id: 'schedules', text: 'Schedules', href: '/dashboard/schedules', permission: 'scans:read' },
   { id: 'known-issues', text: 'Known issues', href: KNOWN_ISSUES_PATH, permission: 'scans:read' },
   { id: 'credits', text: 'Credits', href: '/dashboard/credits', permission: 'credits:read' },

@@ -9,6 +9,7 @@ import { incomingPrefix, type Reports } from '../../stores/reports.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
 import type { PublicScans } from '../../stores/public-scans/public-scans.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
+import type { Sites } from '../../stores/scans/sites.ts';
 import { KEY_KEPT_MS } from '../../stores/submissions/idempotency.ts';
 import { createIsolation, type Isolation } from './isolation.ts';
 import { fieldsOfRow, sweep, type Swept } from './sweep.ts';
@@ -25,6 +26,7 @@ export interface SweeperDeps extends UnwatchedDeps {
   connection: KubernetesConnection;
   scanClient: Pick<ScanClient, 'get' | 'patchStatus' | 'patchMetadata'>;
   scans: Scans;
+  sites: Pick<Sites, 'forget'>;
   credits: Credits;
   publicScans: Pick<PublicScans, 'unmailed' | 'remove' | 'removeExpired'>;
   reports: Pick<Reports, 'remove' | 'removeAll' | 'uploads'>;
@@ -176,6 +178,7 @@ async function expire(deps: SweeperDeps, { result, isolation }: Run): Promise<vo
     progress = result.expired > already;
   }
   result.forgotten = await scans.forget(daysAgo(deps.verdictDays));
+  await deps.sites.forget(daysAgo(deps.verdictDays));
   result.removed = await scans.removeAbandoned(new Date(now().getTime() - ABANDONED_KEPT_MS));
 }
 

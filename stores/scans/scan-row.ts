@@ -32,6 +32,8 @@ export interface ScanRow {
   test?: true;
   /** The host of its URL, as `siteOf` returns it. Rows of earlier versions have none. */
   site?: string;
+  /** Which scans of the site are comparable, as `optionsKeyOf` returns it. */
+  optionsKey?: string;
   /** The earlier scan that it is compared with. */
   baseline?: BaselineChoice;
   /** The name of the ScanSchedule that created it. */
@@ -77,8 +79,11 @@ export type NewScan = Pick<
   | 'createdAt'
 >;
 
+/** A row before it is stored, which adds what is derived. */
+export type NewRow = Omit<ScanRow, 'version' | 'updatedAt' | 'site' | 'optionsKey'>;
+
 /** The row of a scan that nothing has happened to yet. */
-export function newRow(scan: NewScan): Omit<ScanRow, 'version' | 'updatedAt' | 'site'> {
+export function newRow(scan: NewScan): NewRow {
   return {
     ...scan,
     pagesRequested: scan.options.maxPages,

@@ -7,17 +7,13 @@ import type { Collection, Filter } from 'mongodb';
 import { pairText, type Metadata } from '../../core/scan/metadata.ts';
 import type { Phase } from '../../core/scan/phases.ts';
 import type { ScanRow } from './scan-row.ts';
+import { comparedOptions } from './options-key.ts';
+import { afterPosition, boundaryOf, containing, EXAMINED_MAX, NEWEST_FIRST, positionOf, upTo, type Position } from './positions.ts';
 import { toRow, type ScanDocument } from './scan-document.ts';
 
 export const VERDICTS = ['passed', 'missed', 'none'] as const;
 /** `missed`: a threshold is not met, or the scan has thresholds and no result. `none`: the scan is done and has no thresholds. */
 export type VerdictFilter = (typeof VERDICTS)[number];
-
-/** A position in a list of scans. */
-export interface ScanPosition {
-  at: Date;
-  id: string;
-}
 
 export interface ScanSearch {
   /** Only scans in one of these phases. */
@@ -25,6 +21,8 @@ export interface ScanSearch {
   verdict?: VerdictFilter;
   /** The exact host, as `siteOf` returns it. Rows of earlier versions have no site and are not found by it. */
   site?: string;
+  /** Only scans of the site with these options, as `optionsKeyOf` returns it. It needs `site`. */
+  optionsKey?: string;
   /** A part of the URL, in any case. Longer texts than `SEARCH_TEXT_MAX` are cut. */
   text?: string;
   origin?: ScanRow['origin'];
@@ -35,7 +33,7 @@ export interface ScanSearch {
   /** Only scans that were submitted before this time. */
   until?: Date;
   /** Only scans after this one in the list. */
-  after?: ScanPosition | null;
+  after?: Position | null;
   limit: number;
 }
 
@@ -45,40 +43,30 @@ export interface ScanSearch {
  */
 export interface FoundScans {
   rows: ScanRow[];
-  next: ScanPosition | null;
+  next: Position | null;
 }
 
-/** In characters. */
-export const SEARCH_TEXT_MAX = 200;
-
-/** The maximum number of rows that one search looks at, if no index covers its filters. */
-export const EXAMINED_MAX = 5_000;
-
-/** Newest first. `_id` orders scans of the same millisecond. */
-const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
-
 type ScanFilter = Filter<ScanDocument>;
-
-/** The filter for scans that come after a position in the list. */
-const afterPosition = ({ at, id }: ScanPosition): ScanFilter => ({
-  createdAt: { $lte: at },
-  $or: [{ createdAt: { $lt: at } }, { createdAt: at, _id: { $lt: id } }],
-});
-
-const upTo = ({ at, id }: ScanPosition): ScanFilter => ({
-  createdAt: { $gte: at },
-  $or: [{ createdAt: { $gt: at } }, { createdAt: at, _id: { $gte: id } }],
-});
 
 const anyOf = (phases: readonly Phase[]): ScanFilter => ({ phase: phases.length === 1 ? phases[0] : { $in: phases } });
 
 /** The filters that are set, each with whether an index of organisation, its field and time exists. The first one is the most selective. */
-function filtersOf({ site, verdict, phases, origin, text, metadata = {} }: ScanSearch): { filter: ScanFilter; indexed: boolean }[] {
+function filtersOf({
+  site,
+  optionsKey,
+  verdict,
+  phases,
+  origin,
+  text,
+  metadata = {},
+}: ScanSearch): { filter: ScanFilter; indexed: boolean }[] {
   const [pair, ...pairs] = Object.entries(metadata).map(pairText);
-  const part = text?.trim().slice(0, SEARCH_TEXT_MAX) ?? '';
+  const part = containing(text ?? '');
   return [
     // One index has a pair, and another the site and a pair.
-    ...(site === undefined && pair === undefined
+    // A third one has the site and its options.
+    ...(site === undefined || optionsKey === undefined ? [] : [{ filter: { site, optionsKey }, indexed: true }]),
+    ...((site === undefined || optionsKey !== undefined) && pair === undefined
       ? []
       : [{ filter: { ...(site !== undefined && { site }), ...(pair !== undefined && { metadata: pair }) }, indexed: true }]),
     ...pairs.map((other) => ({ filter: { metadata: other }, indexed: false })),
@@ -92,12 +80,9 @@ function filtersOf({ site, verdict, phases, origin, text, metadata = {} }: ScanS
         ]
       : []),
     ...(origin === undefined ? [] : [{ filter: { origin }, indexed: false }]),
-    ...(part === '' ? [] : [{ filter: { 'options.url': { $regex: escaped(part), $options: 'i' } } as ScanFilter, indexed: false }]),
+    ...(part === null ? [] : [{ filter: { 'options.url': part } as ScanFilter, indexed: false }]),
   ];
 }
-
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
-const positionOf = ({ createdAt, _id }: Pick<ScanDocument, 'createdAt' | '_id'>): ScanPosition => ({ at: createdAt, id: _id });
 
 /** Returns the accepted scans of an organisation that meet every filter, newest first. @param examinedMax for tests */
 export async function searchScans(
@@ -116,18 +101,16 @@ export async function searchScans(
   const [first, ...others] = filtersOf(search);
   const isCovered = first === undefined || (first.indexed && others.length === 0);
   const driving = first?.indexed ? [...own, first.filter] : own;
-  const boundary = isCovered
-    ? null
-    : await scans.findOne({ $and: driving }, { sort: NEWEST_FIRST, skip: examinedMax - 1, projection: { createdAt: 1 } });
+  const boundary = isCovered ? null : await boundaryOf(scans, { $and: driving }, examinedMax);
   const filters = [first, ...others].flatMap((one) => (one === undefined ? [] : [one.filter]));
-  const all: ScanFilter[] = [...own, { submission: 'accepted' }, ...filters, ...(boundary === null ? [] : [upTo(positionOf(boundary))])];
+  const all: ScanFilter[] = [...own, { submission: 'accepted' }, ...filters, ...(boundary === null ? [] : [upTo(boundary)])];
   const found = await scans
     .find({ $and: all })
     .sort(NEWEST_FIRST)
     .limit(limit + 1)
     .toArray();
   const rows = found.slice(0, limit);
-  const next = found.length > limit ? positionOf(rows.at(-1)!) : boundary && positionOf(boundary);
+  const next = found.length > limit ? positionOf(rows.at(-1)!) : boundary;
   return { rows: rows.map(toRow), next };
 }
 
@@ -208,6 +191,5 @@ export async function previousDoneOf(scans: Collection<ScanDocument>, row: ScanR
 
 /** Whether a difference between two scans comes from the site: the same rules, and the same choice of pages. */
 export function areComparable(a: ScanRow['options'], b: ScanRow['options']): boolean {
-  const choice = ({ wcagLevel, wcagVersion, maxPages, crawl }: ScanRow['options']) => ({ wcagLevel, wcagVersion, maxPages, crawl });
-  return isDeepStrictEqual(choice(a), choice(b));
+  return isDeepStrictEqual(comparedOptions(a), comparedOptions(b));
 }

@@ -2,7 +2,7 @@
 import type { Collection, Db, Filter } from 'mongodb';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { isTerminal, LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
-import { changedFields, type ScanChange, type ScanRow } from './scan-row.ts';
+import { changedFields, type NewRow, type ScanChange, type ScanRow } from './scan-row.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { toDocument, toRow, type ScanDocument } from './scan-document.ts';
 import {
@@ -29,8 +29,8 @@ export type Abandonment =
   { ok: true; row: ScanRow; won: boolean } | { ok: false; reason: 'accepted'; row: ScanRow } | { ok: false; reason: 'unknown' };
 
 export interface Scans {
-  /** Stores a new row (version 1) with its site. Storing the same id again changes nothing and returns the stored row. @throws RowRemoved */
-  create(row: Omit<ScanRow, 'version' | 'updatedAt' | 'site'>): Promise<ScanRow>;
+  /** Stores a new row (version 1) with its site and options key. Storing the same id again changes nothing and returns the stored row. @throws RowRemoved */
+  create(row: NewRow): Promise<ScanRow>;
   /**
    * Decides that a pending scan runs, and stores its reserved pages. With `abandon`, this is the only way out of `pending`:
    * both are compare-and-set, so that of several processes exactly one decides.
@@ -79,6 +79,10 @@ export interface Scans {
   unannounced(limit: number, of?: { ids?: readonly string[]; except?: readonly string[] }): Promise<ScanRow[]>;
   /** Records that the ends of these scans are announced. */
   announced(ids: readonly string[]): Promise<void>;
+  /** Returns at most `limit` rows that have ended and are not in the list of sites: `mirror` marks each row in the step that ends it. */
+  unlisted(limit: number): Promise<ScanRow[]>;
+  /** Records that these scans are in the list of sites. */
+  listed(ids: readonly string[]): Promise<void>;
   /** Returns at most `limit` rows that were created before `before` and are still `pending`, because their submission crashed. */
   pending(before: Date, limit: number): Promise<ScanRow[]>;
   /** Deletes abandoned rows that were created before `before`. @returns their number */
@@ -150,10 +154,13 @@ export function createScans(db: Db): Scans {
       ).map(toRow);
     },
 
-    async announced(ids) {
-      const each = ids.map((_id) => ({ updateOne: { filter: { _id }, update: { $unset: { unannounced: true as const } } } }));
-      if (each.length > 0) await scans.bulkWrite(each, { ordered: false });
+    announced: (ids) => unmark(scans, ids, 'unannounced'),
+
+    async unlisted(limit) {
+      return (await scans.find({ unlisted: true }).limit(limit).toArray()).map(toRow);
     },
+
+    listed: (ids) => unmark(scans, ids, 'unlisted'),
 
     countLive: (limit) =>
       scans.countDocuments(
@@ -161,6 +168,11 @@ export function createScans(db: Db): Scans {
         { limit },
       ),
   };
+}
+
+async function unmark(scans: Collection<ScanDocument>, ids: readonly string[], mark: 'unannounced' | 'unlisted'): Promise<void> {
+  const each = ids.map((_id) => ({ updateOne: { filter: { _id }, update: { $unset: { [mark]: true as const } } } }));
+  if (each.length > 0) await scans.bulkWrite(each, { ordered: false });
 }
 
 /** What happens to the rows of submissions until they are decided. */
@@ -261,7 +273,7 @@ async function mirrorChange(scans: Collection<ScanDocument>, id: string, change:
     const after = await scans.findOneAndUpdate(
       { _id: id, version: row.version },
       {
-        $set: { ...fields, version: row.version + 1, ...(ends && { unannounced: true as const }) },
+        $set: { ...fields, version: row.version + 1, ...(ends && { unannounced: true as const, unlisted: true as const }) },
         $currentDate: { updatedAt: true },
       },
       { returnDocument: 'after' },

@@ -40,6 +40,10 @@ export interface ScheduleRow extends ScheduleRef {
   /** The organisation that is charged for the namespace. */
   organisation: string;
   url: string;
+  /** The host of the URL, as `siteOf` returns it. */
+  site: string;
+  /** Which scans its own are comparable with, as `optionsKeyOf` returns it. */
+  optionsKey: string;
   /** The cron expression. */
   schedule: string;
   /** Null: UTC. */
@@ -68,10 +72,15 @@ export interface ListedSchedule extends ScheduleRow {
 
 /** A part of the schedules of an organisation, by namespace and name. */
 export interface SchedulePage {
+  /** Only those whose scans belong to this site and group of comparable options. */
+  of?: Pick<ScheduleRow, 'site' | 'optionsKey'>;
   /** Only schedules after this one in the list. */
   after?: Pick<ScheduleRef, 'namespace' | 'name'> | null;
   limit: number;
 }
+
+export type NextRun = Pick<ScheduleRow, 'site' | 'optionsKey'> & { nextAt: Date };
+export const NEXT_RUNS_MAX = 500;
 
 export interface Schedules {
   /** Stores a schedule in one write. @param digest identifies the content for `digests` */
@@ -83,6 +92,8 @@ export interface Schedules {
   /** Records that the stored schedules of an operator class were those of the cluster at this time. */
   observed(operatorClass: string, at: Date): Promise<void>;
   list(organisation: string, page: SchedulePage): Promise<ListedSchedule[]>;
+  /** Returns the next runs of the schedules of these sites, the soonest first, at most `NEXT_RUNS_MAX`. */
+  nextRuns(organisation: string, sites: readonly string[]): Promise<NextRun[]>;
 }
 
 type ScheduleDocument = ScheduleRow & { _id: string; digest: string };
@@ -110,10 +121,18 @@ export function createSchedules(db: Db): Schedules {
       await retryRace(() => observers.updateOne({ _id: operatorClass }, { $set: { at } }, { upsert: true }));
     },
 
-    async list(organisation, { after, limit }) {
+    async nextRuns(organisation, sites) {
+      const found = schedules.find<NextRun>(
+        { organisation, site: { $in: [...sites] }, nextAt: { $ne: null } },
+        { projection: { _id: 0, site: 1, optionsKey: 1, nextAt: 1 } },
+      );
+      return found.sort({ nextAt: 1 }).limit(NEXT_RUNS_MAX).toArray();
+    },
+
+    async list(organisation, { of, after, limit }) {
       const { namespace, name } = after ?? {};
       const later: Filter<ScheduleDocument> = after ? { $or: [{ namespace: { $gt: namespace } }, { namespace, name: { $gt: name } }] } : {};
-      const filter: Filter<ScheduleDocument> = { $and: [{ organisation }, later] };
+      const filter: Filter<ScheduleDocument> = { $and: [{ organisation, ...of }, later] };
       const found = await schedules
         .find(filter, { projection: { _id: 0, digest: 0 } })
         .sort({ namespace: 1, name: 1 })

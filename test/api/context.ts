@@ -96,7 +96,7 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
     async scan(organisation, change = {}) {
       const id = randomUUID();
       const resource = { namespace: NAMESPACE, name: `scan-${id}` };
-      return stores.scans.create(
+      const row = await stores.scans.create(
         scanRow({
           id,
           organisation,
@@ -107,6 +107,9 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
           ...change,
         }),
       );
+      // As the operator does when the scan ends.
+      await stores.sites.record([row]);
+      return row;
     },
     async storeReports(scanId, which = ['export', 'pdf']) {
       const keys = reportKeys(scanId);

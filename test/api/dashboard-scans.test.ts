@@ -31,10 +31,10 @@ describe('the dashboard of scans', () => {
       return [...context.commands].sort();
     };
     const { id } = await context.scan(organisation, { phase: 'done', finishedAt: new Date() });
-    const paths = ['/dashboard', '/dashboard/scans/rows', `/dashboard/scans/${id}`];
+    const paths = ['/dashboard/scans', '/dashboard/scans/rows', `/dashboard/scans/${id}`];
     const before = await Promise.all(paths.slice(0, 1).map(commandsOf));
     for (let at = 0; at < 40; at += 1) await context.scan(organisation);
-    expect(await commandsOf('/dashboard'))
+    expect(await commandsOf('/dashboard/scans'))
       .to.deep.equal(before[0])
       .and.have.length.at.most(3);
     expect(await commandsOf('/dashboard/scans/rows')).to.deep.equal(before[0]);

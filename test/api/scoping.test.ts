@@ -17,6 +17,8 @@ import { FACTORS } from './second-factor.ts';
 interface Theirs {
   organisation: string;
   scan: string;
+  site: string;
+  optionsKey: string;
   key: string;
   email: string;
   invitation: string;
@@ -32,6 +34,8 @@ const PARAMETERS: Readonly<Record<string, (theirs: Theirs) => string>> = {
   id: ({ scan }) => scan,
   key_id: ({ key }) => key,
   name: () => '0123456789abcdef.jpg',
+  site: ({ site }) => site,
+  optionsKey: ({ optionsKey }) => optionsKey,
   webhook_id: ({ webhook }) => webhook,
   delivery_id: ({ delivery }) => delivery,
   known_issue_id: ({ knownIssue }) => knownIssue,
@@ -101,7 +105,7 @@ describe('the scope of every route', () => {
     });
     if (!created.ok) throw new Error(created.reason);
     const reports = await context.storeReports(randomUUID());
-    const { id: scan } = await context.scan(organisation, { phase: 'done', reports });
+    const { id: scan, site, optionsKey } = await context.scan(organisation, { phase: 'done', reports });
     const passkey = randomUUID();
     await context.stores.secondFactors.addPasskey(await accountOf(context.db, email), {
       id: passkey,
@@ -126,6 +130,8 @@ describe('the scope of every route', () => {
     theirs = {
       organisation,
       scan,
+      site: site!,
+      optionsKey: optionsKey!,
       key,
       email,
       invitation: created.invitation.id,

@@ -180,7 +180,7 @@ describe('a test key', () => {
       const person = await signedIn(context);
       const own = { submission: 'accepted', phase: 'done', passed: true, finishedAt: new Date() } as const;
       const row = await context.scan(person.organisation, { ...own, test: true });
-      expect((await person.client.get('/dashboard')).text).to.match(/>Test</);
+      expect((await person.client.get('/dashboard/scans')).text).to.match(/>Test</);
       const { text } = await person.client.get(`/dashboard/scans/${row.id}`);
       expect(text)
         .to.match(/>Test</)

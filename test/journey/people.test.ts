@@ -98,7 +98,7 @@ describe('a newcomer', function () {
     await picture('5-sign-in');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL(/\/dashboard$/);
-    await page.getByRole('heading', { name: 'Scans', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Sites', level: 1 }).waitFor();
     await picture('6-dashboard');
   });
 
@@ -115,7 +115,7 @@ describe('a newcomer', function () {
   });
 
   it('uses the key with the command line, and sees the scan arrive live', async () => {
-    await page.goto('/dashboard');
+    await page.goto('/dashboard/scans');
     const scan = curbcut('scan', `${product.demoUrl}/`, '--max-pages', '1');
     const row = page.locator('#scan-rows tr').first();
     // Without a reload: the list refreshes itself.
@@ -138,7 +138,7 @@ describe('a newcomer', function () {
 
   it('cancels another scan', async () => {
     const scan = curbcut('scan', `${product.demoUrl}/`, '--max-pages', '60');
-    await page.goto('/dashboard');
+    await page.goto('/dashboard/scans');
     await page.locator('#scans-account').getByText('1 scan in progress').waitFor({ timeout: 30_000 });
     await page.locator('#scan-rows tr').first().getByRole('link').first().click();
     await page.getByRole('button', { name: 'Cancel scan' }).first().click();

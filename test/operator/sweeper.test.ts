@@ -348,9 +348,13 @@ describe('operator: the sweeper', function () {
     expect(await context.reports.size(late)).to.equal(null);
     expect(await scan.row()).to.deep.include({ phase: 'done', reports: null });
     expect((await scan.row())!.outcome).to.not.equal(null);
+    const { organisation, site } = (await scan.row())!;
+    await context.stores.sites.record([(await scan.row())!]);
     expect(await sweepIn(399 * 86_400)).to.include({ expired: 0, forgotten: 0 });
+    expect(await context.stores.sites.of(organisation, site!)).to.have.length(1);
     expect(await sweepIn(401 * 86_400)).to.include({ expired: 0, forgotten: 1 });
     expect(await scan.row()).to.equal(null);
+    expect(await context.stores.sites.of(organisation, site!)).to.deep.equal([]);
   });
 
   it('deletes the uploads of ended scans, and of unknown ones only when no other installation can need them', async () => {

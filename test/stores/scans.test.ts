@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { createScans, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
 import { useDatabase, useStore } from './database.ts';
+import { optionsKeyOf } from '../../stores/scans/options-key.ts';
 import { scanRow } from '../support/scan-rows.ts';
 
 const later = (): Date => new Date(Date.now() + 60_000);
@@ -14,7 +15,13 @@ describe('read model of scans', () => {
   it('stores a row once, and returns it unchanged', async () => {
     const row = scanRow();
     const stored = await scans.create(row);
-    expect(stored).to.deep.equal({ ...row, site: 'example.com', version: 1, updatedAt: row.createdAt });
+    expect(stored).to.deep.equal({
+      ...row,
+      site: 'example.com',
+      optionsKey: optionsKeyOf(row),
+      version: 1,
+      updatedAt: row.createdAt,
+    });
     expect(await scans.create({ ...row, organisation: 'other' })).to.deep.equal(stored);
     expect(await scans.find(row.id)).to.deep.equal(stored);
   });

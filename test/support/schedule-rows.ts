@@ -1,13 +1,19 @@
+import { withDefaults } from '../../core/scan/options.ts';
+import { siteOf } from '../../core/scan/site.ts';
+import { optionsKeyOf } from '../../stores/scans/options-key.ts';
 import type { ScheduleRow } from '../../stores/schedules/schedules.ts';
 
 /** A stored schedule. */
 export function scheduleRow(change: Partial<ScheduleRow> = {}): ScheduleRow {
+  const { url = 'https://site.test/' } = change;
   return {
     operatorClass: 'curbcut',
     namespace: 'team',
     name: 'nightly',
     organisation: 'acme',
-    url: 'https://site.test/',
+    url,
+    site: siteOf(url),
+    optionsKey: optionsKeyOf({ options: withDefaults({ url }) }),
     schedule: '0 3 * * *',
     timeZone: null,
     suspended: false,

@@ -51,7 +51,10 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   [`${WEBHOOKS_PATH}/:webhook_id`]: ['webhook', 'webhook-empty', 'webhook-stopped', 'webhook-manifest', 'webhook-delete'],
   '/dashboard/credits': ['credits', 'credits-empty'],
   '/dashboard/schedules': ['schedules', 'schedules-empty', 'schedules-outdated'],
-  '/dashboard': ['dashboard-scans', 'dashboard-scans-empty', 'dashboard-blocked', 'dashboard-unavailable', 'permission-denied'],
+  '/dashboard': ['sites', 'sites-empty', 'sites-in-progress', 'dashboard-blocked', 'dashboard-unavailable', 'permission-denied'],
+  '/dashboard/sites/:site': ['site', 'site-missing'],
+  '/dashboard/sites/:site/:optionsKey': ['site-without-result'],
+  '/dashboard/scans': ['dashboard-scans', 'dashboard-scans-empty'],
   '/dashboard/scans/new': ['dashboard-new-scan', 'dashboard-new-scan-errors'],
   [SCAN]: [
     'dashboard-scan-done',
@@ -75,6 +78,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
 const NO_PAGES = [
   '/dashboard/credits/ledger.csv',
   '/dashboard/scans/rows',
+  '/dashboard/site-rows',
   ...['progress', 'events', 'report', 'report/json', 'pictures/:name'].map((part) => `${SCAN}/${part}`),
   ...['/scan', '/shared'].flatMap((result) => ['pictures/:name', 'report.pdf'].map((file) => `${result}/:token/${file}`)),
   ...LOCALES.map((locale) => inLanguage(locale, '/scan-request')),

@@ -26,16 +26,16 @@ describe('the dashboard', () => {
       ...change,
     });
 
-  it('lists no scan and says what to do first, to each role', async () => {
-    const page = await openAs('owner', '/dashboard');
-    expect(await page.getByRole('heading', { name: 'No scans yet' }).isVisible()).to.equal(true);
+  it('lists no scan, and leads to the first steps', async () => {
+    const page = await openAs('owner', '/dashboard/scans');
+    expect(await page.getByText('No scans yet').isVisible()).to.equal(true);
     await expectAccessible(page, 'dashboard-scans-empty');
-    const viewer = await openAs('viewer', '/dashboard');
-    expect(await viewer.getByText('submit a scan').count()).to.equal(0);
+    await page.getByRole('link', { name: 'First steps' }).click();
+    await page.getByRole('heading', { name: 'First steps' }).waitFor();
   });
 
   it('lists scans in every state', async () => {
-    const page = await openAs('member', '/dashboard');
+    const page = await openAs('member', '/dashboard/scans');
     await done(page.organisation, { metadata: { branch: `feature/${'long-name-'.repeat(20)}`, commit: '4f371ac9' } });
     await done(page.organisation, {
       passed: true,
@@ -53,7 +53,7 @@ describe('the dashboard', () => {
   });
 
   it('shows a scan that arrives, and its progress, without a reload, and keeps the focus', async () => {
-    const page = await openAs('owner', '/dashboard');
+    const page = await openAs('owner', '/dashboard/scans');
     const first = await web.scan(page.organisation);
     await page.locator(`#scan-${first.id}`).waitFor();
     await page.locator(`#scan-link-${first.id}`).focus();
@@ -65,7 +65,7 @@ describe('the dashboard', () => {
   });
 
   it('filters and searches by its address, without scripts too', async () => {
-    const page = await openAs('viewer', '/dashboard', { javaScriptEnabled: false });
+    const page = await openAs('viewer', '/dashboard/scans', { javaScriptEnabled: false });
     const row = await done(page.organisation);
     await web.scan(page.organisation, { options: withDefaults({ url: 'https://other.example/' }) });
     await page.getByLabel('Address contains').fill('EXAMPLE.com');
@@ -82,7 +82,7 @@ describe('the dashboard', () => {
   });
 
   it('filters by metadata, shows branch and commit, and says how to write a pair, without scripts too', async () => {
-    const page = await openAs('viewer', '/dashboard', { javaScriptEnabled: false });
+    const page = await openAs('viewer', '/dashboard/scans', { javaScriptEnabled: false });
     const row = await done(page.organisation, { metadata: { branch: 'fix/a=b', commit: '4f371ac9e97b254279b485b0890c3de1060a20da' } });
     await done(page.organisation, { metadata: { branch: 'main' } });
     await page.getByLabel('Metadata').fill('branch=fix/a=b');
@@ -97,7 +97,7 @@ describe('the dashboard', () => {
   });
 
   it('shows the result of a scan with its findings', async () => {
-    const page = await openAs('member', '/dashboard');
+    const page = await openAs('member', '/dashboard/scans');
     await done(page.organisation, { createdAt: new Date(Date.now() - 86_400_000), outcome: { ...OUTCOME, score: 60 } });
     const metadata = { commit: '4f371ac9', build_url: 'https://ci.example/1', note: '<b>bold</b>', site: 'javascript:alert(1)' };
     const known = { score: 80, violations: { ...OUTCOME.violations, total: 11, critical: 2 }, matched: 1, unmatched: 0, ending: 0 };
@@ -130,7 +130,7 @@ describe('the dashboard', () => {
   });
 
   it('shows a scan in progress, and its result when it ends', async () => {
-    const page = await openAs('owner', '/dashboard');
+    const page = await openAs('owner', '/dashboard/scans');
     const row = await web.scan(page.organisation, { phase: 'crawling' });
     await page.goto(`/dashboard/scans/${row.id}`);
     await web.stores.scans.mirror(row.id, { phase: 'scanning', pages: { scanned: 2, failed: 0, total: 5 } });
@@ -145,7 +145,7 @@ describe('the dashboard', () => {
 
   for (const phase of ['queued', 'failed', 'canceled', 'done'] as const)
     it(`shows a scan that is ${phase}, without reports`, async () => {
-      const page = await openAs('viewer', '/dashboard');
+      const page = await openAs('viewer', '/dashboard/scans');
       const row = await web.scan(page.organisation, {
         phase,
         message: phase === 'failed' ? 'No page could be tested: the host did not answer.' : null,
@@ -221,7 +221,7 @@ describe('the dashboard', () => {
 
   it('scans again, and says why it cannot', async () => {
     const { id: organisation } = await web.organisation({ credits: 7 });
-    const page = await openAs('member', '/dashboard', { organisation });
+    const page = await openAs('member', '/dashboard/scans', { organisation });
     const row = await done(organisation);
     await page.goto(`/dashboard/scans/${row.id}`);
     expect(await page.locator('#again-cost').innerText())

@@ -237,7 +237,7 @@ describe('hostile texts', () => {
               message: text,
               options: withDefaults({ url: `${SITE}?${text}` }),
             });
-          return `/dashboard?${new URLSearchParams({ q: SITE })}`;
+          return `/dashboard/scans?${new URLSearchParams({ q: SITE })}`;
         },
         () => '',
       );
@@ -247,7 +247,7 @@ describe('hostile texts', () => {
       await compare(
         async (texts) => {
           await signIn(['Acme']);
-          return `/dashboard?${new URLSearchParams({ q: texts.join(' '), site: texts.join(' '), after: texts[0]! })}`;
+          return `/dashboard/scans?${new URLSearchParams({ q: texts.join(' '), site: texts.join(' '), after: texts[0]! })}`;
         },
         () => '',
       );

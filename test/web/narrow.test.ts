@@ -13,7 +13,7 @@ describe('a list on a narrow screen', () => {
   const web = useWeb();
 
   async function openList(): Promise<Page> {
-    const page = await openAs(web, 'viewer', '/dashboard');
+    const page = await openAs(web, 'viewer', '/dashboard/scans');
     await web.scan(page.organisation, { phase: 'done', outcome: OUTCOME, passed: false, finishedAt: new Date() });
     await page.reload();
     return page;

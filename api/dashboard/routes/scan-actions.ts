@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
+import { SCANS_PATH } from '../../../core/web-paths.ts';
 import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import type { SubmittedAuth } from '../../../core/scan/scan-secrets.ts';
 import { withDefaults, type ScanOptions } from '../../../core/scan/options.ts';
@@ -122,7 +123,7 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
         )?.balance ?? null,
       allowPrepareSteps: deps.allowPrepareSteps,
     });
-    const trail = [{ text: 'Scans', href: '/dashboard' }];
+    const trail = [{ text: 'Scans', href: SCANS_PATH }];
     return reply.page(titledPage({ request, title: 'New scan', active: 'scans', trail, errors, narrow: true, body }), { status });
   }
 

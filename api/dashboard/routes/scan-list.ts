@@ -1,6 +1,7 @@
 /** The pages that list scans. */
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
+import { SCANS_PATH } from '../../../core/web-paths.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { dashboardPage } from '../../web/layout.ts';
@@ -14,7 +15,7 @@ const PAGE_SIZE = 25;
 const config = { permission: 'scans:read' } as const;
 
 export const scanListPages: FastifyPluginAsync = async (scope) => {
-  scope.get('/dashboard', { config }, async (request, reply) => {
+  scope.get(SCANS_PATH, { config }, async (request, reply) => {
     const body = scanListBody(await listData(request));
     return reply.page(dashboardPage({ request, title: 'Scans', active: 'scans', scripts: ['dashboard.js'], body }));
   });
@@ -25,7 +26,6 @@ export const scanListPages: FastifyPluginAsync = async (scope) => {
 /** Two queries, however many scans there are, and a third one if filters need it. */
 async function listData(request: FastifyRequest): Promise<ScanListData> {
   const { scans, credits } = storesOf(request);
-  const caller = callerOf(request);
   const query = readListQuery(request.query as Record<string, unknown>);
   const [{ rows, next }, account] = await Promise.all([scans.search(toSearch(query, PAGE_SIZE)), credits.account()]);
   return {
@@ -33,8 +33,6 @@ async function listData(request: FastifyRequest): Promise<ScanListData> {
     rows,
     next,
     account: { liveScans: account?.liveScans ?? 0, credits: account?.balance ?? 0 },
-    maySubmit: mayCall(caller, 'scans:write'),
-    mayCreateKeys: mayCall(caller, 'keys:write'),
-    baseUrl: request.server.web.publicBaseUrl,
+    maySubmit: mayCall(callerOf(request), 'scans:write'),
   };
 }

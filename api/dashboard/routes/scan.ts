@@ -1,7 +1,7 @@
 /** The page of one scan, and the parts of it that load later. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
-import { differencePath } from '../../../core/web-paths.ts';
+import { differencePath, SCANS_PATH } from '../../../core/web-paths.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
@@ -23,7 +23,7 @@ import type { TrendPoint } from '../views/trend-chart.ts';
 import { admit, scanIdOf, sendFragment, type ScanPageDeps } from './deps.ts';
 
 /** Scans in the chart. */
-const TREND_MAX = 30;
+export const TREND_MAX = 30;
 const VIEW_TIMEOUT_MS = 4_000;
 
 const config = { permission: 'scans:read' } as const;
@@ -87,7 +87,8 @@ async function viewOf(row: ScanRow, { pictures, logger }: ScanPageDeps): Promise
   }
 }
 
-const pointsOf = (rows: readonly ScanRow[]): TrendPoint[] =>
+/** Oldest first. */
+export const pointsOf = (rows: readonly ScanRow[]): TrendPoint[] =>
   rows
     .flatMap(({ id, createdAt, outcome }) =>
       outcome === null
@@ -132,7 +133,7 @@ export const scanPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) =
     const row = await scanOf(request);
     const section = differenceSection(row, await differenceOf(request, row, deps));
     const trail = breadcrumb([
-      { text: 'Scans', href: '/dashboard' },
+      { text: 'Scans', href: SCANS_PATH },
       { text: 'Scan', href: `/dashboard/scans/${row.id}` },
       { text: 'Difference' },
     ]);

@@ -47,7 +47,8 @@ function outdated(schedules: readonly ListedSchedule[], now: Date): Html | null 
   });
 }
 
-const scheduleTable = (schedules: readonly ListedSchedule[]): Html =>
+/** The table of schedules. */
+export const scheduleTable = (schedules: readonly ListedSchedule[]): Html =>
   table({
     id: 'schedules',
     caption: 'Schedules by namespace and name',

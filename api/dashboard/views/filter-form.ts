@@ -1,9 +1,10 @@
 /** The filters of the list of scans: a form that works without scripts and keeps its state in the address. Pure. */
+import { SCANS_PATH } from '../../../core/web-paths.ts';
 import { WORDS } from '../../../report/words/words.ts';
 import { METADATA_PAIR_MAX, readPair } from '../../../core/scan/metadata.ts';
 import { button, filters, link, type Choice } from '../../web/components/index.ts';
 import { attributes, html, type Html } from '../../web/html.ts';
-import { SEARCH_TEXT_MAX } from '../../../stores/scans/scan-search.ts';
+import { SEARCH_TEXT_MAX } from '../../../stores/scans/positions.ts';
 import { activeFilters, isFiltered, type ListQuery } from '../list-query.ts';
 
 const STATES: readonly Choice[] = [
@@ -12,7 +13,7 @@ const STATES: readonly Choice[] = [
   { value: 'failed', text: 'Failed' },
   { value: 'canceled', text: 'Canceled' },
 ];
-const VERDICTS: readonly Choice[] = [
+export const VERDICT_CHOICES: readonly Choice[] = [
   { value: 'passed', text: WORDS.en.report.passed },
   { value: 'missed', text: WORDS.en.report.notPassed },
   { value: 'none', text: WORDS.en.report.noThresholds },
@@ -23,12 +24,12 @@ const ORIGINS: readonly Choice[] = [
 ];
 
 export function filterForm(query: ListQuery): Html {
-  const form = html`<form class="fields-inline" method="get" action="/dashboard" role="search" aria-label="Scans">
+  const form = html`<form class="fields-inline" method="get" action="${SCANS_PATH}" role="search" aria-label="Scans">
     ${textFilter('q', 'Address contains', query.search)} ${textFilter('site', 'Site', query.site)}
     ${textFilter('metadata', 'Metadata', query.metadata, { max: METADATA_PAIR_MAX, error: metadataMistake(query.metadata) })}
-    ${choiceFilter('state', 'State', query.state, STATES)} ${choiceFilter('verdict', 'Verdict', query.verdict, VERDICTS)}
+    ${choiceFilter('state', 'State', query.state, STATES)} ${choiceFilter('verdict', 'Verdict', query.verdict, VERDICT_CHOICES)}
     ${choiceFilter('origin', 'Origin', query.origin, ORIGINS)}
-    <div class="actions">${button({ text: 'Filter' })}${isFiltered(query) && link('Clear filters', '/dashboard')}</div>
+    <div class="actions">${button({ text: 'Filter' })}${isFiltered(query) && link('Clear filters', SCANS_PATH)}</div>
   </form>`;
   return filters({ form, active: activeFilters(query) });
 }

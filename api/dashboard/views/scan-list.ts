@@ -1,9 +1,10 @@
 /** The list of scans. Pure. */
 import { versionText } from '../../../core/scan/metadata.ts';
+import { DASHBOARD_PATH, SCANS_PATH } from '../../../core/web-paths.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
-import type { ScanPosition } from '../../../stores/scans/scan-search.ts';
+import type { Position } from '../../../stores/scans/positions.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import { code, emptyState, link, linkButton, table, time, type Column, type TableRow } from '../../web/components/index.ts';
+import { emptyState, link, linkButton, table, time, type Column, type TableRow } from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
 import { ALL_SCANS, isFiltered, listHref, type ListQuery } from '../list-query.ts';
 import { filterForm } from './filter-form.ts';
@@ -28,18 +29,15 @@ export interface ScanListData {
   /** The scans of this page, newest first. */
   rows: readonly ScanRow[];
   /** The position to continue from; null at the end. */
-  next: ScanPosition | null;
+  next: Position | null;
   /** The organisation's live scans and available credits. Null: unknown at the moment. */
   account: { liveScans: number; credits: number } | null;
   maySubmit: boolean;
-  mayCreateKeys: boolean;
-  /** The address of this service, for the command line. */
-  baseUrl: string;
 }
 
 /** The interval between two refreshes of the list, in seconds. */
 const REFRESH_SECONDS = 4;
-export const LIST_FRAGMENT = '/dashboard/scans/rows';
+export const LIST_FRAGMENT = `${SCANS_PATH}/rows`;
 
 export function scanListBody(data: ScanListData): Html {
   const { query, maySubmit } = data;
@@ -100,7 +98,8 @@ const COLUMNS: readonly Column[] = [
   { text: 'Submitted', class: 'scan-time' },
 ];
 
-const scanTable = (rows: readonly ScanRow[]): Html =>
+/** A table of scans. */
+export const scanTable = (rows: readonly ScanRow[]): Html =>
   table({
     id: 'scan-table',
     bodyId: 'scan-rows',
@@ -132,7 +131,7 @@ function scanRow(row: ScanRow): TableRow {
 const originCell = ({ text, who }: OriginWords): Html =>
   html`${text}${who !== null && html`<span class="small soft address">${who}</span>`}`;
 
-function emptyList({ query, next, maySubmit, mayCreateKeys, baseUrl }: ScanListData): Html {
+function emptyList({ query, next }: ScanListData): Html {
   if (next !== null)
     return emptyState({
       title: 'No match so far',
@@ -142,24 +141,17 @@ function emptyList({ query, next, maySubmit, mayCreateKeys, baseUrl }: ScanListD
     return emptyState({
       title: 'No scan matches',
       text: 'Change the filters, or show all scans.',
-      action: linkButton({ text: 'Clear filters', href: '/dashboard' }),
+      action: linkButton({ text: 'Clear filters', href: SCANS_PATH }),
     });
   if (query.after !== null)
     return emptyState({
       title: 'No more scans',
       text: 'There are no scans here.',
-      action: linkButton({ text: 'Newest scans', href: '/dashboard' }),
+      action: linkButton({ text: 'Newest scans', href: SCANS_PATH }),
     });
-  return html`<section class="card" id="first-steps">
-    <h2>No scans yet</h2>
-    <p>Scan a page here, from a pipeline, or with a Kubernetes manifest. New scans appear here by themselves.</p>
-    <ol class="steps">
-      <li>${mayCreateKeys ? link('Create an API key', '/dashboard/settings/api-keys') : 'Ask a member of your organisation for an API key'}.</li>
-      <li>
-        Run the command line with it:
-        ${code({ id: 'first-command', label: 'the command', text: `CURBCUT_URL=${baseUrl} CURBCUT_API_KEY=svc_live_… curbcut scan https://example.com/` })}
-      </li>
-      ${maySubmit && html`<li>Or ${link('submit a scan', '/dashboard/scans/new')} in the browser.</li>`}
-    </ol>
-  </section>`;
+  return emptyState({
+    title: 'No scans yet',
+    text: 'New scans appear here by themselves.',
+    action: linkButton({ text: 'First steps', href: DASHBOARD_PATH }),
+  });
 }

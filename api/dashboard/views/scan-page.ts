@@ -2,6 +2,7 @@
 import { isTerminal } from '../../../core/scan/phases.ts';
 import type { Impact } from '../../../core/scan/impacts.ts';
 import { pageCountsOf } from '../../../report/view/score-sentence.ts';
+import { SCANS_PATH } from '../../../core/web-paths.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
@@ -41,7 +42,7 @@ export function scanBody(data: ScanPageData): Html {
   const { row, message, position, write } = data;
   const { host, path } = partsOf(row.options.url);
   const ended = isTerminal(row.phase);
-  return html`${breadcrumb([{ text: 'Scans', href: '/dashboard' }, { text: host }])}
+  return html`${breadcrumb([{ text: 'Scans', href: SCANS_PATH }, { text: host }])}
     ${message !== null && notice({ kind: message.kind, title: message.text, announce: true })}
     <div class="page-head">
       <h1>Scan of <span class="address">${host}${path === '/' ? '' : path}</span></h1>

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { SCAN_ID_ANNOTATION, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { ScanSchedule, ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
+import { withDefaults } from '../../../core/scan/options.ts';
+import { optionsKeyOf } from '../../../stores/scans/options-key.ts';
 import { NAMESPACE, scheduleWith } from '../../../test/support/schedule-world.ts';
 import { planMirror } from './controller.ts';
 import { createStoredDigests } from './stored-digests.ts';
@@ -44,6 +46,8 @@ describe('the row of a schedule', () => {
       name: 'nightly',
       organisation: 'acme',
       url: 'https://site.test/',
+      site: 'site.test',
+      optionsKey: optionsKeyOf({ options: withDefaults({ url: 'https://site.test/' }) }),
       schedule: '0 3 * * *',
       timeZone: 'Europe/Berlin',
       suspended: true,

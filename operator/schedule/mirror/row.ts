@@ -2,7 +2,10 @@
 import { createHash } from 'node:crypto';
 import { scanIdOf, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
+import { withDefaults } from '../../../core/scan/options.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
+import { siteOf } from '../../../core/scan/site.ts';
+import { optionsKeyOf } from '../../../stores/scans/options-key.ts';
 import type { LastScheduledScan, ScheduleProblem, ScheduleRow } from '../../../stores/schedules/schedules.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
 
@@ -17,12 +20,15 @@ export interface RowFacts {
 
 export function rowOf({ schedule, children, organisation, operatorClass, apiNamespace }: RowFacts): ScheduleRow {
   const { metadata, spec, status = {} } = schedule;
+  const { url } = spec.scanTemplate.spec;
   return {
     operatorClass,
     namespace: metadata.namespace!,
     name: metadata.name,
     organisation,
-    url: spec.scanTemplate.spec.url,
+    url,
+    site: siteOf(url),
+    optionsKey: optionsKeyOf({ options: withDefaults(spec.scanTemplate.spec) }),
     schedule: spec.schedule,
     timeZone: spec.timeZone ?? null,
     suspended: spec.suspend === true,

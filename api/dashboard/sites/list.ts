@@ -1,0 +1,155 @@
+/** The list of sites, which is the first page of the dashboard. Pure. */
+import { DASHBOARD_PATH, sitePath } from '../../../core/web-paths.ts';
+import type { Position } from '../../../stores/scans/positions.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
+import type { Site } from '../../../stores/scans/sites.ts';
+import { button, emptyState, filters, link, linkButton, table, time, type Column, type TableRow } from '../../web/components/index.ts';
+import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
+import { firstSteps, type Steps } from '../credits/first-steps.ts';
+import { ALL_SCANS, listHref } from '../list-query.ts';
+import { choiceFilter, textFilter, VERDICT_CHOICES } from '../views/filter-form.ts';
+import { firstCommand } from '../views/first-command.ts';
+import { nothingYet, number, partsOf, stateBadge, violations } from '../views/scan-words.ts';
+import { activeSiteFilters, ALL_SITES, sitesHref, type SiteQuery } from './query.ts';
+import { changesCell, endBadge, optionsText, scanLink } from './words.ts';
+
+/** A site with what its row shows. */
+export interface ListedSite {
+  site: Site;
+  /** The newest scan that has ended. */
+  newest: ScanRow;
+  /** The newest scan that is done. Null: there is none. */
+  done: ScanRow | null;
+  /** The next run of a schedule. Null: there is none. */
+  nextAt: Date | null;
+}
+
+export interface SiteListData {
+  query: SiteQuery;
+  /** The sites of this page, that of the newest scan first. */
+  sites: readonly ListedSite[];
+  /** The position to continue from; null at the end. */
+  next: Position | null;
+  /** Scans that have not ended, newest first, and whether there are more. */
+  live: { rows: readonly ScanRow[]; more: boolean };
+  /** What a new organisation does first. Null: it has sites or scans in progress. */
+  steps: Steps | null;
+  permissions: readonly string[];
+  /** The address of this service, for the command line. */
+  baseUrl: string;
+}
+
+/** The interval between two refreshes of the list, in seconds. */
+const REFRESH_SECONDS = 10;
+/** Not below the pages of sites, because a host may have any name. */
+export const SITES_FRAGMENT = '/dashboard/site-rows';
+
+export function siteListBody(data: SiteListData): Html {
+  const newScan = linkButton({ text: 'New scan', href: '/dashboard/scans/new', kind: 'primary' });
+  return html`<div class="page-head"><h1>Sites</h1>${data.permissions.includes('scans:write') && newScan}</div>
+    ${data.steps === null && filterForm(data.query)} ${siteListFragment(data)}`;
+}
+
+/** The part of the list that refreshes itself. */
+export function siteListFragment(data: SiteListData): Html {
+  const { query, sites, next } = data;
+  return html`<div${attributes({
+    id: 'sites',
+    'data-fragment': sitesHref(query, SITES_FRAGMENT),
+    'data-seconds': REFRESH_SECONDS,
+    'data-announce': announcement(sites[0]),
+  })}>
+    ${inProgress(data)} ${sites.length === 0 ? noSites(data) : siteTable(sites)} ${pages(query, next)}
+  </div>`;
+}
+
+function filterForm(query: SiteQuery): Html {
+  const active = activeSiteFilters(query);
+  const form = html`<form class="fields-inline" method="get" action="${DASHBOARD_PATH}" role="search" aria-label="Sites">
+    ${textFilter('q', 'Site contains', query.search)} ${choiceFilter('verdict', 'Verdict', query.verdict, VERDICT_CHOICES)}
+    <div class="actions">${button({ text: 'Filter' })}${active > 0 && link('Clear filters', DASHBOARD_PATH)}</div>
+  </form>`;
+  return filters({ form, active });
+}
+
+function pages(query: SiteQuery, next: Position | null): Html {
+  if (query.after === null && next === null) return NOTHING;
+  return html`<nav class="pagination" aria-label="Pages of the list">
+    ${query.after !== null && linkButton({ text: 'First sites', href: sitesHref({ ...query, after: null }) })}
+    ${next !== null && linkButton({ text: 'More sites', href: sitesHref({ ...query, after: next }) })}
+  </nav>`;
+}
+
+/** Changes when a scan ends. */
+const announcement = (first: ListedSite | undefined): string =>
+  first === undefined
+    ? ''
+    : `Last scan: ${first.site.site}, ${first.newest.phase}${first.newest.passed === false ? ', did not pass' : ''}.`;
+
+function inProgress({ live: { rows, more } }: SiteListData): Html {
+  if (rows.length === 0) return NOTHING;
+  const all = listHref({ ...ALL_SCANS, state: 'live' });
+  return html`<section id="in-progress" aria-labelledby="in-progress-title">
+    <h2 class="heading-small" id="in-progress-title">In progress</h2>
+    <ul>
+      ${rows.map(({ id, options, phase }) => {
+        const { host, path } = partsOf(options.url);
+        return html`<li id="live-${id}">${link(html`<span class="address">${host}${path}</span>`, `/dashboard/scans/${id}`)} ${stateBadge(phase)}</li>`;
+      })}
+    </ul>
+    ${more && html`<p>${link('All scans in progress', all)}</p>`}
+  </section>`;
+}
+
+const COLUMNS: readonly Column[] = [
+  { text: 'Site', class: 'scan-site' },
+  { text: 'Verdict' },
+  { text: 'Score', numeric: true },
+  { text: 'Violations' },
+  { text: 'Since the baseline' },
+  { text: 'Last scan', class: 'scan-time' },
+  { text: 'Next run', class: 'scan-time' },
+];
+
+const siteTable = (sites: readonly ListedSite[]): Html =>
+  table({
+    id: 'site-table',
+    bodyId: 'site-rows',
+    caption: 'Sites, that of the newest scan first',
+    captionHidden: true,
+    columns: COLUMNS,
+    rows: sites.map(siteRow),
+  });
+
+function siteRow({ site: { site, optionsKey }, newest, done, nextAt }: ListedSite): TableRow {
+  return {
+    id: `site-${optionsKey}-${site}`,
+    cells: [
+      html`<a href="${sitePath(site, optionsKey)}">${site}</a><span class="small soft address">${optionsText(newest)}</span>`,
+      endBadge(newest),
+      done?.outcome ? number(done.outcome.score) : nothingYet,
+      done?.outcome ? violations(done.outcome.violations) : nothingYet,
+      done === null ? nothingYet : changesCell(done),
+      html`${scanLink(newest)}${done !== null && done.id !== newest.id && html`<span class="small soft">Result of ${scanLink(done)}</span>`}`,
+      nextAt === null ? nothingYet : time(nextAt),
+    ],
+  };
+}
+
+function noSites({ query, next, steps, live, permissions, baseUrl }: SiteListData): Html {
+  if (next !== null)
+    return emptyState({ title: 'No match so far', text: 'None of the sites that were searched matches. Continue with more sites.' });
+  if (activeSiteFilters(query) > 0)
+    return emptyState({
+      title: 'No site matches',
+      text: 'Change the filters, or show all sites.',
+      action: linkButton({ text: 'Clear filters', href: sitesHref(ALL_SITES) }),
+    });
+  if (query.after !== null) return emptyState({ title: 'No more sites', text: 'The list ended with the part before.' });
+  if (steps !== null && !steps.scan) return html`${firstSteps(steps, permissions)} ${firstCommand(baseUrl)}`;
+  return emptyState({
+    title: 'No site yet',
+    text:
+      live.rows.length > 0 ? 'The site appears here when its first scan has ended.' : 'A site appears here when a scan of it has ended.',
+  });
+}

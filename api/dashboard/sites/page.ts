@@ -1,0 +1,117 @@
+/** The page of a site: how it is, how it changed, and what scans it. Pure. */
+import type { Outcome } from '../../../core/scan/outcome.ts';
+import { DASHBOARD_PATH, differencePath, KNOWN_ISSUES_PATH, scanPath, sitePath } from '../../../core/web-paths.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
+import type { Site } from '../../../stores/scans/sites.ts';
+import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
+import { breadcrumb, card, figure, link, linkButton, notice, severityCounts, time } from '../../web/components/index.ts';
+import { html, NOTHING, type Html } from '../../web/html.ts';
+import { ALL_SCANS, listHref } from '../list-query.ts';
+import { SCHEDULES_PATH, scheduleTable } from '../schedules/page.ts';
+import { originOf } from '../views/origin.ts';
+import { scanTable } from '../views/scan-list.ts';
+import { number, partsOf, PHASE_WORDS } from '../views/scan-words.ts';
+import { trendChart, type TrendPoint } from '../views/trend-chart.ts';
+import { endBadge, optionsText, scanLink } from './words.ts';
+
+export interface SitePageData {
+  site: Site;
+  /** The newest scan that has ended. */
+  newest: ScanRow;
+  /** The newest scan that is done. Null: there is none. */
+  done: ScanRow | null;
+  /** The scores of the scans that are comparable with `done`, oldest first. */
+  trend: readonly TrendPoint[];
+  schedules: readonly ListedSchedule[];
+  /** The last scans with these options, newest first. */
+  latest: readonly ScanRow[];
+  /** The other groups of comparable options of this host, each with its newest scan. */
+  others: readonly { site: Site; newest: ScanRow }[];
+}
+
+export function sitePageBody(data: SitePageData): Html {
+  const { site, newest, done, trend } = data;
+  return html`${breadcrumb([{ text: 'Sites', href: DASHBOARD_PATH }, { text: site.site }])}
+    <div class="page-head">
+      <h1><span class="address">${site.site}</span></h1>
+      <p class="badges">${endBadge(newest)}</p>
+    </div>
+    <p>${optionsText(newest)}. Only scans with these options are compared here.</p>
+    ${newest.id !== done?.id && withoutResult(newest)} ${done?.outcome && lastResult(done, done.outcome, done.id === newest.id)} ${trendChart(trend, '')}
+    ${schedulesOf(data)} ${latestScans(data)} ${otherScans(data)}`;
+}
+
+function withoutResult(row: ScanRow): Html {
+  const { id, phase, message } = row;
+  return notice({
+    kind: phase === 'failed' ? 'bad' : 'warn',
+    title: `The last scan: ${PHASE_WORDS[phase].text.toLowerCase()}`,
+    body: html`${message} ${link('See the scan', scanPath(id))}.`,
+  });
+}
+
+/** @param isNewest whether the head of the page shows its verdict */
+function lastResult(row: ScanRow, { score, violations, baseline }: Outcome, isNewest: boolean): Html {
+  const { id, passed } = row;
+  const { total, ...severities } = violations;
+  const difference = baseline?.difference;
+  const { text, who } = originOf(row);
+  return html`<section class="card" aria-labelledby="result-title">
+    <h2 id="result-title">Last result</h2>
+    <div class="columns">
+      <div>
+        ${figure({ value: number(score), of: 'of 100', label: 'score', kind: passed === false ? 'bad' : passed ? 'good' : 'note' })}
+        ${!isNewest && html`<p>${endBadge(row)}</p>`}
+      </div>
+      <div>${figure({ value: number(total), label: total === 1 ? 'violation' : 'violations' })} ${severityCounts(severities)}</div>
+      ${
+        difference !== undefined &&
+        html`<div>
+          ${figure({ value: number(difference.new), label: 'new since the baseline', kind: difference.new > 0 ? 'bad' : 'good' })}
+          ${figure({ value: number(difference.fixed), label: 'fixed since the baseline', kind: difference.fixed > 0 ? 'good' : undefined })}
+        </div>`
+      }
+    </div>
+    <p class="soft">Scan of ${time(row.createdAt)}. Started by ${text}${who !== null && html` (<span class="address">${who}</span>)`}.</p>
+    ${difference === undefined && html`<p>The scan was not compared with a baseline. ${link('Compare it with the scan before it', differencePath(id))}.</p>`}
+    <p>${linkButton({ text: 'See causes and pages', href: scanPath(id), kind: 'primary' })}</p>
+  </section>`;
+}
+
+function schedulesOf({ schedules }: SitePageData): Html {
+  const none = html`<p>No schedule scans this site with these options. ${link('Schedules', SCHEDULES_PATH)} are resources in the cluster.</p>`;
+  return html`<section aria-labelledby="schedules-title">
+    <h2 id="schedules-title">Schedules</h2>
+    ${schedules.length === 0 ? none : scheduleTable(schedules)}
+  </section>`;
+}
+
+function latestScans({ site, latest }: SitePageData): Html {
+  return html`<section aria-labelledby="latest-title">
+    <h2 id="latest-title">Latest scans</h2>
+    ${scanTable(latest)}
+    <ul>
+      <li>${link(`All scans of ${site.site}`, listHref({ ...ALL_SCANS, site: site.site }))}</li>
+      <li>${link(`Known issues of ${site.site}`, `${KNOWN_ISSUES_PATH}?${new URLSearchParams({ site: site.site }).toString()}`)}</li>
+    </ul>
+  </section>`;
+}
+
+function otherScans({ site: { site }, others }: SitePageData): Html {
+  if (others.length === 0) return NOTHING;
+  return card({
+    title: 'Scans of this site with other options',
+    body: html`<ul>
+      ${others.map(
+        ({ site: { optionsKey }, newest }) =>
+          html`<li>${link(optionsText(newest), sitePath(site, optionsKey))}: ${endBadge(newest)} ${scanLink(newest)} ${startOf(newest)}</li>`,
+      )}
+    </ul>`,
+  });
+}
+
+/** Where the scan began, if that is not the first page of the host. */
+function startOf({ options }: ScanRow): Html {
+  const { path } = partsOf(options.url);
+  return path === '/' ? NOTHING : html`<span class="address">(${path})</span>`;
+}

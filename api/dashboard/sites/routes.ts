@@ -1,0 +1,104 @@
+/** The pages of sites. */
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import { DASHBOARD_PATH } from '../../../core/web-paths.ts';
+import { LIVE_PHASES } from '../../../core/scan/phases.ts';
+import type { NextRun } from '../../../stores/schedules/schedules.ts';
+import type { Site } from '../../../stores/scans/sites.ts';
+import { storesOf, type ScopedStores } from '../../accounts/scoped-stores.ts';
+import { ApiError } from '../../http/errors.ts';
+import { dashboardPage } from '../../web/layout.ts';
+import { readSteps } from '../credits/first-steps.ts';
+import { sendFragment } from '../routes/deps.ts';
+import { TREND_MAX, pointsOf } from '../routes/scan.ts';
+import { siteListBody, siteListFragment, SITES_FRAGMENT, type ListedSite, type SiteListData } from './list.ts';
+import { sitePageBody, type SitePageData } from './page.ts';
+import { activeSiteFilters, readSiteQuery, toSiteSearch } from './query.ts';
+
+/** Sites on one page. */
+const PAGE_SIZE = 25;
+/** Scans in progress above the list. */
+const LIVE_MAX = 5;
+/** Scans and schedules on the page of a site. */
+const LATEST_MAX = 10;
+const SCHEDULES_MAX = 20;
+
+const config = { permission: 'scans:read' } as const;
+
+export const sitePages: FastifyPluginAsync = async (scope) => {
+  scope.get(DASHBOARD_PATH, { config }, async (request, reply) => {
+    const body = siteListBody(await listData(request));
+    return reply.page(dashboardPage({ request, title: 'Sites', active: 'sites', scripts: ['dashboard.js'], body }));
+  });
+
+  scope.get(SITES_FRAGMENT, { config }, async (request, reply) => sendFragment(request, reply, siteListFragment(await listData(request))));
+
+  for (const path of ['/dashboard/sites/:site', '/dashboard/sites/:site/:optionsKey'])
+    scope.get<{ Params: { site: string; optionsKey?: string } }>(path, { config }, async (request, reply) => {
+      const data = await siteData(storesOf(request), request.params);
+      const title = `Site ${data.site.site}`;
+      return reply.page(dashboardPage({ request, title, active: 'sites', body: sitePageBody(data) }));
+    });
+};
+
+/** Four queries, however many scans and sites there are, a fifth one if filters need it, and others while there is no site. */
+async function listData(request: FastifyRequest): Promise<SiteListData> {
+  const stores = storesOf(request);
+  const query = readSiteQuery(request.query as Record<string, unknown>);
+  const [{ sites, next }, live] = await Promise.all([
+    stores.sites.search(toSiteSearch(query, PAGE_SIZE)),
+    stores.scans.search({ phases: LIVE_PHASES, limit: LIVE_MAX }),
+  ]);
+  const isNew = sites.length === 0 && next === null && query.after === null && activeSiteFilters(query) === 0 && live.rows.length === 0;
+  return {
+    query,
+    sites: await withScans(stores, sites),
+    next,
+    live: { rows: live.rows, more: live.next !== null },
+    steps: isNew ? await readSteps(stores) : null,
+    permissions: request.viewer!.permissions,
+    baseUrl: request.server.web.publicBaseUrl,
+  };
+}
+
+/** A site whose newest scan was removed a moment ago is left out. */
+async function withScans({ scans, schedules }: ScopedStores, sites: readonly Site[]): Promise<ListedSite[]> {
+  if (sites.length === 0) return [];
+  const [rows, runs] = await Promise.all([
+    scans.findMany([...new Set(sites.flatMap(({ scan, done }) => (done === null ? [scan] : [scan, done])))]),
+    schedules.nextRuns([...new Set(sites.map(({ site }) => site))]),
+  ]);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return sites.flatMap((site) => {
+    const newest = byId.get(site.scan);
+    if (newest === undefined) return [];
+    return [{ site, newest, done: (site.done !== null && byId.get(site.done)) || null, nextAt: nextOf(site, runs) }];
+  });
+}
+
+/** The soonest run. */
+const nextOf = ({ site, optionsKey }: Site, runs: readonly NextRun[]): Date | null =>
+  runs.find((run) => run.site === site && run.optionsKey === optionsKey)?.nextAt ?? null;
+
+/** @throws ApiError if the organisation has no ended scan of the site with these options */
+async function siteData(stores: ScopedStores, params: { site: string; optionsKey?: string }): Promise<SitePageData> {
+  const { scans, schedules } = stores;
+  const groups = await stores.sites.of(params.site.toLowerCase());
+  const site = params.optionsKey === undefined ? groups[0] : groups.find(({ optionsKey }) => optionsKey === params.optionsKey);
+  if (site === undefined) throw new ApiError('not_found');
+  const rows = await scans.findMany([...groups.map(({ scan }) => scan), ...(site.done === null ? [] : [site.done])]);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const newest = byId.get(site.scan);
+  if (newest === undefined) throw new ApiError('not_found');
+  const done = (site.done !== null && byId.get(site.done)) || null;
+  const of = { site: site.site, optionsKey: site.optionsKey };
+  const [trend, scheduled, latest] = await Promise.all([
+    done === null ? [] : scans.trend(done.options.url, TREND_MAX),
+    schedules.list({ of, limit: SCHEDULES_MAX }),
+    scans.search({ ...of, limit: LATEST_MAX }),
+  ]);
+  const others = groups.flatMap((one) => {
+    const row = byId.get(one.scan);
+    return one === site || row === undefined ? [] : [{ site: one, newest: row }];
+  });
+  return { site, newest, done, trend: pointsOf(trend), schedules: scheduled, latest: latest.rows, others };
+}

@@ -1,0 +1,118 @@
+/**
+ * The sites of organisations: for each host and group of comparable options, which scan is the newest. Nobody enters a site. The
+ * operator records each scan that has ended, so that a list of sites does not read all scans.
+ */
+import type { AnyBulkWriteOperation, Db, Filter } from 'mongodb';
+import { isTerminal, type TerminalPhase } from '../../core/scan/phases.ts';
+import { deleteEach, retryRace } from '../mongo-retry.ts';
+import { optionsKeyOf } from './options-key.ts';
+import { afterPosition, boundaryOf, containing, EXAMINED_MAX, NEWEST_FIRST, positionOf, upTo, type Position } from './positions.ts';
+import type { ScanRow } from './scan-row.ts';
+import type { VerdictFilter } from './scan-search.ts';
+
+/** Scans of test keys belong to no site. */
+export interface Site {
+  organisation: string;
+  /** The host, as `siteOf` returns it. */
+  site: string;
+  /** Which of its scans are comparable, as `optionsKeyOf` returns it. */
+  optionsKey: string;
+  /** The ID of the newest scan that has ended, and when it was submitted. */
+  scan: string;
+  createdAt: Date;
+  phase: TerminalPhase;
+  passed: boolean | null;
+  /** When it ended. */
+  finishedAt: Date;
+  /** The ID of the newest scan that is done; null if there is none. */
+  done: string | null;
+}
+
+export interface SiteSearch {
+  /** A part of the host, in any case. */
+  text?: string;
+  /** Of the newest scan. */
+  verdict?: VerdictFilter;
+  /** Only sites after this one in the list. */
+  after?: Position | null;
+  limit: number;
+}
+
+export interface Sites {
+  /** Records scans that have ended. An older scan than the recorded one, a repetition and a scan of a test key change nothing. */
+  record(rows: readonly ScanRow[]): Promise<void>;
+  /**
+   * Returns the sites of an organisation that meet every filter, that of the newest scan first. `next` is the place to continue
+   * from, null at the end; with filters there may be a `next` although fewer than `limit` sites were found.
+   */
+  search(organisation: string, search: SiteSearch): Promise<{ sites: Site[]; next: Position | null }>;
+  /** Returns the groups of comparable options of one host, that of the newest scan first, at most `SITE_GROUPS_MAX`. */
+  of(organisation: string, site: string): Promise<Site[]>;
+  /** Deletes sites whose newest scan ended before `before`. */
+  forget(before: Date): Promise<void>;
+}
+
+export const SITE_GROUPS_MAX = 20;
+
+type SiteDocument = Site & {
+  _id: string;
+  /** When `done` was submitted. */
+  doneAt: Date;
+};
+type SiteFilter = Filter<SiteDocument>;
+
+const NEVER = new Date(0);
+
+/** @param examinedMax for tests */
+export function createSites(db: Db, examinedMax = EXAMINED_MAX): Sites {
+  const sites = db.collection<SiteDocument>('sites');
+  return {
+    async record(rows) {
+      const writes = rows.flatMap(writesOf);
+      if (writes.length > 0) await retryRace(() => sites.bulkWrite(writes, { ordered: true }));
+    },
+
+    async search(organisation, { text = '', verdict, after = null, limit }) {
+      const own: SiteFilter[] = [{ organisation }, ...(after === null ? [] : [afterPosition<SiteDocument>(after)])];
+      const host = containing(text);
+      const filters: SiteFilter[] = [
+        ...(host === null ? [] : [{ site: host }]),
+        ...(verdict === undefined
+          ? []
+          : [verdict === 'none' ? { phase: 'done' as const, passed: null } : { passed: verdict === 'passed' }]),
+      ];
+      const boundary = filters.length === 0 ? null : await boundaryOf(sites, { $and: own }, examinedMax);
+      const all = [...own, ...filters, ...(boundary === null ? [] : [upTo<SiteDocument>(boundary)])];
+      const cursor = sites.find({ $and: all }).sort(NEWEST_FIRST);
+      const found = await cursor.limit(limit + 1).toArray();
+      const listed = found.slice(0, limit);
+      return { sites: listed.map(toSite), next: found.length > limit ? positionOf(listed.at(-1)!) : boundary };
+    },
+
+    async of(organisation, site) {
+      const found = sites.find({ organisation, site }).sort(NEWEST_FIRST).limit(SITE_GROUPS_MAX);
+      return (await found.toArray()).map(toSite);
+    },
+
+    forget: (before) => deleteEach(sites, { finishedAt: { $lt: before } }),
+  };
+}
+
+/** The first write creates the document. Each of the others changes it unless it has a newer scan, so that they may come in any order. */
+function writesOf(row: ScanRow): AnyBulkWriteOperation<SiteDocument>[] {
+  const { id, organisation, site = '', optionsKey = optionsKeyOf(row), phase, passed, createdAt } = row;
+  if (!isTerminal(phase) || row.test || site === '') return [];
+  const _id = `${organisation}/${site}/${optionsKey}`;
+  const newest = { scan: id, createdAt, phase, passed, finishedAt: row.finishedAt ?? row.updatedAt };
+  const done = phase === 'done' ? { done: id, doneAt: createdAt } : { done: null, doneAt: NEVER };
+  const update = (filter: SiteFilter, $set: Partial<SiteDocument>) => ({ updateOne: { filter: { _id, ...filter }, update: { $set } } });
+  return [
+    { updateOne: { filter: { _id }, update: { $setOnInsert: { organisation, site, optionsKey, ...newest, ...done } }, upsert: true } },
+    update({ createdAt: { $lte: createdAt } }, newest),
+    ...(phase === 'done' ? [update({ doneAt: { $lte: createdAt } }, done)] : []),
+  ];
+}
+
+function toSite({ _id, doneAt: _doneAt, ...site }: SiteDocument): Site {
+  return site;
+}

@@ -1,0 +1,40 @@
+/** The task that keeps the list of sites. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { createSitesTask } from '../../operator/sites.ts';
+import { withDefaults } from '../../core/scan/options.ts';
+import { openStores } from '../../stores/stores.ts';
+import { useDatabase, useStore } from '../stores/database.ts';
+import { scanRow } from '../support/scan-rows.ts';
+
+describe('operator: the list of sites', () => {
+  const stores = useStore(useDatabase(), openStores);
+
+  async function endedScan(organisation: string, host: string): Promise<string> {
+    const { id } = await stores.scans.create(
+      scanRow({ organisation, submission: 'accepted', options: withDefaults({ url: `https://${host}/` }) }),
+    );
+    await stores.scans.mirror(id, { phase: 'failed', finishedAt: new Date() });
+    return id;
+  }
+
+  it('gets every ended scan, in batches of any size, and again after a crash before the marks were removed', async () => {
+    const organisation = randomUUID();
+    const hosts = Array.from({ length: 5 }, (_, at) => `s${at}.example`);
+    const ids = await Promise.all(hosts.map((host) => endedScan(organisation, host)));
+    const listed = async () => (await stores.sites.search(organisation, { limit: 9 })).sites.map(({ scan }) => scan).sort();
+    const crash = createSitesTask({
+      scans: { unlisted: stores.scans.unlisted, listed: () => Promise.reject(new Error('it stopped')) },
+      sites: stores.sites,
+      batch: 2,
+    });
+    await crash.run(new AbortController().signal).then(
+      () => expect.fail('it did not stop'),
+      () => undefined,
+    );
+    expect(await listed()).to.have.length(2);
+    await createSitesTask({ ...stores, batch: 2 }).run(new AbortController().signal);
+    expect(await listed()).to.deep.equal(ids.toSorted());
+    expect(await stores.scans.unlisted(9)).to.deep.equal([]);
+  });
+});
