@@ -144,11 +144,16 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['sites', { finishedAt: 1 }, {}],
   ['knownIssues', { organisation: 1, site: 1, createdAt: -1, _id: -1 }, {}],
   ['knownIssues', { organisation: 1, createdAt: -1, _id: -1 }, {}],
-  // A slot is one of those that a site has. Unique, so that no race exceeds their number.
-  ['knownIssues', { organisation: 1, site: 1, slot: 1 }, { unique: true }],
+  // A slot is one of those that a site has, and a target is what a known issue of the site is about. Unique, so that no race exceeds
+  // their number or accepts the same twice. Sparse, because ended ones of manifests have neither.
+  ['knownIssues', { slots: 1 }, { unique: true, sparse: true }],
+  ['knownIssues', { targets: 1 }, { unique: true, sparse: true }],
+  // Only manifests have the field.
+  ['knownIssues', { 'manifest.operatorClass': 1 }, { sparse: true }],
   // Long after its end, when nobody prolongs it any more.
   ['knownIssues', { expiresAt: 1 }, { expireAfterSeconds: 90 * 86_400 }],
   ['chosenKnownIssues', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  ['knownIssueMatches', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['schedules', { organisation: 1, namespace: 1, name: 1 }, {}],
   ['schedules', { organisation: 1, site: 1, optionsKey: 1, namespace: 1, name: 1 }, {}],
   // For the next runs of sites.

@@ -156,7 +156,8 @@ ${Object.entries(ERRORS)
 
 These codes have more fields: \`permission_denied\` the missing \`permission\` (absent if a test key cannot make the change);
 \`insufficient_credits\` \`balance\` and \`pages_requested\`; \`queue_full\` \`limit\`, whose share of the live scans is used up (${QUEUE_LIMITS.join(', ')});
-\`too_many_streams\` and \`streams_full\` \`limit\`, whose event streams are too many (${STREAM_LIMITS.join(', ')}).
+\`too_many_streams\` and \`streams_full\` \`limit\`, whose event streams are too many (${STREAM_LIMITS.join(', ')});
+\`known_issue_exists\` the \`known_issue_id\` of the other one; both it and \`known_issue_managed_by_manifest\` the \`manifest\` that declares it, with \`namespace\` and \`name\`.
 
 The \`type\` of a validation error is one of ${VALIDATION_TYPES.map((type) => `\`${type}\``).join(', ')}.
 

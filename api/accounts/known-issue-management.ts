@@ -4,7 +4,7 @@ import { auditName } from '../../core/accounts.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { endMistake, isEnding, readSite, targetMistake, type KnownIssue } from '../../core/scan/known-issues.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { KnownIssueChange, KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
+import type { ChangedKnownIssue, KnownIssueChange, KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { ApiError, ValidationFailure, type ValidationType } from '../http/errors.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { storesOf } from './scoped-stores.ts';
@@ -55,7 +55,9 @@ export function createKnownIssueManagement({ now, logger }: KnownIssueManagement
   }
 
   async function find(request: FastifyRequest, id: string): Promise<KnownIssueRow> {
-    return found(await storesOf(request).knownIssues.find(id.toLowerCase()));
+    const found = await storesOf(request).knownIssues.find(id.toLowerCase());
+    if (found === null) throw new ApiError('known_issue_not_found');
+    return found;
   }
 
   return {
@@ -72,7 +74,7 @@ export function createKnownIssueManagement({ now, logger }: KnownIssueManagement
         createdAt: now(),
       };
       const added = await storesOf(request).knownIssues.add(fields, id);
-      if (!added.ok) throw new ApiError(added.reason);
+      if (!added.ok) throw new ApiError(added.reason, { fields: added.reason === 'known_issue_exists' ? heldBy(added.existing) : {} });
       await record(request, 'add', added.issue);
       return added.issue;
     },
@@ -81,23 +83,34 @@ export function createKnownIssueManagement({ now, logger }: KnownIssueManagement
       const change: KnownIssueChange = { ...fields, ...(ends !== undefined && { expiresAt: checkedEnd(ends, now()) }) };
       // An update of no field is an error.
       if (Object.keys(change).length === 0) return find(request, id);
-      const changed = found(await storesOf(request).knownIssues.change(id.toLowerCase(), change));
+      const changed = made(await storesOf(request).knownIssues.change(id.toLowerCase(), change));
       await record(request, 'change', changed);
       return changed;
     },
 
     async remove(request, id) {
-      const removed = found(await storesOf(request).knownIssues.remove(id.toLowerCase()));
+      const removed = made(await storesOf(request).knownIssues.remove(id.toLowerCase()));
       await record(request, 'remove', removed);
       return removed;
     },
   };
 }
 
-function found(issue: KnownIssueRow | null): KnownIssueRow {
-  if (issue === null) throw new ApiError('known_issue_not_found');
-  return issue;
+function made(change: ChangedKnownIssue): KnownIssueRow {
+  if (change.ok) return change.issue;
+  if (change.reason === 'known_issue_not_found') throw new ApiError(change.reason);
+  throw new ApiError(change.reason, { fields: managedBy(change.issue) });
 }
+
+/** The fields of an error about a known issue: the manifest that declares it, and a sentence that names it. */
+function managedBy({ manifest }: KnownIssueRow): Record<string, unknown> {
+  if (manifest === null) return {};
+  return {
+    manifest,
+    message: `The manifest KnownIssues ${manifest.namespace}/${manifest.name} declares this known issue; change it there.`,
+  };
+}
+const heldBy = (existing: KnownIssueRow): Record<string, unknown> => ({ ...managedBy(existing), known_issue_id: existing.id });
 
 const refusal = (field: string[], msg: string, type: ValidationType): ValidationFailure =>
   new ValidationFailure([{ loc: ['body', ...field], msg, type }]);

@@ -14,7 +14,17 @@ import { nullable } from '../../core/schemas.ts';
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
-import { answer, emptyAnswer, growing, keyOrSession, LIMITED, reference, refusals, WITH_SESSION } from '../http/responses.ts';
+import {
+  answer,
+  emptyAnswer,
+  growing,
+  keyOrSession,
+  LIMITED,
+  MANIFEST_FIELDS,
+  reference,
+  refusals,
+  WITH_SESSION,
+} from '../http/responses.ts';
 import { createKnownIssueManagement, KNOWN_ISSUE_STATUSES, statusOf, type KnownIssueManagementDeps } from './known-issue-management.ts';
 import { storesOf } from './scoped-stores.ts';
 
@@ -71,8 +81,13 @@ export const ListedKnownIssue = Type.Object(
     status: growing(KNOWN_ISSUE_STATUSES, {
       description: `ending: within ${ENDING_DAYS} days. ended: it counts as a violation again, and is removed 90 days after its end.`,
     }),
-    created_by: Type.String({ description: 'An e-mail address, or `key:` and the ID of an API key.' }),
+    created_by: Type.String({ description: 'An e-mail address, or `key:` and the ID of an API key, or `manifest`.' }),
     created_at: Type.String({ format: 'date-time' }),
+    manifest: nullable(
+      Type.Object(MANIFEST_FIELDS, {
+        description: 'The KnownIssues resource that declares it and alone changes it. Null: REST and the dashboard change it.',
+      }),
+    ),
   },
   { $id: 'KnownIssue' },
 );
@@ -101,7 +116,7 @@ const SCHEMAS = {
       `thresholds without it. A site can have ${KNOWN_ISSUES_MAX} known issues.`,
     security: keyOrSession('known-issues:write'),
     body: NewKnownIssue,
-    response: { 201: one, ...written(['too_many_known_issues']) },
+    response: { 201: one, ...written(['too_many_known_issues', 'known_issue_exists']) },
   },
   list: {
     ...shared,
@@ -133,7 +148,7 @@ const SCHEMAS = {
     security: keyOrSession('known-issues:write'),
     params: ById,
     body: KnownIssueChange,
-    response: { 200: one, ...written(['known_issue_not_found']) },
+    response: { 200: one, ...written(['known_issue_not_found', 'known_issue_managed_by_manifest']) },
   },
   remove: {
     ...shared,
@@ -143,7 +158,10 @@ const SCHEMAS = {
     params: ById,
     response: {
       204: emptyAnswer('The known issue is removed.', LIMITED),
-      ...refusals([...WITH_SESSION, 'invalid_csrf_token', 'known_issue_not_found'], { limited: true, validated: true }),
+      ...refusals([...WITH_SESSION, 'invalid_csrf_token', 'known_issue_not_found', 'known_issue_managed_by_manifest'], {
+        limited: true,
+        validated: true,
+      }),
     },
   },
 };
@@ -193,4 +211,5 @@ const toListed = (issue: KnownIssueRow, now: Date): Static<typeof ListedKnownIss
   status: statusOf(issue, now),
   created_by: issue.createdBy,
   created_at: issue.createdAt.toISOString(),
+  manifest: issue.manifest,
 });

@@ -117,6 +117,14 @@ export const ERRORS = {
     status: 409,
     message: `The site has ${KNOWN_ISSUES_MAX} known issues, which is the limit; remove one, then accept the new one.`,
   },
+  known_issue_exists: {
+    status: 409,
+    message: 'The site has a known issue that is about the same; change that one, or remove it first.',
+  },
+  known_issue_managed_by_manifest: {
+    status: 409,
+    message: 'A KnownIssues manifest declares this known issue; change the manifest.',
+  },
   scan_not_complete: {
     status: 409,
     message: 'The scan is not complete; poll it or follow its events, and retry when it is done.',

@@ -118,6 +118,7 @@ const knownIssue = {
   status: 'live',
   created_by: 'ann@example.com',
   created_at: '2026-03-02T10:00:00.000Z',
+  manifest: null,
 };
 
 export const EXAMPLES = {

@@ -107,6 +107,9 @@ const LIMIT_OWNERS = [...new Set([...QUEUE_LIMITS, ...STREAM_LIMITS, ...BUSY_LIM
 
 const REQUEST_ID = Type.String({ description: 'The X-Request-Id of the response, by which the logs name the request.' });
 
+/** Names a resource in the cluster. */
+export const MANIFEST_FIELDS = { namespace: Type.String(), name: Type.String() };
+
 export const ErrorBody = Type.Object(
   {
     detail: growing(ERROR_CODES, { description: 'A stable code.' }),
@@ -116,6 +119,8 @@ export const ErrorBody = Type.Object(
     limit: Type.Optional(
       growing(LIMIT_OWNERS, { description: 'Whose limit is reached: of live scans, event streams, or work in progress on a replica.' }),
     ),
+    known_issue_id: Type.Optional(Type.String({ format: 'uuid', description: 'The known issue that is about the same.' })),
+    manifest: Type.Optional(Type.Object(MANIFEST_FIELDS, { description: 'The KnownIssues resource that declares the known issue.' })),
   },
   { $id: 'Error', description: 'An error.' },
 );

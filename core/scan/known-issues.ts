@@ -57,6 +57,7 @@ export const KnownIssue = Type.Object({
   expiresAt: Type.String({ maxLength: 40 }),
 });
 export type KnownIssue = Static<typeof KnownIssue>;
+export type KnownIssueTarget = Pick<KnownIssue, 'fingerprint' | 'rule' | 'selector'>;
 
 /** The known issues of a scan: chosen once, when its Job is created. */
 export const ChosenKnownIssues = Type.Object({
@@ -90,8 +91,13 @@ export function readSite(text: string): string | null {
   return href === `${origin}/` ? siteOf(address) : null;
 }
 
+/** Identifies what a known issue is about. */
+export const targetKey = ({ fingerprint, rule, selector }: KnownIssueTarget): string => fingerprint ?? placeKey(rule!, selector!);
+/** The key of elements with one selector that fail one rule. */
+export const placeKey = (rule: string, selector: string): string => `${rule}\n${selector}`;
+
 /** Returns what is wrong with what a known issue is about, or null. */
-export function targetMistake({ fingerprint, rule, selector }: Pick<KnownIssue, 'fingerprint' | 'rule' | 'selector'>): string | null {
+export function targetMistake({ fingerprint, rule, selector }: KnownIssueTarget): string | null {
   const isWhole = fingerprint === undefined ? rule !== undefined && selector !== undefined : rule === undefined && selector === undefined;
   return isWhole ? null : 'A known issue has either a fingerprint, or a rule and a selector.';
 }

@@ -1,5 +1,12 @@
 /** Known issues in a report: which elements they cover, and what the scan has without them. Pure. */
-import { isEnding, type ChosenKnownIssues, type KnownIssue, type KnownOutcome } from '../../core/scan/known-issues.ts';
+import {
+  isEnding,
+  placeKey,
+  targetKey,
+  type ChosenKnownIssues,
+  type KnownIssueTarget,
+  type KnownOutcome,
+} from '../../core/scan/known-issues.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import type { Counts } from '../../core/scan/counts.ts';
 import { noCounts, scanScore, type RuleTally } from '../results/score.ts';
@@ -17,10 +24,9 @@ import {
 import { elementPath } from '../view/element-path.ts';
 import { rootCauseFingerprint } from './root-causes.ts';
 
-type Target = Pick<KnownIssue, 'fingerprint' | 'rule' | 'selector'>;
 type Node = Pick<ReportNode, 'html' | 'landmark' | 'contrast' | 'frame_path' | 'shadow_path' | 'selector'>;
 
-/** Finds the key of the known issue that covers an element; see `keyOf`. */
+/** Finds the key of the known issue that covers an element; see `targetKey`. */
 export interface KnownMatcher {
   of(rule: string, node: Node): string | undefined;
   /** The same for elements of which only the root cause is known. */
@@ -29,15 +35,12 @@ export interface KnownMatcher {
 
 export const NONE_KNOWN: KnownMatcher = { of: () => undefined, ofCause: () => undefined };
 
-const keyOf = ({ fingerprint, rule, selector }: Target): string => fingerprint ?? placeOf(rule!, selector!);
-const placeOf = (rule: string, selector: string): string => `${rule}\n${selector}`;
-
 /** A known issue by root cause precedes one by rule and selector. */
-export function knownMatcher(issues: readonly Target[]): KnownMatcher {
-  const keys = new Set(issues.map(keyOf));
+export function knownMatcher(issues: readonly KnownIssueTarget[]): KnownMatcher {
+  const keys = new Set(issues.map(targetKey));
   const known = (key: string): string | undefined => (keys.has(key) ? key : undefined);
   return {
-    of: (rule, node) => known(rootCauseFingerprint(rule, node)) ?? known(placeOf(rule, elementPath(node))),
+    of: (rule, node) => known(rootCauseFingerprint(rule, node)) ?? known(placeKey(rule, elementPath(node))),
     ofCause: known,
   };
 }
@@ -60,8 +63,8 @@ export function knownIssueFinder({ known_issues: known }: Pick<Report, 'known_is
   };
 }
 
-const firstByKey = <T extends Target>(issues: readonly T[]): Map<string, T> =>
-  new Map(issues.toReversed().map((issue) => [keyOf(issue), issue]));
+const firstByKey = <T extends KnownIssueTarget>(issues: readonly T[]): Map<string, T> =>
+  new Map(issues.toReversed().map((issue) => [targetKey(issue), issue]));
 
 /** What known issues add to a report. */
 export interface WithKnown {
@@ -89,7 +92,7 @@ export function applyKnownIssues(
   const listed = issues.map(({ expiresAt, ...issue }) => ({
     ...issue,
     expires_at: expiresAt,
-    elements: elements.get(keyOf(issue)) ?? 0,
+    elements: elements.get(targetKey(issue)) ?? 0,
     ending: isEnding(expiresAt, at),
   }));
   const matched = listed.filter((issue) => issue.elements > 0).length;

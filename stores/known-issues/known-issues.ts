@@ -3,17 +3,20 @@ import { randomInt, randomUUID } from 'node:crypto';
 import type { Db, Filter } from 'mongodb';
 import { chooseKnownIssues, KNOWN_ISSUES_MAX, type ChosenKnownIssues, type KnownIssue } from '../../core/scan/known-issues.ts';
 import { retryRace } from '../mongo-retry.ts';
+import {
+  documentOf,
+  rowsOf,
+  slotClaim,
+  slotOf,
+  targetClaim,
+  type IssueDocument,
+  type KnownIssueDocument,
+  type KnownIssueRow,
+  type ManifestDocument,
+} from './documents.ts';
+import { createManifestKnownIssues, type ManifestKnownIssues } from './manifest-known-issues.ts';
 
-/** A known issue, as people manage it. */
-export interface KnownIssueRow extends Omit<KnownIssue, 'expiresAt'> {
-  organisation: string;
-  /** The host of the site, as `siteOf` returns it. */
-  site: string;
-  expiresAt: Date;
-  /** As the audit log names actors. */
-  createdBy: string;
-  createdAt: Date;
-}
+export type { KnownIssueRow } from './documents.ts';
 
 /** What can be changed. */
 export type KnownIssueChange = Partial<Pick<KnownIssueRow, 'reason' | 'owner' | 'expiresAt'>>;
@@ -30,17 +33,38 @@ export interface KnownIssuePage {
   limit: number;
 }
 
-export type AddedKnownIssue = { ok: true; issue: KnownIssueRow } | { ok: false; reason: 'too_many_known_issues' };
+export type AddedKnownIssue =
+  | { ok: true; issue: KnownIssueRow }
+  | { ok: false; reason: 'too_many_known_issues' }
+  /** The site has one that is about the same and has not ended. */
+  | { ok: false; reason: 'known_issue_exists'; existing: KnownIssueRow };
 
-export interface KnownIssues {
-  /** Those that have ended count too, until they are removed. @param id a repeated call with the same one adds nothing. Default: random */
-  add(issue: Omit<KnownIssueRow, 'id'>, id?: string): Promise<AddedKnownIssue>;
+/** The result of a change or removal, with what was changed or removed. */
+export type ChangedKnownIssue =
+  | { ok: true; issue: KnownIssueRow }
+  | { ok: false; reason: 'known_issue_not_found' }
+  /** Only its manifest changes it. */
+  | { ok: false; reason: 'known_issue_managed_by_manifest'; issue: KnownIssueRow };
+
+/** What the newest scan of a site says about its known issues. */
+export interface SiteMatches {
+  scanId: string;
+  /** When they were chosen for the scan. */
+  at: Date;
+  /** The IDs of those that matched no violation. */
+  unmatched: string[];
+}
+
+export interface KnownIssues extends ManifestKnownIssues {
+  /**
+   * Adds one. It takes the place of an ended one over REST that is about the same. Ended ones count too, until they are removed.
+   * @param id a repeated call with the same one adds nothing. Default: random
+   */
+  add(issue: Omit<KnownIssueRow, 'id' | 'manifest'>, id?: string): Promise<AddedKnownIssue>;
   find(organisation: string, id: string): Promise<KnownIssueRow | null>;
   list(organisation: string, page: KnownIssuePage): Promise<KnownIssueRow[]>;
-  /** Returns the changed one; null if there is none. */
-  change(organisation: string, id: string, change: KnownIssueChange): Promise<KnownIssueRow | null>;
-  /** Returns the removed one; null if there is none. */
-  remove(organisation: string, id: string): Promise<KnownIssueRow | null>;
+  change(organisation: string, id: string, change: KnownIssueChange): Promise<ChangedKnownIssue>;
+  remove(organisation: string, id: string): Promise<ChangedKnownIssue>;
   /**
    * Chooses the known issues of a scan, once: further calls return the first choice.
    * @returns undefined if there are none
@@ -48,16 +72,19 @@ export interface KnownIssues {
   choose(scanId: string, organisation: string, sites: readonly string[], now: Date): Promise<ChosenKnownIssues | undefined>;
   /** Returns what was chosen; undefined if nothing was, or none exist. */
   chosenFor(scanId: string): Promise<ChosenKnownIssues | undefined>;
+  /** Records what a scan of a site says, unless a newer one has said it. */
+  recordMatches(organisation: string, site: string, matches: SiteMatches): Promise<void>;
+  /** Returns what the newest scan of the site says; null if no scan has said anything for a year. */
+  matchesOf(organisation: string, site: string): Promise<SiteMatches | null>;
 }
 
-/** `slot` is the place of the site that it takes. */
-type KnownIssueDocument = Omit<KnownIssueRow, 'id'> & { _id: string; slot: number };
+/** The server removes it a year after the scan. */
+type MatchesDocument = SiteMatches & { _id: string; expiresAt: Date };
 /** The server removes it a while after the longest scan. */
 type ChosenDocument = { _id: string; chosen: ChosenKnownIssues; expiresAt: Date };
 
 const CHOSEN_KEPT_MS = 30 * 86_400_000;
-
-const rowOf = ({ _id: id, slot: _, ...row }: KnownIssueDocument): KnownIssueRow => ({ id, ...row });
+const MATCHES_KEPT_MS = 366 * 86_400_000;
 
 function chosenOf({ id, fingerprint, rule, selector, reason, owner, expiresAt }: KnownIssueRow): KnownIssue {
   const target = fingerprint === undefined ? { rule: rule!, selector: selector! } : { fingerprint };
@@ -67,65 +94,101 @@ function chosenOf({ id, fingerprint, rule, selector, reason, owner, expiresAt }:
 const unlessEmpty = (chosen: ChosenKnownIssues | undefined): ChosenKnownIssues | undefined =>
   chosen === undefined || chosen.issues.length + chosen.leftOut === 0 ? undefined : chosen;
 
+/** Those after a position in the list. One that is in the middle of a manifest's is in the first document. */
+const isAfter = ({ createdAt, id }: KnownIssueRow, after: NonNullable<KnownIssuePage['after']>): boolean =>
+  createdAt < after.at || (createdAt.getTime() === after.at.getTime() && id < after.id);
+
 export function createKnownIssues(db: Db): KnownIssues {
   const issues = db.collection<KnownIssueDocument>('knownIssues');
+  const single = db.collection<IssueDocument>('knownIssues');
   const choices = db.collection<ChosenDocument>('chosenKnownIssues');
+  const matches = db.collection<MatchesDocument>('knownIssueMatches');
 
   /** A place at random, so that concurrent requests rarely choose the same one; null if all are taken. */
-  async function freeSlot({ organisation, site }: Pick<KnownIssueRow, 'organisation' | 'site'>): Promise<number | null> {
-    const taken = new Set((await issues.find({ organisation, site }, { projection: { slot: 1 } }).toArray()).map(({ slot }) => slot));
+  async function freeSlot({ organisation, site }: Pick<KnownIssueRow, 'organisation' | 'site'>): Promise<string | null> {
+    const found = await issues.find({ organisation, site }, { projection: { slots: 1 } }).toArray();
+    const taken = new Set(found.flatMap(({ slots = [] }) => slots.map(slotOf)));
     const free = Array.from({ length: KNOWN_ISSUES_MAX }, (_, slot) => slot).filter((slot) => !taken.has(slot));
-    return free.length === 0 ? null : free[randomInt(free.length)]!;
+    return free.length === 0 ? null : slotClaim(organisation, site, free[randomInt(free.length)]!);
   }
 
+  /** The one that claims what a new one is about. One over REST that has ended is removed. */
+  async function holderOf(issue: Omit<KnownIssueRow, 'id' | 'manifest'>, target: string): Promise<KnownIssueRow | null> {
+    const holder = await issues.findOne({ targets: target });
+    if (holder === null) return null;
+    if (holder.manifest === undefined && holder.expiresAt <= issue.createdAt) {
+      await single.deleteOne({ _id: holder._id, expiresAt: { $lte: issue.createdAt } });
+      return null;
+    }
+    return rowsOf(holder).find((row) => targetClaim(row.organisation, row.site, row) === target) ?? null;
+  }
+
+  const byId = (organisation: string, id: string): Filter<KnownIssueDocument> => ({ _id: { $in: [id, documentOf(id)] }, organisation });
+  async function find(organisation: string, id: string): Promise<KnownIssueRow | null> {
+    const found = await issues.find(byId(organisation, id)).toArray();
+    return found.flatMap(rowsOf).find((row) => row.id === id) ?? null;
+  }
+  async function unchanged(organisation: string, id: string): Promise<ChangedKnownIssue> {
+    const issue = await find(organisation, id);
+    return issue?.manifest
+      ? { ok: false, reason: 'known_issue_managed_by_manifest', issue }
+      : { ok: false, reason: 'known_issue_not_found' };
+  }
+  const own = (organisation: string, id: string): Filter<IssueDocument> => ({ _id: id, organisation, manifest: { $exists: false } });
+
   return {
+    ...createManifestKnownIssues(db.collection<ManifestDocument>('knownIssues'), single),
+
     async add(issue, _id = randomUUID()) {
-      return retryRace(async () => {
+      const target = targetClaim(issue.organisation, issue.site, issue);
+      return retryRace(async (): Promise<AddedKnownIssue> => {
         // Before a slot is looked for: the call that added it may have taken the last one.
-        const stored = await issues.findOne({ _id, organisation: issue.organisation });
-        if (stored !== null) return { ok: true, issue: rowOf(stored) };
+        const stored = await single.findOne(own(issue.organisation, _id));
+        if (stored !== null) return { ok: true, issue: rowsOf(stored)[0]! };
+        const existing = await holderOf(issue, target);
+        if (existing !== null) return { ok: false, reason: 'known_issue_exists', existing };
         const slot = await freeSlot(issue);
         if (slot === null) return { ok: false, reason: 'too_many_known_issues' };
-        await issues.insertOne({ _id, slot, ...issue });
-        return { ok: true, issue: { id: _id, ...issue } };
+        await single.insertOne({ _id, ...issue, slots: [slot], targets: [target] });
+        return { ok: true, issue: { id: _id, ...issue, manifest: null } };
       });
     },
 
-    async find(organisation, id) {
-      const found = await issues.findOne({ _id: id, organisation });
-      return found && rowOf(found);
-    },
+    find,
 
     async list(organisation, { site, endsBefore, endsAfter, after, limit }) {
+      const ends = endsBefore || endsAfter ? { ...(endsBefore && { $lte: endsBefore }), ...(endsAfter && { $gt: endsAfter }) } : null;
       const filter: Filter<KnownIssueDocument> = {
         organisation,
         ...(site !== undefined && { site }),
-        ...(endsBefore !== undefined || endsAfter !== undefined
-          ? { expiresAt: { ...(endsBefore && { $lte: endsBefore }), ...(endsAfter && { $gt: endsAfter }) } }
-          : {}),
-        ...(after && { $or: [{ createdAt: { $lt: after.at } }, { createdAt: after.at, _id: { $lt: after.id } }] }),
+        $and: [
+          ends === null ? {} : { $or: [{ expiresAt: ends }, { issues: { $elemMatch: { expiresAt: ends } } }] },
+          after ? { $or: [{ createdAt: { $lt: after.at } }, { createdAt: after.at, _id: { $lte: after.id } }] } : {},
+        ],
       };
-      return (await issues.find(filter).sort({ createdAt: -1, _id: -1 }).limit(limit).toArray()).map(rowOf);
+      const listed: KnownIssueRow[] = [];
+      for await (const document of issues.find(filter).sort({ createdAt: -1, _id: -1 })) {
+        const rows = rowsOf(document).filter((row) => !after || isAfter(row, after));
+        listed.push(...rows.filter(({ expiresAt }) => !(endsBefore && expiresAt > endsBefore) && !(endsAfter && expiresAt <= endsAfter)));
+        if (listed.length >= limit) break;
+      }
+      return listed.slice(0, limit);
     },
 
     async change(organisation, id, change) {
-      const changed = await retryRace(() =>
-        issues.findOneAndUpdate({ _id: id, organisation }, { $set: change }, { returnDocument: 'after' }),
-      );
-      return changed && rowOf(changed);
+      const changed = await retryRace(() => single.findOneAndUpdate(own(organisation, id), { $set: change }, { returnDocument: 'after' }));
+      return changed === null ? unchanged(organisation, id) : { ok: true, issue: rowsOf(changed)[0]! };
     },
 
     async remove(organisation, id) {
-      const removed = await issues.findOneAndDelete({ _id: id, organisation });
-      return removed && rowOf(removed);
+      const removed = await single.findOneAndDelete(own(organisation, id));
+      return removed === null ? unchanged(organisation, id) : { ok: true, issue: rowsOf(removed)[0]! };
     },
 
     async choose(scanId, organisation, sites, now) {
-      const found = await issues
-        .find({ organisation, site: { $in: [...sites] }, expiresAt: { $gt: now } })
-        .sort({ createdAt: 1, _id: 1 })
-        .toArray();
-      const first = { chosen: chooseKnownIssues(found.map(rowOf).map(chosenOf), now), expiresAt: new Date(now.getTime() + CHOSEN_KEPT_MS) };
+      const found = await issues.find({ organisation, site: { $in: [...sites] } }).toArray();
+      const rows = found.flatMap(rowsOf).toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
+      const first = { chosen: chooseKnownIssues(rows.map(chosenOf), now), expiresAt: new Date(now.getTime() + CHOSEN_KEPT_MS) };
       const stored = await retryRace(() =>
         choices.findOneAndUpdate({ _id: scanId }, { $setOnInsert: first }, { upsert: true, returnDocument: 'after' }),
       );
@@ -134,6 +197,20 @@ export function createKnownIssues(db: Db): KnownIssues {
 
     async chosenFor(scanId) {
       return unlessEmpty((await choices.findOne({ _id: scanId }))?.chosen);
+    },
+
+    async recordMatches(organisation, site, { scanId, at, unmatched }) {
+      const _id = `${organisation}/${site}`;
+      const $set = { scanId, at, unmatched, expiresAt: new Date(at.getTime() + MATCHES_KEPT_MS) };
+      await retryRace(async () => {
+        const newer = await matches.findOne({ _id, at: { $gt: at } }, { projection: { _id: 1 } });
+        if (newer === null) await matches.updateOne({ _id, at: { $lte: at } }, { $set }, { upsert: true });
+      });
+    },
+
+    async matchesOf(organisation, site) {
+      const found = await matches.findOne({ _id: `${organisation}/${site}` });
+      return found && { scanId: found.scanId, at: found.at, unmatched: found.unmatched };
     },
   };
 }

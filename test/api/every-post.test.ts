@@ -63,7 +63,7 @@ describe('a POST with an Idempotency-Key', () => {
       const path = '/v1/known-issues';
       const ends = new Date(Date.now() + 86_400_000).toISOString();
       const body = { site: 'www.example.com', fingerprint: '0123456789abcdef', reason: 'x', owner: 'x', expires_at: ends };
-      return { path, request: { key, body }, other: { path, request: { key, body: { ...body, owner: 'y' } } } };
+      return { path, request: { key, body }, other: { path, request: { key, body: { ...body, fingerprint: 'fedcba9876543210' } } } };
     },
     async createWebhook() {
       const { key } = await context.organisation();

@@ -20,6 +20,7 @@ interface Listed {
   id: string;
   status: string;
   site: string;
+  manifest: { namespace: string; name: string } | null;
   expires_at: string;
 }
 
@@ -132,10 +133,46 @@ describe('known issues over REST', () => {
     expect((await context.request('GET', `/v1/known-issues/${added.issue.id}`, { key })).body).to.include({ status: 'ended' });
   });
 
+  it('are accepted once for a root cause of a site', async () => {
+    const { key } = await organisation();
+    const first = await add(key);
+    const refused = await context.request('POST', '/v1/known-issues', { key, body: wanted({ site: 'https://www.example.com' }) });
+    expect([refused.status, refused.body.detail, refused.body.known_issue_id]).to.deep.equal([409, 'known_issue_exists', first.id]);
+    await add(key, { site: 'other.example.com' });
+  });
+
+  it('of a manifest are listed, and changed only by the manifest, which the error names', async () => {
+    const { id, key } = await organisation();
+    const manifest = { operatorClass: 'curbcut', namespace: 'shop', name: 'accepted' };
+    const issue = { rule: 'image-alt', selector: '#logo', reason: 'Known', owner: 'team', expiresAt: new Date(inDays(9)) };
+    const declared = { ...manifest, uid: 'u', generation: 1, organisation: id, site: 'www.example.com', createdAt: new Date() };
+    await context.stores.knownIssues.declare({ ...declared, issues: [issue] }, null, new Date());
+    const [listed] = (await context.request('GET', '/v1/known-issues', { key })).body.data as Listed[];
+    const owner = { namespace: 'shop', name: 'accepted' };
+    expect(listed).to.deep.include({ created_by: 'manifest', manifest: owner, status: 'ending' });
+    const path = `/v1/known-issues/${listed!.id}`;
+    expect((await context.request('GET', path, { key })).body).to.deep.equal(listed);
+    for (const [method, body] of [['PATCH', { reason: 'Mine' }], ['DELETE']] as const) {
+      const refused = await context.request(method, path, { key, body });
+      expect([refused.status, refused.body.detail]).to.deep.equal([409, 'known_issue_managed_by_manifest']);
+      expect(refused.body.manifest).to.deep.equal(owner);
+      expect(refused.body.message).to.include('KnownIssues shop/accepted');
+    }
+    const body = wanted({ fingerprint: undefined, rule: 'image-alt', selector: '#logo' });
+    const refused = await context.request('POST', '/v1/known-issues', { key, body });
+    expect([refused.status, refused.body.detail]).to.deep.equal([409, 'known_issue_exists']);
+    expect(refused.body).to.deep.include({ manifest: owner, known_issue_id: listed!.id });
+  });
+
   it('have a limit for each site', async () => {
     const { id, key } = await organisation();
     const expiresAt = new Date(inDays(9));
-    const full = Array.from({ length: KNOWN_ISSUES_MAX }, (_, slot) => ({ organisation: id, site: 'www.example.com', slot, expiresAt }));
+    const full = Array.from({ length: KNOWN_ISSUES_MAX }, (_, slot) => ({
+      organisation: id,
+      site: 'www.example.com',
+      slots: [`${id}/www.example.com/${slot}`],
+      expiresAt,
+    }));
     await context.db.collection<{ _id: string }>('knownIssues').insertMany(full.map((issue) => ({ _id: randomUUID(), ...issue })));
     const refused = await context.request('POST', '/v1/known-issues', { key, body: wanted() });
     expect([refused.status, refused.body.detail]).to.deep.equal([409, 'too_many_known_issues']);

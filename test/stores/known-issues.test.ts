@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import { createKnownIssues, type KnownIssueRow, type KnownIssues } from '../../stores/known-issues/known-issues.ts';
@@ -10,11 +11,13 @@ describe('stores: known issues', () => {
   const database = useDatabase();
   let issues: KnownIssues;
   before(() => void (issues = createKnownIssues(database.db)));
+  /** Each is about another root cause. */
+  const fingerprint = () => randomBytes(8).toString('hex');
   const add = async (fields: Partial<KnownIssueRow> = {}): Promise<KnownIssueRow> => {
     const added = await issues.add({
       organisation: 'acme',
       site: 'www.example.org',
-      fingerprint: '0123456789abcdef',
+      fingerprint: fingerprint(),
       reason: 'Known',
       owner: 'team',
       expiresAt: inDays(90),
@@ -29,12 +32,15 @@ describe('stores: known issues', () => {
   it('belong to one organisation, and can be changed and removed', async () => {
     const issue = await add({ organisation: 'initech' });
     expect(await issues.find('initech', issue.id)).to.deep.equal(issue);
-    for (const found of [issues.find, issues.remove]) expect(await found('globex', issue.id)).to.equal(null);
-    expect(await issues.change('globex', issue.id, { reason: 'Other' })).to.equal(null);
+    const missing = { ok: false, reason: 'known_issue_not_found' };
+    expect(await issues.find('globex', issue.id)).to.equal(null);
+    expect(await issues.remove('globex', issue.id)).to.deep.equal(missing);
+    expect(await issues.change('globex', issue.id, { reason: 'Other' })).to.deep.equal(missing);
     const changed = { ...issue, reason: 'Later', expiresAt: inDays(120) };
-    expect(await issues.change('initech', issue.id, { reason: 'Later', expiresAt: inDays(120) })).to.deep.equal(changed);
+    const change = { reason: 'Later', expiresAt: inDays(120) };
+    expect(await issues.change('initech', issue.id, change)).to.deep.equal({ ok: true, issue: changed });
     expect(await issues.list('globex', { limit: 10 })).to.deep.equal([]);
-    expect(await issues.remove('initech', issue.id)).to.deep.equal(changed);
+    expect(await issues.remove('initech', issue.id)).to.deep.equal({ ok: true, issue: changed });
     expect(await issues.find('initech', issue.id)).to.equal(null);
   });
 
@@ -88,9 +94,10 @@ describe('stores: known issues', () => {
   it('have a limit for each site, also if many are added at the same time', async () => {
     const organisation = 'many';
     for (let at = 0; at < KNOWN_ISSUES_MAX - 2; at++)
-      await database.db
-        .collection<{ _id: string }>('knownIssues')
-        .insertOne({ _id: `many-${at}`, ...{ organisation, site: 'www.example.org', slot: at, expiresAt: inDays(90) } });
+      await database.db.collection<{ _id: string }>('knownIssues').insertOne({
+        _id: `many-${at}`,
+        ...{ organisation, site: 'www.example.org', slots: [`${organisation}/www.example.org/${at}`], expiresAt: inDays(90) },
+      });
     const added = await Promise.allSettled(Array.from({ length: 6 }, () => add({ organisation })));
     expect(added.filter(({ status }) => status === 'fulfilled')).to.have.length(2);
     expect(String((added.find(({ status }) => status === 'rejected') as PromiseRejectedResult).reason)).to.include('too_many_known_issues');
@@ -104,12 +111,37 @@ describe('stores: known issues', () => {
     const issue = { organisation, site, fingerprint: '0123456789abcdef', reason: 'x', owner: 'x', createdBy: 'x', createdAt: NOW };
     const first = await issues.add({ ...issue, expiresAt: inDays(1) }, id);
     expect(first).to.deep.include({ ok: true });
-    const taken = (await database.db.collection('knownIssues').findOne({ organisation }))!.slot as number;
+    const taken = Number((await database.db.collection('knownIssues').findOne({ organisation }))!.slots[0].split('/').at(-1));
     const rest = Array.from({ length: KNOWN_ISSUES_MAX }, (_, slot) => slot).filter((slot) => slot !== taken);
-    await database.db
-      .collection<{ _id: string }>('knownIssues')
-      .insertMany(rest.map((slot) => ({ _id: `full-${slot}`, ...{ organisation, site, slot, expiresAt: inDays(90) } })));
+    await database.db.collection<{ _id: string }>('knownIssues').insertMany(
+      rest.map((slot) => ({
+        _id: `full-${slot}`,
+        ...{ organisation, site, slots: [`${organisation}/${site}/${slot}`], expiresAt: inDays(90) },
+      })),
+    );
     expect(await issues.add({ ...issue, reason: 'Later', expiresAt: inDays(2) }, id)).to.deep.equal(first);
-    expect(await issues.add({ ...issue, expiresAt: inDays(1) }, 'another')).to.deep.equal({ ok: false, reason: 'too_many_known_issues' });
+    const another = { ...issue, fingerprint: fingerprint(), expiresAt: inDays(1) };
+    expect(await issues.add(another, 'another')).to.deep.equal({ ok: false, reason: 'too_many_known_issues' });
+  });
+
+  it('are accepted once for a root cause of a site, by whoever is first, until the first one has ended', async () => {
+    const organisation = 'twice';
+    const first = await add({ organisation });
+    const { id: _, manifest: __, ...same } = first;
+    const other = { ...same, createdBy: 'bob@example.com', createdAt: inDays(1) };
+    expect(await issues.add(other)).to.deep.equal({ ok: false, reason: 'known_issue_exists', existing: first });
+    await add({ ...other, site: 'other.test' });
+    const added = await Promise.all([91, 91].map((at) => issues.add({ ...other, createdAt: inDays(at), expiresAt: inDays(120) })));
+    expect(added.map(({ ok }) => ok).sort(), 'one of two at the same time takes the place of the ended one').to.deep.equal([false, true]);
+    expect(await issues.find(organisation, first.id)).to.equal(null);
+  });
+
+  it('have what the newest scan of their site says', async () => {
+    const matches = (scanId: string, day: number) => ({ scanId, at: inDays(day), unmatched: [scanId] });
+    expect(await issues.matchesOf('acme', 'matched.test')).to.equal(null);
+    await issues.recordMatches('acme', 'matched.test', matches('a', 1));
+    await Promise.all([matches('c', 3), matches('b', 2)].map((one) => issues.recordMatches('acme', 'matched.test', one)));
+    expect(await issues.matchesOf('acme', 'matched.test')).to.deep.equal(matches('c', 3));
+    expect(await issues.matchesOf('globex', 'matched.test')).to.equal(null);
   });
 });

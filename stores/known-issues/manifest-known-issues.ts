@@ -1,0 +1,126 @@
+/** The known issues of manifests. The operator alone writes them; one document has those of a manifest. */
+import { randomInt } from 'node:crypto';
+import type { Collection, WithoutId } from 'mongodb';
+import { KNOWN_ISSUES_MAX, targetKey } from '../../core/scan/known-issues.ts';
+import { deleteEach, isDuplicate } from '../mongo-retry.ts';
+import {
+  documentId,
+  MANIFEST_ACTOR,
+  rowsOf,
+  slotClaim,
+  slotOf,
+  targetClaim,
+  type Declaration,
+  type IssueDocument,
+  type KnownIssueDocument,
+  type KnownIssueRow,
+  type ManifestDocument,
+  type ManifestRef,
+} from './documents.ts';
+
+export type { Declaration, DeclaredIssue, ManifestRef } from './documents.ts';
+
+/** What is stored of a manifest. */
+export interface StoredDeclaration extends Declaration {
+  /** Grows with each write. */
+  revision: number;
+  /** How many of the known issues had not ended at the last write. */
+  live: number;
+}
+
+/** What other writers have of a site. Ended known issues take nothing. */
+export interface OccupiedSite {
+  /** By `targetKey`. */
+  holders: ReadonlyMap<string, KnownIssueRow>;
+  /** The number of known issues that the site can have besides. */
+  free: number;
+}
+
+export interface ManifestKnownIssues {
+  /** Returns what is stored of a manifest; null if nothing is. */
+  declared(manifest: ManifestRef): Promise<StoredDeclaration | null>;
+  /** Returns what others than the manifest have of a site. */
+  occupied(organisation: string, site: string, manifest: ManifestRef, now: Date): Promise<OccupiedSite>;
+  /**
+   * Stores the known issues of a manifest in one write: a scan that starts at the same time has those of before or these.
+   * @param before the revision that they replace; null if nothing is stored
+   * @returns false if another writer was faster
+   */
+  declare(declaration: Declaration, before: number | null, now: Date): Promise<boolean>;
+  /** Removes what is stored of a manifest. @returns false if it has another revision */
+  withdraw(manifest: ManifestRef, before: number): Promise<boolean>;
+  /** Returns the manifests of an operator class of which something is stored. */
+  declaredOf(operatorClass: string): Promise<ManifestRef[]>;
+}
+
+function storedOf(document: ManifestDocument): StoredDeclaration {
+  const { _id, manifest, createdBy: _, slots: __, targets = [], ...rest } = document;
+  return { ...manifest, ...rest, live: targets.length };
+}
+
+/** Whether nobody else can have what a known issue is about. One over REST gives way when it has ended. */
+const holds = (document: KnownIssueDocument, row: KnownIssueRow, now: Date): boolean =>
+  document.manifest === undefined ? row.expiresAt > now : (document.targets ?? []).includes(targetClaim(row.organisation, row.site, row));
+
+/** @param single the documents that are not of manifests, in the same collection */
+export function createManifestKnownIssues(manifests: Collection<ManifestDocument>, single: Collection<IssueDocument>): ManifestKnownIssues {
+  /** Places at random, so that concurrent writers rarely choose the same ones; null if there are too few. */
+  async function freeSlots({ organisation, site }: Declaration, _id: string, wanted: number): Promise<string[] | null> {
+    const others = await manifests.find({ organisation, site, _id: { $ne: _id } }, { projection: { slots: 1 } }).toArray();
+    const taken = new Set(others.flatMap(({ slots = [] }) => slots.map(slotOf)));
+    const free = Array.from({ length: KNOWN_ISSUES_MAX }, (_, slot) => slot).filter((slot) => !taken.has(slot));
+    if (free.length < wanted) return null;
+    const from = free.length === 0 ? 0 : randomInt(free.length);
+    return [...free.slice(from), ...free.slice(0, from)].slice(0, wanted).map((slot) => slotClaim(organisation, site, slot));
+  }
+
+  return {
+    async declared(manifest) {
+      const found = await manifests.findOne({ _id: documentId(manifest) });
+      return found && storedOf(found);
+    },
+
+    async occupied(organisation, site, manifest, now) {
+      const others: KnownIssueDocument[] = await manifests.find({ organisation, site, _id: { $ne: documentId(manifest) } }).toArray();
+      const holding = others.flatMap((document) => rowsOf(document).filter((row) => holds(document, row, now)));
+      const taken = others.reduce((sum, { slots = [] }) => sum + slots.length, 0);
+      return { holders: new Map(holding.map((row) => [targetKey(row), row])), free: KNOWN_ISSUES_MAX - taken };
+    },
+
+    async declare({ operatorClass, namespace, name, ...rest }, before, now) {
+      const manifest = { operatorClass, namespace, name };
+      const _id = documentId(manifest);
+      const { organisation, site, issues } = rest;
+      const targets = issues.filter(({ expiresAt }) => expiresAt > now).map((issue) => targetClaim(organisation, site, issue));
+      await deleteEach(single, { targets: { $in: targets }, manifest: { $exists: false }, expiresAt: { $lte: now } });
+      const slots = await freeSlots({ ...manifest, ...rest }, _id, targets.length);
+      if (slots === null) return false;
+      // Without claims there are no fields: a unique index compares empty lists.
+      const claims = targets.length === 0 ? {} : { slots, targets };
+      const document: WithoutId<ManifestDocument> = {
+        ...rest,
+        ...claims,
+        manifest,
+        createdBy: MANIFEST_ACTOR,
+        revision: (before ?? 0) + 1,
+      };
+      try {
+        if (before !== null) return (await manifests.replaceOne({ _id, revision: before }, document)).matchedCount === 1;
+        await manifests.insertOne({ _id, ...document });
+        return true;
+      } catch (error) {
+        if (isDuplicate(error)) return false;
+        throw error;
+      }
+    },
+
+    async withdraw(manifest, before) {
+      return (await manifests.deleteOne({ _id: documentId(manifest), revision: before })).deletedCount === 1;
+    },
+
+    async declaredOf(operatorClass) {
+      const found = manifests.find({ 'manifest.operatorClass': operatorClass }, { projection: { manifest: 1 } });
+      return (await found.toArray()).map(({ manifest }) => manifest);
+    },
+  };
+}
