@@ -48,6 +48,7 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'known-issue.add': 'Known issue accepted',
   'known-issue.change': 'Known issue changed',
   'known-issue.remove': 'Known issue removed',
+  'known-issue.declare': 'Known issues of a manifest changed',
   'mail.lift': 'Bounce of a mail lifted',
   'scan.submit': 'Scan started',
   'scan.cancel': 'Scan canceled',

@@ -11,6 +11,7 @@ import { createEndedScansTask } from './maintenance/ended-scans.ts';
 import { createSweeper } from './maintenance/sweeper.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { addMailTasks } from './mail/notify.ts';
+import { addKnownIssuesController } from './known-issues/controller.ts';
 import { addOrganisationController } from './organisation/controller.ts';
 import { addQueueController } from './queue/controller.ts';
 import { createAdmissionGate } from './queue/gate.ts';
@@ -161,6 +162,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
   addStateController(manager, queueDeps);
   const comparer = deps.comparer ?? createReportComparer({ reports: deps.reports, bounds: settings.ingest, largeExports, logger });
   addScheduleController(manager, { ...deps, scanClient, comparer, recorder });
+  addKnownIssuesController(manager, { ...deps, scanClient, recorder });
   const sweep = createSweeper({
     ...stores,
     connection,

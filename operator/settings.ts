@@ -48,4 +48,6 @@ export interface OperatorSettings {
   organisationsEveryMs?: number;
   /** The pause between two comparisons of the stored schedules with the cluster's, in milliseconds. Default 60,000. */
   schedulesEveryMs?: number;
+  /** The pause between two comparisons of the stored known issues with the cluster's, in milliseconds. Default 60,000. */
+  knownIssuesEveryMs?: number;
 }

@@ -78,7 +78,7 @@ export function documentId({ operatorClass, namespace, name }: ManifestRef): str
 export const documentOf = (id: string): string => `${id.slice(0, 18)}-8000-000000000000`;
 
 /** The ID of a known issue of a manifest: the same as long as the manifest is about the same. */
-function declaredId(document: string, target: KnownIssueTarget): string {
+export function declaredId(document: string, target: KnownIssueTarget): string {
   const hex = hexOf(targetKey(target));
   return `${document.slice(0, 18)}-8${hex.slice(0, 3)}-${hex.slice(3, 15)}`;
 }

@@ -1,9 +1,10 @@
 /** The known issues of manifests. The operator alone writes them; one document has those of a manifest. */
 import { randomInt } from 'node:crypto';
 import type { Collection, WithoutId } from 'mongodb';
-import { KNOWN_ISSUES_MAX, targetKey } from '../../core/scan/known-issues.ts';
+import { KNOWN_ISSUES_MAX, targetKey, type KnownIssueTarget } from '../../core/scan/known-issues.ts';
 import { deleteEach, isDuplicate } from '../mongo-retry.ts';
 import {
+  declaredId,
   documentId,
   MANIFEST_ACTOR,
   rowsOf,
@@ -18,7 +19,10 @@ import {
   type ManifestRef,
 } from './documents.ts';
 
-export type { Declaration, DeclaredIssue, ManifestRef } from './documents.ts';
+export { MANIFEST_ACTOR, type Declaration, type DeclaredIssue, type ManifestRef } from './documents.ts';
+
+/** The ID that a known issue of a manifest has in reports and lists. */
+export const declaredIssueId = (manifest: ManifestRef, target: KnownIssueTarget): string => declaredId(documentId(manifest), target);
 
 /** What is stored of a manifest. */
 export interface StoredDeclaration extends Declaration {

@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
-export const PAGES = ['README.md', 'docs/gitops.md', 'docs/kubernetes.md', 'docs/install.md'];
+export const PAGES = ['README.md', 'docs/gitops.md', 'docs/kubernetes.md', 'docs/known-issues.md', 'docs/install.md'];
 
 export interface Manifest {
   /** The file, and the line of a page at which the block begins. */

@@ -1,8 +1,10 @@
-/** Argo CD's health of ScanSchedules, ScanQueues and Organisations, with the statuses that the operator's own plans write. */
+/** Argo CD's health of ScanSchedules, ScanQueues, Organisations and KnownIssues, with the statuses that the operator's own plans write. */
 import { expect } from 'chai';
 import type { AccessibilityScan, ScanQueue, ScanQueueSpec } from '../../core/protocol/custom-resources.ts';
 import type { OrganisationResource, OrganisationSpec } from '../../core/protocol/organisation-resources.ts';
 import type { ScanSchedule, ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
+import type { KnownIssuesResource } from '../../core/protocol/known-issues-resources.ts';
+import { ending, mirrored, noOrganisation, storeUnavailable as issuesUnavailable } from '../../operator/known-issues/conditions.ts';
 import { deleting, managedByAdmin, outdated, ready, storeUnavailable } from '../../operator/organisation/conditions.ts';
 import { namespacesReadable } from '../../operator/queue/out-of-reach.ts';
 import { withConditions, type ConditionUpdate } from '../../operator/runtime/conditions.ts';
@@ -181,5 +183,37 @@ describe("Argo CD's health of a ScanQueue", () => {
     );
     expect(status).to.equal('Degraded');
     expect(message).to.contain('team');
+  });
+});
+
+describe("Argo CD's health of KnownIssues", () => {
+  const known = (updates: readonly ConditionUpdate[]): KnownIssuesResource =>
+    withStatus({ ...head('KnownIssues'), spec: { site: 'shop.example.com', issues: [] } }, updates);
+
+  it('is Healthy when they are in effect, also if one ends, and says so', async () => {
+    expect(await healthOf('KnownIssues', known([...mirrored('shop.example.com', 2, []), ending([], [])]))).to.deep.equal({
+      status: 'Healthy',
+      message: '2 known issues are in effect for scans of shop.example.com.',
+    });
+    expect(await healthOf('KnownIssues', known([...mirrored('shop.example.com', 1, []), ending(['a'], ['b'])]))).to.deep.equal({
+      status: 'Healthy',
+      message: 'Ended, so that violations count again: b. End within 30 days: a.',
+    });
+  });
+
+  it('is Degraded if one is not in effect, and names it', async () => {
+    const problems = [{ reason: 'IssueTaken', text: 'a is accepted already over REST' }] as const;
+    const { status, message } = await healthOf('KnownIssues', known([...mirrored('shop.example.com', 1, problems), ending([], [])]));
+    expect([status, message]).to.deep.equal([
+      'Degraded',
+      'Not in effect: a is accepted already over REST. For scans of shop.example.com, 1 known issue is in effect.',
+    ]);
+  });
+
+  it('is Progressing while its namespace belongs to no organisation, or the database does not answer, or nothing has seen it', async () => {
+    for (const updates of [noOrganisation('shop'), issuesUnavailable()])
+      expect((await healthOf('KnownIssues', known(updates))).status).to.equal('Progressing');
+    const unseen = { ...known([]), status: { observedGeneration: -1 } };
+    expect((await healthOf('KnownIssues', unseen)).status).to.equal('Progressing');
   });
 });

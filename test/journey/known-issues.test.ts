@@ -127,4 +127,37 @@ describe('a gate for a site with known issues', function () {
     expect(status!.known).to.deep.include({ matched: 1, unmatched: 0, ending: 0 });
     expect(status!.known!.violations.total).to.equal(1);
   });
+
+  it('passes with a manifest that accepts all, and fails again when one of its known issues has ended', async () => {
+    const { data } = (await (await product.request('/v1/known-issues')).json()) as { data: { id: string }[] };
+    for (const { id } of data) await product.request(`/v1/known-issues/${id}`, { method: 'DELETE' });
+    const before = await scan();
+    expect(before).to.deep.include({ passed: false, known_issues: null });
+    const { groups } = await reportOf(before);
+    const issues = groups.map(({ rule, fingerprint }) => ({
+      name: rule,
+      fingerprint,
+      reason: 'The supplier fixes it.',
+      owner: 'shop team',
+      expiresAt: later().toISOString(),
+    }));
+    const manifest = (list: object[]) =>
+      JSON.stringify({
+        apiVersion: 'curbcut.dev/v1',
+        kind: 'KnownIssues',
+        metadata: { name: 'shop' },
+        spec: { site: new URL(url).origin, issues: list },
+      });
+    await product.kubectl(['apply', '-f', '-'], manifest(issues));
+    await product.kubectl(['wait', '--for=condition=Ready', 'knownissues/shop', '--timeout=60s']);
+    const accepted = await scan();
+    expect(accepted).to.deep.include({ passed: true, violations_count: 2, violations_new_or_open: 0 });
+    expect(accepted.known_issues).to.deep.equal({ matched: 2, unmatched: 0, ending: 0 });
+
+    const ended = { ...issues[0]!, expiresAt: new Date(Date.now() - 1000).toISOString() };
+    await product.kubectl(['apply', '-f', '-'], manifest([ended, issues[1]!]));
+    await product.kubectl(['wait', '--for=condition=Ending', 'knownissues/shop', '--timeout=60s']);
+    expect(await scan()).to.deep.include({ passed: false, violations_new_or_open: 1 });
+    await product.kubectl(['delete', 'knownissues', 'shop']);
+  });
 });

@@ -94,6 +94,7 @@ describe('the page for platform teams', function () {
     const metadata = { ...object.metadata, ...(namespace !== undefined && { namespace: at }) };
     const own = { class: operatorClass, podTemplate: NOWHERE };
     if (object.kind === 'AccessibilityScan') Object.assign(spec, own);
+    if (object.kind === 'KnownIssues') Object.assign(spec, { class: operatorClass });
     if (object.kind === 'ScanSchedule') Object.assign((spec as unknown as ScanSchedule['spec']).scanTemplate.spec, own);
     if (object.kind === 'Organisation') {
       Object.assign(spec, { class: operatorClass, namespaces: [context.strangers] });
@@ -139,7 +140,7 @@ describe('the page for platform teams', function () {
         }
     }
     await Promise.all(happening);
-    expect(done).to.include.members(['Organisation', 'ScanSchedule', 'ScanQueue', 'AccessibilityScan']);
+    expect(done).to.include.members(['Organisation', 'ScanSchedule', 'KnownIssues', 'ScanQueue', 'AccessibilityScan']);
     expect(done.filter((command) => command.startsWith('kubectl ')).length).to.be.greaterThan(10);
   });
 
@@ -171,7 +172,13 @@ describe('the page for platform teams', function () {
   });
 
   it('is followed by the files of examples/, applied by a tool again and again', async () => {
-    const files = ['platform/organisation-shop.yaml', 'platform/queues.yaml', 'team/nightly.yaml', 'team/homepage.yaml'];
+    const files = [
+      'platform/organisation-shop.yaml',
+      'platform/queues.yaml',
+      'team/nightly.yaml',
+      'team/homepage.yaml',
+      'team/known-issues.yaml',
+    ];
     const manifests = files.flatMap((file) => manifestsIn(readFileSync(join(ROOT, 'examples', file), 'utf8'), file));
     for (const manifest of manifests) await apply(manifest);
     const homepage = await found(context, context.strangers, 'homepage-2026-03');

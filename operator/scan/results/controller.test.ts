@@ -37,7 +37,7 @@ describe('results controller', () => {
       children: { listPods: async () => [] },
       reports: { read: async () => ({ ok: false, reason: 'missing' }), size: async () => failing('store') },
       scans: { find: async () => failing('rows') },
-      knownIssues: { chosenFor: async () => undefined },
+      knownIssues: { chosenFor: async () => undefined, recordMatches: async () => undefined },
       ingestion: {
         ingest: (stored) =>
           new Promise<Ingested>((end, fail) => {

@@ -9,9 +9,11 @@ import { hasReport } from '../../../report/diff/baseline.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
 import { LARGE_EXPORT_BYTES } from '../../../report/schema/large-exports.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
+import { siteOf } from '../../../core/scan/site.ts';
+import type { ChosenKnownIssues } from '../../../core/scan/known-issues.ts';
 import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
 import type { Permit, Semaphore } from '../../../platform/concurrency/semaphore.ts';
-import type { Scans } from '../../../stores/scans/scans.ts';
+import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
 import type { KnownIssues } from '../../../stores/known-issues/known-issues.ts';
 import type { Reports } from '../../../stores/reports.ts';
 import { fromKey, keyOf } from '../../runtime/key.ts';
@@ -34,7 +36,7 @@ export interface ResultsControllerDeps {
   children: Pick<Children, 'listPods'>;
   reports: Pick<Reports, 'read' | 'size'>;
   scans: Pick<Scans, 'find'>;
-  knownIssues: Pick<KnownIssues, 'chosenFor'>;
+  knownIssues: Pick<KnownIssues, 'chosenFor' | 'recordMatches'>;
   ingestion: Ingestion;
   /** Runs while the controller runs. */
   verifier: Pick<Verifier, 'start' | 'stop'>;
@@ -83,6 +85,19 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
     return Math.max(stored.export.bytes, before ?? 0);
   }
 
+  /** Records which known issues matched nothing. A scan of a test key says nothing about the site that people use. */
+  async function recordMatches(
+    { id, organisation, options, test }: ScanRow,
+    { at }: ChosenKnownIssues,
+    unmatched: string[],
+  ): Promise<void> {
+    if (test === true) return;
+    const matches = { scanId: id, at: new Date(at), unmatched };
+    await deps.knownIssues.recordMatches(organisation, siteOf(options.url), matches).catch((cause: unknown) => {
+      throw new RowUnread('the matches of known issues could not be stored', { cause });
+    });
+  }
+
   async function verify(task: Extract<ResultTask, { do: 'verify' }>, facts: ResultFacts, signal: AbortSignal): Promise<void> {
     const { scan, scanId, state } = facts;
     const { stored, slot } = task;
@@ -99,8 +114,10 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
     const ingested = await deps.traces.during('ingest', scan, scanId, () =>
       deps.ingestion.ingest(stored, slot, expected, { signal, isWanted }),
     );
-    if (ingested.ok) state.verified = ingested.result;
-    else state.refused.set(identityKey(stored), ingested.reason);
+    if (ingested.ok) {
+      if (row !== null && knownIssues !== undefined) await recordMatches(row, knownIssues, ingested.unmatchedIssues);
+      state.verified = ingested.result;
+    } else state.refused.set(identityKey(stored), ingested.reason);
   }
 
   return manager.add<ResultFacts, ResultTask>({

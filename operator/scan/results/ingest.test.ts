@@ -147,6 +147,7 @@ describe('ingestion', () => {
         export: digestOf(bytes),
         pdf: digestOf(PDF),
       },
+      unmatchedIssues: [],
     });
     expect(objects[to.export]).to.equal(bytes);
     expect(objects[to.pdf]).to.equal(PDF);

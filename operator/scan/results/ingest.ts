@@ -19,8 +19,8 @@ import type { Verifier } from './verifier.ts';
 import type { PageVisit } from './page-visits.ts';
 import type { VerifiedResult } from '../policy/status.ts';
 
-/** `reason` is the end of the sentence "The scanner's results were refused: …". */
-export type Ingested = { ok: true; result: VerifiedResult } | { ok: false; reason: string };
+/** `reason` is the end of the sentence "The scanner's results were refused: …". `unmatchedIssues` are the IDs of known issues that matched nothing. */
+export type Ingested = { ok: true; result: VerifiedResult; unmatchedIssues: string[] } | { ok: false; reason: string };
 
 /** The maximum size of export and PDF, in bytes, and the heap limit for verification, in MiB, which exceeds the need of any `isParseable` text. */
 export interface IngestBounds {
@@ -99,7 +99,7 @@ export function createIngestion({ reports, bounds, verifier, onPages }: Ingestio
     if (Buffer.from(pdf.bytes.subarray(0, 5)).toString('latin1') !== '%PDF-') return refuse('the PDF is not a PDF.');
     if (!export_.ok) return export_;
     if (pictures?.ok === false) return pictures;
-    const { judgement, visits, view } = await verifier.verify(
+    const { judgement, visits, view, unmatchedIssues } = await verifier.verify(
       { export: export_.bytes, pictures: pictures?.bytes ?? null, baseline: before },
       expected,
       signal,
@@ -122,7 +122,7 @@ export function createIngestion({ reports, bounds, verifier, onPages }: Ingestio
     if (view !== null) await reports.writeView(stored.scanId, view, signal);
     onPages?.(visits);
     const { outcome, verdict } = judgement;
-    return { ok: true, result: { outcome, verdict, export: objectOf(stored.export), pdf: objectOf(stored.pdf) } };
+    return { ok: true, result: { outcome, verdict, export: objectOf(stored.export), pdf: objectOf(stored.pdf) }, unmatchedIssues };
   }
 
   return { ingest };

@@ -8,15 +8,19 @@ export interface Verified {
   visits: PageVisit[];
   /** The view of an accepted export, as JSON; otherwise null. */
   view: Uint8Array<ArrayBuffer> | null;
+  /** The IDs of the known issues that matched no violation. */
+  unmatchedIssues: string[];
 }
 
 /** Verifies an export in the calling thread. Pure. */
 export function verified(objects: ResultObjects, expected: Expectation): Verified {
   let visits: PageVisit[] = [];
   let view: Verified['view'] = null;
+  let unmatchedIssues: string[] = [];
   const judgement = verifyExport(objects, expected, (report) => {
     visits = pageVisits(report.pages);
+    unmatchedIssues = (report.known_issues?.issues ?? []).filter(({ elements }) => elements === 0).map(({ id }) => id);
     view = new TextEncoder().encode(JSON.stringify(viewOf(report)));
   });
-  return { judgement, visits, view };
+  return { judgement, visits, view, unmatchedIssues };
 }

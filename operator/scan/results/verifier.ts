@@ -100,6 +100,11 @@ async function verifyIn(thread: VerifyThread, objects: ResultObjects, expected: 
   thread.postMessage({ objects, expected });
   return verified.catch((error: unknown) => {
     if (!(error instanceof InputRefused)) throw error;
-    return { judgement: { ok: false, reason: `the export cannot be verified (${error.reason}).` }, visits: [], view: null };
+    return {
+      judgement: { ok: false, reason: `the export cannot be verified (${error.reason}).` },
+      visits: [],
+      view: null,
+      unmatchedIssues: [],
+    };
   });
 }

@@ -1,12 +1,12 @@
 /** Decides what to do about a ScanSchedule: a pure function from facts to a list of actions, each of which is idempotent. */
-import { isDeepStrictEqual } from 'node:util';
+import { mergePatch } from '../../runtime/merge-patch.ts';
 import { ACTIVE_LISTED_MAX, type ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
 import { timestamp } from '../../../platform/clock.ts';
 import { conditionOf, withConditions } from '../../runtime/conditions.ts';
 import type { Plan } from '../../runtime/controller/planned-reconcile.ts';
 import { readiness, readinessNote } from './conditions.ts';
 import { failuresOf } from './failures.ts';
-import type { Note, ScheduleAction, ScheduleFacts, StatusPatch } from './facts.ts';
+import type { Note, ScheduleAction, ScheduleFacts } from './facts.ts';
 import { beyondLimits, lastTimes, unrecorded } from './history.ts';
 import { judgeRegression, type Judgement } from './regression.ts';
 import { decideStarts, type Starts } from './starts.ts';
@@ -100,23 +100,4 @@ function desiredStatus(
   };
   const notes = [...starts.notes, ...failures.notes, ...(notReady === null ? [] : [notReady]), ...(recorded?.note ? [recorded.note] : [])];
   return { desired, notes };
-}
-
-/** Returns the merge patch that turns `before` into `after`; null if they are equal. */
-function mergePatch(before: ScanScheduleStatus, after: ScanScheduleStatus): StatusPatch | null {
-  const patch = patchOf(before as Record<string, unknown>, after as Record<string, unknown>);
-  return Object.keys(patch).length === 0 ? null : (patch as StatusPatch);
-}
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-function patchOf(before: Record<string, unknown>, after: Record<string, unknown>): Record<string, unknown> {
-  const patch: Record<string, unknown> = {};
-  for (const name of Object.keys(before)) if (!(name in after)) patch[name] = null;
-  for (const [name, value] of Object.entries(after)) {
-    const old = before[name];
-    if (isDeepStrictEqual(old, value)) continue;
-    patch[name] = isRecord(old) && isRecord(value) ? patchOf(old, value) : value;
-  }
-  return patch;
 }

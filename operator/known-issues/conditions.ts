@@ -1,0 +1,73 @@
+/** The conditions of KnownIssues. Ready and Ending are for people, Reconciling and Stalled for kstatus (Flux, `kubectl wait`). Pure. */
+import { ENDING_DAYS } from '../../core/scan/known-issues.ts';
+import type { ConditionUpdate } from '../runtime/conditions.ts';
+import type { Problem } from './judge.ts';
+
+/** The number of known issues that a message names. */
+const NAMED_MAX = 10;
+/** `maxLength` of a message in the custom resource definition. */
+const MESSAGE_MAX = 4096;
+
+interface Verdict {
+  ready: ConditionUpdate['status'];
+  reconciling?: boolean;
+  stalled?: boolean;
+  reason: string;
+  message: string;
+}
+
+function readiness({ ready, reconciling = false, stalled = false, reason, message: whole }: Verdict): ConditionUpdate[] {
+  const message = whole.length > MESSAGE_MAX ? `${whole.slice(0, MESSAGE_MAX - 1)}…` : whole;
+  const flag = (type: string, value: boolean): ConditionUpdate => ({ type, status: value ? 'True' : 'False', reason, message });
+  return [{ type: 'Ready', status: ready, reason, message }, flag('Reconciling', reconciling), flag('Stalled', stalled)];
+}
+
+function listed(texts: readonly string[]): string {
+  const more = texts.length > NAMED_MAX ? `; and ${texts.length - NAMED_MAX} more` : '';
+  return texts.slice(0, NAMED_MAX).join('; ') + more;
+}
+
+/** The most important problem first: what a change of the manifest can cure. */
+const REASONS: readonly Problem['reason'][] = ['Invalid', 'IssueTaken', 'TooManyIssues'];
+
+/** Everything of the spec is in effect, or everything but what has a problem. */
+export function mirrored(site: string, live: number, problems: readonly Problem[]): ConditionUpdate[] {
+  const inEffect = live === 1 ? '1 known issue is in effect' : `${live} known issues are in effect`;
+  if (problems.length === 0) return readiness({ ready: 'True', reason: 'Mirrored', message: `${inEffect} for scans of ${site}.` });
+  const reason = REASONS.find((one) => problems.some((problem) => problem.reason === one))!;
+  const message = `Not in effect: ${listed(problems.map(({ text }) => text))}. For scans of ${site}, ${inEffect}.`;
+  return readiness({ ready: 'False', stalled: true, reason, message });
+}
+
+export function invalidSite(site: string): ConditionUpdate[] {
+  const message = `No known issue is in effect: ${site} is not a host, and not an address without a path.`;
+  return readiness({ ready: 'False', stalled: true, reason: 'Invalid', message });
+}
+
+export function noOrganisation(namespace: string): ConditionUpdate[] {
+  const message = `No organisation is charged for the namespace ${namespace}. No known issue is in effect until the namespace is added to one.`;
+  return readiness({ ready: 'False', reconciling: true, reason: 'NoOrganisation', message });
+}
+
+/** MongoDB does not answer, so nothing is known or can be changed. */
+export function storeUnavailable(): ConditionUpdate[] {
+  const message = 'The changes wait until the database answers.';
+  return readiness({ ready: 'Unknown', reconciling: true, reason: 'StoreUnavailable', message });
+}
+
+/** @param ending the labels of those that end soon, soonest first @param expired of those that have ended */
+export function ending(ending: readonly string[], expired: readonly string[]): ConditionUpdate {
+  const type = 'Ending';
+  if (ending.length + expired.length === 0)
+    return { type, status: 'False', reason: 'NoneEnds', message: `No known issue ends within ${ENDING_DAYS} days.` };
+  const sentences = [
+    ...(expired.length > 0 ? [`Ended, so that violations count again: ${listed(expired)}.`] : []),
+    ...(ending.length > 0 ? [`End within ${ENDING_DAYS} days: ${listed(ending)}.`] : []),
+  ];
+  return {
+    type,
+    status: 'True',
+    reason: expired.length > 0 ? 'Expired' : 'EndingSoon',
+    message: sentences.join(' ').slice(0, MESSAGE_MAX),
+  };
+}

@@ -1,0 +1,179 @@
+/**
+ * The KnownIssues controller: mirrors KnownIssues resources to MongoDB, where scans find them, and writes what is in effect to their
+ * status. A resource has no finalizer: its deletion is an event, and a periodic comparison finds those that nobody has seen.
+ */
+import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { GROUP, VERSION } from '../../core/protocol/custom-resources.ts';
+import { classOfKnownIssues, KNOWN_ISSUES_PLURAL, type KnownIssuesResource } from '../../core/protocol/known-issues-resources.ts';
+import { readSite } from '../../core/scan/known-issues.ts';
+import { siteOf } from '../../core/scan/site.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { MANIFEST_ACTOR, type Declaration, type ManifestRef } from '../../stores/known-issues/manifest-known-issues.ts';
+import { OBSERVED_EVERY_MS } from '../../stores/schedules/schedules.ts';
+import type { AllStores } from '../../stores/stores.ts';
+import type { CacheEvent } from '../runtime/cache/cache.ts';
+import { watch, type Manager } from '../runtime/controller/manager.ts';
+import type { Recorder } from '../runtime/events/recorder.ts';
+import { fromKey, keyOf, toKey } from '../runtime/key.ts';
+import type { ResourceClient } from '../runtime/resource-client.ts';
+import type { ScanClient } from '../scan/scan-client.ts';
+import { hasEnded } from '../scan/policy/status.ts';
+import { createNamespaceOwners, type NamespaceOwners } from '../schedule/owners.ts';
+import type { OperatorSettings } from '../settings.ts';
+import { planKnownIssues, type Changes, type KnownIssuesAction, type KnownIssuesFacts, type KnownIssuesRecord } from './plan.ts';
+
+export const KNOWN_ISSUES: ResourceType = { group: GROUP, version: VERSION, plural: KNOWN_ISSUES_PLURAL };
+
+export interface KnownIssuesControllerDeps {
+  scanClient: Pick<ScanClient, 'onChange'>;
+  stores: Pick<AllStores, 'knownIssues' | 'organisations'>;
+  recorder: Recorder;
+  settings: Pick<OperatorSettings, 'watchNamespaces' | 'operatorClass' | 'knownIssuesEveryMs'>;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** The interval at which manifests notice that their namespace has another organisation, in milliseconds. */
+const OWNERS_EVERY_MS = 5_000;
+const WORKERS = 2;
+const MAX_BACK_OFF_MS = 30_000;
+/** The delay before a write is planned again after another writer was faster, in milliseconds. */
+const CONFLICT_RETRY_MS = 1_000;
+
+type Client = ResourceClient<KnownIssuesResource>;
+
+/** Adds the controller, and the tasks that notice other organisations of namespaces and resources that were deleted meanwhile. */
+export function addKnownIssuesController(
+  manager: Pick<Manager, 'watchResource' | 'add' | 'addTask'>,
+  deps: KnownIssuesControllerDeps,
+): void {
+  const { stores, settings, clock } = deps;
+  const { operatorClass, watchNamespaces } = settings;
+  const listed = new Set<string>();
+  const client = manager.watchResource<KnownIssuesResource>({
+    resource: KNOWN_ISSUES,
+    namespaces: watchNamespaces,
+    accepts: (resource) => classOfKnownIssues(resource) === operatorClass,
+    // Scans run where known issues cannot be read, as after an upgrade without the custom resource definition.
+    optional: true,
+    onListed: (error, _failures, namespace) => void (error === null && listed.add(namespace)),
+  });
+  const owners = createNamespaceOwners(stores.organisations, clock.monotonic);
+  const enqueue = manager.add<KnownIssuesFacts, KnownIssuesAction>({
+    name: 'known-issues',
+    workers: WORKERS,
+    maxBackOffMs: MAX_BACK_OFF_MS,
+    sources: [
+      watch(client, ({ object }) => [keyOf(object)]),
+      watch<AccessibilityScan>(deps.scanClient, (event) => keysOfSite(client, event)),
+    ],
+    gather: (key) => gather(deps, client, owners, { operatorClass, ...fromKey(key) }),
+    plan: planKnownIssues,
+    execute: ({ actions: [action], wakeAfterMs }, facts, signal) => execute(deps, client, { action: action!, wakeAfterMs }, facts, signal),
+  });
+  manager.addTask({ name: 'organisations of known issues', everyMs: OWNERS_EVERY_MS, run: () => refreshOwners(client, owners, enqueue) });
+  // In a namespace that is not watched any more, nothing says whether a resource still exists.
+  const isListed = (namespace: string) =>
+    watchNamespaces.length === 0 ? listed.has('') : listed.has(namespace) || !watchNamespaces.includes(namespace);
+  manager.addTask({
+    name: 'stored known issues',
+    everyMs: settings.knownIssuesEveryMs ?? OBSERVED_EVERY_MS,
+    run: () => compare(deps, client, isListed, enqueue),
+  });
+}
+
+/** The manifests of the site of a scan that has ended, because it says which known issues are stale. */
+function keysOfSite(client: Pick<Client, 'list'>, { type, object, previous }: CacheEvent<AccessibilityScan>): string[] {
+  const ended = type === 'modified' && previous !== undefined && !hasEnded(previous) && hasEnded(object);
+  if (!ended || object.status?.known === undefined) return [];
+  const site = siteOf(object.spec.url);
+  return client.list().flatMap((resource) => (readSite(resource.spec.site) === site ? [keyOf(resource)] : []));
+}
+
+async function gather(
+  { stores: { knownIssues }, clock }: KnownIssuesControllerDeps,
+  client: Pick<Client, 'get'>,
+  owners: Pick<NamespaceOwners, 'of'>,
+  manifest: ManifestRef,
+): Promise<KnownIssuesFacts> {
+  const resource = client.get(manifest.namespace, manifest.name) ?? null;
+  const owner = resource === null ? ({ state: 'none' } as const) : await owners.of(manifest.namespace);
+  const site = resource && readSite(resource.spec.site);
+  const now = clock.now();
+  async function read(): Promise<KnownIssuesRecord> {
+    const stored = await knownIssues.declared(manifest);
+    if (owner.state !== 'owned' || site === null) return { stored, occupied: null, matches: null };
+    const { organisation } = owner;
+    const [occupied, matches] = await Promise.all([
+      knownIssues.occupied(organisation, site, manifest, now),
+      knownIssues.matchesOf(organisation, site),
+    ]);
+    return { stored, occupied, matches };
+  }
+  const record = await read().catch((error: unknown) => {
+    // The status cannot say it of a resource that is gone.
+    if (resource === null) throw error;
+    return null;
+  });
+  return { manifest, resource, owner, record, now };
+}
+
+async function execute(
+  deps: KnownIssuesControllerDeps,
+  client: Pick<Client, 'patchStatus'>,
+  { action, wakeAfterMs }: { action: KnownIssuesAction; wakeAfterMs: number | null },
+  { manifest, resource, now }: KnownIssuesFacts,
+  signal: AbortSignal,
+): Promise<'again' | { requeueAfterMs?: number }> {
+  const { knownIssues } = deps.stores;
+  switch (action.do) {
+    case 'declare':
+      if (!(await knownIssues.declare(action.declaration, action.before, now))) return { requeueAfterMs: CONFLICT_RETRY_MS };
+      await record(deps, action.declaration, action.changes);
+      return 'again';
+    case 'withdraw':
+      if (!(await knownIssues.withdraw(manifest, action.stored.revision))) return { requeueAfterMs: CONFLICT_RETRY_MS };
+      await record(deps, action.stored, { added: 0, changed: 0, removed: action.stored.issues.length });
+      return 'again';
+    case 'writeStatus':
+      await client.patchStatus(resource!, action.patch, signal);
+      for (const { type, reason, message } of action.notes) deps.recorder.event(resource!, type, reason, message);
+      return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
+  }
+}
+
+/** A failure is only logged, because the change was made. */
+async function record({ stores, logger }: KnownIssuesControllerDeps, declared: Declaration, changes: Changes): Promise<void> {
+  const { organisation, site, namespace, name } = declared;
+  const counts = Object.entries(changes).filter(([, count]) => count > 0);
+  if (counts.length === 0) return;
+  const subject = `${site} ${namespace}/${name}: ${counts.map(([what, count]) => `${count} ${what}`).join(', ')}`;
+  logger.info({ organisation, subject }, 'known issues changed');
+  const action = 'known-issue.declare';
+  await stores.organisations.record({ organisation, actor: MANIFEST_ACTOR, action, subject }).catch((error: unknown) => {
+    logger.error({ organisation, action, subject, err: error }, 'audit entry lost');
+  });
+}
+
+async function refreshOwners(client: Pick<Client, 'list'>, owners: NamespaceOwners, enqueue: (key: string) => void): Promise<void> {
+  const all = client.list();
+  if (all.length === 0) return;
+  const changed = new Set(await owners.refresh(all.map(({ metadata }) => metadata.namespace!)));
+  for (const resource of all) if (changed.has(resource.metadata.namespace!)) enqueue(keyOf(resource));
+}
+
+/** Enqueues what is stored of resources that do not exist, and the resources of which nothing is stored. */
+async function compare(
+  { stores, settings }: KnownIssuesControllerDeps,
+  client: Pick<Client, 'get' | 'list'>,
+  isListed: (namespace: string) => boolean,
+  enqueue: (key: string) => void,
+): Promise<void> {
+  const stored = await stores.knownIssues.declaredOf(settings.operatorClass);
+  const keys = new Set(stored.map(({ namespace, name }) => toKey(namespace, name)));
+  for (const { namespace, name } of stored)
+    if (client.get(namespace, name) === undefined && isListed(namespace)) enqueue(toKey(namespace, name));
+  for (const resource of client.list()) if (!keys.has(keyOf(resource))) enqueue(keyOf(resource));
+}
