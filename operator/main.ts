@@ -4,8 +4,9 @@
  * It needs exactly these permissions (rbac.authorization.k8s.io):
  * - curbcut.dev: accessibilityscans get, list, watch, create, patch, delete; accessibilityscans/status patch; scanschedules
  *   list, watch; scanschedules/status patch; accessibilityscans/finalizers and scanschedules/finalizers update (owner
- *   references that block deletion); knownissues list, watch; knownissues/status patch
- * - curbcut.dev, in its own namespace: scanqueues get, list, watch, create; scanqueues/status patch
+ *   references that block deletion); knownissues list, watch; knownissues/status patch;
+ *   scanqueues list, watch; scanqueues/status patch
+ * - curbcut.dev, in its own namespace: scanqueues get, create
  * - batch: jobs get, list, watch, create, delete
  * - core: pods list, watch; pods/status patch (to mark a pod on a lost node as failed); secrets create;
  *   events list, watch, create, patch

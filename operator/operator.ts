@@ -15,6 +15,7 @@ import { addKnownIssuesController } from './known-issues/controller.ts';
 import { addOrganisationController } from './organisation/controller.ts';
 import { addQueueController } from './queue/controller.ts';
 import { createAdmissionGate } from './queue/gate.ts';
+import { addMisplacedQueues } from './queue/misplaced.ts';
 import { watchQueues } from './queue/queue-client.ts';
 import { addStateController } from './queue/state-controller.ts';
 import { systemClock, type Clock } from '../platform/clock.ts';
@@ -160,6 +161,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     publicMaxRunning: settings.maxRunningPublic,
   });
   addStateController(manager, queueDeps);
+  addMisplacedQueues(manager, { namespace: apiNamespace, watchNamespaces, clock });
   const comparer = deps.comparer ?? createReportComparer({ reports: deps.reports, bounds: settings.ingest, largeExports, logger });
   addScheduleController(manager, { ...deps, scanClient, comparer, recorder });
   addKnownIssuesController(manager, { ...deps, scanClient, recorder });

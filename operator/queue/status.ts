@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { QueuePause, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { QueueLoad } from './admission.ts';
+import { queueReadiness } from './readiness.ts';
 import { pausesAfter } from './pauses.ts';
 import { namespacesReadable, type UnreadableNamespaces } from './out-of-reach.ts';
 
@@ -37,13 +38,21 @@ export function statusChange(
     ...(allPauses.length > 0 && { pauses: allPauses }),
     organisations: busiest(load),
     observedGeneration: queue.metadata.generation,
-    conditions: withConditions(queue, [namespacesReadable(unreadable), ...(organisationsReadable ? [organisationsReadable] : [])], now),
+    conditions: withConditions(queue, conditionsOf(load.paused, { unreadable, organisationsReadable }), now),
   };
   const { oldestWaitSeconds: written = 0, ...current } = queue.status ?? {};
   const { oldestWaitSeconds: _, ...wanted } = status;
   // The waiting time always grows. If nothing else changes, it is written once per interval.
   const waitIsRecent = Math.abs(written - oldestWaitSeconds) * 1000 < everyMs;
   return isDeepStrictEqual(current, wanted) && waitIsRecent ? null : status;
+}
+
+function conditionsOf(
+  paused: boolean,
+  { unreadable, organisationsReadable }: Pick<StatusFacts, 'unreadable' | 'organisationsReadable'>,
+): ConditionUpdate[] {
+  const readable = namespacesReadable(unreadable);
+  return [queueReadiness(paused, readable), readable, ...(organisationsReadable ? [organisationsReadable] : [])];
 }
 
 /** The organisations with the most waiting scans, then the most running ones. */

@@ -30,13 +30,14 @@ const OPERATOR = [
   'scanschedules.curbcut.dev/finalizers: update',
   'scanschedules.curbcut.dev/status: patch',
   'scanschedules.curbcut.dev: list watch',
+  'scanqueues.curbcut.dev/status: patch',
+  'scanqueues.curbcut.dev: list watch',
   'secrets: create',
 ];
 /** The operator's additional permissions in the namespace of the API's scans. */
 const OPERATOR_QUEUE = [
   'leases.coordination.k8s.io [curbcut-operator]: get update',
   'leases.coordination.k8s.io: create',
-  'scanqueues.curbcut.dev/status: patch',
   'scanqueues.curbcut.dev: create get list watch',
 ];
 

@@ -65,7 +65,7 @@ describe('the definition of Organisations', () => {
 
   it('prints plan, state and credits', () => {
     const shown = version!.additionalPrinterColumns.filter(({ priority = 0 }) => priority === 0);
-    expect(shown.map(({ name }) => name)).to.deep.equal(['Plan', 'Blocked', 'Balance', 'Held', 'Live', 'Ready', 'Age']);
+    expect(shown.map(({ name }) => name)).to.deep.equal(['Plan', 'Blocked', 'Balance', 'Held', 'Live', 'Ready', 'Reason', 'Age']);
   });
 
   it('describes every field for kubectl explain', () => {

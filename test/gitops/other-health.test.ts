@@ -6,6 +6,7 @@ import type { ScanSchedule, ScanScheduleSpec } from '../../core/protocol/scan-sc
 import type { KnownIssuesResource } from '../../core/protocol/known-issues-resources.ts';
 import { ending, mirrored, noOrganisation, storeUnavailable as issuesUnavailable } from '../../operator/known-issues/conditions.ts';
 import { deleting, managedByAdmin, outdated, ready, storeUnavailable } from '../../operator/organisation/conditions.ts';
+import { misplacedConditions } from '../../operator/queue/readiness.ts';
 import { namespacesReadable } from '../../operator/queue/out-of-reach.ts';
 import { withConditions, type ConditionUpdate } from '../../operator/runtime/conditions.ts';
 import { readiness, readinessOf } from '../../operator/schedule/policy/conditions.ts';
@@ -174,6 +175,13 @@ describe("Argo CD's health of a ScanQueue", () => {
       status: 'Suspended',
       message: 'The queue is paused: 3 waiting, 2 running',
     });
+  });
+
+  it('is Degraded in a namespace where no scan uses it, and names the right one', async () => {
+    const object = withStatus({ ...head('ScanQueue'), spec: {} } as ScanQueue, misplacedConditions('curbcut-scans'));
+    const { status, message } = await healthOf('ScanQueue', object);
+    expect(status).to.equal('Degraded');
+    expect(message).to.contain('curbcut-scans');
   });
 
   it('is Degraded while the operator cannot read a namespace, and names it', async () => {

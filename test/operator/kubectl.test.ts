@@ -55,6 +55,27 @@ describe('operator: a scan in kubectl', function () {
     ]);
   });
 
+  it('is printed with the reason why it waits, failed or is done', async () => {
+    context.start();
+    await context.pauseQueue();
+    const waiting = await context.apply(context.team);
+    const failed = await context.apply(context.team, { url: 'http://127.0.0.1/' });
+    await waiting.reaches('waiting', (read) => reasonOf(read, 'Admitted') === 'QueuePaused');
+    await failed.settles();
+    const cells = async (scan: Scan) => {
+      const [head, row] = (await kubectl(['get', 'a11y', scan.name])).trimEnd().split('\n');
+      const names = head!.match(/\S+/g)!;
+      expect(names.slice(-3)).to.deep.equal(['READY', 'REASON', 'AGE']);
+      return [names.indexOf('PHASE'), -3, -2].map((at) => row!.trim().split(/\s+/).at(at));
+    };
+    expect(await cells(waiting)).to.deep.equal(['queued', 'Unknown', 'QueuePaused']);
+    expect(await cells(failed)).to.deep.equal(['failed', 'False', 'TargetRefused']);
+    await context.setQueue({ paused: false });
+    const done = await finish(waiting);
+    expect(done.status?.phase).to.equal('done');
+    expect(await cells(waiting)).to.deep.equal(['done', 'True', 'Done']);
+  });
+
   it('states the current generation when its TTL or spec.cancel is changed after its end', async () => {
     context.start();
     const scan = await context.apply(context.team);

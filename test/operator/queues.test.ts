@@ -1,5 +1,7 @@
 import { expect } from 'chai';
-import type { AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts';
+import { API_VERSION, type AccessibilityScanSpec, type ScanQueue } from '../../core/protocol/custom-resources.ts';
+import { conditionOf } from '../../operator/runtime/conditions.ts';
+import { QUEUES } from '../../operator/scan/kube-types.ts';
 import { ORGANISATION, useContext, reasonOf, statusOf, until, type Scan } from './context.ts';
 
 const OTHER = 'bolt';
@@ -154,5 +156,39 @@ describe('operator: several queues', function () {
     expect(await refusal(context.createQueue('heavy', { weights: { acme: 101 } }))).to.match(/weights/);
     expect(await refusal(context.createQueue('light', { weights: { acme: 0 } }))).to.match(/weights/);
     expect(await refusal(context.createQueue('x'.repeat(63), { weights: { acme: 100 } }))).to.equal('accepted');
+  });
+
+  it("say in their status that no scan uses them if they are not in the API's namespace, unless another operator uses them", async () => {
+    const { connection, team, namespace } = context;
+    const path = (name?: string) => connection.path(QUEUES, team, name);
+    const create = (name: string) =>
+      connection.request('POST', path(), { body: { apiVersion: API_VERSION, kind: 'ScanQueue', metadata: { name }, spec: {} } });
+    const patch = (name: string, body: object, subresource?: string) =>
+      connection.request('PATCH', connection.path(QUEUES, team, name, subresource), { contentType: 'application/merge-patch+json', body });
+    const read = (name: string) => connection.request<ScanQueue>('GET', path(name));
+    await Promise.all(['lost', 'theirs'].map(create));
+    const open = { type: 'Ready', status: 'True', reason: 'Open', message: 'Theirs.', lastTransitionTime: '2026-03-02T10:00:00Z' };
+    await patch('theirs', { status: { queued: 0, running: 0, oldestWaitSeconds: 0, conditions: [open] } }, 'status');
+    context.start();
+    const stated = (generation: number) =>
+      until('the status is written', async () => {
+        const queue = await read('lost');
+        return queue.status?.observedGeneration === generation ? queue : null;
+      });
+    const { status } = await stated(1);
+    expect(status!.conditions!.map(({ type, status: holds, reason }) => [type, holds, reason])).to.deep.equal([
+      ['Ready', 'False', 'WrongNamespace'],
+      ['Stalled', 'True', 'WrongNamespace'],
+    ]);
+    expect(status!.conditions![0]!.message).to.include(`queues are in the namespace ${namespace}`);
+    await patch('lost', { spec: { paused: true } });
+    await stated(2);
+    expect((await read('theirs')).status!.conditions).to.deep.equal([open]);
+    await until('the own queue is open', async () => conditionOf((await context.queue())?.status?.conditions, 'Ready')?.reason === 'Open');
+    await context.setQueue({ paused: true });
+    await until(
+      'the own queue is paused',
+      async () => conditionOf((await context.queue())?.status?.conditions, 'Ready')?.reason === 'Paused',
+    );
   });
 });

@@ -1,0 +1,71 @@
+/** States in the status of ScanQueues outside the API's namespace that no scan uses them. */
+import type { ScanQueue } from '../../core/protocol/custom-resources.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { conditionOf, withConditions } from '../runtime/conditions.ts';
+import { watch, type Manager } from '../runtime/controller/manager.ts';
+import type { Plan } from '../runtime/controller/planned-reconcile.ts';
+import { fromKey, keyOf } from '../runtime/key.ts';
+import { mergePatch } from '../runtime/merge-patch.ts';
+import type { MergePatch } from '../runtime/resource-client.ts';
+import { QUEUES } from '../scan/kube-types.ts';
+import { misplacedConditions, WRONG_NAMESPACE } from './readiness.ts';
+import type { QueueStatus } from './status.ts';
+
+export interface MisplacedQueuesDeps {
+  /** The namespace of the API's scans. */
+  namespace: string;
+  /** Empty: all namespaces. */
+  watchNamespaces: readonly string[];
+  clock: Clock;
+}
+
+interface Facts {
+  queue: ScanQueue;
+  namespace: string;
+  now: Date;
+}
+
+type Action = { do: 'writeStatus'; patch: MergePatch<QueueStatus> };
+
+/** A queue that another operator uses has its condition Ready from that one: several installations may share a cluster. */
+export function planMisplaced({ queue, namespace, now }: Facts): Plan<Action> {
+  const { status } = queue;
+  const ready = conditionOf(status?.conditions, 'Ready');
+  const nothing = { actions: [], wakeAfterMs: null };
+  if (queue.metadata.deletionTimestamp !== undefined || (ready !== undefined && ready.reason !== WRONG_NAMESPACE)) return nothing;
+  const conditions = withConditions(queue, misplacedConditions(namespace), now);
+  const patch = mergePatch<Partial<QueueStatus>>(status ?? {}, {
+    ...status,
+    observedGeneration: queue.metadata.generation,
+    conditions,
+  });
+  return patch === null ? nothing : { actions: [{ do: 'writeStatus', patch }], wakeAfterMs: null };
+}
+
+export function addMisplacedQueues(manager: Pick<Manager, 'watchResource' | 'add'>, deps: MisplacedQueuesDeps): void {
+  const { namespace, watchNamespaces, clock } = deps;
+  const others = watchNamespaces.filter((watched) => watched !== namespace);
+  if (watchNamespaces.length > 0 && others.length === 0) return;
+  const client = manager.watchResource<ScanQueue>({
+    resource: QUEUES,
+    namespaces: others,
+    accepts: ({ metadata }) => metadata.namespace !== namespace,
+    // Nothing depends on them.
+    optional: true,
+  });
+  manager.add<Facts, Action>({
+    name: 'misplaced-queue',
+    workers: 1,
+    sources: [watch(client, ({ object }) => [keyOf(object)])],
+    async gather(key) {
+      const { namespace: at, name } = fromKey(key);
+      const queue = client.get(at, name);
+      return queue === undefined ? null : { queue, namespace, now: clock.now() };
+    },
+    plan: planMisplaced,
+    async execute({ actions: [action] }, { queue }, signal) {
+      await client.patchStatus(queue, action!.patch, signal);
+      return {};
+    },
+  });
+}

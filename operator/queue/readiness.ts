@@ -1,0 +1,25 @@
+/** Whether a ScanQueue is in use: its condition Ready, and Stalled for kstatus (Flux, `kubectl wait`). Pure. */
+import type { ConditionUpdate } from '../runtime/conditions.ts';
+
+/** The reason of a queue that no scan uses, because it is not in the namespace of the API's scans. */
+export const WRONG_NAMESPACE = 'WrongNamespace';
+
+/** @param readable the condition NamespacesReadable */
+export function queueReadiness(paused: boolean, readable: ConditionUpdate): ConditionUpdate {
+  const type = 'Ready';
+  if (readable.status !== 'True') return { type, status: 'False', reason: 'NamespacesUnreadable', message: readable.message };
+  if (paused) return { type, status: 'True', reason: 'Paused', message: 'The queue is paused: no further scan is admitted.' };
+  return { type, status: 'True', reason: 'Open', message: 'Scans are admitted.' };
+}
+
+/** The conditions of a queue in another namespace. @param namespace that of the API's scans */
+export function misplacedConditions(namespace: string): ConditionUpdate[] {
+  const why = {
+    reason: WRONG_NAMESPACE,
+    message: `No scan uses this queue: queues are in the namespace ${namespace}. Delete it and apply it there.`,
+  };
+  return [
+    { type: 'Ready', status: 'False', ...why },
+    { type: 'Stalled', status: 'True', ...why },
+  ];
+}
