@@ -92,7 +92,7 @@ async function siteData(stores: ScopedStores, params: { site: string; optionsKey
   const done = (site.done !== null && byId.get(site.done)) || null;
   const of = { site: site.site, optionsKey: site.optionsKey };
   const [trend, scheduled, latest] = await Promise.all([
-    done === null ? [] : scans.trend(done.options.url, TREND_MAX),
+    done === null ? [] : scans.trend(done, TREND_MAX),
     schedules.list({ of, limit: SCHEDULES_MAX }),
     scans.search({ ...of, limit: LATEST_MAX }),
   ]);
