@@ -162,7 +162,7 @@ export function createKnownIssues(db: Db): KnownIssues {
         organisation,
         ...(site !== undefined && { site }),
         $and: [
-          ends === null ? {} : { $or: [{ expiresAt: ends }, { issues: { $elemMatch: { expiresAt: ends } } }] },
+          ends === null ? {} : { $or: [{ expiresAt: ends }, { 'issues.expiresAt': ends }] },
           after ? { $or: [{ createdAt: { $lt: after.at } }, { createdAt: after.at, _id: { $lte: after.id } }] } : {},
         ],
       };

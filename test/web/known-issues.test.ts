@@ -205,7 +205,7 @@ describe('known issues in a browser', () => {
     expect(await page.locator('main').innerText()).to.include('There is no known issue');
     await expectAccessible(page, 'known-issues-empty');
     const { organisation } = page;
-    await addIssue(organisation, { reason: 'Ended before.', expiresAt: inDays(-1), createdAt: inDays(-40) });
+    await addIssue(organisation, { reason: 'Ended before.', fingerprint: 'e'.repeat(16), expiresAt: inDays(-1), createdAt: inDays(-40) });
     await addIssue(organisation, { reason: 'Ends soon.', expiresAt: inDays(ENDING_DAYS - 1), createdAt: inDays(-30) });
     const at = { rule: 'color-contrast', selector: `main ${'> div '.repeat(30)}> p`, site: 'shop.example.com' };
     await addIssue(organisation, { reason: `A long reason: ${'later '.repeat(40)}`, ...at, createdAt: inDays(-20) });
