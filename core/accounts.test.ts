@@ -18,7 +18,7 @@ describe('permissions', () => {
       keyId: 'k1',
       scopes,
       expiresAt: null,
-      rootCreator: null,
+      rootCreator: 'admin',
       test: false,
     });
     for (const permission of PERMISSIONS) {
@@ -36,17 +36,16 @@ describe('permissions', () => {
 describe('auditName', () => {
   it('is the address of a user, and the id of a key', () => {
     expect(auditName({ kind: 'user', email: 'ann@example.com', role: 'viewer', sessionId: 's1' })).to.equal('ann@example.com');
-    expect(auditName({ kind: 'key', keyId: 'k1', scopes: [], expiresAt: null, rootCreator: null, test: false })).to.equal('key:k1');
+    expect(auditName({ kind: 'key', keyId: 'k1', scopes: [], expiresAt: null, rootCreator: 'admin', test: false })).to.equal('key:k1');
   });
 });
 
 describe('keyCreator', () => {
-  const key = (rootCreator: string | null): Actor => ({ kind: 'key', keyId: 'k1', scopes: [], expiresAt: null, rootCreator, test: false });
+  const key = (rootCreator: string): Actor => ({ kind: 'key', keyId: 'k1', scopes: [], expiresAt: null, rootCreator, test: false });
   for (const [what, actor, createdBy, rootCreator] of [
     ['a user', { kind: 'user', email: 'ann@example.com', role: 'member', sessionId: 's1' }, 'ann@example.com', 'ann@example.com'],
     ['a key that a user created', key('ann@example.com'), 'key:k1', 'ann@example.com'],
     ['a key whose chain curbcut-admin began', key('curbcut-admin'), 'key:k1', 'curbcut-admin'],
-    ['a key whose creator is not known', key(null), 'key:k1', 'key:k1'],
   ] as const)
     it(`names ${what}, and the first of the chain`, () => {
       expect(keyCreator(actor as Actor)).to.deep.equal({ createdBy, rootCreator });

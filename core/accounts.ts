@@ -66,8 +66,8 @@ export interface KeyActor {
   scopes: readonly KeyScope[];
   /** Null: the key does not expire. */
   expiresAt: Date | null;
-  /** See `KeyCreator`. Null: not known. */
-  rootCreator: string | null;
+  /** See `KeyCreator`. */
+  rootCreator: string;
   /** A test key: it submits only scans of test targets, and changes nothing else. */
   test: boolean;
 }
@@ -102,8 +102,8 @@ export interface KeyCreator {
   rootCreator: string;
 }
 
-/** The creator of a key that the actor creates. A key whose own creator is not known is the root of its chain. */
+/** The creator of a key that the actor creates. */
 export function keyCreator(actor: Actor): KeyCreator {
   const createdBy = auditName(actor);
-  return { createdBy, rootCreator: (actor.kind === 'key' ? actor.rootCreator : null) ?? createdBy };
+  return { createdBy, rootCreator: actor.kind === 'key' ? actor.rootCreator : createdBy };
 }

@@ -10,7 +10,7 @@ const key = (scopes: readonly KeyScope[], expiresAt: Date | null, test = false):
   keyId: 'k1',
   scopes,
   expiresAt,
-  rootCreator: null,
+  rootCreator: 'admin',
   test,
 });
 const user: Actor = { kind: 'user', email: 'ann@example.com', role: 'owner', sessionId: 's1' };

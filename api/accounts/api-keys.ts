@@ -67,11 +67,9 @@ const shared = {
   scopes: Type.Array(growing(KEY_SCOPES), { description: 'What requests with the key may do.' }),
   test: Type.Boolean({ description: 'Whether it is a test key.' }),
   created_at: Type.String({ format: 'date-time' }),
-  created_by: nullable(
-    Type.String({
-      description: 'An e-mail address, `key:` and the ID of the API key that created it, or `curbcut-admin`. Null: not known.',
-    }),
-  ),
+  created_by: Type.String({
+    description: 'An e-mail address, `key:` and the ID of the API key that created it, or `curbcut-admin`.',
+  }),
   expires_at: nullable(Type.String({ format: 'date-time' })),
 };
 

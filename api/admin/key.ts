@@ -92,7 +92,7 @@ export const KEY: Record<string, Command> = {
         `${key.test ? 'test ' : ''}…${key.last4}`,
         key.scopes.length === KEY_SCOPES.length ? 'all' : key.scopes.join(','),
         key.createdAt.toISOString(),
-        key.createdBy ?? 'not known',
+        key.createdBy,
         key.expiresAt?.toISOString() ?? 'never',
         key.lastUsedAt?.toISOString() ?? 'never',
       ]);

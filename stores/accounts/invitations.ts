@@ -65,21 +65,16 @@ export interface Invitations {
   finish(claim: ClaimedInvitation): Promise<void>;
 }
 
-/**
- * The ID names organisation and address; before, it was a UUID. `takenAt` is present in an invitation that an earlier version
- * used, and `mailed` absent in one that it created: it showed the link.
- */
-type InvitationDocument = Omit<Invitation, 'id' | 'mailed'> & {
+/** The ID names organisation and address. */
+type InvitationDocument = Omit<Invitation, 'id'> & {
   _id: string;
   hash: string;
-  mailed?: boolean;
-  takenAt?: Date;
   holder?: string;
   claimedUntil?: Date;
 };
 
 const toInvitation = (document: InvitationDocument): Invitation => {
-  const { _id: id, organisation, email, role, createdBy, createdAt, expiresAt, mailed = false } = document;
+  const { _id: id, organisation, email, role, createdBy, createdAt, expiresAt, mailed } = document;
   return { id, organisation, email, role, createdBy, createdAt, expiresAt, mailed };
 };
 
@@ -89,7 +84,7 @@ export function createInvitations(db: Db, { now = () => new Date() }: { now?: ()
   const unclaimed = (): Filter<InvitationDocument> => ({
     $or: [{ claimedUntil: { $exists: false } }, { claimedUntil: { $lte: now() } }],
   });
-  const pending = (): Filter<InvitationDocument> => ({ expiresAt: { $gt: now() }, takenAt: { $exists: false }, ...unclaimed() });
+  const pending = (): Filter<InvitationDocument> => ({ expiresAt: { $gt: now() }, ...unclaimed() });
   const newestFirst = { createdAt: -1, _id: -1 } as const;
 
   return {

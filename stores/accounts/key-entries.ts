@@ -9,7 +9,7 @@ import type { ApiKey } from './keys.ts';
 export function keyEntries({ id, organisation, createdAt, createdBy, revokedAt, revokedBy }: ApiKey): NewAuditEntry[] {
   const about = { organisation, subject: id, once: id };
   return [
-    ...(createdBy === null ? [] : [{ ...about, action: 'key.issue', actor: createdBy, at: createdAt }]),
+    { ...about, action: 'key.issue', actor: createdBy, at: createdAt },
     ...(revokedAt === null || revokedBy === null ? [] : [{ ...about, action: 'key.revoke', actor: revokedBy, at: revokedAt }]),
   ];
 }

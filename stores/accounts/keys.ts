@@ -21,10 +21,10 @@ export interface ApiKey {
   test: boolean;
   last4: string;
   createdAt: Date;
-  /** As the audit log names actors. Null in a key that is older than the field. */
-  createdBy: string | null;
-  /** The first creator of the chain of keys (`KeyCreator`). Null in a key that is older than the field. */
-  rootCreator: string | null;
+  /** As the audit log names actors. */
+  createdBy: string;
+  /** The first creator of the chain of keys (`KeyCreator`). */
+  rootCreator: string;
   expiresAt: Date | null;
   revokedAt: Date | null;
   /** As `createdBy`. Null also in a live key. */
@@ -102,24 +102,18 @@ export interface Keys extends KeyUses {
   revokeCreatedBy(organisation: string, person: string, by?: string): Promise<ApiKey[]>;
 }
 
-/**
- * `slot` is absent in a revoked key, and in an expired one that had to give it up. `test` is absent in other keys. `scopes` and the creators are absent in a
- * key that is older than these fields.
- */
-type KeyDocument = Omit<ApiKey, 'id' | 'scopes' | 'test' | 'createdBy' | 'rootCreator' | 'revokedBy'> & {
+/** `slot` is absent in a revoked key, and in an expired one that had to give it up. `test` is absent in other keys. */
+type KeyDocument = Omit<ApiKey, 'id' | 'test' | 'revokedBy'> & {
   _id: string;
   hash: string;
-  scopes?: readonly KeyScope[];
   test?: true;
-  createdBy?: string;
-  rootCreator?: string;
   revokedBy?: string;
   slot?: string;
 };
 type HeldKeyDocument = KeyDocument & { holders: OrganisationDocument[] };
 
 function toKey(document: KeyDocument): ApiKey {
-  const { _id, organisation, name, scopes = KEY_SCOPES, test = false, last4, createdAt, createdBy = null, rootCreator = null } = document;
+  const { _id, organisation, name, scopes, test = false, last4, createdAt, createdBy, rootCreator } = document;
   const { expiresAt, revokedAt, revokedBy = null, lastUsedAt } = document;
   return {
     id: _id,
@@ -171,8 +165,7 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
         last4: secret.slice(-4),
         hash: hashOf(secret),
         createdAt: now(),
-        createdBy: creator.createdBy,
-        rootCreator: creator.rootCreator,
+        ...creator,
         expiresAt,
         revokedAt: null,
         lastUsedAt: null,

@@ -134,7 +134,7 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
     async of(email) {
       const document = await users.findOne({ _id: userIdOf(email) });
       if (document === null) return [];
-      const roles = await memberships.organisationsOf(document._id, document.organisation);
+      const roles = await memberships.organisationsOf(document._id);
       const found = await organisations.find({ _id: { $in: [...roles.keys()] } }).toArray();
       return found
         .map((one) => ({ organisation: toOrganisation(one), role: roles.get(one._id)!, confirmed: isConfirmed(document, one._id) }))
@@ -198,7 +198,7 @@ async function deleteAccount(
   const { _id, createdAt } = document;
   /** Someone who has not confirmed the membership never owned the organisation. */
   const may = (id: string): boolean => lastOwner || !isConfirmed(document, id);
-  const belongs = [...(await memberships.organisationsOf(_id, document.organisation)).keys()];
+  const belongs = [...(await memberships.organisationsOf(_id)).keys()];
   const owned = (await memberships.onlyOwnedBy(_id)).filter((id) => !may(id));
   if (owned.length > 0) return { ok: false, reason: 'last_owner', organisations: owned };
   for (const id of belongs) {

@@ -3,8 +3,8 @@
  * update of it, an organisation with owners always keeps one, also if two owners demote each other at the same time.
  */
 import type { Db, Filter } from 'mongodb';
-import { DEFAULT_ROLE, ROLES, type Role } from '../../core/accounts.ts';
-import { isDuplicate, retryRace } from '../mongo-retry.ts';
+import { ROLES, type Role } from '../../core/accounts.ts';
+import { retryRace } from '../mongo-retry.ts';
 
 /** The e-mail addresses with each role. An address has at most one. */
 export type MembershipDocument = { _id: string } & Partial<Record<Role, string[]>>;
@@ -16,8 +16,8 @@ export type MembershipChange = { ok: true } | { ok: false; reason: 'not_found' |
 export interface Memberships {
   /** The role of each address of an organisation. */
   rolesOf(organisation: string): Promise<Map<string, Role>>;
-  /** The role of an address in each organisation that it belongs to. @param earlier the organisation of a user who is older than memberships */
-  organisationsOf(email: string, earlier?: string): Promise<Map<string, Role>>;
+  /** The role of an address in each organisation that it belongs to. */
+  organisationsOf(email: string): Promise<Map<string, Role>>;
   /** The organisations that have no other owner. */
   onlyOwnedBy(email: string): Promise<string[]>;
   /** Gives an address a role in an organisation that it may not belong to yet. */
@@ -40,18 +40,6 @@ export function roleIn(document: Partial<Record<Role, string[]>> | null | undefi
 export function createMemberships(db: Db): Memberships {
   const memberships = db.collection<MembershipDocument>(MEMBERSHIPS);
 
-  /** Creates the document of an organisation whose users are older than memberships. */
-  async function prepare(organisation: string): Promise<void> {
-    if ((await memberships.countDocuments({ _id: organisation }, { limit: 1 })) > 0) return;
-    const users = db.collection<{ _id: string; organisation: string }>('users');
-    const earlier = await users.find({ organisation }, { projection: { _id: 1 } }).toArray();
-    try {
-      await memberships.insertOne({ _id: organisation, [DEFAULT_ROLE]: earlier.map(({ _id }) => _id) } as MembershipDocument);
-    } catch (error) {
-      if (!isDuplicate(error)) throw error;
-    }
-  }
-
   const anyRole = (email: string): Filter<MembershipDocument> => ({ $or: ROLES.map((role) => ({ [role]: email })) }) as never;
   const without = (email: string, roles: readonly Role[]) => Object.fromEntries(roles.map((role) => [role, email])) as never;
   const others = (role: Role): Role[] => ROLES.filter((other) => other !== role);
@@ -65,13 +53,11 @@ export function createMemberships(db: Db): Memberships {
 
   return {
     async rolesOf(organisation) {
-      await prepare(organisation);
       const document = await memberships.findOne({ _id: organisation });
       return new Map(ROLES.flatMap((role) => (document?.[role] ?? []).map((email) => [email, role] as const)));
     },
 
-    async organisationsOf(email, earlier) {
-      if (earlier !== undefined) await prepare(earlier);
+    async organisationsOf(email) {
       const found = await memberships.find(anyRole(email)).toArray();
       return new Map(found.map((document) => [document._id, roleIn(document, email)!]));
     },
@@ -81,7 +67,6 @@ export function createMemberships(db: Db): Memberships {
     },
 
     async join(organisation, email, role, invitedBy) {
-      await prepare(organisation);
       const none = ROLES.map((one) => ({ [one]: { $ne: email } }));
       const free = { _id: organisation, owner: invitedBy, $and: none } as never;
       const { matchedCount } = await memberships.updateOne(free, { $addToSet: { [role]: email } } as never);
@@ -89,7 +74,6 @@ export function createMemberships(db: Db): Memberships {
     },
 
     async add(organisation, email, role) {
-      await prepare(organisation);
       await retryRace(() =>
         memberships.updateOne({ _id: organisation }, { $addToSet: { [role]: email }, $pull: without(email, others(role)) } as never, {
           upsert: true,
@@ -98,7 +82,6 @@ export function createMemberships(db: Db): Memberships {
     },
 
     async change(organisation, email, role) {
-      await prepare(organisation);
       const guards = role === 'owner' ? [anyRole(email)] : [anyRole(email), replaceable(email)];
       const update = { $addToSet: { [role]: email }, $pull: without(email, others(role)) };
       const { matchedCount } = await memberships.updateOne({ _id: organisation, $and: guards }, update as never);
@@ -106,7 +89,6 @@ export function createMemberships(db: Db): Memberships {
     },
 
     async remove(organisation, email, { lastOwner }) {
-      await prepare(organisation);
       const guards = lastOwner ? [anyRole(email)] : [anyRole(email), replaceable(email)];
       const { matchedCount } = await memberships.updateOne({ _id: organisation, $and: guards }, { $pull: without(email, ROLES) });
       return matchedCount === 1 ? { ok: true } : refusal(organisation, email);

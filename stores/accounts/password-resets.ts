@@ -57,7 +57,7 @@ export function createPasswordResets(db: Db, { now = () => new Date() }: { now?:
       const token = newToken();
       const hash = tokenHash(token)!;
       const expiresAt = new Date(now().getTime() + VALID_MS);
-      const document: ResetDocument = { _id: email, hash, generation: user.generation ?? '', expiresAt };
+      const document: ResetDocument = { _id: email, hash, generation: user.generation, expiresAt };
       return (await replaceLink(resets, document, earlier)) ? { id: hash, email, expiresAt, token } : null;
     },
 

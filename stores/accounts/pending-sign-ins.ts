@@ -52,7 +52,7 @@ export function createPendingSignIns(db: Db, { now = () => new Date() }: { now?:
 
   async function generationOf(email: string): Promise<string | null> {
     const user = await users.findOne({ _id: email });
-    return user === null ? null : (user.generation ?? '');
+    return user === null ? null : user.generation;
   }
 
   async function current(document: PendingDocument | null): Promise<PendingSignIn | null> {

@@ -21,7 +21,7 @@ import {
   type Step,
   type StoredPasskey,
 } from './second-factor-steps.ts';
-import { sameGeneration, userIdOf, WITH_FACTORS, type UserDocument } from './user-document.ts';
+import { userIdOf, WITH_FACTORS, type UserDocument } from './user-document.ts';
 import type { VerifiedUser } from './users.ts';
 
 type Changed<Reason extends string> = { ok: true } | { ok: false; reason: Reason };
@@ -195,14 +195,14 @@ function createChange(users: Collection<UserDocument>) {
   ): Promise<Step<Reason | 'not_found'>> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const user = await readFactors(users, email);
-      const generation = user?.generation ?? '';
+      const generation = user?.generation;
       if (expected !== undefined && (user === null || generation !== expected)) return { ok: false, reason: 'not_found' };
       const before = user?.secondFactors ?? newDocument();
       const next = step(before);
       if (!next.ok) return next;
       if (user === null) return { ok: false, reason: 'not_found' };
       const version = before.version === 0 ? { $exists: false } : before.version;
-      const same = { _id: user._id, generation: sameGeneration(generation), 'secondFactors.version': version };
+      const same = { _id: user._id, generation, 'secondFactors.version': version };
       const secondFactors = { ...next.document, version: before.version + 1 };
       try {
         if ((await users.updateOne(same, { $set: { secondFactors } })).matchedCount === 1) return next;

@@ -94,13 +94,11 @@ export interface Sessions {
   end(email: string, id: string): Promise<boolean>;
 }
 
-interface SessionDocument extends Omit<Session, 'id' | 'secondFactor' | 'provedAt'> {
+interface SessionDocument extends Omit<Session, 'id' | 'secondFactor'> {
   /** SHA-256 of the secret. */
   _id: string;
   /** Absent: none. */
   secondFactor?: SecondFactor;
-  /** Absent in sessions that are older than the field. */
-  provedAt?: Date;
   /** Null: none. */
   organisation: string | null;
   generation: string;
@@ -117,7 +115,7 @@ const toSession = ({ _id, email, method, secondFactor, provedAt, createdAt, last
   email,
   method,
   secondFactor: secondFactor ?? null,
-  provedAt: provedAt ?? createdAt,
+  provedAt,
   createdAt,
   lastSeenAt,
   browser,
@@ -170,7 +168,7 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
   return {
     async start({ email, method, browser, organisation: wanted, generation, secondFactor, provedAt }) {
       const user = await users.findOne({ _id: email });
-      if (generation !== undefined && (user?.generation ?? '') !== generation) return null;
+      if (generation !== undefined && user?.generation !== generation) return null;
       const organisation = user === null ? undefined : await choose(memberships, user, wanted);
       if (user === null || organisation === undefined) return null;
       const secret = randomBytes(SECRET_BYTES).toString('base64url');
@@ -179,7 +177,7 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
         _id: hashOf(secret),
         email,
         organisation,
-        generation: user.generation ?? '',
+        generation: user.generation,
         method,
         ...(secondFactor != null && { secondFactor }),
         provedAt: provedAt ?? at,
@@ -214,7 +212,8 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
 
     async list(email) {
       const user = await users.findOne({ _id: email });
-      const current = { email, generation: user?.generation ?? '', expiresAt: { $gt: now() } };
+      if (user === null) return [];
+      const current = { email, generation: user.generation, expiresAt: { $gt: now() } };
       return (await sessions.find(current).sort({ lastSeenAt: -1, _id: 1 }).limit(SESSIONS_PER_USER).toArray()).map(toSession);
     },
 
@@ -226,7 +225,7 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
 
 /** Chooses the organisation of a new session. @returns undefined if the user does not belong to the one that is wanted */
 async function choose(memberships: Memberships, user: UserDocument, wanted: string | undefined): Promise<string | null | undefined> {
-  const roles = await memberships.organisationsOf(user._id, user.organisation);
+  const roles = await memberships.organisationsOf(user._id);
   const open = [...roles.keys()].filter((organisation) => isConfirmed(user, organisation)).sort();
   if (wanted !== undefined) return open.find((organisation) => organisation === wanted);
   return open.find((organisation) => organisation === user.lastOrganisation) ?? open[0] ?? null;
@@ -241,7 +240,7 @@ async function prune(sessions: Collection<SessionDocument>, email: string): Prom
 /** Null if the session has ended. */
 function signedInOf(found: FoundSession, at: Date): SignedIn | null {
   const user = found.users[0];
-  if (user === undefined || found.expiresAt <= at || (user.generation ?? '') !== found.generation) return null;
+  if (user === undefined || found.expiresAt <= at || user.generation !== found.generation) return null;
   const signedIn = { session: toSession(found), user: { ...toUser(user), generation: found.generation } };
   if (found.organisation === null) return { ...signedIn, membership: null };
   const [organisation, role] = [found.organisations[0], roleIn(found.memberships[0], found.email)];

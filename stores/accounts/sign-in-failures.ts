@@ -34,10 +34,10 @@ export function createSignInFailures(db: Db, { now = () => new Date() }: { now?:
 
   /** The organisations of each address that has an account, without those that joined it before it was verified. */
   async function organisationsOf(emails: readonly string[]): Promise<Map<string, string[]>> {
-    const found = await users.find({ _id: { $in: [...emails] } }, { projection: { organisation: 1, unconfirmed: 1 } }).toArray();
+    const found = await users.find({ _id: { $in: [...emails] } }, { projection: { unconfirmed: 1 } }).toArray();
     const of = new Map<string, string[]>();
-    for (const { _id, organisation, unconfirmed = [] } of found) {
-      const all = [...(await memberships.organisationsOf(_id, organisation)).keys()];
+    for (const { _id, unconfirmed = [] } of found) {
+      const all = [...(await memberships.organisationsOf(_id)).keys()];
       of.set(_id, all.filter((id) => !unconfirmed.includes(id))); // prettier-ignore
     }
     return of;

@@ -31,7 +31,6 @@ export interface Identity {
   subject: string;
 }
 
-/** Fields other than those of the first version may be absent. */
 export type UserDocument = Pick<User, 'createdAt'> & {
   _id: string;
   name?: string;
@@ -40,42 +39,37 @@ export type UserDocument = Pick<User, 'createdAt'> & {
   /** Absent: the user cannot sign in with a password. */
   password?: string;
   /** Sessions of another generation have ended. */
-  generation?: string;
+  generation: string;
   /** The networks of the last sign-ins. */
   networks?: string[];
   /** The issuer and the subject of the linked account. */
   identity?: string;
   /** In this document, so that one write gives the account to another person and removes them. */
   secondFactors?: FactorsDocument;
-  /** When the address was first verified. Absent in an account that was linked before the field existed. */
+  /** When the address was first verified. Absent: it is not. */
   verifiedAt?: Date;
   /** Organisations that were joined while the address was not verified. Once it is, each needs a confirmation. */
   unconfirmed?: string[];
   /** The organisation that was chosen last. */
   lastOrganisation?: string;
-  /** The only organisation of a user who is older than memberships. */
-  organisation?: string;
 };
 
 /** Matches accounts whose address is not verified. */
-export const UNVERIFIED = { verifiedAt: { $exists: false }, identity: { $exists: false } } as const satisfies Filter<UserDocument>;
+export const UNVERIFIED = { verifiedAt: { $exists: false } } as const satisfies Filter<UserDocument>;
 
 /** Matches accounts with a second factor. */
 export const WITH_FACTORS = {
   $or: [{ 'secondFactors.passkeys': { $exists: true } }, { 'secondFactors.totp': { $exists: true } }],
 } satisfies Filter<UserDocument>;
 
-/** Matches a generation, which is '' for a user who is older than generations. */
-export const sameGeneration = (generation: string): string | { $exists: false } => (generation === '' ? { $exists: false } : generation);
-
 /** Matches a user with a password by the generation. */
 export const ofGeneration = (_id: string, generation: string): Filter<UserDocument> & { _id: string } => ({
   _id,
-  generation: sameGeneration(generation),
+  generation,
   password: { $exists: true },
 });
 
-export const isVerified = ({ verifiedAt, identity }: UserDocument): boolean => verifiedAt !== undefined || identity !== undefined;
+export const isVerified = ({ verifiedAt }: UserDocument): boolean => verifiedAt !== undefined;
 
 /** Whether the owner of a verified address has accepted the membership, or the address is not verified. */
 export const isConfirmed = (document: UserDocument, organisation: string): boolean =>

@@ -114,7 +114,7 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
     async verify(email, password) {
       const document = await users.findOne({ _id: userIdOf(email) });
       const right = await matchesPassword(password, document?.password ?? UNMATCHABLE);
-      return right && document?.password !== undefined ? { ...toUser(document), generation: document.generation ?? '' } : null;
+      return right && document?.password !== undefined ? { ...toUser(document), generation: document.generation } : null;
     },
 
     find: async (email) => asUser(await users.findOne({ _id: userIdOf(email) })),
@@ -124,8 +124,7 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
     async link(email, identity) {
       const key = identityKey(identity);
       const _id = userIdOf(email);
-      // An account that was linked before `verifiedAt` existed may still have the password of someone else.
-      const first = { _id, $or: [{ identity: { $exists: false } }, { identity: key, verifiedAt: { $exists: false } }] };
+      const first = { _id, identity: { $exists: false } };
       try {
         const mine = { identity: key, verifiedAt: now(), generation: randomUUID() };
         const change = { $set: mine, $unset: { password: '', ...OF_EARLIER_OWNER } } as const;
@@ -190,7 +189,7 @@ async function insert(users: Collection<UserDocument>, memberships: Memberships,
   }
   const existing = await users.findOne({ _id: document._id });
   if (existing === null || isVerified(existing)) return false;
-  if ((await memberships.organisationsOf(existing._id, existing.organisation)).size > 0) return false;
+  if ((await memberships.organisationsOf(existing._id)).size > 0) return false;
   const { _id, createdAt, unconfirmed } = existing;
   // The account may be joining an organisation at this moment. Its new owner must not become a member without a confirmation.
   const same = { _id, createdAt, ...UNVERIFIED, unconfirmed: unconfirmed ?? { $exists: false } };

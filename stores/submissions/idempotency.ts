@@ -65,8 +65,7 @@ interface ClaimDocument {
   holder: string;
   leaseUntil: Date;
   expiresAt: Date;
-  /** Absent in a record that is older than the field. */
-  response?: string | null;
+  response: string | null;
 }
 
 /** Claims a key that is new or expired, or whose lease ended with the same body. One atomic step, by the server's clock. */
@@ -132,7 +131,7 @@ export function createIdempotency(db: Db): Idempotency {
       if (claim.fingerprint !== fingerprint) return { ok: false, reason: 'reused' };
       // The clocks of this process and the server may differ.
       const left = Math.min(leaseMs, Math.max(0, claim.leaseUntil.getTime() - Date.now()));
-      const { scanId, salt, response = null } = claim;
+      const { scanId, salt, response } = claim;
       return { ok: false, reason: 'held', resourceId: scanId, salt, leaseMs: left, response };
     },
 

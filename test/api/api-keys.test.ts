@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { issueKey } from '../support/issue-key.ts';
 import { KEY_SCOPES } from '../../core/accounts.ts';
 import { unnamed } from './replica.ts';
-import { useContext, HIGH_LIMITS, SUBMISSION } from './context.ts';
+import { useContext, HIGH_LIMITS } from './context.ts';
 
 describe('/v1/api-keys', () => {
   const context = useContext({ limits: HIGH_LIMITS });
@@ -29,7 +29,9 @@ describe('/v1/api-keys', () => {
     const again = await context.request('DELETE', `/v1/api-keys/${issued.body.id}`, { key });
     expect([again.status, again.body.detail]).to.deep.equal([404, 'key_not_found']);
     const audit = await context.stores.organisations.audit(id, 10);
-    expect(audit.map(({ action }) => action)).to.have.members(['key.issue', 'key.revoke']);
+    // The entry about the network is written outside the requests.
+    const entries = audit.map(({ action }) => action).filter((action) => action !== 'key.new-network');
+    expect(entries).to.have.members(['key.issue', 'key.revoke']);
   });
 
   it('issues a key with an expiry date', async () => {
@@ -82,13 +84,6 @@ describe('/v1/api-keys', () => {
     expect(data.map(({ scopes }: { scopes: string[] }) => scopes.length)).to.have.members([2, KEY_SCOPES.length, KEY_SCOPES.length]);
   });
 
-  it('counts a key that was stored before there were scopes as one with all of them', async () => {
-    const { key, keyId } = await context.organisation({ credits: 1 });
-    await context.db.collection<{ _id: string }>('keys').updateOne({ _id: keyId }, { $unset: { scopes: '' } });
-    expect((await context.request('GET', '/v1/api-keys', { key })).body.data[0].scopes).to.deep.equal(KEY_SCOPES);
-    expect((await context.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, max_pages: 1 } })).status).to.equal(202);
-  });
-
   it('does not let a key create one with a scope that it lacks', async () => {
     const { id } = await context.organisation();
     const { secret } = await issueKey(context.stores.keys, id, { scopes: ['keys:write', 'scans:read'] });
@@ -128,12 +123,6 @@ describe('/v1/api-keys', () => {
       'curbcut-admin',
     ]);
     expect(await context.stores.keys.createdBy(id, 'ann@example.com')).to.have.lengthOf(2);
-  });
-
-  it('lists a key that was stored before there were creators', async () => {
-    const { key, keyId } = await context.organisation();
-    await context.db.collection<{ _id: string }>('keys').updateOne({ _id: keyId }, { $unset: { createdBy: '', rootCreator: '' } });
-    expect((await context.request('GET', '/v1/api-keys', { key })).body.data[0].created_by).to.equal(null);
   });
 
   // ASVS 7.4.2: access ends when an account is disabled or deleted.

@@ -67,12 +67,6 @@ describe('people', () => {
       expect(await one.change(other, ann, 'owner')).to.deep.equal({ ok: false, reason: 'not_found' });
       expect(await one.remove(other, ann, { lastOwner: true })).to.deep.equal({ ok: false, reason: 'not_found' });
     });
-
-    it('make users who are older than roles owners', async () => {
-      const [organisation, ann] = [named('org'), address()];
-      await database.db.collection<{ _id: string }>('users').insertOne({ _id: ann, organisation, createdAt: now() } as never);
-      expect([...(await replicas()[0].rolesOf(organisation))]).to.deep.equal([[ann, 'owner']]);
-    });
   });
 
   describe('invitations', () => {

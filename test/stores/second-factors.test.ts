@@ -37,13 +37,13 @@ describe('second factors', () => {
   });
   const stored = () => database.db.collection('users').find().toArray();
 
-  /** Adds an account that is older than generations. @returns its address */
+  /** Adds an account. @returns its address */
   async function person(): Promise<string> {
     const email = address();
-    await database.db.collection<{ _id: string }>('users').insertOne({ _id: email, createdAt: now() } as never);
+    await database.db.collection<{ _id: string }>('users').insertOne({ _id: email, createdAt: now(), generation: 'first' } as never);
     return email;
   }
-  const of = (email: string) => ({ email, generation: '' });
+  const of = (email: string) => ({ email, generation: 'first' });
 
   /** An account with a confirmed secret. @returns its codes, by distance from the current step */
   async function withTotp(email: string) {

@@ -159,15 +159,6 @@ describe('sessions', () => {
     expect(await sessions().start(request)).to.equal(null);
   });
 
-  it('of users who are older than memberships start in their organisation', async () => {
-    const email = `${randomUUID().slice(0, 8)}@people.example`;
-    await createOrganisations(database.db).add({ id: 'older', displayName: 'Older', plan: 'team', namespaces: [] });
-    await database.db.collection<{ _id: string }>('users').insertOne({ _id: email, organisation: 'older', createdAt: now() } as never);
-    const started = await start(email);
-    expect([started.membership?.organisation.id, started.membership?.role]).to.deep.equal(['older', 'owner']);
-    expect((await members().of(email)).map(({ organisation, confirmed }) => [organisation.id, confirmed])).to.deep.equal([['older', true]]);
-  });
-
   it('act for the organisation that was asked for, and for the one that was chosen last', async () => {
     const email = await addUser();
     await createOrganisations(database.db).add({ id: 'globex', displayName: 'Globex', plan: 'team', namespaces: [] });

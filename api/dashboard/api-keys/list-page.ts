@@ -85,7 +85,7 @@ const keyTable = (keys: readonly ApiKey[], now: Date): Html =>
         badge(STATUS_BADGES[status], STATUS_NAMES[status]),
         scopesText(key),
         time(key.createdAt),
-        creatorOf(key),
+        key.createdBy,
         key.expiresAt === null ? 'Never' : time(key.expiresAt),
         lastUse(key),
         status === 'live' && linkButton({ text: 'Revoke', kind: 'quiet', href: `${KEYS_PATH}/${key.id}/revoke`, hiddenText: key.name }),
@@ -98,9 +98,6 @@ export const endOf = ({ last4 }: Pick<ApiKey, 'last4'>): Html => html`<code tran
 
 /** The scopes of a key in words. */
 export const scopesText = ({ scopes }: Pick<ApiKey, 'scopes'>): string => (scopes.length === KEY_SCOPES.length ? 'All' : scopes.join(', '));
-
-/** Who created a key, as the audit log names actors. */
-export const creatorOf = ({ createdBy }: Pick<ApiKey, 'createdBy'>): string => createdBy ?? 'Not known';
 
 /** When a key was last used. */
 export const lastUse = ({ lastUsedAt }: Pick<ApiKey, 'lastUsedAt'>): Html => (lastUsedAt === null ? html`Never` : time(lastUsedAt));

@@ -4,7 +4,7 @@ import { statusOf, type ApiKey } from '../../../stores/accounts/keys.ts';
 import { actions, badge, button, definitions, linkButton, notice, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { csrfField } from '../forms.ts';
-import { creatorOf, endOf, KEYS_PATH, lastUse, scopesText } from './list-page.ts';
+import { endOf, KEYS_PATH, lastUse, scopesText } from './list-page.ts';
 import { titledPage } from '../titled-page.ts';
 
 /** A key that was used within this time is probably still in use. */
@@ -18,7 +18,7 @@ export function revokeKeyPage({ request, key, now }: { request: FastifyRequest; 
     ['Key', html`${endOf(key)} ${key.test && badge('plain', 'Test')}`],
     ['Scopes', scopesText(key)],
     ['Created', time(key.createdAt)],
-    ['Created by', creatorOf(key)],
+    ['Created by', key.createdBy],
     ['Last used', lastUse(key)],
   ])}
     ${live ? confirmation(request, key, now) : html`<p>Nothing can use it any more.</p>${linkButton({ text: 'Show the API keys', href: KEYS_PATH })}`}`;

@@ -37,7 +37,7 @@ async function asked(db: Db, healthy: Db) {
   const organisation = (await createOrganisations(healthy).find('acme'))!;
   const caller: Caller = {
     organisation,
-    actor: { kind: 'key', keyId: 'admin', scopes: KEY_SCOPES, expiresAt: null, rootCreator: null, test: false },
+    actor: { kind: 'key', keyId: 'admin', scopes: KEY_SCOPES, expiresAt: null, rootCreator: 'admin', test: false },
   };
   return { caller, stores: scopedTo(caller, apiStores(db)), request: 'request' };
 }
