@@ -1,5 +1,6 @@
 /** The environment variables of the command line. */
 import { CliError } from './errors.ts';
+import { connectionOf } from './login-file.ts';
 
 interface Variable {
   valid(value: string): boolean;
@@ -34,18 +35,22 @@ function problemOf(name: string, { valid, expected, secret }: Variable, value: s
   return [`${name} is ${secret(value) ? '(hidden)' : JSON.stringify(value)}; it must be ${expected}.`];
 }
 
-/** The service's address and the API key. @param advice more lines of the error @throws CliError that names every variable to set */
+/** The service's address and the API key, of the environment or of `curbcut login`. @param advice more lines of the error @throws CliError that names every variable to set */
 export function readEnvironment(
   environment: Record<string, string | undefined>,
   advice: readonly string[] = [],
 ): Record<keyof typeof VARIABLES, string> {
-  const problems = Object.entries(VARIABLES).flatMap(([name, variable]) => problemOf(name, variable, environment[name]));
+  const found = connectionOf(environment);
+  const problems = Object.entries(VARIABLES).flatMap(([name, variable]) =>
+    problemOf(name, variable, found[name as keyof typeof VARIABLES]),
+  );
   if (problems.length > 0)
     throw new CliError(
       ...problems,
       'Set the variables in the environment (in CI: as secrets), for example: export CURBCUT_URL=https://… CURBCUT_API_KEY=svc_live_…',
+      'Or store them on this machine: curbcut login https://…',
       'If you use `make run`: . .curbcut/env',
       ...advice,
     );
-  return { CURBCUT_URL: environment.CURBCUT_URL!, CURBCUT_API_KEY: environment.CURBCUT_API_KEY! };
+  return { CURBCUT_URL: found.CURBCUT_URL!, CURBCUT_API_KEY: found.CURBCUT_API_KEY! };
 }

@@ -1,6 +1,8 @@
 /** The process of the command line: passes its streams, signals and environment to the command. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Program } from './commands/output.ts';
 import { run } from './run.ts';
@@ -26,9 +28,40 @@ export async function runProcess(program: Program, environment: NodeJS.ProcessEn
     sleep: async (ms, signal) => sleep(ms, undefined, { signal }),
     monotonic: () => performance.now(),
     newId: randomUUID,
+    readSecret: (prompt) => readSecret(prompt, interrupted),
   });
   // A write that failed is reported with an exit code of its own (start.cjs), which this one must not hide.
   await Promise.all([process.stdout, process.stderr].map((stream) => new Promise((resolve) => stream.write('', resolve))));
   // Keep-alive connections must not keep the process running.
   process.exit(code);
+}
+
+/** A longer text on standard input is no secret. In characters. */
+const SECRET_MAX = 4096;
+
+async function readSecret(prompt: string, interrupted: AbortController): Promise<string> {
+  const { stdin, stderr } = process;
+  if (!stdin.isTTY) {
+    let text = '';
+    for await (const chunk of stdin.setEncoding('utf8')) {
+      text += chunk as string;
+      if (text.length > SECRET_MAX) break;
+    }
+    return text.slice(0, SECRET_MAX);
+  }
+  stderr.write(prompt);
+  // Keys are handled as usual, and nothing is shown.
+  const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: stdin, output: hidden, terminal: true });
+  lines.once('SIGINT', () => interrupted.abort('SIGINT'));
+  interrupted.signal.addEventListener('abort', () => lines.close());
+  try {
+    return await new Promise<string>((resolve) => {
+      lines.once('line', resolve).once('close', () => resolve(''));
+    });
+  } finally {
+    lines.close();
+    stderr.write('\n');
+    interrupted.signal.throwIfAborted();
+  }
 }

@@ -1,22 +1,28 @@
 /** The report that a command is about: a JSON export, or that of a scan of the service. */
-import { readFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import type { Report } from '../report/schema/schema.ts';
 import type { CliContext, Output } from './commands/output.ts';
 import { connect } from './commands/service.ts';
 import { CliError, errorMessage } from './errors.ts';
 import { readExport } from './service/reports.ts';
+import { isReference, isScanId, resolveReference } from './service/scan-reference.ts';
 
 export type Waiting = Pick<Output, 'maxWaitSeconds' | 'progress'>;
 
-/** Scan IDs are UUIDs; anything else is a file. @throws CliError */
+/** IDs, their beginnings and `latest` are scans of the service, if there is no such file; anything else is a file. @throws CliError */
 export async function readSource(source: string, context: CliContext, waiting: Waiting): Promise<Report> {
-  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(source)) return (await readExport(connect(context, waiting), source)) as Report;
+  if (isScanId(source) || (isReference(source) && !(await exists(source)))) {
+    const client = connect(context, waiting);
+    return (await readExport(client, await resolveReference(client, source, waiting.progress.note))) as Report;
+  }
   try {
     return JSON.parse(await readFile(source, 'utf8')) as Report;
   } catch (error) {
     throw new CliError(`The JSON export ${source} cannot be read: ${errorMessage(error)}.`, 'Save one with curbcut scan --export FILE.');
   }
 }
+
+const exists = (file: string): Promise<boolean> => access(file).then(() => true, () => false); // prettier-ignore
 
 /** Runs a function of a report. @throws CliError if it fails because the report is none, or of another version */
 export function understood<T>(source: string, use: () => T): T {

@@ -1,6 +1,7 @@
 /** Runs a command line: from its arguments to its exit code. */
 import type { InterruptHint, CliContext, CliProcess, Program } from './commands/output.ts';
 import { splitKubectlFlags } from './kubectl/flags.ts';
+import { nearest } from './suggestion.ts';
 import { CliError, printableLines, ServiceUnavailable, UsageError } from './errors.ts';
 
 type Run = (args: readonly string[], context: CliContext, hint: InterruptHint) => Promise<number>;
@@ -17,6 +18,9 @@ const COMMANDS: Readonly<Record<Program, Readonly<Record<string, Command>>>> = {
     diff: async () => (await import('./commands/diff.ts')).diff,
     comment: async () => (await import('./commands/comment.ts')).comment,
     accept: async () => (await import('./commands/accept.ts')).accept,
+    open: async () => (await import('./commands/open.ts')).open,
+    login: async () => (await import('./commands/login.ts')).login,
+    logout: async () => (await import('./commands/login.ts')).logout,
     run: async () => (await import('./kubectl/commands/run.ts')).run,
   },
   'kubectl curbcut': {
@@ -80,7 +84,10 @@ export async function run(args: readonly string[], started: CliProcess): Promise
     }
     if (command === undefined) throw new UsageError(usage);
     if (!plugin && command === 'queue') throw new UsageError('Queues are Kubernetes resources; use: kubectl curbcut queue');
-    if (!Object.hasOwn(commands, command)) throw new UsageError(`unknown command ${command}; ${usage}`);
+    if (!Object.hasOwn(commands, command)) {
+      const meant = nearest(command, Object.keys(commands));
+      throw new UsageError(`unknown command ${command}; ${meant === null ? usage : `did you mean ${program} ${meant}?`}`);
+    }
     const runCommand = await commands[command]!();
     return runCommand(rest, { ...process, kubectlFlags: flags }, after);
   }

@@ -5,7 +5,7 @@ import type { ScanResult } from '../service/messages.ts';
 import { print } from './format.ts';
 import { CANCEL_HELP } from './help.ts';
 import { COMMON_OPTIONS, onlyArgument, outputOf, parse, type InterruptHint, type CliContext } from './output.ts';
-import { connect } from './service.ts';
+import { connect, scanIdOf } from './service.ts';
 
 /** Runs the command. @returns its exit code: 1 if the scan has ended already, and not as canceled @throws CliError */
 export async function cancel(args: readonly string[], context: CliContext, hint: InterruptHint): Promise<number> {
@@ -14,9 +14,10 @@ export async function cancel(args: readonly string[], context: CliContext, hint:
     context.stdout.write(CANCEL_HELP);
     return 0;
   }
-  const scanId = onlyArgument('cancel', 'scan ID', positionals);
+  const name = onlyArgument('cancel', 'scan ID', positionals);
   const output = outputOf('cancel', values, context);
   const client = connect(context, output);
+  const scanId = await scanIdOf(name, client, context, output);
   hint.lines = [`It is unknown whether the scan was canceled. Run the same command again: curbcut cancel ${scanId}`];
   const { accepted, result } = await client.cancel(scanId);
   if (!values.quiet) await print(context.stdout, output.format, result, () => `${sentenceOf(scanId, accepted, result)}\n`);

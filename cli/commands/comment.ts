@@ -5,6 +5,7 @@ import { COMMENT_MIN_CHARACTERS, commentMarker, commentOf } from '../../report/c
 import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
 import { printableLines, UsageError } from '../errors.ts';
 import { dashboardLink } from '../links.ts';
+import { connectionOf } from '../login-file.ts';
 import { numberOf } from '../number-of.ts';
 import { noProgress, showProgress } from '../progress.ts';
 import { publishComment } from '../pull-request/publish.ts';
@@ -74,7 +75,8 @@ function makeComment(
     throw new UsageError(`--link ${values.link} is not a web address.`, 'comment');
   const causes = whole('max-causes', values['max-causes']);
   return understood(source, () => {
-    const link = values.link ?? (report.scan.local === true ? undefined : dashboardLink(environment.CURBCUT_URL, report.scan.id));
+    const link =
+      values.link ?? (report.scan.local === true ? undefined : dashboardLink(connectionOf(environment).CURBCUT_URL, report.scan.id));
     const { name } = values;
     const text = commentOf(report, { name, causes, maxCharacters, link });
     return { marker: commentMarker(report, name), text, annotations: annotationsOf(report) };

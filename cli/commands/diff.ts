@@ -26,7 +26,7 @@ export async function diff(args: readonly string[], context: CliContext): Promis
   noMoreArguments('diff', others);
   const output = outputOf('diff', values, context);
   const client = connect(context, output);
-  const ids = [await scanIdOf(before, context, output), await scanIdOf(after, context, output)] as const;
+  const ids = [await scanIdOf(before, client, context, output), await scanIdOf(after, client, context, output)] as const;
   // One after the other: an export needs much more memory than what is kept of it.
   const compared = diffReduced(await readReduced(client, ids[0]), await readReduced(client, ids[1]));
   if (!values.quiet)

@@ -2,7 +2,7 @@
 import { checkFiles } from '../service/reports.ts';
 import { FOLLOW_HELP } from './help.ts';
 import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, scanContinues, type InterruptHint, type CliContext } from './output.ts';
-import { connect, followAndReport } from './service.ts';
+import { connect, followAndReport, scanIdOf } from './service.ts';
 
 /** Runs the command. @returns its exit code @throws CliError */
 export async function follow(args: readonly string[], context: CliContext, hint: InterruptHint): Promise<number> {
@@ -11,10 +11,11 @@ export async function follow(args: readonly string[], context: CliContext, hint:
     context.stdout.write(FOLLOW_HELP);
     return 0;
   }
-  const scanId = onlyArgument('follow', 'scan ID', positionals);
+  const name = onlyArgument('follow', 'scan ID', positionals);
   const output = outputOf('follow', values, context);
   const client = connect(context, output);
   await checkFiles(output.files);
+  const scanId = await scanIdOf(name, client, context, output);
   scanContinues(hint, scanId);
   try {
     return await followAndReport(client, scanId, output, values.quiet, context);

@@ -44,7 +44,7 @@ export const EXITS = `Exit codes:
   130  interrupted (143: terminated); the scan continues: curbcut follow resumes, curbcut cancel ends it`;
 
 export const ENVIRONMENT = `Environment:
-  CURBCUT_URL          the address of the service
+  CURBCUT_URL          the address of the service, if not that of curbcut login
   CURBCUT_API_KEY      an API key of your organisation
   NO_COLOR             disable colours`;
 
@@ -59,9 +59,19 @@ Usage:
   curbcut diff BEFORE AFTER     compare two scans: new, fixed and unchanged violations
   curbcut comment FILE|ID       write the result as a comment on a pull request
   curbcut accept SCAN           accept violations until a date, in a KnownIssues manifest
+  curbcut open [ID]             print the address of a scan in the dashboard, and open it
+  curbcut login [URL]           store the service's address and an API key; curbcut logout removes them
   curbcut run schedule/NAME     run a ScanSchedule now, with kubectl
   curbcut --version
-  curbcut COMMAND --help        show all options
+  curbcut COMMAND --help        show all options and examples
+
+ID is that of a scan, its first four or more characters, or latest.
+
+Examples:
+  curbcut login https://curbcut.example.org
+  curbcut scan https://www.example.org/ --max-pages 50 --fail-on serious
+  curbcut report latest --pdf report.pdf
+  curbcut open
 
 kubectl curbcut has the same commands, but for comment and accept, for the resources of a cluster.
 
@@ -73,6 +83,10 @@ ${ENVIRONMENT}
 export const FOLLOW_HELP = `Usage: curbcut follow ID [options]
 
 Follows a scan to its end. The result of a completed scan is printed at once.
+
+Examples:
+  curbcut follow latest
+  curbcut follow 3f2b8c1e --pdf report.pdf
 
 ${OUTPUT}
 
@@ -86,6 +100,10 @@ export const REPORT_HELP = `Usage: curbcut report ID [options]
 
 Prints links to the reports of a scan that is done, or saves the reports to files. It waits for a scan that is not complete
 for as long as --max-wait says.
+
+Examples:
+  curbcut report latest --pdf report.pdf --sarif report.sarif
+  curbcut report 3f2b8c1e --json
 
 ${OUTPUT}
 
@@ -103,6 +121,9 @@ export const CANCEL_HELP = `Usage: curbcut cancel ID [options]
 Cancels a scan. Its tested pages are charged, the other credits are released. The scan ends within seconds; curbcut follow
 waits for its end.
 
+Examples:
+  curbcut cancel 3f2b8c1e
+
 Options:
 ${FORMAT_HELP}
   --quiet              print only errors
@@ -119,6 +140,10 @@ ${ENVIRONMENT}
 export const LIST_HELP = `Usage: curbcut list [options]
 
 Lists the scans of your organisation, newest first.
+
+Examples:
+  curbcut list --status failed
+  curbcut list --metadata branch=main --limit 100 -o wide
 
 Options:
   --status STATUS      only scans in this phase: ${PHASES.join(', ')}
@@ -141,6 +166,10 @@ export const COMMENT_HELP = `Usage: curbcut comment FILE [options]
 Makes the text of one comment from a JSON export, or from the scan with this ID: the verdict, the numbers, and the root causes of
 new violations with how to fix them. Prints it as Markdown, or writes it on the pull request of this job. The next run updates
 the same comment.
+
+Examples:
+  curbcut comment report.json --github
+  curbcut comment latest --max-causes 3
 
 Options:
   --github             write it on the pull request of this job on GitHub: GITHUB_TOKEN, and what GitHub sets for a job
@@ -170,6 +199,10 @@ Accepts violations of a scan, or of a JSON export, until a date: writes them int
 or use with curbcut scan --local --known-issues. Scans then judge their thresholds without them. Without a choice, it lists the root
 causes.
 
+Examples:
+  curbcut accept report.json --all --reason "Found before we tested." --owner "web team" --until 2027-01-31 -o known-issues.yaml
+  curbcut accept latest --rule image-alt --selector 'header > .logo' --reason "Redesign in May." --owner ada --until 2027-05-31
+
 What is accepted:
   --all                all root causes with violations that are not known yet
   --fingerprint F      this root cause; may be given several times
@@ -195,11 +228,67 @@ Exit codes:
 ${ENVIRONMENT}
 `;
 
+export const OPEN_HELP = `Usage: curbcut open [ID]
+
+Prints the address of a scan in the dashboard, of the latest one without ID. Opens it in the browser if there is a display.
+
+Examples:
+  curbcut open
+  curbcut open 3f2b8c1e
+
+Options:
+${MAX_WAIT}
+
+Exit codes:
+  0    the address was printed
+  2    there is no such scan, or no service
+
+${ENVIRONMENT}
+`;
+
+export const LOGIN_HELP = `Usage: curbcut login [URL]
+
+Stores the address of the service and an API key for the commands on this machine, in curbcut/login.json below XDG_CONFIG_HOME
+(default: ~/.config), readable only by you. The key is read from the terminal, or from standard input, and checked with the
+service. CURBCUT_URL and CURBCUT_API_KEY in the environment precede what is stored; a stored key is sent only to its service.
+
+Examples:
+  curbcut login https://curbcut.example.org
+  pass show curbcut | curbcut login https://curbcut.example.org
+
+Options:
+${MAX_WAIT}
+
+Exit codes:
+  0    the login was stored
+  2    it was not: the key is not accepted, no network, …
+
+${ENVIRONMENT}
+`;
+
+export const LOGOUT_HELP = `Usage: curbcut logout
+
+Removes what curbcut login has stored. The API key stays valid until somebody revokes it.
+
+Examples:
+  curbcut logout
+
+Exit codes:
+  0    nothing is stored any more
+  2    it could not be removed
+
+${ENVIRONMENT}
+`;
+
 export const DIFF_HELP = `Usage: curbcut diff BEFORE AFTER [options]
        kubectl curbcut diff BEFORE AFTER [options]
 
 Compares two scans that are done, by their IDs (kubectl curbcut: by their names). Shows the violations that are new, fixed, or
 on pages that the second scan did not test. An element that moved or was rendered again is not new.
+
+Examples:
+  curbcut diff 3f2b8c1e latest
+  kubectl curbcut diff nightly-29751960 nightly-29753400 -n shop
 
 Options:
   --exit-zero          exit with 0 also if there are new violations

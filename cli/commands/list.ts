@@ -1,5 +1,5 @@
 /** `curbcut list`: the organisation's scans, newest first. */
-import { listAll } from '../service/list.ts';
+import { LISTED_MAX, listAll } from '../service/list.ts';
 import { UsageError } from '../errors.ts';
 import { pairsFrom } from '../metadata.ts';
 import { scanColumns } from '../scan-columns.ts';
@@ -19,8 +19,6 @@ const OPTIONS = {
   limit: { type: 'string', default: '20' },
   ...common,
 } as const;
-/** Without a bound, a command could read the whole history of an organisation, request by request. */
-const LIMIT_MAX = 1000;
 
 /** Runs the command. @returns its exit code @throws CliError */
 export async function list(args: readonly string[], context: CliContext): Promise<number> {
@@ -31,7 +29,7 @@ export async function list(args: readonly string[], context: CliContext): Promis
   }
   noMoreArguments('list', positionals);
   const limit = numberOf('list', 'limit', values.limit, true)!;
-  if (limit < 1 || limit > LIMIT_MAX) throw new UsageError(`--limit ${values.limit} is not between 1 and ${LIMIT_MAX}.`, 'list');
+  if (limit < 1 || limit > LISTED_MAX) throw new UsageError(`--limit ${values.limit} is not between 1 and ${LISTED_MAX}.`, 'list');
   const metadata = pairsFrom('list', values.metadata);
   const output = outputOf('list', { ...values, quiet: false }, context);
   const found = await listAll(connect(context, output), { status: values.status, metadata, limit });
@@ -47,6 +45,6 @@ const columnsOf = (scans: readonly ListedScan[]): Column<ListedScan>[] => [
 
 function textOf({ data, next_cursor: cursor }: ScanPage, terminal: Pick<Terminal, 'color' | 'unicode'>, wide: boolean): string {
   if (data.length === 0) return cursor === null ? 'No scans.\n' : 'No scans among the newest ones. There may be older ones.\n';
-  const more = cursor === null ? '' : `There are more scans: increase --limit (at most ${LIMIT_MAX}).\n`;
+  const more = cursor === null ? '' : `There are more scans: increase --limit (at most ${LISTED_MAX}).\n`;
   return `${tableOf(columnsOf(data), data, terminal, wide)}${more}`;
 }

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.ts';
 import { CliError, errorMessage, printableLines, UsageError } from '../errors.ts';
 import { numberOf } from '../number-of.ts';
+import { nearest } from '../suggestion.ts';
 import type { ScanResult } from '../service/messages.ts';
 import type { Report } from '../../report/schema/schema.ts';
 import type { ScoreFacts } from '../../report/view/score-sentence.ts';
@@ -48,6 +49,8 @@ export interface CliProcess {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   monotonic: () => number;
   newId(): string;
+  /** Reads a secret from the terminal without showing it, or all of standard input if that is no terminal. Empty: there is none. */
+  readSecret(prompt: string): Promise<string>;
 }
 
 /** What a command needs. */
@@ -90,7 +93,10 @@ export function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['op
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new UsageError(errorMessage(error).split('. ')[0]!, command);
+    const problem = errorMessage(error).split('. ')[0]!;
+    const [, unknown] = /^Unknown option '--(.+)'/.exec(problem) ?? [];
+    const meant = unknown === undefined ? null : nearest(unknown, Object.keys(options!));
+    throw new UsageError(meant === null ? problem : `${problem}. Did you mean --${meant}?`, command);
   }
 }
 

@@ -19,7 +19,7 @@ export async function report(args: readonly string[], context: CliContext): Prom
   const output = outputOf('report', values, context);
   const client = connect(context, output);
   await checkFiles(output.files);
-  const scanId = await scanIdOf(name, context, output);
+  const scanId = await scanIdOf(name, client, context, output);
   const saved = output.files;
   if (Object.keys(saved).length === 0) {
     const links = await linksOf(client, scanId);

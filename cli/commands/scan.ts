@@ -14,6 +14,7 @@ import {
   thresholdsFrom,
 } from '../options.ts';
 import { METADATA_ARGUMENTS, metadataFrom, sameMetadata } from '../metadata.ts';
+import { isReference, resolveReference } from '../service/scan-reference.ts';
 import { checkFiles } from '../service/reports.ts';
 import { SCAN_HELP } from './scan-help.ts';
 import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, scanContinues, type InterruptHint, type CliContext } from './output.ts';
@@ -59,7 +60,7 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
     );
   if (file !== undefined)
     throw new UsageError('--known-issues needs --local. A service has its own: apply the manifest, or see docs/known-issues.md.', 'scan');
-  const baseline = baselineFrom(values, thresholds);
+  const baseline = baselineFrom(await withBaselineId(values, context), thresholds);
   if (values.auth !== undefined)
     throw new UsageError('--auth needs --local. A service signs in with --auth-secret, or as its scan in Kubernetes says.', 'scan');
   const authSecret = values['auth-secret'];
@@ -82,6 +83,14 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
   } finally {
     output.progress.end();
   }
+}
+
+/** Replaces `latest` or the beginning of an ID by the ID. @throws CliError */
+async function withBaselineId<T extends BaselineValues & Parameters<typeof outputOf>[1]>(values: T, context: CliContext): Promise<T> {
+  const { baseline } = values;
+  if (baseline === undefined || !isReference(baseline)) return values;
+  const output = outputOf('scan', values, context);
+  return { ...values, baseline: await resolveReference(connect(context, output), baseline, output.progress.note) };
 }
 
 /** The file of the baseline, and whether the scan may pass if it cannot be compared. @throws UsageError */

@@ -5,6 +5,7 @@ import { isTerminal } from '../../core/scan/phases.ts';
 import { readEnvironment } from '../config.ts';
 import { CliError } from '../errors.ts';
 import { createClient, type Client } from '../service/client.ts';
+import { resolveReference } from '../service/scan-reference.ts';
 import { followScan } from '../service/follow.ts';
 import type { ScanResult } from '../service/messages.ts';
 import type { Files } from '../service/files.ts';
@@ -28,11 +29,16 @@ export function connect(context: CliContext, { maxWaitSeconds, progress }: Pick<
 }
 
 /**
- * Resolves what the user wrote to the ID of a scan: for `kubectl curbcut` it is the name of a resource.
+ * Resolves what the user wrote to the ID of a scan: `latest` or the beginning of an ID, and for `kubectl curbcut` the name of a resource.
  * @throws CliError if there is no such scan
  */
-export async function scanIdOf(name: string, context: CliContext, output: Pick<Output, 'maxWaitSeconds' | 'progress'>): Promise<string> {
-  if (context.program === 'curbcut') return name;
+export async function scanIdOf(
+  name: string,
+  client: Client,
+  context: CliContext,
+  output: Pick<Output, 'maxWaitSeconds' | 'progress'>,
+): Promise<string> {
+  if (context.program === 'curbcut') return resolveReference(client, name, output.progress.note);
   const { connectKubectl } = await import('../kubectl/connect.ts');
   const { resolveScan, scanName } = await import('../kubectl/scans.ts');
   return resolveScan(connectKubectl(context, output), scanName(name));

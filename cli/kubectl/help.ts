@@ -38,7 +38,11 @@ Usage:
   kubectl curbcut queue [NAME] [options]       list the queues, or the scans that wait in one
   kubectl curbcut run schedule/NAME [options]  run a ScanSchedule now
   kubectl curbcut --version
-  kubectl curbcut COMMAND --help               show all options
+  kubectl curbcut COMMAND --help               show all options and examples
+
+Examples:
+  kubectl curbcut scan https://shop.example.com/ --min-score 90 -n shop
+  kubectl curbcut run schedule/nightly -n shop --wait
 
 ${KUBE_EXITS}
 
@@ -48,6 +52,9 @@ ${KUBE_ENVIRONMENT}
 export const FOLLOW_HELP = `Usage: kubectl curbcut follow NAME [options]
 
 Follows a scan to its end. The result of a completed scan is printed at once.
+
+Examples:
+  kubectl curbcut follow shop-example-com-1f2e3d4c -n shop
 
 ${KUBE_OUTPUT}
 
@@ -59,6 +66,9 @@ ${KUBE_ENVIRONMENT}
 export const CANCEL_HELP = `Usage: kubectl curbcut cancel NAME [options]
 
 Cancels a scan: sets spec.cancel. Its tested pages are charged, the other credits are released.
+
+Examples:
+  kubectl curbcut cancel shop-example-com-1f2e3d4c -n shop
 
 Options:
 ${FORMAT_HELP}
@@ -76,6 +86,9 @@ Exit codes:
 export const LIST_HELP = `Usage: kubectl curbcut list [options]
 
 Lists the AccessibilityScans of a namespace, newest first.
+
+Examples:
+  kubectl curbcut list --status queued -A
 
 Options:
   --status STATUS      only scans in this phase: ${PHASES.join(', ')}
@@ -98,6 +111,9 @@ Lists the ScanQueues: of the namespace of -n, otherwise of all namespaces or, wi
 With NAME it also lists the scans that wait in the queue, in their order. The order comes from Curbcut's API, which knows it
 for the scans of your organisation; without CURBCUT_URL and CURBCUT_API_KEY the scans are listed without it.
 
+Examples:
+  kubectl curbcut queue default
+
 Options:
 ${FORMAT_HELP}
 ${MAX_WAIT}
@@ -115,6 +131,9 @@ export const RUN_HELP = `Usage: curbcut run schedule/NAME [options]
        kubectl curbcut run schedule/NAME [options]
 
 Runs a ScanSchedule now, in addition to its times, and prints the name of the scan. It needs kubectl.
+
+Examples:
+  curbcut run schedule/nightly -n shop --wait
 
 Options:
   --wait               follow the scan to its end, and exit by its verdict

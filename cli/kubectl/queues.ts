@@ -1,6 +1,7 @@
 /** ScanQueues, and the scans that wait in them. */
 import { GROUP, queueOf, QUEUES_PLURAL, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import type { CliContext, Output } from '../commands/output.ts';
+import { connectionOf } from '../login-file.ts';
 import { KubectlError } from './errors.ts';
 import type { Kubectl } from './kubectl.ts';
 import { namedResultOf, SCANS } from './scans.ts';
@@ -61,7 +62,7 @@ export async function positionsOf(
   context: CliContext,
   output: Pick<Output, 'maxWaitSeconds' | 'progress'>,
 ): Promise<Map<string, number> | null> {
-  const { CURBCUT_URL: url, CURBCUT_API_KEY: key } = context.environment;
+  const { CURBCUT_URL: url, CURBCUT_API_KEY: key } = connectionOf(context.environment);
   if (!url && !key) return null;
   const { connect } = await import('../commands/service.ts');
   const { listAll } = await import('../service/list.ts');

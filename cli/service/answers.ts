@@ -67,7 +67,10 @@ export function refusal(answer: Answer, baseUrl: string): CliError {
   const said = known === null ? '' : known.message;
   switch (answer.status) {
     case 401:
-      return new CliError('The API key was not accepted (401).', 'Set CURBCUT_API_KEY to a live key of your organisation.');
+      return new CliError(
+        'The API key was not accepted (401).',
+        'Set CURBCUT_API_KEY to a live key of your organisation, or log in again: curbcut login',
+      );
     case 402: {
       const balance = known?.fields.balance;
       const requested = known?.fields.pages_requested;

@@ -10,7 +10,7 @@ import type { SiteOptions } from '../site-options.ts';
 import { refusal, type Answer } from './answers.ts';
 import { createBudget, type Budget } from './budget.ts';
 import { CliError } from '../errors.ts';
-import { Accepted, Link, ScanPage, ScanResult, readRefusal } from './messages.ts';
+import { Accepted, Link, Me, ScanPage, ScanResult, readRefusal } from './messages.ts';
 import { createRequests, type RequestOptions, type Requests } from './requests.ts';
 
 const SCANS = '/v1/ci/scans';
@@ -52,6 +52,8 @@ export interface Client {
   /** Returns the current state of a scan, and the delay until the next poll. */
   poll(scanId: string): Promise<{ result: ScanResult; retryAfterSeconds: number | null }>;
   reportLink(scanId: string, kind: 'pdf' | 'json'): Promise<Link>;
+  /** Checks the API key. */
+  me(): Promise<Me>;
   /** Requests the end of a scan. `accepted` is false if it has ended already. */
   cancel(scanId: string): Promise<{ accepted: boolean; result: ScanResult }>;
   /** One page of the organisation's scans, newest first. */
@@ -89,6 +91,11 @@ export function createClient(options: ClientOptions): Client {
       const answer = await ask(`/v1/scans/${encodeURIComponent(scanId)}/report${kind === 'json' ? '/json' : ''}`);
       if (answer.status !== 200) throw refusal(answer, baseUrl);
       return checked(Link, answer, baseUrl);
+    },
+    async me() {
+      const answer = await ask('/v1/me');
+      if (answer.status !== 200) throw refusal(answer, baseUrl);
+      return checked(Me, answer, baseUrl);
     },
     async cancel(scanId) {
       const answer = await ask(`${SCANS}/${encodeURIComponent(scanId)}/cancel`, { method: 'POST' });

@@ -2,6 +2,8 @@
 import type { Client, ScanFilters } from './client.ts';
 import type { ListedScan, ScanPage } from './messages.ts';
 
+/** The largest list. Without a bound, a command could read the whole history of an organisation, request by request. */
+export const LISTED_MAX = 1000;
 /** Scans per request. */
 const PAGE_MAX = 100;
 /** Pages without a scan, one after the other, after which the search ends. Each is thousands of scans that do not meet the filters. */

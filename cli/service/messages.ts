@@ -66,6 +66,13 @@ export type ListedScan = Static<typeof ListedScan>;
 export const ScanPage = Type.Object({ data: Type.Array(ListedScan), next_cursor: nullable(Type.String()) });
 export type ScanPage = Static<typeof ScanPage>;
 
+/** Who the caller is. */
+export const Me = Type.Object({
+  organisation: Type.Object({ id: Type.String(), name: Type.String() }),
+  permissions: Type.Array(Type.String()),
+});
+export type Me = Static<typeof Me>;
+
 /** A `progress` event. */
 export const Progress = Type.Object({
   event: Type.Literal('progress'),

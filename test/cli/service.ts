@@ -184,6 +184,8 @@ export async function curbcut(
     live?: boolean;
     onSleep?: () => void;
     newId?: () => string;
+    /** What is pasted. */
+    secret?: string;
     /** Milliseconds by which the command's clock is ahead. */
     ahead?: () => number;
     /** Gets the output before the command runs, to read it meanwhile. */
@@ -214,6 +216,7 @@ export async function curbcut(
       signal.throwIfAborted();
     },
     newId: options.newId ?? (() => 'key-of-this-run'),
+    readSecret: () => Promise.resolve(options.secret ?? ''),
   });
   return output;
 }

@@ -3,8 +3,9 @@ import { SCAN_ID, complete, curbcut, startService, stream } from './service.ts';
 
 describe('curbcut', () => {
   const wrong: [string, string[], string][] = [
-    ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report|diff|comment|accept|run>'],
-    ['an unknown command', ['scna'], 'unknown command scna'],
+    ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report|diff|comment|accept|open|login|logout|run>'],
+    ['an unknown command', ['scna'], 'unknown command scna; did you mean curbcut scan?'],
+    ['a command that is like none', ['xylophone'], 'unknown command xylophone; usage: curbcut <'],
     ['no URL', ['scan'], 'The URL is missing.'],
     ['two URLs', ['scan', 'a', 'b'], 'Too many arguments: b'],
     ['no id', ['follow'], 'The scan ID is missing.'],
@@ -14,7 +15,11 @@ describe('curbcut', () => {
     ['an argument of list', ['list', 'x'], 'Too many arguments: x'],
     ['a list without an end', ['list', '--limit', '1001'], '--limit 1001 is not between 1 and 1000'],
     ['an empty list', ['list', '--limit', '0'], '--limit 0 is not between 1 and 1000'],
-    ['an unknown option', ['scan', 'u', '--min-scor', '9'], "Unknown option '--min-scor'"],
+    ['an unknown option', ['scan', 'u', '--min-scor', '9'], "Unknown option '--min-scor'. Did you mean --min-score?"],
+    ['an option that is like none', ['scan', 'u', '--xylophone'], "Unknown option '--xylophone'\nTry"],
+    ['two logins', ['login', 'a', 'b'], 'Too many arguments: b'],
+    ['an argument of logout', ['logout', 'a'], 'Too many arguments: a'],
+    ['two pages to open', ['open', 'a', 'b'], 'Too many arguments: b'],
     ['an option without its value', ['scan', 'u', '--min-score'], '--min-score'],
     ['text as a number', ['scan', 'u', '--min-score', 'high'], '--min-score high is not a number'],
     ['a fraction as a whole number', ['scan', 'u', '--max-pages', '2.5'], '--max-pages 2.5 is not a whole number'],
@@ -78,12 +83,31 @@ describe('curbcut', () => {
     ['diff', '--help'],
     ['comment', '--help'],
     ['accept', '--help'],
+    ['open', '--help'],
+    ['login', '--help'],
+    ['logout', '--help'],
     ['run', '--help'],
   ])
     it(`prints help: ${args.join(' ')}`, async () => {
       const ran = await curbcut(args, { environment: {} });
       expect(ran.code).to.equal(0);
       expect(ran.stdout).to.include('Exit codes:').and.to.include('CURBCUT_API_KEY');
+    });
+
+  for (const program of ['curbcut', 'kubectl curbcut'] as const)
+    it(`shows examples in each help, with options that the help describes: ${program}`, async () => {
+      const helpOf = async (...args: string[]) => (await curbcut([...args, '--help'], { program, environment: {} })).stdout;
+      const [, listed] = /usage: \S.* <(.*)>/.exec((await curbcut([], { program, environment: {} })).stderr)!;
+      for (const command of listed!.split('|')) {
+        const help = await helpOf(command);
+        const [, given] = /\nExamples:\n((?: {2}.*\n)+)/.exec(help) ?? [];
+        expect(given, command).to.be.a('string');
+        for (const [option] of given!.matchAll(/(?<= )--?[a-z][\w-]*/gi)) {
+          const described = help.replace(given!, '');
+          expect(described, `${command} ${option}`).to.match(new RegExp(`(^|[ ,])${option}[ ,\n]`, 'm'));
+        }
+      }
+      expect(await helpOf()).to.include('Examples:');
     });
 
   it('prints its version', async () => {

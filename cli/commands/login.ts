@@ -1,0 +1,58 @@
+/** `curbcut login` and `curbcut logout`: store the address of a service and an API key, or remove them. */
+import { rm } from 'node:fs/promises';
+import { readEnvironment } from '../config.ts';
+import { CliError, printable } from '../errors.ts';
+import { connectionOf, loginFile, writeLogin } from '../login-file.ts';
+import { numberOf } from '../number-of.ts';
+import { noProgress } from '../progress.ts';
+import { createClient } from '../service/client.ts';
+import { LOGIN_HELP, LOGOUT_HELP } from './help.ts';
+import { COMMON_OPTIONS, noMoreArguments, parse, waitNote, type CliContext } from './output.ts';
+
+const OPTIONS = { 'max-wait': COMMON_OPTIONS['max-wait'], help: COMMON_OPTIONS.help } as const;
+
+/** Runs the command. @returns its exit code @throws CliError */
+export async function login(args: readonly string[], context: CliContext): Promise<number> {
+  const { values, positionals } = parse('login', args, OPTIONS);
+  if (values.help) {
+    context.stdout.write(LOGIN_HELP);
+    return 0;
+  }
+  const [given, ...others] = positionals;
+  noMoreArguments('login', others);
+  const maxWaitSeconds = numberOf('login', 'max-wait', values['max-wait'], false)!;
+  const file = fileOf(context);
+  const url = given ?? connectionOf(context.environment).CURBCUT_URL;
+  if (url === undefined) throw new CliError('Which service? Write its address: curbcut login https://curbcut.example.org');
+  const key = (await context.readSecret('API key (it is not shown): ')).trim();
+  if (key === '') throw new CliError('No API key was given. Create one in the dashboard, under API keys.');
+  const { CURBCUT_URL: baseUrl, CURBCUT_API_KEY: apiKey } = readEnvironment({ CURBCUT_URL: url, CURBCUT_API_KEY: key });
+  const client = createClient({ ...context, baseUrl, apiKey, maxWaitSeconds, onWait: waitNote(noProgress()) });
+  const { organisation, permissions } = await client.me();
+  await writeLogin(file, { url: baseUrl, apiKey });
+  context.stdout.write(
+    `Logged in to ${baseUrl} as ${printable(organisation.name)}, with ${printable(permissions.join(', ')) || 'no permissions'}.\n`,
+  );
+  for (const name of ['CURBCUT_URL', 'CURBCUT_API_KEY'])
+    if (context.environment[name]) context.stderr.write(`${name} is set in the environment, which precedes what is stored.\n`);
+  return 0;
+}
+
+/** Runs the command. @returns its exit code @throws CliError */
+export async function logout(args: readonly string[], context: CliContext): Promise<number> {
+  const { values, positionals } = parse('logout', args, { help: COMMON_OPTIONS.help });
+  if (values.help) {
+    context.stdout.write(LOGOUT_HELP);
+    return 0;
+  }
+  noMoreArguments('logout', positionals);
+  await rm(fileOf(context), { force: true });
+  context.stdout.write('Logged out. The API key is still valid: revoke it in the dashboard if nobody else uses it.\n');
+  return 0;
+}
+
+function fileOf({ environment }: CliContext): string {
+  const file = loginFile(environment);
+  if (file === null) throw new CliError('There is no place to store a login: set HOME or XDG_CONFIG_HOME.');
+  return file;
+}

@@ -1,0 +1,48 @@
+/** `curbcut open [ID]`: prints the address of a scan in the dashboard, and opens it where there is a display. */
+import { spawn } from 'node:child_process';
+import { dashboardLink } from '../links.ts';
+import { LATEST } from '../service/scan-reference.ts';
+import { OPEN_HELP } from './help.ts';
+import { COMMON_OPTIONS, noMoreArguments, outputOf, parse, type CliContext } from './output.ts';
+import { connect, scanIdOf } from './service.ts';
+
+const OPTIONS = { 'max-wait': COMMON_OPTIONS['max-wait'], help: COMMON_OPTIONS.help } as const;
+
+/** Runs the command. @returns its exit code @throws CliError */
+export async function open(args: readonly string[], context: CliContext): Promise<number> {
+  const { values, positionals } = parse('open', args, OPTIONS);
+  if (values.help) {
+    context.stdout.write(OPEN_HELP);
+    return 0;
+  }
+  const [name = LATEST, ...others] = positionals;
+  noMoreArguments('open', others);
+  const output = outputOf('open', { ...values, json: false, quiet: false }, context);
+  const client = connect(context, output);
+  const link = dashboardLink(client.options.baseUrl, await scanIdOf(name, client, context, output))!;
+  context.stdout.write(`${link}\n`);
+  const program = opener(context.environment);
+  if (program !== null) await started(program, link, context);
+  return 0;
+}
+
+/** The program that opens an address in the user's browser; null without a display. */
+function opener({ DISPLAY: x11, WAYLAND_DISPLAY: wayland }: CliContext['environment']): string | null {
+  if (process.platform === 'darwin') return 'open';
+  return x11 || wayland ? 'xdg-open' : null;
+}
+
+/** Starts the program, which outlives this command. The address is printed, so a failure is only a notice. */
+function started(program: string, link: string, { environment, stderr }: CliContext): Promise<void> {
+  return new Promise((resolve) => {
+    const child = spawn(program, [link], { env: environment, detached: true, stdio: 'ignore' });
+    child.once('error', ({ message }) => {
+      stderr.write(`The browser was not opened: ${message}\n`);
+      resolve();
+    });
+    child.once('spawn', () => {
+      child.unref();
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,42 @@
+/** What stands for a scan ID: `latest`, or the beginning of an ID. */
+import { CliError, printable } from '../errors.ts';
+import type { Client } from './client.ts';
+import { LISTED_MAX, listAll } from './list.ts';
+import type { ListedScan } from './messages.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** The shortest beginning of an ID, in characters. */
+const SHORTEST = 4;
+/** As many scans as an error names. */
+const NAMED_MAX = 10;
+
+export const LATEST = 'latest';
+
+export const isScanId = (text: string): boolean => UUID.test(text);
+
+/** Whether a text stands for an ID. */
+export const isReference = (text: string): boolean =>
+  text === LATEST || (text.length >= SHORTEST && /^[0-9a-f][0-9a-f-]*$/i.test(text) && !isScanId(text));
+
+/**
+ * Finds the scan that a text stands for; any other text is an ID.
+ * @param note called with the scan that was found @throws CliError if there is none, or several begin so
+ */
+export async function resolveReference(client: Client, text: string, note: (text: string) => void): Promise<string> {
+  if (!isReference(text)) return text;
+  const { data, next_cursor: more } = await listAll(client, { limit: text === LATEST ? 1 : LISTED_MAX });
+  const found = text === LATEST ? data : data.filter(({ scan_id: id }) => id.startsWith(text.toLowerCase()));
+  const [only, ...others] = found;
+  if (only === undefined) {
+    if (text === LATEST) throw new CliError('Your organisation has no scans yet.');
+    const where = more === null ? 'your organisation' : `the newest ${LISTED_MAX} scans of your organisation`;
+    throw new CliError(`No scan of ${where} has an ID that begins with ${text}.`, 'To see the IDs: curbcut list');
+  }
+  if (others.length > 0)
+    throw new CliError(`The IDs of ${found.length} scans begin with ${text}. Write more of it:`, ...found.slice(0, NAMED_MAX).map(lineOf));
+  note(`Scan ${lineOf(only).trim()}`);
+  return only.scan_id;
+}
+
+const lineOf = ({ scan_id: id, submitted_at: at, url }: ListedScan): string =>
+  `  ${id}  ${at.slice(0, 16).replace('T', ' ')}  ${printable(url)}`;
