@@ -2,6 +2,8 @@
 import type { CrawlRules, ScanOptions } from '../core/scan/options.ts';
 
 /** The options that the user stated. */
-export type SiteOptions = Partial<Pick<ScanOptions, 'maxPages' | 'wcagLevel' | 'wcagVersion' | 'locale' | 'pictures' | 'advice'>> & {
+export type SiteOptions = Partial<
+  Pick<ScanOptions, 'maxPages' | 'wcagLevel' | 'wcagVersion' | 'locale' | 'pictures' | 'advice' | 'httpFallback'>
+> & {
   crawl?: Partial<CrawlRules>;
 };

@@ -11,8 +11,8 @@ import type { Machine } from './page/browser/chromium.ts';
 import { LANGUAGES, agentName, identityOf } from './page/browser/identity.ts';
 import { createPool, type Pool } from './page/browser/pool.ts';
 import type { TabDeps } from './page/browser/tab.ts';
-import { withoutAnchor } from './crawl/address.ts';
 import { openSite } from './crawl/site.ts';
+import { startOf } from './crawl/start.ts';
 import { walkSite, type Walked } from './crawl/walk.ts';
 import { createGuardedFetch, type GuardedFetch } from './egress/fetch.ts';
 import type { EgressLimits } from './egress/limits.ts';
@@ -101,7 +101,6 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
   const { options } = input;
   const { log } = deps;
   const startedAt = new Date();
-  const start = new URL(withoutAnchor(options.url));
 
   const egress = await openEgress({
     rules: { allow: input.allowTargets, deny: input.denyTargets },
@@ -121,7 +120,8 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     }
   };
   try {
-    await untilAborted(refuseForbiddenTarget(egress, start), deps.signal);
+    await untilAborted(refuseForbiddenTarget(egress, new URL(options.url)), deps.signal);
+    const start = await untilAborted(startOf(options, files), deps.signal);
     const browser = pool.version();
     browser.catch(() => undefined); // the first page tries again, and reports that the browser does not start
     // Meanwhile robots.txt is fetched.

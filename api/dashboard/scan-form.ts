@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import { CRAWL_LABELS, OPTION_LABELS, type ScanOptions } from '../../core/scan/options.ts';
 import { readBaselineText, type BaselineChoice } from '../../core/scan/baseline.ts';
 import { readPairs, type Metadata } from '../../core/scan/metadata.ts';
+import { readAddress } from '../../core/scan/typed-address.ts';
 import { readSteps } from '../../core/scan/step-text.ts';
 import { THRESHOLD_NAMES, THRESHOLDS } from '../../core/scan/thresholds.ts';
 import { snakeCase } from '../../core/schemas.ts';
@@ -86,6 +87,8 @@ export function createScanForm(maxPagesLimit: number) {
     const body = Object.fromEntries(
       given.map(({ name, kind }) => [name, kind === 'steps' || kind === 'pairs' ? typed[kind] : PARSE[kind](values[name])]),
     );
+    const { url, httpFallback } = readAddress(values.url.trim());
+    if (url !== '') Object.assign(body, { url }, httpFallback && { http_fallback: httpFallback });
     // The validation adds defaults.
     const checked = validate(structuredClone(body)) as { value: ScanSubmission } | { error: ValidationFailure };
     if ('error' in checked) return { ok: false, errors: errorsOf(checked.error.items) };

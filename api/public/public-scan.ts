@@ -7,6 +7,8 @@ import type { SubmissionRefusal } from '../scans/submission/refusals.ts';
 export interface PublicScanRequest {
   /** An absolute URL. It is not checked against the target rules yet. */
   url: string;
+  /** Whether the scan may start at http:// if https:// does not answer. Default: no. */
+  httpFallback?: boolean;
   /** An e-mail address, in valid syntax. */
   email: string;
   locale: Locale;

@@ -147,7 +147,7 @@ async function submitWithinLimits(
 /** @returns null if the scan is submitted */
 async function verifyAndSubmit(
   deps: RequestPublicScanDeps,
-  { turnstileToken, address, url, email, locale, requestId, traceparent }: PublicScanRequest,
+  { turnstileToken, address, url, httpFallback, email, locale, requestId, traceparent }: PublicScanRequest,
   { scanId }: PublicScan,
   logger: Logger,
 ): Promise<PublicScanRefusal | null> {
@@ -160,7 +160,7 @@ async function verifyAndSubmit(
       organisation: ANONYMOUS,
       scanId,
       queue: PUBLIC_QUEUE,
-      options: { ...withDefaults({ url, locale }), maxPages: 1 },
+      options: { ...withDefaults({ url, httpFallback, locale }), maxPages: 1 },
       partial: false,
       idempotency: null,
       origin: { requestId, traceparent },

@@ -1,4 +1,5 @@
 /** `curbcut scan URL`: submits a scan and follows it to its verdict. */
+import { readAddress } from '../../core/scan/typed-address.ts';
 import { UsageError } from '../errors.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import type { Submission } from '../service/client.ts';
@@ -44,7 +45,7 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
   }
   const url = onlyArgument('scan', 'URL', positionals);
   const thresholds = thresholdsFrom(values);
-  const described = { url, thresholds, ...(await siteOptionsFrom(values)) };
+  const described = { ...readAddress(url), thresholds, ...(await siteOptionsFrom(values)) };
   const { 'known-issues': file, 'known-issues-site': site } = values;
   if (site !== undefined && file === undefined) throw new UsageError('--known-issues-site needs --known-issues.', 'scan');
   if (values.local)

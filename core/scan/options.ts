@@ -61,6 +61,11 @@ export const ScanOptions = Type.Object({
     maxLength: URL_MAX_LENGTH,
     description: "The page to start from, http or https. It must be publicly reachable, or allowed by the installation's ALLOW_TARGETS.",
   }),
+  httpFallback: Type.Boolean({
+    default: false,
+    description:
+      'Whether the scan starts at http:// if the host does not answer at the https:// address. Forms and the command line set it for an address that was typed without a scheme.',
+  }),
   maxPages: Type.Integer({
     minimum: 1,
     maximum: MAX_PAGES_CEILING,
@@ -85,7 +90,7 @@ export type OptionName = keyof ScanOptions;
 /** Options as a caller sends them. All except `url` are optional. */
 export type GivenOptions = Pick<ScanOptions, 'url'> & Partial<Omit<ScanOptions, 'url' | 'crawl'> & { crawl: Partial<CrawlRules> }>;
 
-/** The options, in addition to `thresholds`, that a submission over HTTP may set, with their labels in forms. */
+/** The options, in addition to `thresholds` and `httpFallback`, that a submission over HTTP may set, with their labels in forms. */
 export const OPTION_LABELS = {
   url: 'Address',
   maxPages: 'Pages',
@@ -95,7 +100,7 @@ export const OPTION_LABELS = {
   pictures: 'Pictures of elements',
   advice: 'Best practices',
 } as const satisfies Partial<Record<OptionName, string>>;
-export const HTTP_OPTIONS = Object.keys(OPTION_LABELS) as (keyof typeof OPTION_LABELS)[];
+export const HTTP_OPTIONS = [...(Object.keys(OPTION_LABELS) as (keyof typeof OPTION_LABELS)[]), 'httpFallback'] as const;
 
 /**
  * The crawl rules that a submission over HTTP may set, with their labels in forms. Only the owner of a site may ignore

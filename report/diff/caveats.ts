@@ -62,6 +62,7 @@ const ASPECTS: Readonly<Record<Caveat['reason'], Aspect>> = {
         locale: _locale,
         pictures: _pictures,
         advice: _advice,
+        http_fallback: _fallback,
         ...crawl
       },
     }) => JSON.stringify(crawl),

@@ -54,6 +54,17 @@ describe('the forms of scans in the dashboard', () => {
     expect(await scansOf(organisation)).to.equal(2);
   });
 
+  it('take an address without a scheme, as the public form and the command line do', async () => {
+    for (const [url, options] of [
+      ['example.com/a', { url: 'https://example.com/a', httpFallback: true }],
+      ['https://example.com/a', { url: 'https://example.com/a', httpFallback: false }],
+    ] as const) {
+      const { client, organisation } = await member();
+      expect((await client.submit(NEW, fields({ url }))).status).to.equal(303);
+      expect((await context.stores.scans.search(organisation, { limit: 1 })).rows[0]!.options).to.include(options);
+    }
+  });
+
   it('say at the field why a target is refused', async () => {
     const { client, organisation } = await member();
     for (const url of ['http://127.0.0.1/', 'https://inside.example.com/', 'https://unknown.example/']) {

@@ -108,8 +108,10 @@ describe('scan options', () => {
       const options = [...THRESHOLD_HELP, ...SCAN_OPTION_HELP].flatMap(({ option }) =>
         /^--(?:local|auth|known-issues|known-issues-site)(?: |$)/.test(option) ? [] : withValue(option),
       );
-      await curbcut(['scan', 'https://example.com/', ...options], { url: service.url });
+      // Without a scheme, for `http_fallback`.
+      await curbcut(['scan', 'example.com', ...options], { url: service.url });
       const body = service.requests[0]?.body as object;
+      expect(body).to.include({ url: 'https://example.com', http_fallback: true });
       const names = [...new Set([...Object.keys(propertiesOf(scanSubmission(500))), ...HTTP_OPTIONS.map((name) => snakeCase(name))])];
       expect(
         names.filter((name) => !(name in body)),
@@ -125,8 +127,8 @@ describe('scan options', () => {
     const data = { errors: [], csrfToken: '', idempotencyKey: '', credits: null, allowPrepareSteps: true };
     const page = newScanBody({ ...data, form, values: form.empty }).toString();
     for (const [name, { minimum, maximum, enum: values = [] }] of Object.entries(propertiesOf(scanSubmission(40)))) {
-      // Names a Secret of the cluster, which is for pipelines and for those who run them.
-      if (name === 'auth') continue;
+      // The first names a Secret of the cluster, which is for pipelines; the second follows from how the address is typed.
+      if (name === 'auth' || name === 'http_fallback') continue;
       expect(page, name).to.include(`<label for="${name}">`).and.include(` name="${name}"`);
       for (const value of values.filter((one) => one !== null)) expect(page, name).to.include(`<option value="${String(value)}"`);
       for (const [value, word] of [

@@ -14,6 +14,7 @@ export function sampleInput(thresholds: Thresholds = {}, locale: Locale = 'en', 
     submittedAt: '2026-03-02T09:14:00.000Z',
     options: {
       url,
+      httpFallback: false,
       maxPages: 90,
       wcagLevel: 'AA',
       wcagVersion: '2.2',

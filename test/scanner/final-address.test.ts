@@ -7,6 +7,20 @@ const LOGIN_FORM =
   '<form><label>User <input autocomplete="username"></label><label>Password <input type="password"></label><button>Sign in</button></form>';
 const script = (code: string): string => `<script>${code}</script>`;
 
+describe('an address without a scheme', () => {
+  it('starts at http where https does not answer, and the pages say so', async () => {
+    const site = await openSite({ '/': html('<a href="/next">Next</a>'), '/next': html('Next') });
+    try {
+      const { pages } = await scan(site.origin.replace('http:', 'https:'), { httpFallback: true });
+      expect(testedOf(pages).map(({ url }) => url)).to.deep.equal([`${site.origin}/`, `${site.origin}/next`]);
+      const asked = await scan(site.origin.replace('http:', 'https:')).catch((error: unknown) => error);
+      expect(asked, 'with its scheme').to.be.instanceOf(ScanFailed).and.include({ reason: 'target_unreachable' });
+    } finally {
+      await site.close();
+    }
+  });
+});
+
 describe('a page that displays another one', () => {
   let site: Site;
   const open = async (bodies: Record<string, Route>, head = ''): Promise<void> => {

@@ -23,6 +23,7 @@ describe('the form of a public scan', () => {
       expect(read({ url: typed, email: EMAIL, 'cf-turnstile-response': 't' })).to.deep.equal({
         ok: true,
         url,
+        httpFallback: !/^\w+:\/\//.test(typed.trim()),
         email: EMAIL,
         turnstileToken: 't',
       });

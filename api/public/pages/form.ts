@@ -2,6 +2,7 @@
 import { isEmailAddress } from '../../../core/email-address.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
+import { readAddress } from '../../../core/scan/typed-address.ts';
 import type { FormError } from '../../web/components/fields.ts';
 import type { Form } from '../../web/html-scope.ts';
 import type { PublicScanRefusal } from '../public-scan.ts';
@@ -16,18 +17,17 @@ export interface ScanForm {
 
 export type ReadScanForm =
   /** `url`: with a scheme. */
-  { ok: true; url: string; email: string; turnstileToken: string } | { ok: false; errors: FormError[] };
+  { ok: true; url: string; httpFallback: boolean; email: string; turnstileToken: string } | { ok: false; errors: FormError[] };
 
 /** The name of the field that Turnstile's script adds. */
 const TURNSTILE_FIELD = 'cf-turnstile-response';
 
 export const typedIn = (form: Form): ScanForm => ({ url: form.text('url'), email: form.text('email') });
 
-/** Reads the form. An address without a scheme gets `https://`, as in a browser. */
 export function readScanForm(form: Form, locale: Locale): ReadScanForm {
   const { texts, format } = wordsIn(locale, 'publicPages');
   const { url: typed, email } = typedIn(form);
-  const url = /^[a-z][a-z0-9+.-]*:(?!\d)/i.test(typed) || typed === '' ? typed : `https://${typed}`;
+  const { url, httpFallback = false } = readAddress(typed);
   const errors: FormError[] = [];
   const add = (field: string, text: string): void => void errors.push({ field, text });
   if (typed === '') add('url', texts.refused.urlMissing);
@@ -35,7 +35,7 @@ export function readScanForm(form: Form, locale: Locale): ReadScanForm {
   else if (!URL.canParse(url) || /\s/.test(url)) add('url', texts.refused.urlInvalid);
   if (email === '') add('email', texts.refused.emailMissing);
   else if (!isEmailAddress(email)) add('email', texts.refused.emailInvalid);
-  return errors.length > 0 ? { ok: false, errors } : { ok: true, url, email, turnstileToken: form.exact(TURNSTILE_FIELD) };
+  return errors.length > 0 ? { ok: false, errors } : { ok: true, url, httpFallback, email, turnstileToken: form.exact(TURNSTILE_FIELD) };
 }
 
 type TargetReason = Extract<PublicScanRefusal, { reason: 'target_refused' }>['target']['reason'];

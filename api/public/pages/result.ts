@@ -26,8 +26,10 @@ export function resultBody(options: ResultOptions): Html {
   const { result } = texts;
   const { total } = view.counts;
   const verdict = total === 0 ? result.none : { title: count(result.found, total), text: result.foundText };
-  return html`<h1>${format(result.title, { site: siteName(view.url) })}</h1>
-    <p>${ui.externalLink(view.url, view.url)}<br>${testedOn(view, locale)}</p>
+  // The start page, which may be at http:// although the scan was asked for https://.
+  const { url } = view.pages[0] ?? view;
+  return html`<h1>${format(result.title, { site: siteName(url) })}</h1>
+    <p>${ui.externalLink(url, url)}<br>${testedOn(view, locale)}</p>
     <div class="summary">
       <div class="summary-score">${score(view.score, locale)}</div>
       <div>

@@ -125,8 +125,17 @@ async function submit(deps: PublicPagesDeps, locale: Locale, request: FastifyReq
   const typed = typedIn(form);
   const read = readScanForm(form, locale);
   if (!read.ok) return showForm(deps, request, reply, { locale, typed, errors: read.errors, status: 422 });
-  const { url, email, turnstileToken } = read;
-  const asked = { url, email, locale, turnstileToken, address: request.ip, requestId: request.id, traceparent: request.span?.traceparent };
+  const { url, httpFallback, email, turnstileToken } = read;
+  const asked = {
+    url,
+    httpFallback,
+    email,
+    locale,
+    turnstileToken,
+    address: request.ip,
+    requestId: request.id,
+    traceparent: request.span?.traceparent,
+  };
   const outcome =
     deps.requestPublicScan === null
       ? ({ ok: false, reason: 'public_scans_disabled' } as const)

@@ -1,4 +1,5 @@
 /** `kubectl curbcut scan URL`: creates an AccessibilityScan and follows it to its verdict. */
+import { readAddress } from '../../../core/scan/typed-address.ts';
 import type { AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
 import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type InterruptHint, type CliContext } from '../../commands/output.ts';
 import { UsageError } from '../../errors.ts';
@@ -35,7 +36,7 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
     throw new UsageError('--idempotency-key is an option of `curbcut scan` only; a --name is used once.', 'scan');
   const thresholds = thresholdsFrom(values);
   const spec: AccessibilityScanSpec = defined({
-    url,
+    ...readAddress(url),
     ...(await siteOptionsFrom(values)),
     thresholds: noneOr(thresholds),
     ...baselineFrom(values, thresholds),
@@ -43,7 +44,7 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
     priority: priorityOf(values.priority),
   });
   const requestId = context.newId();
-  const name = values.name ?? newName(url, requestId);
+  const name = values.name ?? newName(spec.url, requestId);
   const output = outputOf('scan', values, context);
   const metadata = metadataFrom('scan', values, context.environment, output.progress.note);
   const kubectl = connectKubectl(context, output);

@@ -1,0 +1,21 @@
+import { expect } from 'chai';
+import { readAddress } from './typed-address.ts';
+
+describe('a typed address', () => {
+  for (const typed of ['example.com', 'www.example.com/path', 'example.com:8443/x', 'localhost:4000', '[::1]:4000', '192.0.2.1'])
+    it(`gets https:// and may fall back to http:// if it is ${typed}`, () => {
+      expect(readAddress(typed)).to.deep.equal({ url: `https://${typed}`, httpFallback: true });
+    });
+
+  for (const typed of [
+    'https://example.com/',
+    'http://example.com',
+    'HTTPS://example.com',
+    'ftp://example.com/',
+    'javascript:alert(1)',
+    '',
+  ])
+    it(`stays as it is if it is ${JSON.stringify(typed)}`, () => {
+      expect(readAddress(typed)).to.deep.equal({ url: typed });
+    });
+});
