@@ -32,6 +32,8 @@ interface Pods {
   items: { status: { containerStatuses?: { state: { terminated?: { exitCode: number } } }[] } }[];
 }
 
+/** One stream, so that lines keep their order. */
+const bash = (script: string): string[] => ['bash', '-e', '-o', 'pipefail', '-c', `exec 2>&1\n${script}`];
 const FOLDER = /\$FOLDER/g;
 const JOB_WITHIN_MS = 300_000;
 /** As `tools/images` names it. */
@@ -50,7 +52,8 @@ function inProcess({ dir }: WholeProduct): Container {
     }
     const { HOME, CHROMIUM_PATH, PATH } = process.env;
     const given = Object.entries(variables).map(([name, value]) => [name, value.replace(FOLDER, folder)]);
-    const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], {
+    const [program = '', ...args] = bash(script);
+    const child = spawn(program, args, {
       cwd: work,
       env: { HOME, CHROMIUM_PATH, PATH: `${join(ROOT, 'bin')}:${PATH}`, TMPDIR: dir, ...Object.fromEntries(given) },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -75,7 +78,7 @@ function inJob({ kubectl, environment }: WholeProduct): Container {
       name: 'step',
       image: image === 'scanner' ? environment.SCANNER_IMAGE : CLI_IMAGE,
       imagePullPolicy: 'IfNotPresent',
-      command: ['bash', '-e', '-o', 'pipefail', '-c', script],
+      command: bash(script),
       workingDir: '/work',
       env: [...env, { name: 'HOME', value: '/tmp' }],
       resources: { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '2Gi' } },
