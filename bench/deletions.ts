@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { pace, startInstallation } from './installation.ts';
 import { untilLive } from './memory.ts';
+import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 /** Seconds from the start of `kubectl delete`. */
 export interface Deletions {
@@ -41,14 +42,14 @@ export async function measureDeletions(count: number): Promise<Deletions> {
       }
       return since();
     };
-    const args = ['delete', 'accessibilityscans', '--all', '--namespace', 'curbcut', '--wait=false', '--kubeconfig', kubeconfig];
+    const args = ['delete', 'accessibilityscans', '--all', '--namespace', DEFAULT_NAMESPACE, '--wait=false', '--kubeconfig', kubeconfig];
     const [command, gone, settled, children] = await Promise.all([
       promisify(execFile)('kubectl', args, { maxBuffer: 64 * 2 ** 20 }).then(since),
-      until('gone', async () => (await left('/apis/curbcut.dev/v1/namespaces/curbcut/accessibilityscans')) === 0),
+      until('gone', async () => (await left(`/apis/curbcut.dev/v1/namespaces/${DEFAULT_NAMESPACE}/accessibilityscans`)) === 0),
       until('settled', async () => (await installation.held()) === 0),
       until('collected', async () => {
-        const jobs = await left('/apis/batch/v1/namespaces/curbcut/jobs');
-        return jobs + (await left('/api/v1/namespaces/curbcut/pods')) === 0;
+        const jobs = await left(`/apis/batch/v1/namespaces/${DEFAULT_NAMESPACE}/jobs`);
+        return jobs + (await left(`/api/v1/namespaces/${DEFAULT_NAMESPACE}/pods`)) === 0;
       }),
     ]);
     return { scans: count, command, gone, settled, children };

@@ -16,6 +16,7 @@ import { readStart } from './installation.ts';
 import { measurePage, type PageLoad } from './page-load.ts';
 import { startPeer } from './peer.ts';
 import { signIn } from '../test/support/sign-in.ts';
+import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 export interface MeasuredPage extends PageLoad {
   /** The route, such as /dashboard/scans/:id. */
@@ -46,7 +47,7 @@ export async function measureHtml(scans: number, requests: number): Promise<Meas
     const image = readStart();
     const environment = { ...process.env, ...stack.environment, ALLOW_TARGETS: '127.0.0.0/8', LOG_LEVEL: 'warn', ...image.environment };
     const files = { environmentFile: join(dir, 'env'), passwordFile: join(dir, 'demo-password') };
-    const { key, password } = await ensureDemoOrganisation({ environment, ...files, namespace: 'curbcut', keyName: 'bench' });
+    const { key, password } = await ensureDemoOrganisation({ environment, ...files, namespace: DEFAULT_NAMESPACE, keyName: 'bench' });
     const product = await startProduct({ environment, nodeFlags: image.nodeFlags, logDir: dir });
     closers.push(() => product.close());
     const mongo = connectMongo({ url: stack.environment.MONGODB_URL!, logger });
@@ -93,7 +94,7 @@ async function pageRoutes(db: Parameters<typeof openStores>[0]): Promise<string[
     },
     {
       publicBaseUrl: 'http://127.0.0.1',
-      namespace: 'curbcut',
+      namespace: DEFAULT_NAMESPACE,
       targets: { allow: [], deny: [] } as never,
       maxPagesLimit: 1,
       maxLiveScans: 1,

@@ -10,6 +10,7 @@ import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import type { KubernetesConnection } from '../platform/kubernetes/kubernetes.ts';
 import { connectMongo, ensureIndexes } from '../stores/mongo.ts';
 import { openStores } from '../stores/stores.ts';
+import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 export interface Installation {
   product: Product;
@@ -69,7 +70,7 @@ export interface InstallationOptions {
   asInImage?: boolean;
   /** A cluster to use instead of the embedded Kubernetes. It must have the custom resource definitions. */
   kubeconfig?: string;
-  /** The namespace of the scans, charged to the first organisation if it is set. It must exist. Default: `curbcut`. */
+  /** The namespace of the scans, charged to the first organisation if it is set. It must exist. Default: `DEFAULT_NAMESPACE`. */
   namespace?: string;
   /** More variables for both processes. */
   environment?: Readonly<Record<string, string>>;
@@ -80,7 +81,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   const image = options.asInImage ? readStart() : { environment: {}, nodeFlags: [] };
   const dir = await mkdtemp(join(tmpdir(), 'curbcut-bench-'));
   const logger = pino({ level: 'silent' });
-  const { namespace = 'curbcut' } = options;
+  const { namespace = DEFAULT_NAMESPACE } = options;
   await mkdir(join(dir, 'logs'));
   const stack = await startStack({ dataDir: dir, environment: { PATH: process.env.PATH, KUBECONFIG: options.kubeconfig }, logger });
   const kubeconfig = options.kubeconfig ?? stack.environment.KUBECONFIG!;

@@ -1,6 +1,7 @@
 /** Measures the memory of API and operator, without scans and with many live scans, each with Job, Secret and pod. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pace, startInstallation, type Installation } from './installation.ts';
+import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 export interface Memory {
   scans: number;
@@ -67,7 +68,7 @@ export async function untilLive({ connection }: Installation, count: number): Pr
   for (;;) {
     const { items } = await connection.request<{ items: { status?: { containerStatuses?: object[] } }[] }>(
       'GET',
-      '/api/v1/namespaces/curbcut/pods',
+      `/api/v1/namespaces/${DEFAULT_NAMESPACE}/pods`,
     );
     const waiting = items.filter(({ status }) => (status?.containerStatuses?.length ?? 0) > 0).length;
     if (waiting >= count) return;

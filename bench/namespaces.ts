@@ -1,6 +1,6 @@
 /** Measures what watched namespaces cost: the time from submission to Job, broken watches, and the operator's sockets and memory. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { resourceNameOf } from '../core/protocol/custom-resources.ts';
+import { DEFAULT_NAMESPACE, resourceNameOf } from '../core/protocol/custom-resources.ts';
 import { quantile, startInstallation, type Installation } from './installation.ts';
 import { metric } from './memory.ts';
 
@@ -30,7 +30,7 @@ export async function measureNamespaces(count: number, scans: number): Promise<N
     maxRunning: 1_000,
     asInImage: true,
     // The scans are in the last one: its watches are the last to open.
-    environment: { WATCH_NAMESPACES: [...others, 'curbcut'].join(',') },
+    environment: { WATCH_NAMESPACES: [...others, DEFAULT_NAMESPACE].join(',') },
   });
   const { connection, product } = installation;
   try {
@@ -64,7 +64,10 @@ async function untilJob({ connection, submit }: Installation, index: number): Pr
   const started = performance.now();
   const name = resourceNameOf(await submit(index));
   for (;;) {
-    const { items } = await connection.request<{ items: { metadata: { name: string } }[] }>('GET', connection.path(JOBS, 'curbcut'));
+    const { items } = await connection.request<{ items: { metadata: { name: string } }[] }>(
+      'GET',
+      connection.path(JOBS, DEFAULT_NAMESPACE),
+    );
     if (items.some((job) => job.metadata.name === name)) return performance.now() - started;
     if (performance.now() - started > JOB_WITHIN_MS) throw new Error(`no Job after ${JOB_WITHIN_MS / 1000} s`);
     await sleep(LOOK_MS);

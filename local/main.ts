@@ -11,6 +11,7 @@ import { lockFolder } from './folder-lock.ts';
 import { freePort } from './port.ts';
 import { startProduct } from './product.ts';
 import { startStack, type Stack } from './stack.ts';
+import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const HELP = `Usage: make run [URL=http://…]      (node local/main.ts [URL])
@@ -82,7 +83,7 @@ async function serve(environment: NodeJS.ProcessEnv): Promise<{ url: string } & 
       environment,
       environmentFile: join(state, 'env'),
       passwordFile: join(state, 'demo-password'),
-      namespace: environment.CURBCUT_NAMESPACE ?? 'curbcut',
+      namespace: environment.CURBCUT_NAMESPACE ?? DEFAULT_NAMESPACE,
       keyName: 'make run',
     }),
     startProduct({

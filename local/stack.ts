@@ -4,6 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 import { SCANNER_PROGRAM } from '../core/protocol/scanner-program.ts';
 import type { Logger } from '../platform/logger.ts';
 import { startDocuments } from './documents/documents.ts';
@@ -74,7 +75,7 @@ const PARTS: readonly Part[] = [
         port: options.kubePort ?? 0,
         dataDir: join(options.dataDir, 'kube'),
         kubeconfigPath,
-        namespace: 'curbcut',
+        namespace: DEFAULT_NAMESPACE,
         crds: CRDS,
         images: {
           [LOCAL_SCANNER_IMAGE]: { command: SCANNER_COMMAND, env: podEnvironment(options) },

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ConfigurationError } from '../platform/configuration.ts';
 import { readOperatorConfiguration, settingsOf } from './config.ts';
+import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 const least = {
   MONGODB_URL: 'mongodb://localhost/curbcut',
@@ -24,7 +25,13 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 describe('operator configuration', () => {
   it('requires only the addresses of its dependencies', () => {
     const settings = settingsOf(readOperatorConfiguration(least));
-    expect(settings).to.deep.include({ namespace: 'curbcut', watchNamespaces: [], maxRunning: 10, maxPagesLimit: 500, retentionDays: 90 });
+    expect(settings).to.deep.include({
+      namespace: DEFAULT_NAMESPACE,
+      watchNamespaces: [],
+      maxRunning: 10,
+      maxPagesLimit: 500,
+      retentionDays: 90,
+    });
     expect(settings.scanner).to.deep.include({ image: 'scanner:1', hostUsers: false, imagePullSecrets: [] });
   });
 
@@ -56,7 +63,7 @@ describe('operator configuration', () => {
 
   it('always watches its own namespace', () => {
     const settings = settingsOf(readOperatorConfiguration({ ...least, WATCH_NAMESPACES: 'web, shop' }));
-    expect(settings.watchNamespaces).to.deep.equal(['curbcut', 'web', 'shop']);
+    expect(settings.watchNamespaces).to.deep.equal([DEFAULT_NAMESPACE, 'web', 'shop']);
   });
 
   it('accepts no more pages than the custom resource does', () => {

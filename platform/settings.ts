@@ -3,6 +3,7 @@ import { isIPv4 } from 'node:net';
 import { Type } from 'typebox';
 import { secret } from './configuration.ts';
 import { mongodbUrlProblems } from './mongodb-url.ts';
+import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -27,7 +28,7 @@ export const ProcessSettings = {
 export const KubernetesSettings = {
   CURBCUT_NAMESPACE: Type.String({
     pattern: `^${NAMESPACE_PATTERN}$`,
-    default: 'curbcut',
+    default: DEFAULT_NAMESPACE,
     description: 'the Kubernetes namespace of submitted scans, the queue and the lease',
   }),
   CURBCUT_CLASS: Type.String({

@@ -33,6 +33,8 @@ export const METADATA_ANNOTATION_PREFIX = 'metadata.curbcut.dev/';
 export const TEST_LABEL = 'curbcut.dev/test';
 /** Delays the deletion of a scan until its credits are settled and its end is stored in MongoDB. */
 export const SETTLE_FINALIZER = 'curbcut.dev/settle';
+/** The namespace of the API's scans, the queues and the lease if none is configured: as in a release of the chart in the namespace `curbcut`. */
+export const DEFAULT_NAMESPACE = 'curbcut-scans';
 /** The operator class of scans that name none. The default of `spec.class` in the custom resource definition. */
 export const DEFAULT_CLASS = 'curbcut';
 /** The queue of scans that name none, and of all scans that organisations submit over HTTP. The default of `spec.queue`. */

@@ -10,8 +10,9 @@ import { startMessages, type Messages } from '../../local/messages/messages.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import { CRDS } from '../../local/stack.ts';
 import { openDatabaseServer, type DatabaseServer } from '../support/databases.ts';
+import { DEFAULT_NAMESPACE } from '../../core/protocol/custom-resources.ts';
 
-export const NAMESPACE = 'curbcut';
+export const NAMESPACE = DEFAULT_NAMESPACE;
 
 export interface Stack {
   folder: string;

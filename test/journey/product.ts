@@ -14,6 +14,7 @@ import { connectMongo } from '../../stores/mongo.ts';
 import { openStores } from '../../stores/stores.ts';
 import { openDatabaseServer } from '../support/databases.ts';
 import { issueKey } from '../support/issue-key.ts';
+import { DEFAULT_NAMESPACE } from '../../core/protocol/custom-resources.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const CURBCUT = join(ROOT, 'cli', 'main.ts');
@@ -63,7 +64,7 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
   const dir = await mkdtemp(join(tmpdir(), 'curbcut-journey-'));
   const host = (ON_CLUSTER && process.env.CURBCUT_CLUSTER_HOST_IP) || '127.0.0.1';
   // A new name each time, because an earlier namespace may still be terminating.
-  const namespace = ON_CLUSTER ? `curbcut-${randomUUID().slice(0, 8)}` : 'curbcut';
+  const namespace = ON_CLUSTER ? `curbcut-${randomUUID().slice(0, 8)}` : DEFAULT_NAMESPACE;
   const logger = pino({ level: 'warn' }, pino.destination({ dest: join(dir, 'local.log'), sync: true }));
   // A database of its own, which is dropped at the end.
   const databases = process.env.MONGODB_URL ? await openDatabaseServer() : null;
