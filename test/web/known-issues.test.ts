@@ -265,4 +265,25 @@ describe('known issues in a browser', () => {
     await press(page, 'Save changes');
     expect(await page.locator('#owner-error').innerText()).to.equal('Enter a person or a team.');
   });
+
+  it('of a manifest are shown with its name, and are not changed here', async () => {
+    const page = await openAs(web, 'owner', KNOWN_ISSUES_PATH);
+    const manifest = { operatorClass: 'curbcut', namespace: 'shop', name: 'accepted' };
+    const issue = { fingerprint: CAUSE, reason: 'In Git.', owner: 'video team', expiresAt: inDays(90) };
+    const version = { uid: 'u', generation: 1, createdAt: new Date() };
+    await web.stores.knownIssues.declare(
+      { ...manifest, ...version, organisation: page.organisation, site: SITE, issues: [issue] },
+      null,
+      new Date(),
+    );
+    await page.reload();
+    expect(await page.locator('#known-issues').innerText()).to.include('KnownIssues shop/accepted');
+    await page.getByRole('link', { name: 'In Git.' }).click();
+    expect(await page.locator('main').innerText()).to.match(/Reason\s+In Git\.[^]*changed and removed there: KnownIssues shop\/accepted/);
+    expect(await page.getByRole('main').getByRole('button').count()).to.equal(0);
+    await expectAccessible(page, 'known-issue-of-manifest');
+    const path = page.url();
+    await page.goto(`${path}/remove`);
+    expect(page.url()).to.equal(path);
+  });
 });

@@ -8,7 +8,7 @@ import { csrfField } from '../forms.ts';
 import { titledPage } from '../titled-page.ts';
 import { shown } from '../views/scan-words.ts';
 import { commonFields, dateOf, type TypedFields } from './form-fields.ts';
-import { statusBadge, targetOf } from './issue-words.ts';
+import { acceptedBy, statusBadge, targetOf } from './issue-words.ts';
 
 export const issuePath = (id: string): string => `${KNOWN_ISSUES_PATH}/${id}`;
 
@@ -28,9 +28,14 @@ const FRAME = { active: 'known-issues', trail: [{ text: 'Known issues', href: KN
 export function knownIssuePage({ request, issue, typed, errors = [], mayChange, done, now }: KnownIssuePage): Html {
   const { id, reason, owner, expiresAt } = issue;
   const current = { reason, owner, expires: dateOf(expiresAt) };
-  const body = html`${definitions([...facts(issue, now), ...(mayChange ? [] : texts(issue))])}
+  const isOpen = mayChange && issue.manifest === null;
+  const body = html`${definitions([...facts(issue, now), ...(isOpen ? [] : texts(issue))])}
     ${
-      mayChange &&
+      issue.manifest !== null &&
+      html`<p>A manifest in the cluster declares it, so it is changed and removed there: <code>${acceptedBy(issue)}</code>.</p>`
+    }
+    ${
+      isOpen &&
       html`<h2>Change it</h2>
         <p>Scans that have started keep what they started with.</p>
         <form method="post" action="${issuePath(id)}" novalidate>
@@ -49,7 +54,7 @@ const facts = (issue: KnownIssueRow, now: Date): Row[] => [
   ['Accepted', targetOf(issue)],
   ['Site', shown(issue.site)],
   ['End', html`${time(issue.expiresAt)} ${statusBadge(issue, now)}`],
-  ['Accepted by', html`${issue.createdBy}, ${time(issue.createdAt)}`],
+  ['Accepted by', html`${acceptedBy(issue)}, ${time(issue.createdAt)}`],
 ];
 
 const texts = ({ reason, owner }: KnownIssueRow): Row[] => [

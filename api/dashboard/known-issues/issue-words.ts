@@ -11,6 +11,10 @@ export const targetOf = ({ fingerprint, rule, selector }: KnownIssueRow, max?: n
     ? html`<code>${shown(rule!, 100)}</code> at <code class="address">${shown(selector!, max)}</code>`
     : html`Root cause <code>${fingerprint}</code>`;
 
+/** Who accepts it: a person, a key, or the resource that declares it. */
+export const acceptedBy = ({ createdBy, manifest }: KnownIssueRow): string =>
+  manifest === null ? createdBy : `KnownIssues ${manifest.namespace}/${manifest.name}`;
+
 /** Marks one whose end is near or past. */
 export function statusBadge(issue: KnownIssueRow, now: Date): Html {
   const status = statusOf(issue, now);

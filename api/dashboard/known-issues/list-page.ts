@@ -8,7 +8,7 @@ import { html, type Html } from '../../web/html.ts';
 import { titledPage } from '../titled-page.ts';
 import { choiceFilter, textFilter } from '../views/filter-form.ts';
 import { shown } from '../views/scan-words.ts';
-import { statusBadge, targetOf } from './issue-words.ts';
+import { acceptedBy, statusBadge, targetOf } from './issue-words.ts';
 
 export const STATES = ['live', 'ending', 'ended'] as const;
 const STATE_CHOICES: readonly (Choice & { value: (typeof STATES)[number] })[] = [
@@ -46,7 +46,7 @@ export function knownIssueListPage({ request, query, issues, first, nextCursor, 
       previous: first ? null : address(query),
       next: nextCursor === null ? null : address(query, nextCursor),
     })}
-    <p>A site can have ${KNOWN_ISSUES_MAX} known issues. One that has ended is removed 90 days later.</p>`;
+    <p>A site can have ${KNOWN_ISSUES_MAX} known issues. One that has ended is removed 90 days later, unless a manifest in the cluster declares it.</p>`;
   return titledPage({ request, title: 'Known issues', active: 'known-issues', done, body });
 }
 
@@ -91,6 +91,6 @@ const issueTable = (issues: readonly KnownIssueRow[], now: Date): Html =>
       shown(issue.site),
       time(issue.expiresAt),
       issue.owner,
-      html`${time(issue.createdAt)}<br /><span class="small soft">${issue.createdBy}</span>`,
+      html`${time(issue.createdAt)}<br /><span class="small soft">${acceptedBy(issue)}</span>`,
     ]),
   });

@@ -127,6 +127,8 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
 
   scope.get<One>(`${ONE}/remove`, WRITE, async (request, reply) => {
     const issue = await management.find(request, request.params.known_issue_id);
+    // Its page says where it is removed.
+    if (issue.manifest !== null) return reply.redirect(issuePath(issue.id), 303);
     return reply.page(removeIssuePage({ request, issue, now: now() }));
   });
 
