@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { WEBHOOKS_PATH } from '../../core/web-paths.ts';
+import { KNOWN_ISSUES_PATH, WEBHOOKS_PATH } from '../../core/web-paths.ts';
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
@@ -75,6 +75,13 @@ const CASES: Readonly<Record<string, Case>> = {
   'POST /dashboard/scans/:id/again': on(({ scan }) => `/dashboard/scans/${scan}/again`),
   'POST /dashboard/scans/:id/cancel': on(({ liveScan }) => `/dashboard/scans/${liveScan}/cancel`),
   'GET /dashboard/schedules': OWN,
+  [`GET ${KNOWN_ISSUES_PATH}`]: OWN,
+  [`GET ${KNOWN_ISSUES_PATH}/new`]: on(({ scan }) => `${KNOWN_ISSUES_PATH}/new?scan=${scan}&cause=${FINGERPRINT}`),
+  [`POST ${KNOWN_ISSUES_PATH}/new`]: withForm(`${KNOWN_ISSUES_PATH}/new`, ({ scan }) => ({ scan, cause: FINGERPRINT })),
+  [`GET ${KNOWN_ISSUES_PATH}/:known_issue_id`]: on(({ knownIssue }) => `${KNOWN_ISSUES_PATH}/${knownIssue}`),
+  [`POST ${KNOWN_ISSUES_PATH}/:known_issue_id`]: on(({ knownIssue }) => `${KNOWN_ISSUES_PATH}/${knownIssue}`),
+  [`GET ${KNOWN_ISSUES_PATH}/:known_issue_id/remove`]: on(({ knownIssue }) => `${KNOWN_ISSUES_PATH}/${knownIssue}/remove`),
+  [`POST ${KNOWN_ISSUES_PATH}/:known_issue_id/remove`]: on(({ knownIssue }) => `${KNOWN_ISSUES_PATH}/${knownIssue}/remove`),
   'GET /dashboard/credits': OWN,
   'GET /dashboard/credits/ledger.csv': OWN,
   'GET /dashboard/settings/api-keys': OWN,

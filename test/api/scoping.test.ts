@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { WEBHOOKS_PATH } from '../../core/web-paths.ts';
+import { KNOWN_ISSUES_PATH, WEBHOOKS_PATH } from '../../core/web-paths.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { addWebhook } from '../support/add-webhook.ts';
 import { accountOf } from '../support/account-of.ts';
@@ -76,6 +76,9 @@ const FORMS: Readonly<Record<string, (theirs: Theirs) => Record<string, string>>
       () => ({}),
     ]),
   ),
+  [`POST ${KNOWN_ISSUES_PATH}/new`]: ({ scan }) => ({ scan, cause: '0123456789abcdef' }),
+  [`POST ${KNOWN_ISSUES_PATH}/:known_issue_id`]: () => ({ reason: 'Mine.', owner: 'Mine', expires_at: '' }),
+  [`POST ${KNOWN_ISSUES_PATH}/:known_issue_id/remove`]: () => ({}),
   'POST /dashboard/scans/new': () => ({}),
   'POST /dashboard/scans/:id/cancel': () => ({}),
   'POST /dashboard/scans/:id/again': () => ({}),
