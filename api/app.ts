@@ -202,7 +202,7 @@ async function authenticatedRoutes(
 
   await scope.register(scanRoutes, { submissions, scans: stores.scans, positions, metrics, logger, maxPagesLimit: options.maxPagesLimit });
   await scope.register(scanListRoutes, { scans: stores.scans });
-  await scope.register(cancelRoutes, { scans: stores.scans, scanResources: stores.scanResources, metrics });
+  await scope.register(cancelRoutes, { scans: stores.scans, scanResources: stores.scanResources, metrics, logger });
   await scope.register(scanEventRoutes, { streams });
   await scope.register(reportRoutes, { scans: stores.scans, reports: stores.reports, formats: createReportFormats(stores.reports) });
   await scope.register(billingRoutes, { credits: stores.credits });
@@ -235,6 +235,7 @@ function scanPageDeps(
   return {
     ...services,
     reports,
+    scans: stores.scans,
     scanResources: stores.scanResources,
     rateLimits: stores.rateLimits,
     comparisons: openComparisons({ reports: stores.reports, cache: stores.comparisonCache, now: deps.now, logger: deps.logger }),

@@ -48,12 +48,23 @@ export interface ApiStores extends Pick<
   outbox: Pick<AllStores['outbox'], 'enqueue'>;
   keys: Pick<
     AllStores['keys'],
-    'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'createdBy' | 'revokeCreatedBy' | 'touch' | 'flush'
+    | 'issue'
+    | 'recognise'
+    | 'recogniseAll'
+    | 'usable'
+    | 'find'
+    | 'names'
+    | 'list'
+    | 'revoke'
+    | 'createdBy'
+    | 'revokeCreatedBy'
+    | 'touch'
+    | 'flush'
   >;
   credits: Pick<AllStores['credits'], 'accounts' | 'balance' | 'reserve' | 'settle' | 'ledger'>;
   scans: Pick<
     AllStores['scans'],
-    'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'findMany' | 'search' | 'trend' | 'previousDone' | 'countLive'
+    'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'findMany' | 'search' | 'trend' | 'previousDone' | 'countLive' | 'markCanceling'
   >;
   queueStates: Pick<AllStores['queueStates'], 'read' | 'readLine'>;
   reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readPicture' | 'writeFormat' | 'remove'>;

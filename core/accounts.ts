@@ -92,6 +92,9 @@ export function auditName(actor: Actor): string {
   return actor.kind === 'key' ? `key:${actor.keyId}` : actor.email;
 }
 
+/** The ID of the API key that an actor of the audit log is; null if it is no key. */
+export const keyIdOf = (name: string): string | null => (name.startsWith('key:') ? name.slice(4) : null);
+
 /** Who created an API key, as the audit log names actors. */
 export interface KeyCreator {
   createdBy: string;

@@ -52,6 +52,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       issue: (key: Omit<Parameters<Keys['issue']>[0], 'organisation' | 'creator'>) =>
         keys.issue({ ...key, organisation: id, creator: keyCreator(actor) }),
       find: (keyId: string) => keys.find(id, keyId),
+      names: (keyIds: readonly string[]) => keys.names(id, keyIds),
       list: (page: Parameters<Keys['list']>[1]) => keys.list(id, page),
       revoke: (keyId: string) => keys.revoke(id, keyId, auditName(actor)),
       createdBy: (person: string) => keys.createdBy(id, person),

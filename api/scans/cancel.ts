@@ -39,19 +39,19 @@ const CANCEL_SCAN = {
 };
 
 export interface CancelRouteDeps extends CancellationDeps {
-  scans: Pick<Scans, 'find'>;
+  scans: Pick<Scans, 'find' | 'markCanceling'>;
 }
 
-export const cancelRoutes: FastifyPluginAsyncTypebox<CancelRouteDeps> = async (scope, { scans, scanResources, metrics }) => {
+export const cancelRoutes: FastifyPluginAsyncTypebox<CancelRouteDeps> = async (scope, deps) => {
   const config = { permission: 'scans:write', testKeys: true } as const;
   scope.post('/v1/ci/scans/:scan_id/cancel', { config, schema: CANCEL_SCAN }, async (request, reply) => {
     const { scan_id } = request.params;
     annotate(request, { scan: scan_id });
     const { organisation, actor } = callerOf(request);
-    const row = await scans.find(scan_id.toLowerCase(), organisation.id);
+    const row = await deps.scans.find(scan_id.toLowerCase(), organisation.id);
     if (row === null || (isTest(actor) && row.test !== true)) throw new ApiError('scan_not_found');
     // The end of the scan that an interrupted request with the same Idempotency-Key asked for is its success.
-    if (!(request.idempotent?.takenOver && row.phase === 'canceled')) await cancelScan(row, { scanResources, metrics });
+    if (!(request.idempotent?.takenOver && row.phase === 'canceled')) await cancelScan(request, row, deps);
     return reply.code(202).header('Retry-After', POLL_AGAIN_SECONDS).send(toResult(row));
   });
 };

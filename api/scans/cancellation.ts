@@ -1,15 +1,20 @@
 /** Cancels a scan, for the API and for the dashboard. It marks the custom resource; the operator then ends the scan and settles its credits. */
 import { isTerminal } from '../../core/scan/phases.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
-import type { ScanRow } from '../../stores/scans/scans.ts';
+import type { FastifyRequest } from 'fastify';
+import type { Logger } from '../../platform/logger.ts';
+import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import type { ScanResources } from '../../stores/submissions/scan-resources.ts';
 import { DependencyDown } from '../http/dependency-outages.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import type { CancellationOutcome, Metrics } from '../metrics.ts';
+import { recordScan } from './scan-trail.ts';
 import { isRejection } from './submission/resource-writer.ts';
 
 export interface CancellationDeps {
+  scans: Pick<Scans, 'markCanceling'>;
   scanResources: Pick<ScanResources, 'cancel'>;
+  logger: Logger;
   metrics: Pick<Metrics, 'cancellation'>;
 }
 
@@ -24,14 +29,18 @@ const NOT_SUBMITTED =
   'The submission of this scan is not completed, so it was not canceled; retry after the number of seconds in Retry-After.';
 
 /**
- * Cancels the scan of a row that was just read. A repeated call has no further effect.
+ * Cancels the scan of a row that was just read, for the caller of a request, and records it. A repeated call has no further effect.
  * @throws ApiError if it cannot be canceled; DependencyDown if Kubernetes does not answer, in which case it may be canceled nevertheless
  */
-export async function cancelScan(row: ScanRow, { scanResources, metrics }: CancellationDeps): Promise<void> {
+export async function cancelScan(request: FastifyRequest, row: ScanRow, deps: CancellationDeps): Promise<void> {
+  const { scans, scanResources, metrics, logger } = deps;
   const { outcome, cause } = await cancel(row, scanResources);
   metrics.cancellation(outcome);
   if (outcome === 'not_submitted') throw new ApiError(CODES[outcome], { fields: { message: NOT_SUBMITTED } });
   if (outcome !== 'accepted') throw new ApiError(CODES[outcome], { cause });
+  // Only what pages show until the scan has ended.
+  await scans.markCanceling(row.id).catch((err: unknown) => logger.warn({ scan: row.id, err }, 'cancellation not shown'));
+  await recordScan(request, 'cancel', { id: row.id, url: row.options.url }, logger);
 }
 
 /** @throws DependencyDown if Kubernetes refuses for now, or does not answer; in the second case the scan may have been canceled */

@@ -10,7 +10,7 @@ import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName } from '../../core/scan
 import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts';
 import { scanObject } from '../../stores/scans/scan-object.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
-import { isTest } from '../../core/accounts.ts';
+import { auditName, isTest } from '../../core/accounts.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import type { FastifyRequest } from 'fastify';
@@ -34,6 +34,7 @@ import {
 } from '../http/responses.ts';
 import { ScanBaseline, SubmittedBaseline } from './baseline.ts';
 import { KNOWN_FIELDS } from './known.ts';
+import { recordScan } from './scan-trail.ts';
 import { errorOf } from './submission/refusals.ts';
 import { fingerprintOf } from './submission/fingerprint.ts';
 import type { AcceptedAnswer, Submissions } from './submission/submission.ts';
@@ -268,6 +269,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
       const outcome = await deps.submissions.submit(
         {
           organisation: organisation.id,
+          submittedBy: auditName(actor),
           test: isTest(actor),
           ...(body.auth && { auth: body.auth }),
           options: toScanOptions(body),
@@ -281,7 +283,9 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
       );
       deps.metrics.submission(outcome.ok ? (outcome.replayed ? 'replayed' : 'accepted') : outcome.reason);
       if (!outcome.ok) throw errorOf(outcome, body.max_pages);
-      annotate(request, { scan: (outcome.answer.body as ScanAccepted).scan_id, replayed: outcome.replayed });
+      const { scan_id: id } = outcome.answer.body as ScanAccepted;
+      annotate(request, { scan: id, replayed: outcome.replayed });
+      await recordScan(request, 'submit', { id, url: body.url }, deps.logger);
       if (outcome.replayed) reply.header('Idempotent-Replayed', 'true');
       return reply.code(202).headers(outcome.answer.headers).send(outcome.answer.body);
     },

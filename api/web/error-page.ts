@@ -50,17 +50,24 @@ export function wantsPage(request: FastifyRequest): boolean {
 /** Whether a method changes nothing (RFC 9110, section 9.2.1). */
 const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 
+/** The dashboard is in English. */
+const TO_DASHBOARD = 'Go to the dashboard';
+
 export function errorPage(request: FastifyRequest, error: ApiError | ValidationFailure): Html {
   const { locale, path } = splitLanguage(request.url);
   const { texts, format, count } = wordsIn(locale, 'site');
   const { title, text } = texts.errors[pageErrorOf(error, !isSafe(request.method))];
   const seconds = error instanceof ApiError ? error.retryAfterSeconds : null;
   const inDashboard = path.startsWith('/dashboard');
-  const home = inDashboard && request.viewer !== null ? '/dashboard' : inLanguage(locale, '/');
+  // Also without a session that was read, as on a path that does not exist: signing in leads to the dashboard.
+  const home =
+    inDashboard && request.server.web.dashboard
+      ? { text: TO_DASHBOARD, href: '/dashboard' }
+      : { text: texts.goHome, href: inLanguage(locale, '/') };
   const body = html`<div class="narrow">
     <h1>${title}</h1>
     <p class="lead">${text}${seconds !== null && html` ${count(texts.retryIn, seconds)}`}</p>
-    ${actions(linkButton({ text: texts.goHome, href: home, kind: 'primary' }))}
+    ${actions(linkButton({ ...home, kind: 'primary' }))}
     <p class="soft">${format(texts.requestId, { id: request.id })}</p>
   </div>`;
   return inDashboard

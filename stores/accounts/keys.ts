@@ -92,6 +92,8 @@ export interface Keys extends KeyUses {
   recogniseAll(secrets: readonly string[]): Promise<Map<string, KeyHolder>>;
   /** Returns a key of an organisation; null if it has no key of this ID. */
   find(organisation: string, id: string): Promise<ApiKey | null>;
+  /** Returns the names of keys of an organisation, also of revoked ones, by ID. */
+  names(organisation: string, ids: readonly string[]): Promise<Map<string, string>>;
   /** Returns keys of an organisation, newest first. */
   list(organisation: string, page: KeyPage): Promise<ApiKey[]>;
   /** Revokes a key. @param by who revokes it, as the audit log names actors @returns null if the organisation has no such live key */
@@ -187,6 +189,11 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
     async find(organisation, id) {
       const document = await keys.findOne({ _id: id, organisation });
       return document && toKey(document);
+    },
+
+    async names(organisation, ids) {
+      const found = await keys.find({ _id: { $in: [...ids] }, organisation }, { projection: { name: 1 } }).toArray();
+      return new Map(found.map(({ _id, name }) => [_id, name]));
     },
 
     async list(organisation, { status, after, limit }) {

@@ -36,6 +36,10 @@ export interface ScanRow {
   optionsKey?: string;
   /** The earlier scan that it is compared with. */
   baseline?: BaselineChoice;
+  /** Who submitted it over HTTP or in the dashboard, as the audit log names actors. */
+  submittedBy?: string;
+  /** It was canceled over HTTP or in the dashboard. The operator ends it within seconds. */
+  canceling?: true;
   /** The name of the ScanSchedule that created it. */
   schedule?: string;
   pagesRequested: number;
@@ -75,6 +79,7 @@ export type NewScan = Pick<
   | 'options'
   | 'metadata'
   | 'baseline'
+  | 'submittedBy'
   | 'schedule'
   | 'createdAt'
 >;

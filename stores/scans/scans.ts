@@ -3,7 +3,7 @@ import type { Collection, Db, Filter } from 'mongodb';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { isTerminal, LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { changedFields, type NewRow, type ScanChange, type ScanRow } from './scan-row.ts';
-import { isDuplicate } from '../mongo-retry.ts';
+import { isDuplicate, retryRace } from '../mongo-retry.ts';
 import { toDocument, toRow, type ScanDocument } from './scan-document.ts';
 import {
   newestDoneWith,
@@ -71,6 +71,8 @@ export interface Scans {
    * @returns the current row, and whether this call changed it; null if there is no such row
    */
   mirror(id: string, change: ScanChange, known?: ScanRow): Promise<{ row: ScanRow; changed: boolean } | null>;
+  /** Records that a live scan was canceled, so that pages show it until the operator ends it. */
+  markCanceling(id: string): Promise<void>;
   /**
    * Returns at most `limit` rows whose end is not announced: `mirror` marks each row in the step that ends it. Not public scans.
    * @param of.ids only of these scans. Default: of any
@@ -136,6 +138,12 @@ export function createScans(db: Db): Scans {
     previousDone: (row) => previousDoneOf(scans, row),
 
     newestDoneWith: (organisation, search) => newestDoneWith(scans, organisation, search),
+
+    async markCanceling(id) {
+      const live: Filter<ScanDocument> = { _id: id, phase: { $in: LIVE_PHASES }, canceling: { $exists: false } };
+      const change = { $set: { canceling: true as const }, $inc: { version: 1 }, $currentDate: { updatedAt: true as const } };
+      await retryRace(() => scans.updateOne(live, change));
+    },
 
     mirror: (id, change, known) => mirrorChange(scans, id, change, known),
 

@@ -35,6 +35,7 @@ describe('POST /v1/ci/scans/{scan_id}/cancel', () => {
     expect(context.calls.filter((call) => /^(scans|scanResources|credits)\./.test(call))).to.deep.equal([
       'scans.find',
       'scanResources.cancel',
+      'scans.markCanceling',
     ]);
   });
 

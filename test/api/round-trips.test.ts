@@ -36,7 +36,7 @@ describe('a request sends to MongoDB', () => {
     expect(await commandsOf('GET', `/v1/ci/scans/${row.id}`, key)).to.deep.equal(['aggregate keys', 'findAndModify limits', 'find scans']);
   });
 
-  it('at most six commands for an accepted submission, seven with an Idempotency-Key, and five for its repetition', async () => {
+  it('at most seven commands for an accepted submission, eight with an Idempotency-Key, and six for its repetition', async () => {
     const { key } = await context.organisation({ credits: 50 });
     const submit = async (headers: Record<string, string> = {}): Promise<string[]> => {
       await context.stores.keys.flush();
@@ -55,7 +55,7 @@ describe('a request sends to MongoDB', () => {
     ];
     for (const [headers, own, what] of expected) {
       const commands = await submit(headers);
-      expect(commands, what).to.deep.equal(['aggregate keys', ...limits, ...own]);
+      expect(commands, what).to.deep.equal(['aggregate keys', ...limits, ...own, 'insert audit']);
       showCount(commands.length, `MongoDB commands per ${what}`);
     }
   });

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { WEBHOOKS_PATH } from '../../core/web-paths.ts';
+import { KNOWN_ISSUES_PATH, WEBHOOKS_PATH } from '../../core/web-paths.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { down } from '../api/replica.ts';
@@ -49,6 +49,10 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   [WEBHOOKS_PATH]: ['webhooks', 'webhooks-empty'],
   [`${WEBHOOKS_PATH}/new`]: ['webhooks-new', 'webhooks-new-errors', 'webhooks-created', 'webhooks-created-before'],
   [`${WEBHOOKS_PATH}/:webhook_id`]: ['webhook', 'webhook-empty', 'webhook-stopped', 'webhook-manifest', 'webhook-delete'],
+  [KNOWN_ISSUES_PATH]: ['known-issues', 'known-issues-empty', 'known-issues-none'],
+  [`${KNOWN_ISSUES_PATH}/new`]: ['known-issue-new', 'known-issue-errors'],
+  [`${KNOWN_ISSUES_PATH}/:known_issue_id`]: ['known-issue', 'known-issue-read-only'],
+  [`${KNOWN_ISSUES_PATH}/:known_issue_id/remove`]: ['known-issue-remove'],
   '/dashboard/credits': ['credits', 'credits-empty'],
   '/dashboard/schedules': ['schedules', 'schedules-empty', 'schedules-outdated'],
   '/dashboard': ['sites', 'sites-empty', 'sites-in-progress', 'dashboard-blocked', 'dashboard-unavailable', 'permission-denied'],
@@ -104,6 +108,10 @@ describe('every page', () => {
     const page = await openAs(web, 'member', `/dashboard/scans/${randomUUID()}`);
     await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
     await expectAccessible(page, 'dashboard-scan-missing');
+    for (const path of [`/dashboard/scans/${randomUUID()}`, '/dashboard/nothing']) {
+      await page.goto(path);
+      expect(await page.getByRole('link', { name: 'Go to the dashboard' }).getAttribute('href'), path).to.equal('/dashboard');
+    }
     web.faults.set('scans.search', down);
     await page.goto('/dashboard');
     await expectAccessible(page, 'dashboard-unavailable');

@@ -167,12 +167,17 @@ describe('the dashboard', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
     await expectAccessible(page, 'dashboard-scan-cancel');
-    await page.getByRole('button', { name: 'Keep scanning' }).click();
+    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Keep scanning');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
     expect((await resourceOf(id)).spec.cancel).to.not.equal(true);
     await page.getByRole('button', { name: 'Cancel scan' }).first().click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel scan' }).click();
     await page.getByText('The scan is being canceled.').waitFor();
     await eventually('the cancellation', async () => (await resourceOf(id)).spec.cancel === true);
+    await page.goto(`/dashboard/scans/${id}`);
+    await page.getByText('Canceling: the scan ends within seconds.').waitFor();
+    expect(await page.getByRole('button', { name: 'Cancel scan' }).count()).to.equal(0);
   });
 
   async function resourceOf(id: string): Promise<{ spec: { cancel?: boolean } }> {

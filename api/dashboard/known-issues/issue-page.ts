@@ -5,6 +5,7 @@ import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts
 import { actions, button, definitions, linkButton, time, type FormError } from '../../web/components/index.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import { csrfField } from '../forms.ts';
+import type { ActorNames } from '../actor-names.ts';
 import { titledPage } from '../titled-page.ts';
 import { shown } from '../views/scan-words.ts';
 import { commonFields, dateOf, type TypedFields } from './form-fields.ts';
@@ -15,6 +16,7 @@ export const issuePath = (id: string): string => `${KNOWN_ISSUES_PATH}/${id}`;
 export interface KnownIssuePage {
   request: FastifyRequest;
   issue: KnownIssueRow;
+  names: ActorNames;
   /** What was typed. Default: as it is. */
   typed?: TypedFields;
   errors?: readonly FormError[];
@@ -25,14 +27,14 @@ export interface KnownIssuePage {
 
 const FRAME = { active: 'known-issues', trail: [{ text: 'Known issues', href: KNOWN_ISSUES_PATH }], narrow: true } as const;
 
-export function knownIssuePage({ request, issue, typed, errors = [], mayChange, done, now }: KnownIssuePage): Html {
+export function knownIssuePage({ request, issue, names, typed, errors = [], mayChange, done, now }: KnownIssuePage): Html {
   const { id, reason, owner, expiresAt } = issue;
   const current = { reason, owner, expires: dateOf(expiresAt) };
   const isOpen = mayChange && issue.manifest === null;
-  const body = html`${definitions([...facts(issue, now), ...(isOpen ? [] : texts(issue))])}
+  const body = html`${definitions([...facts(issue, names, now), ...(isOpen ? [] : texts(issue))])}
     ${
       issue.manifest !== null &&
-      html`<p>A manifest in the cluster declares it, so it is changed and removed there: <code>${acceptedBy(issue)}</code>.</p>`
+      html`<p>A manifest in the cluster declares it, so it is changed and removed there: <code>${acceptedBy(issue, names)}</code>.</p>`
     }
     ${
       isOpen &&
@@ -50,11 +52,11 @@ export function knownIssuePage({ request, issue, typed, errors = [], mayChange, 
 
 type Row = readonly [HtmlValue, HtmlValue];
 
-const facts = (issue: KnownIssueRow, now: Date): Row[] => [
+const facts = (issue: KnownIssueRow, names: ActorNames, now: Date): Row[] => [
   ['Accepted', targetOf(issue)],
   ['Site', shown(issue.site)],
   ['End', html`${time(issue.expiresAt)} ${statusBadge(issue, now)}`],
-  ['Accepted by', html`${acceptedBy(issue)}, ${time(issue.createdAt)}`],
+  ['Accepted by', html`${acceptedBy(issue, names)}, ${time(issue.createdAt)}`],
 ];
 
 const texts = ({ reason, owner }: KnownIssueRow): Row[] => [
@@ -62,8 +64,8 @@ const texts = ({ reason, owner }: KnownIssueRow): Row[] => [
   ['Owner', owner],
 ];
 
-export function removeIssuePage({ request, issue, now }: Pick<KnownIssuePage, 'request' | 'issue' | 'now'>): Html {
-  const body = html`${definitions([...facts(issue, now), ...texts(issue)])}
+export function removeIssuePage({ request, issue, names, now }: Pick<KnownIssuePage, 'request' | 'issue' | 'names' | 'now'>): Html {
+  const body = html`${definitions([...facts(issue, names, now), ...texts(issue)])}
     <p>What it covers counts as violations again in scans that start afterwards. Scans that have started keep what they started with.</p>
     <form method="post" action="${issuePath(issue.id)}/remove">
       ${csrfField(request)}

@@ -1,6 +1,7 @@
 /** How known issues are shown in lists and on their pages. Pure. */
 import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts';
 import { statusOf } from '../../accounts/known-issue-management.ts';
+import type { ActorNames } from '../actor-names.ts';
 import { badge } from '../../web/components/index.ts';
 import { html, NOTHING, type Html } from '../../web/html.ts';
 import { shown } from '../views/scan-words.ts';
@@ -12,8 +13,8 @@ export const targetOf = ({ fingerprint, rule, selector }: KnownIssueRow, max?: n
     : html`Root cause <code>${fingerprint}</code>`;
 
 /** Who accepts it: a person, a key, or the resource that declares it. */
-export const acceptedBy = ({ createdBy, manifest }: KnownIssueRow): string =>
-  manifest === null ? createdBy : `KnownIssues ${manifest.namespace}/${manifest.name}`;
+export const acceptedBy = ({ createdBy, manifest }: KnownIssueRow, names: ActorNames): string =>
+  manifest === null ? names(createdBy) : `KnownIssues ${manifest.namespace}/${manifest.name}`;
 
 /** Marks one whose end is near or past. */
 export function statusBadge(issue: KnownIssueRow, now: Date): Html {

@@ -5,6 +5,7 @@ import { ENDING_DAYS, KNOWN_ISSUES_MAX } from '../../../core/scan/known-issues.t
 import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts';
 import { button, emptyState, filters, link, linkButton, pagination, table, time, type Choice } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
+import type { ActorNames } from '../actor-names.ts';
 import { titledPage } from '../titled-page.ts';
 import { choiceFilter, textFilter } from '../views/filter-form.ts';
 import { shown } from '../views/scan-words.ts';
@@ -28,6 +29,7 @@ export interface KnownIssueListPage {
   request: FastifyRequest;
   query: IssueQuery;
   issues: readonly KnownIssueRow[];
+  names: ActorNames;
   /** Whether this is the first part of the list. */
   first: boolean;
   nextCursor: string | null;
@@ -35,13 +37,13 @@ export interface KnownIssueListPage {
   now: Date;
 }
 
-export function knownIssueListPage({ request, query, issues, first, nextCursor, done, now }: KnownIssueListPage): Html {
+export function knownIssueListPage({ request, query, issues, names, first, nextCursor, done, now }: KnownIssueListPage): Html {
   const body = html`<p class="lead">
       Violations that are accepted until a date. Reports show them, and thresholds do not count them. Accept one at a root cause on the page of
       a scan.
     </p>
     ${filterForm(query)}
-    ${issues.length === 0 ? nothing(query, first) : issueTable(issues, now)}
+    ${issues.length === 0 ? nothing(query, first) : issueTable(issues, names, now)}
     ${pagination({
       previous: first ? null : address(query),
       next: nextCursor === null ? null : address(query, nextCursor),
@@ -79,7 +81,7 @@ function nothing(query: IssueQuery, first: boolean): Html {
   return emptyState({ title: 'There is no known issue', text: 'Every violation counts.' });
 }
 
-const issueTable = (issues: readonly KnownIssueRow[], now: Date): Html =>
+const issueTable = (issues: readonly KnownIssueRow[], names: ActorNames, now: Date): Html =>
   table({
     id: 'known-issues',
     caption: 'Known issues, newest first',
@@ -91,6 +93,6 @@ const issueTable = (issues: readonly KnownIssueRow[], now: Date): Html =>
       shown(issue.site),
       time(issue.expiresAt),
       issue.owner,
-      html`${time(issue.createdAt)}<br /><span class="small soft">${acceptedBy(issue)}</span>`,
+      html`${time(issue.createdAt)}<br /><span class="small soft">${acceptedBy(issue, names)}</span>`,
     ]),
   });

@@ -8,6 +8,7 @@ import { KNOWN_ISSUES_PATH } from '../../../core/web-paths.ts';
 import { causeTexts } from '../../../report/view/cause-texts.ts';
 import { elementPath } from '../../../report/view/element-path.ts';
 import type { ViewGroup } from '../../../report/view/schema.ts';
+import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts';
 import { createKnownIssueManagement, type KnownIssueManagementDeps } from '../../accounts/known-issue-management.ts';
 import { NewKnownIssue, KnownIssueChange } from '../../accounts/known-issues.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
@@ -18,6 +19,7 @@ import { createValidatorCompiler } from '../../http/validation.ts';
 import type { PageReports } from '../../scans/views.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { formIdOf, idOfForm } from '../form-ids.ts';
+import { actorNames } from '../actor-names.ts';
 import { doneOf } from '../forms.ts';
 import { ABOUT, acceptPage, type AcceptedCause, type TypedIssue } from './accept-page.ts';
 import { dateOf, refusalOf, typedFields, wantedFields } from './form-fields.ts';
@@ -58,7 +60,11 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
     const found = await storesOf(request).knownIssues.list({ ...page, limit: PER_PAGE + 1 });
     const { items: issues, nextCursor } = pageOf(found, PER_PAGE, ({ createdAt: at, id }) => ({ at, id }));
     const first = cursor === undefined;
-    return reply.page(knownIssueListPage({ request, query, issues, first, nextCursor, done: doneOf(request, DONE), now: now() }));
+    const names = await actorNames(
+      storesOf(request),
+      issues.map(({ createdBy }) => createdBy),
+    );
+    return reply.page(knownIssueListPage({ request, query, issues, names, first, nextCursor, done: doneOf(request, DONE), now: now() }));
   });
 
   /** The root cause of a scan that its page shows. @throws ApiError if there is none */
@@ -106,7 +112,16 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
 
   scope.get<One>(ONE, READ, async (request, reply) => {
     const issue = await management.find(request, request.params.known_issue_id);
-    return reply.page(knownIssuePage({ request, issue, mayChange: mayChange(request), done: doneOf(request, DONE), now: now() }));
+    return reply.page(
+      knownIssuePage({
+        request,
+        issue,
+        names: await namesOf(request, issue),
+        mayChange: mayChange(request),
+        done: doneOf(request, DONE),
+        now: now(),
+      }),
+    );
   });
 
   scope.post<One>(ONE, WRITE, async (request, reply) => {
@@ -121,7 +136,10 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
       return done(reply, 'changed', issuePath(issue.id));
     } catch (error) {
       const { errors, status } = refusalOf(error);
-      return reply.page(knownIssuePage({ request, issue, typed, errors, mayChange: true, done: null, now: now() }), { status });
+      return reply.page(
+        knownIssuePage({ request, issue, names: await namesOf(request, issue), typed, errors, mayChange: true, done: null, now: now() }),
+        { status },
+      );
     }
   });
 
@@ -129,7 +147,7 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
     const issue = await management.find(request, request.params.known_issue_id);
     // Its page says where it is removed.
     if (issue.manifest !== null) return reply.redirect(issuePath(issue.id), 303);
-    return reply.page(removeIssuePage({ request, issue, now: now() }));
+    return reply.page(removeIssuePage({ request, issue, names: await namesOf(request, issue), now: now() }));
   });
 
   scope.post<One>(`${ONE}/remove`, WRITE, async (request, reply) => {
@@ -137,6 +155,8 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
     return done(reply, 'removed');
   });
 };
+
+const namesOf = (request: FastifyRequest, { createdBy }: KnownIssueRow) => actorNames(storesOf(request), [createdBy]);
 
 /** Values that no form sends are ignored, so that an edited address still shows the list. */
 function queryOf({ site, state }: Readonly<Record<string, unknown>>): IssueQuery {

@@ -1,6 +1,7 @@
 /** Forms that start and cancel scans. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { auditName } from '../../../core/accounts.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { SCANS_PATH } from '../../../core/web-paths.ts';
@@ -8,6 +9,7 @@ import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import type { SubmittedAuth } from '../../../core/scan/scan-secrets.ts';
 import { withDefaults, type ScanOptions } from '../../../core/scan/options.ts';
 import { cancelScan } from '../../scans/cancellation.ts';
+import { recordScan } from '../../scans/scan-trail.ts';
 import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { refusalOf } from '../../http/plugins/errors.ts';
@@ -57,6 +59,7 @@ async function submit(
   const key = formOf(request.body).text('idempotency_key');
   const submission = {
     organisation: callerOf(request).organisation.id,
+    submittedBy: auditName(callerOf(request).actor),
     options,
     ...(baseline && { baseline }),
     metadata,
@@ -76,6 +79,7 @@ async function submit(
   if (!outcome.ok) throw errorOf(outcome, options.maxPages);
   const { scan_id } = outcome.answer.body as ScanAccepted;
   annotate(request, { scan: scan_id, replayed: outcome.replayed });
+  await recordScan(request, 'submit', { id: scan_id, url: options.url }, deps.logger);
   return scan_id;
 }
 
@@ -163,7 +167,7 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
   scope.post('/dashboard/scans/:id/cancel', { config }, async (request, reply) => {
     const row = await scanOf(request);
     try {
-      await cancelScan(row, deps);
+      await cancelScan(request, row, deps);
     } catch (error) {
       const refusal = explained(error, reply);
       // It ended a moment ago, which its page shows.

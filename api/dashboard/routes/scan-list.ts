@@ -5,6 +5,7 @@ import { SCANS_PATH } from '../../../core/web-paths.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { dashboardPage } from '../../web/layout.ts';
+import { actorNames } from '../actor-names.ts';
 import { readListQuery, toSearch } from '../list-query.ts';
 import { LIST_FRAGMENT, scanListBody, scanListFragment, type ScanListData } from '../views/scan-list.ts';
 import { sendFragment } from './deps.ts';
@@ -31,6 +32,10 @@ async function listData(request: FastifyRequest): Promise<ScanListData> {
   return {
     query,
     rows,
+    names: await actorNames(
+      storesOf(request),
+      rows.map(({ submittedBy }) => submittedBy),
+    ),
     next,
     account: { liveScans: account?.liveScans ?? 0, credits: account?.balance ?? 0 },
     maySubmit: mayCall(callerOf(request), 'scans:write'),

@@ -15,6 +15,7 @@ import { storesOf } from '../../accounts/scoped-stores.ts';
 import { breadcrumb } from '../../web/components/index.ts';
 import { html } from '../../web/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
+import { actorNames } from '../actor-names.ts';
 import { differenceSection, type Difference } from '../views/difference.ts';
 import { picturePath, severityOf } from '../views/root-causes.ts';
 import { eventsPath, liveFragment, scanEnded, scanProgress } from '../views/scan-progress.ts';
@@ -56,14 +57,16 @@ export async function sendScanPage(
   const { scans, credits } = storesOf(request);
   const ended = isTerminal(row.phase);
   const mayWrite = mayCall(callerOf(request), 'scans:write');
-  const [position, view, trend, account] = await Promise.all([
+  const [position, view, trend, account, names] = await Promise.all([
     deps.positions(row),
     row.phase === 'done' && row.reports !== null ? viewOf(row, deps) : null,
     ended && !row.test ? scans.trend(row, TREND_MAX) : [],
     ended && mayWrite ? credits.account() : null,
+    actorNames(storesOf(request), [row.submittedBy]),
   ]);
   const body = scanBody({
     row,
+    names,
     position,
     view,
     trend: pointsOf(trend),

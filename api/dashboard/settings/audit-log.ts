@@ -2,11 +2,15 @@
 import type { FastifyPluginAsync } from 'fastify';
 import { AUDIT_ACTIONS, isSecurityAction } from '../../../core/audit-actions.ts';
 import { AUDIT_KINDS, SECURITY_KEPT_DAYS, type AuditEntry, type AuditKind } from '../../../stores/accounts/audit.ts';
+import { scanPath } from '../../../core/web-paths.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { button, emptyState, filters, link, linkButton, pagination, selectField, table, tabs, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
+import { scanOfEntry } from '../../scans/scan-trail.ts';
+import { actorNames, type ActorNames } from '../actor-names.ts';
 import { titledPage } from '../titled-page.ts';
+import { shown } from '../views/scan-words.ts';
 
 const PATH = '/dashboard/settings/audit-log';
 const PER_PAGE = 50;
@@ -24,15 +28,19 @@ export const auditPages: FastifyPluginAsync = async (scope) => {
     const after = decodeCursor(typeof query.cursor === 'string' ? query.cursor : undefined);
     const found = await storesOf(request).audit.page({ ...filters, after, limit: PER_PAGE + 1 });
     const { items, nextCursor } = pageOf(found, PER_PAGE, ({ at, id }) => ({ at, id }));
+    const names = await actorNames(
+      storesOf(request),
+      items.map(({ actor }) => actor),
+    );
     const body = html`<p class="lead">
-        Every change to this organisation, its members and its API keys, and what concerns the security of its accounts and keys; the newest
+        Every change to this organisation, its members and its API keys, each scan that was started or canceled, and what concerns the security of its accounts and keys; the newest
         first. Changes are kept. Sign-ins and other entries with a network are removed after ${SECURITY_KEPT_DAYS} days.
       </p>
       ${tabs('Kind of entries', [
         { text: 'All', href: PATH, current: filters.kind === undefined },
         ...AUDIT_KINDS.map((kind) => ({ text: KIND_NAMES[kind], href: address({ kind }), current: filters.kind === kind })),
       ])}
-      ${actionFilter(filters)} ${items.length === 0 ? noEntries(filters) : entryTable(items)}
+      ${actionFilter(filters)} ${items.length === 0 ? noEntries(filters) : entryTable(items, names)}
       ${after !== null && html`<p>${link('Newest entries', address(filters))}</p>`}
       ${pagination({ previous: null, next: nextCursor === null ? null : address({ ...filters, cursor: nextCursor }) })}`;
     return reply.page(titledPage({ request, title: 'Audit log', active: 'audit-log', body }));
@@ -75,7 +83,7 @@ function noEntries({ kind, action }: Filters): Html {
   return emptyState({ title: 'No entries', text, action: linkButton({ text: 'Show all actions', href: PATH }) });
 }
 
-const entryTable = (entries: readonly AuditEntry[]): Html =>
+const entryTable = (entries: readonly AuditEntry[], names: ActorNames): Html =>
   table({
     id: 'audit-log',
     caption: 'Audit log',
@@ -83,7 +91,7 @@ const entryTable = (entries: readonly AuditEntry[]): Html =>
     columns: [{ text: 'When' }, { text: 'Who', wide: true }, { text: 'What' }, { text: 'Details', wide: true }, { text: 'Network' }],
     rows: entries.map((entry) => [
       time(entry.at),
-      entry.actor,
+      names(entry.actor),
       actionText(entry.action),
       detailsOf(entry),
       html`<span translate="no">${entry.networks.join(', ')}</span>`,
@@ -94,5 +102,9 @@ const entryTable = (entries: readonly AuditEntry[]): Html =>
 const actionText = (action: string): string => (Object.hasOwn(AUDIT_ACTIONS, action) ? AUDIT_ACTIONS[action]! : action);
 
 /** An entry of several events says how many they were, and when the last one was. */
-const detailsOf = ({ subject, count, until }: AuditEntry): Html =>
-  count > 1 ? html`${subject !== null && html`${subject}: `}${count} times, the last one on ${time(until)}` : html`${subject ?? ''}`;
+function detailsOf(entry: AuditEntry): Html {
+  const { subject, count, until } = entry;
+  const scan = scanOfEntry(entry);
+  if (scan !== null) return link(html`<span class="address">${shown(scan.url, 120)}</span>`, scanPath(scan.id));
+  return count > 1 ? html`${subject !== null && html`${subject}: `}${count} times, the last one on ${time(until)}` : html`${subject ?? ''}`;
+}

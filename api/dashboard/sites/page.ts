@@ -1,4 +1,5 @@
 /** The page of a site: how it is, how it changed, and what scans it. Pure. */
+import type { ActorNames } from '../actor-names.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
 import { DASHBOARD_PATH, differencePath, KNOWN_ISSUES_PATH, scanPath, sitePath } from '../../../core/web-paths.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
@@ -25,6 +26,7 @@ export interface SitePageData {
   schedules: readonly ListedSchedule[];
   /** The last scans with these options, newest first. */
   latest: readonly ScanRow[];
+  names: ActorNames;
   /** The other groups of comparable options of this host, each with its newest scan. */
   others: readonly { site: Site; newest: ScanRow }[];
 }
@@ -37,7 +39,7 @@ export function sitePageBody(data: SitePageData): Html {
       <p class="badges">${endBadge(newest)}</p>
     </div>
     <p>${optionsText(newest)}. Only scans with these options are compared here.</p>
-    ${newest.id !== done?.id && withoutResult(newest)} ${done?.outcome && lastResult(done, done.outcome, done.id === newest.id)} ${trendChart(trend, '')}
+    ${newest.id !== done?.id && withoutResult(newest)} ${done?.outcome && lastResult(data, done, done.outcome)} ${trendChart(trend, '')}
     ${schedulesOf(data)} ${latestScans(data)} ${otherScans(data)}`;
 }
 
@@ -50,18 +52,17 @@ function withoutResult(row: ScanRow): Html {
   });
 }
 
-/** @param isNewest whether the head of the page shows its verdict */
-function lastResult(row: ScanRow, { score, violations, baseline }: Outcome, isNewest: boolean): Html {
+function lastResult({ newest, names }: SitePageData, row: ScanRow, { score, violations, baseline }: Outcome): Html {
   const { id, passed } = row;
   const { total, ...severities } = violations;
   const difference = baseline?.difference;
-  const { text, who } = originOf(row);
+  const { text, who } = originOf(row, names);
   return html`<section class="card" aria-labelledby="result-title">
     <h2 id="result-title">Last result</h2>
     <div class="columns">
       <div>
         ${figure({ value: number(score), of: 'of 100', label: 'score', kind: passed === false ? 'bad' : passed ? 'good' : 'note' })}
-        ${!isNewest && html`<p>${endBadge(row)}</p>`}
+        ${row.id !== newest.id && html`<p>${endBadge(row)}</p>`}
       </div>
       <div>${figure({ value: number(total), label: total === 1 ? 'violation' : 'violations' })} ${severityCounts(severities)}</div>
       ${
@@ -86,10 +87,10 @@ function schedulesOf({ schedules }: SitePageData): Html {
   </section>`;
 }
 
-function latestScans({ site, latest }: SitePageData): Html {
+function latestScans({ site, latest, names }: SitePageData): Html {
   return html`<section aria-labelledby="latest-title">
     <h2 id="latest-title">Latest scans</h2>
-    ${scanTable(latest)}
+    ${scanTable(latest, names)}
     <ul>
       <li>${link(`All scans of ${site.site}`, listHref({ ...ALL_SCANS, site: site.site }))}</li>
       <li>${link(`Known issues of ${site.site}`, `${KNOWN_ISSUES_PATH}?${new URLSearchParams({ site: site.site }).toString()}`)}</li>

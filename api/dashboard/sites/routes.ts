@@ -5,6 +5,7 @@ import { LIVE_PHASES } from '../../../core/scan/phases.ts';
 import type { NextRun } from '../../../stores/schedules/schedules.ts';
 import type { Site } from '../../../stores/scans/sites.ts';
 import { storesOf, type ScopedStores } from '../../accounts/scoped-stores.ts';
+import { actorNames } from '../actor-names.ts';
 import { ApiError } from '../../http/errors.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { readSteps } from '../credits/first-steps.ts';
@@ -100,5 +101,9 @@ async function siteData(stores: ScopedStores, params: { site: string; optionsKey
     const row = byId.get(one.scan);
     return one === site || row === undefined ? [] : [{ site: one, newest: row }];
   });
-  return { site, newest, done, trend: pointsOf(trend), schedules: scheduled, latest: latest.rows, others };
+  const names = await actorNames(
+    stores,
+    [newest, ...(done === null ? [] : [done]), ...latest.rows].map(({ submittedBy }) => submittedBy),
+  );
+  return { site, newest, done, trend: pointsOf(trend), schedules: scheduled, latest: latest.rows, names, others };
 }

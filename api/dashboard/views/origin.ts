@@ -1,13 +1,19 @@
 /** Where a scan comes from, and who submitted it. Pure. */
+import { keyIdOf } from '../../../core/accounts.ts';
+import type { ActorNames } from '../actor-names.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 
 export interface OriginWords {
   text: string;
-  /** An e-mail address, or the names of resources. Null: unknown, as for scans of earlier versions. */
+  /** A person, an API key or a resource. Null: not known. */
   who: string | null;
 }
 
-export function originOf({ origin, resource }: Pick<ScanRow, 'origin' | 'resource'>): OriginWords {
+export function originOf(
+  { origin, resource, submittedBy }: Pick<ScanRow, 'origin' | 'resource' | 'submittedBy'>,
+  names: ActorNames,
+): OriginWords {
   if (origin === 'manifest') return { text: 'Manifest', who: `${resource.namespace}/${resource.name}` };
-  return { text: 'API', who: null };
+  const isPerson = submittedBy !== undefined && keyIdOf(submittedBy) === null;
+  return { text: isPerson ? 'Dashboard' : 'API', who: submittedBy === undefined ? null : names(submittedBy) };
 }

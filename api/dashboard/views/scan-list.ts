@@ -6,6 +6,7 @@ import type { Position } from '../../../stores/scans/positions.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { emptyState, link, linkButton, table, time, type Column, type TableRow } from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
+import type { ActorNames } from '../actor-names.ts';
 import { ALL_SCANS, isFiltered, listHref, type ListQuery } from '../list-query.ts';
 import { filterForm } from './filter-form.ts';
 import { originOf, type OriginWords } from './origin.ts';
@@ -28,6 +29,7 @@ export interface ScanListData {
   query: ListQuery;
   /** The scans of this page, newest first. */
   rows: readonly ScanRow[];
+  names: ActorNames;
   /** The position to continue from; null at the end. */
   next: Position | null;
   /** The organisation's live scans and available credits. Null: unknown at the moment. */
@@ -49,7 +51,7 @@ export function scanListBody(data: ScanListData): Html {
 /** The part of the list that refreshes itself: numbers, rows and pages. */
 export function scanListFragment(data: ScanListData): Html {
   const { query, rows } = data;
-  const shownRows = rows.length === 0 ? emptyList(data) : scanTable(rows);
+  const shownRows = rows.length === 0 ? emptyList(data) : scanTable(rows, data.names);
   return html`<div${attributes({
     id: 'scans',
     'data-fragment': listHref(query, LIST_FRAGMENT),
@@ -99,17 +101,17 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** A table of scans. */
-export const scanTable = (rows: readonly ScanRow[]): Html =>
+export const scanTable = (rows: readonly ScanRow[], names: ActorNames): Html =>
   table({
     id: 'scan-table',
     bodyId: 'scan-rows',
     caption: 'Scans, newest first',
     captionHidden: true,
     columns: COLUMNS,
-    rows: rows.map(scanRow),
+    rows: rows.map((row) => scanRow(row, names)),
   });
 
-function scanRow(row: ScanRow): TableRow {
+function scanRow(row: ScanRow, names: ActorNames): TableRow {
   const { id, options, phase, pages, outcome, metadata = {} } = row;
   const version = versionText(metadata);
   const { host, path } = partsOf(options.url);
@@ -122,7 +124,7 @@ function scanRow(row: ScanRow): TableRow {
       outcome === null ? nothingYet : number(outcome.score),
       outcome === null ? nothingYet : violations(outcome.violations),
       verdictBadge(row),
-      originCell(originOf(row)),
+      originCell(originOf(row, names)),
       time(row.createdAt),
     ],
   };

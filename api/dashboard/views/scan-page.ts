@@ -8,6 +8,7 @@ import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
 import { actions, breadcrumb, button, hiddenField, link, linkButton, notice, type NoticeKind } from '../../web/components/index.ts';
 import { html, NOTHING, type Html } from '../../web/html.ts';
+import type { ActorNames } from '../actor-names.ts';
 import { differenceLater } from './difference.ts';
 import { pageList } from './page-list.ts';
 import { advice, needsReview, rootCauses } from './root-causes.ts';
@@ -18,6 +19,7 @@ import { trendChart, type TrendPoint } from './trend-chart.ts';
 
 export interface ScanPageData {
   row: ScanRow;
+  names: ActorNames;
   position: QueuePosition | undefined;
   /** Null: there is none. `unavailable`: the object store is down. */
   view: ReportView | null | 'unavailable';
@@ -49,7 +51,7 @@ export function scanBody(data: ScanPageData): Html {
       ${(ended || row.test) && html`<p class="badges">${testBadge(row)} ${ended && stateBadge(row.phase)} ${ended && verdictWords(row) !== null && verdictBadge(row)}</p>`}
     </div>
     <p>${siteLink(row.options.url)}</p>
-    ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, csrfToken: write?.csrfToken ?? null }), row.id)} ${metadataList(row)} ${optionList(row)}`;
+    ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, csrfToken: write?.csrfToken ?? null }), row.id)} ${metadataList(row)} ${optionList(row, data.names)}`;
 }
 
 const liveParts = (progress: Html, id: string): Html =>

@@ -67,7 +67,8 @@ function testing(pages: ScanRow['pages']): Html {
   return progress({ label: 'Pages', value: tried, max: Math.max(pages.total, tried), text: progressText(pages) });
 }
 
-function cancelForm({ id, origin, pages, resource }: ScanRow, csrfToken: string | null): Html {
+function cancelForm({ id, origin, pages, resource, canceling }: ScanRow, csrfToken: string | null): Html {
+  if (canceling) return html`<p>Canceling: the scan ends within seconds.</p>`;
   if (csrfToken === null) return NOTHING;
   if (origin === 'manifest')
     return notice({

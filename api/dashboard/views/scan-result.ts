@@ -20,6 +20,7 @@ import { wordsIn } from '../../../report/words/words.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { badge, definitions, figure, link, notice, severityCounts, table, time, type NoticeKind } from '../../web/components/index.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
+import type { ActorNames } from '../actor-names.ts';
 import { originOf } from './origin.ts';
 import { CONSENT_WORDS, number, pagesText, siteLink, verdictWords } from './scan-words.ts';
 
@@ -158,11 +159,11 @@ export function metadataList({ metadata = {} }: ScanRow): Html {
 }
 
 /** How the scan was made, and by whom. */
-export function optionList(row: ScanRow): Html {
+export function optionList(row: ScanRow, names: ActorNames): Html {
   const { options, pagesRequested, pagesReserved, createdAt, finishedAt, id, queue } = row;
   const { thresholds: limits, crawl } = withDefaults(options);
   const { consent, prepare } = crawl;
-  const { text, who } = originOf(row);
+  const { text, who } = originOf(row, names);
   const set = (Object.keys(THRESHOLDS) as ThresholdName[]).flatMap((name) => {
     const allowed = limits[name];
     return allowed === undefined ? [] : [`${THRESHOLDS[name].label}: ${unit(name, allowed)}`];

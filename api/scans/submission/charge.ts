@@ -152,6 +152,7 @@ function newScan(deps: SubmissionDeps, { request, scanId }: Attempt): NewScan {
     options: { ...request.options, url: new URL(request.options.url).href },
     metadata: request.metadata,
     ...(request.baseline && { baseline: request.baseline }),
+    ...(request.submittedBy !== undefined && { submittedBy: request.submittedBy }),
     createdAt: deps.now(),
   };
 }

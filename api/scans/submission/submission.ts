@@ -27,6 +27,8 @@ export interface AcceptedAnswer {
 
 export interface SubmissionRequest {
   organisation: string;
+  /** As the audit log names actors. Default: a visitor. */
+  submittedBy?: string;
   /** Default: a new ID. Not used with an Idempotency-Key. */
   scanId?: string;
   /** Default: the default queue. */

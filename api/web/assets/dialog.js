@@ -6,6 +6,8 @@ export function enableDialogs(root) {
       if (event.submitter?.hasAttribute('data-confirmed')) return;
       event.preventDefault();
       dialog.showModal();
+      // Not the button that confirms: Enter would do what was not read.
+      dialog.querySelector('[data-close]')?.focus();
     });
     for (const button of dialog.querySelectorAll('[data-close]')) button.addEventListener('click', () => dialog.close());
   }
