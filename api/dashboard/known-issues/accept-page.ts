@@ -1,6 +1,6 @@
 /** The form that accepts a root cause of a scan as a known issue. */
 import type { FastifyRequest } from 'fastify';
-import { KNOWN_ISSUES_PATH, scanPath } from '../../../core/web-paths.ts';
+import { KNOWN_ISSUES_PATH, scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
 import { KNOWN_ISSUE_TEXT_MAX } from '../../../core/scan/known-issues.ts';
 import type { Impact } from '../../../core/scan/impacts.ts';
 import {
@@ -83,7 +83,7 @@ export function acceptPage({ request, cause, typed, errors }: AcceptPage): Html 
       ${actions(button({ text: 'Accept as known', kind: 'primary' }), linkButton({ text: 'Cancel', href: scanPath(scanId), kind: 'quiet' }))}
     </form>`;
   const trail = [
-    { text: 'Scans', href: '/dashboard' },
+    { text: 'Scans', href: SCANS_PATH },
     { text: `Scan of ${shown(site)}`, href: scanPath(scanId) },
   ];
   return titledPage({ request, title: 'Accept a known issue', active: 'scans', trail, errors, narrow: true, body });
