@@ -143,9 +143,12 @@ export function dashboardPage({ request, title, active, body, scripts }: Dashboa
         ${
           parts.length > 0 &&
           html`<nav class="dashboard-nav" aria-label="${texts.mainNavigation}">
-            <ul>
-              ${parts.map(({ id, text, href }) => html`<li><a${attributes({ href, 'aria-current': current(id) })}>${text}</a></li>`)}
-            </ul>
+            <details class="folded-when-narrow">
+              <summary>Menu${parts.map(({ id, text }) => id === active && `: ${text}`)}</summary>
+              <ul>
+                ${parts.map(({ id, text, href }) => html`<li><a${attributes({ href, 'aria-current': current(id) })}>${text}</a></li>`)}
+              </ul>
+            </details>
           </nav>`
         }
       </header>

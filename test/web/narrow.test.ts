@@ -40,6 +40,21 @@ describe('a list on a narrow screen', () => {
     expect(await rolesOf(page)).to.deep.equal(wide);
   });
 
+  it('has a folded menu above it, and a row of links on a wide screen', async () => {
+    const page = await openList();
+    const schedules = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Schedules' });
+    expect([await schedules.isVisible(), await page.getByText('Menu: Scans').isVisible()]).to.deep.equal([true, false]);
+    await page.getByRole('link', { name: 'Scans', exact: true }).focus();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Schedules');
+    await page.setViewportSize(NARROW);
+    expect(await schedules.isVisible()).to.equal(false);
+    expect((await page.locator('h1').boundingBox())!.y).to.be.below(NARROW.height / 2);
+    await page.getByText('Menu: Scans').click();
+    await schedules.click();
+    await page.getByRole('heading', { level: 1, name: 'Schedules' }).waitFor();
+  });
+
   it('folds its filters until one is set, and never on a wide screen', async () => {
     const page = await openList();
     const search = page.getByLabel('Address contains');

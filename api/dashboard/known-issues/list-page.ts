@@ -86,7 +86,7 @@ const issueTable = (issues: readonly KnownIssueRow[], names: ActorNames, now: Da
     id: 'known-issues',
     caption: 'Known issues, newest first',
     captionHidden: true,
-    columns: [{ text: 'Known issue' }, { text: 'Site' }, { text: 'End' }, { text: 'Owner' }, { text: 'Accepted' }],
+    columns: [{ text: 'Known issue' }, { text: 'Site', wide: true }, { text: 'End' }, { text: 'Owner' }, { text: 'Accepted' }],
     rows: issues.map((issue) => [
       html`${link(shown(issue.reason, 100), `${KNOWN_ISSUES_PATH}/${issue.id}`)}<br /><span class="small soft">${targetOf(issue, 120)}</span>
         ${statusBadge(issue, now)}`,

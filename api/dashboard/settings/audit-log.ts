@@ -94,7 +94,7 @@ const entryTable = (entries: readonly AuditEntry[], names: ActorNames): Html =>
       names(entry.actor),
       actionText(entry.action),
       detailsOf(entry),
-      html`<span translate="no">${entry.networks.join(', ')}</span>`,
+      entry.networks.length > 0 && html`<span translate="no">${entry.networks.join(', ')}</span>`,
     ]),
   });
 

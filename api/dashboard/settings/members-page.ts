@@ -50,7 +50,7 @@ export function membersPage(options: MembersPage): Html {
         id: 'members',
         caption: 'Members',
         captionHidden: true,
-        columns: [{ text: 'Member' }, { text: 'Role' }, { text: 'Last sign-in' }, { text: 'Remove', hidden: true }],
+        columns: [{ text: 'Member' }, { text: 'Role', wide: true }, { text: 'Last sign-in' }, { text: 'Remove', hidden: true }],
         rows: members.map((member, at) => memberRow(request, member, at)),
       })}
       ${invitations.length > 0 && pendingInvitations(request, invitations)} ${invitationForm(options)}`,

@@ -73,7 +73,7 @@ function classOf({ numeric, wide, class: name }: Pick<Column, 'numeric' | 'wide'
  * @param active the number of filters that are set
  */
 export const filters = ({ form, active }: { form: Html; active: number }): Html =>
-  html`<details${attributes({ class: 'filters', open: active > 0 })}>
+  html`<details${attributes({ class: 'filters folded-when-narrow', open: active > 0 })}>
     <summary>Filters${active > 0 && ` (${active} set)`}</summary>
     ${form}
   </details>`;
