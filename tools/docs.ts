@@ -142,7 +142,7 @@ process, from the Prometheus client for Node.js.
     'errors.md': `# Errors
 
 Look up what an error of the API means and what to do. Every error body is \`{"detail": …}\`. For validation errors (422)
-\`detail\` is a list of \`{loc, msg, type}\`. For all other errors it is a stable code, and \`message\` explains what to do.
+\`detail\` is a list of \`{loc, msg, type, bounds}\`: \`bounds\` has what the value must keep to, if there is more to say than \`type\` does. For all other errors it is a stable code, and \`message\` explains what to do.
 Every error body also has \`request_id\`, which is the \`X-Request-Id\` of the response and the \`request\` of the log lines.
 
 This page is generated from the code by \`make docs\`; a test fails if it is out of date.

@@ -7,6 +7,7 @@ import { readAddress } from '../../core/scan/typed-address.ts';
 import { readSteps } from '../../core/scan/step-text.ts';
 import { THRESHOLD_NAMES, THRESHOLDS } from '../../core/scan/thresholds.ts';
 import { snakeCase } from '../../core/schemas.ts';
+import { validationTextForPeople } from '../../core/validation-texts.ts';
 import type { ValidationFailure, ValidationItem } from '../http/errors.ts';
 import { scanSubmission, toScanOptions, type ScanSubmission } from '../scans/scans.ts';
 import { createValidatorCompiler } from '../http/validation.ts';
@@ -70,9 +71,11 @@ export function createScanForm(maxPagesLimit: number) {
 
   /** The errors of a request as those of its form: they name the label. */
   function errorsOf(items: readonly ValidationItem[]): FormError[] {
-    return items.map(({ loc, msg }) => {
-      const field = fields.find(({ name }) => name === loc[1]);
-      return field === undefined ? { field: null, text: msg } : { field: field.name, text: withLabel(field, msg) };
+    return items.map((item) => {
+      const [, name, ...path] = item.loc;
+      const field = fields.find((one) => one.name === name);
+      if (field === undefined) return { field: null, text: item.msg };
+      return { field: field.name, text: validationTextForPeople(subjectOf(field, path), item) ?? item.msg };
     });
   }
 
@@ -158,12 +161,8 @@ function textOf(value: unknown): string {
   return Array.isArray(value) ? value.join('\n') : String(value ?? '');
 }
 
-/** `prepare.0.press is …` → `Steps before the pages (item 1, press) is …`. */
-function withLabel({ name, label }: ScanField, message: string): string {
-  return message.replace(new RegExp(`^${name}\\b((?:\\.\\w+)*)`), (_, path: string) => {
-    const parts = path.split('.').slice(1);
-    return parts.length === 0
-      ? label
-      : `${label} (${parts.map((part) => (/^\d+$/.test(part) ? `item ${Number(part) + 1}` : part)).join(', ')})`;
-  });
+/** `Steps before the pages (item 1, press)`. */
+function subjectOf({ label }: ScanField, path: readonly (string | number)[]): string {
+  const parts = path.map((part) => (typeof part === 'number' ? `item ${part + 1}` : part));
+  return parts.length === 0 ? label : `${label} (${parts.join(', ')})`;
 }

@@ -1,5 +1,6 @@
 /** The error codes of the API, and the only place that knows their HTTP statuses. */
 import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
+import type { ValidationBounds } from '../../core/validation-texts.ts';
 import type { SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
 import { WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
@@ -225,6 +226,8 @@ export interface ValidationItem {
   /** The error, in one English sentence. */
   msg: string;
   type: ValidationType;
+  /** What the value must keep to, if a schema found the error. */
+  bounds?: ValidationBounds;
 }
 
 /** An error with a code of the table. Throw it from any route or plugin; `plugins/errors.ts` sends the response. */

@@ -169,7 +169,7 @@ export const EXAMPLES = {
   insufficientCredits: { balance: 3, pages_requested: 5 },
   requestId: REQUEST,
   validation: {
-    detail: [{ loc: ['body', 'max_pages'], msg: 'max_pages must be at most 500.', type: 'number.maximum' }],
+    detail: [{ loc: ['body', 'max_pages'], msg: 'max_pages must be at most 500.', type: 'number.maximum', bounds: { limit: 500 } }],
     request_id: REQUEST,
   },
   me: {

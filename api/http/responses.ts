@@ -1,4 +1,5 @@
 /** Parts of the OpenAPI document that routes share: responses, errors and headers. */
+import { ValidationBounds } from '../../core/validation-texts.ts';
 import { Type, type Static, type TSchema } from 'typebox';
 import { PERMISSIONS, type KeyScope } from '../../core/accounts.ts';
 import { oneOf } from '../../core/schemas.ts';
@@ -146,6 +147,7 @@ export const ValidationError = Type.Object(
         }),
         msg: Type.String({ description: 'The error, in one sentence.' }),
         type: growing(VALIDATION_TYPES, { description: 'A stable name of the error.' }),
+        bounds: Type.Optional(ValidationBounds),
       }),
       { minItems: 1 },
     ),

@@ -4,8 +4,8 @@ import type { FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { isEmailAddress } from '../../core/email-address.ts';
 import { readDateTime } from '../../core/date-time.ts';
-import { METADATA_RULES } from '../../core/scan/metadata.ts';
-import { ValidationFailure, type ValidationItem, type ValidationType } from './errors.ts';
+import { validationText, type SchemaErrorType, type ValidationBounds } from '../../core/validation-texts.ts';
+import { ValidationFailure, type ValidationItem } from './errors.ts';
 
 /** Limits the size of a response to a body with thousands of unknown fields. */
 const ITEMS_MAX = 50;
@@ -65,42 +65,40 @@ export function describeErrors(part: string, errors: readonly ErrorObject[]): Va
   return [...items.values()];
 }
 
-const FORMATS: Readonly<Record<string, [ValidationType, string]>> = {
-  uuid: ['string.uuid', 'must be a UUID'],
-  uri: ['string.uri', 'must be an absolute URL such as https://example.com/'],
-  email: ['string.email', 'must be an e-mail address such as name@example.com'],
-  'date-time': ['string.date_time', 'must be a date and time such as 2030-01-31T12:00:00Z'],
+const FORMATS: Readonly<Record<string, SchemaErrorType>> = {
+  uuid: 'string.uuid',
+  uri: 'string.uri',
+  email: 'string.email',
+  'date-time': 'string.date_time',
 };
-
-const TYPES: Readonly<Record<string, [ValidationType, string]>> = {
-  object: ['type.object', 'a JSON object'],
-  string: ['type.string', 'a string'],
-  number: ['type.number', 'a number'],
-  integer: ['type.integer', 'an integer'],
-  boolean: ['type.boolean', 'true or false'],
-  array: ['type.array', 'a list'],
-};
-
-const fields = (limit: unknown): string => `${String(limit)} field${limit === 1 ? '' : 's'}`;
-const characters = (limit: unknown): string => `${String(limit)} character${limit === 1 ? '' : 's'}`;
 
 type Params = Readonly<Record<string, unknown>>;
+type Found = [type: SchemaErrorType, bounds?: ValidationBounds];
 
-/** What is said of each keyword. */
-const KEYWORDS: Readonly<Record<string, [ValidationType, (params: Params) => string]>> = {
-  required: ['missing_field', () => 'is required'],
-  additionalProperties: ['unexpected_field', () => 'is not a field of this request; check its spelling'],
-  minimum: ['number.minimum', ({ limit }) => `must be at least ${String(limit)}`],
-  maximum: ['number.maximum', ({ limit }) => `must be at most ${String(limit)}`],
-  minItems: ['array.min_items', ({ limit }) => `must have at least ${String(limit)} ${limit === 1 ? 'item' : 'items'}`],
-  maxItems: ['array.max_items', ({ limit }) => `must have at most ${String(limit)} items`],
-  uniqueItems: ['array.unique_items', () => 'must not have the same item twice'],
-  minProperties: ['object.min_properties', ({ limit }) => `must have at least ${fields(limit)}`],
-  maxProperties: ['object.max_properties', ({ limit }) => `must have at most ${fields(limit)}`],
-  minLength: ['string.min_length', ({ limit }) => `must have at least ${characters(limit)}`],
-  maxLength: ['string.max_length', ({ limit }) => `must have at most ${characters(limit)}`],
-  enum: ['enum', ({ allowedValues }) => `must be one of ${(allowedValues as unknown[]).map(String).join(', ')}`],
-  pattern: ['string.pattern', ({ pattern }) => `must ${METADATA_RULES[String(pattern)] ?? `match ${String(pattern)}`}`],
+const limited =
+  (type: SchemaErrorType) =>
+  ({ limit }: Params): Found => [type, { limit: Number(limit) }];
+
+/** What each keyword finds. */
+const KEYWORDS: Readonly<Record<string, (params: Params) => Found | null>> = {
+  required: () => ['missing_field'],
+  additionalProperties: () => ['unexpected_field'],
+  minimum: limited('number.minimum'),
+  maximum: limited('number.maximum'),
+  minItems: limited('array.min_items'),
+  maxItems: limited('array.max_items'),
+  uniqueItems: () => ['array.unique_items'],
+  minProperties: limited('object.min_properties'),
+  maxProperties: limited('object.max_properties'),
+  minLength: limited('string.min_length'),
+  maxLength: limited('string.max_length'),
+  enum: ({ allowedValues }) => ['enum', { allowed: allowedValues as unknown[] }],
+  pattern: ({ pattern }) => ['string.pattern', { pattern: String(pattern) }],
+  format: ({ format }) => (Object.hasOwn(FORMATS, String(format)) ? [FORMATS[String(format)]!] : null),
+  type({ type }) {
+    const [first = '', ...others] = [type].flat().map(String);
+    return [`type.${first}` as SchemaErrorType, others.includes('null') ? { nullable: true } : undefined];
+  },
 };
 
 function describe(part: string, error: ErrorObject): ValidationItem {
@@ -113,19 +111,9 @@ function describe(part: string, error: ErrorObject): ValidationItem {
   if (error.keyword === 'required') path.push(String(params.missingProperty));
   if (error.propertyName !== undefined) path.push(error.propertyName);
   if (error.keyword === 'additionalProperties') path.push(String(params.additionalProperty));
-  const [type, predicate] = predicateOf(error, params);
-  return { loc: [part, ...path], msg: `${path.length > 0 ? path.join('.') : `The ${part}`} ${predicate}.`, type };
-}
-
-function predicateOf(error: ErrorObject, params: Params): [ValidationType, string] {
-  if (error.keyword === 'format') return FORMATS[String(params.format)] ?? unknownKeyword(error);
-  if (error.keyword === 'type') {
-    const wanted = [params.type].flat().map(String);
-    const [type, noun] = TYPES[wanted[0] ?? ''] ?? unknownKeyword(error);
-    return [type, `must be ${noun}${wanted.includes('null') ? ' or null' : ''}`];
-  }
-  const [type, predicate] = KEYWORDS[error.keyword] ?? unknownKeyword(error);
-  return [type, predicate(params)];
+  const [type, bounds] = KEYWORDS[error.keyword]?.(params) ?? unknownKeyword(error);
+  const msg = validationText(path.length > 0 ? path.join('.') : `The ${part}`, { type, bounds }) ?? unknownKeyword(error);
+  return { loc: [part, ...path], msg, type, ...(bounds && { bounds }) };
 }
 
 /** Reports a schema keyword without a message: a programming error, which the first test of that schema finds. */

@@ -2,6 +2,8 @@
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { nullable } from '../../core/schemas.ts';
+import { ValidationBounds, validationTextForPeople } from '../../core/validation-texts.ts';
+import { optionOf } from '../option-names.ts';
 
 const count = nullable(Type.Integer({ minimum: 0 }));
 
@@ -90,7 +92,14 @@ export type Link = Static<typeof Link>;
 
 const Refusal = Type.Object({ detail: Type.String(), message: Type.Optional(Type.String()) });
 const Invalid = Type.Object({
-  detail: Type.Array(Type.Object({ loc: Type.Array(Type.Union([Type.String(), Type.Number()])), msg: Type.String() })),
+  detail: Type.Array(
+    Type.Object({
+      loc: Type.Array(Type.Union([Type.String(), Type.Number()])),
+      msg: Type.String(),
+      type: Type.Optional(Type.String()),
+      bounds: Type.Optional(ValidationBounds),
+    }),
+  ),
 });
 
 /** The body of an error: a code with a message, or validation errors; null if it is neither. */
@@ -103,8 +112,14 @@ export type RefusalBody =
 export function readRefusal(body: unknown): RefusalBody {
   if (Value.Check(Refusal, body)) return { code: body.detail, message: body.message ?? body.detail, fields: body };
   if (Value.Check(Invalid, body)) {
-    const lines = body.detail.map(({ loc, msg }) => `${loc.slice(1).join('.') || String(loc[0])}: ${msg}`);
+    const lines = body.detail.map(lineOf);
     return { code: 'validation', message: lines.join('\n'), fields: {} };
   }
   return null;
+}
+
+/** An error of a field as a sentence about its option; the service's own sentence if this version does not know the type. */
+function lineOf({ loc: [part, ...path], msg, type = '', bounds }: Static<typeof Invalid>['detail'][number]): string {
+  const subject = part === 'body' && path.length > 0 ? optionOf(path) : path.join('.') || String(part);
+  return validationTextForPeople(subject, { type, bounds }) ?? `${subject}: ${msg}`;
 }

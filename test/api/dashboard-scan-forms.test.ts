@@ -127,10 +127,7 @@ describe('the forms of scans in the dashboard', () => {
       ['- click: [', 'The steps are not valid YAML'],
       ['click: a', 'The steps must be a list'],
       ['- press: a', 'Steps before the pages (item 1, press) is not a field of this request'],
-      [
-        '- click: a\n- goto: https://example.org/',
-        'Steps before the pages (item 2): goto https://example.org/ leaves the site of the scan, example.com.',
-      ],
+      ['- click: a\n- goto: https://example.org/', 'Step 2: goto https://example.org/ leaves the site of the scan, example.com.'],
     ] as const) {
       const { status, text } = await client.submit(NEW, fields({ prepare }));
       expect(status, prepare).to.equal(422);

@@ -237,10 +237,11 @@ describe('curbcut scan: submission', () => {
       {
         detail: [
           { loc: ['body', 'url'], msg: 'localhost is a private name.', type: 'url.private_address' },
-          { loc: ['body', 'max_pages'], msg: 'It must be at most 500.', type: 'number.maximum' },
+          { loc: ['body', 'max_pages'], msg: 'max_pages must be at most 500.', type: 'number.maximum', bounds: { limit: 500 } },
+          { loc: ['body', 'fail_on_severity'], msg: 'An error of tomorrow.', type: 'new' },
         ],
       },
-      ['  url: localhost is a private name.', '  max_pages: It must be at most 500.'],
+      ['  The URL: localhost is a private name.', '  --max-pages must be at most 500.', '  --fail-on: An error of tomorrow.'],
     ],
     ['a web page instead of the API', 404, '<html></html>', ['There is no Curbcut service at http://127.0.0.1', 'CURBCUT_URL']],
     ['an unknown response', 202, { hello: 'world' }, ['does not understand (202)']],

@@ -14,6 +14,7 @@ import { PodInput, PodProgress } from '../../core/protocol/pod-messages.ts';
 import { ReportOptions, ReportThresholds } from '../../report/schema/options.ts';
 import { snakeCase } from '../../core/schemas.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
+import { optionOf } from '../../cli/option-names.ts';
 import { CrawlRules, HTTP_OPTIONS, ScanOptions } from '../../core/scan/options.ts';
 import { LIVE_PHASES, PHASES, POD_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { THRESHOLDS, THRESHOLD_NAMES } from '../../core/scan/thresholds.ts';
@@ -120,6 +121,11 @@ describe('scan options', () => {
     } finally {
       await service.close();
     }
+  });
+
+  it('are named by an option of curbcut scan in errors of the command line', () => {
+    const options = [...THRESHOLD_HELP, ...SCAN_OPTION_HELP].map(({ option }) => option.split(' ')[0]);
+    for (const name of Object.keys(propertiesOf(scanSubmission(500)))) expect(['The URL', ...options], name).to.include(optionOf([name]));
   });
 
   it('have a labelled field in the form of the dashboard, with bounds and values, if they are in the submission over HTTP', () => {

@@ -193,9 +193,11 @@ describe('the dashboard', () => {
     await expectAccessible(page, 'dashboard-new-scan');
     await page.getByLabel('Address').fill('ftp://example.com/');
     await page.getByRole('textbox', { name: 'Pages', exact: true }).fill('many');
+    await page.getByLabel('Minimum coverage').fill('much');
     await page.getByLabel('Minimum score').fill('101');
     await page.getByRole('button', { name: 'Start scan' }).click();
     expect(await page.locator('#max_pages-error').innerText()).to.equal('Pages must be an integer.');
+    expect(await page.locator('#min_coverage-error').innerText()).to.equal('Minimum coverage must be a number.');
     expect(await page.locator('#min_score-error').innerText()).to.equal('Minimum score must be at most 100.');
     expect(await page.getByRole('textbox', { name: 'Pages', exact: true }).inputValue()).to.equal('many');
     expect(await page.evaluate('document.activeElement.className')).to.equal('error-summary');

@@ -1,4 +1,5 @@
 /** What the forms about known issues share: the fields, and the errors in the words of the fields. */
+import { validationTextForPeople } from '../../../core/validation-texts.ts';
 import { readDateTime } from '../../../core/date-time.ts';
 import { KNOWN_ISSUE_TEXT_MAX, KNOWN_ISSUE_MAX_DAYS } from '../../../core/scan/known-issues.ts';
 import { ApiError, messageOf, statusOf, ValidationFailure, type ValidationItem } from '../../http/errors.ts';
@@ -86,11 +87,12 @@ export function refusalOf(error: unknown): { errors: FormError[]; status: number
 }
 
 function errorsOf(items: readonly ValidationItem[]): FormError[] {
-  return items.map(({ loc: [, name], msg, type }) => {
-    const field = String(name);
+  return items.map((item) => {
+    const { loc, msg, type } = item;
+    const field = String(loc[1]);
     const label = LABELS[field];
     if (label === undefined) return { field: null, text: msg };
     if (IS_MISSING.has(type)) return { field, text: MISSING[field]! };
-    return { field, text: msg.startsWith(`${field} `) ? `${label} ${msg.slice(field.length + 1)}` : msg };
+    return { field, text: validationTextForPeople(label, item) ?? msg };
   });
 }

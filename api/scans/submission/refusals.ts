@@ -70,7 +70,7 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
     case 'prepare_refused': {
       const { index, message } = refusal.mistake;
       return new ValidationFailure([
-        { loc: ['body', 'prepare', index, 'goto'], msg: `prepare.${index}: ${message}`, type: 'prepare.other_site' },
+        { loc: ['body', 'prepare', index, 'goto'], msg: `Step ${index + 1}: ${message}`, type: 'prepare.other_site' },
       ]);
     }
     case 'baseline_refused':
