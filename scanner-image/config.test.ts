@@ -13,6 +13,7 @@ describe('scanner input', () => {
     submittedAt: '2026-01-01T00:00:00Z',
     options: {
       url: 'https://example.org/',
+      httpFallback: false,
       maxPages: 1,
       wcagLevel: 'AA',
       wcagVersion: '2.1',

@@ -117,6 +117,7 @@ const UNCHANGEABLE: readonly [string, object, string][] = [
   ['url', { url: 'https://example.org/' }, fixed('url')],
   ['maxPages', { maxPages: 6 }, fixed('maxPages')],
   ['wcagLevel', { wcagLevel: 'A' }, fixed('wcagLevel')],
+  ['httpFallback', { httpFallback: true }, fixed('httpFallback')],
   ['wcagVersion', { wcagVersion: '2.2' }, fixed('wcagVersion')],
   ['a threshold', { thresholds: { minScore: 10 } }, fixed('thresholds')],
   ['the number of thresholds', { thresholds: { maxViolations: 1 } }, fixed('thresholds')],
@@ -204,6 +205,7 @@ describe('operator: an AccessibilityScan at the API server', () => {
     const scan = await read(await create({ url: 'HTTPS://example.com' }));
     expect(scan.spec).to.deep.equal({
       url: 'HTTPS://example.com',
+      httpFallback: false,
       maxPages: 5,
       wcagLevel: 'AA',
       wcagVersion: '2.1',

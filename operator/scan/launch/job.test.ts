@@ -236,6 +236,7 @@ describe('secret', () => {
       submittedAt: '2026-03-02T09:50:00Z',
       options: {
         url: 'https://example.com/',
+        httpFallback: false,
         maxPages: 3,
         wcagLevel: 'AA',
         wcagVersion: '2.1',
