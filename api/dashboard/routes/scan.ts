@@ -20,7 +20,7 @@ import { differenceSection, type Difference } from '../views/difference.ts';
 import { picturePath, severityOf } from '../views/root-causes.ts';
 import { eventsPath, liveFragment, scanEnded, scanProgress } from '../views/scan-progress.ts';
 import { scanBody, scanTitle, type ScanPageData } from '../views/scan-page.ts';
-import type { TrendPoint } from '../views/trend-chart.ts';
+import type { TrendPoint } from '../views/trend-drawing.ts';
 import { admit, scanIdOf, sendFragment, type ScanPageDeps } from './deps.ts';
 
 /** Scans in the chart. */

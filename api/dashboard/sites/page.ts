@@ -12,7 +12,8 @@ import { SCHEDULES_PATH, scheduleTable } from '../schedules/page.ts';
 import { originOf } from '../views/origin.ts';
 import { scanTable } from '../views/scan-list.ts';
 import { number, partsOf, PHASE_WORDS } from '../views/scan-words.ts';
-import { trendChart, type TrendPoint } from '../views/trend-chart.ts';
+import { trendChart } from '../views/trend-chart.ts';
+import type { TrendPoint } from '../views/trend-drawing.ts';
 import { endBadge, optionsText, scanLink } from './words.ts';
 
 export interface SitePageData {

@@ -15,7 +15,8 @@ import { advice, needsReview, rootCauses } from './root-causes.ts';
 import { scanProgress } from './scan-progress.ts';
 import { metadataList, optionList, scanResult } from './scan-result.ts';
 import { number, pagesText, partsOf, PHASE_WORDS, siteLink, stateBadge, testBadge, verdictBadge, verdictWords } from './scan-words.ts';
-import { trendChart, type TrendPoint } from './trend-chart.ts';
+import { trendChart } from './trend-chart.ts';
+import type { TrendPoint } from './trend-drawing.ts';
 
 export interface ScanPageData {
   row: ScanRow;

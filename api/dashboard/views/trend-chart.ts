@@ -2,17 +2,7 @@
 import { chartFrame, link, table, time, type Column } from '../../web/components/index.ts';
 import { html, NOTHING, type Html } from '../../web/html.ts';
 import { number } from './scan-words.ts';
-import { changeDrawing, scoreDrawing } from './trend-drawing.ts';
-
-/** A scan that is done. */
-export interface TrendPoint {
-  id: string;
-  at: Date;
-  score: number;
-  violations: number;
-  /** Compared with its baseline. Null: it was not compared. */
-  difference: { new: number; fixed: number } | null;
-}
+import { changeDrawing, scoreDrawing, type TrendPoint } from './trend-drawing.ts';
 
 const COLUMNS: readonly Column[] = [{ text: 'Scan' }, { text: 'Score', numeric: true }, { text: 'Violations', numeric: true }];
 /** Only if a scan was compared with its baseline. */

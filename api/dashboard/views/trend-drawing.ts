@@ -1,7 +1,16 @@
 /** The drawings of a trend: the scores as a line, and what was new and fixed as bars. Pure. */
 import { attributes, html, type Html } from '../../web/html.ts';
 import { date, number } from './scan-words.ts';
-import type { TrendPoint } from './trend-chart.ts';
+
+/** A scan that is done. */
+export interface TrendPoint {
+  id: string;
+  at: Date;
+  score: number;
+  violations: number;
+  /** Compared with its baseline. Null: it was not compared. */
+  difference: { new: number; fixed: number } | null;
+}
 
 /** Scans stand at equal distances, because several may run within minutes and then none for weeks. */
 const WIDTH = 360;
