@@ -67,7 +67,7 @@ export interface ApiStores extends Pick<
     'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'findMany' | 'search' | 'trend' | 'previousDone' | 'countLive' | 'markCanceling'
   >;
   queueStates: Pick<AllStores['queueStates'], 'read' | 'readLine'>;
-  reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readPicture' | 'writeFormat' | 'remove'>;
+  reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readFindings' | 'readPicture' | 'writeFormat' | 'remove'>;
   comparisonCache: ComparisonStore;
   publicScans: Pick<
     AllStores['publicScans'],

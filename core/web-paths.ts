@@ -29,6 +29,12 @@ export const sitePath = (site: string, optionsKey?: string): string =>
 /** The page of a scan in the dashboard. */
 export const scanPath = (scanId: string): string => `/dashboard/scans/${scanId}`;
 
+/** The list of the pages of a scan. */
+export const pagesPath = (scanId: string): string => `${scanPath(scanId)}/pages`;
+
+/** What was found on one page of a scan. @param page its number in the scan, from 1 */
+export const pagePath = (scanId: string, page: number | string): string => `${pagesPath(scanId)}/${page}`;
+
 /** The page of the organisation's credits. */
 export const CREDITS_PATH = '/dashboard/credits';
 

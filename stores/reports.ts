@@ -64,6 +64,10 @@ export interface Reports extends FormatStore {
   readView(scanId: string, signal?: AbortSignal): Promise<ReportView | null>;
   /** Stores the view of a scan's report. Idempotent. @param bytes a `ReportView` as JSON */
   writeView(scanId: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
+  /** Reads a part of the findings, whose place is in the view. @returns null if the scan has no such part (any more) */
+  readFindings(scanId: string, place: ByteRange, signal?: AbortSignal): Promise<Uint8Array | null>;
+  /** Stores the findings of a scan's report, to which its view refers. Idempotent. */
+  writeFindings(scanId: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
   /** Reads one picture of a scan. @returns null if the scan has no such picture (any more) */
   readPicture(scanId: string, place: ByteRange, signal?: AbortSignal): Promise<Uint8Array | null>;
   /** Deletes every object whose key begins with `prefix`. Idempotent. */
@@ -157,6 +161,10 @@ export function createReports(configuration: ReportsConfiguration): Reports {
     },
 
     writeView: (scanId, bytes, signal) => write(reportKeys(scanId).view, bytes, 'application/json', signal),
+
+    readFindings: (scanId, place, signal) => readRange(store, { Bucket: bucket, Key: reportKeys(scanId).findings }, place, signal),
+
+    writeFindings: (scanId, bytes, signal) => write(reportKeys(scanId).findings, bytes, 'application/octet-stream', signal),
 
     writeFormat: (scanId, format, bytes, signal) => write(reportKeys(scanId)[format], bytes, REPORT_FORMATS[format].contentType, signal),
 

@@ -9,6 +9,7 @@ import { accountPages } from './account/account.ts';
 import { deletionPages } from './account/delete.ts';
 import { organisationPages } from './account/organisations.ts';
 import { createAccountMails } from './account-mails.ts';
+import { findingPages } from './findings/routes.ts';
 import { keyPages } from './api-keys/routes.ts';
 import { knownIssuePages } from './known-issues/routes.ts';
 import { creditPages } from './credits/routes.ts';
@@ -108,5 +109,6 @@ async function signedInPages(scope: FastifyInstance, { stores, now, logger, scan
   await scope.register(sitePages);
   await scope.register(scanListPages);
   await scope.register(scanPages, scans);
+  await scope.register(findingPages, scans);
   await scope.register(scanActions, scans);
 }

@@ -18,13 +18,17 @@ export const pictureName = (fingerprint: string): string => `${fingerprint}.jpg`
  */
 export async function sendPicture(
   reply: FastifyReply,
-  { readView, readPicture }: PageReports,
+  { readView, readPicture }: Pick<PageReports, 'readView' | 'readPicture'>,
   scan: Pick<ScanRow, 'id' | 'organisation'>,
   name: string,
 ): Promise<FastifyReply> {
   const view = await readView(scan);
   const group =
-    view === null ? undefined : [...view.groups, ...view.needs_review].find(({ fingerprint }) => pictureName(fingerprint) === name);
+    view === null
+      ? undefined
+      : [...view.causes, ...view.groups, ...view.needs_review].find(
+          ({ fingerprint, picture }) => picture !== undefined && pictureName(fingerprint) === name,
+        );
   const bytes = group?.picture === undefined ? null : await readPicture(scan, group.picture, AbortSignal.timeout(TIMEOUT_MS));
   if (bytes === null) throw new ApiError('report_not_found');
   return reply

@@ -13,6 +13,7 @@ describe('views of reports', () => {
           reads.push(scanId);
           return read(scanId);
         },
+        readFindings: async () => null,
         readPicture: async () => null,
       },
       { monotonic: () => now },
@@ -62,7 +63,7 @@ describe('views of reports', () => {
       return promise;
     };
     const reports = createPageReports(
-      { readView: () => read('acme'), readPicture: (organisation) => read(organisation) },
+      { readView: () => read('acme'), readFindings: () => read('acme'), readPicture: (organisation) => read(organisation) },
       { turnMs: 60_000 },
     );
     const pictureOf = (organisation: string) =>
@@ -87,7 +88,10 @@ describe('views of reports', () => {
   });
 
   it('wait for their turn for a bounded time', async () => {
-    const reports = createPageReports({ readView: async () => null, readPicture: () => new Promise(() => undefined) }, { turnMs: 1 });
+    const reports = createPageReports(
+      { readView: async () => null, readFindings: async () => null, readPicture: () => new Promise(() => undefined) },
+      { turnMs: 1 },
+    );
     const scan = { id: 'a', organisation: 'acme' };
     for (let held = 0; held < READ_LIMITS.held.perKey; held += 1) void reports.readPicture(scan, { offset: 0, bytes: 1 });
     const late = await reports.readView(scan).catch((error: unknown) => error);

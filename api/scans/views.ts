@@ -14,12 +14,14 @@ type Scan = Pick<ScanRow, 'id' | 'organisation'>;
 export interface PageReports {
   /** The view of a report, as `Reports.readView`. @throws ApiError if too many reads are pending */
   readView(scan: Scan): Promise<ReportView | null>;
+  /** A part of the findings, as JSON; null if there is none. @throws as `readView` */
+  readFindings(scan: Scan, ...rest: Tail<Parameters<Reports['readFindings']>>): Promise<unknown>;
   /** A picture, as `Reports.readPicture`. @throws as `readView` */
   readPicture(scan: Scan, ...rest: Tail<Parameters<Reports['readPicture']>>): ReturnType<Reports['readPicture']>;
 }
 type Tail<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
 
-/** Parsed, the largest view needs about 3 MB. */
+/** Parsed, the largest view needs about 6 MB. */
 const VIEWS_MAX = 16;
 /** After this time a view is read again, so that a deleted one disappears, in milliseconds. */
 const KEPT_MS = 300_000;
@@ -31,7 +33,7 @@ const TURN_MS = 5_000;
 
 /** Keeps the views that were read last in memory: a view never changes until retention deletes it. Requests for one view share one read. */
 export function createPageReports(
-  reports: Pick<Reports, 'readView' | 'readPicture'>,
+  reports: Pick<Reports, 'readView' | 'readFindings' | 'readPicture'>,
   { turnMs = TURN_MS, monotonic }: { turnMs?: number; monotonic?: () => number } = {},
 ): PageReports {
   const turns = createSemaphore(READ_LIMITS);
@@ -55,6 +57,10 @@ export function createPageReports(
       // Not kept: the view may be stored a moment later, or the object store may come back.
       reading.then((view) => view === null && forget(), forget);
       return reading;
+    },
+    async readFindings(scan, ...rest) {
+      const bytes = await inTurn(scan, () => reports.readFindings(scan.id, ...rest));
+      return bytes === null ? null : (JSON.parse(Buffer.from(bytes).toString()) as unknown);
     },
     readPicture: (scan, ...rest) => inTurn(scan, () => reports.readPicture(scan.id, ...rest)),
   };

@@ -23,6 +23,26 @@ export function elementNames<C extends Cause>(causes: readonly C[], titleOf: (ca
   return names;
 }
 
+/** Returns a name for each root cause. No two causes with the same title have the same name. */
+export function distinctNames<C extends Cause>(causes: readonly C[], titleOf: (cause: C) => string): Map<C, string> {
+  const lastStep = ({ example }: C): string => endOf(example.selector.slice(example.selector.lastIndexOf(' > ') + 1).replace(/^> /, ''));
+  const keyOf = (cause: C): string => `${titleOf(cause)}\n${lastStep(cause)}`;
+  const alike = new Map<string, number>();
+  for (const cause of causes) alike.set(keyOf(cause), (alike.get(keyOf(cause)) ?? 0) + 1);
+  const shared = elementNames(causes, titleOf);
+  const used = new Map<string, number>();
+  return new Map(
+    causes.map((cause) => {
+      // The element itself is enough, unless another cause has one like it.
+      const name = alike.get(keyOf(cause)) === 1 ? lastStep(cause) : (shared.get(cause) ?? endOf(cause.example.selector));
+      const key = `${titleOf(cause)}\n${name}`;
+      const times = (used.get(key) ?? 0) + 1;
+      used.set(key, times);
+      return [cause, times === 1 ? name : `${name} (${times})`];
+    }),
+  );
+}
+
 /** The last steps of a selector that fit. */
 function endOf(selector: string): string {
   if (selector.length <= NAME_MAX) return selector;

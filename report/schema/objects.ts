@@ -24,13 +24,14 @@ export interface ReportKeys {
 }
 
 /**
- * The final keys of a scan's reports, of their view (what pages and mails show), and of the formats that are made from the export on
+ * The final keys of a scan's reports, of their view (what pages and mails show) with its findings, and of the formats that are made from the export on
  * request. Only the operator writes the reports and the view, after verification.
  */
-export function reportKeys(scanId: string): ReportKeys & Record<'view' | ReportFormat, string> {
+export function reportKeys(scanId: string): ReportKeys & Record<'view' | 'findings' | ReportFormat, string> {
   const folder = `scans/${scanId}/`;
   const formats = REPORT_FORMAT_NAMES.map((format) => [format, `${folder}report.${REPORT_FORMATS[format].extension}`]);
-  return { ...keysIn(folder), view: `${folder}view.json`, ...(Object.fromEntries(formats) as Record<ReportFormat, string>) };
+  const made = { view: `${folder}view.json`, findings: `${folder}findings` };
+  return { ...keysIn(folder), ...made, ...(Object.fromEntries(formats) as Record<ReportFormat, string>) };
 }
 
 /** The keys of reports in a folder of the object store. */

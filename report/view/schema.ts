@@ -20,11 +20,12 @@ import {
 } from '../schema/schema.ts';
 
 /** The maximum size of a view, in bytes of JSON. */
-export const VIEW_MAX_BYTES = 1024 * 1024;
+export const VIEW_MAX_BYTES = 2 * 1024 * 1024;
 
 /** The maximum numbers of list entries. A page has each kind of caveat once. */
 export const VIEW_LIMITS = {
   groups: 200,
+  causes: 5_000,
   needs_review: 100,
   advice: 50,
   pages: 500,
@@ -73,6 +74,26 @@ export const ViewGroup = Type.Object({
 });
 export type ViewGroup = Static<typeof ViewGroup>;
 
+/** Where a part of the object with the findings is; see `findings.ts`. */
+export const FindingsPlace = Type.Object({ offset: Count, bytes: Count });
+export type FindingsPlace = Static<typeof FindingsPlace>;
+
+/** A root cause of violations, in a line. Its `ViewGroup` is in the object with the findings. */
+const ViewCause = Type.Object({
+  fingerprint: Type.String(),
+  rule: Type.String(),
+  impact: Impact,
+  /** The short name of its example. No two causes of a rule have the same. */
+  element: Type.String(),
+  pages: Count,
+  elements: Count,
+  new_elements: Type.Optional(Count),
+  known_elements: Type.Optional(Count),
+  picture: Type.Optional(ViewPicture),
+  group: FindingsPlace,
+});
+export type ViewCause = Static<typeof ViewCause>;
+
 /** What may have been missed on a tested page. */
 const ViewGaps = Type.Object({
   /** The first frames that were not tested. `path` is one text. */
@@ -99,6 +120,8 @@ const ViewPage = Type.Union([
     counts: ReportCounts,
     /** Absent if the page was tested completely. */
     gaps: Type.Optional(ViewGaps),
+    /** The `PageFindings` of the page. Absent if it has none. */
+    findings: Type.Optional(FindingsPlace),
   }),
   Type.Object({
     url: Type.String(),
@@ -142,6 +165,10 @@ export const ReportView = Type.Object({
   /** Root causes, worst first: by impact, then elements, then pages. */
   groups: Type.Array(ViewGroup),
   groups_total: Count,
+  /** Every root cause that fits, in the order of `groups`. */
+  causes: Type.Array(ViewCause),
+  /** What the scanner says about the rules of `causes`, by rule. */
+  cause_rules: Type.Record(Type.String(), Type.Object({ help: Type.String(), wcag: Type.Array(Type.String()) })),
   leading: ViewLeading,
   /** Root causes of elements that a person must check, worst first. They are not violations. */
   needs_review: Type.Array(ViewGroup),

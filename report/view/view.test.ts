@@ -6,7 +6,7 @@ import { toReportOptions } from '../schema/options.ts';
 import { ruleResults } from '../results/rule-outcomes.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
 import { countViolations, emptyTally, sumCounts } from '../results/score.ts';
-import { ReportView, VIEW_LIMITS, VIEW_MAX_BYTES, viewOf } from './view.ts';
+import { ReportView, VIEW_LIMITS, VIEW_MAX_BYTES, viewOf, type FindingsPlace } from './view.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { testedPages } from '../schema/tested-pages.ts';
@@ -135,6 +135,7 @@ describe('the view of a report', () => {
         tested: true,
         score: 80,
         counts: { total: 1, critical: 0, serious: 1, moderate: 0, minor: 0 },
+        findings: { offset: view.causes[0]!.group.bytes, bytes: (view.pages[0] as { findings: FindingsPlace }).findings.bytes },
       },
       {
         url: 'https://example.org/a',

@@ -7,10 +7,20 @@ import { leadingCauses } from './leading-causes.ts';
 import { testedPages } from '../schema/tested-pages.ts';
 import type { Report, ReportGroup, ReportNode, ReportPage, ReportPicture, ReportRule, TestedPage } from '../schema/schema.ts';
 import { countViolations } from '../results/score.ts';
+import { placeFindings } from './findings.ts';
 import { elementPath } from './element-path.ts';
 import { isIncomplete } from './gaps.ts';
 import { fitting, shortened, startWithin } from './bounds.ts';
-import { VIEW_LIMITS, VIEW_MAX_BYTES, type ReportView, type ViewGaps, type ViewGroup, type ViewIssue, type ViewPage } from './schema.ts';
+import {
+  VIEW_LIMITS,
+  VIEW_MAX_BYTES,
+  type FindingsPlace,
+  type ReportView,
+  type ViewGaps,
+  type ViewGroup,
+  type ViewIssue,
+  type ViewPage,
+} from './schema.ts';
 
 export * from './schema.ts';
 
@@ -18,15 +28,27 @@ export * from './schema.ts';
 const PATH_MAX = 20;
 /** The maximum size of a group's page URLs, in bytes of JSON. */
 const PAGE_URLS_MAX_BYTES = 8_192;
+/** The maximum size of what is said about rules: several times what the texts of every rule need. */
+const RULES_MAX_BYTES = 131_072;
 /** More than WCAG assigns to any rule. */
 const CRITERIA_MAX = 20;
 
+/** The view of a report, and the object with its findings, to which the places in the view refer. */
+export interface ViewObjects {
+  view: ReportView;
+  findings: Uint8Array<ArrayBuffer>;
+}
+
+export const viewOf = (report: Report): ReportView => viewObjectsOf(report).view;
+
 /** Derives the view of a verified report. */
-export function viewOf(report: Report): ReportView {
+export function viewObjectsOf(report: Report): ViewObjects {
   const { scan, score, counts } = report;
   const tested = testedPages(report.pages);
   const { review_groups: toReview, advice_groups: advice = [] } = report;
   const facts = factsOf(report);
+  const groups = worstFirst(report.groups, VIEW_LIMITS.causes, describer(tested, 'violations'), facts);
+  const placed = placeFindings(groups, tested);
   const view = {
     view_version: 1 as const,
     url: shortened(scan.url, 'url'),
@@ -37,6 +59,8 @@ export function viewOf(report: Report): ReportView {
     ...(report.consent && { consent: { ...report.consent, url: shortened(report.consent.url, 'url') } }),
     groups: [],
     groups_total: report.groups.length,
+    causes: [],
+    cause_rules: rulesOf(groups),
     leading: leadingOf(report),
     needs_review: [],
     needs_review_total: toReview.length,
@@ -51,8 +75,10 @@ export function viewOf(report: Report): ReportView {
     issues: [],
     issues_total: counts.total,
   } satisfies ReportView;
-  return fitting(view, VIEW_MAX_BYTES, [
-    { name: 'pages', entries: report.pages.slice(0, VIEW_LIMITS.pages).map(viewPage), share: 0.25 },
+  const pages = report.pages.slice(0, VIEW_LIMITS.pages).map((page) => viewPage(page, placed.pages));
+  const filled = fitting(view, VIEW_MAX_BYTES, [
+    { name: 'pages', entries: pages, share: 0.25 },
+    { name: 'causes', entries: placed.causes, share: 0.6 },
     {
       name: 'needs_review',
       entries: worstFirst(toReview, VIEW_LIMITS.needs_review, describer(tested, 'needs_review'), facts),
@@ -60,8 +86,15 @@ export function viewOf(report: Report): ReportView {
     },
     { name: 'advice', entries: worstFirst(advice, VIEW_LIMITS.advice, describer(tested, 'advice'), facts), share: 0.1 },
     { name: 'issues', entries: tested.length === 1 ? issuesOf(tested[0]!) : [], share: 0.5 },
-    { name: 'groups', entries: worstFirst(report.groups, VIEW_LIMITS.groups, describer(tested, 'violations'), facts), share: 1 },
+    { name: 'groups', entries: groups.slice(0, VIEW_LIMITS.groups), share: 1 },
   ]);
+  return { view: filled, findings: placed.object };
+}
+
+/** What is said about the rules of root causes, once for each rule. */
+function rulesOf(groups: readonly ViewGroup[]): ReportView['cause_rules'] {
+  const rules = new Map(groups.map(({ rule, help, wcag }) => [rule, { help, wcag }]));
+  return Object.fromEntries(startWithin([...rules], RULES_MAX_BYTES).start);
 }
 
 function leadingOf({ groups }: Report): ReportView['leading'] {
@@ -171,7 +204,7 @@ function boundedNode(node: ReportNode): ReportNode {
 
 const boundedPath = (path: readonly string[]): string[] => path.slice(0, PATH_MAX).map((selector) => shortened(selector, 'selector'));
 
-function viewPage(page: ReportPage): ViewPage {
+function viewPage(page: ReportPage, places: ReadonlyMap<ReportPage, FindingsPlace>): ViewPage {
   const url = shortened(page.url, 'url');
   if (!page.tested) {
     const same = page.same_as === undefined ? {} : { same_as: shortened(page.same_as, 'url') };
@@ -179,7 +212,10 @@ function viewPage(page: ReportPage): ViewPage {
     return { url, tested: false, reason: page.reason, message: shortened(page.message, 'text'), ...same, ...from };
   }
   const gaps = isIncomplete(page) ? { gaps: viewGaps(page) } : {};
-  return { url, title: shortened(page.title, 'title'), tested: true, score: page.score, counts: countViolations(page.violations), ...gaps };
+  const place = places.get(page);
+  const findings = place === undefined ? {} : { findings: place };
+  const counts = countViolations(page.violations);
+  return { url, title: shortened(page.title, 'title'), tested: true, score: page.score, counts, ...gaps, ...findings };
 }
 
 const viewGaps = ({ frames_untested, caveats }: TestedPage): ViewGaps => ({

@@ -44,6 +44,8 @@ describe('the status of a public scan', () => {
     score: 80,
     counts: { total: violations, critical: violations, serious: 0, moderate: 0, minor: 0 },
     groups: [],
+    causes: [],
+    cause_rules: {},
     groups_total: 0,
     leading: { causes: [], removed: 0, percent: 0 },
     addresses_left: 0,

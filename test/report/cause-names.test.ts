@@ -1,27 +1,46 @@
 import { expect } from 'chai';
-import { viewOf } from '../../report/view/view.ts';
+import { viewObjectsOf, type FindingsPlace } from '../../report/view/view.ts';
 import { variedReport } from './varied-report.ts';
 import { resultBody } from '../../api/public/pages/result.ts';
-import { needsReview, rootCauses } from '../../api/dashboard/views/root-causes.ts';
+import { causeList } from '../../api/dashboard/findings/list.ts';
+import { ALL_CAUSES, CAUSE_SIZES, type CauseQuery } from '../../api/dashboard/findings/query.ts';
+import { selectCauses } from '../../api/dashboard/findings/select.ts';
 
-const view = viewOf(variedReport('en', 9));
+const { view, findings } = viewObjectsOf(variedReport('en', 9));
 const headingsOf = (markup: unknown): string[] =>
-  [...String(markup).matchAll(/<h3[^>]*>(.*?)<\/h3>/g)].map(([, heading]) => heading!.replace(/<[^>]*>/g, ''));
+  [...String(markup).matchAll(/<h3[^>]*>(.*?)<\/h3>/gs)].map(([, heading]) =>
+    heading!
+      .replace(/<[^>]*>/g, '')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  );
 
 describe('root causes of one rule', () => {
-  it('are told apart by their element in the dashboard', () => {
-    const { groups, groups_total: total, leading, needs_review: reviews } = view;
-    const markup = String(rootCauses({ scanId: 'a', groups, leading, total, severity: null }));
+  it('are told apart by their element in the dashboard', async () => {
+    const read = async ({ offset, bytes }: FindingsPlace) =>
+      JSON.parse(Buffer.from(findings.subarray(offset, offset + bytes)).toString()) as unknown;
+    const listOf = async (query: Partial<CauseQuery>): Promise<string> =>
+      String(
+        causeList({
+          ...(await selectCauses(view, { ...ALL_CAUSES, size: CAUSE_SIZES[1], ...query }, read)),
+          scanId: 'a',
+          view,
+          mayAccept: false,
+        }),
+      );
+    const markup = await listOf({});
     const headings = headingsOf(markup);
-    expect(headings).to.have.length(groups.length);
-    expect(headings).to.include('Images must have alternative text .banner-0').and.include('Form elements must have labels');
+    expect(headings).to.have.length(view.groups.length);
+    expect(headings)
+      .to.include('Critical Images must have alternative text .banner-0')
+      .and.include('Critical Form elements must have labels .banner-2');
     expect(new Set(headings).size).to.equal(headings.length);
     expect(markup).to.match(/<ol id="leading-causes">\s*<li><a [^>]*>Images must have alternative text <code>\.banner-0<\/code><\/a>/);
     // A filter by severity does not change the names.
-    const serious = headingsOf(rootCauses({ scanId: 'a', groups, leading, total, severity: 'serious' }));
-    expect(headings).to.include.members(serious);
-    const review = headingsOf(needsReview({ scanId: 'a', groups: reviews, total: reviews.length, elements: 9 }));
-    expect(new Set(review).size).to.equal(reviews.length);
+    expect(headings).to.include.members(headingsOf(await listOf({ severity: 'serious' })));
+    const review = headingsOf(await listOf({ list: 'review' }));
+    expect(review).to.have.length(view.needs_review.length);
+    expect(new Set(review).size).to.equal(review.length);
   });
 
   it('are told apart by their element on public pages', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { viewOf } from '../../report/view/view.ts';
+import { VIEW_MAX_BYTES, viewOf } from '../../report/view/view.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import { smallReport } from '../report/samples.ts';
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
@@ -119,7 +119,7 @@ describe('report objects', () => {
       ['another version', bytesOf({ ...view, view_version: 2 })],
       ['a missing field', bytesOf({ ...view, groups: undefined })],
       ['a value of another type', bytesOf({ ...view, pages: [{ url: 1 }] })],
-      ['more than the maximum size', bytesOf({ ...view, url: 'x'.repeat(1024 * 1024) })],
+      ['more than the maximum size', bytesOf({ ...view, url: 'x'.repeat(VIEW_MAX_BYTES) })],
     ];
     for (const [what, bytes] of table)
       it(`is null if the object holds ${what}`, async () => {

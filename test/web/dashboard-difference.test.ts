@@ -52,6 +52,7 @@ describe('the difference of two scans', () => {
       const before = await done(page.organisation, [images('logo'), contrast], EARLIER);
       const after = await done(page.organisation, [images('logo', 'teaser'), future]);
       await page.goto(`/dashboard/scans/${after.id}`);
+      await page.getByRole('heading', { name: 'Difference to the last scan' }).click();
       if (!javaScriptEnabled) await page.getByRole('link', { name: 'Compare with the last scan of this address' }).click();
       const section = page.locator('#difference');
       await section.getByRole('heading', { name: 'New violations by root cause' }).waitFor();

@@ -6,6 +6,10 @@ import type { VisitorOptions, Web } from './web.ts';
 
 export type PersonPage = Page & { organisation: string; person: Person };
 
+/** Opens what is folded on a page. */
+export const unfold = (page: Page): Promise<unknown> =>
+  page.evaluate('document.querySelectorAll("details").forEach((one) => { one.open = true; })');
+
 /** Opens a page as a new user, of a new organisation with 20 credits unless one is given. */
 export async function openAs(
   web: Web,

@@ -1,5 +1,7 @@
 /** A view with everything that a page of a scan shows, from a hostile site. */
-import type { ReportView, ViewGroup } from '../../report/view/schema.ts';
+import { placeFindings } from '../../report/view/findings.ts';
+import type { Report } from '../../report/schema/schema.ts';
+import { viewObjectsOf, type ReportView, type ViewGroup } from '../../report/view/view.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { ApiContext } from '../api/context.ts';
@@ -58,6 +60,8 @@ const view: ReportView = {
     }),
   ],
   groups_total: 3,
+  causes: [],
+  cause_rules: {},
   leading: {
     causes: [
       { fingerprint: 'fedcba9876543210', help: `Elements must meet minimum contrast ${HOSTILE}`, elements: 9 },
@@ -102,6 +106,13 @@ const view: ReportView = {
   issues_total: 12,
 };
 
+/** Stores what pages show of a report, as the operator does. */
+export async function storeReportView(context: ApiContext, scanId: string, report: Report): Promise<void> {
+  const { view: made, findings } = viewObjectsOf(report);
+  await context.stores.reports.writeFindings(scanId, findings);
+  await context.stores.reports.writeView(scanId, Buffer.from(JSON.stringify(made)));
+}
+
 /** Stores the view of a scan, and returns the field of its row. */
 export async function storeView(
   context: ApiContext,
@@ -111,6 +122,10 @@ export async function storeView(
 ): Promise<ScanRow['reports']> {
   const stored = structuredClone({ ...view, ...change });
   edit(stored);
+  const { causes, object } = placeFindings(stored.groups, []);
+  for (const { rule, help, wcag } of stored.groups) stored.cause_rules[rule] ??= { help, wcag };
+  Object.assign(stored, { causes });
+  await context.stores.reports.writeFindings(scanId, object);
   await context.stores.reports.writeView(scanId, Buffer.from(JSON.stringify(stored)));
   return context.storeReports(scanId, ['pdf']);
 }

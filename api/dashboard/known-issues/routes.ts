@@ -5,7 +5,6 @@ import { mayCall } from '../../../core/accounts.ts';
 import { ENDING_DAYS, KNOWN_ISSUE_TEXT_MAX } from '../../../core/scan/known-issues.ts';
 import { siteOf } from '../../../core/scan/site.ts';
 import { KNOWN_ISSUES_PATH } from '../../../core/web-paths.ts';
-import { causeTexts } from '../../../report/view/cause-texts.ts';
 import { elementPath } from '../../../report/view/element-path.ts';
 import type { ViewGroup } from '../../../report/view/schema.ts';
 import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts';
@@ -18,6 +17,10 @@ import { callerOf } from '../../http/plugins/auth.ts';
 import { createValidatorCompiler } from '../../http/validation.ts';
 import type { PageReports } from '../../scans/views.ts';
 import { formOf } from '../../web/html-scope.ts';
+import { titleOf } from '../findings/cause.ts';
+import { ALL_CAUSES } from '../findings/query.ts';
+import { findingsReader } from '../findings/reader.ts';
+import { selectCauses } from '../findings/select.ts';
 import { formIdOf, idOfForm } from '../form-ids.ts';
 import { actorNames } from '../actor-names.ts';
 import { doneOf } from '../forms.ts';
@@ -27,7 +30,7 @@ import { issuePath, knownIssuePage, removeIssuePage } from './issue-page.ts';
 import { knownIssueListPage, STATES, type IssueQuery } from './list-page.ts';
 
 export interface KnownIssuePagesDeps extends KnownIssueManagementDeps {
-  pictures: Pick<PageReports, 'readView'>;
+  pictures: Pick<PageReports, 'readView' | 'readFindings'>;
 }
 
 const READ = { config: { permission: 'scans:read' } } as const;
@@ -75,11 +78,12 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
   ): Promise<{ cause: AcceptedCause; group: ViewGroup }> {
     const row = await storesOf(request).scans.find(scanId.toLowerCase());
     if (row === null) throw new ApiError('scan_not_found');
-    const groups = row.reports === null ? [] : ((await pictures.readView(row))?.groups ?? []);
-    const group = groups.find((one) => one.fingerprint === fingerprint);
-    if (group === undefined) throw new ApiError('report_not_found');
-    const { title, element } = causeTexts(groups, 'en').get(group)!;
-    const { rule, impact, elements, pages } = group;
+    const view = row.reports === null ? null : await pictures.readView(row);
+    const selected = view && (await selectCauses(view, { ...ALL_CAUSES, cause: fingerprint }, findingsReader(deps, row)));
+    const cause = fingerprint === '' ? undefined : selected?.causes[0];
+    if (cause === undefined || cause.group === null) throw new ApiError('report_not_found');
+    const { rule, impact, element, elements, pages, group } = cause;
+    const title = titleOf(cause);
     const site = siteOf(row.options.url);
     return { cause: { scanId: row.id, site, fingerprint, rule, shown: { title, element, impact, elements, pages } }, group };
   }

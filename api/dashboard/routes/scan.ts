@@ -17,7 +17,10 @@ import { html } from '../../web/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { actorNames } from '../actor-names.ts';
 import { differenceSection, type Difference } from '../views/difference.ts';
-import { picturePath, severityOf } from '../views/root-causes.ts';
+import { picturePath } from '../findings/cause.ts';
+import { readCauseQuery } from '../findings/query.ts';
+import { findingsReader } from '../findings/reader.ts';
+import { selectCauses } from '../findings/select.ts';
 import { eventsPath, liveFragment, scanEnded, scanProgress } from '../views/scan-progress.ts';
 import { scanBody, scanTitle, type ScanPageData } from '../views/scan-page.ts';
 import type { TrendPoint } from '../views/trend-drawing.ts';
@@ -64,13 +67,15 @@ export async function sendScanPage(
     ended && mayWrite ? credits.account() : null,
     actorNames(storesOf(request), [row.submittedBy]),
   ]);
+  const query = readCauseQuery(request.query as Record<string, unknown>);
+  const causes = view === null || view === 'unavailable' ? null : await selectCauses(view, query, findingsReader(deps, row));
   const body = scanBody({
     row,
     names,
     position,
     view,
+    causes,
     trend: pointsOf(trend),
-    severity: severityOf((request.query as Record<string, unknown>)['severity']),
     mayAccept: mayCall(callerOf(request), 'known-issues:write'),
     write: mayWrite
       ? { csrfToken: request.viewer!.csrfToken, idempotencyKey: idempotencyKey ?? deps.newId(), credits: account?.balance ?? null }

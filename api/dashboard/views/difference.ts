@@ -4,7 +4,7 @@ import type { Caveat } from '../../../report/diff/diff.ts';
 import type { ComparedReports } from '../../../report/diff/summary.ts';
 import type { Comparison } from '../../../report/workers/comparisons.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import { figure, link, notice, time } from '../../web/components/index.ts';
+import { figure, foldedCard, link, notice, time } from '../../web/components/index.ts';
 import { attributes, html, type Html } from '../../web/html.ts';
 import { changedCauses } from './changed-causes.ts';
 import { number } from './scan-words.ts';
@@ -12,33 +12,32 @@ import { number } from './scan-words.ts';
 /** Null: there is no earlier scan. */
 export type Difference = { previous: ScanRow; compared: Comparison } | null;
 
-const frame = (body: Html, load: string | null, title = 'Difference to the last scan'): Html =>
-  html`<section${attributes({ class: 'card', id: 'difference', 'aria-labelledby': 'difference-title', 'data-load': load })}>
-    <h2 id="difference-title">${title}</h2>
-    ${body}
-  </section>`;
+const part = (body: Html, load: string | null = null): Html =>
+  html`<div${attributes({ id: 'difference', 'data-load': load })}>${body}</div>`;
 
-/** What the page of a scan shows first: the script replaces it by the difference. */
+/** What the page of a scan has, closed: the script replaces it by the difference. */
 export function differenceLater({ id, outcome }: ScanRow): Html {
   const text = outcome?.baseline?.scanId === undefined ? 'Compare with the last scan of this address' : 'Compare with the baseline';
-  return frame(html`<p>${link(text, differencePath(id))}</p>`, differencePath(id), titleOf(outcome));
+  const body = part(html`<p>${link(text, differencePath(id))}</p>`, differencePath(id));
+  return foldedCard({ id: 'compared', title: titleOf(outcome), body });
 }
 
 const titleOf = (outcome: ScanRow['outcome']): string =>
   outcome?.baseline?.scanId === undefined ? 'Difference to the last scan' : 'Difference to the baseline';
 
-export function differenceSection({ id, outcome }: ScanRow, difference: Difference): Html {
-  const title = titleOf(outcome);
-  if (difference === null) return frame(html`<p>There is no earlier scan of this address with the same options that is done.</p>`, null);
+export const differenceSection = (row: ScanRow, difference: Difference): Html =>
+  html`<section class="card" aria-labelledby="difference-title">
+    <h2 id="difference-title">${titleOf(row.outcome)}</h2>
+    ${differenceBody(row, difference)}
+  </section>`;
+
+function differenceBody({ id }: ScanRow, difference: Difference): Html {
+  if (difference === null) return part(html`<p>There is no earlier scan of this address with the same options that is done.</p>`);
   const { previous, compared } = difference;
   const to = html`<p>Compared with ${link(html`the scan of ${time(previous.createdAt)}`, `/dashboard/scans/${previous.id}`)}.</p>`;
-  if (compared.ok) return frame(html`${to} ${numbers(compared)} ${caveats(compared)} ${changedCauses(compared.causes)}`, null, title);
+  if (compared.ok) return part(html`${to} ${numbers(compared)} ${caveats(compared)} ${changedCauses(compared.causes)}`);
   const again = html` ${link('Try again', differencePath(id))}.`;
-  return frame(
-    html`${to} ${notice({ kind: 'warn', body: html`${reasonOf(compared)}${RETRIES.has(compared.reason) && again}` })}`,
-    null,
-    title,
-  );
+  return part(html`${to} ${notice({ kind: 'warn', body: html`${reasonOf(compared)}${RETRIES.has(compared.reason) && again}` })}`);
 }
 
 type Refusal = Extract<Comparison, { ok: false }>;

@@ -1,6 +1,5 @@
 /** The page of one scan. Pure. */
 import { isTerminal } from '../../../core/scan/phases.ts';
-import type { Impact } from '../../../core/scan/impacts.ts';
 import { pageCountsOf } from '../../../report/view/score-sentence.ts';
 import { SCANS_PATH } from '../../../core/web-paths.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
@@ -9,12 +8,13 @@ import type { QueuePosition } from '../../scans/queue-positions.ts';
 import { actions, breadcrumb, button, hiddenField, link, linkButton, notice, type NoticeKind } from '../../web/components/index.ts';
 import { html, NOTHING, type Html } from '../../web/html.ts';
 import type { ActorNames } from '../actor-names.ts';
+import { causeList } from '../findings/list.ts';
+import { pagesSummary } from '../findings/pages.ts';
+import type { SelectedCauses } from '../findings/select.ts';
 import { differenceLater } from './difference.ts';
-import { pageList } from './page-list.ts';
-import { advice, needsReview, rootCauses } from './root-causes.ts';
 import { scanProgress } from './scan-progress.ts';
 import { metadataList, optionList, scanResult } from './scan-result.ts';
-import { number, pagesText, partsOf, PHASE_WORDS, siteLink, stateBadge, testBadge, verdictBadge, verdictWords } from './scan-words.ts';
+import { number, pagesText, partsOf, PHASE_WORDS, siteLink, testBadge, verdictBadge } from './scan-words.ts';
 import { trendChart } from './trend-chart.ts';
 import type { TrendPoint } from './trend-drawing.ts';
 
@@ -24,9 +24,10 @@ export interface ScanPageData {
   position: QueuePosition | undefined;
   /** Null: there is none. `unavailable`: the object store is down. */
   view: ReportView | null | 'unavailable';
+  /** The root causes of the view that the page shows. */
+  causes: SelectedCauses | null;
   /** Oldest first. */
   trend: readonly TrendPoint[];
-  severity: Impact | null;
   /** Whether the person may accept known issues. */
   mayAccept: boolean;
   /** What a person needs to change something. Null: they may only read. */
@@ -49,46 +50,47 @@ export function scanBody(data: ScanPageData): Html {
     ${message !== null && notice({ kind: message.kind, title: message.text, announce: true })}
     <div class="page-head">
       <h1>Scan of <span class="address">${host}${path === '/' ? '' : path}</span></h1>
-      ${(ended || row.test) && html`<p class="badges">${testBadge(row)} ${ended && stateBadge(row.phase)} ${ended && verdictWords(row) !== null && verdictBadge(row)}</p>`}
+      ${(row.test || isUnjudged(row)) && html`<p class="badges">${testBadge(row)} ${isUnjudged(row) && verdictBadge(row)}</p>`}
     </div>
     <p>${siteLink(row.options.url)}</p>
     ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, csrfToken: write?.csrfToken ?? null }), row.id)} ${metadataList(row)} ${optionList(row, data.names)}`;
 }
 
+/** Whether no sentence says how the scan ended. */
+const isUnjudged = ({ phase, passed }: ScanRow): boolean => phase === 'done' && passed === null;
+
 const liveParts = (progress: Html, id: string): Html =>
   html`${progress}<noscript><p>${link('Reload this page', `/dashboard/scans/${id}`)} to see the current state.</p></noscript>`;
 
 function endedParts(data: ScanPageData): Html {
-  const { row, trend, view } = data;
+  const { row, trend, view, write } = data;
   const pages = view === null || view === 'unavailable' ? undefined : pageCountsOf(view);
-  return html`${scanResult(row, pages)} ${downloads(data)} ${trendChart(trend, row.id)} ${row.phase === 'done' && findings(data)}`;
+  return html`${scanResult(row, pages)} ${downloads(row)} ${write !== null && isRepeatable(row) && againForm(row, write)} ${row.phase === 'done' && findings(data)}
+    ${row.phase === 'done' && row.reports !== null && differenceLater(row)} ${trendChart(trend, row.id)}`;
 }
 
-function downloads({ row, write }: ScanPageData): Html {
-  const files =
-    row.reports !== null &&
-    html`${linkButton({ text: 'Download PDF', href: `/dashboard/scans/${row.id}/report` })}
-    ${linkButton({ text: 'Download JSON', href: `/dashboard/scans/${row.id}/report/json` })}`;
-  // A person's scan is no test.
-  const again = write !== null && row.origin === 'api' && !row.test && againForm(row, write);
-  if (files === false && again === false) return NOTHING;
-  return html`<section class="card" aria-labelledby="actions-title">
-    <h2 id="actions-title">Reports and next scan</h2>
-    ${files !== false && actions(files)} ${again}
-  </section>`;
+function downloads({ id, reports }: ScanRow): Html {
+  if (reports === null) return NOTHING;
+  return actions(
+    linkButton({ text: 'Download PDF', href: `/dashboard/scans/${id}/report` }),
+    linkButton({ text: 'JSON', hiddenText: 'export', href: `/dashboard/scans/${id}/report/json` }),
+  );
 }
+
+/** A person's scan is no test. */
+const isRepeatable = ({ origin, test }: ScanRow): boolean => origin === 'api' && !test;
 
 function againForm({ id, options }: ScanRow, { csrfToken, idempotencyKey, credits }: NonNullable<ScanPageData['write']>): Html {
   const available = credits === null ? '' : ` ${number(credits)} are available.`;
   return html`<form method="post" action="/dashboard/scans/${id}/again">
     ${hiddenField('_csrf', csrfToken)}${hiddenField('idempotency_key', idempotencyKey)}
-    <p id="again-cost">A new scan with the same options reserves ${pagesText(options.maxPages).replace('page', 'credit')}, and charges the pages that it tests.${available}</p>
     ${button({ text: 'Scan again', attributes: { 'aria-describedby': 'again-cost' } })}
+    <p class="hint" id="again-cost">Reserves ${pagesText(options.maxPages).replace('page', 'credit')}, and charges the pages that it tests.${available}</p>
   </form>`;
 }
 
 function findings(data: ScanPageData): Html {
-  const { row, view, severity, mayAccept } = data;
+  const { row, view, causes, mayAccept } = data;
   if (row.reports === null)
     return notice({
       title: 'The reports of this scan are no longer stored',
@@ -100,10 +102,10 @@ function findings(data: ScanPageData): Html {
       title: 'The findings are unavailable at the moment',
       body: html`They could not be read. ${link('Reload this page', `/dashboard/scans/${row.id}`)} in a while.`,
     });
-  if (view === null)
-    return html`${differenceLater(row)} ${notice({ title: 'This scan has no findings to show', body: 'It was made by an earlier version. Download the PDF or the JSON export.' })}`;
-  return html`${differenceLater(row)}
-    ${rootCauses({ scanId: row.id, groups: view.groups, leading: view.leading, total: view.groups_total, severity, mayAccept })}
-    ${needsReview({ scanId: row.id, groups: view.needs_review, total: view.needs_review_total, elements: view.needs_review_elements })}
-    ${advice({ scanId: row.id, groups: view.advice ?? [], total: view.advice_total ?? 0, elements: view.advice_elements ?? 0 })} ${pageList(view)}`;
+  if (view === null || causes === null)
+    return notice({
+      title: 'This scan has no findings to show',
+      body: 'It was made by an earlier version. Download the PDF or the JSON export.',
+    });
+  return html`${causeList({ ...causes, scanId: row.id, view, mayAccept })} ${pagesSummary(row.id, view)}`;
 }

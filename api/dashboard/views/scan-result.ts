@@ -18,17 +18,28 @@ import { differencePath } from '../../../core/web-paths.ts';
 import { explainScore, type ScoreSentences } from '../../../report/view/score-sentence.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import { badge, definitions, figure, link, notice, severityCounts, table, time, type NoticeKind } from '../../web/components/index.ts';
-import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
+import {
+  badge,
+  definitions,
+  figure,
+  foldedCard,
+  link,
+  notice,
+  severityCounts,
+  table,
+  time,
+  type NoticeKind,
+} from '../../web/components/index.ts';
+import { attributes, html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
 import type { ActorNames } from '../actor-names.ts';
 import { originOf } from './origin.ts';
-import { CONSENT_WORDS, number, pagesText, siteLink, verdictWords } from './scan-words.ts';
+import { CONSENT_WORDS, number, pagesText, siteLink } from './scan-words.ts';
 
 /** @param pages the violations of each tested page, if every page is known */
 export function scanResult(row: ScanRow, pages: readonly Counts[] | undefined): Html {
   const { outcome, options, id } = row;
   const explained = outcome && explainScore({ outcome, thresholds: options.thresholds, pages }, 'en');
-  return html`${headline(row, explained)} ${outcome?.baseline !== undefined && comparison(id, outcome.baseline)} ${outcome !== null && figures(row, outcome, explained!)} ${outcome !== null && thresholds(row, outcome)}`;
+  return html`${headline(row, explained)} ${outcome?.baseline !== undefined && comparison(id, outcome.baseline)} ${outcome !== null && figures(row, outcome, explained!)}`;
 }
 
 /** Why the scan ended as it did. */
@@ -93,36 +104,33 @@ const afterCancellation = ({ scanned }: ScanRow['pages']): string =>
     ? 'No page was tested, so nothing was charged.'
     : `${pagesText(scanned)} tested until then ${scanned === 1 ? 'was' : 'were'} charged, and the other reserved credits were returned.`;
 
-function figures({ phase, passed }: ScanRow, { score, violations, pages, known }: Outcome, explained: ScoreSentences): Html {
-  const verdict = verdictWords({ phase, passed });
+function figures({ passed, options }: ScanRow, outcome: Outcome, explained: ScoreSentences): Html {
+  const { score, violations, pages, known } = outcome;
   const coverage = coverageOf(pages);
   return html`<section class="card" aria-labelledby="result-title">
     <h2 id="result-title">Result</h2>
-    <div class="columns">
-      <div>
-        ${figure({ value: number(score), of: 'of 100', label: 'score', kind: passed === false ? 'bad' : passed ? 'good' : 'note' })}
-        ${verdict !== null && html`<p>${badge(verdict.kind, verdict.text)}</p>`}
-      </div>
-      <div>
-        ${figure({ value: number(violations.total), label: violations.total === 1 ? 'violation' : 'violations' })} ${severityCounts(severities(violations))}
-        ${known !== undefined && html`<p class="hint">Without known issues: ${number(known.violations.total)}, score ${number(known.score)}. Thresholds are judged by these numbers.</p>`}
-      </div>
-      <div>
-        ${figure({ value: `${number(coverage)} %`, label: 'coverage', kind: coverage < 100 ? 'warn' : undefined })}
-        <p class="hint">${number(pages.scanned)} of ${pagesText(pages.scanned + pages.failed)} could be tested.</p>
-      </div>
+    <div class="figures">
+      ${figure({ value: number(score), of: 'of 100', label: 'score', kind: passed === false ? 'bad' : passed ? 'good' : 'note' })}
+      ${figure({ value: number(violations.total), label: violations.total === 1 ? 'violation' : 'violations' })}
     </div>
-    <p>${explained.score} ${explained.counting}</p>
+    ${severityCounts(severities(violations))}
+    ${known !== undefined && html`<p class="hint">Without known issues: ${number(known.violations.total)}, score ${number(known.score)}. Thresholds are judged by these numbers.</p>`}
+    <p${attributes({ class: coverage < 100 ? undefined : 'hint' })}>Coverage ${number(coverage)} %: ${number(pages.scanned)} of ${pagesText(pages.scanned + pages.failed)} could be tested.</p>
+    <details>
+      <summary>What the score is made of</summary>
+      <p>${explained.score} ${explained.counting}</p>
+    </details>
+    ${thresholds(options.thresholds, outcome)}
   </section>`;
 }
 
 const severities = ({ critical, serious, moderate, minor }: Counts) => ({ critical, serious, moderate, minor });
 
-function thresholds({ options }: ScanRow, outcome: Outcome): Html {
-  const checks = checkThresholds(options.thresholds, outcome);
+function thresholds(limits: Thresholds, outcome: Outcome): Html {
+  const checks = checkThresholds(limits, outcome);
   if (checks.length === 0) return NOTHING;
-  return html`<section class="card" aria-labelledby="thresholds-title">
-    <h2 id="thresholds-title">Thresholds</h2>
+  return html`<details id="thresholds-fold">
+    <summary>Thresholds, allowed and measured</summary>
     ${table({
       id: 'thresholds',
       caption: 'Thresholds of this scan',
@@ -135,7 +143,7 @@ function thresholds({ options }: ScanRow, outcome: Outcome): Html {
         check.met ? badge('good', 'Met') : badge('bad', 'Missed'),
       ]),
     })}
-  </section>`;
+  </details>`;
 }
 
 const unit = (name: ThresholdName, value: number | string): string =>
@@ -191,10 +199,7 @@ export function optionList(row: ScanRow, names: ActorNames): Html {
     ...(finishedAt === null ? [] : [['Ended', time(finishedAt)] as [string, Html]]),
     ['Scan ID', html`<code>${id}</code>`],
   ];
-  return html`<section class="card" aria-labelledby="options-title">
-    <h2 id="options-title">Options</h2>
-    ${definitions(rows)}
-  </section>`;
+  return foldedCard({ id: 'options', title: 'Options', body: definitions(rows) });
 }
 
 const stepList = (steps: readonly PrepareStep[]): Html =>

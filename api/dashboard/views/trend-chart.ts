@@ -1,5 +1,5 @@
 /** The scores of the scans of one address over time, as a line chart with the same figures in a table. Pure. */
-import { chartFrame, link, table, time, type Column } from '../../web/components/index.ts';
+import { chartFrame, foldedCard, link, table, time, type Column } from '../../web/components/index.ts';
 import { html, NOTHING, type Html } from '../../web/html.ts';
 import { number } from './scan-words.ts';
 import { changeDrawing, scoreDrawing, type TrendPoint } from './trend-drawing.ts';
@@ -17,9 +17,10 @@ const CHANGES_LEGEND = 'Violations that the baseline of each scan does not have 
 export function trendChart(points: readonly TrendPoint[], current: string): Html {
   if (points.length < 2) return NOTHING;
   const isCompared = points.some(({ difference }) => difference !== null);
-  return html`<section class="card" aria-labelledby="trend-title">
-    <h2 id="trend-title">Trend of this address</h2>
-    ${chartFrame({
+  return foldedCard({
+    id: 'trend-card',
+    title: 'Trend of this address',
+    body: chartFrame({
       caption: `Score of the last ${points.length} scans with the same options`,
       svg: html`${scoreDrawing(points, current)} ${isCompared && html`<p>${CHANGES_LEGEND}</p>${changeDrawing(points)}`}`,
       tableSummary: 'All numbers as a table',
@@ -36,8 +37,8 @@ export function trendChart(points: readonly TrendPoint[], current: string): Html
             ...(isCompared ? [shownOr(difference?.new), shownOr(difference?.fixed)] : []),
           ]),
       }),
-    })}
-  </section>`;
+    }),
+  });
 }
 
 const shownOr = (value: number | undefined): string => (value === undefined ? '–' : number(value));

@@ -35,7 +35,7 @@ export interface PublicPagesDeps {
   publicScans: Pick<PublicScans, 'findByToken' | 'findByShare' | 'share' | 'unshare'>;
   scans: Pick<Scans, 'find'>;
   suppressions: Pick<Suppressions, 'find'>;
-  reports: PageReports;
+  reports: Pick<PageReports, 'readView' | 'readPicture'>;
   reportObjects: ReportObjects;
   positions: QueuePositions;
   logger: Logger;

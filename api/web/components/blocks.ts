@@ -22,6 +22,13 @@ export function card(options: { title?: HtmlValue; level?: 2 | 3; body: HtmlValu
   return html`<section${attributes({ class: 'card', id })}>${heading}${body}</section>`;
 }
 
+/** A card that is closed at first: its heading opens it, without scripts too. */
+export const foldedCard = (options: { title: HtmlValue; body: HtmlValue; id: string }): Html =>
+  html`<details class="card folded" id="${options.id}">
+    <summary><h2 id="${options.id}-title">${options.title}</h2></summary>
+    ${options.body}
+  </details>`;
+
 /** A list that is empty: why, and what to do. */
 export const emptyState = (options: { title: HtmlValue; text: HtmlValue; action?: Html }): Html =>
   html`<div class="empty">

@@ -9,7 +9,7 @@ import { PDF, bytesOf, digestOf, jpegOf, pagesOf, reportOf } from '../../../test
 import { SCAN_ID, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
 import { incomingKeys, type Reports } from '../../../stores/reports.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
-import { viewOf } from '../../../report/view/view.ts';
+import { viewObjectsOf } from '../../../report/view/view.ts';
 import { readBaseline } from '../../../report/diff/baseline.ts';
 import { verifyExport, type Expectation } from './verify.ts';
 import { createIngestion } from './ingest.ts';
@@ -37,7 +37,7 @@ const to = reportKeys(SCAN_ID);
 const etagOf = (bytes: Uint8Array) => createHash('md5').update(bytes).digest('hex');
 
 /** An object store with the given objects. @param onCopy called before each copy */
-function holding(objects: Record<string, Uint8Array>, onCopy = () => {}): Pick<Reports, 'read' | 'copy' | 'writeView'> {
+function holding(objects: Record<string, Uint8Array>, onCopy = () => {}): Pick<Reports, 'read' | 'copy' | 'writeView' | 'writeFindings'> {
   return {
     async read(key, maxBytes) {
       const bytes = objects[key];
@@ -54,6 +54,9 @@ function holding(objects: Record<string, Uint8Array>, onCopy = () => {}): Pick<R
     },
     async writeView(scanId, bytes) {
       objects[reportKeys(scanId).view] = bytes;
+    },
+    async writeFindings(scanId, bytes) {
+      objects[reportKeys(scanId).findings] = bytes;
     },
   };
 }
@@ -151,7 +154,9 @@ describe('ingestion', () => {
     });
     expect(objects[to.export]).to.equal(bytes);
     expect(objects[to.pdf]).to.equal(PDF);
-    expect(JSON.parse(Buffer.from(objects[to.view]!).toString())).to.deep.equal(viewOf(report));
+    const { view, findings } = viewObjectsOf(report);
+    expect(JSON.parse(Buffer.from(objects[to.view]!).toString())).to.deep.equal(view);
+    expect(Buffer.from(objects[to.findings]!).equals(findings)).to.equal(true);
   });
 
   describe('with pictures', () => {
@@ -217,7 +222,7 @@ describe('ingestion', () => {
     const reports = holding(objects, () => (objects[from.export] = Buffer.from('{}')));
     const ingested = await createIngestion({ reports, bounds, verifier }).ingest(stored(bytes), slot, expected);
     expect(ingested).to.deep.equal({ ok: false, reason: 'the results were changed while they were verified.' });
-    expect(objects).not.to.have.any.keys(to.export, to.pdf, to.view);
+    expect(objects).not.to.have.any.keys(to.export, to.pdf, to.view, to.findings);
   });
 
   it('throws if the view cannot be stored, and stores everything again in the next attempt', async () => {
@@ -238,7 +243,7 @@ describe('ingestion', () => {
     expect(visited, 'pages are counted once').to.deep.equal([]);
     isDown = false;
     expect(await ingestion.ingest(stored(bytes), slot, expected)).to.include({ ok: true });
-    expect(objects).to.include.keys(to.export, to.pdf, to.view);
+    expect(objects).to.include.keys(to.export, to.pdf, to.view, to.findings);
     expect(visited).to.deep.equal([2]);
   });
 
@@ -247,7 +252,7 @@ describe('ingestion', () => {
     const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
     const ingested = await createIngestion({ reports: holding(objects), bounds, verifier }).ingest(stored(bytes), slot, expected);
     expect(ingested.ok).to.equal(false);
-    expect(objects).not.to.have.any.keys(to.export, to.pdf, to.view);
+    expect(objects).not.to.have.any.keys(to.export, to.pdf, to.view, to.findings);
   });
 
   it('survives an export that exceeds its memory limit', async () => {

@@ -51,7 +51,7 @@ export interface Ingestion {
 }
 
 export interface IngestionDeps {
-  reports: Pick<Reports, 'read' | 'copy' | 'writeView'>;
+  reports: Pick<Reports, 'read' | 'copy' | 'writeView' | 'writeFindings'>;
   bounds: Pick<IngestBounds, 'exportMaxBytes' | 'pdfMaxBytes'>;
   verifier: Pick<Verifier, 'verify'>;
   /** Called with the page visits of each accepted export. */
@@ -118,8 +118,11 @@ export function createIngestion({ reports, bounds, verifier, onPages }: Ingestio
       const copied = await reports.copy(key, target, { etag, contentType, signal });
       if (!copied.ok) return refuse('the results were changed while they were verified.');
     }
-    // Before the scan is done: whoever sees the end of a scan can show its result.
-    if (view !== null) await reports.writeView(stored.scanId, view, signal);
+    // Before the scan is done: whoever sees the end of a scan can show its result. The view refers to the findings.
+    if (view !== null) {
+      await reports.writeFindings(stored.scanId, view.findings, signal);
+      await reports.writeView(stored.scanId, view.json, signal);
+    }
     onPages?.(visits);
     const { outcome, verdict } = judgement;
     return { ok: true, result: { outcome, verdict, export: objectOf(stored.export), pdf: objectOf(stored.pdf) }, unmatchedIssues };

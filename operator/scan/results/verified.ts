@@ -1,13 +1,13 @@
 /** What the verification of an export gives. */
-import { viewOf } from '../../../report/view/view.ts';
+import { viewObjectsOf } from '../../../report/view/view.ts';
 import { pageVisits, type PageVisit } from './page-visits.ts';
 import { verifyExport, type Expectation, type Judgement, type ResultObjects } from './verify.ts';
 
 export interface Verified {
   judgement: Judgement;
   visits: PageVisit[];
-  /** The view of an accepted export, as JSON; otherwise null. */
-  view: Uint8Array<ArrayBuffer> | null;
+  /** The view of an accepted export, as JSON, and the findings to which it refers; otherwise null. */
+  view: Record<'json' | 'findings', Uint8Array<ArrayBuffer>> | null;
   /** The IDs of the known issues that matched no violation. */
   unmatchedIssues: string[];
 }
@@ -20,7 +20,8 @@ export function verified(objects: ResultObjects, expected: Expectation): Verifie
   const judgement = verifyExport(objects, expected, (report) => {
     visits = pageVisits(report.pages);
     unmatchedIssues = (report.known_issues?.issues ?? []).filter(({ elements }) => elements === 0).map(({ id }) => id);
-    view = new TextEncoder().encode(JSON.stringify(viewOf(report)));
+    const { view: shown, findings } = viewObjectsOf(report);
+    view = { json: new TextEncoder().encode(JSON.stringify(shown)), findings };
   });
   return { judgement, visits, view, unmatchedIssues };
 }

@@ -1,0 +1,98 @@
+/** A root cause as a line that opens: what fails where, why it matters, and how to fix it. Pure. */
+import { knownMark } from '../../../report/view/known.ts';
+import { elementPath } from '../../../report/view/element-path.ts';
+import { standardsText } from '../../../report/rules/standards.ts';
+import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
+import type { ViewGroup } from '../../../report/view/schema.ts';
+import { wordsIn } from '../../../report/words/words.ts';
+import { pictureName } from '../../scans/element-pictures.ts';
+import { acceptLink } from '../known-issues/accept-link.ts';
+import { badge, code, contrast, elementPicture, externalLink, severityBadge } from '../../web/components/index.ts';
+import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
+import { count, ELEMENTS, number, pagesText, shown, siteLink } from '../views/scan-words.ts';
+import type { CauseLine, ShownCause } from './select.ts';
+
+/** The address of a picture of a scan. */
+export const picturePath = (scanId: string, name: string): string => `/dashboard/scans/${scanId}/pictures/${name}`;
+
+/** What the rule of a cause asks for, in English if this version knows the rule. */
+export const titleOf = ({ rule, help }: Pick<CauseLine, 'rule' | 'help'>): string => shown(ruleText(rule, 'en')?.help ?? help);
+
+export interface CauseOptions {
+  scanId: string;
+  open: boolean;
+  mayAccept: boolean;
+}
+
+/** One line, which opens without scripts. */
+export function causeItem(cause: ShownCause, { scanId, open, mayAccept }: CauseOptions): Html {
+  const { fingerprint, impact, element, elements, pages, added, known } = cause;
+  return html`<li class="cause" id="cause-${fingerprint}">
+    <details${attributes({ open })}>
+      <summary>
+        <h3>${severityBadge(impact)} ${titleOf(cause)} <code>${shown(element, 100)}</code></h3>
+        <span class="cause-facts"><span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span>${newBadge(added, elements)}${knownBadge(known, elements)}</span>
+      </summary>
+      <div class="cause-body">${body(cause, { scanId, mayAccept })}</div>
+    </details>
+  </li>`;
+}
+
+export const newBadge = (added: number, elements: number): Html | false =>
+  added > 0 && badge('bad', added === elements ? 'New' : `${number(added)} new`);
+export const knownBadge = (known: number, elements: number): Html | false =>
+  known > 0 && badge('plain', known === elements ? 'Known issue' : `${number(known)} known`);
+
+function body(cause: ShownCause, { scanId, mayAccept }: Omit<CauseOptions, 'open'>): Html {
+  const { group, rule, fingerprint } = cause;
+  if (group === null) return html`<p>The details could not be read. Reload the page in a moment.</p>`;
+  const { why = '', fix = '' } = ruleText(rule, 'en') ?? {};
+  const { picture, example } = group;
+  const id = `cause-${fingerprint}`;
+  const markup = code({ id: `${id}-html`, label: 'the HTML of the element', text: shown(example.html, HTML_SHOWN_MAX), copy: false });
+  return html`${knownMarks(group)}
+    ${fix !== '' ? html`<p><strong>How to fix it:</strong> ${fix}</p>` : html`<p>${shown(group.description)}</p>`}
+    ${example.contrast !== undefined && contrast(example.contrast)}
+    ${picture === undefined ? markup : elementPicture({ src: picturePath(scanId, pictureName(fingerprint)), alt: `Picture of the page: the element to which this applies is outlined. ${titleOf(cause)}`, picture })}
+    ${mayAccept && acceptLink(scanId, group, [titleOf(cause), cause.element].join(' '))}
+    <details>
+      <summary>More about this cause</summary>
+      ${picture !== undefined && markup} ${more(group, { id, why })}
+    </details>`;
+}
+
+/** Why elements of the cause are accepted, by whom and until when. */
+const knownMarks = ({ known = [] }: ViewGroup): Html[] => known.map((mark) => html`<p>${knownMark(mark, wordsIn('en', 'report'))}</p>`);
+
+const HTML_SHOWN_MAX = 1_000;
+const SELECTOR_SHOWN_MAX = 1_000;
+
+function more(group: ViewGroup, { id, why }: { id: string; why: string }): Html {
+  const { example, rule, wcag, standards, help_url, page_urls, pages } = group;
+  return html`${why !== '' && html`<p><strong>Why it matters:</strong> ${why}</p>`}
+    ${code({ id: `${id}-selector`, label: 'the selector of the element', text: shown(elementPath(example), SELECTOR_SHOWN_MAX), inline: true })}
+    <p class="soft">${standardsText(wcag, standards, 'en').join(' · ')} <code>${shown(rule, 100)}</code></p>
+    ${related(group)} ${affectedPages(page_urls, pages)}
+    ${/^https:\/\//.test(help_url) && html`<p>${externalLink(html`More about ${shown(rule, 100)}`, help_url)}</p>`}`;
+}
+
+/** The other elements that explain the finding. */
+function related({ example: { related: others = [] } }: ViewGroup): Html {
+  if (others.length === 0) return NOTHING;
+  return html`<p>${count(RELATED, others.length)}:</p>
+    <ul>
+      ${others.map((other) => html`<li><code>${shown(other.selector)}</code><br /><code>${shown(other.html)}</code></li>`)}
+    </ul>`;
+}
+
+const RELATED = { one: '{n} related element', other: '{n} related elements' };
+
+function affectedPages(urls: readonly string[], pages: number): Html {
+  if (urls.length === 0) return NOTHING;
+  if (urls.length === 1) return html`<p>Found on ${siteLink(urls[0]!)}</p>`;
+  return html`<p>${pagesText(pages)} affected:</p>
+    <ul>
+      ${urls.map((url) => html`<li>${siteLink(url)}</li>`)}
+      ${urls.length < pages && html`<li>and ${pagesText(pages - urls.length)} more</li>`}
+    </ul>`;
+}

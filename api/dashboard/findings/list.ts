@@ -1,0 +1,148 @@
+/** The root causes of a scan: violations, elements that need review, or advice; filtered, and in parts. Pure. */
+import { criterionTitle } from '../../../core/scan/success-criteria.ts';
+import type { ReportView } from '../../../report/view/schema.ts';
+import { wordsIn } from '../../../report/words/words.ts';
+import { button, filters, hiddenField, link, pagination, tabs, type Choice } from '../../web/components/index.ts';
+import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
+import { CAUSES, count, ELEMENTS, number, siteLink } from '../views/scan-words.ts';
+import { causeItem, titleOf } from './cause.ts';
+import { activeCauseFilters, ALL_CAUSES, CAUSE_LISTS, CAUSE_SIZES, causesHref, type CauseList, type CauseState } from './query.ts';
+import { choicesOf, type SelectedCauses } from './select.ts';
+
+/** The first causes of a part are open. */
+const OPEN = 3;
+
+export interface CausesData extends SelectedCauses {
+  scanId: string;
+  /** Whether the person may accept known issues. */
+  mayAccept: boolean;
+  view: Pick<ReportView, 'leading' | 'pages' | 'needs_review_elements' | 'advice_elements' | 'causes'>;
+}
+
+const NAMES: Readonly<Record<CauseList, string>> = { violations: 'Violations', review: 'Needs review', advice: 'Advice' };
+
+export function causeList(data: CausesData): Html {
+  const { scanId, query, causes, totals, matching, lines } = data;
+  const listed = CAUSE_LISTS.filter((list) => list === 'violations' || totals[list] > 0);
+  const isNarrowed = activeCauseFilters(query) > 0;
+  return html`<section class="card" id="causes" aria-labelledby="causes-title">
+    <h2 id="causes-title">Root causes</h2>
+    ${
+      listed.length > 1 &&
+      tabs(
+        'Kinds of root causes',
+        listed.map((list) => ({
+          text: `${NAMES[list]} (${number(totals[list])})`,
+          href: causesHref(scanId, { list }),
+          current: list === query.list,
+        })),
+      )
+    }
+    ${lines.length === 0 ? html`<p>No violation was found.</p>` : html`${!isNarrowed && query.part === 1 && intro(data)} ${filterForm(data)}`}
+    ${lines.length > 0 && html`<p><span id="causes-shown">${rangeText(data)}</span> ${sizeLink(data)}</p>`}
+    ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { scanId, open: at < OPEN, mayAccept: data.mayAccept && query.list === 'violations' }))}</ul>`}
+    ${pagination({
+      previous: query.part > 1 ? causesHref(scanId, { ...query, part: query.part - 1 }) : null,
+      next: query.part * query.size < matching ? causesHref(scanId, { ...query, part: query.part + 1 }) : null,
+    })}
+    ${lines.length < totals[query.list] && html`<p>The first ${number(lines.length)} of ${count(CAUSES, totals[query.list])} are listed here. The JSON export has all of them.</p>`}
+  </section>`;
+}
+
+function rangeText({ query: { part, size }, causes, matching, pageRead }: CausesData): string {
+  if (!pageRead) return 'The findings of this page could not be read, or it has none of this kind.';
+  if (causes.length === 0) return 'No root cause matches.';
+  const first = (part - 1) * size + 1;
+  return `${number(first)} to ${number(first + causes.length - 1)} of ${count(CAUSES, matching)}.`;
+}
+
+function sizeLink({ scanId, query, matching }: CausesData): Html | false {
+  const [few, more] = CAUSE_SIZES;
+  if (matching <= few) return false;
+  const size = query.size === few ? more : few;
+  return link(`Show ${size} at a time`, causesHref(scanId, { ...query, size, part: 1 }));
+}
+
+function intro(data: CausesData): Html {
+  const { view, query, lines } = data;
+  if (query.list === 'review')
+    return html`<p>The test could not decide about ${count(ELEMENTS, view.needs_review_elements)}. Check each one yourself. They are not violations and do not change the score.</p>`;
+  if (query.list === 'advice')
+    return html`<p>Best practices that WCAG does not require, for ${count(ELEMENTS, view.advice_elements ?? 0)}. They are not violations and do not change the score.</p>`;
+  return html`${lines.some(({ added }) => added > 0) && html`<p>Those that the baseline does not have are first.</p>`}
+    ${data.totals.violations > view.leading.causes.length && leadingCauses(data)}`;
+}
+
+/** What to fix first. Each is a link to the cause alone. */
+function leadingCauses({ view: { leading }, lines, scanId }: CausesData): Html {
+  const item = ({ fingerprint, help, elements }: ReportView['leading']['causes'][number]): Html => {
+    const line = lines.find((one) => one.fingerprint === fingerprint);
+    const text = line === undefined ? help : html`${titleOf(line)} <code>${line.element}</code>`;
+    return html`<li>${line === undefined ? text : link(text, causesHref(scanId, { cause: fingerprint }))} (${count(ELEMENTS, elements)})</li>`;
+  };
+  return html`<details class="leading">
+    <summary>${count(LEADING, leading.causes.length, { percent: `${number(leading.percent)} %` })}</summary>
+    <ol id="leading-causes">
+      ${leading.causes.map(item)}
+    </ol>
+  </details>`;
+}
+
+const LEADING = {
+  one: 'What to fix first: {n} cause, {percent} of the violations',
+  other: 'What to fix first: {n} causes, {percent} of the violations',
+};
+
+const STATES: Readonly<Record<CauseState, string>> = { new: 'New', known: 'Known issues', open: 'Not known' };
+
+function filterForm({ scanId, query, lines, view }: CausesData): Html {
+  const { severities, criteria, rules } = choicesOf(lines);
+  const states = (['new', ...(lines.some(({ known }) => known > 0) ? (['known', 'open'] as const) : [])] as const).filter(
+    (state) => state !== 'new' || lines.some(({ added }) => added > 0),
+  );
+  const severity = wordsIn('en', 'report').texts.severities;
+  const page = query.page === null ? undefined : view.pages[query.page - 1];
+  const form = html`<form class="fields-inline" method="get" action="${causesHref(scanId, {})}" role="search" aria-label="Root causes">
+    ${query.list !== ALL_CAUSES.list && hiddenField('list', query.list)}${query.size !== ALL_CAUSES.size && hiddenField('size', String(query.size))}${query.page !== null && hiddenField('page', String(query.page))}
+    ${choice(
+      'state',
+      'New and known',
+      query.state,
+      states.map((value) => ({ value, text: STATES[value] })),
+    )}
+    ${choice(
+      'severity',
+      'Severity',
+      query.severity,
+      severities.map((value) => ({ value, text: severity[value] })),
+    )}
+    ${choice(
+      'criterion',
+      'Criterion',
+      query.criterion,
+      criteria.map((value) => ({ value, text: criterionTitle(value, 'en') })),
+    )}
+    ${choice(
+      'rule',
+      'Rule',
+      query.rule,
+      rules.map(([value, help]) => ({ value, text: titleOf({ rule: value, help }) })),
+    )}
+    <div class="actions">${button({ text: 'Filter' })}${activeCauseFilters(query) > 0 && link('Show all', causesHref(scanId, { list: query.list }))}</div>
+  </form>`;
+  return html`${filters({ form, active: activeCauseFilters(query) })}
+  ${page !== undefined && html`<p>Only on ${siteLink(page.url)}. ${link('Show every page', causesHref(scanId, { ...query, page: null, part: 1 }))}</p>`}`;
+}
+
+/** Left out if there is nothing to choose. */
+function choice(name: string, label: string, value: string | null, choices: readonly Choice[]): Html {
+  if (choices.length === 0 || (choices.length === 1 && !value)) return NOTHING;
+  const id = `causes-${name}`;
+  return html`<div class="field">
+    <label for="${id}">${label}</label>
+    <select${attributes({ class: 'input', id, name })}>
+      <option value="">All</option>
+      ${choices.map((one) => html`<option${attributes({ value: one.value, selected: one.value === value })}>${one.text}</option>`)}
+    </select>
+  </div>`;
+}

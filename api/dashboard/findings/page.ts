@@ -1,0 +1,112 @@
+/** One page of a scan: what was found on it, where, and with which pictures. Pure. */
+import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
+import type { PageCause, PageFindings } from '../../../report/view/findings.ts';
+import type { ReportView, ViewPage } from '../../../report/view/schema.ts';
+import { pagePath } from '../../../core/web-paths.ts';
+import { pictureName } from '../../scans/element-pictures.ts';
+import { definitions, elementPicture, link, notice, pagination, severityBadge } from '../../web/components/index.ts';
+import { html, NOTHING, type Html } from '../../web/html.ts';
+import { count, ELEMENTS, number, shown, siteLink, violations } from '../views/scan-words.ts';
+import { knownBadge, newBadge, picturePath, titleOf } from './cause.ts';
+import { testedBadge } from './pages.ts';
+import { causesHref } from './query.ts';
+
+/** Root causes on one page; the rest is in the JSON export and in the list of root causes. */
+const CAUSES_MAX = 50;
+/** Elements that are shown at once. */
+const ELEMENTS_AT_ONCE = 3;
+
+export interface ScanPageOfSite {
+  scanId: string;
+  view: Pick<ReportView, 'pages' | 'causes' | 'needs_review'>;
+  /** The number of the page in the scan, from 1. */
+  at: number;
+  page: Extract<ViewPage, { tested: true }>;
+  /** Null: it could not be read, or the page has none. */
+  findings: PageFindings | null;
+}
+
+export const pageTitle = ({ at, page, view }: Pick<ScanPageOfSite, 'at' | 'page' | 'view'>): string =>
+  `Page ${number(at)} of ${number(view.pages.length)}: ${shown(page.title === '' ? page.url : page.title, 150)}`;
+
+export function pageBody(data: ScanPageOfSite): Html {
+  const { scanId, view, at, page, findings } = data;
+  return html`<p>${siteLink(page.url)}</p>
+    ${neighbours(scanId, view.pages, at)}
+    <section class="card" aria-labelledby="facts-title">
+      <h2 id="facts-title">Result of this page</h2>
+      ${definitions([
+        ['Score', `${number(page.score)} of 100`],
+        ['Violations', violations(page.counts)],
+        ['Test', testedBadge(page)],
+      ])}
+    </section>
+    ${findings === null ? withoutFindings(data) : foundParts(data, findings)}`;
+}
+
+/** The tested pages before and after this one in the order of the scan. */
+function neighbours(scanId: string, pages: readonly ViewPage[], at: number): Html {
+  const path = (index: number): string | null => (index === -1 ? null : pagePath(scanId, index + 1));
+  const before = pages.findLastIndex(({ tested }, index) => tested && index < at - 1);
+  return pagination({ previous: path(before), next: path(pages.findIndex(({ tested }, index) => tested && index > at - 1)) });
+}
+
+const withoutFindings = ({ page: { findings } }: ScanPageOfSite): Html =>
+  findings === undefined
+    ? notice({
+        kind: 'good',
+        title: 'The automated tests found nothing on this page.',
+        body: 'What only people can judge has not been tested.',
+      })
+    : notice({ kind: 'warn', title: 'The findings of this page are unavailable at the moment', body: 'Reload the page in a while.' });
+
+function foundParts(
+  data: ScanPageOfSite,
+  { causes, causes_total: total, needs_review: review, needs_review_total: reviews }: PageFindings,
+): Html {
+  const { scanId, at } = data;
+  return html`<section class="card" aria-labelledby="found-title">
+      <h2 id="found-title">Violations (${count(CAUSES, total)})</h2>
+      ${total === 0 ? html`<p>No violation was found on this page.</p>` : html`<p>${link('Filter the root causes of the scan by this page', causesHref(scanId, { page: at }))}</p>`}
+      ${list(data, causes, 'found')} ${moreThan(causes, total)}
+    </section>
+    ${reviews > 0 && html`<details class="card folded"><summary><h2>Needs review (${count(CAUSES, reviews)})</h2></summary>${list(data, review, 'review')}${moreThan(review, reviews)}</details>`}`;
+}
+
+const CAUSES = { one: '{n} root cause', other: '{n} root causes' };
+
+const moreThan = (causes: readonly PageCause[], total: number): Html | false =>
+  Math.min(causes.length, CAUSES_MAX) < total &&
+  html`<p>The first ${number(Math.min(causes.length, CAUSES_MAX))} are shown. The JSON export has all of them.</p>`;
+
+const list = (data: ScanPageOfSite, causes: readonly PageCause[], name: string): Html =>
+  html`<ul class="causes">${causes.slice(0, CAUSES_MAX).map((cause, index) => causeOnPage(data, cause, `${name}-${index + 1}`))}</ul>`;
+
+function causeOnPage({ scanId, view }: ScanPageOfSite, cause: PageCause, id: string): Html {
+  const { fingerprint, impact, elements, shown: listed } = cause;
+  const line = view.causes.find((one) => one.fingerprint === fingerprint);
+  const picture = (line ?? view.needs_review.find((one) => one.fingerprint === fingerprint))?.picture;
+  const title = titleOf(cause);
+  const { fix = '' } = ruleText(cause.rule, 'en') ?? {};
+  const others = listed.slice(ELEMENTS_AT_ONCE);
+  return html`<li class="cause" id="${id}">
+    <h3>${severityBadge(impact)} ${title} ${line !== undefined && html`<code>${line.element}</code>`}</h3>
+    <p class="cause-facts">
+      <span>${count(ELEMENTS, elements)} on this page</span>
+      ${line !== undefined && html`${newBadge(line.new_elements ?? 0, line.elements)}${knownBadge(line.known_elements ?? 0, line.elements)} ${link(html`About this cause<span class="visually-hidden">: ${title} ${line.element}</span>`, causesHref(scanId, { cause: fingerprint }))}`}
+    </p>
+    ${picture !== undefined && elementPicture({ src: picturePath(scanId, pictureName(fingerprint)), alt: `Picture of the page: an element with this cause is outlined. ${title}`, picture })}
+    ${fix !== '' && html`<p><strong>How to fix it:</strong> ${fix}</p>`}
+    ${places(listed.slice(0, ELEMENTS_AT_ONCE))}
+    ${others.length > 0 && html`<details><summary>Show ${count(ELEMENTS, others.length)} more</summary>${places(others)}</details>`}
+    ${listed.length < elements && html`<p class="soft">${count(ELEMENTS, elements - listed.length)} more on this page: the JSON export has all of them.</p>`}
+  </li>`;
+}
+
+/** Where the elements are. */
+const places = (elements: PageCause['shown']): Html =>
+  elements.length === 0
+    ? NOTHING
+    : html`<ul class="examples">
+        ${elements.map(({ selector, html: markup }) => html`<li><code class="address">${shown(selector, 500)}</code><br /><code class="address">${shown(markup)}</code></li>`)}
+      </ul>`;

@@ -1,0 +1,133 @@
+/** The pages of a scan, sorted and in parts: tested with their scores, or not tested with the reason. Pure. */
+import { pagePath, pagesPath } from '../../../core/web-paths.ts';
+import { isAttempted } from '../../../report/results/coverage.ts';
+import { scanNotes } from '../../../report/view/gaps.ts';
+import type { ReportView, ViewGaps, ViewPage } from '../../../report/view/schema.ts';
+import { wordsIn } from '../../../report/words/words.ts';
+import { badge, link, pagination, table, tabs } from '../../web/components/index.ts';
+import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
+import { count, nothingYet, number, pagesText, shown, siteLink, violations } from '../views/scan-words.ts';
+
+const { texts: words } = wordsIn('en', 'report');
+
+/** Pages on one page of the list. */
+export const PAGES_PER_PART = 50;
+
+/** How the list can be sorted, and what people read of it. */
+const SORTS = {
+  order: 'Order of the scan',
+  score: 'Lowest score',
+  violations: 'Most violations',
+  address: 'Address',
+  untested: 'Not tested first',
+} as const;
+export type PageSort = keyof typeof SORTS;
+
+export interface PageListQuery {
+  sort: PageSort;
+  /** From 1. */
+  part: number;
+}
+
+/** Reads the query of an address. Values that no link has are ignored. */
+export function readPageListQuery(params: Readonly<Record<string, unknown>>): PageListQuery {
+  const sort = (Object.keys(SORTS) as PageSort[]).find((one) => one === params['sort']) ?? 'order';
+  const part = params['part'];
+  return { sort, part: typeof part === 'string' && /^[1-9]\d{0,3}$/.test(part) ? Number(part) : 1 };
+}
+
+type Listed = Pick<ReportView, 'pages' | 'pages_total' | 'pages_with_gaps' | 'addresses_left' | 'consent'>;
+interface Numbered {
+  page: ViewPage;
+  /** The number of the page in the scan, from 1. */
+  at: number;
+}
+
+const ORDERS: Readonly<Record<PageSort, (a: Numbered, b: Numbered) => number>> = {
+  order: () => 0,
+  score: ({ page: a }, { page: b }) => scoreOf(a) - scoreOf(b),
+  violations: ({ page: a }, { page: b }) => violationsOf(b) - violationsOf(a),
+  address: ({ page: a }, { page: b }) => (a.url < b.url ? -1 : a.url > b.url ? 1 : 0),
+  untested: ({ page: a }, { page: b }) => Number(a.tested) - Number(b.tested),
+};
+/** Pages without a score are last. */
+const scoreOf = (page: ViewPage): number => (page.tested ? page.score : 101);
+const violationsOf = (page: ViewPage): number => (page.tested ? page.counts.total : -1);
+
+const INCOMPLETE = {
+  one: '{n} page was not tested completely: the list says what may have been missed.',
+  other: '{n} pages were not tested completely: the list says what may have been missed.',
+};
+const FRAMES = { one: '{n} frame was not tested', other: '{n} frames were not tested' };
+
+/** What the page of a scan says about its pages. */
+export function pagesSummary(scanId: string, view: Listed): Html {
+  const { pages_total: total } = view;
+  if (total === 0) return NOTHING;
+  return html`<section class="card" id="pages" aria-labelledby="pages-title">
+    <h2 id="pages-title">Pages</h2>
+    ${facts(view)}
+    <p>${link(`Show the list of ${pagesText(total)}`, pagesPath(scanId))}</p>
+  </section>`;
+}
+
+function facts({ pages, pages_with_gaps: incomplete, ...view }: Listed): Html {
+  const untested = pages.filter(({ tested }) => !tested).length;
+  return html`${untested > 0 && html`<p>${pagesText(untested)} could not be tested, or did not have to be. Pages that were not tested cost nothing.</p>`}
+  ${incomplete > 0 && html`<p>${count(INCOMPLETE, incomplete)}</p>`} ${scanNotes(view).map(({ message }) => html`<p>${message}</p>`)}`;
+}
+
+export function pageList(scanId: string, view: Listed, query: PageListQuery): Html {
+  const { pages, pages_total: total } = view;
+  const sorted = pages.map((page, index) => ({ page, at: index + 1 })).sort(ORDERS[query.sort]);
+  const parts = Math.max(1, Math.ceil(sorted.length / PAGES_PER_PART));
+  const part = Math.min(query.part, parts);
+  const listed = sorted.slice((part - 1) * PAGES_PER_PART, part * PAGES_PER_PART);
+  const href = (sort: PageSort, to: number): string => {
+    const params = new URLSearchParams({ ...(sort !== 'order' && { sort }), ...(to !== 1 && { part: String(to) }) }).toString();
+    return pagesPath(scanId) + (params === '' ? '' : `?${params}`);
+  };
+  return html`${facts(view)}
+    ${tabs(
+      'Sort by',
+      (Object.keys(SORTS) as PageSort[]).map((sort) => ({ text: SORTS[sort], href: href(sort, 1), current: sort === query.sort })),
+    )}
+    ${table({
+      id: 'page-table',
+      caption: 'Pages of this scan',
+      captionHidden: true,
+      columns: [{ text: 'Page' }, { text: 'Tested' }, { text: 'Score', numeric: true }, { text: 'Violations' }],
+      rows: listed.map((one) => pageRow(scanId, one)),
+    })}
+    ${pagination({ previous: part > 1 ? href(query.sort, part - 1) : null, next: part < parts ? href(query.sort, part + 1) : null })}
+    ${pages.length < total && html`<p>The first ${number(pages.length)} of ${pagesText(total)} are listed here. The JSON export has all of them.</p>`}`;
+}
+
+function pageRow(scanId: string, { page, at }: Numbered): HtmlValue[] {
+  if (!page.tested) {
+    const reason = html`${badge(isAttempted(page.reason) ? 'warn' : 'plain', words.reasons[page.reason] ?? 'Not tested')}<span class="small soft address">${shown(page.message)}</span>${page.same_as !== undefined && html`<span class="small">${siteLink(page.same_as)}</span>`}${linkedFrom(page.linked_from ?? [])}`;
+    return [siteLink(page.url), reason, nothingYet, nothingYet];
+  }
+  const title = page.title === '' ? page.url : page.title;
+  const name = html`${link(html`<span class="address">${shown(title, 150)}</span>`, pagePath(scanId, at))}<br />${siteLink(page.url)}`;
+  return [name, testedBadge(page), number(page.score), violations(page.counts)];
+}
+
+/** Whether a page was tested completely, or what may have been missed on it. */
+export const testedBadge = ({ gaps: missed }: Extract<ViewPage, { tested: true }>): Html =>
+  missed === undefined ? badge('good', 'Tested') : html`${badge('warn', 'Tested in part')}${gaps(missed)}`;
+
+/** The pages or the sitemap in which the link to an untested page can be corrected. */
+const linkedFrom = (urls: readonly string[]): Html =>
+  urls.length === 0
+    ? NOTHING
+    : html`<span class="small soft">Linked from</span>${urls.map((url) => html`<span class="small">${siteLink(url)}</span>`)}`;
+
+/** What may have been missed on a page. */
+function gaps({ frames, frames_total: total, caveats }: ViewGaps): Html {
+  return html`<ul class="small soft gaps">
+    ${caveats.map(({ message }) => html`<li>${shown(message)}</li>`)}
+    ${total > 0 && html`<li>${count(FRAMES, total)}</li>`}
+    ${frames.map(({ path, url, message }) => html`<li class="address">${shown(path, 100)} (${shown(url, 150)}): ${shown(message)}</li>`)}
+  </ul>`;
+}

@@ -1,0 +1,122 @@
+/**
+ * The object with the findings of a report: the details of each root cause and what each page has, one JSON text after the other. A
+ * page of the dashboard reads only the parts that it shows. The view has their places. Pure.
+ */
+import { Type, type Static } from 'typebox';
+import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
+import { oneOf } from '../../core/schemas.ts';
+import { distinctNames } from '../causes/element-names.ts';
+import { rootCauseFingerprint } from '../causes/root-causes.ts';
+import type { ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
+import { jsonBytes, shortened, startWithin } from './bounds.ts';
+import { elementPath } from './element-path.ts';
+import type { FindingsPlace, ViewCause, ViewGroup } from './schema.ts';
+
+/** The bounds of the object, in bytes. The pages share theirs equally. */
+export const FINDINGS_LIMITS = { causes: 8 * 1024 * 1024, pages: 8 * 1024 * 1024, page: 256 * 1024, elements: 20 } as const;
+
+/** A root cause on one page, with the first of its elements there. */
+const PageCause = Type.Object({
+  fingerprint: Type.String(),
+  rule: Type.String(),
+  impact: oneOf(IMPACTS),
+  help: Type.String(),
+  elements: Type.Integer({ minimum: 1 }),
+  shown: Type.Array(Type.Object({ selector: Type.String(), html: Type.String() })),
+});
+export type PageCause = Static<typeof PageCause>;
+
+/** The findings of one page, worst first. Lists are cut at their end. */
+export const PageFindings = Type.Object({
+  causes: Type.Array(PageCause),
+  causes_total: Type.Integer({ minimum: 0 }),
+  /** Elements that a person must check. */
+  needs_review: Type.Array(PageCause),
+  needs_review_total: Type.Integer({ minimum: 0 }),
+});
+export type PageFindings = Static<typeof PageFindings>;
+
+export interface PlacedFindings {
+  /** Those whose details fit. */
+  causes: ViewCause[];
+  /** Of the pages with findings. */
+  pages: ReadonlyMap<ReportPage, FindingsPlace>;
+  object: Uint8Array<ArrayBuffer>;
+}
+
+/** Writes the object. @param groups every root cause, in the order of the view */
+export function placeFindings(groups: readonly ViewGroup[], pages: readonly TestedPage[]): PlacedFindings {
+  const parts: Buffer[] = [];
+  let offset = 0;
+  const place = (value: unknown): FindingsPlace => {
+    const bytes = Buffer.from(JSON.stringify(value));
+    parts.push(bytes);
+    offset += bytes.byteLength;
+    return { offset: offset - bytes.byteLength, bytes: bytes.byteLength };
+  };
+  const names = distinctNames(groups, ({ rule }) => rule);
+  const causes: ViewCause[] = [];
+  for (const group of groups) {
+    const at = place(group);
+    causes.push(lineOf(group, names.get(group)!, at));
+    if (offset > FINDINGS_LIMITS.causes) break;
+  }
+  const found = pages.filter((page) => page.violations.length + page.needs_review.length > 0);
+  const perPage = Math.min(FINDINGS_LIMITS.page, Math.floor(FINDINGS_LIMITS.pages / Math.max(1, found.length)));
+  const places = new Map(found.map((page) => [page as ReportPage, place(findingsOf(page, perPage))]));
+  return { causes, pages: places, object: new Uint8Array(Buffer.concat(parts)) };
+}
+
+const lineOf = (
+  { fingerprint, rule, impact, pages, elements, new_elements, known_elements, picture }: ViewGroup,
+  element: string,
+  group: FindingsPlace,
+): ViewCause => ({
+  ...{ fingerprint, rule, impact, element, pages, elements, group },
+  ...(new_elements !== undefined && { new_elements }),
+  ...(known_elements !== undefined && { known_elements }),
+  ...(picture && { picture }),
+});
+
+/** The findings of a page in at most `maxBytes` of JSON. The causes go before the elements, because filters need them. */
+function findingsOf({ violations, needs_review }: TestedPage, maxBytes: number): PageFindings {
+  const [failing, toReview] = [pageCauses(violations), pageCauses(needs_review)];
+  const bare = (causes: readonly PageCause[]): PageCause[] => causes.map((cause) => ({ ...cause, shown: [] }));
+  const causes = startWithin(bare(failing), maxBytes / 2).start;
+  const review = startWithin(bare(toReview), maxBytes / 8).start;
+  const findings = { causes, causes_total: failing.length, needs_review: review, needs_review_total: toReview.length };
+  let space = maxBytes - jsonBytes(findings);
+  for (const [listed, all] of [
+    [causes, failing],
+    [review, toReview],
+  ] as const)
+    for (const [index, cause] of listed.entries()) {
+      const { start, bytes } = startWithin(all[index]!.shown, space);
+      cause.shown = start;
+      space -= bytes;
+    }
+  return findings;
+}
+
+function pageCauses(violations: readonly ReportViolation[]): PageCause[] {
+  const causes = new Map<string, PageCause>();
+  for (const violation of violations) {
+    for (const node of violation.nodes) {
+      const fingerprint = rootCauseFingerprint(violation.rule, node);
+      let cause = causes.get(fingerprint);
+      if (cause === undefined) {
+        cause = { fingerprint, rule: shortened(violation.rule, 'name'), impact: violation.impact, help: shortened(violation.help, 'help'), elements: 0, shown: [] }; // prettier-ignore
+        causes.set(fingerprint, cause);
+      }
+      cause.elements += 1;
+      if (cause.shown.length < FINDINGS_LIMITS.elements)
+        cause.shown.push({ selector: shortened(elementPath(node), 'selector'), html: shortened(node.html, 'help') });
+    }
+    for (const { fingerprint, elements } of violation.nodes_beyond ?? []) {
+      const cause = causes.get(fingerprint);
+      if (cause !== undefined) cause.elements += elements;
+    }
+  }
+  const rank = (impact: Impact): number => IMPACTS.indexOf(impact);
+  return [...causes.values()].sort((a, b) => rank(a.impact) - rank(b.impact) || b.elements - a.elements);
+}

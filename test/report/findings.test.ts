@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { Compile } from 'typebox/compile';
+import { buildReport } from '../../report/results/build.ts';
+import type { Report, ReportNode, TestedPage } from '../../report/schema/schema.ts';
+import { sampleInput, sampleNode, samplePage, sampleViolation } from './samples.ts';
+import { FINDINGS_LIMITS, PageFindings } from '../../report/view/findings.ts';
+import { VIEW_MAX_BYTES, ViewGroup, viewObjectsOf, type FindingsPlace } from '../../report/view/view.ts';
+
+const reportOf = (pages: TestedPage[]): Report =>
+  buildReport({
+    input: sampleInput(),
+    pages,
+    tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156.0.7411.0' },
+    startedAt: new Date('2026-03-02T09:14:05.000Z'),
+    finishedAt: new Date('2026-03-02T09:15:42.000Z'),
+  });
+const images = (nodes: ReportNode[]) => sampleViolation('image-alt', 'critical', 'Images must have alternative text', nodes);
+const image = (name: string) => sampleNode(`<img class="${name}">`, `#${name}`);
+const partOf = (object: Uint8Array, { offset, bytes }: FindingsPlace): unknown =>
+  JSON.parse(Buffer.from(object.subarray(offset, offset + bytes)).toString());
+const [isGroup, isPage] = [Compile(ViewGroup), Compile(PageFindings)];
+
+describe('the findings beside a view', () => {
+  it('have the details of every root cause, and the findings of every page, worst first', () => {
+    const links = sampleViolation('link-name', 'serious', 'Links must have discernible text', [sampleNode('<a href="/"></a>', '#a')]);
+    const { view, findings } = viewObjectsOf(
+      reportOf([
+        samplePage('https://www.example.org/', 'Home', [links, images([image('one'), image('one'), image('two')])], [links]),
+        samplePage('https://www.example.org/clean', 'Clean', []),
+      ]),
+    );
+    expect(view.causes.map(({ group }) => partOf(findings, group))).to.deep.equal(view.groups);
+    for (const { group } of view.causes) expect(isGroup.Check(partOf(findings, group))).to.equal(true);
+    const [home, clean] = view.pages as { findings?: FindingsPlace }[];
+    expect(clean!.findings).to.equal(undefined);
+    const found = partOf(findings, home!.findings!) as PageFindings;
+    expect(isPage.Check(found)).to.equal(true);
+    expect(found.causes.map(({ rule, elements, shown }) => [rule, elements, shown.length])).to.deep.equal([
+      ['image-alt', 2, 2],
+      ['image-alt', 1, 1],
+      ['link-name', 1, 1],
+    ]);
+    expect(found.needs_review).to.have.length(1);
+  });
+
+  it('name the causes so that no two lines of a rule are the same', () => {
+    const alike = Array.from({ length: 5 }, (_, n) =>
+      sampleNode(`<img class="a" ${'x'.repeat(80)} src="/${'abcde'[n]}.png">`, 'main > img'),
+    );
+    const { view } = viewObjectsOf(reportOf([samplePage('https://www.example.org/', 'Home', [images(alike)])]));
+    expect(view.causes).to.have.length(5);
+    expect(new Set(view.causes.map(({ element }) => element)).size).to.equal(5);
+  });
+
+  it('are limited, however much the pages have, and say how much there is', () => {
+    const word = (n: number): string => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
+    const many = Array.from({ length: 4_500 }, (_, n) => sampleNode(`<img class="${word(n)}" title="${'x '.repeat(750)}">`, `#${word(n)}`));
+    const pages = Array.from({ length: 40 }, (_, n) => samplePage(`https://www.example.org/${n}`, 'Page', [images(n === 0 ? many : many.slice(0, 50))])); // prettier-ignore
+    const { view, findings } = viewObjectsOf(reportOf(pages));
+    expect(findings.byteLength).to.be.at.most(FINDINGS_LIMITS.causes + FINDINGS_LIMITS.pages + 100_000);
+    expect(Buffer.byteLength(JSON.stringify(view))).to.be.at.most(VIEW_MAX_BYTES);
+    expect(view.causes.length).to.be.greaterThan(2_000).and.lessThan(view.groups_total);
+    const [first] = view.pages as { findings: FindingsPlace }[];
+    expect(first!.findings.bytes).to.be.at.most(FINDINGS_LIMITS.page);
+    const { causes, causes_total: total } = partOf(findings, first!.findings) as PageFindings;
+    expect(total).to.equal(4_500);
+    expect(causes.length).to.be.lessThan(4_500);
+  });
+});

@@ -1,0 +1,153 @@
+/** The root causes and the pages of a scan in a real browser: folded, filtered, in parts, and limited for any scan. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { withDefaults } from '../../core/scan/options.ts';
+import { ALL_CAUSES } from '../../api/dashboard/findings/query.ts';
+import { outcomeOf } from '../../report/results/results.ts';
+import { expectAccessible } from './accessible.ts';
+import { PICTURE_SIZE, storePicture, takePicture } from './element-pictures.ts';
+import { reportWith } from './large-report.ts';
+import { openAs } from './open-as.ts';
+import { storeReportView } from './scan-views.ts';
+import { takeScreenshot } from './screenshots.ts';
+import { useWeb } from './web.ts';
+
+const URL = 'https://example.com/';
+/** What a page of a scan may have, for any scan. */
+const HTML_MAX_BYTES = 150 * 1024;
+const HEIGHT_MAX_PX = 4_000;
+const SIZES = [
+  { width: 1280, height: 800 },
+  { width: 320, height: 640 },
+];
+
+describe('the root causes of a scan', () => {
+  const web = useWeb();
+  let picture: Uint8Array;
+  before(async () => void (picture = await takePicture()));
+
+  async function open(pages: number, causes: number, options: Parameters<typeof openAs>[3] = {}) {
+    const page = await openAs(web, 'member', '/dashboard', options);
+    const thresholds = { minScore: 1, failOnSeverity: 'critical' } as const;
+    const report = reportWith(pages, causes, URL, thresholds);
+    const { passed, message } = report.scan.verdict;
+    const outcome = outcomeOf(report);
+    const at = new Date();
+    const row = await web.scan(page.organisation, { phase: 'done', outcome, passed, message, options: withDefaults({ url: URL, maxPages: pages, thresholds }), finishedAt: at, createdAt: at }); // prettier-ignore
+    // A trend, because it takes room.
+    await web.scan(page.organisation, {
+      phase: 'done',
+      outcome,
+      options: row.options,
+      finishedAt: at,
+      createdAt: new Date(at.getTime() - 1),
+    });
+    const place = await storePicture(web, row.id, picture);
+    report.pictures = report.groups
+      .slice(0, 300)
+      .map(({ fingerprint, page_urls: [url] }) => ({ fingerprint, ...place, ...PICTURE_SIZE, page_url: url! }));
+    await storeReportView(web, row.id, report);
+    const reports = await web.storeReports(row.id, ['pdf']);
+    await web.db.collection<{ _id: string }>('scans').updateOne({ _id: row.id }, { $set: { reports } });
+    await page.goto(`/dashboard/scans/${row.id}`);
+    return { page, id: row.id, report };
+  }
+
+  const linesOf = (page: Page): Promise<string[]> => page.locator('#causes .cause summary h3').allInnerTexts();
+
+  for (const [pages, causes] of [
+    [40, 75],
+    [500, 3_000],
+  ] as const)
+    it(`are limited at first sight, and none reads as another, for ${pages} pages with ${causes} causes`, async () => {
+      const { page, id } = await open(pages, causes);
+      for (const size of SIZES) {
+        await page.setViewportSize(size);
+        await takeScreenshot(page, `first-sight-${pages}-${size.width}`);
+        const height = await page.evaluate<number>('document.documentElement.scrollHeight');
+        expect(height, `at ${size.width} px`).to.be.at.most(HEIGHT_MAX_PX);
+      }
+      for (const path of ['', '/pages', '/pages?sort=violations', '/pages/1', '?severity=serious&part=3', '?size=25']) {
+        const answer = await page.request.get(`/dashboard/scans/${id}${path}`);
+        expect(answer.status()).to.equal(200);
+        expect((await answer.body()).byteLength, path).to.be.at.most(HTML_MAX_BYTES);
+      }
+      const lines = await linesOf(page);
+      expect(lines).to.have.length(ALL_CAUSES.size);
+      expect(new Set(lines).size).to.equal(ALL_CAUSES.size);
+      expect(await page.locator('#causes .cause > details[open]').count()).to.equal(3);
+      expect(await page.locator('#causes-shown').innerText()).to.match(/^1 to 5 of (75|3,000) root causes\.$/);
+      await expectAccessible(page, `dashboard-scan-${pages}-pages`);
+    });
+
+  it('state why the scan did not pass once', async () => {
+    const { page } = await open(4, 8);
+    const text = await page.locator('main').innerText();
+    expect(text.match(/Did not pass/g)).to.have.length(1);
+    expect(text).to.match(/Did not pass: \d+ critical violations, none allowed; the score of [\d.]+ meets the minimum of 1\./);
+    await page.getByText('What the score is made of').click();
+    expect(await page.locator('main').innerText()).to.match(/is the average of 4 tested pages: \d+ critical violations on \d+ pages?/);
+  });
+
+  it('can be filtered, opened and read to the end without scripts, and the address keeps it', async () => {
+    const { page } = await open(40, 75, { javaScriptEnabled: false });
+    await page.getByLabel('Severity').selectOption('serious');
+    await page.getByLabel('Rule').selectOption('link-name');
+    await page.getByLabel('Criterion').selectOption('2.4.4');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    expect(new globalThis.URL(page.url()).search)
+      .to.include('severity=serious')
+      .and.include('rule=link-name')
+      .and.include('criterion=2.4.4');
+    const first = await linesOf(page);
+    for (const line of first) expect(line).to.include('Serious Links must have discernible text');
+    const all = [...first];
+    while ((await page.getByRole('link', { name: 'Next' }).count()) > 0) {
+      await page.getByRole('link', { name: 'Next' }).click();
+      all.push(...(await linesOf(page)));
+    }
+    expect(all).to.have.length(19);
+    expect(new Set(all).size).to.equal(19);
+    await page.getByRole('link', { name: 'Previous' }).click();
+    await page.getByRole('link', { name: 'Show 25 at a time' }).click();
+    expect(await linesOf(page)).to.have.length(19);
+    const fourth = page.locator('#causes .cause').nth(3);
+    await fourth.locator('summary').first().click();
+    expect(await fourth.innerText()).to.include('How to fix it');
+    await page.getByRole('link', { name: 'Show all' }).click();
+    expect(await page.locator('#causes-shown').innerText()).to.include('of 75 root causes');
+  });
+
+  it('can be seen one page at a time, with the place of each element, and from page to page', async () => {
+    const { page, id, report } = await open(40, 75);
+    await page.getByRole('link', { name: 'Show the list of 40 pages' }).click();
+    await page.getByRole('link', { name: 'Most violations' }).click();
+    const counts = await page
+      .locator('#page-table tbody tr')
+      .evaluateAll((rows) => rows.map((row) => row.querySelectorAll('.severity').length));
+    expect(counts[0]).to.be.at.least(counts.at(-1)!);
+    await page.goto(`/dashboard/scans/${id}/pages/1`);
+    expect(await page.locator('h1').innerText()).to.equal('Page 1 of 40: Article 0 of the magazine');
+    const tested = report.pages[0] as { violations: { nodes: { selector: string }[] }[] };
+    const text = (await page.locator('main').textContent())!;
+    for (const { selector } of tested.violations.flatMap(({ nodes }) => nodes)) expect(text).to.include(selector);
+    await expectAccessible(page, 'dashboard-scan-page');
+    await page.getByRole('link', { name: 'Filter the root causes of the scan by this page' }).click();
+    expect(await page.locator('#causes-shown').innerText()).to.match(
+      new RegExp(`of ${tested.violations.flatMap(({ nodes }) => nodes).length} root causes`),
+    );
+    await page.getByRole('link', { name: 'Show every page' }).click();
+    expect(await page.locator('#causes-shown').innerText()).to.include('of 75 root causes');
+    await page.goto(`/dashboard/scans/${id}/pages/1`);
+    await page
+      .getByRole('link', { name: /^About this cause/ })
+      .first()
+      .click();
+    expect(await page.locator('#causes .cause').count()).to.equal(1);
+    await page.goto(`/dashboard/scans/${id}/pages/2`);
+    await page.getByRole('link', { name: 'Next' }).first().click();
+    expect(await page.locator('h1').innerText()).to.include('Page 3 of 40');
+    expect((await page.goto(`/dashboard/scans/${id}/pages/41`))!.status()).to.equal(404);
+    await takeScreenshot(page, 'dashboard-scan-page-missing');
+  });
+});

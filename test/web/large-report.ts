@@ -1,0 +1,51 @@
+/** Reports with many pages and root causes. */
+import { buildReport } from '../../report/results/build.ts';
+import type { Report, ReportNode, TestedPage } from '../../report/schema/schema.ts';
+import type { Impact } from '../../core/scan/impacts.ts';
+import type { Thresholds } from '../../core/scan/thresholds.ts';
+import { sampleInput, sampleNode, samplePage, sampleViolation } from '../report/samples.ts';
+
+const RULES: readonly [rule: string, impact: Impact, help: string, wcag: string[]][] = [
+  ['color-contrast', 'critical', 'Elements must meet minimum color contrast ratio thresholds', ['1.4.3']],
+  ['image-alt', 'serious', 'Images must have alternative text', ['1.1.1']],
+  ['link-name', 'serious', 'Links must have discernible text', ['2.4.4', '4.1.2']],
+  ['landmark-unique', 'moderate', 'Landmarks should have a unique role or role/label/title combination', []],
+];
+
+/** A number in letters: digits do not tell elements apart. */
+const letters = (n: number): string => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
+
+const COLORS = { foreground: '#8a8a8a', background: '#ffffff', ratio: 3.45, required: 4.5, font_size_px: 14, bold: false };
+
+const nodeOf = (cause: number): ReportNode => ({
+  ...sampleNode(
+    `<span class="teaser ${letters(cause)}" data-tracking="${'campaign '.repeat(20)}"></span>`,
+    `main > div.column > section.teasers > span.${letters(cause)}`,
+  ),
+  ...(cause % RULES.length === 0 && { contrast: COLORS }),
+});
+
+/** Cause n is on page n modulo the number of pages, and every tenth one on ten pages. */
+export function reportWith(pages: number, causes: number, url: string, thresholds: Thresholds = {}): Report {
+  const onPage = Map.groupBy(
+    Array.from({ length: causes }, (_, n) =>
+      Array.from({ length: n % 10 === 0 ? 10 : 1 }, (_one, k) => [n, (n + k) % pages] as const),
+    ).flat(),
+    ([, page]) => page,
+  );
+  const tested = Array.from({ length: pages }, (_, at): TestedPage => {
+    const found = (onPage.get(at) ?? []).map(([n]) => n);
+    const violations = RULES.flatMap(([rule, impact, help, wcag], index) => {
+      const nodes = [...new Set(found)].filter((n) => n % RULES.length === index).map(nodeOf);
+      return nodes.length === 0 ? [] : [sampleViolation(rule, impact, help, nodes, wcag)];
+    });
+    return samplePage(`${url}section-${at % 20}/an-article-with-a-longer-address-${at}`, `Article ${at} of the magazine`, violations);
+  });
+  return buildReport({
+    input: { ...sampleInput(thresholds, 'en', url), pagesRequested: pages },
+    pages: tested,
+    tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156.0.7411.0' },
+    startedAt: new Date('2026-03-02T09:14:05.000Z'),
+    finishedAt: new Date('2026-03-02T09:15:42.000Z'),
+  });
+}
