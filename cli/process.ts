@@ -49,10 +49,11 @@ async function readSecret(prompt: string, interrupted: AbortController): Promise
     }
     return text.slice(0, SECRET_MAX);
   }
-  stderr.write(prompt);
   // Keys are handled as usual, and nothing is shown.
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: stdin, output: hidden, terminal: true });
+  // Not before: the terminal shows what is typed until then.
+  stderr.write(prompt);
   lines.once('SIGINT', () => interrupted.abort('SIGINT'));
   interrupted.signal.addEventListener('abort', () => lines.close());
   try {

@@ -73,7 +73,7 @@ Examples:
   curbcut report latest --pdf report.pdf
   curbcut open
 
-kubectl curbcut has the same commands, but for comment and accept, for the resources of a cluster.
+kubectl curbcut has the same commands, but for comment, accept, open, login and logout, for the resources of a cluster.
 
 ${EXITS}
 

@@ -9,7 +9,7 @@ Crawls the site of URL, tests each page, and reports whether the thresholds are 
 Examples:
   curbcut scan https://www.example.org/ --max-pages 50 --min-score 90 --fail-on serious
   curbcut scan https://pr-7.example.org/ --baseline branch=main --max-new-violations 0 --export report.json
-  curbcut scan http://localhost:3000/ --local --known-issues known-issues.yaml --fail-on minor
+  curbcut scan http://localhost:3000/ --local --known-issues known.yaml --known-issues-site www.example.org --fail-on minor
 
 Thresholds (without any, every completed scan exits with 0):
 ${rows(THRESHOLD_HELP)}

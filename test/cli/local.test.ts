@@ -180,7 +180,9 @@ describe('curbcut scan --local', () => {
     await writeFile(file, '- click: .none\n- goto: https://example.org/');
     const failed = await local([url, '--prepare', file]);
     expect(failed.code).to.equal(2);
-    expect(failed.stdout).to.include('Step 2 of crawl.prepare cannot be run: goto https://example.org/ leaves the site');
+    expect(failed.stdout.replace(/\s+/g, ' ')).to.include(
+      'Step 2 of crawl.prepare cannot be run: goto https://example.org/ leaves the site',
+    );
   });
 
   it('exits with 2 if the site cannot be tested, and with 1 if there are thresholds', async () => {
