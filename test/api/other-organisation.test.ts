@@ -7,6 +7,8 @@ import { expect } from 'chai';
 import { KNOWN_ISSUES_PATH, WEBHOOKS_PATH } from '../../core/web-paths.ts';
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
+import { withDefaults } from '../../core/scan/options.ts';
+import { optionsKeyOf } from '../../stores/scans/options-key.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { accountOf } from '../support/account-of.ts';
 import { issueKey } from '../support/issue-key.ts';
@@ -20,6 +22,8 @@ import { FACTORS } from './second-factor.ts';
 
 /** The root cause of a scan that has a picture. */
 const FINGERPRINT = '0123456789abcdef';
+/** Of the scans of this test. */
+const DEFAULT_OPTIONS_KEY = optionsKeyOf({ options: withDefaults({ url: 'https://example.com/' }) });
 
 /** Stores one picture of a scan, and the view that has its place. */
 async function storePictures(context: ApiContext, scanId: string): Promise<void> {
@@ -34,6 +38,7 @@ async function storePictures(context: ApiContext, scanId: string): Promise<void>
 interface Belongings {
   organisation: string;
   scan: string;
+  site: string;
   liveScan: string;
   key: string;
   knownIssue: string;
@@ -62,6 +67,10 @@ const withForm = (path: string, form: (of: Belongings) => Record<string, string>
 
 const CASES: Readonly<Record<string, Case>> = {
   'GET /dashboard': OWN,
+  'GET /dashboard/site-rows': OWN,
+  'GET /dashboard/sites/:site': on(({ site }) => `/dashboard/sites/${site}`),
+  'GET /dashboard/sites/:site/:optionsKey': on(({ site }) => `/dashboard/sites/${site}/${DEFAULT_OPTIONS_KEY}`),
+  'GET /dashboard/scans': OWN,
   'GET /dashboard/scans/rows': OWN,
   'GET /dashboard/scans/new': OWN,
   'POST /dashboard/scans/new': { expect: 'own', status: 422 },
@@ -69,6 +78,8 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET /dashboard/scans/:id/progress': on(({ liveScan }) => `/dashboard/scans/${liveScan}/progress`),
   'GET /dashboard/scans/:id/events': on(({ liveScan }) => `/dashboard/scans/${liveScan}/events`),
   'GET /dashboard/scans/:id/difference': on(({ scan }) => `/dashboard/scans/${scan}/difference`),
+  'GET /dashboard/scans/:id/pages': on(({ scan }) => `/dashboard/scans/${scan}/pages`),
+  'GET /dashboard/scans/:id/pages/:page': on(({ scan }) => `/dashboard/scans/${scan}/pages/1`),
   'GET /dashboard/scans/:id/pictures/:name': on(({ scan }) => `/dashboard/scans/${scan}/pictures/${FINGERPRINT}.jpg`),
   'GET /dashboard/scans/:id/report': on(({ scan }) => `/dashboard/scans/${scan}/report`),
   'GET /dashboard/scans/:id/report/json': on(({ scan }) => `/dashboard/scans/${scan}/report/json`),
@@ -196,6 +207,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
 /** A name that only the other organisation uses. */
 const SECRET = 'not-for-others';
+const SITE = `site.${SECRET}.example`;
 
 describe("another organisation's things", () => {
   const context = useContext();
@@ -224,6 +236,7 @@ describe("another organisation's things", () => {
     };
     const scan = await context.scan(other.id, done);
     await storePictures(context, scan.id);
+    await context.scan(other.id, { ...done, options: { ...options, url: `https://${SITE}/` } });
     const liveScan = await context.scan(other.id, { options: { ...options, url: `https://${SECRET}.example/` } });
     const invited = await stores.invitations.create({
       organisation: other.id,
@@ -263,6 +276,7 @@ describe("another organisation's things", () => {
     const { webhook, delivery } = await addWebhook(stores, { organisation: other.id, name: SECRET, createdBy: their.email });
     const ids = {
       scan: scan.id,
+      site: SITE,
       liveScan: liveScan.id,
       key: other.keyId,
       invitation,
@@ -307,6 +321,7 @@ describe("another organisation's things", () => {
   const nobodys = (): Belongings => ({
     organisation: `org-${randomUUID()}`,
     scan: randomUUID(),
+    site: `${randomUUID()}.example`,
     liveScan: randomUUID(),
     key: randomUUID(),
     knownIssue: randomUUID(),

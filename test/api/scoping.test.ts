@@ -36,6 +36,7 @@ const PARAMETERS: Readonly<Record<string, (theirs: Theirs) => string>> = {
   name: () => '0123456789abcdef.jpg',
   site: ({ site }) => site,
   optionsKey: ({ optionsKey }) => optionsKey,
+  page: () => '1',
   webhook_id: ({ webhook }) => webhook,
   delivery_id: ({ delivery }) => delivery,
   known_issue_id: ({ knownIssue }) => knownIssue,

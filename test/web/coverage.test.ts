@@ -68,6 +68,8 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
     'dashboard-scan-again-refused',
     'dashboard-scan-missing',
   ],
+  [`${SCAN}/pages`]: ['dashboard-scan-pages'],
+  [`${SCAN}/pages/:page`]: ['dashboard-scan-page'],
   [`${SCAN}/difference`]: ['dashboard-difference', 'dashboard-difference-many', 'dashboard-difference-none'],
   ...Object.fromEntries(
     LOCALES.flatMap((locale) => [

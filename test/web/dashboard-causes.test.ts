@@ -121,6 +121,7 @@ describe('the root causes of a scan', () => {
   it('can be seen one page at a time, with the place of each element, and from page to page', async () => {
     const { page, id, report } = await open(40, 75);
     await page.getByRole('link', { name: 'Show the list of 40 pages' }).click();
+    await expectAccessible(page, 'dashboard-scan-pages');
     await page.getByRole('link', { name: 'Most violations' }).click();
     const counts = await page
       .locator('#page-table tbody tr')
