@@ -44,11 +44,15 @@ export function readEnvironment(
   const problems = Object.entries(VARIABLES).flatMap(([name, variable]) =>
     problemOf(name, variable, found[name as keyof typeof VARIABLES]),
   );
+  const onlyKey = environment.CURBCUT_API_KEY && !environment.CURBCUT_URL;
   if (problems.length > 0)
     throw new CliError(
       ...problems,
       'Set the variables in the environment (in CI: as secrets), for example: export CURBCUT_URL=https://… CURBCUT_API_KEY=svc_live_…',
       'Or store them on this machine: curbcut login https://…',
+      ...(onlyKey
+        ? ['The key in CURBCUT_API_KEY is not sent to the service of curbcut login: set CURBCUT_URL too, or unset the key.']
+        : []),
       'If you use `make run`: . .curbcut/env',
       ...advice,
     );

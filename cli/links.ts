@@ -1,7 +1,8 @@
 /** Addresses of the service for people. */
 import { scanPath } from '../core/web-paths.ts';
 
-const baseOf = (service: string): string => service.replace(/\/+$/, '');
+/** The address of a service in one form, without a slash at the end: the same for every spelling of it. */
+export const baseOf = (service: string): string => (URL.parse(service)?.href ?? service).replace(/\/+$/, '');
 
 /** The page of a scan in the dashboard; undefined without a service. */
 export const dashboardLink = (service: string | undefined, scanId: string): string | undefined =>

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CliError, errorMessage } from './errors.ts';
+import { baseOf } from './links.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -54,15 +55,16 @@ function parsed(text: string): Partial<Login> | null {
 }
 
 /**
- * The service and the key: of the environment, and from the login what it does not set. A stored key is used only for the service that it
- * was stored for. @throws CliError
+ * The service and the key: of the environment, or of the login if the environment has no key. A key is used only for the service that it
+ * was stored for, and one of the environment only for the service of the environment. @throws CliError if the login cannot be used
  */
 export function connectionOf(environment: Environment): Connection {
   const { CURBCUT_URL: url = '', CURBCUT_API_KEY: key = '' } = environment;
-  const login = url !== '' && key !== '' ? null : readLogin(environment);
-  const address = url || login?.url;
-  const secret = key || (login !== null && login.url === address ? login.apiKey : '');
-  return { ...(address && { CURBCUT_URL: address }), ...(secret && { CURBCUT_API_KEY: secret }) };
+  if (key !== '') return { ...(url !== '' && { CURBCUT_URL: url }), CURBCUT_API_KEY: key };
+  const login = readLogin(environment);
+  if (login !== null && (url === '' || baseOf(url) === baseOf(login.url)))
+    return { CURBCUT_URL: url || login.url, CURBCUT_API_KEY: login.apiKey };
+  return url === '' ? {} : { CURBCUT_URL: url };
 }
 
 /** Stores a login, readable only by the user. @throws CliError */

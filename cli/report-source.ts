@@ -9,14 +9,21 @@ import { isReference, isScanId, resolveReference } from './service/scan-referenc
 
 export type Waiting = Pick<Output, 'maxWaitSeconds' | 'progress'>;
 
+/** A report, and the address of the service that it was read from; undefined: a file. */
+export interface Source {
+  report: Report;
+  service?: string;
+}
+
 /** IDs, their beginnings and `latest` are scans of the service, if there is no such file; anything else is a file. @throws CliError */
-export async function readSource(source: string, context: CliContext, waiting: Waiting): Promise<Report> {
+export async function readSource(source: string, context: CliContext, waiting: Waiting): Promise<Source> {
   if (isScanId(source) || (isReference(source) && !(await exists(source)))) {
     const client = connect(context, waiting);
-    return (await readExport(client, await resolveReference(client, source, waiting.progress.note))) as Report;
+    const report = (await readExport(client, await resolveReference(client, source, waiting.progress.note))) as Report;
+    return { report, service: client.options.baseUrl };
   }
   try {
-    return JSON.parse(await readFile(source, 'utf8')) as Report;
+    return { report: JSON.parse(await readFile(source, 'utf8')) as Report };
   } catch (error) {
     throw new CliError(`The JSON export ${source} cannot be read: ${errorMessage(error)}.`, 'Save one with curbcut scan --export FILE.');
   }

@@ -45,7 +45,7 @@ export async function accept(args: readonly string[], context: CliContext): Prom
   const maxWaitSeconds = numberOf('accept', 'max-wait', values['max-wait'], false)!;
   const progress = values.quiet ? noProgress() : showProgress(context.stderr);
   try {
-    const report = await readSource(source, context, { maxWaitSeconds, progress });
+    const { report } = await readSource(source, context, { maxWaitSeconds, progress });
     if (choice === null)
       throw new UsageError(
         ['What is accepted? Give --fingerprint, --rule with --selector, or --all.', ...understood(source, () => causeLines(report))].join(

@@ -1,16 +1,14 @@
 /** `curbcut comment FILE|ID`: makes the comment on a pull request from a report, and writes it there. */
-import type { Report } from '../../report/schema/schema.ts';
 import { annotationsOf } from '../../report/comment/annotations.ts';
 import { COMMENT_MIN_CHARACTERS, commentMarker, commentOf } from '../../report/comment/comment.ts';
 import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
 import { printableLines, UsageError } from '../errors.ts';
 import { dashboardLink } from '../links.ts';
-import { connectionOf } from '../login-file.ts';
 import { numberOf } from '../number-of.ts';
 import { noProgress, showProgress } from '../progress.ts';
 import { publishComment } from '../pull-request/publish.ts';
 import { githubOf, gitlabOf } from '../pull-request/systems.ts';
-import { readSource, understood, type Waiting } from '../report-source.ts';
+import { readSource, understood, type Source, type Waiting } from '../report-source.ts';
 import { createBudget } from '../service/budget.ts';
 import { COMMENT_HELP } from './help.ts';
 import { COMMON_OPTIONS, onlyArgument, parse, waitNote, type CliContext } from './output.ts';
@@ -62,7 +60,7 @@ export async function comment(args: readonly string[], context: CliContext): Pro
 }
 
 function makeComment(
-  report: Report,
+  { report, service }: Source,
   source: string,
   values: { name?: string; link?: string; 'max-causes': string; 'max-characters': string },
   { environment }: CliContext,
@@ -75,8 +73,9 @@ function makeComment(
     throw new UsageError(`--link ${values.link} is not a web address.`, 'comment');
   const causes = whole('max-causes', values['max-causes']);
   return understood(source, () => {
-    const link =
-      values.link ?? (report.scan.local === true ? undefined : dashboardLink(connectionOf(environment).CURBCUT_URL, report.scan.id));
+    // Not the service of a stored login, which need not know the scan of a file.
+    const dashboard = report.scan.local === true ? undefined : (service ?? environment.CURBCUT_URL);
+    const link = values.link ?? dashboardLink(dashboard, report.scan.id);
     const { name } = values;
     const text = commentOf(report, { name, causes, maxCharacters, link });
     return { marker: commentMarker(report, name), text, annotations: annotationsOf(report) };

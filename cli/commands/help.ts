@@ -45,7 +45,7 @@ export const EXITS = `Exit codes:
 
 export const ENVIRONMENT = `Environment:
   CURBCUT_URL          the address of the service, if not that of curbcut login
-  CURBCUT_API_KEY      an API key of your organisation
+  CURBCUT_API_KEY      an API key of your organisation for the service of CURBCUT_URL
   NO_COLOR             disable colours`;
 
 export const HELP = `curbcut: tests the accessibility of web sites with a Curbcut service.
@@ -178,8 +178,8 @@ Options:
   --print              print the text too
   --annotations        print the root causes as annotations of a job on GitHub
   --name NAME          tells several comments of one pull request apart (default: the host of the site)
-  --link URL           where the whole report is (default, with CURBCUT_URL: its page in the dashboard,
-                       which a scan with --local does not have)
+  --link URL           where the whole report is (default: its page in the dashboard of the service that it was read from,
+                       or for a file that of CURBCUT_URL; a scan with --local has none)
   --max-causes N       the number of root causes to describe (default ${COMMENT_CAUSES})
   --max-characters N   the longest text that the system accepts (default ${COMMENT_MAX_CHARACTERS}, for GitHub and GitLab)
   --quiet              print only errors
@@ -250,7 +250,8 @@ export const LOGIN_HELP = `Usage: curbcut login [URL]
 
 Stores the address of the service and an API key for the commands on this machine, in curbcut/login.json below XDG_CONFIG_HOME
 (default: ~/.config), readable only by you. The key is read from the terminal, or from standard input, and checked with the
-service. CURBCUT_URL and CURBCUT_API_KEY in the environment precede what is stored; a stored key is sent only to its service.
+service. CURBCUT_URL and CURBCUT_API_KEY in the environment precede what is stored; a stored key is sent only to its service,
+and one in the environment only to that of CURBCUT_URL.
 
 Examples:
   curbcut login https://curbcut.example.org

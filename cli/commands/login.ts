@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { readEnvironment } from '../config.ts';
 import { CliError, printable } from '../errors.ts';
-import { connectionOf, loginFile, writeLogin } from '../login-file.ts';
+import { loginFile, readLogin, writeLogin } from '../login-file.ts';
 import { numberOf } from '../number-of.ts';
 import { noProgress } from '../progress.ts';
 import { createClient } from '../service/client.ts';
@@ -22,7 +22,7 @@ export async function login(args: readonly string[], context: CliContext): Promi
   noMoreArguments('login', others);
   const maxWaitSeconds = numberOf('login', 'max-wait', values['max-wait'], false)!;
   const file = fileOf(context);
-  const url = given ?? connectionOf(context.environment).CURBCUT_URL;
+  const url = given ?? (context.environment.CURBCUT_URL || readLogin(context.environment)?.url);
   if (url === undefined) throw new CliError('Which service? Write its address: curbcut login https://curbcut.example.org');
   const key = (await context.readSecret('API key (it is not shown): ')).trim();
   if (key === '') throw new CliError('No API key was given. Create one in the dashboard, under API keys.');

@@ -2,7 +2,6 @@
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { ScoreFacts } from '../../report/view/score-sentence.ts';
 import { reportEnd, type InterruptHint, type CliContext, type Output, type ReportSource } from '../commands/output.ts';
-import { connectionOf } from '../login-file.ts';
 import { commandLine } from './connect.ts';
 import { followResource } from './follow.ts';
 import type { Kubectl } from './kubectl.ts';
@@ -13,7 +12,8 @@ export type ReportsOf = (scan: AccessibilityScan) => ReportSource;
 
 /** Checks, before anything is created, that reports can be saved if the user wants them. @throws CliError if not */
 export async function prepareReports(output: Output, context: CliContext): Promise<ReportsOf> {
-  const { CURBCUT_URL: url, CURBCUT_API_KEY: key } = connectionOf(context.environment);
+  // Only of the environment: a stored login may be for another service than that of this cluster.
+  const { CURBCUT_URL: url, CURBCUT_API_KEY: key } = context.environment;
   // What to fix first is in the report too, but it needs no service to say why a scan did not pass.
   if (Object.keys(output.files).length === 0 && !(url && key))
     return (scan) => ({ save: () => Promise.resolve(), service: undefined, facts: factsOf(scan) });

@@ -1,7 +1,6 @@
 /** ScanQueues, and the scans that wait in them. */
 import { GROUP, queueOf, QUEUES_PLURAL, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import type { CliContext, Output } from '../commands/output.ts';
-import { connectionOf } from '../login-file.ts';
 import { KubectlError } from './errors.ts';
 import type { Kubectl } from './kubectl.ts';
 import { namedResultOf, SCANS } from './scans.ts';
@@ -54,7 +53,7 @@ function waitingScan(scan: AccessibilityScan): WaitingScan {
 
 /**
  * The positions of the organisation's own scans among those that wait in a queue, by scan ID; null if the environment names no
- * service. Only a poll of a scan states its position, so that the number of scans is limited.
+ * service: a stored login may be for another one than that of this cluster. Only a poll of a scan states its position, so that the number of scans is limited.
  */
 export async function positionsOf(
   queue: string,
@@ -62,7 +61,7 @@ export async function positionsOf(
   context: CliContext,
   output: Pick<Output, 'maxWaitSeconds' | 'progress'>,
 ): Promise<Map<string, number> | null> {
-  const { CURBCUT_URL: url, CURBCUT_API_KEY: key } = connectionOf(context.environment);
+  const { CURBCUT_URL: url, CURBCUT_API_KEY: key } = context.environment;
   if (!url && !key) return null;
   const { connect } = await import('../commands/service.ts');
   const { listAll } = await import('../service/list.ts');

@@ -3,6 +3,7 @@ import { causeOf, readAnswer, reasonOf, type Answer } from './answers.ts';
 import { readRefusal } from './messages.ts';
 import { gaveUp, type Budget } from './budget.ts';
 import { CliError, ServiceUnavailable, printable } from '../errors.ts';
+import { baseOf } from '../links.ts';
 
 export interface RequestOptions {
   baseUrl: string;
@@ -37,7 +38,7 @@ const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
 
 export function createRequests(options: RequestOptions, budget: Budget): Requests {
   async function send(path: string, init: RequestInit & { signal: AbortSignal }): Promise<Response> {
-    const address = `${options.baseUrl.replace(/\/+$/, '')}${path}`;
+    const address = `${baseOf(options.baseUrl)}${path}`;
     const response = await fetch(address, {
       ...init,
       // fetch would send the API key to the other origin. `manual`, unlike `error`, says which one it is.

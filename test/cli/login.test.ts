@@ -4,6 +4,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { writeLogin } from '../../cli/login-file.ts';
 import { curbcut, KEY, replies, result, routes, SCAN_ID, startService, type Service } from './service.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -72,10 +73,31 @@ describe('curbcut login', () => {
     } finally {
       await other.close();
     }
-    const again = await run(['login', service.url], { CURBCUT_API_KEY: 'svc_live_other' });
-    expect(again.stderr).to.equal('CURBCUT_API_KEY is set in the environment, which precedes what is stored.\n');
-    expect((await run(['list'], { CURBCUT_API_KEY: 'svc_live_other' })).code).to.equal(0);
-    expect(keysOf('/v1/ci/scans?limit=20')).to.deep.equal(['svc_live_other']);
+  });
+
+  it('gets no key of the environment, which may be for another service', async () => {
+    await run(['login', service.url]);
+    const again = await run(['login'], { CURBCUT_API_KEY: 'svc_live_other' });
+    expect(again).to.include({ code: 0, stderr: 'CURBCUT_API_KEY is set in the environment, which precedes what is stored.\n' });
+    const ran = await run(['list'], { CURBCUT_API_KEY: 'svc_live_other' });
+    expect(ran).to.include({ code: 2, stdout: '' });
+    expect(ran.stderr)
+      .to.include('CURBCUT_URL is not set')
+      .and.include('set CURBCUT_URL too, or unset the key')
+      .and.not.include('svc_live_o');
+    expect(keysOf('/v1/ci/scans?limit=20')).to.deep.equal([]);
+  });
+
+  it('is for the service, however its address is written', async () => {
+    for (const [stored, named] of [
+      [service.url, `${service.url}/`],
+      [`${service.url}//`, service.url],
+      [service.url.replace('http', 'HTTP'), service.url],
+    ] as const) {
+      await writeLogin(file, { url: stored, apiKey: KEY });
+      expect((await run(['list'], { CURBCUT_URL: named })).code, stored).to.equal(0);
+    }
+    expect(keysOf('/v1/ci/scans?limit=20')).to.deep.equal([KEY, KEY, KEY]);
   });
 
   it('uses XDG_CONFIG_HOME, and refuses a file that others may read or that is no login', async () => {

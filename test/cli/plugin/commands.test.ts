@@ -1,5 +1,8 @@
 /** `kubectl curbcut list`, `cancel`, `report` and `queue`, and the plugin as kubectl finds it. */
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
+import { writeLogin } from '../../../cli/login-file.ts';
 import { ADMITTED, condition, DONE, QUEUES, SCANS, useCluster } from './cluster.ts';
 import { KEY, replies, startService, type Service } from '../service.ts';
 
@@ -299,6 +302,21 @@ describe('kubectl curbcut', () => {
       expect(rows.map(([position, , name]) => [position, name])).to.deep.equal([['3', 'b'], ['12', 'a'], ['–', 'other']]); // prettier-ignore
       expect(stdout).to.not.include('CURBCUT_URL');
       expect(service.requests).to.have.length(3);
+    });
+
+    it('asks no service of a stored login for positions', async () => {
+      await queue();
+      await create('waits');
+      service = await startService(replies(500, null));
+      const login = join(cluster.folder, 'config/curbcut/login.json');
+      await writeLogin(login, { url: service.url, apiKey: KEY });
+      for (const mode of [0o600, 0o644]) {
+        await chmod(login, mode);
+        const ran = await cluster.plugin(['queue', 'default'], { environment: { XDG_CONFIG_HOME: join(cluster.folder, 'config') } });
+        expect(ran.code, ran.stderr).to.equal(0);
+        expect(ran.stdout).to.include('set CURBCUT_URL and CURBCUT_API_KEY to see the positions');
+      }
+      expect(service.requests).to.deep.equal([]);
     });
 
     it('reports an unknown queue: exit code 2', async () => {

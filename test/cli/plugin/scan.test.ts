@@ -1,6 +1,9 @@
 /** `kubectl curbcut scan` and `follow`, on the embedded Kubernetes with the real kubectl. */
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Output } from '../service.ts';
+import { writeLogin } from '../../../cli/login-file.ts';
+import { KEY, replies, startService, type Output } from '../service.ts';
 import { opened } from '../../support/opened.ts';
 import { ADMITTED, condition, DONE, openCluster, SCANS, shows, type Cluster, useCluster } from './cluster.ts';
 
@@ -195,6 +198,25 @@ describe('kubectl curbcut scan', () => {
       expect(ran.code).to.equal(2);
       expect(ran.stderr).to.include(said).and.include('Try: kubectl curbcut scan --help');
     });
+
+  it('needs no service, and names none of a stored login', async () => {
+    const service = await startService(replies(500, null));
+    const login = join(cluster.folder, 'config/curbcut/login.json');
+    const environment = { XDG_CONFIG_HOME: join(cluster.folder, 'config') };
+    try {
+      await writeLogin(login, { url: service.url, apiKey: KEY });
+      for (const mode of [0o600, 0o644]) {
+        await chmod(login, mode);
+        const { ran } = await scan([], ends({ passed: false, message: 'No.' }), { environment });
+        expect(ran).to.include({ code: 1 });
+        expect(ran.stdout).to.include('did not pass').and.not.include(service.url);
+        await cluster.empty();
+      }
+      expect(service.requests).to.deep.equal([]);
+    } finally {
+      await service.close();
+    }
+  });
 
   it('says what is missing for reports, before it creates a scan: exit code 2', async () => {
     const ran = await cluster.plugin(['scan', URL_OF_SITE, '--pdf', 'a.pdf']);

@@ -1,8 +1,9 @@
 /** `curbcut comment`: the text, and where it is written. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { writeLogin } from '../../../cli/login-file.ts';
 import { smallReport } from '../../report/samples.ts';
 import { curbcut, KEY, replies, routes, SCAN_ID, serviceForTests, startService } from '../service.ts';
 import { own, startForge, TOKEN, written, type Forge } from './forges.ts';
@@ -63,6 +64,28 @@ describe('curbcut comment', () => {
         const ran = await curbcut(['comment', SCAN_ID], { url: service.url });
         expect(ran.code, ran.stderr).to.equal(0);
         expect(ran.stdout).to.include(MARKER).and.include(`${service.url}/dashboard/scans/${SCAN_ID}`);
+      } finally {
+        await service.close();
+      }
+    });
+
+    it('links to the service of a stored login only for a scan that it read there', async () => {
+      const link = `GET /v1/scans/${SCAN_ID}/report/json`;
+      let url = '';
+      const table = { [link]: [() => ({ status: 200, body: { url, expires_in: 60 } })], 'GET /object': [replies(200, smallReport())] };
+      const service = await startService(routes(table));
+      url = `${service.url}/object`;
+      const login = join(folder, 'curbcut/login.json');
+      try {
+        await writeLogin(login, { url: service.url, apiKey: KEY });
+        expect((await print([SCAN_ID], { XDG_CONFIG_HOME: folder })).stdout).to.include(`${service.url}/dashboard/scans/${SCAN_ID}`);
+        // A file needs no service, so a login that cannot be used changes nothing.
+        for (const mode of [0o600, 0o644]) {
+          await chmod(login, mode);
+          const ran = await print([file], { XDG_CONFIG_HOME: folder });
+          expect(ran).to.deep.include({ code: 0, stderr: '' });
+          expect(ran.stdout).to.include(MARKER).and.not.include(service.url);
+        }
       } finally {
         await service.close();
       }
