@@ -17,7 +17,7 @@ export function exitCodeOf(result: ScanResult): 0 | 1 | 2 {
 /** Splits a message into sentences: one per missed threshold, and the coverage. */
 const sentencesOf = (message: string): string[] => printable(message).split(/(?<=[.!?])\s+(?=\p{Lu})/u);
 
-/** What is shown beside the result. */
+/** What is shown after the verdict. */
 export interface Shown {
   saved?: readonly string[];
   wide?: boolean;
@@ -28,21 +28,30 @@ export interface Shown {
   report?: string | undefined;
 }
 
-/** Renders score, violations by severity, verdict, the reasons, what to fix first, and where the report is. */
-export function renderSummary(result: ScanResult, terminal: Pick<Terminal, 'color' | 'unicode' | 'columns'>, shown: Shown = {}): string {
-  const { saved = [], wide = false, explanation, link, report } = shown;
-  const [good, bad, dash] = terminal.unicode ? ['✓', '✗', '–'] : ['+', 'x', '-'];
-  const width = textWidth(terminal);
-  const row = (name: string, value: string): string => `${name.padEnd(12)}${value}`;
-  const lines = ['', ...(result.status === 'done' ? numbersOf(result, terminal, dash, row) : [])];
+const signsOf = ({ unicode }: Pick<Terminal, 'unicode'>) => (unicode ? (['✓', '✗', '–'] as const) : (['+', 'x', '-'] as const));
+const row = (name: string, value: string): string => `${name.padEnd(12)}${value}`;
+
+/** Renders score, violations by severity, and the verdict. */
+export function renderVerdict(result: ScanResult, terminal: Pick<Terminal, 'color' | 'unicode'>): string {
+  const [good, bad, dash] = signsOf(terminal);
+  const lines = ['', ...(result.status === 'done' ? numbersOf(result, terminal, dash) : [])];
   lines.push(row('Verdict', verdictOf(result, terminal, good, bad, dash)));
+  return `${lines.join('\n')}\n`;
+}
+
+/** Renders what follows the verdict: the reasons, what to fix first, and where the report is. Empty if there is none of it. */
+export function renderDetails(result: ScanResult, terminal: Pick<Terminal, 'unicode' | 'columns'>, shown: Shown): string {
+  const { saved = [], wide = false, explanation, link, report } = shown;
+  const [, bad, dash] = signsOf(terminal);
+  const width = textWidth(terminal);
+  const lines: string[] = [];
   for (const sentence of reasonsOf(result, explanation))
     lines.push(...wrapped(`${missesThreshold(result, sentence) ? `${bad} ` : ''}${sentence}`, '  ', width));
   if (explanation && explanation.causes.length > 0) lines.push(...explanation.causes, '');
   if (wide) lines.push(row('Scan', result.scan_id), row('Report', report ?? dash));
   if (link !== undefined) lines.push(row('Open', link));
   if (saved.length > 0) lines.push(row('Saved', saved.join(', ')));
-  return `${lines.join('\n')}\n`;
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /** The sentence of the report's explanation replaces those of the missed thresholds; statements, such as the coverage, stay. */
@@ -53,9 +62,7 @@ function reasonsOf(result: ScanResult, explanation: Explanation | null | undefin
   return explanation?.reasons ? [printable(explanation.reasons), ...sentences.filter(isNote)] : sentences;
 }
 
-type Row = (name: string, value: string) => string;
-
-function numbersOf(result: ScanResult, terminal: Pick<Terminal, 'color'>, dash: string, row: Row): string[] {
+function numbersOf(result: ScanResult, terminal: Pick<Terminal, 'color'>, dash: string): string[] {
   const counts = {
     critical: result.violations_critical,
     serious: result.violations_serious,
@@ -67,12 +74,12 @@ function numbersOf(result: ScanResult, terminal: Pick<Terminal, 'color'>, dash: 
     row('Score', `${paint(terminal, 'bold', String(result.score ?? dash))} of 100`),
     row('Violations', paint(terminal, 'bold', String(result.violations_count ?? dash))),
     ...IMPACTS.map((impact) => `  ${impact.padEnd(10)}${String(counts[impact] ?? dash).padStart(width)}`),
-    ...(result.known_issues ? knownRows(result, result.known_issues, row) : []),
-    ...(result.baseline && result.baseline.new !== null ? [baselineRow(result.baseline, terminal, row)] : []),
+    ...(result.known_issues ? knownRows(result, result.known_issues) : []),
+    ...(result.baseline && result.baseline.new !== null ? [baselineRow(result.baseline, terminal)] : []),
   ];
 }
 
-function baselineRow(baseline: NonNullable<ScanResult['baseline']>, terminal: Pick<Terminal, 'color'>, row: Row): string {
+function baselineRow(baseline: NonNullable<ScanResult['baseline']>, terminal: Pick<Terminal, 'color'>): string {
   const { fixed, unchanged, not_tested: notTested, new_known: known } = baseline;
   const accepted = known ? ` (${known} known)` : '';
   const rest = (notTested ?? 0) > 0 ? `, ${notTested} on pages not tested` : '';
@@ -83,7 +90,6 @@ function baselineRow(baseline: NonNullable<ScanResult['baseline']>, terminal: Pi
 function knownRows(
   { violations_count: total, violations_new_or_open: open, score_without_known: score }: ScanResult,
   { unmatched, ending }: NonNullable<ScanResult['known_issues']>,
-  row: Row,
 ): string[] {
   const notes = [
     ...((unmatched ?? 0) > 0 ? [`${unmatched} matched nothing`] : []),

@@ -1,7 +1,7 @@
 /** What the commands share: options, notices, and the output at the end of a scan. Loads neither HTTP client nor schemas. */
 import { parseArgs } from 'node:util';
 import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.ts';
-import { CliError, errorMessage, printableLines, UsageError } from '../errors.ts';
+import { CliError, errorMessage, printableLines, ServiceUnavailable, UsageError } from '../errors.ts';
 import { numberOf } from '../number-of.ts';
 import { nearest } from '../suggestion.ts';
 import type { ScanResult } from '../service/messages.ts';
@@ -11,7 +11,7 @@ import type { Explanation } from '../explanation.ts';
 import { absolute, dashboardLink } from '../links.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';
 import { givenFiles, type Files } from '../service/files.ts';
-import { exitCodeOf, renderSummary } from '../summary.ts';
+import { exitCodeOf, renderDetails, renderVerdict } from '../summary.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** The options of every command. */
@@ -180,29 +180,42 @@ export async function reportEnd(
       problem = error;
     }
   } else if (asked.length > 0) problem = new CliError('There is no report to save, because the scan did not complete.');
-  const explanation = quiet || isData(output.format) ? null : await explanationOf(result, source, output, context);
   output.progress.end();
   if (!quiet) {
-    const { service } = source;
-    const links = {
-      link: dashboardLink(service, result.scan_id),
-      report: result.report_url ? absolute(service, result.report_url) : undefined,
-    };
-    await print(context.stdout, output.format, dataOf(result, problem === null ? output.files : {}), (wide) =>
-      renderSummary(result, context.stdout, { saved, wide, explanation, ...links }),
-    );
+    const data = dataOf(result, problem === null ? output.files : {});
+    await print(context.stdout, output.format, data, () => renderVerdict(result, context.stdout));
+    // The rest may have to be read from the service, and the verdict does not wait for it.
+    if (!isData(output.format)) await printDetails(result, source, saved, output, context);
   }
   if (problem !== null) context.stderr.write(`${printableLines(problem.message)}\n`);
+  context.signal.throwIfAborted();
   const code = exitCodeOf(result);
   return problem !== null && code === 0 ? 2 : code;
 }
 
-/** Null if there is nothing to fix, or no report. A failure changes nothing about the verdict. */
+/** Prints what follows the verdict. */
+async function printDetails(
+  result: ScanResult,
+  source: ReportSource,
+  saved: readonly string[],
+  output: Output,
+  context: CliContext,
+): Promise<void> {
+  const explanation = await explanationOf(result, source, output, context);
+  const { service } = source;
+  const links = {
+    link: dashboardLink(service, result.scan_id),
+    report: result.report_url ? absolute(service, result.report_url) : undefined,
+  };
+  context.stdout.write(renderDetails(result, context.stdout, { saved, wide: output.format === 'wide', explanation, ...links }));
+}
+
+/** Null if there is nothing to fix, or no report. A failure, or an interrupt, changes nothing about the verdict. */
 async function explanationOf(
   { status, violations_count: all, violations_new_or_open: open = all }: ScanResult,
   { read, facts }: ReportSource,
   { format, progress }: Output,
-  { stdout }: CliContext,
+  { stdout, signal }: CliContext,
 ): Promise<Explanation | null> {
   if (status !== 'done') return null;
   const { explain, explainFacts } = await import('../explanation.ts');
@@ -211,11 +224,16 @@ async function explanationOf(
   try {
     return explain(await read(), stdout, format === 'wide');
   } catch (error) {
-    const why = error instanceof CliError ? error.message : 'this command does not understand the JSON export';
+    if (signal.aborted) return withoutReport;
+    const why = error instanceof CliError ? reasonIn(error) : 'this command does not understand the JSON export';
     progress.note(`What to fix first is not shown: ${why}`);
     return withoutReport;
   }
 }
+
+/** Why something that the verdict does not need is missing. That its own short budget is used up would read as if --max-wait was. */
+export const reasonIn = (error: CliError): string =>
+  error instanceof ServiceUnavailable ? error.message.split('\n', 1)[0]! : error.message;
 
 /** The result with the API's field names, and the files of the saved reports. */
 function dataOf(result: ScanResult, files: Files): Record<string, unknown> {

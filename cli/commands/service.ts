@@ -10,7 +10,8 @@ import { followScan } from '../service/follow.ts';
 import type { ScanResult } from '../service/messages.ts';
 import type { Files } from '../service/files.ts';
 import { readExport, saveReports } from '../service/reports.ts';
-import { reportEnd, waitNote, type CliContext, type Output, type ReportSource } from './output.ts';
+import { isData } from './format.ts';
+import { reasonIn, reportEnd, waitNote, type CliContext, type Output, type ReportSource } from './output.ts';
 
 /** What `kubectl curbcut` needs the service for, and how to reach it without a public address. */
 const WHY_SERVICE = [
@@ -53,14 +54,23 @@ export async function followAndReport(
   context: CliContext,
 ): Promise<number> {
   const ended = await followScan(client, scanId, { onStep: (step) => output.progress.step(step) });
-  const result = quiet ? ended : await completeResult(client, ended, output);
+  // Programs read the whole object, and people the verdict.
+  const result = quiet ? ended : await completeResult(isData(output.format) ? client : impatient(client), ended, output);
   return reportEnd(result, reportsOf(client, scanId, output.files), output, quiet, context);
 }
+
+/** The time without service after which a command that knows the verdict goes on without what only explains it. In seconds. */
+const EXPLANATION_MAX_WAIT = 10;
+
+/** The client with a budget of its own, for what the verdict does not need. */
+const impatient = ({ options }: Client): Client =>
+  createClient({ ...options, maxWaitSeconds: Math.min(options.maxWaitSeconds, EXPLANATION_MAX_WAIT) });
 
 /** The reports of a scan of the service. An export that was saved is not downloaded again. */
 export const reportsOf = (client: Client, scanId: string, { export: saved }: Files): ReportSource => ({
   save: (files) => saveReports(client, scanId, files),
-  read: async () => (saved === undefined ? await readExport(client, scanId) : JSON.parse(await readFile(saved, 'utf8'))) as Report,
+  read: async () =>
+    (saved === undefined ? await readExport(impatient(client), scanId) : JSON.parse(await readFile(saved, 'utf8'))) as Report,
   service: client.options.baseUrl,
 });
 
@@ -73,7 +83,7 @@ async function completeResult(client: Client, ended: ScanResult, { progress }: O
   } catch (error) {
     // The verdict is known: a service that fails now must not change it.
     if (!(error instanceof CliError)) throw error;
-    progress.note(`The comparison and the links of the scan are not known: ${error.message}`);
+    progress.note(`The comparison and the links of the scan are not known: ${reasonIn(error)}`);
     return ended;
   }
 }

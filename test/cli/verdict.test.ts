@@ -5,12 +5,16 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Report } from '../../report/schema/schema.ts';
 import { largeReport, smallReport } from '../report/samples.ts';
-import { accepts, complete, curbcut, EVENTS, POLL, replies, result, routes, SCAN_ID, startService, streams, SUBMIT } from './service.ts';
+import { accepts, complete, curbcut, EVENTS, POLL, replies, result, routes, SCAN_ID, startService, streams, SUBMIT, type Answering, type Output } from './service.ts'; // prettier-ignore
 
 const EXPORT = `GET /v1/scans/${SCAN_ID}/report/json`;
 
-/** Runs `curbcut scan` against a service that has the report. */
-async function scan(report: Report, args: string[] = []) {
+/** Runs `curbcut scan` against a service that has the report. @param faults answers in place of those of the service */
+async function scan(
+  report: Report,
+  args: string[] = [],
+  { faults = {}, ...options }: Parameters<typeof curbcut>[1] & { faults?: Record<string, Answering[]> } = {},
+) {
   const { counts, score } = report;
   const numbers = { score: score.value, violations_count: counts.total, ...report.scan.verdict };
   let url = '';
@@ -21,11 +25,12 @@ async function scan(report: Report, args: string[] = []) {
       [POLL]: [replies(200, result(numbers))],
       [EXPORT]: [() => ({ status: 200, body: { url, expires_in: 60 } })],
       'GET /object': [replies(200, report)],
+      ...faults,
     }),
   );
   url = `${service.url}/object`;
   try {
-    const ran = await curbcut(['scan', 'https://x.example/', ...args], { url: `${service.url}/` });
+    const ran = await curbcut(['scan', 'https://x.example/', ...args], { url: `${service.url}/`, ...options });
     return { ...ran, service: service.url, downloads: service.of('GET', '/object').length };
   } finally {
     await service.close();
@@ -85,6 +90,52 @@ describe('curbcut scan: after the verdict', () => {
       await rm(folder, { recursive: true });
     }
     for (const option of ['--json', '--quiet']) expect((await scan(smallReport(), [option])).downloads).to.equal(0);
+  });
+
+  describe('while the service is down', () => {
+    const down = [replies(503, { detail: 'service_unavailable', message: 'Down.' })];
+    /** @returns also what was printed when the command waited first */
+    async function scanWith(faults: Record<string, Answering[]>, args: string[] = [], interrupt = new AbortController()) {
+      let output!: Readonly<Output>;
+      let early: string | undefined;
+      const onSleep = (): void => {
+        early ??= output.stdout;
+      };
+      const onStart = (started: Readonly<Output>): void => void (output = started);
+      const report = smallReport({ failOnSeverity: 'critical' });
+      const ran = await scan(report, args, { faults, interrupt, onSleep, onStart });
+      return { ...ran, early, waited: ran.slept.reduce((sum, ms) => sum + ms, 0) / 1000 };
+    }
+
+    it('prints the verdict before it asks for the report, for which it waits 10 s', async () => {
+      const { code, stdout, stderr, early, waited, service } = await scanWith({ [EXPORT]: down });
+      expect([code, waited > 0, waited <= 10]).to.deep.equal([1, true, true]);
+      expect(early).to.match(/Verdict +✗ did not pass\n$/);
+      expect(stdout.slice(early!.length))
+        .to.match(/^ +✗ There are /)
+        .and.include(`Open        ${service}/dashboard`);
+      expect(stderr).to.match(/What to fix first is not shown: A part of the service is down\.\n$/);
+    });
+
+    it('waits 10 s for the comparison, and as long as --max-wait for the data of programs', async () => {
+      const down2 = { [POLL]: down, [EXPORT]: down };
+      const text = await scanWith(down2);
+      expect([text.code, text.waited > 10, text.waited <= 20]).to.deep.equal([1, true, true]);
+      const data = await scanWith({ [POLL]: down }, ['--json', '--max-wait', '60']);
+      expect([data.code, data.waited > 10, data.waited <= 60]).to.deep.equal([1, true, true]);
+      expect((await scanWith(down2, ['--max-wait', '0'])).waited).to.equal(0);
+    });
+
+    it('says what it knows when it is interrupted: exit code 130', async () => {
+      const interrupt = new AbortController();
+      const hangs: Answering = () => interrupt.abort('SIGINT');
+      const { code, stdout, stderr } = await scanWith({ [EXPORT]: [hangs] }, [], interrupt);
+      expect(code).to.equal(130);
+      expect(stdout)
+        .to.match(/✗ did not pass\n +✗ There are /)
+        .and.include('Open  ');
+      expect(stderr).to.include('Interrupted.').and.not.include('does not understand');
+    });
   });
 
   it('keeps the verdict and its message if the report cannot be read', async () => {
