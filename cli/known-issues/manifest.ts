@@ -1,7 +1,7 @@
 /** Reads KnownIssues manifests, in YAML or JSON, and says in which line a mistake is. */
 import { readFile } from 'node:fs/promises';
 import { Value } from 'typebox/value';
-import { isNode, LineCounter, parseAllDocuments, type Document } from 'yaml';
+import { isNode, LineCounter, parseAllDocuments, Schema, type Document } from 'yaml';
 import { readDateTime } from '../../core/date-time.ts';
 import { API_VERSION } from '../../core/protocol/custom-resources.ts';
 import { KNOWN_ISSUES_KIND, KnownIssuesSpec } from '../../core/protocol/known-issues-resources.ts';
@@ -22,6 +22,14 @@ export interface ManifestFile {
   documents: readonly Document[];
   manifests: readonly Manifest[];
 }
+
+/**
+ * Quotes what kubectl, which reads YAML 1.1, would take for something else than text, such as `no` and `1:30`. It takes timestamps for
+ * text, so that they stay as they are written.
+ */
+export const KUBERNETES_YAML = {
+  compat: new Schema({ schema: 'yaml-1.1' }).tags.filter(({ tag }) => tag !== 'tag:yaml.org,2002:timestamp'),
+};
 
 type Path = readonly (string | number)[];
 
@@ -48,7 +56,7 @@ export function readManifests(text: string, file: string, now: Date): ManifestFi
     throw new CliError(`${file}, line ${lines.linePos(offset).line}: ${message}`);
   };
   // An empty text has no documents, but an object of another type.
-  const parsed = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
+  const parsed = parseAllDocuments(text, { ...KUBERNETES_YAML, lineCounter: lines, prettyErrors: false, logLevel: 'error' });
   const documents: readonly Document[] = Array.isArray(parsed) ? parsed : [];
   const manifests = documents.flatMap((document) => {
     const [broken] = document.errors;

@@ -5,7 +5,7 @@ import { API_VERSION } from '../../core/protocol/custom-resources.ts';
 import { KNOWN_ISSUES_KIND, type DeclaredKnownIssue } from '../../core/protocol/known-issues-resources.ts';
 import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import { CliError } from '../errors.ts';
-import { readManifests, type Manifest } from './manifest.ts';
+import { KUBERNETES_YAML, readManifests, type Manifest } from './manifest.ts';
 import type { Target } from './selection.ts';
 
 /** What is accepted, and the manifest that gets it. */
@@ -56,8 +56,7 @@ function manifestFor(manifests: readonly Manifest[], { site, name }: Acceptance)
 
 function newDocument({ site, name }: Acceptance): Document {
   const metadata = { name: name ?? nameOf(site) };
-  const document = new Document({ apiVersion: API_VERSION, kind: KNOWN_ISSUES_KIND, metadata, spec: { site, issues: [] } });
-  return document;
+  return new Document({ apiVersion: API_VERSION, kind: KNOWN_ISSUES_KIND, metadata, spec: { site, issues: [] } }, KUBERNETES_YAML);
 }
 
 /** The name of a resource: what is left of a host with a port. */

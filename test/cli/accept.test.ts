@@ -1,7 +1,9 @@
 /** `curbcut accept`: known issues from a scan, in a manifest. */
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import type { KnownIssuesSpec } from '../../core/protocol/known-issues-resources.ts';
@@ -133,6 +135,27 @@ describe('curbcut accept', () => {
     expect(fingerprints(JSON.parse(await readFile(json, 'utf8')) as Written)).to.deep.equal([worst.fingerprint]);
     const other = await accept('--fingerprint', worst.fingerprint, '-o', json, '--name', 'another', ...WHY);
     expect([other.code, other.stderr.includes('several manifests')]).to.deep.equal([2, true]);
+  });
+
+  it('writes text that kubectl, which reads YAML 1.1, takes for text', async () => {
+    const kubectl = async (): Promise<Written> => {
+      const env = { PATH: process.env['PATH'], KUBECONFIG: '/dev/null' };
+      const args = ['annotate', '--local', '-f', file, 'read=yes', '-o', 'json'];
+      return JSON.parse((await promisify(execFile)('kubectl', args, { env })).stdout) as Written;
+    };
+    const accepted = (fingerprint: string, reason: string, owner: string) =>
+      accept('--fingerprint', fingerprint, '-o', file, ...WHY, '--reason', reason, '--owner', owner, '--name', '010');
+    const expiresAt = `${until}T00:00:00Z`;
+    await accepted(worst.fingerprint, 'no', 'on');
+    await accepted(second.fingerprint, '1_000', 'Yes');
+    const { metadata, spec } = await kubectl();
+    expect(metadata.name).to.equal('010');
+    expect(spec.issues).to.deep.equal([
+      { fingerprint: worst.fingerprint, reason: 'no', owner: 'on', expiresAt },
+      { fingerprint: second.fingerprint, reason: '1_000', owner: 'Yes', expiresAt },
+    ]);
+    // kubectl takes times for text, so they need no quotes.
+    expect(await readFile(file, 'utf8')).to.include(`expiresAt: ${expiresAt}\n`);
   });
 
   it('lists the root causes if nothing is chosen', async () => {
