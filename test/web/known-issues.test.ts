@@ -223,6 +223,9 @@ describe('known issues in a browser', () => {
     expect(await filtered('live')).to.deep.equal(['A long reason', 'Ends soon.']);
     await page.getByLabel('Site').fill('Shop.example.com');
     expect(await filtered('')).to.deep.equal(['A long reason']);
+    await page.getByLabel('Site').fill('https://Shop.example.com/');
+    expect(await filtered('')).to.deep.equal(['A long reason']);
+    expect(await page.getByLabel('Site').inputValue()).to.equal('shop.example.com');
     await page.getByLabel('Site').fill('nothing.example.com');
     await press(page, 'Filter');
     expect(await page.locator('main').innerText()).to.include('No known issue matches');

@@ -14,7 +14,7 @@ import {
   textArea,
   type FormError,
 } from '../../web/components/index.ts';
-import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import { html, type Html } from '../../web/html.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import { titledPage } from '../titled-page.ts';
 import { count, ELEMENTS, pagesText, shown } from '../views/scan-words.ts';
@@ -26,8 +26,8 @@ export interface AcceptedCause {
   site: string;
   fingerprint: string;
   rule: string;
-  /** What the page of the scan says about it. Null: it cannot be read at the moment. */
-  shown: { title: string; element: string | undefined; impact: Impact; elements: number; pages: number } | null;
+  /** What the page of the scan says about it. */
+  shown: { title: string; element: string | undefined; impact: Impact; elements: number; pages: number };
 }
 
 export const ABOUT = ['cause', 'selector'] as const;
@@ -89,14 +89,12 @@ export function acceptPage({ request, cause, typed, errors }: AcceptPage): Html 
   return titledPage({ request, title: 'Accept a known issue', active: 'scans', trail, errors, narrow: true, body });
 }
 
-function summary({ site, fingerprint, rule, shown: cause }: AcceptedCause): Html {
-  const facts: [HtmlValue, HtmlValue][] =
-    cause === null
-      ? [['Root cause', html`<code>${fingerprint}</code>`]]
-      : [
-          ['Root cause', html`${shown(cause.title)}${cause.element !== undefined && html` <code>${shown(cause.element)}</code>`}`],
-          ['Severity', severityBadge(cause.impact)],
-          ['Found', `${count(ELEMENTS, cause.elements)} on ${pagesText(cause.pages)}`],
-        ];
-  return definitions([...facts, ['Rule', html`<code>${shown(rule, 100)}</code>`], ['Site', shown(site)]]);
+function summary({ site, rule, shown: cause }: AcceptedCause): Html {
+  return definitions([
+    ['Root cause', html`${shown(cause.title)}${cause.element !== undefined && html` <code>${shown(cause.element)}</code>`}`],
+    ['Severity', severityBadge(cause.impact)],
+    ['Found', `${count(ELEMENTS, cause.elements)} on ${pagesText(cause.pages)}`],
+    ['Rule', html`<code>${shown(rule, 100)}</code>`],
+    ['Site', shown(site)],
+  ]);
 }

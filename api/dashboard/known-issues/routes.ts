@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
-import { ENDING_DAYS, KNOWN_ISSUE_TEXT_MAX } from '../../../core/scan/known-issues.ts';
+import { ENDING_DAYS, KNOWN_ISSUE_TEXT_MAX, readSite } from '../../../core/scan/known-issues.ts';
 import { siteOf } from '../../../core/scan/site.ts';
 import { KNOWN_ISSUES_PATH } from '../../../core/web-paths.ts';
 import { elementPath } from '../../../report/view/element-path.ts';
@@ -162,9 +162,10 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
 
 const namesOf = (request: FastifyRequest, { createdBy }: KnownIssueRow) => actorNames(storesOf(request), [createdBy]);
 
-/** Values that no form sends are ignored, so that an edited address still shows the list. */
+/** Values that no form sends are ignored, so that an edited address still shows the list. The site may be an address, as over REST. */
 function queryOf({ site, state }: Readonly<Record<string, unknown>>): IssueQuery {
-  return { site: typeof site === 'string' ? site.trim().toLowerCase() : '', state: STATES.find((one) => one === state) ?? null };
+  const text = typeof site === 'string' ? site.trim().toLowerCase() : '';
+  return { site: readSite(text) ?? text, state: STATES.find((one) => one === state) ?? null };
 }
 
 function endsOf({ state }: IssueQuery, now: Date): { endsBefore?: Date; endsAfter?: Date } {
