@@ -33,6 +33,8 @@ export function planMisplaced({ queue, namespace, now }: Facts): Plan<Action> {
   const ready = conditionOf(status?.conditions, 'Ready');
   const nothing = { actions: [], wakeAfterMs: null };
   if (queue.metadata.deletionTimestamp !== undefined || (ready !== undefined && ready.reason !== WRONG_NAMESPACE)) return nothing;
+  // Several operators may see the queue, each with a namespace of its own in the message: the first one states it.
+  if (ready?.observedGeneration === queue.metadata.generation) return nothing;
   const conditions = withConditions(queue, misplacedConditions(namespace), now);
   const patch = mergePatch<Partial<QueueStatus>>(status ?? {}, {
     ...status,

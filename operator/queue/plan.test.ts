@@ -78,9 +78,14 @@ describe('the plan of the queue', () => {
       const write = planQueue(facts({ organisationsReadable })).actions.find((action) => action.do === 'writeStatus');
       return write?.status.conditions?.map(({ type, status }) => `${type} ${status}`);
     };
-    expect(conditionsWith(null)).to.deep.equal(['NamespacesReadable True', 'Ready True']);
+    expect(conditionsWith(null)).to.deep.equal(['NamespacesReadable True', 'Ready True', 'Stalled False']);
     const refused = { type: 'OrganisationsReadable', status: 'False' as const, reason: 'Unreadable', message: 'forbidden' };
-    expect(conditionsWith(refused)).to.deep.equal(['NamespacesReadable True', 'OrganisationsReadable False', 'Ready True']);
+    expect(conditionsWith(refused)).to.deep.equal([
+      'NamespacesReadable True',
+      'OrganisationsReadable False',
+      'Ready True',
+      'Stalled False',
+    ]);
   });
 
   it('writes the status of the queue at most once a second, however many scans come and go', () => {

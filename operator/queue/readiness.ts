@@ -4,12 +4,19 @@ import type { ConditionUpdate } from '../runtime/conditions.ts';
 /** The reason of a queue that no scan uses, because it is not in the namespace of the API's scans. */
 export const WRONG_NAMESPACE = 'WrongNamespace';
 
-/** @param readable the condition NamespacesReadable */
-export function queueReadiness(paused: boolean, readable: ConditionUpdate): ConditionUpdate {
-  const type = 'Ready';
-  if (readable.status !== 'True') return { type, status: 'False', reason: 'NamespacesUnreadable', message: readable.message };
-  if (paused) return { type, status: 'True', reason: 'Paused', message: 'The queue is paused: no further scan is admitted.' };
-  return { type, status: 'True', reason: 'Open', message: 'Scans are admitted.' };
+/** The conditions of a queue in use. Both, because another operator may have taken it for misplaced. @param readable the condition NamespacesReadable */
+export function queueReadiness(paused: boolean, readable: ConditionUpdate): ConditionUpdate[] {
+  const why = reasonOf(paused, readable);
+  return [
+    { type: 'Ready', status: readable.status === 'True' ? 'True' : 'False', ...why },
+    { type: 'Stalled', status: 'False', ...why },
+  ];
+}
+
+function reasonOf(paused: boolean, readable: ConditionUpdate): Pick<ConditionUpdate, 'reason' | 'message'> {
+  if (readable.status !== 'True') return { reason: 'NamespacesUnreadable', message: readable.message };
+  if (paused) return { reason: 'Paused', message: 'The queue is paused: no further scan is admitted.' };
+  return { reason: 'Open', message: 'Scans are admitted.' };
 }
 
 /** The conditions of a queue in another namespace. @param namespace that of the API's scans */

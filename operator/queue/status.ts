@@ -52,7 +52,7 @@ function conditionsOf(
   { unreadable, organisationsReadable }: Pick<StatusFacts, 'unreadable' | 'organisationsReadable'>,
 ): ConditionUpdate[] {
   const readable = namespacesReadable(unreadable);
-  return [queueReadiness(paused, readable), readable, ...(organisationsReadable ? [organisationsReadable] : [])];
+  return [...queueReadiness(paused, readable), readable, ...(organisationsReadable ? [organisationsReadable] : [])];
 }
 
 /** The organisations with the most waiting scans, then the most running ones. */

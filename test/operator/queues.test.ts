@@ -158,6 +158,18 @@ describe('operator: several queues', function () {
     expect(await refusal(context.createQueue('x'.repeat(63), { weights: { acme: 100 } }))).to.equal('accepted');
   });
 
+  it('are ready also if the operator of another installation has seen them first', async () => {
+    await context.createQueue('nightly');
+    const other = context.start({ namespace: context.strangers, operatorClass: 'other' });
+    const conditions = async () =>
+      (await context.queue('nightly'))?.status?.conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`) ?? [];
+    await until('the other operator takes it for misplaced', async () => (await conditions()).includes('Stalled True WrongNamespace'));
+    context.start();
+    await until('the queue is open', async () => (await conditions()).includes('Ready True Open'));
+    expect(await conditions()).to.include('Stalled False Open');
+    await other.stop();
+  });
+
   it("say in their status that no scan uses them if they are not in the API's namespace, unless another operator uses them", async () => {
     const { connection, team, namespace } = context;
     const path = (name?: string) => connection.path(QUEUES, team, name);
