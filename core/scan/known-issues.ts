@@ -102,6 +102,9 @@ export function targetMistake({ fingerprint, rule, selector }: KnownIssueTarget)
   return isWhole ? null : 'A known issue has either a fingerprint, or a rule and a selector.';
 }
 
+/** What is wrong with the second of two in a manifest that are about the same, if neither has ended. */
+export const SAME_TARGET = 'is about the same as one before it';
+
 /** Returns what is wrong with the end of a known issue, or null. */
 export function endMistake(expiresAt: Date, now: Date): string | null {
   if (expiresAt <= now) return 'A known issue must end in the future.';

@@ -60,6 +60,9 @@ export function addKnownIssuesController(
     optional: true,
     onListed: (error, _failures, namespace) => void (error === null && listed.add(namespace)),
   });
+  // In a namespace that is not watched any more, nothing says whether a resource still exists.
+  const isListed = (namespace: string) =>
+    watchNamespaces.length === 0 ? listed.has('') : listed.has(namespace) || !watchNamespaces.includes(namespace);
   const owners = createNamespaceOwners(stores.organisations, clock.monotonic);
   const enqueue = manager.add<KnownIssuesFacts, KnownIssuesAction>({
     name: 'known-issues',
@@ -69,18 +72,19 @@ export function addKnownIssuesController(
       watch(client, ({ object }) => [keyOf(object)]),
       watch<AccessibilityScan>(deps.scanClient, (event) => keysOfSite(client, event)),
     ],
-    gather: (key) => gather(deps, client, owners, { operatorClass, ...fromKey(key) }),
+    gather: (key) => gather(deps, { client, owners, isListed }, { operatorClass, ...fromKey(key) }),
     plan: planKnownIssues,
-    execute: ({ actions: [action], wakeAfterMs }, facts, signal) => execute(deps, client, { action: action!, wakeAfterMs }, facts, signal),
+    async execute({ actions: [action], wakeAfterMs }, facts, signal) {
+      const next = await execute(deps, client, { action: action!, wakeAfterMs }, facts, signal);
+      if (next === 'again') for (const key of keysThatMayWait(client, action!)) enqueue(key);
+      return next;
+    },
   });
   manager.addTask({ name: 'organisations of known issues', everyMs: OWNERS_EVERY_MS, run: () => refreshOwners(client, owners, enqueue) });
-  // In a namespace that is not watched any more, nothing says whether a resource still exists.
-  const isListed = (namespace: string) =>
-    watchNamespaces.length === 0 ? listed.has('') : listed.has(namespace) || !watchNamespaces.includes(namespace);
   manager.addTask({
     name: 'stored known issues',
     everyMs: settings.knownIssuesEveryMs ?? OBSERVED_EVERY_MS,
-    run: () => compare(deps, client, isListed, enqueue),
+    run: () => compare(deps, client, enqueue),
   });
 }
 
@@ -92,19 +96,32 @@ function keysOfSite(client: Pick<Client, 'list'>, { type, object, previous }: Ca
   return client.list().flatMap((resource) => (readSite(resource.spec.site) === site ? [keyOf(resource)] : []));
 }
 
+/** The other manifests of a site whose known issues were changed or removed: they may wait for what is free now. */
+function keysThatMayWait(client: Pick<Client, 'list'>, action: KnownIssuesAction): string[] {
+  if (action.do === 'writeStatus' || (action.do === 'declare' && action.before === null)) return [];
+  const { site, namespace, name } = action.do === 'declare' ? action.declaration : action.stored;
+  const own = toKey(namespace, name);
+  return client.list().flatMap((resource) => (readSite(resource.spec.site) === site && keyOf(resource) !== own ? [keyOf(resource)] : []));
+}
+
+interface Sources {
+  client: Pick<Client, 'get'>;
+  owners: Pick<NamespaceOwners, 'of'>;
+  isListed: (namespace: string) => boolean;
+}
+
 async function gather(
-  { stores: { knownIssues }, clock }: KnownIssuesControllerDeps,
-  client: Pick<Client, 'get'>,
-  owners: Pick<NamespaceOwners, 'of'>,
+  { stores: { knownIssues }, clock, logger }: KnownIssuesControllerDeps,
+  { client, owners, isListed }: Sources,
   manifest: ManifestRef,
 ): Promise<KnownIssuesFacts> {
   const resource = client.get(manifest.namespace, manifest.name) ?? null;
-  const owner = resource === null ? ({ state: 'none' } as const) : await owners.of(manifest.namespace);
+  const owner = await owners.of(manifest.namespace);
   const site = resource && readSite(resource.spec.site);
   const now = clock.now();
   async function read(): Promise<KnownIssuesRecord> {
     const stored = await knownIssues.declared(manifest);
-    if (owner.state !== 'owned' || site === null) return { stored, occupied: null, matches: null };
+    if (resource === null || owner.state !== 'owned' || site === null) return { stored, occupied: null, matches: null };
     const { organisation } = owner;
     const [occupied, matches] = await Promise.all([
       knownIssues.occupied(organisation, site, manifest, now),
@@ -115,9 +132,10 @@ async function gather(
   const record = await read().catch((error: unknown) => {
     // The status cannot say it of a resource that is gone.
     if (resource === null) throw error;
+    logger.warn({ key: keyOf(resource), err: error }, 'cannot read known issues from the database, retrying');
     return null;
   });
-  return { manifest, resource, owner, record, now };
+  return { manifest, resource, isListed: isListed(manifest.namespace), owner, record, now };
 }
 
 async function execute(
@@ -164,16 +182,14 @@ async function refreshOwners(client: Pick<Client, 'list'>, owners: NamespaceOwne
   for (const resource of all) if (changed.has(resource.metadata.namespace!)) enqueue(keyOf(resource));
 }
 
-/** Enqueues what is stored of resources that do not exist, and the resources of which nothing is stored. */
+/** Enqueues what is stored of resources that do not exist or are not listed, and the resources of which nothing is stored. */
 async function compare(
   { stores, settings }: KnownIssuesControllerDeps,
   client: Pick<Client, 'get' | 'list'>,
-  isListed: (namespace: string) => boolean,
   enqueue: (key: string) => void,
 ): Promise<void> {
   const stored = await stores.knownIssues.declaredOf(settings.operatorClass);
   const keys = new Set(stored.map(({ namespace, name }) => toKey(namespace, name)));
-  for (const { namespace, name } of stored)
-    if (client.get(namespace, name) === undefined && isListed(namespace)) enqueue(toKey(namespace, name));
+  for (const { namespace, name } of stored) if (client.get(namespace, name) === undefined) enqueue(toKey(namespace, name));
   for (const resource of client.list()) if (!keys.has(keyOf(resource))) enqueue(keyOf(resource));
 }

@@ -1,7 +1,7 @@
 /** Which known issues of a manifest are in effect. Pure. */
 import { readDateTime } from '../../core/date-time.ts';
 import { labelOf, type KnownIssuesSpec } from '../../core/protocol/known-issues-resources.ts';
-import { endMistake, KNOWN_ISSUES_MAX, targetKey, targetMistake } from '../../core/scan/known-issues.ts';
+import { endMistake, KNOWN_ISSUES_MAX, SAME_TARGET, targetKey, targetMistake } from '../../core/scan/known-issues.ts';
 import type { DeclaredIssue, OccupiedSite } from '../../stores/known-issues/manifest-known-issues.ts';
 
 /** A known issue that is in effect or has ended. */
@@ -19,39 +19,51 @@ export interface Judged {
   issues: JudgedIssue[];
   /** In the order of the spec. */
   problems: Problem[];
-  /** When the judgement changes by the clock alone: an end that is too far ahead comes near. */
+  /** When the judgement changes by the clock alone: an end that is too far ahead comes near, or what another one has ends. */
   changesAt: number[];
 }
 
 const DAY_MS = 86_400_000;
 
-/** @param maxDays see `KNOWN_ISSUE_MAX_DAYS` */
+/** One that has ended gives way to one about the same that ends later, wherever it is in the list. @param maxDays see `KNOWN_ISSUE_MAX_DAYS` */
 export function judge({ issues: declared }: KnownIssuesSpec, { holders, free }: OccupiedSite, now: Date, maxDays: number): Judged {
-  const judged: Judged = { issues: [], problems: [], changesAt: [] };
+  const issues = new Map<string, JudgedIssue>();
+  const problems: Problem[] = [];
+  const changesAt: number[] = [];
   const seen = new Set<string>();
   let live = 0;
   for (const entry of declared) {
     const { name: _, expiresAt: end, ...fields } = entry;
     const label = labelOf(entry);
-    const refuse = (reason: Problem['reason'], why: string): void => void judged.problems.push({ reason, text: `${label} ${why}` });
+    const refuse = (reason: Problem['reason'], why: string): void => void problems.push({ reason, text: `${label} ${why}` });
     const expiresAt = readDateTime(end);
+    if (targetMistake(entry) !== null || expiresAt === null) {
+      refuse('Invalid', 'has no valid target or end');
+      continue;
+    }
     const key = targetKey(entry);
-    if (targetMistake(entry) !== null || expiresAt === null) refuse('Invalid', 'has no valid target or end');
-    else if (seen.has(key)) refuse('Invalid', 'is about the same as one before it');
-    else if (expiresAt > now && endMistake(expiresAt, now) !== null) {
-      judged.changesAt.push(expiresAt.getTime() - maxDays * DAY_MS);
+    if (expiresAt <= now) {
+      const other = issues.get(key);
+      if (other === undefined || other.issue.expiresAt < expiresAt)
+        issues.set(key, { label, issue: { ...fields, expiresAt }, ended: true });
+      continue;
+    }
+    const holder = holders.get(key);
+    if (seen.has(key)) refuse('Invalid', SAME_TARGET);
+    else if (endMistake(expiresAt, now) !== null) {
+      changesAt.push(expiresAt.getTime() - maxDays * DAY_MS);
       refuse('Invalid', `ends more than ${maxDays} days ahead`);
-    } else if (expiresAt > now && holders.has(key)) refuse('IssueTaken', holderText(holders.get(key)!));
-    else if (expiresAt > now && live >= free)
-      refuse('TooManyIssues', `exceeds the ${KNOWN_ISSUES_MAX} known issues that the site can have`);
+    } else if (holder !== undefined) {
+      changesAt.push(holder.expiresAt.getTime());
+      refuse('IssueTaken', holderText(holder));
+    } else if (live >= free) refuse('TooManyIssues', `exceeds the ${KNOWN_ISSUES_MAX} known issues that the site can have`);
     else {
-      const ended = expiresAt <= now;
-      judged.issues.push({ label, issue: { ...fields, expiresAt }, ended });
-      if (!ended) live += 1;
+      issues.set(key, { label, issue: { ...fields, expiresAt }, ended: false });
+      live += 1;
     }
     seen.add(key);
   }
-  return judged;
+  return { issues: [...issues.values()], problems, changesAt };
 }
 
 const holderText = ({ id, manifest }: NonNullable<ReturnType<OccupiedSite['holders']['get']>>): string =>

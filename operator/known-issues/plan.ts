@@ -30,8 +30,10 @@ export interface KnownIssuesRecord {
 
 export interface KnownIssuesFacts {
   manifest: ManifestRef;
-  /** Null if it does not exist any more. */
+  /** Null if it does not exist any more, or is not listed. */
   resource: KnownIssuesResource | null;
+  /** Whether the resources of the namespace were listed, or nothing lists them any more. Otherwise the resource may exist. */
+  isListed: boolean;
   owner: NamespaceOwner;
   /** Null if MongoDB did not answer. */
   record: KnownIssuesRecord | null;
@@ -68,12 +70,15 @@ export function planKnownIssues(facts: KnownIssuesFacts): Plan<KnownIssuesAction
   if (record === null || owner.state === 'unknown') return outage(facts);
   const { stored, occupied, matches } = record;
   const withdrawal: KnownIssuesAction[] = stored === null ? [] : [{ do: 'withdraw', stored }];
+  if (resource === null && !facts.isListed && owner.state === 'owned' && owner.organisation === stored?.organisation)
+    return { actions: [], wakeAfterMs: null };
   if (resource === null || resource.metadata.deletionTimestamp !== undefined) return { actions: withdrawal, wakeAfterMs: null };
   const site = readSite(resource.spec.site);
   if (owner.state !== 'owned' || site === null || occupied === null) {
     if (withdrawal.length > 0) return { actions: withdrawal, wakeAfterMs: null };
     const { namespace } = facts.manifest;
-    return writing(resource, owner.state === 'none' ? noOrganisation(namespace) : invalidSite(resource.spec.site), {}, now, null);
+    const why = owner.state === 'none' ? noOrganisation(namespace) : invalidSite(resource.spec.site);
+    return writing(resource, [...why, ending([], [])], {}, now, null);
   }
   // A newer version was applied: this operator's cache is behind, or it is no longer the leader.
   if (stored?.uid === resource.metadata.uid && stored!.generation > resource.metadata.generation!)

@@ -52,9 +52,10 @@ describe('operator: known issues', () => {
 
   async function apply(
     issues: DeclaredKnownIssue[],
-    { site = newSite(), namespace = context.team, name = `accepted-${randomUUID().slice(0, 8)}` } = {},
+    { site = newSite(), namespace = context.team, name = `accepted-${randomUUID().slice(0, 8)}`, operatorClass = 'curbcut' } = {},
   ) {
-    const body = { apiVersion: API_VERSION, kind: 'KnownIssues', metadata: { name, namespace }, spec: { site, issues } };
+    const spec = { class: operatorClass, site, issues };
+    const body = { apiVersion: API_VERSION, kind: 'KnownIssues', metadata: { name, namespace }, spec };
     const { metadata } = await context.connection.request<KnownIssuesResource>('POST', pathOf(namespace), { body });
     const read = () => getIfThere<KnownIssuesResource>(context.connection, KNOWN_ISSUES, namespace, name);
     return {
@@ -170,13 +171,35 @@ describe('operator: known issues', () => {
       `Not in effect: ${byRest.fingerprint} is accepted already over REST (${row.id}); shared is accepted already by KnownIssues ${context.team}/${first.name}. For scans of ${first.site}, 1 known issue is in effect.`,
     );
     expect(await stored(first.site)).to.have.length(3);
-    await first.remove();
     await context.stores.knownIssues.remove(ORGANISATION, row.id);
-    await until('the first one is gone', async () => (await stored(first.site)).length === 1);
-    // A change asks at once; without one, the operator asks again after a while.
-    await second.patch({ issues: [byRest, shared, own, issue()] });
+    // The end of the other manifest is enough.
+    await first.remove();
     await second.is('Ready', 'True', 'Mirrored');
-    expect((await stored(first.site)).map(({ manifest }) => manifest!.name)).to.deep.equal([0, 1, 2, 3].map(() => second.name));
+    expect((await stored(first.site)).map(({ manifest }) => manifest!.name)).to.deep.equal([0, 1, 2].map(() => second.name));
+  });
+
+  it('that others have accepted are taken over when those end', async () => {
+    context.start(SOON);
+    const [byRest, shared] = [issue(), issue({ name: 'shared' })];
+    const end = Date.now() + 6_000;
+    const first = await apply([{ ...shared, expiresAt: new Date(end).toISOString() }]);
+    await first.is('Ready', 'True', 'Mirrored');
+    await acceptOverRest(first.site, { fingerprint: byRest.fingerprint }, new Date(end));
+    const second = await apply([byRest, shared], { site: first.site });
+    const { status } = await second.is('Ready', 'True', 'Mirrored');
+    expect(status).to.include({ live: 2 });
+  });
+
+  it('that have ended give way to those about the same in the manifest, and leave no Ending without a site or organisation', async () => {
+    context.start(SOON);
+    const one = issue({ name: 'one' });
+    const manifest = await apply([{ ...one, name: 'ended', expiresAt: inDays(-1) }, one, { ...one, expiresAt: inDays(-2) }]);
+    const { status } = await manifest.is('Ready', 'True', 'Mirrored');
+    expect(status).to.include({ issues: 3, live: 1, expired: 0 });
+    await manifest.patch({ issues: [{ ...one, expiresAt: inDays(3) }] });
+    await manifest.is('Ending', 'True', 'EndingSoon');
+    await manifest.patch({ site: 'a..b:99999' });
+    await manifest.is('Ending', 'False', 'NoneEnds');
   });
 
   it('that exceed the limit of the site are left out', async () => {
@@ -282,23 +305,48 @@ describe('operator: known issues', () => {
     context.commands.length = 0;
     context.start(SOON, { connection: { ...context.connection, request } });
     const finds = () => context.commands.filter((command) => command === 'find knownIssues').length;
-    await until('the operator has compared twice', async () => refused > 0 && finds() >= 3);
+    // Each comparison reads the list, and then what is stored of the manifest.
+    await until('the operator has compared twice', async () => refused > 0 && finds() >= 5);
     expect(await stored(manifest.site)).to.have.length(1);
+    // Whether the resource exists does not matter any more.
+    await context.stores.organisations.setNamespaces(ORGANISATION, []);
+    await until('nothing is in effect', async () => (await stored(manifest.site)).length === 0);
+    await context.stores.organisations.setNamespaces(ORGANISATION, [context.team]);
     await context.rest();
   });
 
   it('wait for the database, and say so', async () => {
     let isDown = true;
     const { knownIssues } = context.stores;
-    const declared: typeof knownIssues.declared = (manifest) =>
-      isDown ? Promise.reject(new Error('down')) : knownIssues.declared(manifest);
+    const down = new Error('down');
+    const declared: typeof knownIssues.declared = (manifest) => (isDown ? Promise.reject(down) : knownIssues.declared(manifest));
     const stores: AllStores = { ...context.stores, knownIssues: { ...knownIssues, declared } };
-    context.start(SOON, { stores });
+    const { lines } = context.start(SOON, { stores });
     const manifest = await apply([issue()]);
     const resource = await manifest.is('Ready', 'Unknown', 'StoreUnavailable');
+    const key = `${context.team}/${manifest.name}`;
+    expect(lines.filter(({ fields }) => fields['key'] === key).map(({ level, fields }) => [level, fields['err']])).to.deep.include(['warn', down]); // prettier-ignore
     expect(conditionOf(resource.status!.conditions, 'Reconciling')).to.include({ status: 'True' });
     isDown = false;
     await manifest.is('Ready', 'True', 'Mirrored');
+  });
+
+  it('that an operator of another class has stored stay until it has removed them', async () => {
+    const former = context.start({ ...SOON, operatorClass: 'former' });
+    const shared = issue();
+    const first = await apply([shared], { operatorClass: 'former' });
+    await first.is('Ready', 'True', 'Mirrored');
+    await former.stop();
+    await first.remove();
+    context.start(SOON);
+    const second = await apply([shared], { site: first.site, name: first.name });
+    await second.is('Ready', 'False', 'IssueTaken');
+    expect(await stored(first.site)).to.have.length(1);
+    context.start({ ...SOON, operatorClass: 'former' });
+    await until('it is removed', async () => (await context.stores.knownIssues.declaredOf('former')).length === 0);
+    // The operator asks again within 30 s; a change asks at once.
+    await second.patch({ issues: [shared, issue()] });
+    await second.is('Ready', 'True', 'Mirrored');
   });
 
   it('of another operator class are left alone', async () => {
