@@ -46,6 +46,7 @@ import { PublicIssue, PublicScanStatus } from './public/status.ts';
 import { unsubscribeRoutes } from './public/unsubscribe.ts';
 import { createQueuePositions } from './scans/queue-positions.ts';
 import { LIMITS } from './http/rate-limits.ts';
+import { docsRoutes } from './docs/routes.ts';
 import { referenceRoutes } from './http/reference/routes.ts';
 import { ErrorBody, InsufficientCredits, ValidationError } from './http/responses.ts';
 import { IssuedKey, KeyList, keyRoutes, ListedKey } from './accounts/api-keys.ts';
@@ -166,6 +167,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   });
   await app.register(unsubscribeRoutes, anonymous);
   await app.register(referenceRoutes);
+  await app.register(docsRoutes);
   app.refuseOtherMethods();
   // What requests left to be written outside them.
   app.addHook('onClose', async () => void (await Promise.all([stores.keys.flush(), stores.signInFailures.flush()])));

@@ -1,4 +1,4 @@
-/** Addresses of web pages that mails link to, without the service's base address. */
+/** Addresses of web pages that mails, pages and responses link to, without the service's base address. */
 import type { Locale } from './scan/locales.ts';
 
 /** The status and result page of a public scan. English pages have no prefix. */
@@ -43,3 +43,18 @@ export const WEBHOOKS_PATH = '/dashboard/settings/webhooks';
 
 /** The pages of the organisation's known issues. */
 export const KNOWN_ISSUES_PATH = '/dashboard/known-issues';
+
+/** The contents of the documentation. */
+export const DOCS_PATH = '/docs';
+
+/** The results of a search in the documentation; the query has the words as `q`. */
+export const DOCS_SEARCH_PATH = `${DOCS_PATH}/search`;
+
+/** The reference of the API. */
+export const API_REFERENCE_PATH = `${DOCS_PATH}/api`;
+
+/** A page of the documentation. @param name of a file in docs/, without `.md` */
+export const docPath = (name: string): string => `${DOCS_PATH}/${name}`;
+
+/** The explanation of an error. @param code null for invalid requests, whose `detail` is a list */
+export const errorDocsPath = (code: string | null): string => `${docPath('errors')}#${code ?? 'validation-errors'}`;

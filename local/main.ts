@@ -154,7 +154,7 @@ try {
   print(`Inbox        ${stack.inboxUrl ?? 'SMTP_URL is set: mails go to that server.'}`);
   print(`Dashboard    ${url}/dashboard`);
   print(`  sign in as ${DEMO_EMAIL}, password ${password ?? '(the one that you chose)'}`);
-  print(`API          ${url}   (reference: ${url}/docs)`);
+  print(`API          ${url}   (documentation: ${url}/docs)`);
   print(`  key        ${key}`);
   print(`Demo site    ${demo.url}/`);
   if (stack.embedded.length > 0) print(`Embedded     ${stack.embedded.join(', ')}; state in .curbcut/`);

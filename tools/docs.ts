@@ -1,11 +1,12 @@
 /** Writes everything that is generated from the code: settings, limits, errors, metrics, scan options and phases in docs/, the custom resource definition, and Argo CD's ConfigMap. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
 import { argocdConfigMap } from './argocd.ts';
 import { limitsPage } from './limits.ts';
 import { referencePage, withOptionTables } from './reference.ts';
 import { withOptions, withScanTemplate } from './manifest-options.ts';
-import { ERRORS, QUEUE_LIMITS, STREAM_LIMITS, VALIDATION_TYPES } from '../api/http/errors.ts';
+import { ERROR_CODES, ERRORS, QUEUE_LIMITS, STREAM_LIMITS, VALIDATION_TYPES } from '../api/http/errors.ts';
 import { Environment as ApiEnvironment } from '../api/config.ts';
 import { createMetrics } from '../api/metrics.ts';
 import { Environment as OperatorEnvironment } from '../operator/config.ts';
@@ -70,6 +71,17 @@ function metricsTable(list: readonly Metric[]): string {
     ({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${cell(help)} |`,
   );
   return ['| metric | type | labels | meaning |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+/** A heading for each status, and below it one for each code, which is the anchor of `docs_url`. */
+function errorSections(): string {
+  const byStatus = Map.groupBy(ERROR_CODES, (code) => ERRORS[code].status as number);
+  const statuses = [...byStatus].sort(([one], [other]) => one - other);
+  const sections = statuses.map(([status, codes]) => {
+    const entries = codes.map((code) => `### \`${code}\`\n\n${ERRORS[code].message}`);
+    return [`## ${status} ${STATUS_CODES[status]}`, ...entries].join('\n\n');
+  });
+  return sections.join('\n\n');
 }
 
 /** The generated pages by file name. */
@@ -143,25 +155,25 @@ process, from the Prometheus client for Node.js.
 
 Look up what an error of the API means and what to do. Every error body is \`{"detail": …}\`. For validation errors (422)
 \`detail\` is a list of \`{loc, msg, type, bounds}\`: \`bounds\` has what the value must keep to, if there is more to say than \`type\` does. For all other errors it is a stable code, and \`message\` explains what to do.
-Every error body also has \`request_id\`, which is the \`X-Request-Id\` of the response and the \`request\` of the log lines.
+Every error body also has \`docs_url\`, the address of the error on this page, relative to the base address of the API, and
+\`request_id\`, which is the \`X-Request-Id\` of the response and the \`request\` of the log lines.
+
+If \`GET /v1/ci/scans/{id}\` returns 422 with a scan result as its body, this is not an error: a threshold was missed.
 
 This page is generated from the code by \`make docs\`; a test fails if it is out of date.
 
-| status | \`detail\` | \`message\` |
-|---|---|---|
-${Object.entries(ERRORS)
-  .sort(([, one], [, other]) => one.status - other.status)
-  .map(([code, { status, message }]) => `| ${status} | \`${code}\` | ${cell(message)} |`)
-  .join('\n')}
+${errorSections()}
+
+## Validation errors
+
+The \`type\` of a validation error is one of ${VALIDATION_TYPES.map((type) => `\`${type}\``).join(', ')}.
+
+## More fields
 
 These codes have more fields: \`permission_denied\` the missing \`permission\` (absent if a test key cannot make the change);
 \`insufficient_credits\` \`balance\` and \`pages_requested\`; \`queue_full\` \`limit\`, whose share of the live scans is used up (${QUEUE_LIMITS.join(', ')});
 \`too_many_streams\` and \`streams_full\` \`limit\`, whose event streams are too many (${STREAM_LIMITS.join(', ')});
 \`known_issue_exists\` the \`known_issue_id\` of the other one; both it and \`known_issue_managed_by_manifest\` the \`manifest\` that declares it, with \`namespace\` and \`name\`.
-
-The \`type\` of a validation error is one of ${VALIDATION_TYPES.map((type) => `\`${type}\``).join(', ')}.
-
-If \`GET /v1/ci/scans/{id}\` returns 422 with a scan result as its body, this is not an error: a threshold was missed.
 `,
   };
 }

@@ -80,7 +80,8 @@ function optionRows(): string[][] {
 
 export const referencePage = (): string => `# Reference: scan options, phases and scopes
 
-\`make docs\` generates this page from the code; a test checks that it is up to date.
+Look up the options of a scan, its phases and the scopes of API keys. This page is generated from the code by \`make docs\`; a test fails if it is out
+of date.
 
 ## Options
 

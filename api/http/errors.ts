@@ -2,6 +2,7 @@
 import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import type { ValidationBounds } from '../../core/validation-texts.ts';
 import type { SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
+import { errorDocsPath } from '../../core/web-paths.ts';
 import { WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
 
@@ -144,7 +145,7 @@ export const ERRORS = {
   },
   payload_too_large: { status: 413, message: 'The request body is too large; send at most 64 KiB.' },
   unsupported_media_type: { status: 415, message: 'Send the request body as application/json.' },
-  not_found: { status: 404, message: 'This path does not exist; /docs lists the paths of this API.' },
+  not_found: { status: 404, message: 'This path does not exist; /docs/api lists the paths of this API.' },
   method_not_allowed: { status: 405, message: 'This path does not accept this method; the Allow header lists the accepted methods.' },
   bad_request: { status: 400, message: 'The request is not valid HTTP; check the client that sent it.' },
   request_timeout: { status: 408, message: 'The request did not arrive completely in time; send it again.' },
@@ -276,9 +277,8 @@ export const messageOf = ({ code, fields }: ApiError): string => String(fields['
 
 /** The response body of an error. */
 export function bodyOf(error: ApiError | ValidationFailure, requestId: string): Record<string, unknown> {
-  const id = { request_id: requestId };
-  if (error instanceof ValidationFailure) return { detail: error.items, ...id };
-  return { detail: error.code, ...error.fields, message: messageOf(error), ...id };
+  if (error instanceof ValidationFailure) return { detail: error.items, docs_url: errorDocsPath(null), request_id: requestId };
+  return { detail: error.code, ...error.fields, message: messageOf(error), docs_url: errorDocsPath(error.code), request_id: requestId };
 }
 
 /** The HTTP status of an error. */

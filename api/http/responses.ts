@@ -106,7 +106,11 @@ export const LIMITED = ['RateLimit', 'RateLimit-Policy'] as const;
 
 const LIMIT_OWNERS = [...new Set([...QUEUE_LIMITS, ...STREAM_LIMITS, ...BUSY_LIMITS])];
 
-const REQUEST_ID = Type.String({ description: 'The X-Request-Id of the response, by which the logs name the request.' });
+/** What every error body has. */
+const ERROR_FIELDS = {
+  docs_url: Type.String({ description: 'The address of the page about the error, relative to the base address.' }),
+  request_id: Type.String({ description: 'The X-Request-Id of the response, by which the logs name the request.' }),
+};
 
 /** Names a resource in the cluster. */
 export const MANIFEST_FIELDS = { namespace: Type.String(), name: Type.String() };
@@ -115,7 +119,7 @@ export const ErrorBody = Type.Object(
   {
     detail: growing(ERROR_CODES, { description: 'A stable code.' }),
     message: Type.String({ description: 'What to do, in one sentence.' }),
-    request_id: REQUEST_ID,
+    ...ERROR_FIELDS,
     permission: Type.Optional(growing(PERMISSIONS, { description: 'The missing permission. The scopes of API keys have these names.' })),
     limit: Type.Optional(
       growing(LIMIT_OWNERS, { description: 'Whose limit is reached: of live scans, event streams, or work in progress on a replica.' }),
@@ -130,7 +134,7 @@ export const InsufficientCredits = Type.Object(
   {
     detail: oneOf(['insufficient_credits']),
     message: Type.String(),
-    request_id: REQUEST_ID,
+    ...ERROR_FIELDS,
     balance: Type.Integer({ minimum: 0, description: 'Credits that can be reserved now.' }),
     pages_requested: Type.Integer({ minimum: 1 }),
   },
@@ -151,7 +155,7 @@ export const ValidationError = Type.Object(
       }),
       { minItems: 1 },
     ),
-    request_id: REQUEST_ID,
+    ...ERROR_FIELDS,
   },
   { $id: 'ValidationError', description: 'The errors of an invalid request.' },
 );

@@ -61,7 +61,7 @@ const GET_JSON = {
   ...routeOf(
     'getReportJson',
     'Get a link to the JSON export, SARIF, JUnit XML, Code Quality or EARL',
-    'The JSON export has everything; the other formats are made from it. They are documented in docs/reports.md, and the JSON Schema of the export is at `/schemas/report-v1.json`.',
+    'The JSON export has everything; the other formats are made from it. They are documented at `/docs/reports`, and the JSON Schema of the export is at `/schemas/report-v1.json`.',
     ['json_export_unavailable', 'report_format_unavailable', 'replica_busy'],
   ),
   querystring: ReportFormatQuery,

@@ -1,7 +1,7 @@
 /** The frame of every page: head, header with navigation, main part, footer. */
 import type { FastifyRequest } from 'fastify';
 import { LOCALES, type Locale } from '../../core/scan/locales.ts';
-import { DASHBOARD_PATH, KNOWN_ISSUES_PATH, SCANS_PATH } from '../../core/web-paths.ts';
+import { DASHBOARD_PATH, DOCS_PATH, KNOWN_ISSUES_PATH, SCANS_PATH } from '../../core/web-paths.ts';
 import { attributes, html, type Html, type HtmlValue } from './html.ts';
 import { wordsIn } from '../../report/words/words.ts';
 import { DEFAULT_LOCALE, inLanguage, splitLanguage } from './languages.ts';
@@ -66,7 +66,7 @@ export function publicPage(options: PublicPageOptions): Html {
           ${translated && languageSwitch(locale, path)}
           <nav class="site-nav" aria-label="${texts.mainNavigation}">
             <ul>
-              <li><a href="/docs" hreflang="en">${texts.apiReference}</a></li>
+              <li><a href="${DOCS_PATH}" hreflang="en">${texts.documentation}</a></li>
               ${web.dashboard && html`<li><a href="/dashboard" hreflang="en">${texts.dashboard}</a></li>`}
             </ul>
           </nav>
@@ -154,7 +154,10 @@ export function dashboardPage({ request, title, active, body, scripts }: Dashboa
       </header>
       <main id="main" tabindex="-1">${body}</main>
       <footer class="site-footer">
-        <div class="site-footer-inner"><p>${texts.footer}</p></div>
+        <div class="site-footer-inner">
+          <p>${texts.footer}</p>
+          <p><a href="${DOCS_PATH}">${texts.documentation}</a></p>
+        </div>
       </footer>`,
   });
 }

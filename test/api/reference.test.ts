@@ -1,4 +1,4 @@
-/** `/docs` shows the whole OpenAPI document: the tests read the document, and look for each part of it in the page. */
+/** `/docs/api` shows the whole OpenAPI document: the tests read the document, and look for each part of it in the page. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { DomUtils, parseDocument } from 'htmlparser2';
 import { jsonText, operationsOf, type OpenApi, type Schema } from '../../api/http/reference/document.ts';
 import { ERROR_CODES, ERRORS } from '../../api/http/errors.ts';
+import { API_REFERENCE_PATH } from '../../core/web-paths.ts';
 import { useContext } from './context.ts';
 
 type Element = ReturnType<typeof DomUtils.getElementsByTagName>[number];
@@ -28,13 +29,13 @@ function problemOf(check: () => void): unknown {
 
 const all = (name: string, node: Element): Element[] => DomUtils.getElementsByTagName(name, node);
 
-describe('GET /docs', () => {
+describe('GET /docs/api', () => {
   const context = useContext();
   let document: OpenApi;
   let root: Element;
   before(async () => {
     document = (await context.request('GET', '/openapi.json')).body as OpenApi;
-    root = parseDocument((await context.request('GET', '/docs')).text).children.find((node) => node.type === 'tag') as Element;
+    root = parseDocument((await context.request('GET', API_REFERENCE_PATH)).text).children.find((node) => node.type === 'tag') as Element;
   });
 
   const byId = (id: string): Element | null => DomUtils.getElementById(id, root);
@@ -180,7 +181,7 @@ describe('GET /docs', () => {
   });
 
   describe('over HTTP', () => {
-    const get = (headers: Record<string, string> = {}, path = '/docs') => fetch(context.url + path, { headers });
+    const get = (headers: Record<string, string> = {}, path = API_REFERENCE_PATH) => fetch(context.url + path, { headers });
 
     it('has the policy of every other page', async () => {
       const policy = (await get({}, '/dashboard/sign-in')).headers.get('content-security-policy');
@@ -190,7 +191,7 @@ describe('GET /docs', () => {
 
     it('loads and links to nothing outside', async () => {
       const loaded = [...all('script', root), ...all('link', root), ...all('img', root)].map(({ attribs }) => attribs.src ?? attribs.href!);
-      expect(loaded.filter((address) => !address.startsWith('/assets/'))).to.deep.equal(['https://curbcut.example/docs']);
+      expect(loaded.filter((address) => !address.startsWith('/assets/'))).to.deep.equal(['https://curbcut.example/docs/api']);
       expect(links(root).filter((href) => !/^[#/]/.test(href))).to.deep.equal([]);
     });
 
@@ -217,15 +218,15 @@ describe('GET /docs', () => {
 
     it('does not depend on the first visitor', async () => {
       const other = await context.replica();
-      const first = await fetch(`${other.url}/docs?first=visitor`, { headers: { 'accept-language': 'de', cookie: 'a=b' } });
+      const first = await fetch(`${other.url}/docs/api?first=visitor`, { headers: { 'accept-language': 'de', cookie: 'a=b' } });
       expect(await first.text()).to.equal(await (await get()).text());
     });
 
     it('accepts no other method, and has no files below it', async () => {
-      const post = await fetch(`${context.url}/docs`, { method: 'POST' });
+      const post = await fetch(`${context.url}/docs/api`, { method: 'POST' });
       expect([post.status, post.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD']);
-      expect((await fetch(`${context.url}/docs`, { method: 'HEAD' })).status).to.equal(200);
-      for (const path of ['/docs/json', '/docs/static/index.html']) expect((await get({}, path)).status).to.equal(404);
+      expect((await fetch(`${context.url}/docs/api`, { method: 'HEAD' })).status).to.equal(200);
+      for (const path of ['/docs/api/json', '/docs/static/index.html']) expect((await get({}, path)).status).to.equal(404);
     });
   });
 });

@@ -45,7 +45,7 @@ describe('unknown paths and methods', () => {
     it(`${method} ${path} answers 404`, async () => {
       const { status, body } = await context.request(method, path, method === 'POST' ? { raw: '<xml/>' } : {});
       expect(status).to.equal(404);
-      if (method !== 'HEAD') expect(body).to.have.keys('detail', 'message', 'request_id').and.include({ detail: 'not_found' });
+      if (method !== 'HEAD') expect(body).to.have.keys('detail', 'message', 'docs_url', 'request_id').and.include({ detail: 'not_found' });
     });
 
   for (const [method, path, allow] of [
@@ -124,7 +124,7 @@ describe('malformed HTTP', () => {
       expect(answer).to.match(new RegExp(`^HTTP/1.1 ${status} `));
       expect(answer).to.match(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/i);
       expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)))
-        .to.have.keys('detail', 'message', 'request_id')
+        .to.have.keys('detail', 'message', 'docs_url', 'request_id')
         .and.include({ detail: code });
     });
 });

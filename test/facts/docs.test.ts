@@ -1,6 +1,9 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
+import type { Nodes } from 'mdast';
+import { DOC_NAMES } from '../../api/docs/catalogue.ts';
+import { parseMarkdown } from '../../api/docs/markdown.ts';
 import { generatedFiles } from '../../tools/docs.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -22,6 +25,33 @@ describe('documentation', () => {
     it(`${file} links to existing files`, () => {
       const links = [...readFileSync(join(root, file), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g)].map((match) => match[1]!);
       expect(links.filter((link) => !existsSync(join(root, dirname(file), link)))).to.deep.equal([]);
+    });
+  }
+
+  it('is served at /docs, or left out of every image', () => {
+    const ignored = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
+    const pages = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'));
+    const left = pages.filter((name) => ignored.includes(`docs/${name}`));
+    expect([...DOC_NAMES.map((name) => `${name}.md`), ...left].sort()).to.deep.equal(pages.sort());
+    expect(readFileSync(join(root, 'images', 'service', 'Dockerfile'), 'utf8')).to.match(/^COPY docs docs$/m);
+    expect(ignored).to.not.include('docs');
+  });
+
+  for (const name of DOC_NAMES) {
+    it(`docs/${name}.md has only Markdown that /docs shows`, () => {
+      const known = new Set(
+        'root heading paragraph list listItem code table tableRow tableCell text inlineCode emphasis strong link break blockquote'.split(
+          ' ',
+        ),
+      );
+      const other: string[] = [];
+      const visit = (node: Nodes): void => {
+        const comment = node.type === 'html' && node.value.startsWith('<!--');
+        if (!known.has(node.type) && !comment) other.push(`${node.type} in line ${node.position?.start.line}`);
+        if ('children' in node) node.children.forEach(visit);
+      };
+      visit(parseMarkdown(readFileSync(join(root, 'docs', `${name}.md`), 'utf8')));
+      expect(other).to.deep.equal([]);
     });
   }
 });

@@ -44,7 +44,7 @@ describe('public pages', () => {
       'Français',
       'Nederlands',
       'Polski',
-      'API reference',
+      'Documentation',
       'Dashboard',
       'url',
       'email',

@@ -1,7 +1,8 @@
-/** `/docs` in a browser. test/api/reference.test.ts compares its contents with the document. */
+/** `/docs/api` in a browser. test/api/reference.test.ts compares its contents with the document. */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { expectAccessible, expectAccessibleNow } from './accessible.ts';
+import { API_REFERENCE_PATH } from '../../core/web-paths.ts';
 import { useWeb } from './web.ts';
 
 describe('the API reference', function () {
@@ -14,17 +15,17 @@ describe('the API reference', function () {
     const page = await (await web.visitor()).newPage();
     const hosts = new Set<string>();
     page.on('request', (request) => hosts.add(new URL(request.url()).origin));
-    await page.goto('/docs');
+    await page.goto(API_REFERENCE_PATH);
     await expectAccessible(page, 'reference');
     expect([...hosts]).to.deep.equal([web.url]);
   });
 
   it('is accessible in forced colours', async () => {
-    await expectAccessibleNow(await web.open('/docs', { forcedColors: 'active' }));
+    await expectAccessibleNow(await web.open(API_REFERENCE_PATH, { forcedColors: 'active' }));
   });
 
   it('prints every example accessibly, and no contents', async () => {
-    const page = await web.open('/docs');
+    const page = await web.open(API_REFERENCE_PATH);
     await page.emulateMedia({ media: 'print' });
     expect(await page.getByRole('navigation', { name: 'Contents' }).isVisible()).to.equal(false);
     const hidden = await page.evaluate<number>(
@@ -35,7 +36,7 @@ describe('the API reference', function () {
   });
 
   it('can be read without JavaScript', async () => {
-    const page = await web.open('/docs', { javaScriptEnabled: false });
+    const page = await web.open(API_REFERENCE_PATH, { javaScriptEnabled: false });
     await page.getByRole('navigation', { name: 'Contents' }).getByRole('link', { name: 'Poll a scan' }).click();
     expect(page.url()).to.match(/#getScan$/);
     expect(await page.getByText('Returns 202 while the scan is in progress').isVisible()).to.equal(true);
@@ -50,7 +51,7 @@ describe('the API reference', function () {
   it('can be used with the keyboard: contents, links of fields, examples, copying', async () => {
     const visitor = await web.visitor({ permissions: ['clipboard-read', 'clipboard-write'] });
     const page = await visitor.newPage();
-    await page.goto('/docs');
+    await page.goto(API_REFERENCE_PATH);
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Tab');

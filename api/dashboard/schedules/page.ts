@@ -1,5 +1,6 @@
 /** The page of the schedules, which Kubernetes manifests define. */
 import type { FastifyRequest } from 'fastify';
+import { docPath } from '../../../core/web-paths.ts';
 import { WORDS } from '../../../report/words/words.ts';
 import { OUTDATED_AFTER_MS, type ListedSchedule, type ScheduleProblem } from '../../../stores/schedules/schedules.ts';
 import { badge, card, code, emptyState, externalLink, link, notice, pagination, table, time } from '../../web/components/index.ts';
@@ -133,5 +134,5 @@ const howTo = (): Html =>
 kubectl patch scanschedule shop-nightly -n team-a --type=merge -p '{"spec":{"suspend":true}}'
 kubectl delete scanschedule shop-nightly -n team-a`,
       })}
-      <p>docs/gitops.md and docs/kubernetes.md of Curbcut describe every field.</p>`,
+      <p>${link('For platform teams', docPath('gitops'))} and ${link('Scans as Kubernetes resources', docPath('kubernetes'))} describe every field.</p>`,
   });

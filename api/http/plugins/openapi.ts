@@ -1,4 +1,4 @@
-/** Generates the OpenAPI 3.1 document from the schemas of the routes. `api/http/reference/` shows it at `/docs`. */
+/** Generates the OpenAPI 3.1 document from the schemas of the routes. `api/http/reference/` shows it at `/docs/api`. */
 import swagger from '@fastify/swagger';
 import type { TSchema } from 'typebox';
 import type { FastifyPluginAsync } from 'fastify';

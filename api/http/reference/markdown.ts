@@ -2,7 +2,7 @@
  * The descriptions of the document as HTML. They are CommonMark; we write paragraphs, `## headings`, lists with `- `, `code`,
  * **bold** and [links](address), and everything else is shown as it is. The result is escaped like every template.
  */
-import { link } from '../../web/components/buttons.ts';
+import { link, linkedHeading } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { slug } from './document.ts';
 
@@ -52,9 +52,3 @@ export const headingsOf = (text: string): { text: string; id: string }[] =>
     const heading = HEADING.exec(block)?.[1];
     return heading === undefined ? [] : [{ text: heading, id: headingAnchor(heading) }];
   });
-
-/** A heading that is a link to itself, so that its address can be copied. */
-export function linkedHeading(level: 2 | 3, id: string, text: Html | string): Html {
-  const anchor = html`<a class="anchor" href="#${id}">${text}</a>`;
-  return level === 2 ? html`<h2 id="${id}">${anchor}</h2>` : html`<h3 id="${id}">${anchor}</h3>`;
-}

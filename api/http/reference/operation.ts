@@ -1,11 +1,11 @@
 /** An operation as HTML: text and fields, and its examples beside them. */
 import { attributes, html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
-import { badge, code as codeBlock, type BadgeKind } from '../../web/components/index.ts';
+import { badge, code as codeBlock, linkedHeading, type BadgeKind } from '../../web/components/index.ts';
 import { curlOf } from './curl.ts';
 import { examplesOf, jsonText, slug, type OpenApi, type Operation, type Parameter, type Response, type Schemas } from './document.ts';
 import { errorAnchor, errorsOf } from './errors.ts';
 import { code, entryList, nested, separated, typeLabel, valueNotes } from './fields.ts';
-import { inline, linkedHeading, markdown } from './markdown.ts';
+import { inline, markdown } from './markdown.ts';
 
 /** What every part of the page is made from. */
 export interface ReferenceContext {

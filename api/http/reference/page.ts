@@ -1,11 +1,11 @@
 /** The reference of the API as a page, made from the OpenAPI document alone. */
 import { VALIDATION_STATUS } from '../errors.ts';
-import { badge, code as codeBlock, linkButton } from '../../web/components/index.ts';
+import { badge, code as codeBlock, linkButton, linkedHeading } from '../../web/components/index.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
 import { operationsOf, schemasOf, slug, tagsOf, type Header, type OpenApi, type Operation } from './document.ts';
 import { errorAnchor, errorEntries, errorsOf, type ErrorEntry } from './errors.ts';
 import { code, nested, objectAnchor, valueNotes } from './fields.ts';
-import { headingsOf, inline, linkedHeading, markdown } from './markdown.ts';
+import { headingsOf, inline, markdown } from './markdown.ts';
 import { headerAnchor, operationSection, schemeAnchor, type ReferenceContext } from './operation.ts';
 
 const DOCUMENT_PATH = '/openapi.json';

@@ -1,5 +1,7 @@
-/** `/docs`: the reference of the API. */
+/** `/docs/api`: the reference of the API. */
 import type { FastifyPluginAsync } from 'fastify';
+import { API_REFERENCE_PATH } from '../../../core/web-paths.ts';
+import { docsBreadcrumb } from '../../docs/pages.ts';
 import htmlScope from '../../web/html-scope.ts';
 import { html } from '../../web/html.ts';
 import { DEFAULT_LOCALE } from '../../web/languages.ts';
@@ -11,7 +13,7 @@ import { referencePage } from './page.ts';
 export const referenceRoutes: FastifyPluginAsync = async (app) => {
   let page: Promise<FixedPage> | null = null;
   await app.register(htmlScope);
-  app.get('/docs', async (request, reply) => {
+  app.get(API_REFERENCE_PATH, async (request, reply) => {
     // The document is complete when the app is ready, and does not change afterwards.
     const document = app.swagger() as unknown as OpenApi;
     page ??= fixedPage(
@@ -23,7 +25,7 @@ export const referenceRoutes: FastifyPluginAsync = async (app) => {
         indexed: true,
         translated: false,
         head: html`<link rel="stylesheet" href="${app.web.assets.url('reference.css')}" />`,
-        body: referencePage(document),
+        body: html`${docsBreadcrumb('API reference')}${referencePage(document)}`,
       }),
     );
     return reply.fixedPage(await page);

@@ -1,6 +1,7 @@
 /** The home page: what Curbcut does, and the form of a public scan. */
 import type { FastifyRequest } from 'fastify';
 import type { Locale } from '../../../core/scan/locales.ts';
+import { API_REFERENCE_PATH } from '../../../core/web-paths.ts';
 import * as ui from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { inLanguage } from '../../web/languages.ts';
@@ -55,7 +56,7 @@ export function homePage(options: HomePageOptions): Html {
         <div class="columns">
           ${[home.ci, home.kubernetes, home.people].map(({ title, text }) => html`<div><h3>${title}</h3><p>${text}</p></div>`)}
         </div>
-        <p>${ui.link(home.readMore, '/docs', { hreflang: 'en' })}</p>
+        <p>${ui.link(home.readMore, API_REFERENCE_PATH, { hreflang: 'en' })}</p>
       </section>
       <section class="honest" aria-labelledby="honest">
         <h2 id="honest">${home.honest.title}</h2>

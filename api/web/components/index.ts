@@ -4,5 +4,6 @@ export * from './blocks.ts';
 export * from './buttons.ts';
 export * from './contrast.ts';
 export * from './fields.ts';
+export * from './headings.ts';
 export * from './tables.ts';
 export * from './times.ts';

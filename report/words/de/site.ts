@@ -7,7 +7,7 @@ export const site: Translated<'site', 'de'> = {
   language: 'Sprache',
   mainNavigation: 'Hauptnavigation',
   home: 'Startseite von Curbcut',
-  apiReference: 'API-Referenz',
+  documentation: 'Dokumentation',
   signIn: 'Anmelden',
   dashboard: 'Dashboard',
   footer: 'Curbcut prüft Webseiten mit axe-core in einem echten Browser auf Barrierefreiheit.',

@@ -6,7 +6,7 @@ export const site = {
   language: 'Language',
   mainNavigation: 'Main',
   home: 'Curbcut home page',
-  apiReference: 'API reference',
+  documentation: 'Documentation',
   signIn: 'Sign in',
   dashboard: 'Dashboard',
   footer: 'Curbcut tests web pages for accessibility with axe-core in a real browser.',

@@ -7,7 +7,7 @@ export const site: Translated<'site', 'fr'> = {
   language: 'Langue',
   mainNavigation: 'Navigation principale',
   home: 'Page d’accueil de Curbcut',
-  apiReference: 'Référence de l’API',
+  documentation: 'Documentation',
   signIn: 'Se connecter',
   dashboard: 'Tableau de bord',
   footer: 'Curbcut teste l’accessibilité des pages web avec axe-core dans un vrai navigateur.',

@@ -7,7 +7,7 @@ export const site: Translated<'site', 'nl'> = {
   language: 'Taal',
   mainNavigation: 'Hoofdnavigatie',
   home: 'Startpagina van Curbcut',
-  apiReference: 'API-referentie',
+  documentation: 'Documentatie',
   signIn: 'Inloggen',
   dashboard: 'Dashboard',
   footer: 'Curbcut test webpagina’s op toegankelijkheid met axe-core in een echte browser.',

@@ -42,7 +42,7 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
       title: 'Dla zespołu',
       text: 'Panel pokazuje każde badanie na żywo, zmiany każdej witryny w czasie oraz to, co od ostatniego razu pojawiło się lub zostało naprawione.',
     },
-    readMore: 'Dokumentacja API',
+    readMore: 'Przeczytaj dokumentację API',
   },
   refused: {
     urlMissing: 'Proszę podać adres strony.',

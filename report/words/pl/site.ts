@@ -7,7 +7,7 @@ export const site: Translated<'site', 'pl'> = {
   language: 'Język',
   mainNavigation: 'Nawigacja główna',
   home: 'Strona główna Curbcut',
-  apiReference: 'Dokumentacja API',
+  documentation: 'Dokumentacja',
   signIn: 'Zaloguj się',
   dashboard: 'Panel',
   footer: 'Curbcut bada dostępność stron internetowych za pomocą axe-core w prawdziwej przeglądarce.',

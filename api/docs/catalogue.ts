@@ -1,0 +1,21 @@
+/** Which files of docs/ are pages of `/docs`. The others are for people who change Curbcut, and no image contains them. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+const FOLDER = join(import.meta.dirname, '..', '..', 'docs');
+
+/** The pages in the order in which `/docs` lists them: the file names without `.md`, which are also the addresses. */
+export const DOC_GROUPS = [
+  { title: 'Scans and reports', pages: ['scanning', 'sign-in', 'prepare', 'reports', 'baseline', 'known-issues', 'act'] },
+  { title: 'Pipelines and programs', pages: ['ci', 'cli', 'clients', 'webhooks', 'errors', 'limits', 'reference'] },
+  { title: 'In the browser', pages: ['dashboard', 'public-scans'] },
+  { title: 'Kubernetes', pages: ['kubernetes', 'gitops'] },
+  { title: 'Run an installation', pages: ['install', 'configuration', 'operate', 'metrics', 'runbooks', 'sizing', 'mail', 'security'] },
+] as const;
+
+export const DOC_NAMES: readonly string[] = DOC_GROUPS.flatMap(({ pages }) => [...pages]);
+
+/** Reads the Markdown of every page. @throws Error if a file is missing: then the image is incomplete, and the API must not start */
+export async function readDocs(): Promise<ReadonlyMap<string, string>> {
+  return new Map(await Promise.all(DOC_NAMES.map(async (name) => [name, await readFile(join(FOLDER, `${name}.md`), 'utf8')] as const)));
+}

@@ -1,0 +1,162 @@
+/** Makes a page of `/docs` from Markdown. Templates escape everything; HTML in the Markdown is shown as text. */
+import type { Code, Heading, List, PhrasingContent, RootContent, Table } from 'mdast';
+import { code as codeBlock, externalLink, link, linkedHeading, table, type HeadingLevel } from '../web/components/index.ts';
+import { html, NOTHING, type Html, type HtmlValue } from '../web/html.ts';
+import { targetOf } from './links.ts';
+import { createAnchors, parseMarkdown, phrasesText, textOf } from './markdown.ts';
+
+/** Cells of more characters get a line of their own on narrow screens. */
+const SHORT_CELL = 24;
+
+/** A heading with what follows it, up to the next one. */
+export interface Section {
+  /** Its anchor. Empty: the top of the page. */
+  id: string;
+  level: 1 | HeadingLevel;
+  title: string;
+  /** The text without markup. */
+  text: string;
+}
+
+export interface Outline {
+  title: string;
+  /** The first sentence. */
+  summary: string;
+}
+
+export interface DocPage extends Outline {
+  /** The content without the heading of the page. */
+  body: Html;
+  /** The first one is the page's own, up to its first heading. */
+  sections: readonly Section[];
+}
+
+export function renderDoc(markdown: string): DocPage {
+  const [first, ...nodes] = parseMarkdown(markdown).children;
+  if (first?.type !== 'heading' || first.depth !== 1) throw new Error('a page of docs/ starts with a heading of level 1');
+  const sections: Section[] = [{ id: '', level: 1, title: phrasesText(first.children), text: '' }];
+  const anchors = createAnchors();
+  const numbers = { table: 0, code: 0 };
+  const body = nodes.map((node) => {
+    if (node.type === 'heading') return heading(node, sections, anchors);
+    const section = sections.at(-1)!;
+    section.text += `${textOf(node)}\n`;
+    return block(node, { section, numbers });
+  });
+  const summary = nodes.find((node) => node.type === 'paragraph');
+  return { title: sections[0]!.title, summary: firstSentence(summary === undefined ? '' : textOf(summary)), body: html`${body}`, sections };
+}
+
+/** What the contents show of a page, from its first paragraphs alone: reading all pages takes long. */
+export function outlineOf(markdown: string): Outline {
+  const { title, summary } = renderDoc(markdown.split('\n\n', 2).join('\n\n'));
+  return { title, summary };
+}
+
+const firstSentence = (text: string): string => /^.+?[.](?=\s|$)/.exec(text)?.[0] ?? text;
+
+function heading({ depth, children }: Heading, sections: Section[], anchors: (text: string) => string): Html {
+  const title = phrasesText(children);
+  const level = Math.min(Math.max(depth, 2), 4) as HeadingLevel;
+  const id = anchors(title);
+  sections.push({ id, level, title, text: '' });
+  return linkedHeading(level, id, inline(children));
+}
+
+interface Place {
+  section: Section;
+  /** How many tables and blocks of code come before, for their ids. */
+  numbers: { table: number; code: number };
+}
+
+function block(node: RootContent, place: Place): Html {
+  const within = (nodes: readonly RootContent[]): Html[] => nodes.map((one) => block(one, place));
+  switch (node.type) {
+    case 'paragraph':
+      return html`<p>${inline(node.children)}</p>`;
+    case 'blockquote':
+      return html`<blockquote>${within(node.children)}</blockquote>`;
+    case 'thematicBreak':
+      return html`<hr />`;
+    case 'list':
+      return list(node, place);
+    case 'code':
+      return codeOf(node, place);
+    case 'table':
+      return tableOf(node, place);
+    case 'html':
+      return node.value.startsWith('<!--') ? NOTHING : html`<p>${node.value}</p>`;
+    default:
+      return html`<p>${textOf(node)}</p>`;
+  }
+}
+
+function list({ ordered, start, spread, children }: List, place: Place): Html {
+  const items = children.map((item) => {
+    // The items of a list without empty lines are not paragraphs.
+    const content = item.children.map((node) =>
+      node.type === 'paragraph' && spread !== true ? inline(node.children) : block(node, place),
+    );
+    return html`<li>${content}</li>`;
+  });
+  return ordered ? html`<ol start="${start ?? 1}">${items}</ol>` : html`<ul>${items}</ul>`;
+}
+
+function codeOf({ value }: Code, { section, numbers }: Place): Html {
+  numbers.code += 1;
+  return codeBlock({ id: `code-${numbers.code}`, text: value, label: `Example ${numbers.code}: ${section.title}` });
+}
+
+function tableOf({ children: [head, ...rows], align }: Table, { section, numbers }: Place): Html {
+  numbers.table += 1;
+  const heads = head?.children ?? [];
+  const columns = heads.map((cell, at) => {
+    const text = textOf(cell);
+    const longest = Math.max(...rows.map(({ children }) => (children[at] === undefined ? 0 : textOf(children[at]).length)));
+    const named = text === '' ? { text: at === 0 ? 'Name' : 'Value', hidden: true } : { text };
+    return { ...named, numeric: align?.[at] === 'right', wide: longest > SHORT_CELL };
+  });
+  let above: readonly PhrasingContent[] = [];
+  const cells = rows.map(({ children }) =>
+    columns.map((_, at) => {
+      const content = children[at]?.children ?? [];
+      if (at > 0) return inline(content);
+      // An empty first cell stands for the one above. Each row has a header, so that it can be read alone.
+      above = content.length > 0 ? content : above;
+      return inline(above);
+    }),
+  );
+  const caption = `Table ${numbers.table}: ${section.title}`;
+  return table({ id: `table-${numbers.table}`, caption, captionHidden: true, columns, rows: cells });
+}
+
+const inline = (nodes: readonly PhrasingContent[]): HtmlValue => nodes.map(phrase);
+
+function phrase(node: PhrasingContent): HtmlValue {
+  switch (node.type) {
+    case 'text':
+      return node.value;
+    case 'inlineCode':
+      return html`<code translate="no">${node.value}</code>`;
+    case 'emphasis':
+      return html`<em>${inline(node.children)}</em>`;
+    case 'strong':
+      return html`<strong>${inline(node.children)}</strong>`;
+    case 'break':
+      return html`<br />`;
+    case 'link':
+      return linkOf(node.url, node.children);
+    default:
+      return 'value' in node ? node.value : textOf(node);
+  }
+}
+
+function linkOf(url: string, children: readonly PhrasingContent[]): HtmlValue {
+  const target = targetOf(url);
+  // The names of pages are file names in the Markdown.
+  const shown = children.map((child) => (child.type === 'text' ? child.value.replace(/^([\w-]+)\.md$/, '$1') : phrase(child)));
+  if (target.kind === 'here') return link(shown, target.href);
+  if (target.kind === 'outside') return externalLink(inline(children), target.href);
+  const path = html`<code translate="no">${target.path}</code>`;
+  return phrasesText(children).includes('/') ? path : html`${inline(children)} (${path})`;
+}

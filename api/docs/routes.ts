@@ -1,0 +1,64 @@
+/** `/docs`: the pages of docs/ that are for users, and a search that needs no script. `api/http/reference/` adds the reference of the API. */
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import { DOCS_PATH, DOCS_SEARCH_PATH, docPath } from '../../core/web-paths.ts';
+import { ApiError } from '../http/errors.ts';
+import htmlScope from '../web/html-scope.ts';
+import { html, type Html } from '../web/html.ts';
+import { DEFAULT_LOCALE } from '../web/languages.ts';
+import { publicPage, type PublicPageOptions } from '../web/layout.ts';
+import { fixedPage, type FixedPage } from '../web/packed.ts';
+import { openLibrary } from './library.ts';
+import { contentsPage, docPage, searchPage } from './pages.ts';
+import { QUERY_MAX, searchDocs } from './search.ts';
+
+export const docsRoutes: FastifyPluginAsync = async (app) => {
+  const library = await openLibrary();
+  const fixed = new Map<string, Promise<FixedPage>>();
+  /** The page of an address: made once, because it is the same for every visitor. */
+  function once(address: string, make: () => Promise<Html>): Promise<FixedPage> {
+    const page = fixed.get(address) ?? make().then(fixedPage);
+    fixed.set(address, page);
+    return page;
+  }
+  await app.register(htmlScope);
+
+  app.get(DOCS_PATH, async (request, reply) =>
+    reply.fixedPage(
+      await once(DOCS_PATH, async () =>
+        framed(request, {
+          title: 'Documentation',
+          description: 'How to scan sites with Curbcut, read the results, and run an installation.',
+          indexed: true,
+          body: contentsPage(library.outlines()),
+        }),
+      ),
+    ),
+  );
+
+  app.get<{ Querystring: { q?: unknown } }>(DOCS_SEARCH_PATH, async (request, reply) => {
+    const { q } = request.query;
+    // Values that the form does not send are cut or ignored, as in the dashboard's lists.
+    const query = typeof q === 'string' ? q.trim().slice(0, QUERY_MAX) : '';
+    const title = query === '' ? 'Search the documentation' : `Search results for “${query}”`;
+    return reply.page(framed(request, { title, body: searchPage(query, searchDocs(await library.all(), query)) }));
+  });
+
+  app.get<{ Params: { page: string } }>(docPath(':page'), async (request, reply) => {
+    const { page: name } = request.params;
+    const page = library.page(name);
+    if (page === null) throw new ApiError('not_found');
+    const { title, summary: description } = page;
+    return reply.fixedPage(
+      await once(docPath(name), async () => framed(request, { title, description, indexed: true, body: docPage(page) })),
+    );
+  });
+};
+
+const framed = (request: FastifyRequest, options: Pick<PublicPageOptions, 'title' | 'description' | 'indexed' | 'body'>): Html =>
+  publicPage({
+    request,
+    locale: DEFAULT_LOCALE,
+    translated: false,
+    head: html`<link rel="stylesheet" href="${request.server.web.assets.url('reference.css')}" />`,
+    ...options,
+  });

@@ -1,0 +1,59 @@
+/** `/docs` in a browser. test/api/docs.test.ts follows every link of its pages. */
+import { expect } from 'chai';
+import { expectAccessible, expectAccessibleNow } from './accessible.ts';
+import { useWeb } from './web.ts';
+import { DOC_NAMES } from '../../api/docs/catalogue.ts';
+import { docPath, DOCS_PATH, DOCS_SEARCH_PATH } from '../../core/web-paths.ts';
+
+describe('the documentation', function () {
+  this.timeout(180_000);
+  const web = useWeb();
+
+  it('has accessible contents', async () => {
+    await expectAccessible(await web.open(DOCS_PATH), 'docs');
+  });
+
+  for (const name of DOC_NAMES)
+    it(`has an accessible page ${name}`, async () => {
+      await expectAccessible(await web.open(docPath(name)), `docs-${name}`);
+    });
+
+  it('can be searched and read without JavaScript', async () => {
+    const page = await web.open(DOCS_PATH, { javaScriptEnabled: false });
+    await page.getByRole('searchbox', { name: 'Search the documentation' }).fill('webhook signature');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Webhooks: Verify a request' }).click();
+    expect(page.url()).to.match(/\/docs\/webhooks#verify-a-request$/);
+    expect(await page.getByRole('heading', { name: 'Verify a request' }).isVisible()).to.equal(true);
+    await page.getByRole('navigation', { name: 'You are here' }).getByRole('link', { name: 'Documentation' }).click();
+    await page.getByRole('link', { name: 'API reference' }).click();
+    await page.getByRole('heading', { level: 1, name: /API reference/ }).waitFor();
+  });
+
+  it('shows results of a search accessibly, and says if there are none', async () => {
+    const page = await web.open(`${DOCS_SEARCH_PATH}?q=credits`);
+    await expectAccessible(page, 'docs-search');
+    expect(await page.getByText(/^\d+ results/).getAttribute('role')).to.equal('status');
+    await page.goto(`${DOCS_SEARCH_PATH}?q=zebra`);
+    await expectAccessible(page, 'docs-search-empty');
+    await page.goto(DOCS_SEARCH_PATH);
+    await expectAccessibleNow(page);
+  });
+
+  it('has a page for an address that does not exist', async () => {
+    const page = await web.open('/docs/nothing');
+    await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor();
+    await expectAccessibleNow(page);
+  });
+
+  it('folds the contents of a page on narrow screens', async () => {
+    const page = await web.open(docPath('errors'));
+    const link = page.getByRole('navigation', { name: 'Contents' }).getByRole('link', { name: 'scan_not_found' });
+    expect(await link.isVisible()).to.equal(true);
+    await page.setViewportSize({ width: 320, height: 640 });
+    expect(await link.isVisible()).to.equal(false);
+    await page.getByText('Contents of this page').click();
+    await link.click();
+    expect(page.url()).to.match(/#scan_not_found$/);
+  });
+});
