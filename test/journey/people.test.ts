@@ -12,7 +12,8 @@ import { SOME_LOCALES } from '../support/nightly.ts';
 import { DEMO_EMAIL } from '../../local/demo-organisation.ts';
 import { sharedBrowser } from '../web/browser.ts';
 import { takeScreenshot } from '../web/screenshots.ts';
-import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
+import { firstMailTo, mailsTo } from './inbox.ts';
+import { startWholeProduct, type WholeProduct } from './product.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const CURBCUT = join(ROOT, 'cli', 'main.ts');
@@ -24,12 +25,6 @@ const PAGES: Readonly<Record<Locale, string>> = {
   nl: '/en/library-card/',
   pl: '/en/catalogue/',
 };
-
-interface Mail {
-  subject: string;
-  html: string;
-  text: string;
-}
 
 describe('a newcomer', function () {
   this.timeout(180_000);
@@ -49,10 +44,6 @@ describe('a newcomer', function () {
   });
 
   const picture = (name: string) => takeScreenshot(page, `journey-${name}`);
-  const mailsTo = async (address: string): Promise<Mail[]> => {
-    const answer = await fetch(`${product.inboxUrl}/api/mails?to=${encodeURIComponent(address)}`);
-    return ((await answer.json()) as { data: Mail[] }).data;
-  };
   /** Runs the command line with the key that was created in the dashboard. @returns the exit code and both outputs */
   const curbcut = (...args: string[]) =>
     promisify(execFile)(process.execPath, [CURBCUT, ...args], {
@@ -77,18 +68,15 @@ describe('a newcomer', function () {
       await page.getByRole('heading', { name: texts.result.fixTitle }).waitFor({ timeout: 90_000 });
       await picture(`3-result-${locale}`);
 
-      const [mail] = await eventually(
-        () => mailsTo(address),
-        (mails) => mails.length > 0,
-      );
-      const link = new RegExp(`${product.url}${inLanguage(locale, '/scan/')}[\\w-]{43}`).exec(mail!.text)![0];
-      expect(mail!.html).to.contain(`lang="${locale}"`);
+      const mail = await firstMailTo(product, address);
+      const link = new RegExp(`${product.url}${inLanguage(locale, '/scan/')}[\\w-]{43}`).exec(mail.text)![0];
+      expect(mail.html).to.contain(`lang="${locale}"`);
       await page.goto(product.inboxUrl!);
-      await page.getByRole('link', { name: mail!.subject }).first().click();
+      await page.getByRole('link', { name: mail.subject }).first().click();
       await picture(`4-mail-${locale}`);
       await page.goto(link);
       await page.getByRole('heading', { name: texts.result.fixTitle }).waitFor();
-      expect(await mailsTo(address)).to.have.length(1);
+      expect(await mailsTo(product, address)).to.have.length(1);
     });
 
   it('signs in with the printed password', async () => {
