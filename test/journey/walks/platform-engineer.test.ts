@@ -1,0 +1,84 @@
+/** A platform engineer with kubectl on a cluster that has Curbcut and nothing else: the examples as printed, a wrong schedule, and why. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { blocksOf, ROOT } from '../../gitops/manifests.ts';
+import { eventually, ON_CLUSTER, startWholeProduct, type WholeProduct } from '../product.ts';
+
+const run = promisify(execFile);
+
+describe('a platform engineer with kubectl', function () {
+  this.timeout(240_000);
+  let product: WholeProduct;
+  before(async () => {
+    product = await startWholeProduct();
+  });
+  after(() => product?.close());
+
+  /** The cells of a row that `kubectl get` prints, by their columns. */
+  async function printed(kind: string, name: string, namespace = product.namespace): Promise<Record<string, string>> {
+    const output = await product.kubectl(['get', kind, name, '--namespace', namespace]);
+    if (process.env['WALK_LOG']) console.log(output);
+    const [head, row] = output.trimEnd().split('\n') as [string, string];
+    const columns = [...head.matchAll(/\S+(?: \S+)*/g)].map(({ 0: column, index }) => ({ column, index }));
+    return Object.fromEntries(
+      columns.map(({ column, index }, at) => [column, row.slice(index, columns[at + 1]?.index).trim()] as [string, string]),
+    );
+  }
+  const schedule = (name: string, expression: string) =>
+    JSON.stringify({
+      apiVersion: 'curbcut.dev/v1',
+      kind: 'ScanSchedule',
+      metadata: { name },
+      spec: { schedule: expression, scanTemplate: { spec: { url: product.demoUrl, maxPages: 1 } } },
+    });
+
+  it('applies the examples as printed, the team’s before the platform’s, and sees that all of them are ready', async function () {
+    // There, the product has a namespace of its own, and test/gitops/examples.test.ts applies them.
+    if (ON_CLUSTER) return this.skip();
+    const commands = blocksOf('examples/README.md').flatMap(({ language, text }) => (language === 'sh' ? text.trim().split('\n') : []));
+    const env = { ...process.env, KUBECONFIG: product.environment.KUBECONFIG };
+    for (const command of commands.toReversed()) await run('bash', ['-euc', command], { cwd: ROOT, env });
+    const ready = (namespace: string, ...names: string[]) =>
+      product.kubectl(['wait', '--for=condition=Ready', '--timeout=60s', '--namespace', namespace, ...names]);
+    await ready('shop', 'organisation/shop', 'scanschedule/shop-nightly', 'knownissues/shop');
+    await ready(product.namespace, 'scanqueue/default', 'scanqueue/nightly');
+    const all = await product.kubectl(['get', 'curbcut', '--namespace', 'shop']);
+    for (const line of [/shop-nightly .* True +Scheduled /, /shop +shop\.example\.com .* True +Mirrored /]) expect(all).to.match(line);
+    expect(await printed('organisation', 'shop')).to.include({ READY: 'True' });
+  });
+
+  it('cannot apply a schedule that is no schedule', async () => {
+    const refused = await product.kubectl(['apply', '-f', '-'], schedule('typo', '0 25 * * *')).then(
+      () => 'applied',
+      (error: Error) => error.message,
+    );
+    expect(refused).to.include('spec.schedule').and.include('hour');
+  });
+
+  it('sees at once that a schedule never fires, and reads why', async () => {
+    await product.kubectl(['apply', '-f', '-'], schedule('never', '0 0 30 2 *'));
+    const row = await eventually(
+      () => printed('scanschedule', 'never'),
+      ({ READY: ready }) => ready === 'False',
+    );
+    expect(row).to.include({ SCHEDULE: '0 0 30 2 *', READY: 'False', REASON: 'InvalidSchedule' });
+    const described = await eventually(
+      () => product.kubectl(['describe', 'scanschedule', 'never']),
+      (text) => /Warning +InvalidSchedule/.test(text),
+    );
+    if (process.env['WALK_LOG']) console.log(described);
+    expect(described).to.match(/Message: +.*never fires/);
+  });
+
+  it('corrects it, and sees when it runs', async () => {
+    await product.kubectl(['apply', '-f', '-'], schedule('never', '0 3 1 * *'));
+    const row = await eventually(
+      () => printed('scanschedule', 'never'),
+      ({ READY: ready }) => ready === 'True',
+    );
+    expect(row).to.include({ REASON: 'Scheduled' });
+    const namespace = await product.kubectl(['get', 'curbcut']);
+    expect(namespace).to.match(/scanschedule.curbcut.dev\/never .* True +Scheduled /);
+  });
+});
