@@ -73,7 +73,7 @@ export interface ApiStores extends Pick<
     AllStores['publicScans'],
     'claim' | 'releaseClaim' | 'remove' | 'findByToken' | 'findByScan' | 'findByShare' | 'share' | 'unshare'
   >;
-  knownIssues: Pick<AllStores['knownIssues'], 'add' | 'find' | 'list' | 'change' | 'remove'>;
+  knownIssues: Pick<AllStores['knownIssues'], 'add' | 'find' | 'list' | 'change' | 'remove' | 'matchesOf' | 'matchesOfSites'>;
   schedules: Pick<AllStores['schedules'], 'list' | 'nextRuns'>;
   sites: Pick<AllStores['sites'], 'search' | 'of'>;
   suppressions: Pick<AllStores['suppressions'], 'find' | 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;

@@ -77,6 +77,8 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       list: (page: Parameters<typeof knownIssues.list>[1]) => knownIssues.list(id, page),
       change: (issueId: string, change: Parameters<typeof knownIssues.change>[2]) => knownIssues.change(id, issueId, change),
       remove: (issueId: string) => knownIssues.remove(id, issueId),
+      matchesOf: (site: string) => knownIssues.matchesOf(id, site),
+      matchesOfSites: (sites: readonly string[]) => knownIssues.matchesOfSites(id, sites),
     },
     schedules: {
       list: (page: Parameters<typeof schedules.list>[1]) => schedules.list(id, page),

@@ -28,6 +28,8 @@ export interface KnownIssuePage {
   endsBefore?: Date;
   /** Only those that end after this time. */
   endsAfter?: Date;
+  /** Only those that matched nothing in the newest scan of their site. */
+  unmatched?: boolean;
   /** Only those after this one in the list. */
   after?: { at: Date; id: string } | null;
   limit: number;
@@ -76,10 +78,13 @@ export interface KnownIssues extends ManifestKnownIssues {
   recordMatches(organisation: string, site: string, matches: SiteMatches): Promise<void>;
   /** Returns what the newest scan of the site says; null if no scan has said anything for a year. */
   matchesOf(organisation: string, site: string): Promise<SiteMatches | null>;
+  /** The same for several sites of the organisation, in one command, by site. */
+  matchesOfSites(organisation: string, sites: readonly string[]): Promise<Map<string, SiteMatches>>;
 }
 
 /** The server removes it a year after the scan. */
 type MatchesDocument = SiteMatches & { _id: string; expiresAt: Date };
+const matchesId = (organisation: string, site: string): string => `${organisation}/${site}`;
 /** The server removes it a while after the longest scan. */
 type ChosenDocument = { _id: string; chosen: ChosenKnownIssues; expiresAt: Date };
 
@@ -123,6 +128,20 @@ export function createKnownIssues(db: Db): KnownIssues {
     return rowsOf(holder).find((row) => targetClaim(row.organisation, row.site, row) === target) ?? null;
   }
 
+  async function matchesIn(filter: Filter<MatchesDocument>): Promise<Map<string, SiteMatches>> {
+    const found = await matches.find(filter).toArray();
+    return new Map(found.map(({ _id, scanId, at, unmatched }) => [_id.slice(_id.indexOf('/') + 1), { scanId, at, unmatched }]));
+  }
+  const matchesOfSites = (organisation: string, sites: readonly string[]) =>
+    matchesIn({ _id: { $in: sites.map((site) => matchesId(organisation, site)) } });
+  /** The IDs of those that matched nothing in the newest scan of their site, by site. */
+  async function unmatchedOf(organisation: string, site: string | undefined): Promise<Map<string, Set<string>>> {
+    // The sites of an organisation: '0' follows '/'.
+    const all = { _id: { $gt: `${organisation}/`, $lt: `${organisation}0` }, 'unmatched.0': { $exists: true } };
+    const said = await (site === undefined ? matchesIn(all) : matchesOfSites(organisation, [site]));
+    return new Map([...said].map(([host, { unmatched }]) => [host, new Set(unmatched)]));
+  }
+
   const byId = (organisation: string, id: string): Filter<KnownIssueDocument> => ({ _id: { $in: [id, documentOf(id)] }, organisation });
   async function find(organisation: string, id: string): Promise<KnownIssueRow | null> {
     const found = await issues.find(byId(organisation, id)).toArray();
@@ -156,19 +175,23 @@ export function createKnownIssues(db: Db): KnownIssues {
 
     find,
 
-    async list(organisation, { site, endsBefore, endsAfter, after, limit }) {
+    async list(organisation, { site, endsBefore, endsAfter, unmatched, after, limit }) {
+      const wanted = unmatched ? await unmatchedOf(organisation, site) : null;
       const ends = endsBefore || endsAfter ? { ...(endsBefore && { $lte: endsBefore }), ...(endsAfter && { $gt: endsAfter }) } : null;
       const filter: Filter<KnownIssueDocument> = {
         organisation,
         ...(site !== undefined && { site }),
         $and: [
+          wanted === null ? {} : { site: { $in: [...wanted.keys()] } },
           ends === null ? {} : { $or: [{ expiresAt: ends }, { 'issues.expiresAt': ends }] },
           after ? { $or: [{ createdAt: { $lt: after.at } }, { createdAt: after.at, _id: { $lte: after.id } }] } : {},
         ],
       };
       const listed: KnownIssueRow[] = [];
       for await (const document of issues.find(filter).sort({ createdAt: -1, _id: -1 })) {
-        const rows = rowsOf(document).filter((row) => !after || isAfter(row, after));
+        const rows = rowsOf(document)
+          .filter((row) => !after || isAfter(row, after))
+          .filter((row) => wanted === null || wanted.get(row.site)?.has(row.id));
         listed.push(...rows.filter(({ expiresAt }) => !(endsBefore && expiresAt > endsBefore) && !(endsAfter && expiresAt <= endsAfter)));
         if (listed.length >= limit) break;
       }
@@ -200,7 +223,7 @@ export function createKnownIssues(db: Db): KnownIssues {
     },
 
     async recordMatches(organisation, site, { scanId, at, unmatched }) {
-      const _id = `${organisation}/${site}`;
+      const _id = matchesId(organisation, site);
       const $set = { scanId, at, unmatched, expiresAt: new Date(at.getTime() + MATCHES_KEPT_MS) };
       await retryRace(async () => {
         const newer = await matches.findOne({ _id, at: { $gt: at } }, { projection: { _id: 1 } });
@@ -209,8 +232,9 @@ export function createKnownIssues(db: Db): KnownIssues {
     },
 
     async matchesOf(organisation, site) {
-      const found = await matches.findOne({ _id: `${organisation}/${site}` });
-      return found && { scanId: found.scanId, at: found.at, unmatched: found.unmatched };
+      return (await matchesOfSites(organisation, [site])).get(site) ?? null;
     },
+
+    matchesOfSites,
   };
 }

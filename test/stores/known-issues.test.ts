@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import { KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
-import { createKnownIssues, type KnownIssueRow, type KnownIssues } from '../../stores/known-issues/known-issues.ts';
+import { createKnownIssues, type KnownIssuePage, type KnownIssueRow, type KnownIssues } from '../../stores/known-issues/known-issues.ts';
 import { useDatabase } from './database.ts';
 
 const NOW = new Date('2030-01-01T00:00:00Z');
@@ -143,5 +143,32 @@ describe('stores: known issues', () => {
     await Promise.all([matches('c', 3), matches('b', 2)].map((one) => issues.recordMatches('acme', 'matched.test', one)));
     expect(await issues.matchesOf('acme', 'matched.test')).to.deep.equal(matches('c', 3));
     expect(await issues.matchesOf('globex', 'matched.test')).to.equal(null);
+    await issues.recordMatches('acme', 'other.test:8443', matches('d', 1));
+    const several = await issues.matchesOfSites('acme', ['matched.test', 'other.test:8443', 'nothing.test']);
+    expect([...several]).to.have.deep.members([
+      ['matched.test', matches('c', 3)],
+      ['other.test:8443', matches('d', 1)],
+    ]);
+  });
+
+  it('are listed if they matched nothing in the newest scan of their own site, in parts', async () => {
+    const organisation = 'unmatched';
+    const [a, b, matched] = [await add({ organisation, createdAt: inDays(3) }), await add({ organisation }), await add({ organisation })];
+    const other = await add({ organisation, site: 'other.test', createdAt: inDays(1) });
+    const foreign = await add({ organisation: `${organisation}-too` });
+    const list = async (page: Partial<KnownIssuePage> = {}) =>
+      (await issues.list(organisation, { unmatched: true, limit: 10, ...page })).map(({ id }) => id);
+    const say = (of: string, site: string, unmatched: string[]) =>
+      issues.recordMatches(of, site, { scanId: 's', at: inDays(1), unmatched });
+    expect(await list()).to.deep.equal([]);
+    await say(organisation, a.site, [a.id, b.id, other.id]);
+    await say(`${organisation}-too`, a.site, [foreign.id, matched.id]);
+    expect(await list()).to.deep.equal([a.id, b.id]);
+    await say(organisation, other.site, [other.id]);
+    expect(await list()).to.deep.equal([a.id, other.id, b.id]);
+    expect(await list({ site: other.site })).to.deep.equal([other.id]);
+    expect(await list({ limit: 1, after: { at: a.createdAt, id: a.id } })).to.deep.equal([other.id]);
+    await issues.recordMatches(organisation, a.site, { scanId: 't', at: inDays(2), unmatched: [] });
+    expect(await list()).to.deep.equal([other.id]);
   });
 });

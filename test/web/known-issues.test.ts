@@ -1,4 +1,5 @@
 /** Known issues in a real browser: accepting one at a root cause, the list, changing and removing one. */
+import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { ENDING_DAYS, KNOWN_ISSUE_MAX_DAYS, KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
@@ -243,6 +244,58 @@ describe('known issues in a browser', () => {
     expect(await rows(page)).to.have.length(3);
     await page.getByRole('link', { name: 'Previous' }).click();
     expect(await rows(page)).to.have.length(25);
+  });
+
+  it('are marked where they matched nothing in the newest scan of their site, until they end', async () => {
+    const page = await openAs(web, 'owner', KNOWN_ISSUES_PATH);
+    const { organisation } = page;
+    const [scan, at] = [await scanOf(organisation), new Date()];
+    const of = (reason: string, fields: Partial<KnownIssueRow> = {}) =>
+      addIssue(organisation, { reason, fingerprint: randomBytes(8).toString('hex'), ...fields });
+    const stale = await of('Stale.');
+    await of('Matched.');
+    const ended = await of('Ended.', { expiresAt: inDays(-1), createdAt: inDays(-40) });
+    const elsewhere = await of('Elsewhere.', { site: 'shop.example.com' });
+    const manifest = { operatorClass: 'curbcut', namespace: 'shop', name: 'stale', uid: 'u', generation: 1, createdAt: inDays(-1) };
+    const declared = { fingerprint: CAUSE, reason: 'In Git.', owner: 'video team', expiresAt: inDays(ENDING_DAYS - 1) };
+    await web.stores.knownIssues.declare({ ...manifest, organisation, site: SITE, issues: [declared] }, null, at);
+    const listed = await web.stores.knownIssues.list(organisation, { limit: 10 });
+    const inGit = listed.find(({ reason }) => reason === 'In Git.')!;
+    await web.stores.knownIssues.recordMatches(organisation, SITE, {
+      scanId: scan,
+      at,
+      unmatched: [stale.id, ended.id, inGit.id, elsewhere.id],
+    });
+    const badges = async () =>
+      Promise.all(
+        (await page.locator('#known-issues tbody th').all()).map(async (cell) => [
+          await cell.getByRole('link').innerText(),
+          ...(await cell.locator('.badge').allInnerTexts()),
+        ]),
+      );
+    await page.reload();
+    expect(await badges()).to.have.deep.members([
+      ['Stale.', 'Stale'],
+      ['Matched.'],
+      ['Ended.', 'Ended'],
+      ['Elsewhere.'],
+      ['In Git.', 'Ends soon', 'Stale'],
+    ]);
+    await page.getByLabel('State').selectOption({ label: 'Stale' });
+    await press(page, 'Filter');
+    expect(await badges()).to.deep.equal([
+      ['Stale.', 'Stale'],
+      ['In Git.', 'Ends soon', 'Stale'],
+    ]);
+    await expectAccessible(page, 'known-issues-stale');
+    await page.getByRole('link', { name: 'Stale.' }).click();
+    expect(await page.locator('.definitions').innerText()).to.match(/Newest scan\s+Stale The scan of [^]* found nothing that it covers/);
+    await expectAccessible(page, 'known-issue-stale');
+    await page.goto(`${KNOWN_ISSUES_PATH}/${ended.id}`);
+    expect(await page.locator('.definitions').innerText()).to.not.include('Stale');
+    await page.goto(`${KNOWN_ISSUES_PATH}/${stale.id}`);
+    await page.getByRole('link', { name: 'The scan of' }).click();
+    expect(page.url()).to.equal(`${web.url}/dashboard/scans/${scan}`);
   });
 
   it('are accessible where they are accepted, shown and removed', async () => {

@@ -1,15 +1,15 @@
 /** The page of a known issue, with the form that changes it; and the page that asks before it is removed. */
 import type { FastifyRequest } from 'fastify';
-import { KNOWN_ISSUES_PATH } from '../../../core/web-paths.ts';
-import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts';
-import { actions, button, definitions, linkButton, time, type FormError } from '../../web/components/index.ts';
+import { KNOWN_ISSUES_PATH, scanPath } from '../../../core/web-paths.ts';
+import type { KnownIssueRow, SiteMatches } from '../../../stores/known-issues/known-issues.ts';
+import { actions, button, definitions, link, linkButton, time, type FormError } from '../../web/components/index.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import { csrfField } from '../forms.ts';
 import type { ActorNames } from '../actor-names.ts';
 import { titledPage } from '../titled-page.ts';
 import { shown } from '../views/scan-words.ts';
 import { commonFields, dateOf, type TypedFields } from './form-fields.ts';
-import { acceptedBy, statusBadge, targetOf } from './issue-words.ts';
+import { acceptedBy, isStale, staleBadge, statusBadge, targetOf } from './issue-words.ts';
 
 export const issuePath = (id: string): string => `${KNOWN_ISSUES_PATH}/${id}`;
 
@@ -17,6 +17,8 @@ export interface KnownIssuePage {
   request: FastifyRequest;
   issue: KnownIssueRow;
   names: ActorNames;
+  /** What the newest scan of its site says. */
+  matches: SiteMatches | null;
   /** What was typed. Default: as it is. */
   typed?: TypedFields;
   errors?: readonly FormError[];
@@ -27,11 +29,12 @@ export interface KnownIssuePage {
 
 const FRAME = { active: 'known-issues', trail: [{ text: 'Known issues', href: KNOWN_ISSUES_PATH }], narrow: true } as const;
 
-export function knownIssuePage({ request, issue, names, typed, errors = [], mayChange, done, now }: KnownIssuePage): Html {
+export function knownIssuePage(page: KnownIssuePage): Html {
+  const { request, issue, names, typed, errors = [], mayChange, done } = page;
   const { id, reason, owner, expiresAt } = issue;
   const current = { reason, owner, expires: dateOf(expiresAt) };
   const isOpen = mayChange && issue.manifest === null;
-  const body = html`${definitions([...facts(issue, names, now), ...(isOpen ? [] : texts(issue))])}
+  const body = html`${definitions([...facts(page), ...(isOpen ? [] : texts(issue))])}
     ${
       issue.manifest !== null &&
       html`<p>A manifest in the cluster declares it, so it is changed and removed there: <code>${acceptedBy(issue, names)}</code>.</p>`
@@ -52,11 +55,19 @@ export function knownIssuePage({ request, issue, names, typed, errors = [], mayC
 
 type Row = readonly [HtmlValue, HtmlValue];
 
-const facts = (issue: KnownIssueRow, names: ActorNames, now: Date): Row[] => [
+type ShownIssue = Pick<KnownIssuePage, 'request' | 'issue' | 'names' | 'matches' | 'now'>;
+
+const facts = ({ issue, names, matches, now }: ShownIssue): Row[] => [
   ['Accepted', targetOf(issue)],
   ['Site', shown(issue.site)],
   ['End', html`${time(issue.expiresAt)} ${statusBadge(issue, now)}`],
+  ...(matches !== null && isStale(issue, matches, now) ? [staleRow(matches)] : []),
   ['Accepted by', html`${acceptedBy(issue, names)}, ${time(issue.createdAt)}`],
+];
+
+const staleRow = ({ scanId, at }: SiteMatches): Row => [
+  'Newest scan',
+  html`${staleBadge()} ${link(html`The scan of ${time(at)}`, scanPath(scanId))} found nothing that it covers.`,
 ];
 
 const texts = ({ reason, owner }: KnownIssueRow): Row[] => [
@@ -64,8 +75,9 @@ const texts = ({ reason, owner }: KnownIssueRow): Row[] => [
   ['Owner', owner],
 ];
 
-export function removeIssuePage({ request, issue, names, now }: Pick<KnownIssuePage, 'request' | 'issue' | 'names' | 'now'>): Html {
-  const body = html`${definitions([...facts(issue, names, now), ...texts(issue)])}
+export function removeIssuePage(page: ShownIssue): Html {
+  const { request, issue } = page;
+  const body = html`${definitions([...facts(page), ...texts(issue)])}
     <p>What it covers counts as violations again in scans that start afterwards. Scans that have started keep what they started with.</p>
     <form method="post" action="${issuePath(issue.id)}/remove">
       ${csrfField(request)}

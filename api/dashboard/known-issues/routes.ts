@@ -7,7 +7,7 @@ import { siteOf } from '../../../core/scan/site.ts';
 import { KNOWN_ISSUES_PATH } from '../../../core/web-paths.ts';
 import { elementPath } from '../../../report/view/element-path.ts';
 import type { ViewGroup } from '../../../report/view/schema.ts';
-import type { KnownIssueRow } from '../../../stores/known-issues/known-issues.ts';
+import type { KnownIssueRow, SiteMatches } from '../../../stores/known-issues/known-issues.ts';
 import { createKnownIssueManagement, type KnownIssueManagementDeps } from '../../accounts/known-issue-management.ts';
 import { NewKnownIssue, KnownIssueChange } from '../../accounts/known-issues.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
@@ -59,15 +59,21 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
     const params = request.query as Readonly<Record<string, unknown>>;
     const cursor = typeof params['cursor'] === 'string' ? params['cursor'] : undefined;
     const query = queryOf(params);
-    const page = { site: query.site === '' ? undefined : query.site, ...endsOf(query, now()), after: decodeCursor(cursor) };
-    const found = await storesOf(request).knownIssues.list({ ...page, limit: PER_PAGE + 1 });
+    const page = { site: query.site === '' ? undefined : query.site, ...filterOf(query, now()), after: decodeCursor(cursor) };
+    const { knownIssues } = storesOf(request);
+    const found = await knownIssues.list({ ...page, limit: PER_PAGE + 1 });
     const { items: issues, nextCursor } = pageOf(found, PER_PAGE, ({ createdAt: at, id }) => ({ at, id }));
     const first = cursor === undefined;
-    const names = await actorNames(
-      storesOf(request),
-      issues.map(({ createdBy }) => createdBy),
-    );
-    return reply.page(knownIssueListPage({ request, query, issues, names, first, nextCursor, done: doneOf(request, DONE), now: now() }));
+    const sites = new Set(issues.map((issue) => issue.site));
+    const [names, matches] = await Promise.all([
+      actorNames(
+        storesOf(request),
+        issues.map(({ createdBy }) => createdBy),
+      ),
+      sites.size === 0 ? new Map<string, SiteMatches>() : knownIssues.matchesOfSites([...sites]),
+    ]);
+    const state = { first, nextCursor, done: doneOf(request, DONE), now: now() };
+    return reply.page(knownIssueListPage({ request, query, issues, names, matches, ...state }));
   });
 
   /** The root cause of a scan that its page shows. @throws ApiError if there is none */
@@ -120,7 +126,7 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
       knownIssuePage({
         request,
         issue,
-        names: await namesOf(request, issue),
+        ...(await aboutOf(request, issue)),
         mayChange: mayChange(request),
         done: doneOf(request, DONE),
         now: now(),
@@ -141,7 +147,7 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
     } catch (error) {
       const { errors, status } = refusalOf(error);
       return reply.page(
-        knownIssuePage({ request, issue, names: await namesOf(request, issue), typed, errors, mayChange: true, done: null, now: now() }),
+        knownIssuePage({ request, issue, ...(await aboutOf(request, issue)), typed, errors, mayChange: true, done: null, now: now() }),
         { status },
       );
     }
@@ -151,7 +157,7 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
     const issue = await management.find(request, request.params.known_issue_id);
     // Its page says where it is removed.
     if (issue.manifest !== null) return reply.redirect(issuePath(issue.id), 303);
-    return reply.page(removeIssuePage({ request, issue, names: await namesOf(request, issue), now: now() }));
+    return reply.page(removeIssuePage({ request, issue, ...(await aboutOf(request, issue)), now: now() }));
   });
 
   scope.post<One>(`${ONE}/remove`, WRITE, async (request, reply) => {
@@ -160,7 +166,12 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
   });
 };
 
-const namesOf = (request: FastifyRequest, { createdBy }: KnownIssueRow) => actorNames(storesOf(request), [createdBy]);
+/** What the pages of a known issue show in addition to it. */
+async function aboutOf(request: FastifyRequest, { createdBy, site }: KnownIssueRow) {
+  const stores = storesOf(request);
+  const [names, matches] = await Promise.all([actorNames(stores, [createdBy]), stores.knownIssues.matchesOf(site)]);
+  return { names, matches };
+}
 
 /** Values that no form sends are ignored, so that an edited address still shows the list. The site may be an address, as over REST. */
 function queryOf({ site, state }: Readonly<Record<string, unknown>>): IssueQuery {
@@ -168,10 +179,11 @@ function queryOf({ site, state }: Readonly<Record<string, unknown>>): IssueQuery
   return { site: readSite(text) ?? text, state: STATES.find((one) => one === state) ?? null };
 }
 
-function endsOf({ state }: IssueQuery, now: Date): { endsBefore?: Date; endsAfter?: Date } {
+function filterOf({ state }: IssueQuery, now: Date): { endsBefore?: Date; endsAfter?: Date; unmatched?: boolean } {
   return {
     ...(state !== null && state !== 'ended' && { endsAfter: now }),
     ...(state === 'ended' && { endsBefore: now }),
+    ...(state === 'stale' && { unmatched: true }),
     ...(state === 'ending' && { endsBefore: new Date(now.getTime() + ENDING_DAYS * DAY_MS) }),
   };
 }
