@@ -27,6 +27,8 @@ export interface LedgerEntry {
 export interface LedgerPage {
   /** Only entries with a lower sequence number. */
   before?: number | null;
+  /** One entry for each scan: not the reserve of one that is settled, even if its settle is not in this part. Default: false. */
+  perScan?: boolean;
   limit: number;
 }
 
@@ -104,17 +106,26 @@ export function createLedger(db: Db, { delayMs, logger }: { delayMs: number; log
       }, delayMs).unref();
     },
 
-    async entries(organisation, { before, limit }) {
-      const account = await accounts.findOne({ _id: organisation }, { projection: { ops: 1, sequence: 1 } });
+    async entries(organisation, { before, perScan = false, limit }) {
+      const account = await accounts.findOne({ _id: organisation }, { projection: { ops: 1, sequence: 1, held: 1 } });
       if (account === null) return [];
+      const holding = Object.keys(account.held);
       // Every operation up to the account's latest is in the account or in the ledger. Later ones may be in neither read.
       const end = Math.min(before ?? Number.POSITIVE_INFINITY, account.sequence + 1);
       const copied = ledger
-        .find({ organisation, sequence: { $lt: end } }, { projection: { _id: 0 } })
+        .find(
+          {
+            ...{ organisation, sequence: { $lt: end } },
+            ...(perScan && { $or: [{ operation: { $ne: 'reserve' } }, { scanId: { $in: holding } }] }),
+          },
+          { projection: { _id: 0 } },
+        )
         .sort({ sequence: -1 })
         .limit(limit);
       const entries = new Map<number, LedgerEntry>((await copied.toArray()).map((entry) => [entry.sequence, entry]));
-      for (const op of account.ops) if (!op.relayed && op.sequence < end) entries.set(op.sequence, entryOf(organisation, op));
+      const isListed = ({ operation, scanId }: Operation): boolean => !perScan || operation !== 'reserve' || holding.includes(scanId ?? '');
+      for (const op of account.ops)
+        if (!op.relayed && op.sequence < end && isListed(op)) entries.set(op.sequence, entryOf(organisation, op));
       return [...entries.values()].sort((a, b) => b.sequence - a.sequence).slice(0, limit);
     },
   };

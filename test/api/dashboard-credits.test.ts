@@ -1,6 +1,8 @@
 /** The pages of credits and schedules: what they show, and whose. */
 import { expect } from 'chai';
 import { csvField, ledgerCsv } from '../../api/dashboard/credits/csv.ts';
+import { encodeCursor } from '../../api/http/pagination.ts';
+import { withDefaults } from '../../core/scan/options.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
 import { useContext } from './context.ts';
 import { signedIn } from './people.ts';
@@ -34,20 +36,75 @@ describe('the page of credits', () => {
     expect(text).to.match(/figure-value">97</);
   });
 
-  it('lists movements in parts, and all of them as CSV', async () => {
+  /** The cells of the ledger but the times, as text. */
+  const linesIn = (text: string): string[][] => {
+    const body = /<table id="ledger"[^]*?<tbody[^>]*>([^]*?)<\/tbody>/.exec(text)![1]!;
+    const rows = body.match(/<tr[^]*?<\/tr>/g) ?? [];
+    return rows.map((row) =>
+      (row.match(/<td[^]*?<\/td>/g) ?? []).map((cell) =>
+        cell
+          .replaceAll(/<[^>]+>/g, ' ')
+          .replaceAll(/\s+/g, ' ')
+          .trim(),
+      ),
+    );
+  };
+
+  it('shows one line for each scan, with its site and the sign of what it moved', async () => {
+    const { client, organisation } = await signedIn(context, { role: 'viewer' });
+    const { credits } = context.stores;
+    const reserve = async (url: string) => {
+      const { id } = await context.scan(organisation, { options: withDefaults({ url }) });
+      await credits.reserve({ organisation, scanId: id, pages: 5, partial: false, deadline: soon() });
+      return id;
+    };
+    await credits.grant(organisation, 'contract-2026', 1000);
+    const [part, all, none, gone] = [
+      await reserve('https://part.test/a'),
+      await reserve('https://all.test/'),
+      await reserve('https://none.test/'),
+      await reserve('https://gone.test/'),
+    ];
+    const running = await reserve('https://running.test:8443/');
+    for (const [scan, pages] of [
+      [part, 3],
+      [all, 5],
+      [none, 0],
+      [gone, 1],
+    ] as const)
+      await credits.settle(organisation, scan, pages);
+    await context.db.collection<{ _id: string }>('scans').deleteOne({ _id: gone });
+    const { text } = await client.get('/dashboard/credits');
+    expect(linesIn(text)).to.deep.equal([
+      ['Spent 1 of 5 reserved', `Scan ${gone} , which is no longer stored`, '\u22121', '986'],
+      ['Released all 5 reserved', 'none.test /', '0', '982'],
+      ['Spent', 'all.test /', '\u22125', '977'],
+      ['Spent 3 of 5 reserved', 'part.test /a', '\u22123', '977'],
+      ['Reserved', 'running.test:8443 /', '\u22125', '975'],
+      ['Granted', 'contract-2026', '+1,000', '1,000'],
+    ]);
+    expect(text).to.include(`/dashboard/scans/${running}"`);
+    await credits.settle(organisation, running, 2);
+    const after = linesIn((await client.get('/dashboard/credits')).text);
+    expect([after.length, after[0]]).to.deep.equal([6, ['Spent 2 of 5 reserved', 'running.test:8443 /', '\u22122', '989']]);
+  });
+
+  it('lists one line for each scan in parts, and all movements as CSV', async () => {
     const person = await signedIn(context);
     await context.stores.credits.grant(person.organisation, '=SUM(A1:A9)', 1000);
-    for (let count = 0; count < 10; count += 1) await spend(person.organisation, 5, 3);
+    for (let count = 0; count < 30; count += 1) await spend(person.organisation, 5, 3);
     const first = await person.client.get('/dashboard/credits');
     const next = /rel="next" href="([^"]+)"/.exec(first.text)![1]!;
     const second = await person.client.get(next);
     const scansIn = (text: string) => text.match(/\/dashboard\/scans\/[0-9a-f-]{36}/g) ?? [];
     expect([scansIn(first.text).length, scansIn(second.text).length]).to.deep.equal([25, 5]);
+    expect(new Set([...scansIn(first.text), ...scansIn(second.text)]).size).to.equal(30);
+    expect(linesIn(second.text).at(-1)).to.deep.equal(['Granted', '=SUM(A1:A9)', '+1,000', '1,000']);
     const csv = await person.client.get(CSV);
     expect(csv.headers.get('content-disposition')).to.equal('attachment; filename="ledger.csv"');
     expect(csv.headers.get('content-type')).to.equal('text/csv; charset=utf-8');
     const lines = csv.text.trimEnd().split('\r\n');
-    expect(lines).to.have.lengthOf(1 + 31);
+    expect(lines).to.have.lengthOf(1 + 1 + 30 * 3);
     expect(lines[0]).to.equal('time,kind,pages,balance_after,scan_id,id');
     expect(lines.at(-1)).to.match(/,grant,1000,1000,,grant:=SUM\(A1:A9\)$/);
   });
@@ -56,7 +113,8 @@ describe('the page of credits', () => {
     const [person, other] = [await signedIn(context), await signedIn(context)];
     await context.stores.credits.grant(other.organisation, 'secret-grant', 5);
     for (const path of ['/dashboard/credits', CSV]) expect((await person.client.get(path)).text).to.not.include('secret-grant');
-    expect((await person.client.get('/dashboard/credits?cursor=x')).status).to.equal(422);
+    const ofRest = encodeCursor({ at: new Date(), id: '12.0' });
+    for (const cursor of ['x', ofRest]) expect((await person.client.get(`/dashboard/credits?cursor=${cursor}`)).status).to.equal(422);
     expect((await person.client.get('/dashboard/schedules?cursor=x')).status).to.equal(422);
   });
 

@@ -169,6 +169,32 @@ describe('credits', () => {
     expect(await credits.ledger(`${organisation}-unknown`, { limit: 10 })).to.deep.equal([]);
   });
 
+  it('returns one entry for each scan, whether or not it is settled, and wherever a part begins', async () => {
+    const unrelayed = createCredits(database.db, { relayDelayMs: 3_600_000 });
+    await unrelayed.grant(organisation, 'g', 100);
+    const [a, b, c] = [randomUUID(), randomUUID(), randomUUID()];
+    const hold = (scanId: string) =>
+      unrelayed.reserve({ organisation, scanId, pages: 5, partial: false, deadline: new Date(Date.now() + 60_000) });
+    for (const scanId of [a, b, c]) await hold(scanId);
+    const read = async (page: { before?: number; limit: number }) =>
+      (await unrelayed.ledger(organisation, { ...page, perScan: true })).map(({ id }) => id);
+    const settle = async (scanId: string) => unrelayed.settle(organisation, scanId, 3);
+    // The reserves are in the ledger, and the settles only in the account. Then all are in the ledger.
+    for (const relay of [false, true]) {
+      if (relay) await unrelayed.relay(organisation);
+      expect(await read({ limit: 10 })).to.deep.equal([`reserve:${c}`, `reserve:${b}`, `reserve:${a}`, 'grant:g']);
+    }
+    await settle(a);
+    await settle(c);
+    for (const relay of [false, true]) {
+      if (relay) await unrelayed.relay(organisation);
+      expect(await read({ limit: 10 })).to.deep.equal([`settle:${c}`, `settle:${a}`, `reserve:${b}`, 'grant:g']);
+      expect(await read({ limit: 3 })).to.deep.equal([`settle:${c}`, `settle:${a}`, `reserve:${b}`]);
+      expect(await read({ before: 5, limit: 2 }), 'their settles are in the part before').to.deep.equal([`reserve:${b}`, 'grant:g']);
+    }
+    expect(await unrelayed.ledger(organisation, { limit: 10 })).to.have.length(6);
+  });
+
   it('relays in the background, and removes relayed operations from the account', async () => {
     await credits.grant(organisation, 'g', 20);
     const scanIds = Array.from({ length: 5 }, () => randomUUID());

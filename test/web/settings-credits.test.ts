@@ -20,7 +20,7 @@ describe('pages of credits and schedules in a browser', () => {
     await expectAccessible(page, 'credits-empty');
     const { credits } = web.stores;
     await credits.grant(organisation, 'contract-2026', 1000);
-    for (let count = 0; count < 9; count += 1) {
+    for (let count = 0; count < 25; count += 1) {
       const { id } = await web.scan(organisation);
       const deadline = new Date(Date.now() + 60_000);
       await credits.reserve({ organisation, scanId: id, pages: 5, partial: false, deadline });
@@ -31,7 +31,7 @@ describe('pages of credits and schedules in a browser', () => {
     const download = page.waitForEvent('download');
     await page.getByRole('link', { name: 'Download as CSV' }).press('Enter');
     const file = await readFile(await (await download).path(), 'utf8');
-    expect(file.trimEnd().split('\r\n')).to.have.lengthOf(1 + 1 + 9 + 2 * 8);
+    expect(file.trimEnd().split('\r\n')).to.have.lengthOf(1 + 1 + 25 + 2 * 24);
     await page.getByRole('link', { name: 'Next' }).press('Enter');
     await page.getByText('contract-2026').waitFor();
     await page.getByRole('link', { name: 'Previous' }).waitFor();

@@ -1,11 +1,11 @@
 /** The credits of the organisation and their ledger. */
 import { Readable } from 'node:stream';
 import type { FastifyPluginAsync } from 'fastify';
-import { readLedger } from '../../accounts/ledger-moves.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ledgerCsv } from './csv.ts';
 import { readSteps } from './first-steps.ts';
+import { readLines } from './lines.ts';
 import { creditsPage, CREDITS_PATH } from './page.ts';
 
 const PER_PAGE = 25;
@@ -15,13 +15,13 @@ export const creditPages: FastifyPluginAsync = async (scope) => {
   scope.get(CREDITS_PATH, PERMISSION, async (request, reply) => {
     const { cursor } = request.query as { cursor?: string };
     const stores = storesOf(request);
-    const [{ items, nextCursor }, balance, steps] = await Promise.all([
-      readLedger(stores.credits, { limit: PER_PAGE, cursor }),
+    const [{ lines, nextCursor }, balance, steps] = await Promise.all([
+      readLines(stores, { limit: PER_PAGE, cursor }),
       stores.credits.balance(),
       readSteps(stores),
     ]);
     const { plan } = callerOf(request).organisation;
-    return reply.page(creditsPage({ request, plan, balance, steps, moves: items, first: cursor === undefined, nextCursor }));
+    return reply.page(creditsPage({ request, plan, balance, steps, lines, first: cursor === undefined, nextCursor }));
   });
 
   scope.get(`${CREDITS_PATH}/ledger.csv`, PERMISSION, async (request, reply) => {
