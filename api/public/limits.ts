@@ -1,6 +1,7 @@
 /** The rate limits of public scans, which hold across replicas. `networks/network-limits.ts` has those of all requests. */
 import { createHash } from 'node:crypto';
 import { domainOf, mailboxOf } from '../../core/email-address.ts';
+import { VISITOR_POLICIES } from '../../stores/public-scans/public-scans.ts';
 import type { RateLimitRule } from '../../stores/rate-limits/sliding-window.ts';
 import { networkOf } from '../http/networks/networks.ts';
 import type { PublicScanOptions } from './settings.ts';
@@ -21,8 +22,8 @@ export function scanRules({ address, email }: { address: string; email: string }
     windowSeconds: HOUR_SECONDS,
   });
   return [
-    hourly('public-hour', network, options.perAddressAndHour),
-    { policy: 'public-day', subject: network, limit: options.perAddressAndDay, windowSeconds: 24 * HOUR_SECONDS },
+    hourly(VISITOR_POLICIES.hour, network, options.perAddressAndHour),
+    { policy: VISITOR_POLICIES.day, subject: network, limit: options.perAddressAndDay, windowSeconds: 24 * HOUR_SECONDS },
     hourly('public-email', recipient, options.perEmailAndHour),
     hourly('public-domain', domainOf(email), options.perDomainAndHour),
     hourly('public-all', 'installation', options.perHour),

@@ -1,12 +1,12 @@
 /**
- * Follows up public scans that ended: queues their mails, and takes the request back from the visitor's limits if the scan failed through a
- * fault of ours. A scan stays in the store's list until its mail is queued, so that no crash loses one.
+ * Follows up public scans that ended: queues their mails, and takes the request back from the limits if the scan failed through a fault of
+ * ours. A scan stays in the store's list until its mail is queued, so that no crash loses one.
  */
 import { failureKindOf } from '../../core/scan/end-reasons.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { resultMailId, type Outbox } from '../../stores/mail/outbox.ts';
-import type { PublicScan, PublicScans } from '../../stores/public-scans/public-scans.ts';
-import type { RateLimits } from '../../stores/rate-limits/sliding-window.ts';
+import { VISITOR_POLICIES, type PublicScan, type PublicScans } from '../../stores/public-scans/public-scans.ts';
+import type { CountedRequest, RateLimitLog, RateLimits } from '../../stores/rate-limits/sliding-window.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
 
@@ -34,6 +34,15 @@ export function mailFor(scan: PublicScan, row: ScanRow | undefined, now: Date): 
 export function isOurFault(row: Pick<ScanRow, 'submission' | 'phase' | 'reason'> | undefined): boolean {
   if (row === undefined || row.submission === 'abandoned' || row.phase === 'canceled') return true;
   return row.phase === 'failed' && failureKindOf(row.reason) === 'ours';
+}
+
+/**
+ * The logs from which a request is taken back that failed through a fault of ours. All of them if it sends no mail; else only those of the
+ * visitor: while scans fail, anyone could send any number of mails to people who asked for none. Pure.
+ */
+export function refundedLogs({ logs }: CountedRequest, decision: 'queue' | 'none'): RateLimitLog[] {
+  const visitor: readonly string[] = Object.values(VISITOR_POLICIES);
+  return logs.filter(({ policy }) => decision === 'none' || visitor.includes(policy));
 }
 
 /** Creates the leader's task. */
@@ -66,7 +75,7 @@ async function queueEnded(
     const { scanId, email: to, locale, token, counted } = scan;
     const decision = mailFor(scan, rows.get(scanId), now());
     if (decision === 'wait') continue;
-    if (counted !== undefined && isOurFault(rows.get(scanId))) await rateLimits.refund(counted.logs, counted.hit);
+    if (counted !== undefined && isOurFault(rows.get(scanId))) await rateLimits.refund(refundedLogs(counted, decision), counted.hit);
     if (decision === 'queue') await outbox.enqueue({ id: resultMailId(scanId), kind: 'scan_result', to, locale, data: { scanId } });
     await publicScans.markMailed(token);
   }

@@ -9,6 +9,12 @@ import { isToken, newToken } from '../accounts/one-time-links.ts';
 import type { CountedRequest } from '../rate-limits/sliding-window.ts';
 import { isDuplicate, retryRace } from '../mongo-retry.ts';
 
+/**
+ * The policies that limit what a visitor requests. They are returned for a scan that gave the visitor nothing through a fault of ours. The
+ * other policies limit mails, and count each one.
+ */
+export const VISITOR_POLICIES = { hour: 'public-hour', day: 'public-day' } as const;
+
 export interface PublicScan {
   /** 32 random bytes in base64url. Everyone who has it can read the result. */
   token: string;

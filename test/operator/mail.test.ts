@@ -182,23 +182,27 @@ describe('mails of the operator', () => {
       expect(server.received[0]!.mail.text).to.include('No page could be tested.');
     });
 
-    for (const [what, change, counts] of [
-      ['failed through a fault of ours', { phase: 'failed', reason: 'Unschedulable' }, false],
-      ['was canceled', { phase: 'canceled' }, false],
-      ['never ran', { submission: 'abandoned' }, false],
-      ['failed because of its page', { phase: 'failed', reason: 'TargetUnreachable' }, true],
-      ['is done', { phase: 'done' }, true],
+    const VISITOR = ['public-hour', 'public-day'];
+    const ALL = [...VISITOR, 'public-email', 'public-domain', 'public-all'];
+    for (const [what, change, returned] of [
+      ['failed through a fault of ours', { phase: 'failed', reason: 'Unschedulable' }, VISITOR],
+      ['was canceled', { phase: 'canceled' }, VISITOR],
+      ['never ran', { submission: 'abandoned' }, ALL],
+      ['failed because of its page', { phase: 'failed', reason: 'TargetUnreachable' }, []],
+      ['is done', { phase: 'done' }, []],
     ] as const)
-      it(`${counts ? 'keep' : 'return'} the visitor's request to the limits if the scan ${what}, and forget the visitor`, async () => {
-        const rule = { policy: 'public-hour', subject: `192.0.2.${Math.random()}`, limit: 1, windowSeconds: 3600 };
-        const { policy, subject } = rule;
-        const admit = async (hit: string) => (await stores.rateLimits.admit([rule], { hit })).ok;
+      it(`return the request to ${returned.length} of the limits if the scan ${what}, and forget the visitor`, async () => {
+        const rules = ALL.map((policy) => ({ policy, subject: randomUUID(), limit: 1, windowSeconds: 3600 }));
         const hit = randomUUID();
-        expect(await admit(hit)).to.equal(true);
-        const { token } = await publicScan('queued', 'de', { hit, logs: [{ policy, subject }] }, change);
+        expect((await stores.rateLimits.admit(rules, { hit })).ok).to.equal(true);
+        const logs = rules.map(({ policy, subject }) => ({ policy, subject }));
+        const { scanId, token } = await publicScan('queued', 'de', { hit, logs }, change);
         await queueResults();
         await queueResults();
-        expect(await admit('another')).to.equal(!counts);
+        const open: string[] = [];
+        for (const rule of rules) if ((await stores.rateLimits.admit([rule])).ok) open.push(rule.policy);
+        expect(open).to.deep.equal(returned);
+        expect(await stateOf(resultMailId(scanId)), 'each mail counts').to.equal(returned === ALL ? undefined : 'waiting');
         expect(await database.db.collection<{ _id: string }>('public_scans').findOne({ _id: token })).to.not.have.property('counted');
       });
 

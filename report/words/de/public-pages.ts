@@ -149,7 +149,7 @@ export const publicPages: Translated<'publicPages', 'de'> = {
       crashed: 'Der Browser wurde während der Prüfung beendet. Vielleicht braucht die Seite mehr Speicher, als eine Prüfung hat.',
       ours: 'Die Prüfung ist durch einen Fehler auf unserer Seite fehlgeschlagen. Ihre Seite ist nicht die Ursache. Bitte versuchen Sie es später noch einmal.',
     },
-    notCounted: 'Diese Prüfung zählt nicht zu den kostenlosen Prüfungen, die Sie anfordern können.',
+    notCounted: 'Diese Prüfung zählt nicht zu den kostenlosen Prüfungen, die Sie pro Tag anfordern können.',
     details: 'Technische Einzelheiten (auf Englisch)',
   },
   canceled: {

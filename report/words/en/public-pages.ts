@@ -142,7 +142,7 @@ export const publicPages = {
       crashed: 'The browser stopped while it tested the page. The page may need more memory than a test has.',
       ours: 'The test failed because of a fault on our side. Your page is not the cause. Try again later.',
     } satisfies Record<FailureKind, string>,
-    notCounted: 'This test does not count towards the limit of free tests.',
+    notCounted: 'This test does not count towards the daily limit of free tests.',
     details: 'Technical details',
   },
   canceled: { title: 'The test of {site} was canceled', text: 'It ended before there was a result. Test the page again.' },

@@ -156,7 +156,7 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
       crashed: 'Le navigateur s’est arrêté pendant le test de la page. La page a peut-être besoin de plus de mémoire qu’un test n’en a.',
       ours: 'Le test a échoué à cause d’une erreur de notre côté. Votre page n’en est pas la cause. Réessayez plus tard.',
     },
-    notCounted: 'Ce test ne compte pas dans la limite des tests gratuits.',
+    notCounted: 'Ce test ne compte pas dans la limite quotidienne de tests gratuits.',
     details: 'Détails techniques (en anglais)',
   },
   canceled: { title: 'Le test de {site} a été annulé', text: 'Il s’est terminé avant d’avoir un résultat. Testez de nouveau la page.' },

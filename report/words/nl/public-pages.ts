@@ -139,7 +139,7 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
       crashed: 'De browser is tijdens de test van de pagina gestopt. Misschien heeft de pagina meer geheugen nodig dan een test heeft.',
       ours: 'De test is mislukt door een fout aan onze kant. Uw pagina is niet de oorzaak. Probeer het later opnieuw.',
     },
-    notCounted: 'Deze test telt niet mee voor de limiet van gratis tests.',
+    notCounted: 'Deze test telt niet mee voor de daglimiet van gratis tests.',
     details: 'Technische details (in het Engels)',
   },
   canceled: { title: 'De test van {site} is geannuleerd', text: 'De test eindigde voordat er een resultaat was. Test de pagina opnieuw.' },

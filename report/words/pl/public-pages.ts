@@ -167,7 +167,7 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
       crashed: 'Przeglądarka zatrzymała się podczas badania strony. Być może strona potrzebuje więcej pamięci, niż ma badanie.',
       ours: 'Badanie nie powiodło się z powodu błędu po naszej stronie. Przyczyną nie jest badana strona. Proszę spróbować później.',
     },
-    notCounted: 'To badanie nie wlicza się do limitu bezpłatnych badań.',
+    notCounted: 'To badanie nie wlicza się do dziennego limitu bezpłatnych badań.',
     details: 'Szczegóły techniczne (po angielsku)',
   },
   canceled: { title: 'Badanie {site} zostało anulowane', text: 'Zakończyło się, zanim powstał wynik. Proszę zbadać stronę ponownie.' },
