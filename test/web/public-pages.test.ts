@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { withDefaults } from '../../core/scan/options.ts';
 import { WORDS, wordsIn } from '../../report/words/words.ts';
 import { reviewText } from '../../report/rule-texts/review-texts.ts';
 import { openStores } from '../../stores/stores.ts';
@@ -7,7 +8,7 @@ import { PUBLIC_SCANS } from '../api/public-context.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { SOME_LOCALES } from '../support/nightly.ts';
 import { expectAccessible } from './accessible.ts';
-import { sampleView, servePublicPages, storePublicScan } from './public-world.ts';
+import { sampleView, servePublicPages, storePublicScan, TESTED_URL } from './public-world.ts';
 import { opened } from '../support/opened.ts';
 import { useWeb } from './web.ts';
 
@@ -146,6 +147,29 @@ describe('a waiting public scan', () => {
       .to.include(waiting.noMail)
       .and.not.include(waiting.mail);
   });
+});
+
+describe('the link that tests the page of a public scan again', () => {
+  const web = useWeb({ publicScans: PUBLIC_SCANS });
+  const { again, home } = WORDS.en.publicPages;
+  const options = (httpFallback: boolean) => withDefaults({ url: TESTED_URL, httpFallback });
+  const view = sampleView();
+  const atHttp = { ...view, pages: [{ ...view.pages[0]!, url: TESTED_URL.replace('https:', 'http:') }] };
+
+  for (const [what, token, url] of [
+    ['the http address that the scan fell back to', () => storePublicScan(web, { options: options(true) }, atHttp), atHttp.pages[0]!.url],
+    [
+      'the address without its scheme if the scan failed and could fall back',
+      () => storePublicScan(web, { phase: 'failed', options: options(true) }),
+      TESTED_URL.replace('https://', ''),
+    ],
+    ['the address as it was typed with a scheme', () => storePublicScan(web, { phase: 'failed', options: options(false) }), TESTED_URL],
+  ] as const)
+    it(`fills the form with ${what}`, async () => {
+      const page = await web.open(`/scan/${await token()}`);
+      await page.getByRole('link', { name: again }).click();
+      expect(await page.getByLabel(home.url).inputValue()).to.equal(url);
+    });
 });
 
 describe('a public scan without a result', () => {

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ReportView } from '../../../report/view/view.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { failureKindOf, withoutCharge } from '../../../core/scan/end-reasons.ts';
+import { addressToType } from '../../../core/scan/typed-address.ts';
 import { isTerminal, LIVE_PHASES, type LivePhase } from '../../../core/scan/phases.ts';
 import type { PublicScan } from '../../../stores/public-scans/public-scans.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
@@ -25,7 +26,7 @@ export interface ScanPageOptions {
   locale: Locale;
   scan: PublicScan;
   /** Null if its row was removed. */
-  row: Pick<ScanRow, 'phase' | 'message' | 'reason'> | null;
+  row: Pick<ScanRow, 'phase' | 'message' | 'reason' | 'options'> | null;
   position: QueuePosition | undefined;
   /** The estimated seconds until the result is there. Null: unknown. */
   seconds: number | null;
@@ -145,11 +146,13 @@ function ended(options: ScanPageOptions, title: string, [lead, ...more]: string[
   return { title, announce: title, body };
 }
 
-function testAgain({ locale, scan }: ScanPageOptions): Html {
+function testAgain({ locale, scan, row, view }: ScanPageOptions): Html {
   const { texts } = wordsIn(locale, 'publicPages');
+  // Where the page was, which may be http://. Without a result, the form tries both again if it did before.
+  const url = view?.pages[0]?.url ?? (row === null ? scan.url : addressToType(row.options));
   const home = inLanguage(locale, '/');
   return ui.actions(
-    ui.linkButton({ text: texts.again, href: `${home}?url=${encodeURIComponent(scan.url)}`, kind: 'primary' }),
+    ui.linkButton({ text: texts.again, href: `${home}?url=${encodeURIComponent(url)}`, kind: 'primary' }),
     ui.linkButton({ text: texts.result.another, href: home }),
   );
 }
