@@ -19,6 +19,19 @@ describe('an address without a scheme', () => {
       await site.close();
     }
   });
+
+  it('stays at https if the scan signs in, because it would be signed out at http', async () => {
+    const site = await openSite({ '/': html('') });
+    const asked = site.origin.replace('http:', 'https:');
+    const signIn = signInOf(asked, { cookie: 'session=members' });
+    try {
+      const error: unknown = await scan(asked, { httpFallback: true }, {}, { signIn }).catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(ScanFailed).and.include({ reason: 'target_unreachable' });
+      expect(site.requests).to.deep.equal([]);
+    } finally {
+      await site.close();
+    }
+  });
 });
 
 describe('a page that displays another one', () => {
