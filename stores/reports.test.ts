@@ -49,12 +49,29 @@ describe('report objects', () => {
     }
   });
 
+  it('waits for a store that accepts large findings slowly', async () => {
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => setTimeout(() => response.end(), 400));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const slow = createReports({ ...configuration, endpoint }, { idleMs: 50 });
+    try {
+      await slow.writeFindings('one', new Uint8Array(1000));
+    } finally {
+      slow.close();
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
   it('names the objects of a scan', () => {
     expect(reportKeys('one')).to.deep.equal({
       export: 'scans/one/report.json',
       pdf: 'scans/one/report.pdf',
       pictures: 'scans/one/pictures',
       view: 'scans/one/view.json',
+      findings: 'scans/one/findings',
       sarif: 'scans/one/report.sarif',
       junit: 'scans/one/report.junit.xml',
       codequality: 'scans/one/report.codequality.json',

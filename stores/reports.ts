@@ -92,16 +92,19 @@ export interface ReportsConfiguration {
   secretAccessKey: string;
 }
 
-/** In milliseconds. Longer than for other requests, because the store copies the object before it responds. */
-const COPY_SOCKET_TIMEOUT_MS = 60_000;
+/** In milliseconds. Longer than for other requests: the store copies the object, or writes many megabytes, before it responds. */
+const SLOW_SOCKET_TIMEOUT_MS = 60_000;
 const SOCKET_TIMEOUT_MS = 5_000;
 
-/** Opens report objects on S3, addressed by path: a store inside a cluster has no DNS name for each bucket. Connects on first use. */
-export function createReports(configuration: ReportsConfiguration): Reports {
+/**
+ * Opens report objects on S3, addressed by path: a store inside a cluster has no DNS name for each bucket. Connects on first use.
+ * @param idleMs how long the store may send and accept nothing, except for large objects
+ */
+export function createReports(configuration: ReportsConfiguration, { idleMs = SOCKET_TIMEOUT_MS } = {}): Reports {
   const { endpoint, publicEndpoint = endpoint, podEndpoint = endpoint, bucket } = configuration;
-  const clientFor = (address: string, socketTimeout?: number) => openClient(configuration, address, socketTimeout);
+  const clientFor = (address: string, socketTimeout = idleMs) => openClient(configuration, address, socketTimeout);
   const store = clientFor(endpoint);
-  const copier = clientFor(endpoint, COPY_SOCKET_TIMEOUT_MS);
+  const patient = clientFor(endpoint, SLOW_SOCKET_TIMEOUT_MS);
   // A link contains the host that it was signed for, so pods and people need separate clients. These two only sign links.
   const forPeople = clientFor(publicEndpoint);
   const forPods = clientFor(podEndpoint);
@@ -113,8 +116,8 @@ export function createReports(configuration: ReportsConfiguration): Reports {
     await Promise.all(keys.map((key) => store.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))));
   }
 
-  async function write(key: string, bytes: Uint8Array, contentType: string, signal?: AbortSignal): Promise<void> {
-    await store.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, ContentType: contentType }), { abortSignal: signal });
+  async function write(key: string, bytes: Uint8Array, contentType: string, signal?: AbortSignal, by = store): Promise<void> {
+    await by.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, ContentType: contentType }), { abortSignal: signal });
   }
 
   async function* list(prefix: string, signal?: AbortSignal): AsyncGenerator<_Object[]> {
@@ -153,7 +156,7 @@ export function createReports(configuration: ReportsConfiguration): Reports {
 
     read,
 
-    copy: (from, to, options) => copyObject(copier, bucket, from, to, options),
+    copy: (from, to, options) => copyObject(patient, bucket, from, to, options),
 
     async readView(scanId, signal) {
       const view = await read(reportKeys(scanId).view, VIEW_MAX_BYTES, signal);
@@ -164,7 +167,7 @@ export function createReports(configuration: ReportsConfiguration): Reports {
 
     readFindings: (scanId, place, signal) => readRange(store, { Bucket: bucket, Key: reportKeys(scanId).findings }, place, signal),
 
-    writeFindings: (scanId, bytes, signal) => write(reportKeys(scanId).findings, bytes, 'application/octet-stream', signal),
+    writeFindings: (scanId, bytes, signal) => write(reportKeys(scanId).findings, bytes, 'application/octet-stream', signal, patient),
 
     writeFormat: (scanId, format, bytes, signal) => write(reportKeys(scanId)[format], bytes, REPORT_FORMATS[format].contentType, signal),
 
@@ -193,16 +196,12 @@ export function createReports(configuration: ReportsConfiguration): Reports {
     },
 
     close() {
-      for (const client of [store, copier, forPeople, forPods]) client.destroy();
+      for (const client of [store, patient, forPeople, forPods]) client.destroy();
     },
   };
 }
 
-function openClient(
-  { region, accessKeyId, secretAccessKey }: ReportsConfiguration,
-  endpoint: string,
-  socketTimeout = SOCKET_TIMEOUT_MS,
-): S3Client {
+function openClient({ region, accessKeyId, secretAccessKey }: ReportsConfiguration, endpoint: string, socketTimeout: number): S3Client {
   return new S3Client({
     endpoint,
     region,

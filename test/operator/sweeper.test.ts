@@ -337,12 +337,14 @@ describe('operator: the sweeper', function () {
     await fetch(link, { method: 'PUT', body: '%PDF-', headers: { 'content-type': 'application/pdf' } });
     expect(await sweepIn(89 * 86_400)).to.include({ expired: 0 });
     expect(await context.reports.size(keys.pdf)).to.be.greaterThan(0);
+    expect(await context.reports.size(keys.findings)).to.be.greaterThan(0);
     expect(await context.reports.readView(scan.id)).to.include({ view_version: 1, pages_total: 2 });
     const cache = context.stores.comparisonCache;
     await cache.store('acme', 'earlier', scan.id, { ok: false, reason: 'not_comparable' }, new Date());
     expect(await sweepIn(91 * 86_400)).to.include({ expired: 1 });
     expect(await context.reports.size(keys.pdf)).to.equal(null);
     expect(await context.reports.size(keys.export)).to.equal(null);
+    expect(await context.reports.size(keys.findings)).to.equal(null);
     expect(await context.reports.readView(scan.id)).to.equal(null);
     expect(await cache.find('acme', 'earlier', scan.id)).to.equal(null);
     expect(await context.reports.size(late)).to.equal(null);
