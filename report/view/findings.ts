@@ -64,7 +64,18 @@ export function placeFindings(groups: readonly ViewGroup[], pages: readonly Test
   const found = pages.filter((page) => page.violations.length + page.needs_review.length > 0);
   const perPage = Math.min(FINDINGS_LIMITS.page, Math.floor(FINDINGS_LIMITS.pages / Math.max(1, found.length)));
   const places = new Map(found.map((page) => [page as ReportPage, place(findingsOf(page, perPage))]));
-  return { causes, pages: places, object: new Uint8Array(Buffer.concat(parts)) };
+  return { causes, pages: places, object: joined(parts, offset) };
+}
+
+/** One copy in a buffer of its own, which a thread can hand over. */
+function joined(parts: readonly Buffer[], bytes: number): Uint8Array<ArrayBuffer> {
+  const object = new Uint8Array(bytes);
+  let offset = 0;
+  for (const part of parts) {
+    object.set(part, offset);
+    offset += part.byteLength;
+  }
+  return object;
 }
 
 const lineOf = (
@@ -99,6 +110,7 @@ function findingsOf({ violations, needs_review }: TestedPage, maxBytes: number):
 }
 
 function pageCauses(violations: readonly ReportViolation[]): PageCause[] {
+  const rank = (impact: Impact): number => IMPACTS.indexOf(impact);
   const causes = new Map<string, PageCause>();
   for (const violation of violations) {
     for (const node of violation.nodes) {
@@ -108,6 +120,7 @@ function pageCauses(violations: readonly ReportViolation[]): PageCause[] {
         cause = { fingerprint, rule: shortened(violation.rule, 'name'), impact: violation.impact, help: shortened(violation.help, 'help'), elements: 0, shown: [] }; // prettier-ignore
         causes.set(fingerprint, cause);
       }
+      if (rank(violation.impact) < rank(cause.impact)) cause.impact = violation.impact;
       cause.elements += 1;
       if (cause.shown.length < FINDINGS_LIMITS.elements)
         cause.shown.push({ selector: shortened(elementPath(node), 'selector'), html: shortened(node.html, 'help') });
@@ -117,6 +130,5 @@ function pageCauses(violations: readonly ReportViolation[]): PageCause[] {
       if (cause !== undefined) cause.elements += elements;
     }
   }
-  const rank = (impact: Impact): number => IMPACTS.indexOf(impact);
   return [...causes.values()].sort((a, b) => rank(a.impact) - rank(b.impact) || b.elements - a.elements);
 }

@@ -48,7 +48,9 @@ export function viewObjectsOf(report: Report): ViewObjects {
   const { review_groups: toReview, advice_groups: advice = [] } = report;
   const facts = factsOf(report);
   const groups = worstFirst(report.groups, VIEW_LIMITS.causes, describer(tested, 'violations'), facts);
-  const placed = placeFindings(groups, tested);
+  const listed = report.pages.slice(0, VIEW_LIMITS.pages);
+  // Only through the view can the findings of a page be found.
+  const placed = placeFindings(groups, testedPages(listed));
   const view = {
     view_version: 1 as const,
     url: shortened(scan.url, 'url'),
@@ -75,7 +77,7 @@ export function viewObjectsOf(report: Report): ViewObjects {
     issues: [],
     issues_total: counts.total,
   } satisfies ReportView;
-  const pages = report.pages.slice(0, VIEW_LIMITS.pages).map((page) => viewPage(page, placed.pages));
+  const pages = listed.map((page) => viewPage(page, placed.pages));
   const filled = fitting(view, VIEW_MAX_BYTES, [
     { name: 'pages', entries: pages, share: 0.25 },
     { name: 'causes', entries: placed.causes, share: 0.6 },

@@ -4,7 +4,7 @@ import { buildReport } from '../../report/results/build.ts';
 import type { Report, ReportNode, TestedPage } from '../../report/schema/schema.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from './samples.ts';
 import { FINDINGS_LIMITS, PageFindings } from '../../report/view/findings.ts';
-import { VIEW_MAX_BYTES, ViewGroup, viewObjectsOf, type FindingsPlace } from '../../report/view/view.ts';
+import { VIEW_LIMITS, VIEW_MAX_BYTES, ViewGroup, viewObjectsOf, type FindingsPlace } from '../../report/view/view.ts';
 
 const reportOf = (pages: TestedPage[]): Report =>
   buildReport({
@@ -41,6 +41,25 @@ describe('the findings beside a view', () => {
       ['link-name', 1, 1],
     ]);
     expect(found.needs_review).to.have.length(1);
+  });
+
+  it('have the worst severity that a cause has on the page', () => {
+    const minor = { ...images([image('one')]), impact: 'minor' as const };
+    const { view, findings } = viewObjectsOf(reportOf([samplePage('https://www.example.org/', 'Home', [minor, images([image('one')])])]));
+    const [home] = view.pages as { findings: FindingsPlace }[];
+    const { causes } = partOf(findings, home!.findings) as PageFindings;
+    expect(causes.map(({ impact, elements }) => [impact, elements])).to.deep.equal([['critical', 2]]);
+    expect(view.causes[0]).to.include({ impact: 'critical', elements: 2 });
+  });
+
+  it('have no pages that the view does not list', () => {
+    const pages = Array.from({ length: VIEW_LIMITS.pages + 20 }, (_, n) =>
+      samplePage(`https://www.example.org/${n}`, 'Page', [images([image('one')])]),
+    );
+    const { view, findings } = viewObjectsOf(reportOf(pages));
+    const last = view.pages.at(-1) as { findings: FindingsPlace };
+    expect(view.pages).to.have.length(VIEW_LIMITS.pages);
+    expect(last.findings.offset + last.findings.bytes).to.equal(findings.byteLength);
   });
 
   it('name the causes so that no two lines of a rule are the same', () => {

@@ -11,6 +11,7 @@ import { incomingKeys, type Reports } from '../../../stores/reports.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
 import { viewObjectsOf } from '../../../report/view/view.ts';
 import { readBaseline } from '../../../report/diff/baseline.ts';
+import { handedOver, verified } from './verified.ts';
 import { verifyExport, type Expectation } from './verify.ts';
 import { createIngestion } from './ingest.ts';
 import { createVerifier } from './verifier.ts';
@@ -99,6 +100,14 @@ describe('ingestion', () => {
       problem: 'not_found',
     });
     expect(none.ok && none.result.outcome.baseline).to.deep.equal({ optional: true, problem: 'not_found' });
+  });
+
+  it('gets the view and the findings from the thread without a copy', () => {
+    const message = verified({ export: bytesOf(reportOf(input)), pictures: null }, expected);
+    const bytes = message.view!.findings.byteLength;
+    const received = structuredClone(message, { transfer: handedOver(message) });
+    expect(received.view!.findings.byteLength).to.equal(bytes);
+    expect(message.view!.findings.byteLength + message.view!.json.byteLength, 'what the thread still has').to.equal(0);
   });
 
   it('verifies the known issues with those that were chosen at the launch', () => {

@@ -3,9 +3,10 @@
  * ahead and ends after one export, because a hostile export must not be able to influence the judgement of another one.
  */
 import { parentPort } from 'node:worker_threads';
-import { verified } from './verified.ts';
+import { handedOver, verified } from './verified.ts';
 import type { Expectation, ResultObjects } from './verify.ts';
 
 parentPort!.once('message', ({ objects, expected }: { objects: ResultObjects; expected: Expectation }) => {
-  parentPort!.postMessage(verified(objects, expected));
+  const message = verified(objects, expected);
+  parentPort!.postMessage(message, handedOver(message));
 });
