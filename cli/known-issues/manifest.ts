@@ -5,7 +5,7 @@ import { isNode, LineCounter, parseAllDocuments, Schema, type Document } from 'y
 import { readDateTime } from '../../core/date-time.ts';
 import { API_VERSION } from '../../core/protocol/custom-resources.ts';
 import { KNOWN_ISSUES_KIND, KnownIssuesSpec } from '../../core/protocol/known-issues-resources.ts';
-import { endMistake, readSite, targetMistake, type KnownIssue } from '../../core/scan/known-issues.ts';
+import { endMistake, readSite, SAME_TARGET, targetKey, targetMistake, type KnownIssue } from '../../core/scan/known-issues.ts';
 import { CliError, errorMessage } from '../errors.ts';
 
 /** A manifest, and the document of the file that it was read from. */
@@ -97,6 +97,7 @@ function manifestOf({ apiVersion, metadata, spec }: Resource, now: Date): ReadMa
   const read = spec as KnownIssuesSpec;
   const site = readSite(read.site);
   if (site === null) return wrong(['spec', 'site'], 'must be a host, such as www.example.com, or an address without a path');
+  const live = new Set<string>();
   for (const [index, issue] of read.issues.entries()) {
     const at = ['spec', 'issues', index];
     const target = targetMistake(issue);
@@ -104,8 +105,12 @@ function manifestOf({ apiVersion, metadata, spec }: Resource, now: Date): ReadMa
     const ends = readDateTime(issue.expiresAt);
     if (ends === null) return wrong([...at, 'expiresAt'], 'must be a date and time with a time zone, such as 2027-01-31T00:00:00Z');
     // One that has ended stays in the file until somebody prolongs or removes it.
-    const end = ends <= now ? null : endMistake(ends, now);
+    if (ends <= now) continue;
+    const end = endMistake(ends, now);
     if (end !== null) return wrong([...at, 'expiresAt'], end);
+    const key = targetKey(issue);
+    if (live.has(key)) return wrong(at, SAME_TARGET);
+    live.add(key);
   }
   return { ok: true, manifest: { name, site, spec: read } };
 }

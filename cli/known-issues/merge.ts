@@ -70,14 +70,16 @@ function put(
   now: Date,
 ): keyof Omit<Merged, 'text'> {
   const { reason, owner, expiresAt, keep } = acceptance;
-  const existing = issues.items.find((item): item is YAMLMap => isMap(item) && isAbout(item, target));
+  const about = issues.items.filter((item): item is YAMLMap => isMap(item) && isAbout(item, target));
+  const isLive = (item: YAMLMap): boolean => readDateTime(String(item.get('expiresAt')))! > now;
+  const existing = about.find(isLive) ?? about[0];
   if (existing === undefined) {
     const item = document.createNode({ ...target, reason, owner, expiresAt } satisfies DeclaredKnownIssue);
     item.commentBefore = ` ${comment}`;
     issues.add(item);
     return 'added';
   }
-  if (keep && readDateTime(String(existing.get('expiresAt')))! > now) return 'kept';
+  if (keep && isLive(existing)) return 'kept';
   for (const [field, value] of Object.entries({ reason, owner, expiresAt })) existing.set(field, value);
   return 'changed';
 }

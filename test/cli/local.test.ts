@@ -209,12 +209,14 @@ describe('curbcut scan --local', () => {
       ['# x', 'apiVersion: curbcut.dev/v1', 'kind: KnownIssues', 'metadata: {name: a}', 'spec:', '  site: a.example', '  issues:', ...issue].join('\n'); // prettier-ignore
     const about = ["    - fingerprint: '0123456789abcdef'", '      reason: r', '      owner: o'];
     const end = '      expiresAt: 2020-01-31T00:00:00Z';
+    const live = `      expiresAt: ${new Date(Date.now() + 86_400_000).toISOString()}`;
     for (const [text, said] of [
       [lines(...about, '      expiresAt: soon'), 'line 11: spec.issues[0].expiresAt: must be a date and time'],
       [lines(...about, '      expiresAt: 2999-01-31T00:00:00Z'), 'line 11: spec.issues[0].expiresAt: A known issue must end within'],
       [lines(...about), 'line 8: spec.issues[0]: expiresAt is missing'],
       [lines(...about, end, '      ruel: x'), 'line 12: spec.issues[0].ruel: there is no such field'],
       [lines(...about, end, '      rule: x'), 'line 8: spec.issues[0]: A known issue has either a fingerprint'],
+      [lines(...about, live, ...about, end, ...about, live), 'line 16: spec.issues[2]: is about the same as one before it.'],
       [lines(...about, end, '    - [}'), 'line 12: this is not valid YAML'],
       [lines(...about, `${end} `, '    - *known'), 'this is not valid YAML'],
       [lines(...about, end).replace('a.example', 'a b'), 'line 6: spec.site: must be a host'],
