@@ -123,7 +123,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     await untilAborted(refuseForbiddenTarget(egress, new URL(options.url)), deps.signal);
     // A sign-in belongs to the origin of the URL: at another one, the scan would not be signed in.
     const httpFallback = options.httpFallback && (deps.signIn ?? null) === null;
-    const start = await untilAborted(startOf({ ...options, httpFallback }, files), deps.signal);
+    const start = await untilAborted(startOf({ ...options, httpFallback }, { files, signal: deps.signal }), deps.signal);
     const browser = pool.version();
     browser.catch(() => undefined); // the first page tries again, and reports that the browser does not start
     // Meanwhile robots.txt is fetched.

@@ -1,7 +1,7 @@
 /** Reads robots.txt (RFC 9309). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import robotsParser from 'robots-parser';
-import { FetchRefused, type Fetched, type GuardedFetch } from '../egress/fetch.ts';
+import { FetchRefused, type Fetched, type FetchRefusal, type GuardedFetch } from '../egress/fetch.ts';
 import { EGRESS_LIMITS } from '../egress/limits.ts';
 import type { AddressParts } from './address.ts';
 import { retryAfterMs } from './page-checks.ts';
@@ -35,10 +35,12 @@ const parse = robotsParser as unknown as (
 export const ROBOTS_MAX_BYTES = 512 * 1024;
 const MAX_DELAY_SECONDS = 5;
 /** More than the egress proxy takes to connect, so that a server that is down is not mistaken for one that is slow. */
-const TIMEOUT_MS = EGRESS_LIMITS.dialMs + 2000;
+export const TIMEOUT_MS = EGRESS_LIMITS.dialMs + 2000;
 /** The delays before the second and third try, in milliseconds, and the longest that a server may ask for. */
-const RETRY_MS = [1000, 3000] as const;
+export const RETRY_MS = [1000, 3000] as const;
 const RETRY_MAX_MS = 10_000;
+/** The failures after which another try may succeed. */
+export const TEMPORARY: readonly FetchRefusal[] = ['unreachable', 'network'];
 
 /** Rules that allow everything. */
 export const NO_ROBOTS: Robots = { refusal: () => null, crawlDelay: 0, sitemaps: [] };
@@ -72,10 +74,7 @@ export interface RobotsDeps {
  * @throws the reason of the signal of `files`
  */
 export async function fetchRobots(site: URL, deps: RobotsDeps): Promise<RobotsAnswer> {
-  const clock = deps.clock ?? {
-    now: () => new Date(),
-    sleep: (ms: number): Promise<unknown> => sleep(ms, undefined, { signal: deps.signal }),
-  };
+  const clock = clockOf(deps);
   const location = new URL('/robots.txt', site);
   for (let tries = 0; ; tries++) {
     const answer = await tryRobots(location, deps, clock.now());
@@ -83,6 +82,11 @@ export async function fetchRobots(site: URL, deps: RobotsDeps): Promise<RobotsAn
       return answer.ok ? answer : { ok: false, reason: 'unreachable', message: unreachableMessage(location, answer, tries + 1) };
     await clock.sleep(Math.min(RETRY_MAX_MS, answer.waitMs ?? RETRY_MS[tries] ?? 0));
   }
+}
+
+/** The clock of tries, whose waits end with the scan. */
+export function clockOf({ clock, signal }: Pick<RobotsDeps, 'clock' | 'signal'>): NonNullable<RobotsDeps['clock']> {
+  return clock ?? { now: () => new Date(), sleep: (ms) => sleep(ms, undefined, { signal }) };
 }
 
 /** `down`: the site itself cannot be reached. `temporary`: another try may succeed. */
@@ -96,7 +100,7 @@ async function tryRobots(location: URL, { files, headersFor }: RobotsDeps, now: 
     if (!(error instanceof FetchRefused)) throw error;
     if (error.kind === 'redirects') return { ok: true, robots: NO_ROBOTS };
     const down = error.kind === 'unreachable' || error.kind === 'certificate';
-    return { ok: false, why: error.message, down, temporary: error.kind === 'unreachable' || error.kind === 'network', waitMs: null };
+    return { ok: false, why: error.message, down, temporary: TEMPORARY.includes(error.kind), waitMs: null };
   }
   const { status, body, cut, retryAfter } = fetched;
   if (status >= 500 || status === 429)
