@@ -9,6 +9,8 @@ import { ApiError, replicaBusy, type ErrorCode } from '../http/errors.ts';
 
 /** How long a link is valid, in seconds (decisions, "Limits"). */
 export const LINK_SECONDS = 3600;
+/** The same for readers of a shared result. A link cannot be taken back, so it is valid only for the redirect. */
+export const SHARED_LINK_SECONDS = 60;
 
 export type ReportKind = keyof NonNullable<ScanRow['reports']>;
 
@@ -27,15 +29,21 @@ function requireReports(row: ScanRow | null): asserts row is ScanRow & { reports
 }
 
 /**
- * Returns a link to a report of a scan, which is valid for `LINK_SECONDS`.
+ * Returns a link to a report of a scan.
+ * @param seconds how long it is valid
  * @param row null if the caller has no such scan
  * @throws ApiError if there is no such report
  */
-export async function reportLink(row: ScanRow | null, kind: ReportKind, reports: ReportObjects): Promise<string> {
+export async function reportLink(
+  row: ScanRow | null,
+  kind: ReportKind,
+  reports: ReportObjects,
+  seconds: number = LINK_SECONDS,
+): Promise<string> {
   requireReports(row);
   const { key } = row.reports[kind];
   if ((await reports.size(key)) === null) throw new ApiError(MISSING[kind]);
-  return reports.downloadLink(key, fileNameOf(row, EXTENSIONS[kind]), LINK_SECONDS);
+  return reports.downloadLink(key, fileNameOf(row, EXTENSIONS[kind]), seconds);
 }
 
 /**

@@ -112,10 +112,15 @@ describe('sharing the result of a public scan', () => {
     expect((await pdf(`/scan/${token}/report.pdf`)).status, 'before it is stored').to.equal(404);
     await web.storeReports(id, ['pdf']);
     const { share: shared } = (await openStores(web.db).publicScans.share(token))!;
-    for (const path of [`/scan/${token}/report.pdf`, `/shared/${shared}/report.pdf`]) {
+    for (const [path, seconds] of [
+      [`/scan/${token}/report.pdf`, '3600'],
+      [`/shared/${shared}/report.pdf`, '60'],
+    ] as const) {
       const answer = await pdf(path);
       expect([answer.status, answer.headers.get('cache-control')]).to.deep.equal([303, 'no-store']);
-      expect(await (await fetch(answer.headers.get('location')!)).text()).to.equal('the pdf');
+      const link = new URL(answer.headers.get('location')!);
+      expect(link.searchParams.get('X-Amz-Expires'), path).to.equal(seconds);
+      expect(await (await fetch(link)).text()).to.equal('the pdf');
     }
     for (const path of [`/scan/${shared}/report.pdf`, `/shared/${token}/report.pdf`]) expect((await pdf(path)).status).to.equal(404);
   });

@@ -15,7 +15,7 @@ import htmlScope, { formOf } from '../../web/html-scope.ts';
 import { sendPicture } from '../../scans/element-pictures.ts';
 import { ApiError } from '../../http/errors.ts';
 import { inLanguage } from '../../web/languages.ts';
-import { reportLink, type ReportObjects } from '../../scans/report-links.ts';
+import { LINK_SECONDS, reportLink, SHARED_LINK_SECONDS, type ReportObjects } from '../../scans/report-links.ts';
 import type { PageReports } from '../../scans/views.ts';
 import type { Estimate, Place } from '../estimate.ts';
 import type { RequestPublicScan } from '../public-scan.ts';
@@ -74,7 +74,8 @@ function addFiles(app: FastifyInstance, deps: PublicPagesDeps, access: Access): 
   });
   app.get<Route>(pdfPath(PATHS[access]), { config: LIMITED }, async (request, reply) => {
     const row = await rowOf(deps, access, request.params.token);
-    return reply.header('Cache-Control', 'no-store').redirect(await reportLink(row, 'pdf', deps.reportObjects), 303);
+    const link = await reportLink(row, 'pdf', deps.reportObjects, access === 'shared' ? SHARED_LINK_SECONDS : LINK_SECONDS);
+    return reply.header('Cache-Control', 'no-store').redirect(link, 303);
   });
 }
 const ACCESSES = ['own', 'shared'] as const satisfies readonly Access[];
