@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { movedWithin, sameSite, siteOf } from './site.ts';
+import { movedWithin, pathOnSite, sameSite, siteOf } from './site.ts';
 
 describe('siteOf', () => {
   const table: [string, string][] = [
@@ -12,6 +12,22 @@ describe('siteOf', () => {
     ['not a URL', ''],
   ];
   for (const [url, site] of table) it(`${url} → ${site === '' ? 'nothing' : site}`, () => expect(siteOf(url)).to.equal(site));
+});
+
+describe('pathOnSite', () => {
+  const table: [page: string, site: string, path: string | null][] = [
+    ['https://example.com/a?b#/c', 'https://example.com/start', '/a?b#/c'],
+    ['http://example.com/a', 'https://example.com', '/a'],
+    ['http://example.com:8443/a', 'https://example.com:8443/', '/a'],
+    ['http://example.com/a', 'https://example.com:80/', '/a'],
+    ['http://example.com:8080/a', 'https://example.com/', null],
+    ['https://www.example.com/a', 'https://example.com/', null],
+    ['javascript://example.com/%0aalert(1)', 'https://example.com/', null],
+    ['not a URL', 'https://example.com/', null],
+    ['https://example.com/', 'not a URL', null],
+  ];
+  for (const [page, site, path] of table)
+    it(`of ${page} at ${site} is ${String(path)}`, () => expect(pathOnSite(page, site)).to.equal(path));
 });
 
 describe('a site', () => {

@@ -10,6 +10,17 @@ export function bareHost(url: URL): string {
   return url.hostname.replace(/^www\./, '').replace(/\.$/, '') + (url.port === '' ? '' : `:${url.port}`);
 }
 
+/**
+ * Returns the path of a page of a site, with its query and fragment: of the same host and port, over http or https, because a scan may fall
+ * back to http. The default port of one scheme is not that of the other. Null if it is another site, or no such URL.
+ */
+export function pathOnSite(page: string, site: string): string | null {
+  const [url, own] = [URL.parse(page), URL.parse(site)];
+  if (url === null || own === null || !['http:', 'https:'].includes(url.protocol)) return null;
+  own.protocol = url.protocol;
+  return own.host === url.host ? url.pathname + url.search + url.hash : null;
+}
+
 /** Whether two URLs belong to one site: the same host and port, regardless of `www.` and the scheme. */
 export function sameSite(a: URL, b: URL): boolean {
   return a.host === b.host || bareHost(a) === bareHost(b);

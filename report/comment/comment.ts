@@ -1,5 +1,6 @@
 /** A report as one comment on a pull request: the verdict, the numbers, and the new violations with how to fix them. Pure. */
 import { coverageOf } from '../../core/scan/counts.ts';
+import { pathOnSite } from '../../core/scan/site.ts';
 import { shortCommit } from '../../core/scan/metadata.ts';
 import { outcomeOf } from '../results/results.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
@@ -129,6 +130,6 @@ function entryOf(cause: Cause, { scan }: Report, { texts, count, locale }: Repor
 
 /** A page of the scanned site is a link with its path; another one is its address as text. */
 function pageOf(page: string, site: string): string {
-  const [url, origin] = [URL.parse(page), URL.parse(site)?.origin];
-  return url !== null && url.origin === origin ? link(code(page.slice(origin.length) || '/', PAGE_MAX), page) : code(page, PAGE_MAX);
+  const path = pathOnSite(page, site);
+  return path === null ? code(page, PAGE_MAX) : link(code(path, PAGE_MAX), page);
 }

@@ -1,5 +1,6 @@
 /** Reduces an export to what a comparison needs: digests of its elements instead of their HTML. Pure. */
 import { IMPACTS } from '../../core/scan/impacts.ts';
+import { pathOnSite } from '../../core/scan/site.ts';
 import { uncounted } from '../results/cap-nodes.ts';
 import { digest, identifyHtml, type HtmlIdentity } from '../causes/element-identity.ts';
 import { testedPages } from '../schema/tested-pages.ts';
@@ -189,9 +190,10 @@ type PageKey = (page: Pick<TestedPage, 'final_url'>) => string;
  * of the scanned site, so that a preview can be compared with the production site.
  */
 function pageKeys({ scan, pages }: ComparableReport): PageKey {
-  const start = pages.find((page): page is TestedPage => page.tested && page.url === scan.url);
+  const path = pathOnSite(scan.url, scan.url);
+  const start = pages.find((page): page is TestedPage => page.tested && path !== null && pathOnSite(page.url, scan.url) === path);
   const own = new Set(
-    [scan.url, start?.final_url].flatMap((url) => (url !== undefined && URL.canParse(url) ? [hostOf(new URL(url))] : [])),
+    [scan.url, start?.url, start?.final_url].flatMap((url) => (url !== undefined && URL.canParse(url) ? [hostOf(new URL(url))] : [])),
   );
   return ({ final_url }) => {
     if (!URL.canParse(final_url)) return final_url;

@@ -1,6 +1,7 @@
 /** Code Quality of GitLab (https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format): for its merge requests. Pure. */
 import { createHash } from 'node:crypto';
 import type { Impact } from '../../core/scan/impacts.ts';
+import { pathOnSite } from '../../core/scan/site.ts';
 import { knownIssueFinder } from '../causes/known.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import type { Report } from '../schema/schema.ts';
@@ -34,12 +35,11 @@ const SELECTOR_MAX = 300;
 export function codeQualityOf(report: Report): CodeQualityIssue[] {
   const { scan, pages } = report;
   const known = knownIssueFinder(report);
-  const origin = URL.parse(scan.url)?.origin;
   const seen = new Map<string, number>();
   const issues: CodeQualityIssue[] = [];
   for (const page of pages) {
     if (!page.tested) continue;
-    const place = origin !== undefined && page.url.startsWith(`${origin}/`) ? page.url.slice(origin.length) : page.url;
+    const place = pathOnSite(page.url, scan.url) ?? page.url;
     for (const { rule, impact, help, nodes } of page.violations)
       for (const node of nodes) {
         const cause = [rule, place, rootCauseFingerprint(rule, node)].join('\0');

@@ -42,6 +42,13 @@ describe('Code Quality', () => {
     expect(of(moved).filter((fingerprint) => !known.has(fingerprint))).to.have.length(1);
   });
 
+  it('has the same fingerprints after the scan fell back to http', () => {
+    const of = (report: Report): string[] => codeQualityOf(report).map(({ fingerprint }) => fingerprint);
+    const plain = smallReport();
+    for (const page of plain.pages) page.url = page.url.replace('https:', 'http:');
+    expect(of(plain)).to.deep.equal(of(smallReport()));
+  });
+
   it('leaves known issues out, and keeps the fingerprints of the others', () => {
     const report = smallReport();
     const [{ rule, nodes }] = (report.pages[0] as TestedPage).violations as [TestedPage['violations'][number]];

@@ -90,6 +90,17 @@ describe('the comment of a report', () => {
     ]);
   });
 
+  it('links a page that the scan tested at http, and no address of another scheme', () => {
+    const examples = ['http://www.example.org/cart', 'javascript://www.example.org/%0aalert(1)'].map((page) => ({
+      ...change('image-alt').examples[0]!,
+      page,
+    }));
+    const { elements, shown } = rendered(commentOf(compared([change('image-alt', { elements: 2, examples })]), DEFAULTS));
+    expect(shown).to.include('/cart main > img').and.include('javascript://www.example.org/');
+    const links = elements.flatMap(({ attributes }) => attributes.href ?? []);
+    expect(links.slice(1)).to.deep.equal(['http://www.example.org/cart']);
+  });
+
   it('names the commit that was scanned, if the scan has one', () => {
     const report = compared([]);
     expect(commentOf(report, DEFAULTS)).to.not.include('commit');

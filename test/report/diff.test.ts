@@ -161,6 +161,18 @@ describe('diffReports', () => {
     expect(diffReports(onePage(), inside({ frame_path: ['#a'] })).new[0]!.examples[0]).to.deep.include({ frame_path: ['#a'] });
   });
 
+  it('knows the host that the start page redirected to after a fallback to http', () => {
+    const pages = ['', 'shop'].map((path) => pageOf(path, [element('<a class="x"></a>', 'a')]));
+    const moved = scanOf(
+      pages.map((page) => ({
+        ...page,
+        url: page.url.replace('https:', 'http:'),
+        final_url: page.url.replace(SITE, 'http://shop.example.org/'),
+      })),
+    );
+    expect(numbers(diffReports(scanOf(pages), moved))).to.deep.equal(unchanged(2));
+  });
+
   it('compares a preview with the production site by path, and says so', () => {
     const fault = element('<a class="x"></a>', '.x');
     const preview = JSON.parse(JSON.stringify(onePage(fault)).replaceAll(SITE, 'http://pr-7.preview.example:8080/')) as Report;
