@@ -118,8 +118,12 @@ export function readRefusal(body: unknown): RefusalBody {
   return null;
 }
 
-/** An error of a field as a sentence about its option; the service's own sentence if this version does not know the type. */
+/**
+ * An error of a field as a sentence about its option; the service's own sentence if this version does not know the type. An unexpected field
+ * is one that the service does not know yet: only its own name makes sense, because the option exists.
+ */
 function lineOf({ loc: [part, ...path], msg, type = '', bounds }: Static<typeof Invalid>['detail'][number]): string {
   const subject = part === 'body' && path.length > 0 ? optionOf(path) : path.join('.') || String(part);
-  return validationTextForPeople(subject, { type, bounds }) ?? `${subject}: ${msg}`;
+  const text = type === 'unexpected_field' ? null : validationTextForPeople(subject, { type, bounds });
+  return text ?? `${subject}: ${msg}`;
 }
