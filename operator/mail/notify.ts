@@ -1,4 +1,4 @@
-/** Mails: queues the results of public scans, sends due mails, and removes old addresses. Only the last runs without a mail server. */
+/** Mails: queues the results of public scans, sends due mails, and removes old addresses. Without a mail server, none is queued or sent. */
 import type { Logger } from '../../platform/logger.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { AllStores } from '../../stores/stores.ts';
@@ -31,9 +31,9 @@ export function addMailTasks(manager: Pick<Manager, 'addTask'>, deps: MailDeps):
     everyMs: REMOVE_ADDRESSES_EVERY_MS,
     run: async () => void (await outbox.removeAddresses()),
   });
+  manager.addTask(createResultMailTask({ ...stores, outbox: settings === null ? null : outbox, now: clock.now }));
   if (settings === null) return;
   const { smtpUrl, from, publicBaseUrl } = settings;
-  manager.addTask(createResultMailTask({ ...stores, now: clock.now }));
   manager.addTask(
     createSenderTask({
       outbox,

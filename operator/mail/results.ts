@@ -11,9 +11,10 @@ import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
 
 export interface ResultMailDeps {
-  publicScans: Pick<PublicScans, 'unmailed' | 'markMailed'>;
+  publicScans: Pick<PublicScans, 'unmailed' | 'markMailed' | 'forgetVisitor'>;
   scans: Pick<Scans, 'findMany'>;
-  outbox: Pick<Outbox, 'enqueue'>;
+  /** Null: there is no mail server. Mails then stay due until there is one. */
+  outbox: Pick<Outbox, 'enqueue'> | null;
   rateLimits: Pick<RateLimits, 'refund'>;
   now: () => Date;
 }
@@ -76,7 +77,13 @@ async function queueEnded(
     const decision = mailFor(scan, rows.get(scanId), now());
     if (decision === 'wait') continue;
     if (counted !== undefined && isOurFault(rows.get(scanId))) await rateLimits.refund(refundedLogs(counted, decision), counted.hit);
-    if (decision === 'queue') await outbox.enqueue({ id: resultMailId(scanId), kind: 'scan_result', to, locale, data: { scanId } });
+    if (decision === 'queue') {
+      if (outbox === null) {
+        if (counted !== undefined) await publicScans.forgetVisitor(token);
+        continue;
+      }
+      await outbox.enqueue({ id: resultMailId(scanId), kind: 'scan_result', to, locale, data: { scanId } });
+    }
     await publicScans.markMailed(token);
   }
 }

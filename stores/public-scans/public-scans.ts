@@ -28,7 +28,7 @@ export interface PublicScan {
   createdAt: Date;
   /** The token opens nothing after this time, and the sweeper then removes the document. */
   expiresAt: Date;
-  /** Where its request was counted, with the visitor's network. Absent after its mail was queued. */
+  /** Where its request was counted, with the visitor's network. Absent after the scan has ended. */
   counted?: CountedRequest;
   /** The secret of the link that shows the result to others, in the form of a token. Absent: the result is not shared. */
   share?: string;
@@ -63,6 +63,8 @@ export interface PublicScans {
   unmailed(): AsyncIterable<PublicScan>;
   /** Records that the mail of a public scan was queued, or will never be. Idempotent. */
   markMailed(token: string): Promise<void>;
+  /** Forgets the visitor of a public scan whose mail cannot be queued now. Idempotent. */
+  forgetVisitor(token: string): Promise<void>;
   /** Removes the public scans whose token has expired. @returns their number */
   removeExpired(): Promise<number>;
 }
@@ -145,6 +147,10 @@ export function createPublicScans(db: Db, now: () => Date = () => new Date()): P
 
     async markMailed(token) {
       await documents.updateOne({ _id: token }, { $unset: { unmailedSince: '', counted: '' } });
+    },
+
+    async forgetVisitor(token) {
+      await documents.updateOne({ _id: token }, { $unset: { counted: '' } });
     },
 
     async removeExpired() {

@@ -5,8 +5,10 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import PostalMime, { type Email } from 'postal-mime';
 import { withDefaults } from '../../core/scan/options.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
+import { addMailTasks } from '../../operator/mail/notify.ts';
+import type { PeriodicTask } from '../../operator/runtime/controller/manager.ts';
 import { createCompose, messageIdOf } from '../../operator/mail/compose.ts';
-import { createResultMailTask } from '../../operator/mail/results.ts';
+import { createResultMailTask, type ResultMailDeps } from '../../operator/mail/results.ts';
 import { CLAIM_LEASE_MS, createSenderTask, RECORD_ATTEMPTS, RECORD_PAUSE_MS, type SenderDeps } from '../../operator/mail/sender.ts';
 import { createMailTransport, TRANSPORT_LIMITS, type TransportLimits } from '../../operator/mail/transport.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
@@ -131,7 +133,7 @@ describe('mails of the operator', () => {
     await stores.publicScans.claim({ token, scanId: row.id, ...about, ...times, ...(counted && { counted }) }, '192.0.2.1');
     return { scanId: row.id, token };
   }
-  const queueResults = (over: Partial<AllStores> = {}) =>
+  const queueResults = (over: Partial<ResultMailDeps> = {}) =>
     createResultMailTask({ ...stores, ...over, now: () => new Date() }).run(new AbortController().signal);
 
   describe('about public scans', () => {
@@ -205,6 +207,26 @@ describe('mails of the operator', () => {
         expect(await stateOf(resultMailId(scanId)), 'each mail counts').to.equal(returned === ALL ? undefined : 'waiting');
         expect(await database.db.collection<{ _id: string }>('public_scans').findOne({ _id: token })).to.not.have.property('counted');
       });
+
+    it('stay due without a mail server, and the visitor is forgotten nevertheless', async () => {
+      const rule = { policy: 'public-hour', subject: randomUUID(), limit: 1, windowSeconds: 3600 };
+      const hit = randomUUID();
+      await stores.rateLimits.admit([rule], { hit });
+      const { scanId, token } = await publicScan('failed', 'de', { hit, logs: [rule] }, { reason: 'Unschedulable' });
+      const tasks: PeriodicTask[] = [];
+      const manager = { addTask: (task: PeriodicTask) => void tasks.push(task) };
+      const reports = { readView: async () => null };
+      const { mail: metrics } = createOperatorMetrics();
+      addMailTasks(manager, { stores, reports, settings: null, metrics, logger: createFakeLogger(), clock: systemClock });
+      for (const task of tasks) await task.run(new AbortController().signal);
+      expect((await stores.rateLimits.admit([rule])).ok, 'returned').to.equal(true);
+      expect(await stores.publicScans.findByScan(scanId))
+        .to.include({ token })
+        .and.not.have.property('counted');
+      expect(await stateOf(resultMailId(scanId))).to.equal(undefined);
+      await queueResults();
+      expect(await stateOf(resultMailId(scanId)), 'with a mail server').to.equal('waiting');
+    });
 
     it('are not sent when the scan was forgotten meanwhile', async () => {
       const { scanId, token } = await publicScan();
