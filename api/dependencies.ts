@@ -75,7 +75,7 @@ export interface ApiStores extends Pick<
   >;
   knownIssues: Pick<AllStores['knownIssues'], 'add' | 'find' | 'list' | 'change' | 'remove' | 'matchesOf' | 'matchesOfSites'>;
   schedules: Pick<AllStores['schedules'], 'list' | 'nextRuns'>;
-  sites: Pick<AllStores['sites'], 'search' | 'of'>;
+  sites: Pick<AllStores['sites'], 'search' | 'find' | 'of'>;
   suppressions: Pick<AllStores['suppressions'], 'find' | 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
   webhooks: Pick<AllStores['webhooks'], 'add' | 'find' | 'list' | 'change' | 'setEnabled' | 'rotate' | 'remove'>;
   deliveries: Pick<AllStores['deliveries'], 'find' | 'list' | 'replay' | 'enqueue' | 'cancelAll'>;

@@ -86,6 +86,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     },
     sites: {
       search: (search: Parameters<typeof sites.search>[1]) => sites.search(id, search),
+      find: (host: string, optionsKey: string) => sites.find(id, host, optionsKey),
       of: (host: string) => sites.of(id, host),
     },
     webhooks: {

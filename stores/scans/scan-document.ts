@@ -1,7 +1,6 @@
 /** A row as it is stored. */
 import { pairText, readPair } from '../../core/scan/metadata.ts';
 import { siteOf } from '../../core/scan/site.ts';
-import { optionsKeyOf } from './options-key.ts';
 import type { NewRow, ScanRow } from './scan-row.ts';
 
 /**
@@ -29,7 +28,7 @@ export function toRow({
   return { id: _id, ...rest, ...(metadata && { metadata: Object.fromEntries(metadata.map((pair) => readPair(pair)!)) }) };
 }
 
-/** The document of a new row, with its site and the key of its options. */
+/** The document of a new row, with its site. */
 export function toDocument({ id, metadata = {}, ...row }: NewRow): ScanDocument {
   const pairs = Object.entries(metadata).map(pairText);
   return {
@@ -37,7 +36,6 @@ export function toDocument({ id, metadata = {}, ...row }: NewRow): ScanDocument 
     ...row,
     ...(pairs.length > 0 && { metadata: pairs }),
     site: siteOf(row.options.url),
-    optionsKey: optionsKeyOf(row),
     version: 1,
     updatedAt: row.createdAt,
   };

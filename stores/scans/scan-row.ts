@@ -5,9 +5,11 @@ import type { Outcome } from '../../core/scan/outcome.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import type { ReportObjects } from '../../report/schema/objects.ts';
 import type { SubmittedAuth } from '../../core/scan/scan-secrets.ts';
+import type { SignInSpec } from '../../core/scan/sign-in.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import { isTerminal, mayMove, type Phase } from '../../core/scan/phases.ts';
+import { optionsKeyOf } from './options-key.ts';
 
 /** `accepted`: it runs and may be charged. `abandoned`: it never runs, and its credits are returned. */
 export type Submission = 'pending' | 'accepted' | 'abandoned';
@@ -28,12 +30,14 @@ export interface ScanRow {
   metadata?: Metadata;
   /** Its sign-in, if it was submitted over HTTP with one. */
   auth?: SubmittedAuth;
+  /** Its pages are tested with a sign-in. Absent: they are not. */
+  signedIn?: true;
   /** Submitted with a test key: it costs nothing, and no other scan is compared with it. Absent: it was not. */
   test?: true;
-  /** The host of its URL, as `siteOf` returns it. Rows of earlier versions have none. */
-  site?: string;
+  /** The host of its URL, as `siteOf` returns it. */
+  site: string;
   /** Which scans of the site are comparable, as `optionsKeyOf` returns it. */
-  optionsKey?: string;
+  optionsKey: string;
   /** The earlier scan that it is compared with. */
   baseline?: BaselineChoice;
   /** Who submitted it over HTTP or in the dashboard, as the audit log names actors. */
@@ -85,12 +89,17 @@ export type NewScan = Pick<
 >;
 
 /** A row before it is stored, which adds what is derived. */
-export type NewRow = Omit<ScanRow, 'version' | 'updatedAt' | 'site' | 'optionsKey'>;
+export type NewRow = Omit<ScanRow, 'version' | 'updatedAt' | 'site'>;
 
-/** The row of a scan that nothing has happened to yet. */
-export function newRow(scan: NewScan): NewRow {
+/**
+ * The row of a scan that nothing has happened to yet.
+ * @param signIn its sign-in, which decides what it is compared with. The row keeps only `auth`, which can be submitted again.
+ */
+export function newRow(scan: NewScan, signIn: SubmittedAuth | SignInSpec | undefined = scan.auth): NewRow {
   return {
     ...scan,
+    ...(signIn && { signedIn: true as const }),
+    optionsKey: optionsKeyOf({ ...scan, auth: signIn }),
     pagesRequested: scan.options.maxPages,
     pagesReserved: 0,
     phase: 'queued',

@@ -2,12 +2,10 @@
  * Searches the scans of an organisation. The combination of filters decides which index is used; filters that it does not
  * cover are applied to a limited number of rows per query, so that no query reads all scans of a large organisation.
  */
-import { isDeepStrictEqual } from 'node:util';
 import type { Collection, Filter } from 'mongodb';
 import { pairText, type Metadata } from '../../core/scan/metadata.ts';
 import type { Phase } from '../../core/scan/phases.ts';
 import type { ScanRow } from './scan-row.ts';
-import { comparedOptions } from './options-key.ts';
 import { afterPosition, boundaryOf, containing, EXAMINED_MAX, NEWEST_FIRST, positionOf, upTo, type Position } from './positions.ts';
 import { toRow, type ScanDocument } from './scan-document.ts';
 
@@ -19,7 +17,7 @@ export interface ScanSearch {
   /** Only scans in one of these phases. */
   phases?: readonly Phase[];
   verdict?: VerdictFilter;
-  /** The exact host, as `siteOf` returns it. Rows of earlier versions have no site and are not found by it. */
+  /** The exact host, as `siteOf` returns it. */
   site?: string;
   /** Only scans of the site with these options, as `optionsKeyOf` returns it. It needs `site`. */
   optionsKey?: string;
@@ -155,7 +153,7 @@ export async function newestDoneWith(scans: Collection<ScanDocument>, organisati
 const COMPARABLE_AMONG = { previous: 20, trend: 200 } as const;
 
 /** What scans that can be compared have in common. */
-export type Alike = Pick<ScanRow, 'organisation' | 'options' | 'auth' | 'test'>;
+export type Alike = Pick<ScanRow, 'organisation' | 'options' | 'optionsKey' | 'test'>;
 
 /** The scans of the same URL and kind that are done. */
 const doneAs = ({ organisation, options, test }: Alike): ScanFilter => ({
@@ -166,15 +164,12 @@ const doneAs = ({ organisation, options, test }: Alike): ScanFilter => ({
   ...sameKind(test === true),
 });
 
-const isComparable = (row: Alike, one: ScanRow): boolean =>
-  areComparable(one.options, row.options) && isDeepStrictEqual(one.auth, row.auth);
-
 /** Returns the last done scans that can be compared with a scan, newest first; the scan is among them if it is one of the last. */
 export async function trendOf(scans: Collection<ScanDocument>, row: Alike, limit: number): Promise<ScanRow[]> {
   const found: ScanRow[] = [];
   for await (const document of scans.find(doneAs(row)).sort(NEWEST_FIRST).limit(COMPARABLE_AMONG.trend)) {
     const one = toRow(document);
-    if (isComparable(row, one)) found.push(one);
+    if (one.optionsKey === row.optionsKey) found.push(one);
     if (found.length === limit) break;
   }
   return found;
@@ -186,10 +181,5 @@ export async function previousDoneOf(scans: Collection<ScanDocument>, row: ScanR
     .find({ $and: [doneAs(row), afterPosition({ at: row.createdAt, id: row.id })] })
     .sort(NEWEST_FIRST)
     .limit(COMPARABLE_AMONG.previous);
-  return (await earlier.toArray()).map(toRow).find((one) => isComparable(row, one)) ?? null;
-}
-
-/** Whether a difference between two scans comes from the site: the same rules, and the same choice of pages. */
-export function areComparable(a: ScanRow['options'], b: ScanRow['options']): boolean {
-  return isDeepStrictEqual(comparedOptions(a), comparedOptions(b));
+  return (await earlier.toArray()).map(toRow).find((one) => one.optionsKey === row.optionsKey) ?? null;
 }

@@ -29,7 +29,7 @@ export type Abandonment =
   { ok: true; row: ScanRow; won: boolean } | { ok: false; reason: 'accepted'; row: ScanRow } | { ok: false; reason: 'unknown' };
 
 export interface Scans {
-  /** Stores a new row (version 1) with its site and options key. Storing the same id again changes nothing and returns the stored row. @throws RowRemoved */
+  /** Stores a new row (version 1) with its site. Storing the same id again changes nothing and returns the stored row. @throws RowRemoved */
   create(row: NewRow): Promise<ScanRow>;
   /**
    * Decides that a pending scan runs, and stores its reserved pages. With `abandon`, this is the only way out of `pending`:
@@ -74,14 +74,14 @@ export interface Scans {
   /** Records that a live scan was canceled, so that pages show it until the operator ends it. */
   markCanceling(id: string): Promise<void>;
   /**
-   * Returns at most `limit` rows whose end is not announced: `mirror` marks each row in the step that ends it. Not public scans.
+   * Returns at most `limit` accepted rows whose end is not announced: `mirror` marks each row in the step that ends it. Not public scans.
    * @param of.ids only of these scans. Default: of any
    * @param of.except not of these organisations
    */
   unannounced(limit: number, of?: { ids?: readonly string[]; except?: readonly string[] }): Promise<ScanRow[]>;
   /** Records that the ends of these scans are announced. */
   announced(ids: readonly string[]): Promise<void>;
-  /** Returns at most `limit` rows that have ended and are not in the list of sites: `mirror` marks each row in the step that ends it. */
+  /** Returns at most `limit` accepted rows that have ended and are not in the list of sites: `mirror` marks each row in the step that ends it. */
   unlisted(limit: number): Promise<ScanRow[]>;
   /** Records that these scans are in the list of sites. */
   listed(ids: readonly string[]): Promise<void>;
@@ -141,7 +141,8 @@ export function createScans(db: Db): Scans {
 
     async markCanceling(id) {
       const live: Filter<ScanDocument> = { _id: id, phase: { $in: LIVE_PHASES }, canceling: { $exists: false } };
-      const change = { $set: { canceling: true as const }, $inc: { version: 1 }, $currentDate: { updatedAt: true as const } };
+      // Without `updatedAt`, the clock of the sweeper: of a scan without a resource, each request would delay the end.
+      const change = { $set: { canceling: true as const }, $inc: { version: 1 } };
       await retryRace(() => scans.updateOne(live, change));
     },
 
@@ -156,7 +157,7 @@ export function createScans(db: Db): Scans {
       const others = except.length > 0 && { organisation: { $nin: [...except] } };
       return (
         await scans
-          .find({ unannounced: true, ...others, ...(ids && { _id: { $in: [...ids] } }) })
+          .find({ unannounced: true, submission: 'accepted', ...others, ...(ids && { _id: { $in: [...ids] } }) })
           .limit(limit)
           .toArray()
       ).map(toRow);
@@ -165,7 +166,7 @@ export function createScans(db: Db): Scans {
     announced: (ids) => unmark(scans, ids, 'unannounced'),
 
     async unlisted(limit) {
-      return (await scans.find({ unlisted: true }).limit(limit).toArray()).map(toRow);
+      return (await scans.find({ unlisted: true, submission: 'accepted' }).limit(limit).toArray()).map(toRow);
     },
 
     listed: (ids) => unmark(scans, ids, 'unlisted'),

@@ -5,7 +5,6 @@
 import type { AnyBulkWriteOperation, Db, Filter } from 'mongodb';
 import { isTerminal, type TerminalPhase } from '../../core/scan/phases.ts';
 import { deleteEach, retryRace } from '../mongo-retry.ts';
-import { optionsKeyOf } from './options-key.ts';
 import { afterPosition, boundaryOf, containing, EXAMINED_MAX, NEWEST_FIRST, positionOf, upTo, type Position } from './positions.ts';
 import type { ScanRow } from './scan-row.ts';
 import type { VerdictFilter } from './scan-search.ts';
@@ -39,13 +38,15 @@ export interface SiteSearch {
 }
 
 export interface Sites {
-  /** Records scans that have ended. An older scan than the recorded one, a repetition and a scan of a test key change nothing. */
+  /** Records accepted scans that have ended. An older scan than the recorded one, a repetition and a scan of a test key change nothing. */
   record(rows: readonly ScanRow[]): Promise<void>;
   /**
    * Returns the sites of an organisation that meet every filter, that of the newest scan first. `next` is the place to continue
    * from, null at the end; with filters there may be a `next` although fewer than `limit` sites were found.
    */
   search(organisation: string, search: SiteSearch): Promise<{ sites: Site[]; next: Position | null }>;
+  /** Returns one group of comparable options of a host, or null. */
+  find(organisation: string, site: string, optionsKey: string): Promise<Site | null>;
   /** Returns the groups of comparable options of one host, that of the newest scan first, at most `SITE_GROUPS_MAX`. */
   of(organisation: string, site: string): Promise<Site[]>;
   /** Deletes sites whose newest scan ended before `before`. */
@@ -62,6 +63,9 @@ type SiteDocument = Site & {
 type SiteFilter = Filter<SiteDocument>;
 
 const NEVER = new Date(0);
+
+const idOf = ({ organisation, site, optionsKey }: Pick<Site, 'organisation' | 'site' | 'optionsKey'>): string =>
+  `${organisation}/${site}/${optionsKey}`;
 
 /** @param examinedMax for tests */
 export function createSites(db: Db, examinedMax = EXAMINED_MAX): Sites {
@@ -89,6 +93,11 @@ export function createSites(db: Db, examinedMax = EXAMINED_MAX): Sites {
       return { sites: listed.map(toSite), next: found.length > limit ? positionOf(listed.at(-1)!) : boundary };
     },
 
+    async find(organisation, site, optionsKey) {
+      const found = await sites.findOne({ _id: idOf({ organisation, site, optionsKey }), organisation });
+      return found && toSite(found);
+    },
+
     async of(organisation, site) {
       const found = sites.find({ organisation, site }).sort(NEWEST_FIRST).limit(SITE_GROUPS_MAX);
       return (await found.toArray()).map(toSite);
@@ -100,9 +109,10 @@ export function createSites(db: Db, examinedMax = EXAMINED_MAX): Sites {
 
 /** The first write creates the document. Each of the others changes it unless it has a newer scan, so that they may come in any order. */
 function writesOf(row: ScanRow): AnyBulkWriteOperation<SiteDocument>[] {
-  const { id, organisation, site = '', optionsKey = optionsKeyOf(row), phase, passed, createdAt } = row;
-  if (!isTerminal(phase) || row.test || site === '') return [];
-  const _id = `${organisation}/${site}/${optionsKey}`;
+  const { id, organisation, site, optionsKey, phase, passed, createdAt } = row;
+  // An abandoned scan never existed for callers, although its resource may have ended.
+  if (row.submission !== 'accepted' || !isTerminal(phase) || row.test || site === '') return [];
+  const _id = idOf(row);
   const newest = { scan: id, createdAt, phase, passed, finishedAt: row.finishedAt ?? row.updatedAt };
   const done = phase === 'done' ? { done: id, doneAt: createdAt } : { done: null, doneAt: NEVER };
   const update = (filter: SiteFilter, $set: Partial<SiteDocument>) => ({ updateOne: { filter: { _id, ...filter }, update: { $set } } });

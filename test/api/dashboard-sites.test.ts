@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { withDefaults } from '../../core/scan/options.ts';
+import type { ScanRow } from '../../stores/scans/scan-row.ts';
+import { SITE_GROUPS_MAX } from '../../stores/scans/sites.ts';
 import { toDocument, type ScanDocument } from '../../stores/scans/scan-document.ts';
 import { scanRow } from '../support/scan-rows.ts';
 import { showCount } from '../support/counts.ts';
@@ -24,6 +26,35 @@ describe('the dashboard of sites', () => {
     for (const path of ['theirs.example', `theirs.example/${optionsKey}`, 'ours.example%3A8443/0000000000000000', '%00'])
       expect((await client.get(`/dashboard/sites/${path}`)).status, path).to.equal(404);
     expect((await client.get('/dashboard/sites/OURS.example%3A8443')).status).to.equal(200);
+  });
+
+  it('has a page for each group of options that is listed, however many the host has', async () => {
+    const { client, organisation } = await signedIn(context);
+    const rows: ScanRow[] = [];
+    for (let maxPages = 1; maxPages <= SITE_GROUPS_MAX + 1; maxPages += 1)
+      rows.push(
+        await context.scan(organisation, {
+          phase: 'done',
+          createdAt: new Date(Date.now() + maxPages * 1_000),
+          options: withDefaults({ url: 'https://many.example/', maxPages }),
+        }),
+      );
+    for (const { optionsKey, options } of [rows[0]!, rows.at(-1)!]) {
+      const { status, text } = await client.get(`/dashboard/sites/many.example/${optionsKey}`);
+      expect([status, text.includes(`Up to ${options.maxPages} page`)]).to.deep.equal([200, true]);
+    }
+  });
+
+  it('shows the newest result of a site while the scan after it was removed', async () => {
+    const { client, organisation } = await signedIn(context);
+    const options = withDefaults({ url: 'https://gone.example/' });
+    const result = await context.scan(organisation, { phase: 'done', passed: true, options, createdAt: new Date(Date.now() - 1_000) });
+    const { id } = await context.scan(organisation, { phase: 'failed', options });
+    await context.db.collection<ScanDocument>('scans').deleteOne({ _id: id });
+    for (const path of ['/dashboard', '/dashboard/sites/gone.example'])
+      expect((await client.get(path)).text, path)
+        .to.include(`/dashboard/scans/${result.id}`)
+        .and.not.include(id);
   });
 
   it('ignores filters and places that no form sends', async () => {

@@ -134,8 +134,8 @@ describe('the scope of every route', () => {
     theirs = {
       organisation,
       scan,
-      site: site!,
-      optionsKey: optionsKey!,
+      site,
+      optionsKey,
       key,
       email,
       invitation: created.invitation.id,

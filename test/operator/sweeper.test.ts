@@ -353,10 +353,10 @@ describe('operator: the sweeper', function () {
     const { organisation, site } = (await scan.row())!;
     await context.stores.sites.record([(await scan.row())!]);
     expect(await sweepIn(399 * 86_400)).to.include({ expired: 0, forgotten: 0 });
-    expect(await context.stores.sites.of(organisation, site!)).to.have.length(1);
+    expect(await context.stores.sites.of(organisation, site)).to.have.length(1);
     expect(await sweepIn(401 * 86_400)).to.include({ expired: 0, forgotten: 1 });
     expect(await scan.row()).to.equal(null);
-    expect(await context.stores.sites.of(organisation, site!)).to.deep.equal([]);
+    expect(await context.stores.sites.of(organisation, site)).to.deep.equal([]);
   });
 
   it('deletes the uploads of ended scans, and of unknown ones only when no other installation can need them', async () => {

@@ -168,6 +168,8 @@ describe('read model of scans', () => {
     expect(ids(await own.pending(at(5), 10))).to.deep.equal([old.id]);
     expect(ids(await own.pending(later(), 10))).to.deep.equal([old.id, young.id]);
     expect(ids(await own.pending(later(), 1))).to.deep.equal([old.id]);
+    // A request that cancels a scan without a resource must not delay its end.
+    await own.markCanceling(live.id);
     expect(ids(await own.stale(at(5), 10))).to.deep.equal([live.id]);
     expect(ids(await own.stale(at(1), 10))).to.deep.equal([]);
     expect(ids(await own.expired(at(6), 10))).to.deep.equal([ended.id]);

@@ -33,8 +33,16 @@ describe('the key of compared options', () => {
       key({ url, wcagLevel: 'AAA' }),
       key({ url, crawl: { exclude: ['/a'] } }),
       key({ url }, { secret: 'a' }),
+      optionsKeyOf({ options, test: true }),
     ];
-    expect(new Set([same, ...others])).to.have.property('size', 5);
+    expect(new Set([same, ...others])).to.have.property('size', 6);
+  });
+
+  it('does not change when a later version adds an option', () => {
+    const options = withDefaults({ url, crawl: { exclude: ['/a'] } });
+    // As rows of the version before the option `consent`.
+    const { consent: _added, ...crawl } = options.crawl;
+    expect(optionsKeyOf({ options: { ...options, crawl: crawl as never } })).to.equal(optionsKeyOf({ options }));
   });
 });
 
@@ -64,8 +72,8 @@ describe('the list of sites', () => {
       .map((group) => group.toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime()))
       .map(([newest, ...others]) => ({
         organisation: newest!.organisation,
-        site: newest!.site!,
-        optionsKey: newest!.optionsKey!,
+        site: newest!.site,
+        optionsKey: newest!.optionsKey,
         scan: newest!.id,
         createdAt: newest!.createdAt,
         phase: newest!.phase as Site['phase'],
@@ -158,11 +166,28 @@ describe('the list of sites', () => {
     expect((await scans.unlisted(100)).map(({ id }) => id)).to.not.include(live.id);
   });
 
+  it('leaves out submissions that were abandoned, and their ends are announced to nobody', async () => {
+    const organisation = randomUUID();
+    const result = await rowOf(organisation, 1);
+    const { id } = await rowOf(organisation, 2, { submission: 'pending', phase: 'queued', finishedAt: null });
+    await scans.mirror(id, { phase: 'failed', finishedAt: at(3) });
+    const waiting = async () => [await scans.unlisted(100), await scans.unannounced(100)].map((rows) => rows.some((row) => row.id === id));
+    expect(await waiting(), 'while nothing is decided').to.deep.equal([false, false]);
+    await scans.abandon(id);
+    expect(await waiting()).to.deep.equal([false, false]);
+    await sites.record([result, (await scans.find(id))!]);
+    expect(await sites.of(organisation, HOSTS[0]!)).to.deep.equal(meant([result]));
+  });
+
   it('finds the scans of one host and options, and the schedules and next runs', async () => {
     const organisation = randomUUID();
     const own = await rowOf(organisation, 1);
-    await rowOf(organisation, 2, { options: withDefaults({ url: 'https://shop.example/', maxPages: 50 }) });
-    const of = { site: own.site!, optionsKey: own.optionsKey! };
+    const other = await rowOf(organisation, 2, { options: withDefaults({ url: 'https://shop.example/', maxPages: 50 }) });
+    await rowOf(organisation, 2, { test: true });
+    await sites.record([own, other]);
+    expect(await sites.find(organisation, 'shop.example', other.optionsKey)).to.deep.equal(meant([other])[0]);
+    expect(await sites.find(randomUUID(), 'shop.example', other.optionsKey)).to.equal(null);
+    const of = { site: own.site, optionsKey: own.optionsKey };
     expect((await scans.search(organisation, { ...of, limit: 5 })).rows.map(({ id }) => id)).to.deep.equal([own.id]);
     const metadata = { branch: 'main' };
     const main = await rowOf(organisation, 3, { metadata });

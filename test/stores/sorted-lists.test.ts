@@ -1,7 +1,7 @@
 /** Each list that is shown in parts reads an index in the order of the list. Otherwise every page sorts the whole list. */
 import type { CommandStartedEvent, Document } from 'mongodb';
 import { expect } from 'chai';
-import { withDefaults } from '../../core/scan/options.ts';
+import { scanRow } from '../support/scan-rows.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { useDatabase } from './database.ts';
 
@@ -28,7 +28,7 @@ const LISTS: Readonly<Record<string, (stores: AllStores) => Promise<unknown>>> =
   'scans.search of a site and metadata': ({ scans }) => scans.search('acme', { site: 'a.example', metadata: { branch: 'main' }, limit: 5 }),
   'scans.newestDoneWith': ({ scans }) =>
     scans.newestDoneWith('acme', { site: 'a.example', metadata: { branch: 'main' }, before: new Date() }),
-  'scans.trend': ({ scans }) => scans.trend({ organisation: 'acme', options: withDefaults({ url: 'https://example.com/' }) }, 5),
+  'scans.trend': ({ scans }) => scans.trend(scanRow(), 5),
   'schedules.list': ({ schedules }) => schedules.list('acme', { limit: 5, after: { namespace: 'n', name: 'm' } }),
   'sessions.list': ({ sessions }) => sessions.list('a@example.com'),
   'members.list': ({ members }) => members.list('acme'),

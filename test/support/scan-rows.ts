@@ -1,12 +1,14 @@
 /** Scan rows for tests. */
 import { randomUUID } from 'node:crypto';
 import { withDefaults } from '../../core/scan/options.ts';
+import { siteOf } from '../../core/scan/site.ts';
+import { optionsKeyOf } from '../../stores/scans/options-key.ts';
 import { newRow, type ScanRow } from '../../stores/scans/scan-row.ts';
 
 /** A submitted scan of five pages, with overrides. */
 export function scanRow(over: Partial<ScanRow> = {}): ScanRow {
   const id = over.id ?? randomUUID();
-  return {
+  const row = {
     ...newRow({
       id,
       organisation: 'acme',
@@ -20,4 +22,5 @@ export function scanRow(over: Partial<ScanRow> = {}): ScanRow {
     updatedAt: new Date(),
     ...over,
   };
+  return { site: siteOf(row.options.url), ...row, optionsKey: over.optionsKey ?? optionsKeyOf(row) };
 }

@@ -2,6 +2,7 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { DASHBOARD_PATH } from '../../../core/web-paths.ts';
 import { LIVE_PHASES } from '../../../core/scan/phases.ts';
+import type { ScanRow } from '../../../stores/scans/scan-row.ts';
 import type { NextRun } from '../../../stores/schedules/schedules.ts';
 import type { Site } from '../../../stores/scans/sites.ts';
 import { storesOf, type ScopedStores } from '../../accounts/scoped-stores.ts';
@@ -61,7 +62,7 @@ async function listData(request: FastifyRequest): Promise<SiteListData> {
   };
 }
 
-/** A site whose newest scan was removed a moment ago is left out. */
+/** A site whose newest scan was removed a moment ago has its newest result instead. It is left out if that was removed, too. */
 async function withScans({ scans, schedules }: ScopedStores, sites: readonly Site[]): Promise<ListedSite[]> {
   if (sites.length === 0) return [];
   const [rows, runs] = await Promise.all([
@@ -70,10 +71,14 @@ async function withScans({ scans, schedules }: ScopedStores, sites: readonly Sit
   ]);
   const byId = new Map(rows.map((row) => [row.id, row]));
   return sites.flatMap((site) => {
-    const newest = byId.get(site.scan);
-    if (newest === undefined) return [];
-    return [{ site, newest, done: (site.done !== null && byId.get(site.done)) || null, nextAt: nextOf(site, runs) }];
+    const { newest, done } = rowsOf(site, byId);
+    return newest === null ? [] : [{ site, newest, done, nextAt: nextOf(site, runs) }];
   });
+}
+
+function rowsOf({ scan, done }: Site, byId: ReadonlyMap<string, ScanRow>): { newest: ScanRow | null; done: ScanRow | null } {
+  const result = (done !== null && byId.get(done)) || null;
+  return { newest: byId.get(scan) ?? result, done: result };
 }
 
 /** The soonest run. */
@@ -83,14 +88,18 @@ const nextOf = ({ site, optionsKey }: Site, runs: readonly NextRun[]): Date | nu
 /** @throws ApiError if the organisation has no ended scan of the site with these options */
 async function siteData(stores: ScopedStores, params: { site: string; optionsKey?: string }): Promise<SitePageData> {
   const { scans, schedules } = stores;
-  const groups = await stores.sites.of(params.site.toLowerCase());
-  const site = params.optionsKey === undefined ? groups[0] : groups.find(({ optionsKey }) => optionsKey === params.optionsKey);
-  if (site === undefined) throw new ApiError('not_found');
-  const rows = await scans.findMany([...groups.map(({ scan }) => scan), ...(site.done === null ? [] : [site.done])]);
+  const host = params.site.toLowerCase();
+  // The list of sites leads to more groups than the page of one names.
+  const [groups, asked] = await Promise.all([
+    stores.sites.of(host),
+    params.optionsKey === undefined ? null : stores.sites.find(host, params.optionsKey),
+  ]);
+  const site = params.optionsKey === undefined ? groups[0] : asked;
+  if (!site) throw new ApiError('not_found');
+  const rows = await scans.findMany([site.scan, ...groups.map(({ scan }) => scan), ...(site.done === null ? [] : [site.done])]);
   const byId = new Map(rows.map((row) => [row.id, row]));
-  const newest = byId.get(site.scan);
-  if (newest === undefined) throw new ApiError('not_found');
-  const done = (site.done !== null && byId.get(site.done)) || null;
+  const { newest, done } = rowsOf(site, byId);
+  if (newest === null) throw new ApiError('not_found');
   const of = { site: site.site, optionsKey: site.optionsKey };
   const [trend, scheduled, latest] = await Promise.all([
     done === null ? [] : scans.trend(done, TREND_MAX),
@@ -99,7 +108,7 @@ async function siteData(stores: ScopedStores, params: { site: string; optionsKey
   ]);
   const others = groups.flatMap((one) => {
     const row = byId.get(one.scan);
-    return one === site || row === undefined ? [] : [{ site: one, newest: row }];
+    return one.optionsKey === site.optionsKey || row === undefined ? [] : [{ site: one, newest: row }];
   });
   const names = await actorNames(
     stores,

@@ -7,13 +7,13 @@ import { html, type Html } from '../../web/html.ts';
 import { nothingYet, number, pagesText, stateBadge, verdictBadge } from '../views/scan-words.ts';
 
 /** What comparable scans have in common. */
-export function optionsText({ options, auth }: Pick<ScanRow, 'options' | 'auth'>): string {
+export function optionsText({ options, signedIn }: Pick<ScanRow, 'options' | 'signedIn'>): string {
   const { url, maxPages, wcagVersion, wcagLevel, crawl } = options;
   const parts = [
     `Up to ${pagesText(maxPages)}`,
     `WCAG ${wcagVersion} ${wcagLevel}`,
     isDeepStrictEqual(crawl, withDefaults({ url }).crawl) ? null : 'own rules for pages',
-    auth === undefined ? null : 'signed in',
+    signedIn === true ? 'signed in' : null,
   ];
   return parts.filter((part) => part !== null).join(', ');
 }

@@ -3,7 +3,9 @@ import { NOW, scanWith } from '../../../test/support/scan-samples.ts';
 import { scanRow } from '../../../test/support/scan-rows.ts';
 import type { Organisation } from '../../../core/organisation.ts';
 import type { Resolution } from '../../../core/scan/targets.ts';
+import type { AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
 import type { Reservation } from '../../../stores/credits/credits.ts';
+import type { NewRow, ScanRow } from '../../../stores/scans/scan-row.ts';
 import { createPreflight, ReservationLate } from './preflight.ts';
 
 describe('the preflight of manifests', () => {
@@ -17,22 +19,25 @@ describe('the preflight of manifests', () => {
     blocked?: boolean;
     /** The pages that the scan holds already. */
     pagesReserved?: number;
+    /** Set: the scan has no row yet. */
+    create?: (row: NewRow) => Promise<ScanRow>;
   }
 
   /** A preflight of a scan of five pages, and the store calls that move or read credits. */
-  function preflightOf({ resolution = RESOLVED, balance = 5, answer = HELD, blocked = false, pagesReserved = 0 }: World = {}) {
+  function preflightOf({ resolution = RESOLVED, balance = 5, answer = HELD, blocked = false, pagesReserved = 0, create }: World = {}) {
     const calls: string[] = [];
     const row = scanRow({ id: 'a', organisation: 'acme', resource: { namespace: 'team', name: 'a' }, pagesReserved });
     row.options.maxPages = 5;
+    const team = { id: 'acme', blocked, deletedAt: null as Date | null } as Organisation;
     const preflight = createPreflight({
       scans: {
-        find: async () => row,
+        find: async () => (create ? null : row),
         mirror: async (_, change) => ({ row: { ...row, ...change }, changed: true }),
-        create: async () => expect.fail(),
+        create: create ?? (async () => expect.fail()),
         accept: async () => expect.fail(),
         abandon: async () => expect.fail(),
       },
-      organisations: { find: async (id) => ({ id, blocked, deletedAt: null }) as Organisation, findByNamespace: async () => null },
+      organisations: { find: async (id) => ({ ...team, id }), findByNamespace: async () => (create ? team : null) },
       credits: {
         async balance() {
           calls.push('balance');
@@ -51,7 +56,14 @@ describe('the preflight of manifests', () => {
       podTemplate: { allow: [], maxResources: { cpu: '1', memory: '1Gi' } },
       now: () => NOW,
     });
-    return { calls, preflight, vet: () => preflight.vet(scanWith(undefined, { metadata: { name: 'a', namespace: 'team' } }), 'a') };
+    return {
+      calls,
+      preflight,
+      vet: (spec: Partial<AccessibilityScanSpec> = {}) => {
+        const scan = scanWith(undefined, { metadata: { name: 'a', namespace: 'team', creationTimestamp: NOW.toISOString() } });
+        return preflight.vet({ ...scan, spec: { ...scan.spec, ...spec } }, 'a');
+      },
+    };
   }
 
   it('reserves nothing before the admission', async () => {
@@ -89,6 +101,22 @@ describe('the preflight of manifests', () => {
     const { preflight, calls } = preflightOf({ blocked: true });
     expect(await preflight.reserve('a')).to.have.nested.property('end.reason', 'OrganisationBlocked');
     expect(calls).to.deep.equal([]);
+  });
+
+  it('compares a scan that signs in only with its like, and keeps no sign-in that the API could submit again', async () => {
+    const rows: NewRow[] = [];
+    const create = async (row: NewRow): Promise<ScanRow> => {
+      rows.push(row);
+      return { ...scanRow(), ...row };
+    };
+    const { vet } = preflightOf({ create });
+    for (const auth of [undefined, { secretRef: { name: 'shop' } }, { secretRef: { name: 'admin' } }]) await vet({ auth });
+    expect(new Set(rows.map(({ optionsKey }) => optionsKey))).to.have.property('size', 3);
+    expect(rows.map(({ auth, signedIn }) => [auth, signedIn])).to.deep.equal([
+      [undefined, undefined],
+      [undefined, true],
+      [undefined, true],
+    ]);
   });
 
   it('fails if a reservation is too late for the clock of MongoDB, and says so', async () => {

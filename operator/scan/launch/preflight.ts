@@ -79,7 +79,8 @@ export function createPreflight(deps: PreflightDeps): Preflight {
     if (organisation === null) return { ok: false, end: reasons.noOrganisation(namespace) };
     const metadata = metadataOf(scan);
     const mistake = metadataMistake(metadata);
-    const row = known ?? (await scans.create(newRow(newScan(scan, scanId, organisation.id, mistake === null ? metadata : {}))));
+    const row =
+      known ?? (await scans.create(newRow(newScan(scan, scanId, organisation.id, mistake === null ? metadata : {}), scan.spec.auth)));
     if (organisation.blocked) return { ok: false, end: reasons.organisationBlocked(organisation) };
     if (mistake !== null) return { ok: false, end: reasons.metadataRefused(mistake) };
     if (row.options.maxPages > deps.maxPagesLimit)

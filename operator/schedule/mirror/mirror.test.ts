@@ -3,6 +3,8 @@ import { SCAN_ID_ANNOTATION, type AccessibilityScan } from '../../../core/protoc
 import type { ScanSchedule, ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { optionsKeyOf } from '../../../stores/scans/options-key.ts';
+import { newRow } from '../../../stores/scans/scan-row.ts';
+import { scanRow } from '../../../test/support/scan-rows.ts';
 import { NAMESPACE, scheduleWith } from '../../../test/support/schedule-world.ts';
 import { planMirror } from './controller.ts';
 import { createStoredDigests } from './stored-digests.ts';
@@ -59,6 +61,14 @@ describe('the row of a schedule', () => {
       regressed: { reason: 'NoLongerPasses', message: 'Worse.', since: new Date(at(9)) },
       stalled: null,
     });
+  });
+
+  it('is of the same group of comparable scans as the scans that it creates', () => {
+    const auth = { secretRef: { name: 'shop' } };
+    const scan = { url: 'https://site.test/', maxPages: 9, auth };
+    const { optionsKey } = row(scheduleWith({ scanTemplate: { spec: scan } }, CREATED));
+    expect(optionsKey).to.equal(newRow({ ...scanRow(), options: withDefaults(scan) }, auth).optionsKey);
+    expect(optionsKey).to.not.equal(optionsKeyOf({ options: withDefaults(scan) }));
   });
 
   it('is complete before the operator has written a status', () => {

@@ -20,7 +20,7 @@ export interface RowFacts {
 
 export function rowOf({ schedule, children, organisation, operatorClass, apiNamespace }: RowFacts): ScheduleRow {
   const { metadata, spec, status = {} } = schedule;
-  const { url } = spec.scanTemplate.spec;
+  const { url, auth } = spec.scanTemplate.spec;
   return {
     operatorClass,
     namespace: metadata.namespace!,
@@ -28,7 +28,7 @@ export function rowOf({ schedule, children, organisation, operatorClass, apiName
     organisation,
     url,
     site: siteOf(url),
-    optionsKey: optionsKeyOf({ options: withDefaults(spec.scanTemplate.spec) }),
+    optionsKey: optionsKeyOf({ options: withDefaults(spec.scanTemplate.spec), auth }),
     schedule: spec.schedule,
     timeZone: spec.timeZone ?? null,
     suspended: spec.suspend === true,
