@@ -124,9 +124,12 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
         : (await sessions.usable([actor.sessionId])).has(actor.sessionId),
     audit: {
       page: (page: AuditPage) => organisations.auditPage(id, page),
-      /** @param once see `NewAuditEntry` */
-      record: (action: string, subject: string, once?: string) =>
-        organisations.record({ organisation: id, actor: auditName(actor), action, subject, once }),
+      /**
+       * @param once see `NewAuditEntry`
+       * @param by who did it, and when. Default: the caller, now
+       */
+      record: (action: string, subject: string, once?: string, by: { actor?: string; at?: Date } = {}) =>
+        organisations.record({ organisation: id, actor: auditName(actor), action, subject, once, ...by }),
       /** Records what happened to keys of the organisation. An entry that is stored already changes nothing. */
       recordKey: async (key: ApiKey) => {
         for (const entry of keyEntries(key)) await organisations.record({ ...entry, organisation: id });

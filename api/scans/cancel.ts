@@ -8,6 +8,7 @@ import { isTest } from '../../core/accounts.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import { answer, KEYED, keyWith, LIMITED, reference, refusals } from '../http/responses.ts';
+import { recordScan } from './scan-trail.ts';
 import { POLL_AGAIN_SECONDS, ScanPath, ScanResult, toResult } from './scans.ts';
 
 const REFUSALS: readonly ErrorCode[] = [
@@ -50,8 +51,9 @@ export const cancelRoutes: FastifyPluginAsyncTypebox<CancelRouteDeps> = async (s
     const { organisation, actor } = callerOf(request);
     const row = await deps.scans.find(scan_id.toLowerCase(), organisation.id);
     if (row === null || (isTest(actor) && row.test !== true)) throw new ApiError('scan_not_found');
-    // The end of the scan that an interrupted request with the same Idempotency-Key asked for is its success.
-    if (!(request.idempotent?.takenOver && row.phase === 'canceled')) await cancelScan(request, row, deps);
+    // The end of the scan that an interrupted request with the same Idempotency-Key asked for is its success, which it may not have recorded.
+    if (request.idempotent?.takenOver && row.phase === 'canceled') await recordScan(request, 'cancel', row, deps.logger);
+    else await cancelScan(request, row, deps);
     return reply.code(202).header('Retry-After', POLL_AGAIN_SECONDS).send(toResult(row));
   });
 };

@@ -40,7 +40,7 @@ export async function cancelScan(request: FastifyRequest, row: ScanRow, deps: Ca
   if (outcome !== 'accepted') throw new ApiError(CODES[outcome], { cause });
   // Only what pages show until the scan has ended.
   await scans.markCanceling(row.id).catch((err: unknown) => logger.warn({ scan: row.id, err }, 'cancellation not shown'));
-  await recordScan(request, 'cancel', { id: row.id, url: row.options.url }, logger);
+  await recordScan(request, 'cancel', row, logger);
 }
 
 /** @throws DependencyDown if Kubernetes refuses for now, or does not answer; in the second case the scan may have been canceled */

@@ -1,25 +1,30 @@
 /** Records in the audit log who started and who canceled a scan: once for each scan, whoever asks for it again. */
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from '../../platform/logger.ts';
+import type { ScanRow } from '../../stores/scans/scan-row.ts';
 import { storesOf } from '../accounts/scoped-stores.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 
-/** A failure is only logged, because the scan was started or canceled. */
+/**
+ * A failure is only logged, because the scan was started or canceled. Who started a scan, and when, follows from its row, so that
+ * a repeated request adds a lost entry, whoever sends it.
+ */
 export async function recordScan(
   request: FastifyRequest,
   action: 'submit' | 'cancel',
-  { id, url }: { id: string; url: string },
+  { id, site, submittedBy, createdAt }: Pick<ScanRow, 'id' | 'site' | 'submittedBy' | 'createdAt'>,
   logger: Logger,
 ): Promise<void> {
+  const by = action === 'submit' ? { ...(submittedBy !== undefined && { actor: submittedBy }), at: createdAt } : {};
   await storesOf(request)
-    .audit.record(`scan.${action}`, `${url} ${id}`, id)
+    .audit.record(`scan.${action}`, `${site} ${id}`, id, by)
     .catch((err: unknown) =>
       logger.error({ request: request.id, organisation: callerOf(request).organisation.id, scan: id, action, err }, 'audit entry lost'),
     );
 }
 
-/** The address and the ID of the scan that an entry is about; null if it is not about a scan. */
-export function scanOfEntry({ action, subject }: { action: string; subject: string | null }): { url: string; id: string } | null {
-  const [, url, id] = (action.startsWith('scan.') && /^(.*) ([0-9a-f-]{36})$/s.exec(subject ?? '')) || [];
-  return url === undefined || id === undefined ? null : { url, id };
+/** The site and the ID of the scan that an entry is about; null if it is not about a scan. */
+export function scanOfEntry({ action, subject }: { action: string; subject: string | null }): { site: string; id: string } | null {
+  const [, site, id] = (action.startsWith('scan.') && /^(.*) ([0-9a-f-]{36})$/s.exec(subject ?? '')) || [];
+  return site === undefined || id === undefined ? null : { site, id };
 }

@@ -285,7 +285,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
       if (!outcome.ok) throw errorOf(outcome, body.max_pages);
       const { scan_id: id } = outcome.answer.body as ScanAccepted;
       annotate(request, { scan: id, replayed: outcome.replayed });
-      await recordScan(request, 'submit', { id, url: body.url }, deps.logger);
+      await recordScan(request, 'submit', outcome.row, deps.logger);
       if (outcome.replayed) reply.header('Idempotent-Replayed', 'true');
       return reply.code(202).headers(outcome.answer.headers).send(outcome.answer.body);
     },

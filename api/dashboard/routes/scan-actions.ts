@@ -79,7 +79,7 @@ async function submit(
   if (!outcome.ok) throw errorOf(outcome, options.maxPages);
   const { scan_id } = outcome.answer.body as ScanAccepted;
   annotate(request, { scan: scan_id, replayed: outcome.replayed });
-  await recordScan(request, 'submit', { id: scan_id, url: options.url }, deps.logger);
+  await recordScan(request, 'submit', outcome.row, deps.logger);
   return scan_id;
 }
 

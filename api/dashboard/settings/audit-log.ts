@@ -105,6 +105,6 @@ const actionText = (action: string): string => (Object.hasOwn(AUDIT_ACTIONS, act
 function detailsOf(entry: AuditEntry): Html {
   const { subject, count, until } = entry;
   const scan = scanOfEntry(entry);
-  if (scan !== null) return link(html`<span class="address">${shown(scan.url, 120)}</span>`, scanPath(scan.id));
+  if (scan !== null) return link(html`<span class="address">${shown(scan.site, 120)}</span>`, scanPath(scan.id));
   return count > 1 ? html`${subject !== null && html`${subject}: `}${count} times, the last one on ${time(until)}` : html`${subject ?? ''}`;
 }

@@ -52,8 +52,8 @@ export interface SubmissionRequest {
 }
 
 export type SubmissionOutcome =
-  /** `replayed`: this is the response to an earlier request with this key, and nothing was charged. */
-  { ok: true; answer: AcceptedAnswer; replayed: boolean } | SubmissionRefusal;
+  /** `replayed`: this is the response to an earlier request with this key, and nothing was charged. `row` is that of its scan. */
+  { ok: true; answer: AcceptedAnswer; replayed: boolean; row: ScanRow } | SubmissionRefusal;
 
 export interface Submissions {
   /** @throws DependencyDown if a dependency is down, and nothing is charged; SubmissionUnconfirmed if it is down and the outcome is unknown */

@@ -55,7 +55,7 @@ async function claimKey(
   if (claimed.ok && !claimed.claim.takenOver) return { claim: claimed.claim, resumed: false, row: null };
   if (!claimed.ok && claimed.reason === 'reused') return { ok: false, reason: 'idempotency_reused' };
   const row = await scans.find(claimed.ok ? claimed.claim.resourceId : claimed.resourceId);
-  if (row?.submission === 'accepted') return { ok: true, answer: deps.answerFor(row), replayed: true };
+  if (row?.submission === 'accepted') return { ok: true, answer: deps.answerFor(row), replayed: true, row };
   if (!claimed.ok) return conflict(claimed.leaseMs);
   if (row?.submission !== 'abandoned') return { claim: claimed.claim, resumed: true, row };
   // That scan will never run, so this request submits another one.
@@ -88,7 +88,9 @@ async function submitOnce(deps: SubmissionDeps, charge: Charge, attempt: Attempt
   const refusal = await step(deps, 'judge target and queue', request, () => refusalBeforeCharge(deps, request));
   if (refusal !== null) return refusal;
   const charged = await charge(attempt);
-  return charged.ok ? { ok: true, answer: deps.answerFor(charged.row), replayed: charged.replayed } : charged;
+  if (!charged.ok) return charged;
+  const { row, replayed } = charged;
+  return { ok: true, answer: deps.answerFor(row), replayed, row };
 }
 
 /** Whether a scan is done and of the same kind: scans of test keys are compared only with each other. */
