@@ -31,15 +31,18 @@ describe('organisations whose webhooks are not declared', () => {
     expect(undeclared.organisations()).to.deep.equal(['a', 'b']);
   });
 
-  it('make events wait for a minute at most, from each change on, which the log says once', async () => {
+  it('make events wait for a minute at most, however often the manifest changes, which the log says once', async () => {
     const { clock, logger, undeclared } = setUp();
     listed = [resource('a', 1)];
     expect(undeclared.organisations()).to.deep.equal(['a']);
     await clock.advance(DECLARED_WITHIN_MS);
     for (let twice = 0; twice < 2; twice += 1) expect(undeclared.organisations()).to.deep.equal([]);
-    expect(logger.lines).to.have.lengthOf(1);
     listed = [resource('a', 2)];
-    expect(undeclared.organisations()).to.deep.equal(['a']);
+    expect(undeclared.organisations()).to.deep.equal([]);
+    expect(logger.lines).to.have.lengthOf(1);
+    undeclared.declared(listed[0]!);
+    listed = [resource('a', 3)];
+    expect(undeclared.organisations(), 'after a version was declared').to.deep.equal(['a']);
   });
 
   it('are all while the resources were never listed, for a minute at most', async () => {

@@ -31,15 +31,13 @@ export function createUndeclared({
 }): Undeclared {
   const startedAt = clock.monotonic();
   const declared = new Map<string, string>();
-  /** Since when events wait for a version. */
-  const waiting = new Map<string, { version: string; since: number; isLate: boolean }>();
+  /** Since when events wait. A further change does not restart the time: two tools that change a manifest in turn would hold events without end. */
+  const waiting = new Map<string, { since: number; isLate: boolean }>();
 
   function waits(resource: OrganisationResource): boolean {
     const { name, deletionTimestamp } = resource.metadata;
-    const version = versionOf(resource);
-    if (deletionTimestamp !== undefined || declared.get(name) === version) return false;
-    const known = waiting.get(name);
-    const one = known?.version === version ? known : { version, since: clock.monotonic(), isLate: false };
+    if (deletionTimestamp !== undefined || declared.get(name) === versionOf(resource)) return false;
+    const one = waiting.get(name) ?? { since: clock.monotonic(), isLate: false };
     waiting.set(name, one);
     if (clock.monotonic() - one.since < DECLARED_WITHIN_MS) return true;
     if (!one.isLate) logger.warn({ organisation: name }, 'webhooks of the manifest not declared in time, events are queued without them');
