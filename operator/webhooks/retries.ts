@@ -8,5 +8,8 @@ const RETRY = { firstMs: 10_000, longestMs: 6 * 3_600_000 };
 /** Returns the time of the next attempt, or null if the delivery is given up. @param random from 0 to 1 */
 export function nextAttempt(attempts: number, createdAt: Date, now: Date, random: number): Date | null {
   const next = new Date(now.getTime() + doublingDelay(attempts, RETRY, random));
-  return next.getTime() - createdAt.getTime() > RETRIED_FOR_MS ? null : next;
+  return isLate(createdAt, next) ? null : next;
 }
+
+/** Whether a delivery is too old for an attempt. */
+export const isLate = (createdAt: Date, at: Date): boolean => at.getTime() - createdAt.getTime() > RETRIED_FOR_MS;

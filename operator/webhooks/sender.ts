@@ -13,7 +13,7 @@ import type { PeriodicTask } from '../runtime/controller/manager.ts';
 import { addFailing, claimOrder, type InFlight } from './lanes.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import type { Post, Posted } from './post.ts';
-import { nextAttempt } from './retries.ts';
+import { isLate, nextAttempt } from './retries.ts';
 
 export interface WebhookSenderDeps {
   webhooks: Pick<Webhooks, 'sendable' | 'failed' | 'succeeded' | 'stop'>;
@@ -72,6 +72,9 @@ async function handle(deps: WebhookSenderDeps, claim: ClaimedDelivery, failing: 
       failing.delete(webhookId);
       return void (await deliveries.withdraw(claim));
     }
+    // The sender was off or down for days. What the endpoint would get is of no use any more.
+    if (isLate(claim.delivery.createdAt, clock.now()))
+      return void (await deliveries.withdraw(claim, claim.attempt > 1 ? 'failed' : 'canceled'));
     const headers = signedHeaders({ id: message, at: clock.now(), body }, webhook.secrets);
     const posted = await post(webhook.url, headers, body);
     metrics.attempted(posted.outcome);

@@ -94,8 +94,8 @@ export interface Deliveries {
   end(claim: ClaimedDelivery, state: Exclude<DeliveryState, 'waiting'>, attempt: AttemptEnd): Promise<boolean>;
   /** Records the end of the attempt, and makes the delivery due again. @returns as `end` */
   retry(claim: ClaimedDelivery, at: Date, attempt: AttemptEnd): Promise<boolean>;
-  /** Cancels a claimed delivery that was not tried, with the entry of its attempt. @returns as `end` */
-  withdraw(claim: ClaimedDelivery): Promise<boolean>;
+  /** Ends a claimed delivery that is not tried, without the entry of this attempt. @param state default: canceled @returns as `end` */
+  withdraw(claim: ClaimedDelivery, state?: 'canceled' | 'failed'): Promise<boolean>;
   /** Cancels the deliveries of an endpoint that wait and are not claimed. */
   cancelAll(webhook: string): Promise<void>;
   /** Returns since when the oldest unclaimed delivery is due, or null. */
@@ -188,9 +188,9 @@ export function createDeliveries(db: Db, { now = () => new Date() }: { now?: () 
 
     end: (claim, state, attempt) => finish(claim, { $set: { state, ...ended(claim, attempt) }, $unset: { holder: true } }),
     retry: (claim, at, attempt) => finish(claim, { $set: { dueAt: at, ...ended(claim, attempt) }, $unset: { holder: true } }),
-    withdraw: (claim) =>
+    withdraw: (claim, state = 'canceled') =>
       finish(claim, {
-        $set: { state: 'canceled', attempts: claim.attempt - 1, log: claim.delivery.attempts.slice(0, -1) },
+        $set: { state, attempts: claim.attempt - 1, log: claim.delivery.attempts.slice(0, -1) },
         $unset: { holder: true },
       }),
 

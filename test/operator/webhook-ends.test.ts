@@ -178,6 +178,17 @@ describe('ends of webhooks', () => {
     expect((await current(one)).failingSince).to.equal(null);
   });
 
+  it('does not send a delivery that waited for more than three days while nothing was sent', async () => {
+    const one = await webhook();
+    stopping.abort();
+    await done;
+    const id = await enqueue(one);
+    ahead = RETRIED_FOR_MS + 60_000;
+    start();
+    await until('it is canceled', async () => (await deliveryOf(one, id)).state === 'canceled');
+    expect([receiver.received, (await deliveryOf(one, id)).attempts]).to.deep.equal([[], []]);
+  });
+
   it('says why an attempt failed, follows no redirect, and connects to no forbidden address', async () => {
     const closed = await startReceiver();
     await closed.close();
