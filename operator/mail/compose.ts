@@ -76,7 +76,9 @@ async function contentOf(deps: ComposeDeps, mail: NewMail): Promise<Content | nu
       if (ended === null) return null;
       const unsubscribeUrl = publicBaseUrl + unsubscribePath(await suppressions.tokenFor(mail.to, mail.locale));
       const resultUrl = publicBaseUrl + resultPath(mail.locale, publicScan.token);
-      const result = { url: publicScan.url, at: row.finishedAt ?? row.updatedAt, ended, resultUrl, unsubscribeUrl };
+      // The address that was tested: http:// if the host does not answer over https, or where it redirects to.
+      const url = (ended.phase === 'done' && ended.view?.pages[0]?.url) || publicScan.url;
+      const result = { url, at: row.finishedAt ?? row.updatedAt, ended, resultUrl, unsubscribeUrl };
       return { rendered: renderScanResult(result, context), headers: unsubscribeHeaders(unsubscribeUrl) };
     }
   }
