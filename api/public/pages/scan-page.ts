@@ -77,7 +77,11 @@ function contentOf(options: ScanPageOptions): Content {
     return {
       title,
       announce: texts.result.ready,
-      body: html`${resultBody({ ...options, view, pictureHref: (name) => picturePath(base, name) })}${shareSection(options)}${testAgain(options)}`,
+      body: html`${resultBody({ ...options, view, pictureHref: (name) => picturePath(base, name) })}${shareSection(options)}
+        <section aria-labelledby="again-title">
+          <h2 id="again-title">${texts.result.anotherTitle}</h2>
+          ${testAgain(options)}
+        </section>`,
     };
   }
   if (row?.phase === 'failed') {
@@ -168,7 +172,7 @@ export function unknownScanPage(request: FastifyRequest, locale: Locale): Html {
     body: html`<div class="narrow">
       <h1>${title}</h1>
       <p class="lead">${text}</p>
-      ${ui.actions(ui.linkButton({ text: texts.home.submit, href: inLanguage(locale, '/'), kind: 'primary' }))}
+      ${ui.actions(ui.linkButton({ text: texts.home.formTitle, href: inLanguage(locale, '/'), kind: 'primary' }))}
     </div>`,
   });
 }

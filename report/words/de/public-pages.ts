@@ -159,7 +159,7 @@ export const publicPages: Translated<'publicPages', 'de'> = {
   again: 'Diese Seite noch einmal prüfen',
   unknown: {
     title: 'Dieses Ergebnis gibt es nicht oder nicht mehr',
-    text: 'Ergebnisse werden nach einiger Zeit gelöscht. Bitte sehen Sie nach, ob die Adresse vollständig ist, oder prüfen Sie die Seite noch einmal.',
+    text: 'Ergebnisse werden nach einiger Zeit gelöscht, und ein Link zum Teilen kann zurückgenommen werden. Bitte sehen Sie nach, ob die Adresse vollständig ist, oder prüfen Sie die Seite noch einmal.',
   },
   unsubscribe: {
     title: 'Prüfergebnisse abbestellen',

@@ -149,7 +149,7 @@ export const publicPages = {
   again: 'Test this page again',
   unknown: {
     title: 'This result does not exist or has expired',
-    text: 'Results are removed after some time. Check that the address is complete, or test the page again.',
+    text: 'Results are removed after some time, and a link to share one can be taken back. Check that the address is complete, or test the page again.',
   },
   unsubscribe: {
     title: 'Unsubscribe from scan results',

@@ -163,7 +163,7 @@ export const publicPages: Translated<'publicPages', 'fr'> = {
   again: 'Tester de nouveau cette page',
   unknown: {
     title: 'Ce résultat n’existe pas ou a expiré',
-    text: 'Les résultats sont supprimés après un certain temps. Vérifiez que l’adresse est complète, ou testez de nouveau la page.',
+    text: 'Les résultats sont supprimés après un certain temps, et un lien de partage peut être retiré. Vérifiez que l’adresse est complète, ou testez de nouveau la page.',
   },
   unsubscribe: {
     title: 'Ne plus recevoir les résultats d’analyse',

@@ -146,7 +146,7 @@ export const publicPages: Translated<'publicPages', 'nl'> = {
   again: 'Test deze pagina opnieuw',
   unknown: {
     title: 'Dit resultaat bestaat niet of is verlopen',
-    text: 'Resultaten worden na enige tijd verwijderd. Controleer of het adres volledig is, of test de pagina opnieuw.',
+    text: 'Resultaten worden na enige tijd verwijderd, en een link om te delen kan worden ingetrokken. Controleer of het adres volledig is, of test de pagina opnieuw.',
   },
   unsubscribe: {
     title: 'Afmelden voor scanresultaten',

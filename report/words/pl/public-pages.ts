@@ -174,7 +174,7 @@ export const publicPages: Translated<'publicPages', 'pl'> = {
   again: 'Zbadaj tę stronę ponownie',
   unknown: {
     title: 'Ten wynik nie istnieje lub wygasł',
-    text: 'Wyniki są po pewnym czasie usuwane. Proszę sprawdzić, czy adres jest pełny, albo zbadać stronę ponownie.',
+    text: 'Wyniki są po pewnym czasie usuwane, a link do udostępniania można wycofać. Proszę sprawdzić, czy adres jest pełny, albo zbadać stronę ponownie.',
   },
   unsubscribe: {
     title: 'Rezygnacja z otrzymywania wyników testów',

@@ -18,6 +18,8 @@ describe('the owner of a site, in German at 320 px', function () {
   let product: WholeProduct;
   let visitor: BrowserContext;
   let page: Page;
+  /** The address of the page, as it is entered and as titles name it. */
+  let address: string;
   /** The address of the result. */
   let own: string;
   /** The address to share. */
@@ -47,7 +49,8 @@ describe('the owner of a site, in German at 320 px', function () {
   it('enters an address without a scheme, and sees the progress', async () => {
     await page.goto('/de');
     expect(await shows('1-form')).to.include(texts.home.urlHint);
-    await page.getByLabel(texts.home.url).fill(`${new URL(product.demoUrl).host}/de/`);
+    address = `${new URL(product.demoUrl).host}/de/`;
+    await page.getByLabel(texts.home.url).fill(address);
     await page.getByLabel(texts.home.email).fill(EMAIL);
     await page.getByRole('button', { name: texts.home.submit }).click();
     await page.waitForURL(/\/de\/scan\/[\w-]{43}$/);
@@ -106,8 +109,16 @@ describe('the owner of a site, in German at 320 px', function () {
     await page.getByRole('button', { name: texts.share.create }).waitFor();
     await shows('7-taken-back');
     await page.goto(shared);
-    expect(await shows('8-ended')).to.include(texts.unknown.title);
+    expect(await shows('8-ended'))
+      .to.include(texts.unknown.text)
+      .and.include(texts.home.formTitle);
+  });
+
+  it('is led back to the form to test the page again', async () => {
     await page.goto(own);
-    await page.getByRole('heading', { name: format(texts.result.title, { site: new URL(product.demoUrl).host }) }).waitFor();
+    await page.getByRole('heading', { name: format(texts.result.title, { site: address }) }).waitFor();
+    await page.getByRole('heading', { name: texts.result.anotherTitle, level: 2 }).waitFor();
+    await page.getByRole('link', { name: texts.again }).click();
+    expect(await page.getByLabel(texts.home.url).inputValue()).to.include(address);
   });
 });
