@@ -1,6 +1,6 @@
 /** What most pages of the dashboard consist of: the way to them, what is wrong with their form, the heading, what was done. */
 import { breadcrumb, errorSummary, notice, titleWithErrors, type FormError } from '../web/components/index.ts';
-import { html, type Html } from '../web/html.ts';
+import { html, type Html, type HtmlValue } from '../web/html.ts';
 import { dashboardPage, type DashboardPageOptions } from '../web/layout.ts';
 
 interface TitledPage extends DashboardPageOptions {
@@ -8,7 +8,7 @@ interface TitledPage extends DashboardPageOptions {
   trail?: readonly { text: string; href: string }[];
   errors?: readonly FormError[];
   /** What the person did a moment ago. */
-  done?: string | null;
+  done?: HtmlValue | null;
   /** Whether the lines are short, as of a form. */
   narrow?: boolean;
 }

@@ -1,6 +1,6 @@
 /** The list of the pages of a scan, and what was found on one of them. */
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { pagePath, pagesPath, scanPath } from '../../../core/web-paths.ts';
+import { pagePath, pagesPath, scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
@@ -30,7 +30,7 @@ export const findingPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps
   }
 
   const trailTo = ({ id, options }: ScanRow) => [
-    { text: 'Scans', href: '/dashboard' },
+    { text: 'Scans', href: SCANS_PATH },
     { text: partsOf(options.url).host, href: scanPath(id) },
   ];
 

@@ -23,7 +23,7 @@ export interface KnownIssuePage {
   typed?: TypedFields;
   errors?: readonly FormError[];
   mayChange: boolean;
-  done: string | null;
+  done: HtmlValue | null;
   now: Date;
 }
 

@@ -4,7 +4,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
 import { ENDING_DAYS, KNOWN_ISSUE_TEXT_MAX, readSite } from '../../../core/scan/known-issues.ts';
 import { siteOf } from '../../../core/scan/site.ts';
-import { KNOWN_ISSUES_PATH } from '../../../core/web-paths.ts';
+import { KNOWN_ISSUES_PATH, scanPath } from '../../../core/web-paths.ts';
 import { elementPath } from '../../../report/view/element-path.ts';
 import type { ViewGroup } from '../../../report/view/schema.ts';
 import type { KnownIssueRow, SiteMatches } from '../../../stores/known-issues/known-issues.ts';
@@ -16,7 +16,9 @@ import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { createValidatorCompiler } from '../../http/validation.ts';
 import type { PageReports } from '../../scans/views.ts';
+import { link } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
+import { html, type Html } from '../../web/html.ts';
 import { titleOf } from '../findings/cause.ts';
 import { ALL_CAUSES } from '../findings/query.ts';
 import { findingsReader } from '../findings/reader.ts';
@@ -112,7 +114,7 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
       const wanted = { site: form.text('site'), ...target, ...wantedFields(typed) };
       checkNew(wanted);
       const issue = await management.add(request, wanted, idOfForm(request, typed.formId));
-      return done(reply, 'added', issuePath(issue.id));
+      return reply.redirect(`${issuePath(issue.id)}?${new URLSearchParams({ done: 'added', scan: scanId }).toString()}`, 303);
     } catch (error) {
       const { errors, status } = refusalOf(error);
       const { cause } = await causeOf(request, scanId, fingerprint);
@@ -128,7 +130,7 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
         issue,
         ...(await aboutOf(request, issue)),
         mayChange: mayChange(request),
-        done: doneOf(request, DONE),
+        done: await doneAt(request),
         now: now(),
       }),
     );
@@ -165,6 +167,14 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
     return done(reply, 'removed');
   });
 };
+
+/** What was done, with the way back to the scan whose root cause was accepted: its other causes wait there. */
+async function doneAt(request: FastifyRequest): Promise<Html | string | null> {
+  const text = doneOf(request, DONE);
+  const { scan } = request.query as { scan?: unknown };
+  const row = text === null || typeof scan !== 'string' ? null : await storesOf(request).scans.find(scan.toLowerCase());
+  return row === null ? text : html`${text} ${link('Back to the scan', scanPath(row.id))}`;
+}
 
 /** What the pages of a known issue show in addition to it. */
 async function aboutOf(request: FastifyRequest, { createdBy, site }: KnownIssueRow) {

@@ -1,7 +1,7 @@
 /** The page of one scan. Pure. */
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { pageCountsOf } from '../../../report/view/score-sentence.ts';
-import { SCANS_PATH } from '../../../core/web-paths.ts';
+import { SCANS_PATH, sitePath } from '../../../core/web-paths.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
@@ -52,9 +52,13 @@ export function scanBody(data: ScanPageData): Html {
       <h1>Scan of <span class="address">${host}${path === '/' ? '' : path}</span></h1>
       ${(row.test || isUnjudged(row)) && html`<p class="badges">${testBadge(row)} ${isUnjudged(row) && verdictBadge(row)}</p>`}
     </div>
-    <p>${siteLink(row.options.url)}</p>
+    <p>${siteLink(row.options.url)}${toSite(row)}</p>
     ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, csrfToken: write?.csrfToken ?? null }), row.id)} ${metadataList(row)} ${optionList(row, data.names)}`;
 }
+
+/** The page of the site has the trend and the other scans. Scans of test keys are not listed there. */
+const toSite = ({ site, optionsKey, phase, test }: ScanRow): Html | false =>
+  isTerminal(phase) && !test && site !== undefined && html` · ${link(`All results of ${site}`, sitePath(site, optionsKey))}`;
 
 /** Whether no sentence says how the scan ended. */
 const isUnjudged = ({ phase, passed }: ScanRow): boolean => phase === 'done' && passed === null;
