@@ -1,0 +1,84 @@
+/** Somebody who reads the log of a job: no colours and 80 columns. A gate fails, what it found is accepted, and later only news fail it. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { startWholeProduct, type WholeProduct } from '../product.ts';
+import { openShop, type Shop } from './shop.ts';
+
+const CURBCUT = join(import.meta.dirname, '..', '..', '..', 'cli', 'main.ts');
+const COLUMNS = 80;
+
+interface Log {
+  code: number;
+  text: string;
+}
+
+describe('the user of a pipeline, in a log without colours at 80 columns', function () {
+  this.timeout(300_000);
+  let product: WholeProduct;
+  let shop: Shop;
+  before(async () => {
+    product = await startWholeProduct();
+    shop = await openShop(product.host);
+  });
+  after(async () => {
+    shop?.close();
+    await product?.close();
+  });
+
+  /** Runs a command of a job. Checks that its log has no line that is too long, except addresses, and no colours. */
+  async function job(...args: string[]): Promise<Log> {
+    const env = { ...process.env, ...product.credentials(), CI: 'true' };
+    const { code, text } = await promisify(execFile)(process.execPath, [CURBCUT, ...args], { env, cwd: product.dir }).then(
+      ({ stdout, stderr }) => ({ code: 0, text: stderr + stdout }),
+      (error: { code: number; stdout: string; stderr: string }) => ({ code: error.code, text: error.stderr + error.stdout }),
+    );
+    if (process.env['WALK_LOG']) console.log(`$ curbcut ${args.join(' ')}\n${text}exit code ${code}`);
+    expect(text).to.not.include('\u001b');
+    const long = text.split('\n').filter((line) => line.length > COLUMNS && !/^\S* *https?:\S+$/.test(line));
+    expect(long).to.deep.equal([]);
+    return { code, text };
+  }
+  const scan = (...more: string[]) => job('scan', shop.url, '--max-pages', '3', ...more);
+  const dashboard = () => new RegExp(`^Open +${product.url}/dashboard/scans/[\\w-]+$`, 'm');
+
+  it('sees why the gate fails: the sentence, the worst causes, how to fix them, and the link', async () => {
+    const { code, text } = await scan('--fail-on', 'serious', '--export', 'report.json', '--metadata', 'branch=main');
+    expect(code, text).to.equal(1);
+    expect(text)
+      .to.match(/^Verdict +\S did not pass$/m)
+      .and.match(dashboard());
+    expect(text).to.include('1 critical violation, 4 serious violations, none allowed').and.include('Fix first: 3 root causes');
+    const causes = ['label', 'link-name', 'color-contrast'].map((rule) => text.indexOf(`(${rule})`));
+    expect(causes)
+      .to.deep.equal(causes.toSorted((a, b) => a - b))
+      .and.not.include(-1);
+    expect(text.match(/How to fix: /g)).to.have.length(3);
+  });
+
+  it('accepts what is there, and the gate passes', async () => {
+    const until = new Date(Date.now() + 90 * 86_400_000).toISOString().slice(0, 10);
+    const about = ['--reason', 'Found before we tested.', '--owner', 'shop team', '--until', until, '-o', 'known-issues.yaml'];
+    const accepted = await job('accept', 'report.json', '--all', ...about);
+    expect(accepted.code, accepted.text).to.equal(0);
+    await product.kubectl(['apply', '-f', join(product.dir, 'known-issues.yaml')]);
+    await product.kubectl(['wait', '--for=condition=Ready', 'knownissues', '--all', '--timeout=60s']);
+    const { code, text } = await scan('--fail-on', 'serious');
+    expect(code, text).to.equal(0);
+    expect(text)
+      .to.match(/^Verdict +\S passed$/m)
+      .and.include('5 of the violations; without them 0');
+    expect(text).to.not.include('How to fix');
+  });
+
+  it('sees only what a branch adds to the baseline', async () => {
+    shop.release();
+    const { code, text } = await scan('--baseline', 'branch=main', '--max-new-violations', '0');
+    expect(code, text).to.equal(1);
+    expect(text)
+      .to.match(/^Baseline +3 new, 3 fixed, 2 unchanged$/m)
+      .and.match(dashboard());
+    expect(text).to.include('(image-alt)').and.not.include('(label)');
+  });
+});
