@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { LIVE_PHASES } from '../../core/scan/phases.ts';
-import { ALL_SCANS, isFiltered, listHref, readListQuery, toSearch } from './list-query.ts';
+import { ALL_SCANS, isFiltered, listBefore, listHref, readListQuery, toSearch } from './list-query.ts';
 
 const AFTER = { at: new Date(1_700_000_000_000), id: 'b7d0' };
 
@@ -41,5 +41,20 @@ describe('the query of the list of scans', () => {
       false,
       false,
     ]);
+  });
+
+  it('is that of the list before, if a person comes from it', () => {
+    const host = 'curbcut.example';
+    const list = listHref({ ...ALL_SCANS, search: 'a&b', state: 'done', after: AFTER });
+    for (const [referer, address] of [
+      [`https://${host}${list}`, list],
+      [`https://${host}${list}&other=1`, list],
+      [`https://${host}:8443${list}`, listHref(ALL_SCANS)],
+      [`https://other.example${list}`, listHref(ALL_SCANS)],
+      [`https://${host}/dashboard/credits?state=done`, listHref(ALL_SCANS)],
+      ['no address', listHref(ALL_SCANS)],
+      [undefined, listHref(ALL_SCANS)],
+    ] as const)
+      expect(listBefore(referer, host), referer).to.equal(address);
   });
 });

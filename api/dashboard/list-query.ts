@@ -71,6 +71,18 @@ export function listHref(query: ListQuery, path: string = SCANS_PATH): string {
   return text === '' ? path : `${path}?${text}`;
 }
 
+/**
+ * The address of the list that a person comes from, with its filters and place; that of all scans if they come from another page.
+ * @param referer the header of the request
+ * @param host that of this dashboard
+ */
+export function listBefore(referer: string | undefined, host: string): string {
+  if (referer === undefined || !URL.canParse(referer)) return SCANS_PATH;
+  const before = new URL(referer);
+  if (before.host !== host || before.pathname !== SCANS_PATH) return SCANS_PATH;
+  return listHref(readListQuery(Object.fromEntries(before.searchParams)));
+}
+
 /** The number of filters that are set. */
 export const activeFilters = ({ search, site, metadata, state, verdict, origin }: ListQuery): number =>
   [search, site, metadata, state, verdict, origin].filter((one) => one !== '' && one !== null).length;

@@ -81,6 +81,20 @@ describe('the dashboard', () => {
     expect(await page.locator('#scan-rows > tr').count()).to.equal(2);
   });
 
+  it('leads from a scan back to the list with its filters', async () => {
+    const page = await openAs('member', '/dashboard/scans');
+    const { id } = await done(page.organisation);
+    await page.goto('/dashboard/scans?q=example&state=done');
+    await page.locator(`#scan-link-${id}`).click();
+    const back = page.locator('.breadcrumb').getByRole('link', { name: 'Scans' });
+    await page.reload();
+    await back.click();
+    expect(page.url()).to.equal(`${web.url}/dashboard/scans?q=example&state=done`);
+    await page.goto('/dashboard/credits');
+    await page.goto(`/dashboard/scans/${id}`);
+    expect(await back.getAttribute('href')).to.equal('/dashboard/scans');
+  });
+
   it('filters by metadata, shows branch and commit, and says how to write a pair, without scripts too', async () => {
     const page = await openAs('viewer', '/dashboard/scans', { javaScriptEnabled: false });
     const row = await done(page.organisation, { metadata: { branch: 'fix/a=b', commit: '4f371ac9e97b254279b485b0890c3de1060a20da' } });

@@ -21,6 +21,7 @@ import { picturePath } from '../findings/cause.ts';
 import { readCauseQuery } from '../findings/query.ts';
 import { findingsReader } from '../findings/reader.ts';
 import { selectCauses } from '../findings/select.ts';
+import { listBefore } from '../list-query.ts';
 import { eventsPath, liveFragment, scanEnded, scanProgress } from '../views/scan-progress.ts';
 import { scanBody, scanTitle, type ScanPageData } from '../views/scan-page.ts';
 import type { TrendPoint } from '../views/trend-drawing.ts';
@@ -71,6 +72,7 @@ export async function sendScanPage(
   const causes = view === null || view === 'unavailable' ? null : await selectCauses(view, query, findingsReader(deps, row));
   const body = scanBody({
     row,
+    list: listBefore(request.headers.referer, request.host),
     names,
     position,
     view,

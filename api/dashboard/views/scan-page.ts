@@ -1,7 +1,7 @@
 /** The page of one scan. Pure. */
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { pageCountsOf } from '../../../report/view/score-sentence.ts';
-import { SCANS_PATH, sitePath } from '../../../core/web-paths.ts';
+import { sitePath } from '../../../core/web-paths.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
@@ -20,6 +20,8 @@ import type { TrendPoint } from './trend-drawing.ts';
 
 export interface ScanPageData {
   row: ScanRow;
+  /** The address of the list of scans that the person comes from. */
+  list: string;
   names: ActorNames;
   position: QueuePosition | undefined;
   /** Null: there is none. `unavailable`: the object store is down. */
@@ -43,10 +45,10 @@ export function scanTitle({ options, phase, passed }: ScanRow): string {
 }
 
 export function scanBody(data: ScanPageData): Html {
-  const { row, message, position, write } = data;
+  const { row, list, message, position, write } = data;
   const { host, path } = partsOf(row.options.url);
   const ended = isTerminal(row.phase);
-  return html`${breadcrumb([{ text: 'Scans', href: SCANS_PATH }, { text: host }])}
+  return html`${breadcrumb([{ text: 'Scans', href: list }, { text: host }])}
     ${message !== null && notice({ kind: message.kind, title: message.text, announce: true })}
     <div class="page-head">
       <h1>Scan of <span class="address">${host}${path === '/' ? '' : path}</span></h1>
