@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { KEY_SCOPES } from '../../core/accounts.ts';
+import { WEBHOOKS_PATH } from '../../core/web-paths.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { tokenIn } from './client.ts';
 import { useContext } from './context.ts';
@@ -38,6 +39,30 @@ describe('the pages of API keys', () => {
     expect(JSON.stringify(context.log)).to.not.match(SECRET);
     const [entry] = await context.stores.organisations.audit(person.organisation, 1);
     expect(entry).to.include({ actor: person.email, action: 'key.issue', subject: key!.id });
+  });
+
+  it('and of webhooks name the API key that created a key or a webhook', async () => {
+    const { client, organisation, email } = await signedIn(context);
+    const { keys, webhooks } = context.stores;
+    const first = await issueKey(keys, organisation, { name: 'Terraform', creator: { createdBy: email, rootCreator: email } });
+    const createdBy = `key:${first.key.id}`;
+    const second = await issueKey(keys, organisation, { name: 'CI', creator: { createdBy, rootCreator: email } });
+    const fields = {
+      name: 'Chat',
+      url: 'https://chat.example/hook',
+      events: ['scan.failed' as const],
+      format: 'json' as const,
+      creditsBelow: 5,
+    };
+    const added = await webhooks.add({ ...fields, organisation, createdBy });
+    if (!added.ok) throw new Error('not added');
+    const page = async (path: string) => (await client.get(path)).text;
+    const list = await page(PATH);
+    expect(list).to.include('API key Terraform').and.include(email).and.not.include(createdBy);
+    for (const path of [`${PATH}/${second.key.id}/revoke`, WEBHOOKS_PATH, `${WEBHOOKS_PATH}/${added.webhook.id}`])
+      expect(await page(path), path)
+        .to.include('API key Terraform')
+        .and.not.include(createdBy);
   });
 
   // ASVS 8.2.1: a right is granted by choice, not by default.

@@ -6,6 +6,7 @@ import { KEY_STATUSES, statusOf, type ApiKey, type KeyStatus } from '../../../st
 import { LIMITS } from '../../http/rate-limits.ts';
 import { badge, card, emptyState, linkButton, pagination, table, tabs, time, type BadgeKind } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
+import type { ActorNames } from '../actor-names.ts';
 import { titledPage } from '../titled-page.ts';
 
 export const KEYS_PATH = '/dashboard/settings/api-keys';
@@ -24,6 +25,8 @@ const ROTATION = [
 export interface KeyListPage {
   request: FastifyRequest;
   keys: readonly ApiKey[];
+  /** Of those who created them. */
+  names: ActorNames;
   status: KeyStatus | undefined;
   /** Whether this is the first part of the list. */
   first: boolean;
@@ -33,7 +36,7 @@ export interface KeyListPage {
   now: Date;
 }
 
-export function keyListPage({ request, keys, status, first, nextCursor, message, now }: KeyListPage): Html {
+export function keyListPage({ request, keys, names, status, first, nextCursor, message, now }: KeyListPage): Html {
   const filter = status === undefined ? '' : `status=${status}`;
   const address = (...parts: string[]) =>
     [KEYS_PATH, parts.filter((part) => part !== '').join('&')].filter((part) => part !== '').join('?');
@@ -43,7 +46,7 @@ export function keyListPage({ request, keys, status, first, nextCursor, message,
       { text: 'All', href: KEYS_PATH, current: status === undefined },
       ...KEY_STATUSES.map((one) => ({ text: STATUS_NAMES[one], href: `${KEYS_PATH}?status=${one}`, current: one === status })),
     ])}
-    ${keys.length === 0 ? noKeys(status, first) : keyTable(keys, now)}
+    ${keys.length === 0 ? noKeys(status, first) : keyTable(keys, names, now)}
     ${pagination({ previous: first ? null : address(filter), next: nextCursor === null ? null : address(filter, `cursor=${nextCursor}`) })}
     ${card({
       title: 'Replace a key without downtime',
@@ -61,7 +64,7 @@ function noKeys(status: KeyStatus | undefined, first: boolean): Html {
   return emptyState({ title: 'There is no key yet', text: 'Create one to submit scans from your pipeline or from the command line.' });
 }
 
-const keyTable = (keys: readonly ApiKey[], now: Date): Html =>
+const keyTable = (keys: readonly ApiKey[], names: ActorNames, now: Date): Html =>
   table({
     id: 'keys',
     caption: 'API keys, newest first',
@@ -85,7 +88,7 @@ const keyTable = (keys: readonly ApiKey[], now: Date): Html =>
         badge(STATUS_BADGES[status], STATUS_NAMES[status]),
         scopesText(key),
         time(key.createdAt),
-        key.createdBy,
+        names(key.createdBy),
         key.expiresAt === null ? 'Never' : time(key.expiresAt),
         lastUse(key),
         status === 'live' && linkButton({ text: 'Revoke', kind: 'quiet', href: `${KEYS_PATH}/${key.id}/revoke`, hiddenText: key.name }),

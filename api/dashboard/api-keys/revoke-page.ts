@@ -4,13 +4,14 @@ import { statusOf, type ApiKey } from '../../../stores/accounts/keys.ts';
 import { actions, badge, button, definitions, linkButton, notice, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { csrfField } from '../forms.ts';
+import type { ActorNames } from '../actor-names.ts';
 import { endOf, KEYS_PATH, lastUse, scopesText } from './list-page.ts';
 import { titledPage } from '../titled-page.ts';
 
 /** A key that was used within this time is probably still in use. */
 const IN_USE_DAYS = 7;
 
-export function revokeKeyPage({ request, key, now }: { request: FastifyRequest; key: ApiKey; now: Date }): Html {
+export function revokeKeyPage({ request, key, names, now }: { request: FastifyRequest; key: ApiKey; names: ActorNames; now: Date }): Html {
   const live = statusOf(key, now) === 'live';
   const title = live ? 'Revoke this API key?' : 'This API key is not live';
   const body = html`${definitions([
@@ -18,7 +19,7 @@ export function revokeKeyPage({ request, key, now }: { request: FastifyRequest; 
     ['Key', html`${endOf(key)} ${key.test && badge('plain', 'Test')}`],
     ['Scopes', scopesText(key)],
     ['Created', time(key.createdAt)],
-    ['Created by', key.createdBy],
+    ['Created by', names(key.createdBy)],
     ['Last used', lastUse(key)],
   ])}
     ${live ? confirmation(request, key, now) : html`<p>Nothing can use it any more.</p>${linkButton({ text: 'Show the API keys', href: KEYS_PATH })}`}`;

@@ -15,6 +15,7 @@ import { storesOf } from '../../accounts/scoped-stores.ts';
 import { createValidatorCompiler } from '../../http/validation.ts';
 import type { FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
+import { actorNames } from '../actor-names.ts';
 import { formIdOf, idOfForm } from '../form-ids.ts';
 import { formErrors } from '../forms.ts';
 import { alreadyCreatedPage, createKeyPage, newKeyPage, type TypedKey } from './create-page.ts';
@@ -38,7 +39,11 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
     const { items, nextCursor } = pageOf(found, PER_PAGE, (key) => ({ at: key.createdAt, id: key.id }));
     const message = revoked === undefined ? null : 'The key was revoked.';
     const first = cursor === undefined;
-    return reply.page(keyListPage({ request, keys: items, status, first, nextCursor, message, now: deps.now() }));
+    const names = await actorNames(
+      storesOf(request),
+      items.map(({ createdBy }) => createdBy),
+    );
+    return reply.page(keyListPage({ request, keys: items, names, status, first, nextCursor, message, now: deps.now() }));
   });
 
   scope.get(`${KEYS_PATH}/new`, PERMISSION, async (request, reply) => {
@@ -70,7 +75,8 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
   scope.get<{ Params: { key_id: string } }>(`${KEYS_PATH}/:key_id/revoke`, PERMISSION, async (request, reply) => {
     const key = await storesOf(request).keys.find(request.params.key_id);
     if (key === null) throw new ApiError('key_not_found');
-    return reply.page(revokeKeyPage({ request, key, now: deps.now() }));
+    const names = await actorNames(storesOf(request), [key.createdBy]);
+    return reply.page(revokeKeyPage({ request, key, names, now: deps.now() }));
   });
 
   scope.post<{ Params: { key_id: string } }>(`${KEYS_PATH}/:key_id/revoke`, PERMISSION, async (request, reply) =>

@@ -6,6 +6,7 @@ import type { Webhook } from '../../../stores/webhooks/webhooks.ts';
 import { ApiError, messageOf } from '../../http/errors.ts';
 import { badge, emptyState, link, linkButton, notice, table } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
+import type { ActorNames } from '../actor-names.ts';
 import { titledPage } from '../titled-page.ts';
 
 const DISABLED: Readonly<Record<DisabledReason, string>> = { requested: 'Disabled', gone: 'Stopped: 410', failing: 'Stopped: failing' };
@@ -18,8 +19,17 @@ export const stateOf = ({ disabled, failingSince }: Webhook): Html => {
 /** For pages of an installation that sends none. */
 export const offNotice = (): Html => notice({ kind: 'warn', title: 'Webhooks are off', body: messageOf(new ApiError('webhooks_off')) });
 
-/** @param on whether the installation sends webhooks */
-export function webhookListPage(request: FastifyRequest, webhooks: readonly Webhook[], done: string | null, on: boolean): Html {
+export interface WebhookListPage {
+  request: FastifyRequest;
+  webhooks: readonly Webhook[];
+  /** Of those who created them. */
+  names: ActorNames;
+  done: string | null;
+  /** Whether the installation sends webhooks. */
+  on: boolean;
+}
+
+export function webhookListPage({ request, webhooks, names, done, on }: WebhookListPage): Html {
   const body = html`<p class="lead">A webhook sends events to an address of yours: a scan has ended, a schedule got worse, or few credits are left.</p>
     ${on ? html`<p>${linkButton({ text: 'Create a webhook', href: `${WEBHOOKS_PATH}/new`, kind: 'primary' })}</p>` : offNotice()}
     ${
@@ -43,7 +53,7 @@ export function webhookListPage(request: FastifyRequest, webhooks: readonly Webh
                 hostOf(webhook),
                 stateOf(webhook),
                 webhook.events.join(', '),
-                webhook.managedBy === 'manifest' ? 'The manifest' : webhook.createdBy,
+                webhook.managedBy === 'manifest' ? 'The manifest' : names(webhook.createdBy),
               ]),
             })
     }

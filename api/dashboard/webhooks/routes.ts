@@ -10,6 +10,7 @@ import { createValidatorCompiler } from '../../http/validation.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { createWebhookManagement, type WebhookManagementDeps } from '../../webhooks/management.ts';
 import { NewWebhook } from '../../webhooks/schemas.ts';
+import { actorNames } from '../actor-names.ts';
 import { formIdOf, idOfForm } from '../form-ids.ts';
 import { doneOf, formErrors } from '../forms.ts';
 import { createWebhookPage, secretPage, webhookCreatedPage, type TypedWebhook } from './create-page.ts';
@@ -36,9 +37,14 @@ export const webhookPages: FastifyPluginAsync<WebhookManagementDeps> = async (sc
   const back = (reply: FastifyReply, done: keyof typeof DONE, id?: string) =>
     reply.redirect(`${WEBHOOKS_PATH}${id === undefined ? '' : `/${id}`}?done=${done}`, 303);
 
-  scope.get(WEBHOOKS_PATH, PERMISSION, async (request, reply) =>
-    reply.page(webhookListPage(request, await storesOf(request).webhooks.list(), doneOf(request, DONE), deps.webhooksOn)),
-  );
+  scope.get(WEBHOOKS_PATH, PERMISSION, async (request, reply) => {
+    const webhooks = await storesOf(request).webhooks.list();
+    const names = await actorNames(
+      storesOf(request),
+      webhooks.map(({ createdBy }) => createdBy),
+    );
+    return reply.page(webhookListPage({ request, webhooks, names, done: doneOf(request, DONE), on: deps.webhooksOn }));
+  });
 
   scope.get(`${WEBHOOKS_PATH}/new`, PERMISSION, async (request, reply) => {
     const events = ['scan.completed', 'scan.failed'];
@@ -67,7 +73,8 @@ export const webhookPages: FastifyPluginAsync<WebhookManagementDeps> = async (sc
     const found = await storesOf(request).deliveries.list(webhook.id, { after: decodeCursor(cursor), limit: PER_PAGE + 1 });
     const { items: deliveries, nextCursor } = pageOf(found, PER_PAGE, (one) => ({ at: one.createdAt, id: one.id }));
     const state = { first: cursor === undefined, nextCursor, done: doneOf(request, DONE), on: deps.webhooksOn };
-    return reply.page(webhookPage({ request, webhook, deliveries, ...state }));
+    const names = await actorNames(storesOf(request), [webhook.createdBy]);
+    return reply.page(webhookPage({ request, webhook, names, deliveries, ...state }));
   });
 
   scope.post<One>(`${ONE}/rotate`, PERMISSION, async (request, reply) => {

@@ -18,6 +18,7 @@ import {
   type BadgeKind,
 } from '../../web/components/index.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import type { ActorNames } from '../actor-names.ts';
 import { csrfField } from '../forms.ts';
 import { titledPage } from '../titled-page.ts';
 import { offNotice, stateOf } from './list-page.ts';
@@ -25,6 +26,7 @@ import { offNotice, stateOf } from './list-page.ts';
 export interface WebhookPage {
   request: FastifyRequest;
   webhook: Webhook;
+  names: ActorNames;
   deliveries: readonly Delivery[];
   /** Whether this is the first part of the log. */
   first: boolean;
@@ -34,7 +36,7 @@ export interface WebhookPage {
   on: boolean;
 }
 
-export function webhookPage({ request, webhook, deliveries, first, nextCursor, done, on }: WebhookPage): Html {
+export function webhookPage({ request, webhook, names, deliveries, first, nextCursor, done, on }: WebhookPage): Html {
   const path = `${WEBHOOKS_PATH}/${webhook.id}`;
   const body = html`${on ? problemOf(webhook) : offNotice()}
     ${definitions([
@@ -43,7 +45,7 @@ export function webhookPage({ request, webhook, deliveries, first, nextCursor, d
       ['Events', webhook.events.join(', ')],
       ['Format', webhook.format],
       ['Credits', `credits.low below ${webhook.creditsBelow}`],
-      ['Created', html`${time(webhook.createdAt)} by ${webhook.createdBy}`],
+      ['Created', html`${time(webhook.createdAt)} by ${names(webhook.createdBy)}`],
     ])}
     ${buttons(request, webhook, path, on)}
     <h2>Deliveries</h2>
