@@ -201,6 +201,22 @@ describe('known issues in a browser', () => {
     expect(response!.status()).to.equal(503);
   });
 
+  it('say that the details of a cause cannot be read, and keep what was typed', async () => {
+    const page = await openScan('owner');
+    const scan = await scanOf(page.organisation);
+    // Of most causes of a large scan, the view has no details.
+    const view = await web.stores.reports.readView(scan);
+    await web.stores.reports.writeView(scan, Buffer.from(JSON.stringify({ ...view, groups: [] })));
+    const path = `${KNOWN_ISSUES_PATH}/new?scan=${scan}&cause=${CAUSE}`;
+    await page.goto(path);
+    web.faults.set('reports.readFindings', down);
+    await page.getByLabel('Owner').fill('video team');
+    await press(page, 'Accept as known');
+    expect(await page.getByRole('alert').innerText()).to.include('Enter the reason.');
+    expect(await page.getByLabel('Owner').inputValue()).to.equal('video team');
+    expect((await page.goto(path))!.status()).to.equal(503);
+  });
+
   it('are listed, filtered by site and state, in parts', async () => {
     const page = await openAs(web, 'owner', KNOWN_ISSUES_PATH);
     expect(await page.locator('main').innerText()).to.include('There is no known issue');

@@ -23,7 +23,7 @@ const NAMES: Readonly<Record<CauseList, string>> = { violations: 'Violations', r
 
 export function causeList(data: CausesData): Html {
   const { scanId, query, causes, totals, matching, lines } = data;
-  const listed = CAUSE_LISTS.filter((list) => list === 'violations' || totals[list] > 0);
+  const listed = CAUSE_LISTS.filter((list) => list === 'violations' || list === query.list || totals[list] > 0);
   const isNarrowed = activeCauseFilters(query) > 0;
   return html`<section class="card" id="causes" aria-labelledby="causes-title">
     <h2 id="causes-title">Root causes</h2>
@@ -38,7 +38,7 @@ export function causeList(data: CausesData): Html {
         })),
       )
     }
-    ${lines.length === 0 ? html`<p>No violation was found.</p>` : html`${!isNarrowed && query.part === 1 && intro(data)} ${filterForm(data)}`}
+    ${lines.length === 0 ? html`<p>${NOTHING_FOUND[query.list]}</p>` : html`${!isNarrowed && query.part === 1 && intro(data)} ${filterForm(data)}`}
     ${lines.length > 0 && html`<p><span id="causes-shown">${rangeText(data)}</span> ${sizeLink(data)}</p>`}
     ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { scanId, open: at < OPEN, mayAccept: data.mayAccept && query.list === 'violations' }))}</ul>`}
     ${pagination({
@@ -49,11 +49,22 @@ export function causeList(data: CausesData): Html {
   </section>`;
 }
 
-function rangeText({ query: { part, size }, causes, matching, pageRead }: CausesData): string {
-  if (!pageRead) return 'The findings of this page could not be read, or it has none of this kind.';
-  if (causes.length === 0) return 'No root cause matches.';
+const NOTHING_FOUND: Readonly<Record<CauseList, string>> = {
+  violations: 'No violation was found.',
+  review: 'Nothing needs review.',
+  advice: 'There is no advice.',
+};
+
+function rangeText({ query: { part, size }, causes, matching, onPage }: CausesData): string {
+  if (onPage?.read === false) return 'The findings of this page could not be read. Reload the page in a moment.';
+  // The findings of a page and the list are both cut at their end.
+  const cut =
+    onPage !== null && onPage.listed < onPage.total
+      ? `, among the first ${number(onPage.listed)} of ${number(onPage.total)} on this page`
+      : '';
+  if (causes.length === 0) return `No root cause matches${cut}.`;
   const first = (part - 1) * size + 1;
-  return `${number(first)} to ${number(first + causes.length - 1)} of ${count(CAUSES, matching)}.`;
+  return `${number(first)} to ${number(first + causes.length - 1)} of ${count(CAUSES, matching)}${cut}.`;
 }
 
 function sizeLink({ scanId, query, matching }: CausesData): Html | false {

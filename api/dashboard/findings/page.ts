@@ -1,7 +1,7 @@
 /** One page of a scan: what was found on it, where, and with which pictures. Pure. */
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import type { PageCause, PageFindings } from '../../../report/view/findings.ts';
-import type { ReportView, ViewPage } from '../../../report/view/schema.ts';
+import type { ReportView, ViewCause, ViewPage } from '../../../report/view/schema.ts';
 import { pagePath } from '../../../core/web-paths.ts';
 import { pictureName } from '../../scans/element-pictures.ts';
 import { definitions, elementPicture, link, notice, pagination, severityBadge } from '../../web/components/index.ts';
@@ -9,7 +9,7 @@ import { html, NOTHING, type Html } from '../../web/html.ts';
 import { count, ELEMENTS, number, shown, siteLink, violations } from '../views/scan-words.ts';
 import { knownBadge, newBadge, picturePath, titleOf } from './cause.ts';
 import { testedBadge } from './pages.ts';
-import { causesHref } from './query.ts';
+import { causesHref, type CauseList } from './query.ts';
 
 /** Root causes on one page; the rest is in the JSON export and in the list of root causes. */
 const CAUSES_MAX = 50;
@@ -55,8 +55,8 @@ const withoutFindings = ({ page: { findings } }: ScanPageOfSite): Html =>
   findings === undefined
     ? notice({
         kind: 'good',
-        title: 'The automated tests found nothing on this page.',
-        body: 'What only people can judge has not been tested.',
+        title: 'The automated tests found no violation on this page, and nothing that needs review.',
+        body: 'Advice is listed for the whole scan. What only people can judge has not been tested.',
       })
     : notice({ kind: 'warn', title: 'The findings of this page are unavailable at the moment', body: 'Reload the page in a while.' });
 
@@ -68,7 +68,7 @@ function foundParts(
   return html`<section class="card" aria-labelledby="found-title">
       <h2 id="found-title">Violations (${count(CAUSES, total)})</h2>
       ${total === 0 ? html`<p>No violation was found on this page.</p>` : html`<p>${link('Filter the root causes of the scan by this page', causesHref(scanId, { page: at }))}</p>`}
-      ${list(data, causes, 'found')} ${moreThan(causes, total)}
+      ${list(data, causes, 'violations')} ${moreThan(causes, total)}
     </section>
     ${reviews > 0 && html`<details class="card folded"><summary><h2>Needs review (${count(CAUSES, reviews)})</h2></summary>${list(data, review, 'review')}${moreThan(review, reviews)}</details>`}`;
 }
@@ -79,29 +79,42 @@ const moreThan = (causes: readonly PageCause[], total: number): Html | false =>
   Math.min(causes.length, CAUSES_MAX) < total &&
   html`<p>The first ${number(Math.min(causes.length, CAUSES_MAX))} are shown. The JSON export has all of them.</p>`;
 
-const list = (data: ScanPageOfSite, causes: readonly PageCause[], name: string): Html =>
-  html`<ul class="causes">${causes.slice(0, CAUSES_MAX).map((cause, index) => causeOnPage(data, cause, `${name}-${index + 1}`))}</ul>`;
+type ListOfPage = Exclude<CauseList, 'advice'>;
 
-function causeOnPage({ scanId, view }: ScanPageOfSite, cause: PageCause, id: string): Html {
+const list = (data: ScanPageOfSite, causes: readonly PageCause[], name: ListOfPage): Html =>
+  html`<ul class="causes">${causes.slice(0, CAUSES_MAX).map((cause, index) => causeOnPage(data, cause, name, index + 1))}</ul>`;
+
+/** What the scan has of the cause, which may be a violation on one page and need review on another. */
+function inScan({ scanId, view }: ScanPageOfSite, { fingerprint }: PageCause, name: ListOfPage) {
+  const isIt = (one: { fingerprint: string }): boolean => one.fingerprint === fingerprint;
+  if (name === 'review') return { picture: view.needs_review.find(isIt)?.picture };
+  const line = view.causes.find(isIt);
+  return line === undefined ? {} : { picture: line.picture, line: { ...line, href: causesHref(scanId, { cause: fingerprint }) } };
+}
+
+function causeOnPage(data: ScanPageOfSite, cause: PageCause, name: ListOfPage, at: number): Html {
   const { fingerprint, impact, elements, shown: listed } = cause;
-  const line = view.causes.find((one) => one.fingerprint === fingerprint);
-  const picture = (line ?? view.needs_review.find((one) => one.fingerprint === fingerprint))?.picture;
+  const { line, picture } = inScan(data, cause, name);
   const title = titleOf(cause);
   const { fix = '' } = ruleText(cause.rule, 'en') ?? {};
   const others = listed.slice(ELEMENTS_AT_ONCE);
-  return html`<li class="cause" id="${id}">
+  return html`<li class="cause" id="${name}-${at}">
     <h3>${severityBadge(impact)} ${title} ${line !== undefined && html`<code>${line.element}</code>`}</h3>
     <p class="cause-facts">
       <span>${count(ELEMENTS, elements)} on this page</span>
-      ${line !== undefined && html`${newBadge(line.new_elements ?? 0, line.elements)}${knownBadge(line.known_elements ?? 0, line.elements)} ${link(html`About this cause<span class="visually-hidden">: ${title} ${line.element}</span>`, causesHref(scanId, { cause: fingerprint }))}`}
+      ${line !== undefined && html`${marks(line)} ${link(html`About this cause<span class="visually-hidden">: ${title} ${line.element}</span>`, line.href)}`}
     </p>
-    ${picture !== undefined && elementPicture({ src: picturePath(scanId, pictureName(fingerprint)), alt: `Picture of the page: an element with this cause is outlined. ${title}`, picture })}
+    ${picture !== undefined && elementPicture({ src: picturePath(data.scanId, pictureName(fingerprint)), alt: `Picture of the page: an element with this cause is outlined. ${title}`, picture })}
     ${fix !== '' && html`<p><strong>How to fix it:</strong> ${fix}</p>`}
     ${places(listed.slice(0, ELEMENTS_AT_ONCE))}
     ${others.length > 0 && html`<details><summary>Show ${count(ELEMENTS, others.length)} more</summary>${places(others)}</details>`}
     ${listed.length < elements && html`<p class="soft">${count(ELEMENTS, elements - listed.length)} more on this page: the JSON export has all of them.</p>`}
   </li>`;
 }
+
+/** Marks that hold for each element of the scan, and so for those on the page: nobody counted them on the page. */
+const marks = ({ elements, new_elements: added, known_elements: known }: ViewCause): Html =>
+  html`${added === elements && newBadge(added, elements)}${known === elements && knownBadge(known, elements)}`;
 
 /** Where the elements are. */
 const places = (elements: PageCause['shown']): Html =>

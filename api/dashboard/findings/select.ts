@@ -4,6 +4,7 @@ import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
 import { distinctNames } from '../../../report/causes/element-names.ts';
 import { PageFindings } from '../../../report/view/findings.ts';
 import { ViewGroup, type FindingsPlace, type ReportView } from '../../../report/view/schema.ts';
+import { READ_LIMITS } from '../../scans/views.ts';
 import type { CauseList, CauseQuery } from './query.ts';
 
 /** Reads a part of the findings of the scan; null if it cannot be read. */
@@ -37,30 +38,60 @@ export interface ShownCause extends CauseLine {
 export interface SelectedCauses {
   query: CauseQuery;
   causes: ShownCause[];
-  /** The causes that the filters let through, and the parts of the list that they fill. */
+  /** The causes that the filters let through. */
   matching: number;
-  parts: number;
   /** All causes of each list. */
   totals: Readonly<Record<CauseList, number>>;
   /** What the view has of the list, without filters. */
   lines: readonly CauseLine[];
-  /** Whether the findings of the page that filters the list could be read. */
-  pageRead: boolean;
+  /** The page that filters the list. Null: none does. */
+  onPage: OnPage | null;
 }
+
+/** What is known of a page: how many of its causes the list has, and how many it has in all. */
+export type OnPage = { read: false } | { read: true; listed: number; total: number };
+
+/** The part of a view that lists have. */
+type Listed = Pick<ReportView, 'groups' | 'groups_total' | 'causes' | 'cause_rules' | 'pages' | 'needs_review' | 'needs_review_total' | 'advice' | 'advice_total'>; // prettier-ignore
+
+/** As many as an organisation may have at a time, so that a few pages do not fill its queue. */
+const READS_AT_ONCE = READ_LIMITS.held.perKey;
 
 const [isGroup, isPageFindings] = [Compile(ViewGroup), Compile(PageFindings)];
 
-/** Selects the causes of a query, and reads their details. */
-export async function selectCauses(view: ReportView, query: CauseQuery, read: ReadFindings): Promise<SelectedCauses> {
+/** Selects the causes of a query, and reads their details. A page that cannot filter the list is ignored. */
+export async function selectCauses(view: Listed, asked: CauseQuery, read: ReadFindings): Promise<SelectedCauses> {
+  const query = { ...asked, page: filteringPage(view, asked) };
   const lines = linesOf(view, query.list);
-  const onPage = await causesOnPage(view, query, read);
-  const found = lines.filter((line) => matches(line, query) && (onPage === null || onPage.has(line.fingerprint)));
+  const { has, onPage } = await causesOnPage(view, query, lines, read);
+  const found = lines.filter((line) => matches(line, query) && has(line));
   const parts = Math.max(1, Math.ceil(found.length / query.size));
   const part = Math.min(query.part, parts);
   const shown = found.slice((part - 1) * query.size, part * query.size);
-  const causes = await Promise.all(shown.map(async (line) => ({ ...line, group: await groupOf(line, read) })));
+  const causes: ShownCause[] = [];
+  for (let at = 0; at < shown.length; at += READS_AT_ONCE) {
+    const some = shown.slice(at, at + READS_AT_ONCE);
+    causes.push(...(await Promise.all(some.map(async (line) => ({ ...line, group: await detailsOf(view, line, read) })))));
+  }
   const totals = { violations: view.groups_total, review: view.needs_review_total, advice: view.advice_total ?? 0 };
-  return { query: { ...query, part }, causes, matching: found.length, parts, totals, lines, pageRead: onPage?.size !== 0 };
+  return { query: { ...query, part }, causes, matching: found.length, totals, lines, onPage };
+}
+
+/** The number of the page if it can filter the list: it was tested, and the findings of pages have the list. */
+const filteringPage = ({ pages }: Listed, { page, list }: CauseQuery): number | null =>
+  page !== null && list !== 'advice' && pages[page - 1]?.tested ? page : null;
+
+/** A root cause of violations, without its details. */
+export const findCause = (view: Listed, fingerprint: string): CauseLine | undefined =>
+  linesOf(view, 'violations').find((line) => line.fingerprint === fingerprint);
+
+/** The details of a root cause. The first ones are in the view, which is kept in memory. Null: there are none. @throws as `read` */
+export async function detailsOf({ groups }: Pick<Listed, 'groups'>, line: CauseLine, read: ReadFindings): Promise<ViewGroup | null> {
+  if (!('offset' in line.details)) return line.details;
+  const known = groups.find(({ fingerprint }) => fingerprint === line.fingerprint);
+  if (known !== undefined) return known;
+  const value = await read(line.details);
+  return isGroup.Check(value) ? value : null;
 }
 
 /** What a page of the scan has; null if it has no findings, or if they could not be read. */
@@ -69,12 +100,29 @@ export async function readPageFindings(place: FindingsPlace | undefined, read: R
   return isPageFindings.Check(value) ? value : null;
 }
 
-/** The fingerprints of the causes on the page of the query; null without one. */
-async function causesOnPage({ pages }: ReportView, { page, list }: CauseQuery, read: ReadFindings): Promise<ReadonlySet<string> | null> {
-  if (page === null || list === 'advice') return null;
-  const chosen = pages[page - 1];
-  const findings = await readPageFindings(chosen?.tested ? chosen.findings : undefined, read);
-  return new Set((list === 'review' ? findings?.needs_review : findings?.causes)?.map(({ fingerprint }) => fingerprint));
+interface PageFilter {
+  has: (line: CauseLine) => boolean;
+  onPage: OnPage | null;
+}
+
+/** Which causes the page of the query has. */
+async function causesOnPage(
+  { pages }: Listed,
+  { page, list }: CauseQuery,
+  lines: readonly CauseLine[],
+  read: ReadFindings,
+): Promise<PageFilter> {
+  const chosen = page === null ? undefined : pages[page - 1];
+  if (!chosen?.tested) return { has: () => true, onPage: null };
+  const nothing = { has: () => false };
+  if (chosen.findings === undefined) return { ...nothing, onPage: { read: true, listed: 0, total: 0 } };
+  const findings = await readPageFindings(chosen.findings, read);
+  if (findings === null) return { ...nothing, onPage: { read: false } };
+  const [causes, total] =
+    list === 'review' ? [findings.needs_review, findings.needs_review_total] : [findings.causes, findings.causes_total];
+  const fingerprints = new Set(causes.map(({ fingerprint }) => fingerprint));
+  const has = ({ fingerprint }: CauseLine): boolean => fingerprints.has(fingerprint);
+  return { has, onPage: { read: true, listed: lines.filter(has).length, total } };
 }
 
 const matches = (line: CauseLine, { state, severity, criterion, rule, cause }: CauseQuery): boolean =>
@@ -84,7 +132,7 @@ const matches = (line: CauseLine, { state, severity, criterion, rule, cause }: C
   (rule === '' || line.rule === rule) &&
   (cause === '' || line.fingerprint === cause);
 
-function linesOf(view: ReportView, list: CauseList): CauseLine[] {
+function linesOf(view: Listed, list: CauseList): CauseLine[] {
   if (list !== 'violations') return groupLines((list === 'review' ? view.needs_review : view.advice) ?? []);
   return view.causes.map(({ group, new_elements: added = 0, known_elements: known = 0, ...cause }) => {
     const { help = cause.rule, wcag = [] } = view.cause_rules[cause.rule] ?? {};
@@ -99,12 +147,6 @@ function groupLines(groups: readonly ViewGroup[]): CauseLine[] {
     const { fingerprint, rule, impact, help, wcag, pages, elements, new_elements: added = 0, known_elements: known = 0 } = group;
     return { fingerprint, rule, impact, help, wcag, element: names.get(group)!, pages, elements, added, known, details: group };
   });
-}
-
-async function groupOf({ details }: CauseLine, read: ReadFindings): Promise<ViewGroup | null> {
-  if (!('offset' in details)) return details;
-  const value = await read(details);
-  return isGroup.Check(value) ? value : null;
 }
 
 /** What the filters can choose from: of the whole list, in the order of severity and of names. */

@@ -6,8 +6,9 @@ import { ENDING_DAYS, KNOWN_ISSUE_TEXT_MAX, readSite } from '../../../core/scan/
 import { siteOf } from '../../../core/scan/site.ts';
 import { KNOWN_ISSUES_PATH, scanPath } from '../../../core/web-paths.ts';
 import { elementPath } from '../../../report/view/element-path.ts';
-import type { ViewGroup } from '../../../report/view/schema.ts';
+import type { ReportView, ViewGroup } from '../../../report/view/schema.ts';
 import type { KnownIssueRow, SiteMatches } from '../../../stores/known-issues/known-issues.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { createKnownIssueManagement, type KnownIssueManagementDeps } from '../../accounts/known-issue-management.ts';
 import { NewKnownIssue, KnownIssueChange } from '../../accounts/known-issues.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
@@ -20,9 +21,7 @@ import { link } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
 import { titleOf } from '../findings/cause.ts';
-import { ALL_CAUSES } from '../findings/query.ts';
-import { findingsReader } from '../findings/reader.ts';
-import { selectCauses } from '../findings/select.ts';
+import { detailsOf, findCause, type CauseLine } from '../findings/select.ts';
 import { formIdOf, idOfForm } from '../form-ids.ts';
 import { actorNames } from '../actor-names.ts';
 import { doneOf } from '../forms.ts';
@@ -48,6 +47,13 @@ const DONE = {
   changed: 'The known issue was changed.',
   removed: 'The known issue was removed.',
 };
+
+interface FoundCause {
+  cause: AcceptedCause;
+  row: ScanRow;
+  view: ReportView;
+  line: CauseLine;
+}
 
 type One = { Params: { known_issue_id: string } };
 
@@ -79,26 +85,24 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
   });
 
   /** The root cause of a scan that its page shows. @throws ApiError if there is none */
-  async function causeOf(
-    request: FastifyRequest,
-    scanId: string,
-    fingerprint: string,
-  ): Promise<{ cause: AcceptedCause; group: ViewGroup }> {
+  async function causeOf(request: FastifyRequest, scanId: string, fingerprint: string): Promise<FoundCause> {
     const row = await storesOf(request).scans.find(scanId.toLowerCase());
     if (row === null) throw new ApiError('scan_not_found');
     const view = row.reports === null ? null : await pictures.readView(row);
-    const selected = view && (await selectCauses(view, { ...ALL_CAUSES, cause: fingerprint }, findingsReader(deps, row)));
-    const cause = fingerprint === '' ? undefined : selected?.causes[0];
-    if (cause === undefined || cause.group === null) throw new ApiError('report_not_found');
-    const { rule, impact, element, elements, pages, group } = cause;
-    const title = titleOf(cause);
+    const line = view === null ? undefined : findCause(view, fingerprint);
+    if (view === null || line === undefined) throw new ApiError('report_not_found');
+    const { rule, impact, element, elements, pages } = line;
+    const title = titleOf(line);
     const site = siteOf(row.options.url);
-    return { cause: { scanId: row.id, site, fingerprint, rule, shown: { title, element, impact, elements, pages } }, group };
+    return { cause: { scanId: row.id, site, fingerprint, rule, shown: { title, element, impact, elements, pages } }, row, view, line };
   }
 
   scope.get<{ Querystring: { scan?: unknown; cause?: unknown } }>(NEW, WRITE, async (request, reply) => {
     const { scan, cause: fingerprint } = request.query;
-    const { cause, group } = await causeOf(request, String(scan), String(fingerprint));
+    const { cause, row, view, line } = await causeOf(request, String(scan), String(fingerprint));
+    // An outage is no missing report: errors pass through.
+    const group = await detailsOf(view, line, (place) => pictures.readFindings(row, place));
+    if (group === null) throw new ApiError('report_not_found');
     const expires = dateOf(new Date(now().getTime() + SUGGESTED_DAYS * DAY_MS));
     const typed: TypedIssue = { about: 'cause', selector: selectorOf(group), reason: '', owner: '', expires, formId: randomUUID() };
     return reply.page(acceptPage({ request, cause, typed, errors: [] }));

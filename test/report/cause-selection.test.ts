@@ -1,0 +1,166 @@
+/** The root causes that a page of the dashboard lists, from a view and its findings. */
+import { expect } from 'chai';
+import { causeList } from '../../api/dashboard/findings/list.ts';
+import { pageBody } from '../../api/dashboard/findings/page.ts';
+import { ALL_CAUSES, CAUSE_SIZES, type CauseQuery } from '../../api/dashboard/findings/query.ts';
+import { findingsReader } from '../../api/dashboard/findings/reader.ts';
+import { readPageFindings, selectCauses, type ReadFindings } from '../../api/dashboard/findings/select.ts';
+import { READ_LIMITS } from '../../api/scans/views.ts';
+import { buildReport } from '../../report/results/build.ts';
+import type { ReportNode } from '../../report/schema/schema.ts';
+import { VIEW_LIMITS, viewObjectsOf, type ReportView, type ViewObjects } from '../../report/view/view.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import { createFakeLogger } from '../support/fake-logger.ts';
+import { reportWith } from '../web/large-report.ts';
+import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from './samples.ts';
+
+const SITE = 'https://www.example.org/';
+const letters = (n: number): string => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
+const image = (n: number): ReportNode => sampleNode(`<img class="${letters(n)}">`, `#${letters(n)}`);
+const images = (count: number, from = 0) =>
+  sampleViolation(
+    'image-alt',
+    'critical',
+    'Images must have alternative text',
+    Array.from({ length: count }, (_, n) => image(from + n)),
+  );
+const headings = sampleViolation('heading-order', 'moderate', 'Heading levels', [sampleNode('<h4></h4>', 'h4')], []);
+
+function objectsOf(pages: Parameters<typeof buildReport>[0]['pages']): ViewObjects {
+  const at = new Date('2026-03-02T09:14:05.000Z');
+  const tools = { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156.0.7411.0' };
+  return viewObjectsOf(
+    buildReport({ input: { ...sampleInput(), pagesRequested: pages.length }, pages, tools, startedAt: at, finishedAt: at }),
+  );
+}
+
+/** Reads the findings, and counts. */
+function readerOf({ findings }: ViewObjects): { read: ReadFindings; counts: { reads: number; most: number } } {
+  const counts = { reads: 0, most: 0 };
+  let open = 0;
+  const read: ReadFindings = async ({ offset, bytes }) => {
+    counts.reads += 1;
+    counts.most = Math.max(counts.most, (open += 1));
+    await new Promise((resolve) => setImmediate(resolve));
+    open -= 1;
+    return JSON.parse(Buffer.from(findings.subarray(offset, offset + bytes)).toString()) as unknown;
+  };
+  return { read, counts };
+}
+
+const unreadable: ReadFindings = async () => null;
+
+async function listed(view: ReportView, query: Partial<CauseQuery>, read: ReadFindings): Promise<string> {
+  const selected = await selectCauses(view, { ...ALL_CAUSES, ...query }, read);
+  return String(causeList({ ...selected, scanId: 'a', view, mayAccept: false }));
+}
+const rangeOf = (markup: string): string => /<span id="causes-shown">([^<]*)</.exec(markup)?.[1] ?? '';
+
+describe('the selection of root causes', () => {
+  it('says that a page has more causes than its findings list', async () => {
+    const long = { help: 'Images must have alternative text. '.repeat(14) };
+    const objects = objectsOf([samplePage(SITE, 'Home', [{ ...images(400), ...long }], [{ ...images(120, 500), ...long }])]);
+    const { read } = readerOf(objects);
+    const { matching, onPage } = await selectCauses(objects.view, { ...ALL_CAUSES, page: 1 }, read);
+    expect(onPage).to.deep.equal({ read: true, listed: matching, total: 400 });
+    expect(matching).to.be.greaterThan(5).and.lessThan(400);
+    expect(rangeOf(await listed(objects.view, { page: 1 }, read))).to.equal(
+      `1 to 5 of ${matching} root causes, among the first ${matching} of 400 on this page.`,
+    );
+    const none = await listed(objects.view, { page: 1, rule: 'nothing' }, read);
+    expect(rangeOf(none)).to.equal(`No root cause matches, among the first ${matching} of 400 on this page.`);
+    expect(rangeOf(await listed(objects.view, { page: 1, list: 'review' }, read))).to.match(/among the first \d+ of 120 on this page\.$/);
+  });
+
+  describe('by page', () => {
+    const advised = { ...samplePage(`${SITE}advice`, 'Advice', []), advice: [headings] };
+    const objects = objectsOf([
+      samplePage(SITE, 'Home', [images(3)]),
+      samplePage(`${SITE}other`, 'Other', [images(2, 10)], [images(1, 20)]),
+      sampleUntested(`${SITE}gone`, 'http_error', 404),
+      advised,
+    ]);
+    const { read } = readerOf(objects);
+
+    for (const [what, query, shown, isFiltered] of [
+      ['has the causes of the page', { page: 1 }, '1 to 3 of 3 root causes.', true],
+      ['has none for a page without findings', { page: 4 }, 'No root cause matches.', true],
+      ['has none for a page without findings of the list', { page: 1, list: 'review' }, 'No root cause matches.', true],
+      ['ignores a number that no page has', { page: 999 }, '1 to 5 of 5 root causes.', false],
+      ['ignores a page that was not tested', { page: 3 }, '1 to 5 of 5 root causes.', false],
+      ['ignores the page for advice, which has no pages', { page: 1, list: 'advice' }, '1 to 1 of 1 root cause.', false],
+    ] as const)
+      it(what, async () => {
+        const markup = await listed(objects.view, query, read);
+        expect(rangeOf(markup)).to.equal(shown);
+        expect(markup.includes('Only on ')).to.equal(isFiltered);
+      });
+
+    it('says that the findings of a page could not be read', async () => {
+      const markup = await listed(objects.view, { page: 1 }, unreadable);
+      expect(rangeOf(markup)).to.equal('The findings of this page could not be read. Reload the page in a moment.');
+    });
+  });
+
+  it('says what a list has none of', async () => {
+    const { view } = objectsOf([samplePage(SITE, 'Home', [images(1)])]);
+    expect(await listed(view, { list: 'review' }, unreadable))
+      .to.include('Nothing needs review.')
+      .and.not.include('No violation');
+    expect(await listed(view, { list: 'advice' }, unreadable))
+      .to.include('There is no advice.')
+      .and.not.include('No violation');
+    expect(await listed(objectsOf([samplePage(SITE, 'Home', [])]).view, {}, unreadable)).to.include('No violation was found.');
+  });
+
+  it('reads only details that the view does not have, a few at a time', async () => {
+    const objects = viewObjectsOf(reportWith(40, VIEW_LIMITS.groups + 50, SITE));
+    const { read, counts } = readerOf(objects);
+    const size = CAUSE_SIZES[1];
+    const first = await selectCauses(objects.view, { ...ALL_CAUSES, size }, read);
+    expect(first.causes.filter(({ group }) => group !== null)).to.have.length(size);
+    expect(counts.reads).to.equal(0);
+    const kept = objects.view.groups.length;
+    const beyond = await selectCauses(objects.view, { ...ALL_CAUSES, size, part: Math.floor(kept / size) + 2 }, read);
+    expect(beyond.causes.map(({ group, fingerprint }) => group?.fingerprint === fingerprint)).to.deep.equal(Array(size).fill(true));
+    expect(counts).to.deep.equal({ reads: size, most: READ_LIMITS.held.perKey });
+  });
+
+  it('logs an outage once for each request', async () => {
+    const logger = createFakeLogger();
+    const down = () => Promise.reject(new Error('down'));
+    const read = findingsReader({ pictures: { readFindings: down }, logger }, { id: 'a', organisation: 'acme' } as ScanRow);
+    expect(await Promise.all([1, 2, 3].map((offset) => read({ offset, bytes: 1 })))).to.deep.equal([null, null, null]);
+    expect(logger.lines.map(({ level, fields }) => [level, fields['scan']])).to.deep.equal([['warn', 'a']]);
+  });
+});
+
+describe('the page of a page', () => {
+  async function bodyOf(objects: ViewObjects, edit: (view: ReportView) => void = () => {}): Promise<string> {
+    const view = structuredClone(objects.view);
+    edit(view);
+    const page = view.pages[0] as Parameters<typeof pageBody>[0]['page'];
+    const findings = await readPageFindings(page.findings, readerOf(objects).read);
+    return String(pageBody({ scanId: 'a', view, at: 1, page, findings }));
+  }
+
+  it('does not say that a page with advice has nothing', async () => {
+    const text = await bodyOf(objectsOf([{ ...samplePage(SITE, 'Home', []), advice: [headings] }]));
+    expect(text).to.include('found no violation on this page, and nothing that needs review').and.include('Advice is listed');
+  });
+
+  it('marks a cause only if the mark holds for each element of the scan', async () => {
+    const objects = objectsOf([samplePage(SITE, 'Home', [images(1)]), samplePage(`${SITE}other`, 'Other', [images(1)])]);
+    const marked = (fields: object) => bodyOf(objects, ({ causes }) => Object.assign(causes[0]!, fields));
+    expect(await marked({ new_elements: 1, known_elements: 1 })).to.not.match(/1 new|1 known|badge[^>]*>New/);
+    expect(await marked({ new_elements: 2 })).to.match(/1 element on this page[^]*>New</);
+    expect(await marked({ known_elements: 2 })).to.match(/1 element on this page[^]*>Known issue</);
+  });
+
+  it('does not take an element to review for the violation of the same cause on another page', async () => {
+    const objects = objectsOf([samplePage(SITE, 'Home', [], [images(1)]), samplePage(`${SITE}other`, 'Other', [images(1)])]);
+    const text = await bodyOf(objects, ({ causes }) => Object.assign(causes[0]!, { new_elements: causes[0]!.elements }));
+    expect(text).to.include('Needs review (1 root cause)').and.not.include('About this cause');
+    expect(text).to.not.match(/>New</);
+  });
+});
