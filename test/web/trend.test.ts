@@ -49,6 +49,7 @@ describe('the trend of a scan', () => {
     const page = await openAs(web, 'viewer', '/dashboard');
     const [, last] = [await scanAt(page.organisation, 0), await scanAt(page.organisation, 1, {}, [3, 1])];
     await page.goto(`/dashboard/scans/${last.id}`);
+    await page.locator('#trend-card > details > summary, details:has(#trend) > summary').first().click();
     for (const width of [320, 1280]) {
       await page.setViewportSize({ width, height: 800 });
       const heights = await page
