@@ -27,7 +27,7 @@ import { issueKey } from '../support/issue-key.ts';
 import { context as mailContext, scanResult } from '../support/mail-samples.ts';
 import { sharedBrowser } from './browser.ts';
 import { storePublicScan } from './public-world.ts';
-import { OUTCOME } from './scan-views.ts';
+import { OUTCOME, storeReportView } from './scan-views.ts';
 import { openWeb, type Web } from './web.ts';
 
 const HARMLESS = HOSTILE_TEXTS.map((_, at) => `harmless ${at}`);
@@ -190,7 +190,7 @@ describe('hostile texts', () => {
         finishedAt: new Date('2026-03-02T09:15:42.000Z'),
         createdAt: new Date('2026-03-02T09:14:00.000Z'),
       });
-      await web.stores.reports.writeView(row.id, Buffer.from(JSON.stringify(storedView(report))));
+      await storeReportView(web, row.id, report);
       const bytes = Buffer.from(JSON.stringify(report));
       await fetch(await web.stores.reports.uploadLink(reportKeys(row.id).export, 'application/json', 60), {
         method: 'PUT',
@@ -203,12 +203,19 @@ describe('hostile texts', () => {
       return row.id;
     }
 
-    it('are texts on the page of a scan', async () => {
-      await compare(
-        async (texts) => `/dashboard/scans/${await storeScan(await signIn(texts), exportOf(texts, 'many'), texts.join(' | '))}`,
-        (text) => text.slice(0, 100),
-      );
-    });
+    for (const [path, shown] of [
+      ['', 100],
+      ['?size=25', 100],
+      ['/pages', 100],
+      // It has the texts of one page.
+      ['/pages/1', 0],
+    ] as const)
+      it(`are texts on the page of a scan, at "${path}"`, async () => {
+        await compare(
+          async (texts) => `/dashboard/scans/${await storeScan(await signIn(texts), exportOf(texts, 'many'), texts.join(' | '))}${path}`,
+          (text) => text.slice(0, shown),
+        );
+      });
 
     it('are texts in the difference of two scans', async () => {
       await compare(
