@@ -8,9 +8,12 @@ import { expect } from 'chai';
 import { DEFAULT_NAMESPACE } from '../../core/protocol/custom-resources.ts';
 import { startKube } from '../../local/kube/kube.ts';
 import { CRDS } from '../../local/stack.ts';
+import { removeNamespace } from '../cluster/release.ts';
 import { blocksOf, ROOT } from './manifests.ts';
 
 const run = promisify(execFile);
+/** The label of a namespace that this test created. */
+const OURS = 'curbcut.dev/test=examples';
 
 describe('the commands of examples/README.md', function () {
   this.timeout(240_000);
@@ -28,24 +31,35 @@ describe('the commands of examples/README.md', function () {
     environment = { ...process.env, KUBECONFIG: kubeconfig };
     if (process.env['KUBECONFIG']) {
       await sh(`kubectl apply ${CRDS.map((path) => `-f ${path}`).join(' ')}`);
-      await sh(`kubectl create namespace ${DEFAULT_NAMESPACE}`).catch(() => undefined);
+      // What an interrupted run left behind.
+      if (await sh(`kubectl get namespace ${DEFAULT_NAMESPACE} -l ${OURS} --ignore-not-found -o name`)) await remove();
+      // Of a release or of people: it is neither changed nor removed.
+      const taken = await sh(`kubectl get namespace/${DEFAULT_NAMESPACE} namespace/shop organisation/shop --ignore-not-found -o name`);
+      if (taken !== '') throw new Error(`the cluster has what the examples create; remove it or use another cluster: ${taken}`);
+      close = remove;
+      await sh(`kubectl create namespace ${DEFAULT_NAMESPACE}`);
+      await sh(`kubectl label namespace ${DEFAULT_NAMESPACE} ${OURS}`);
     } else {
       const kube = await startKube({ kubeconfigPath: kubeconfig, namespace: DEFAULT_NAMESPACE, crds: CRDS });
       close = () => kube.close();
     }
   });
   afterEach(async () => {
-    if (process.env['KUBECONFIG']) {
-      for (const path of folders) await sh(`kubectl delete --ignore-not-found --wait=false -k ${path}`);
-      // The operators of other tests may have added a finalizer.
-      await sh(`kubectl patch organisation shop --type=merge -p '{"metadata":{"finalizers":null}}'`).catch(() => undefined);
-      await sh('kubectl wait --for=delete namespace/shop organisation/shop --timeout=120s');
-    }
     await close();
+    close = async () => undefined;
     rmSync(folder, { recursive: true });
   });
 
   const sh = async (command: string): Promise<string> => (await run('bash', ['-euc', command], { cwd: ROOT, env: environment })).stdout;
+
+  /** Removes everything that the examples created. No operator acts on it, or those of other tests, which may have added a finalizer. */
+  async function remove(): Promise<void> {
+    await sh('kubectl delete organisation shop --ignore-not-found --wait=false');
+    const merge = `--type=merge -p '{"metadata":{"finalizers":null}}'`;
+    await sh(`kubectl patch organisation shop ${merge}`).catch(() => undefined);
+    // Last the one with the label: an interruption before it is noticed by the next run.
+    for (const namespace of ['shop', DEFAULT_NAMESPACE]) await removeNamespace(namespace);
+  }
 
   it('are two', () => {
     expect(folders).to.deep.equal(['examples/platform', 'examples/team']);
@@ -57,7 +71,6 @@ describe('the commands of examples/README.md', function () {
   ] as const)
     it(`create everything ${how}, and change nothing when they are repeated`, async () => {
       for (const command of ordered) expect(await sh(command)).to.match(/^(\S+ created\n)+$/);
-      // The default queue may exist, because an operator creates it.
       for (const command of ordered) expect(await sh(command)).to.match(/^(\S+ unchanged\n)+$/);
     });
 });
