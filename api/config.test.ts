@@ -29,7 +29,7 @@ describe('readApiConfiguration', () => {
       HOST: '127.0.0.1',
       PORT: 8080,
       METRICS_PORT: 9090,
-      CURBCUT_NAMESPACE: 'curbcut',
+      CURBCUT_NAMESPACE: 'curbcut-scans',
       CURBCUT_CLASS: 'curbcut',
       S3_REGION: 'us-east-1',
       MAX_PAGES_LIMIT: 500,
