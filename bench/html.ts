@@ -8,6 +8,7 @@ import { buildApp } from '../api/app.ts';
 import { createMetrics } from '../api/metrics.ts';
 import { DEMO_EMAIL, ensureDemoOrganisation } from '../local/demo-organisation.ts';
 import { startDemoSite } from '../demo-site/server.ts';
+import { siteOf } from '../core/scan/site.ts';
 import { startProduct } from '../local/product.ts';
 import { startStack } from '../local/stack.ts';
 import { connectMongo } from '../stores/mongo.ts';
@@ -67,7 +68,8 @@ export async function measureHtml(scans: number, requests: number): Promise<Meas
     const before = (await load(peer, '/'))!;
     const pages: MeasuredPage[] = [];
     for (const route of routes) {
-      const path = route.replace(/:\w+/g, () => (route.startsWith('/dashboard/scans/') ? ids[1]! : token));
+      const values: Readonly<Record<string, string>> = { page: '1', site: encodeURIComponent(siteOf(demo.url)), id: ids[1]! };
+      const path = route.replace(/:(\w+)/g, (_, name: string) => values[name] ?? token);
       process.stderr.write(`bench: ${route}\n`);
       const page = await load(product.url, path);
       if (page !== null) pages.push({ route, ...page, ratio: page.sequential.p95 / before.sequential.p95 });
