@@ -1,6 +1,7 @@
 /** Example bodies for the OpenAPI document. The tests check each against the schema of its response. */
 import { withDefaults } from '../../core/scan/options.ts';
 import { findings } from '../../core/scan/outcome.ts';
+import { errorDocsPath } from '../../core/web-paths.ts';
 import { toSubmittedOptions } from '../../report/schema/options.ts';
 
 const REQUEST = 'b1f4c7de-3a0b-4c55-8f5e-2d9a6c1e7f30';
@@ -170,6 +171,7 @@ export const EXAMPLES = {
   requestId: REQUEST,
   validation: {
     detail: [{ loc: ['body', 'max_pages'], msg: 'max_pages must be at most 500.', type: 'number.maximum', bounds: { limit: 500 } }],
+    docs_url: errorDocsPath(null),
     request_id: REQUEST,
   },
   me: {

@@ -59,6 +59,7 @@ describe('lists in order', () => {
   before(async () => {
     stores = openStores(database.db);
     await stores.credits.open('acme');
+    await stores.users.add({ email: 'a@example.com', password: null });
     database.db.client.on('commandStarted', ({ commandName, command }: CommandStartedEvent) => {
       if (commandName === 'find' && command['sort'] !== undefined) sorted.push(command);
     });

@@ -61,7 +61,7 @@ describe('pages of webhooks in a browser', () => {
     await page.reload();
     await expectAccessible(page, 'webhooks');
     await page.getByRole('link', { name: 'Chat' }).click();
-    await page.locator('summary').first().click();
+    await page.locator('main summary').first().click();
     await expectAccessible(page, 'webhook');
     expect(await page.locator('.delivery li').allInnerTexts()).to.have.lengthOf(2);
     expect(await page.locator('.delivery li').first().innerText()).to.include('503 after 38 ms. The endpoint answered 503. <b>busy</b>');
@@ -114,7 +114,7 @@ describe('pages of webhooks in a browser', () => {
     await press(page, 'Send a test');
     await says(page, 'A test is on its way.');
     expect((await deliveries()).map(({ type }) => type)).to.deep.equal(['webhook.test', 'webhook.test']);
-    await page.locator('summary').first().click();
+    await page.locator('main summary').first().click();
     await press(page, 'Send again');
     await says(page, 'The delivery is sent again.');
     const [again] = await deliveries();
