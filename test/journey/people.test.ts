@@ -118,7 +118,7 @@ describe('a newcomer', function () {
     await page.getByRole('heading', { name: 'Latest scans' }).waitFor();
     await picture('9-site');
     await page.locator('#scan-rows tr').first().getByRole('link').first().click();
-    await page.getByRole('heading', { name: 'Reports and next scan' }).waitFor();
+    await page.getByRole('link', { name: 'Download PDF' }).waitFor();
     await picture('9-scan');
   });
 
@@ -137,7 +137,7 @@ describe('a newcomer', function () {
     await page.getByRole('button', { name: 'Cancel scan' }).first().click();
     const dialog = page.getByRole('dialog', { name: 'Cancel this scan?' });
     await dialog.getByRole('button', { name: 'Cancel scan' }).click();
-    await page.getByText('Canceled', { exact: true }).first().waitFor({ timeout: 30_000 });
+    await page.getByText('The scan was canceled.').first().waitFor({ timeout: 30_000 });
     await picture('10-canceled');
     expect((await scan).output).to.match(/cancell?ed/i);
   });
