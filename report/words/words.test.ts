@@ -48,7 +48,20 @@ for (const name of SECTIONS) {
           const english = new Map(texts(of('en')));
           // Words that are the same in several languages.
           const shared = [
-            ...['Browser', 'Dashboard', 'Element', 'Frame', 'In the frame', 'Page', 'Pages', 'Scan {id}.', 'Score', 'Selector', 'Status'],
+            ...[
+              'Browser',
+              'Dashboard',
+              'Documentation',
+              'Element',
+              'Frame',
+              'In the frame',
+              'Page',
+              'Pages',
+              'Scan {id}.',
+              'Score',
+              'Selector',
+              'Status',
+            ],
             ...['Total', 'Violations', 'navigation', 'optional', '{size} px'],
           ];
           const same = texts(of(locale)).filter(
