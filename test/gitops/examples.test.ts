@@ -32,7 +32,7 @@ describe('the commands of examples/README.md', function () {
     if (process.env['KUBECONFIG']) {
       await sh(`kubectl apply ${CRDS.map((path) => `-f ${path}`).join(' ')}`);
       // What an interrupted run left behind.
-      if (await sh(`kubectl get namespace ${DEFAULT_NAMESPACE} -l ${OURS} --ignore-not-found -o name`)) await remove();
+      if (await sh(`kubectl get namespace -l ${OURS} -o name`)) await remove();
       // Of a release or of people: it is neither changed nor removed.
       const taken = await sh(`kubectl get namespace/${DEFAULT_NAMESPACE} namespace/shop organisation/shop --ignore-not-found -o name`);
       if (taken !== '') throw new Error(`the cluster has what the examples create; remove it or use another cluster: ${taken}`);
