@@ -112,7 +112,7 @@ function causeOnPage(data: ScanPageOfSite, cause: PageCause, name: ListOfPage, a
   </li>`;
 }
 
-/** Marks that hold for each element of the scan, and so for those on the page: nobody counted them on the page. */
+/** Marks that hold for each element of the scan, and so for those on the page. They are not counted for each page. */
 const marks = ({ elements, new_elements: added, known_elements: known }: ViewCause): Html =>
   html`${added === elements && newBadge(added, elements)}${known === elements && knownBadge(known, elements)}`;
 

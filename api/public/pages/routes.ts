@@ -173,7 +173,7 @@ async function showScan(
   return reply.page(scanPage({ request, locale, scan, row, position, seconds, mailed, access, view }));
 }
 
-/** Where a live scan is. A scan that has left the queue waits for nobody. */
+/** Where a live scan is. A scan that has left the queue has no position. */
 function placeOf({ phase, startedAt }: ScanRow, position: QueuePosition | undefined, now: Date): Place {
   if (phase === 'queued') return { before: position?.position == null ? null : position.position - 1, ranSeconds: 0 };
   return { before: 0, ranSeconds: startedAt === undefined ? 0 : Math.max(0, (now.getTime() - startedAt.getTime()) / 1000) };
