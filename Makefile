@@ -29,7 +29,7 @@ lint: ## Check format, lint, types, imports between packages and unused code
 checks := lint-rules lint-types lint-format lint-imports lint-unused
 .PHONY: $(checks)
 lint-rules: ; @$(with_node) npx eslint --max-warnings 0 .
-lint-types: ; @$(with_node) npx tsc -p .
+lint-types: ; @$(with_node) node_modules/typescript-native/bin/tsc -p .
 lint-format: ; @$(with_node) npx prettier --check .
 lint-imports: ; @$(with_node) npx depcruise --config .dependency-cruiser.mjs $(packages)
 lint-unused: ; @$(with_node) npx knip
