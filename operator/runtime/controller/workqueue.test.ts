@@ -1,24 +1,27 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
+import { unobservedMetrics } from '../../../test/support/unobserved-metrics.ts';
 import { createWorkqueue } from './workqueue.ts';
 
 describe('workqueue', () => {
   function setUp(options: { baseDelayMs?: number; maxDelayMs?: number; random?: () => number } = {}) {
     const clock = createFakeClock();
-    return { clock, queue: createWorkqueue({ clock, random: () => 1, ...options }) };
+    let depth = 0;
+    const metrics = { ...unobservedMetrics, queueDepth: (_: string, keys: number) => (depth = keys) };
+    return { clock, queue: createWorkqueue({ clock, random: () => 1, metrics, ...options }), depth: () => depth };
   }
 
   it('returns a key once even if it was added several times', async () => {
-    const { queue } = setUp();
+    const { queue, depth } = setUp();
     for (const key of ['a', 'b', 'a', 'a']) queue.add(key);
-    expect(queue.depth).to.equal(2);
+    expect(depth()).to.equal(2);
     expect([await queue.get(), await queue.get()]).to.deep.equal(['a', 'b']);
-    expect(queue.depth).to.equal(0);
+    expect(depth()).to.equal(0);
   });
 
   it('holds back a key that is added while it is processed until it is done', async () => {
-    const { queue } = setUp();
+    const { queue, depth } = setUp();
     queue.add('a');
     expect(await queue.get()).to.equal('a');
     queue.add('a');
@@ -31,7 +34,7 @@ describe('workqueue', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(second).to.equal('a');
     queue.done('a');
-    expect(queue.depth).to.equal(0);
+    expect(depth()).to.equal(0);
   });
 
   it('serves waiting workers in order of arrival', async () => {
@@ -43,44 +46,44 @@ describe('workqueue', () => {
   });
 
   it('adds a key once, at the earliest of several times', async () => {
-    const { clock, queue } = setUp();
+    const { clock, queue, depth } = setUp();
     queue.addAfter('a', 500);
     queue.addAfter('a', 100);
     queue.addAfter('a', 900);
     await clock.advance(99);
-    expect(queue.depth).to.equal(0);
+    expect(depth()).to.equal(0);
     await clock.advance(1);
-    expect(queue.depth).to.equal(1);
+    expect(depth()).to.equal(1);
     expect(clock.pending).to.equal(0);
     expect(await queue.get()).to.equal('a');
     queue.done('a');
     await clock.advance(10_000);
-    expect(queue.depth).to.equal(0);
+    expect(depth()).to.equal(0);
   });
 
   it('supports delays longer than the maximum of a timer', async () => {
-    const { clock, queue } = setUp();
+    const { clock, queue, depth } = setUp();
     const days = 40 * 86_400_000;
     queue.addAfter('a', days);
     await clock.advance(days - 1);
-    expect(queue.depth).to.equal(0);
+    expect(depth()).to.equal(0);
     await clock.advance(1);
-    expect(queue.depth).to.equal(1);
+    expect(depth()).to.equal(1);
   });
 
   it('adds a key at once for a negative or NaN delay', () => {
-    const { queue } = setUp();
+    const { queue, depth } = setUp();
     queue.addAfter('a', -5);
     queue.addAfter('b', Number.NaN);
-    expect(queue.depth).to.equal(2);
+    expect(depth()).to.equal(2);
   });
 
   it('doubles the back-off per key up to the limit and resets it on forget', async () => {
-    const { clock, queue } = setUp({ baseDelayMs: 100, maxDelayMs: 1000 });
+    const { clock, queue, depth } = setUp({ baseDelayMs: 100, maxDelayMs: 1000 });
     const delay = async (key: string) => {
       const start = clock.monotonic();
       queue.addRateLimited(key);
-      while (queue.depth === 0) await clock.advance(10);
+      while (depth() === 0) await clock.advance(10);
       expect(await queue.get()).to.equal(key);
       queue.done(key);
       return clock.monotonic() - start;
@@ -96,12 +99,12 @@ describe('workqueue', () => {
   });
 
   it('applies jitter to the upper half of a back-off', async () => {
-    const { clock, queue } = setUp({ baseDelayMs: 100, random: () => 0 });
+    const { clock, queue, depth } = setUp({ baseDelayMs: 100, random: () => 0 });
     queue.addRateLimited('a');
     await clock.advance(49);
-    expect(queue.depth).to.equal(0);
+    expect(depth()).to.equal(0);
     await clock.advance(1);
-    expect(queue.depth).to.equal(1);
+    expect(depth()).to.equal(1);
   });
 
   it('throws on done for a key that no worker holds', () => {
@@ -149,7 +152,7 @@ describe('workqueue', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-        const { clock, queue } = setUp({ baseDelayMs: 5, maxDelayMs: 40 });
+        const { clock, queue, depth } = setUp({ baseDelayMs: 5, maxDelayMs: 40 });
         const held = new Set<string>();
         /** Keys added and not returned since. */
         const owed = new Set<string>();
@@ -166,7 +169,7 @@ describe('workqueue', () => {
         for (const step of steps) {
           if (step.do === 'wait') await clock.advance(step.ms);
           else if (step.do === 'get') {
-            if (queue.depth > 0) await take();
+            if (depth() > 0) await take();
           } else if (step.do === 'done') {
             if (held.delete(step.key)) queue.done(step.key);
           } else if (step.do === 'forget') queue.forget(step.key);
@@ -184,7 +187,7 @@ describe('workqueue', () => {
             held.delete(key);
             queue.done(key);
           }
-          while (queue.depth > 0) await take();
+          while (depth() > 0) await take();
         }
         expect([...owed]).to.deep.equal([]);
         for (const key of held) queue.done(key);

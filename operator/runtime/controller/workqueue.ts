@@ -27,8 +27,6 @@ export interface WorkQueue {
   done(key: string): void;
   /** Accepts no more keys. Resolves when all queued keys are done. */
   shutDown(): Promise<void>;
-  /** The number of keys that wait for a worker. */
-  readonly depth: number;
 }
 
 export interface QueueOptions {
@@ -131,9 +129,6 @@ export function createWorkqueue(options: QueueOptions): WorkQueue {
         drained.push(resolve);
         resolveDrained();
       });
-    },
-    get depth() {
-      return ready.size;
     },
   };
 }

@@ -85,16 +85,16 @@ function decideDue(facts: ScheduleFacts, cron: CronTimes, starts: Starts): void 
   const unreported = since(later(after, starts.lastMissedTime));
   if (due === null) return reportLate(unreported, starts, schedule);
 
-  const run: Run = { trigger: 'time', scheduledAt: due.scheduledAt };
+  const run: Run = { trigger: 'time', scheduledAt: due };
   if (exists(facts, run)) {
-    starts.lastScheduleTime = due.scheduledAt;
+    starts.lastScheduleTime = due;
     reportSuperseded(unreported, starts);
   } else if (isForbidden(facts, starts)) {
     if (unreported.due === null) return;
     reportSuperseded(unreported, starts);
-    starts.lastMissedTime = due.scheduledAt;
-    starts.notes.push(stillRunning(starts, due.scheduledAt));
-  } else start(facts, starts, run, new Date(due.scheduledAt.getTime() + jitterMs));
+    starts.lastMissedTime = due;
+    starts.notes.push(stillRunning(starts, due));
+  } else start(facts, starts, run, new Date(due.getTime() + jitterMs));
 }
 
 /** Records the runs that were started just before the schedule was held. Their scans may be gone when it continues. */

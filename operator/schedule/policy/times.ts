@@ -62,12 +62,6 @@ export function jitterOf(namespace: string, name: string, jitterSeconds: number)
   return (hash % (jitterSeconds + 1)) * 1000;
 }
 
-/** The run that is due now, and how many before it were missed. */
-export interface DueRun {
-  scheduledAt: Date;
-  missed: number;
-}
-
 export interface DueRunArgs {
   /** The last scheduled time, or the creation of the schedule. */
   after: Date;
@@ -77,8 +71,8 @@ export interface DueRunArgs {
 }
 
 export interface DueRunResult {
-  /** At most one, the most recent: a schedule catches up with one run after downtime. */
-  due: DueRun | null;
+  /** The scheduled time of the run that is due now. At most one, the most recent: a schedule catches up with one run after downtime. */
+  due: Date | null;
   /** The exact number of runs that were due and are not made: all but `due`. */
   missed: number;
   /** The scheduled time of the last missed run, or null if none was missed. */
@@ -106,5 +100,5 @@ export function dueRun(times: CronTimes, { after: last, now, jitterMs, startingD
     return { due: null, missed: passed, lastMissedAt: latest, nextAt, nextScheduledAt };
   const missed = passed - 1;
   const lastMissedAt = missed === 0 ? null : times.previous(new Date(latest.getTime() - 1), after);
-  return { due: { scheduledAt: latest, missed }, missed, lastMissedAt, nextAt, nextScheduledAt };
+  return { due: latest, missed, lastMissedAt, nextAt, nextScheduledAt };
 }
