@@ -1,6 +1,6 @@
 /** Organisations as MongoDB holds them, and what both of their writers need. */
 import type { Collection } from 'mongodb';
-import { ORGANISATION_ID, type ManagedBy, type Organisation } from '../../core/organisation.ts';
+import { ORGANISATION_ID, type Organisation } from '../../core/organisation.ts';
 
 /** `organisation` is the one that has the namespace. */
 export type NamespaceTaken = { ok: false; reason: 'namespace_taken'; namespace: string; organisation: string };
@@ -13,14 +13,10 @@ export interface ManifestVersion {
   generation: number;
 }
 
-/**
- * `namespaces` is absent instead of empty, because the unique index treats two empty arrays as duplicates. `managedBy` is
- * absent in organisations that are older than the field.
- */
-export type OrganisationDocument = Omit<Organisation, 'id' | 'namespaces' | 'managedBy' | 'deletedAt' | 'requireSecondFactor'> & {
+/** `namespaces` is absent instead of empty, because the unique index treats two empty arrays as duplicates. */
+export type OrganisationDocument = Omit<Organisation, 'id' | 'namespaces' | 'deletedAt' | 'requireSecondFactor'> & {
   _id: string;
   namespaces?: string[];
-  managedBy?: ManagedBy;
   deletedAt?: Date;
   /** Absent: no. */
   requireSecondFactor?: boolean;
@@ -29,8 +25,17 @@ export type OrganisationDocument = Omit<Organisation, 'id' | 'namespaces' | 'man
 };
 
 export function toOrganisation(document: OrganisationDocument): Organisation {
-  const { _id, displayName, plan, blocked, requireSecondFactor = false, namespaces = [], createdAt } = document;
-  const { managedBy = 'admin', deletedAt = null } = document;
+  const {
+    _id,
+    displayName,
+    plan,
+    blocked,
+    requireSecondFactor = false,
+    namespaces = [],
+    createdAt,
+    managedBy,
+    deletedAt = null,
+  } = document;
   return { id: _id, displayName, plan, blocked, requireSecondFactor, namespaces, createdAt, managedBy, deletedAt };
 }
 

@@ -46,7 +46,7 @@ export function createOrganisations(db: Db, { now = () => new Date() }: { now?: 
 
   /** Changes an organisation that `curbcut-admin` manages, in one guarded update. */
   async function change(id: string, update: Parameters<typeof organisations.updateOne>[1]): Promise<ChangedOrganisation> {
-    const { matchedCount } = await organisations.updateOne({ _id: id, managedBy: { $ne: 'manifest' } }, update);
+    const { matchedCount } = await organisations.updateOne({ _id: id, managedBy: 'admin' }, update);
     if (matchedCount === 1) return { ok: true };
     return { ok: false, reason: (await organisations.findOne({ _id: id })) === null ? 'not_found' : 'managed_by_manifest' };
   }

@@ -18,7 +18,7 @@ export interface WaitingLine {
   waiting: number;
   /** The IDs of those that are admitted next, in that order. */
   order: string[];
-  /** The number of scans that may run at once. Earlier versions did not mirror it. */
+  /** The number of scans that may run at once. Absent if no scan waits. */
   maxRunning?: number;
 }
 
