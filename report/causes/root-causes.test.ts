@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { groupViolations, rootCauseFingerprint } from './root-causes.ts';
 import type { ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
+import { testedPage } from '../../test/support/tested-page.ts';
 
 const node = (html: string, more: Partial<ReportNode> = {}): ReportNode => ({
   selector: 'x',
@@ -23,22 +24,7 @@ const violation = (rule: string, impact: Impact, nodes: ReportNode[]): ReportVio
   nodes,
   nodes_total: Math.max(1, nodes.length),
 });
-const none = { passed: 0, failed: 0 };
-const tested = (url: string, violations: ReportViolation[]): TestedPage => ({
-  url,
-  final_url: url,
-  http_status: 200,
-  title: '',
-  language: 'en',
-  tested: true,
-  score: 50,
-  rules: { critical: none, serious: none, moderate: none, minor: none },
-  duration_ms: 1,
-  violations,
-  needs_review: [],
-  frames_untested: [],
-  caveats: [],
-});
+const tested = (url: string, violations: ReportViolation[]): TestedPage => testedPage(url, { violations });
 
 describe('groupViolations', () => {
   it('groups one component on several pages, and lists each page once', () => {

@@ -114,7 +114,7 @@ export function groupNeedsReview(pages: readonly ReportPage[]): ReportGroup[] {
 
 /** Groups the advice, in the same way. */
 export function groupAdvice(pages: readonly ReportPage[]): ReportGroup[] {
-  return group(pages, (page) => page.advice ?? []);
+  return group(pages, (page) => page.advice);
 }
 
 function group(pages: readonly ReportPage[], violationsOf: (page: TestedPage) => readonly ReportViolation[]): ReportGroup[] {

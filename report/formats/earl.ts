@@ -88,7 +88,7 @@ const assertorOf = ({ tools }: Report) => ({
 function requirementsOf(report: Report): Record<string, unknown>[] {
   const findings = firstFindings(report.pages);
   const { locale } = report.scan.options;
-  const named = [...(report.criteria ?? []).map(({ id }) => id), ...report.rules.flatMap(({ wcag }) => wcag)];
+  const named = [...report.criteria.map(({ id }) => id), ...report.rules.flatMap(({ wcag }) => wcag)];
   const criteria = [...new Set(named)].filter((one) => criterionUrl(one) !== null);
   const notes = scanNotes(report).map(({ message }) => message);
   return [
@@ -141,13 +141,13 @@ const subjectOf = (page: ReportPage) => ({
 });
 
 /** The criteria of the target that rules test, with the IDs of the rules. */
-const testedCriteria = ({ criteria = [], rules }: Report): { url: string; rules: string[] }[] =>
+const testedCriteria = ({ criteria, rules }: Report): { url: string; rules: string[] }[] =>
   criteria
     .filter((criterion) => criterion.rules.length > 0)
     .map((criterion) => ({ url: criterionUrl(criterion.id)!, rules: criterion.rules.map((at) => rules[at]!.id) }));
 
 const untestedCriteria = (report: Report): Record<string, unknown>[] =>
-  (report.criteria ?? [])
+  report.criteria
     .filter(({ rules }) => rules.length === 0)
     .map(({ id }) =>
       assertion(report, siteId(report), criterionUrl(id)!, { outcome: 'earl:untested', info: 'No rule tests the criterion.' }),

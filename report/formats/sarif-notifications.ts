@@ -27,7 +27,7 @@ export function notificationsOf(report: Report, left: ReadonlyMap<Severity, numb
       continue;
     }
     for (const { kind, message } of pageGaps(page)) add(kind, 'warning', message || kind, at);
-    for (const { rule, nodes, nodes_total: total } of [...page.violations, ...page.needs_review, ...(page.advice ?? [])])
+    for (const { rule, nodes, nodes_total: total } of [...page.violations, ...page.needs_review, ...page.advice])
       if (total > nodes.length) add('elements_not_listed', 'warning', `${rule}: ${nodes.length} of ${elements(total)} are listed.`, at);
   }
   for (const { kind, message } of scanNotes(report)) add(kind, /^consent_(?:failed|shown_again)$/.test(kind) ? 'warning' : 'note', message);

@@ -4,8 +4,8 @@ import type { PhysicalLocation, Result, Suppression } from 'sarif';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import { knownIssueFinder, type KnownIssueFinder } from '../causes/known.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
-import { unknownRule } from '../rules/rules.ts';
-import type { Report, ReportKnownIssue, ReportNode, ReportPage, ReportRule, ReportViolation, TestedPage } from '../schema/schema.ts';
+import { unknownRule, type RuleInfo } from '../rules/rules.ts';
+import type { Report, ReportKnownIssue, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
 import { elementPath } from '../view/element-path.ts';
 import { acceptance, relativeUriOf } from './shared.ts';
 
@@ -30,7 +30,7 @@ interface Place {
 type Kind = 'fail' | 'review' | 'advice';
 
 /** The rules of a file: those that ran, then those of the advice, which belong to no standard. */
-export const rulesOfFile = ({ rules, advice_groups = [] }: Report): ReportRule[] => [
+export const rulesOfFile = ({ rules, advice_groups }: Report): RuleInfo[] => [
   ...rules,
   ...[...new Set(advice_groups.map(({ rule }) => rule))].sort().map((id) => ({ ...unknownRule(id, []), tags: ['best-practice'] })),
 ];

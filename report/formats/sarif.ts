@@ -6,8 +6,9 @@ import { gzipSync } from 'node:zlib';
 import type { Artifact, Log, ReportingDescriptor, Result, Run, ToolComponent } from 'sarif';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import { criterionTitle, criterionUrl } from '../../core/scan/success-criteria.ts';
+import type { RuleInfo } from '../rules/rules.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
-import type { Report, ReportPage, ReportRule } from '../schema/schema.ts';
+import type { Report, ReportPage } from '../schema/schema.ts';
 import { notificationsOf } from './sarif-notifications.ts';
 import { LEVELS, resultsOf, rulesOfFile, worstOf } from './sarif-results.ts';
 import { firstFindings, relativeUriOf, targetOf, uriOf } from './shared.ts';
@@ -22,27 +23,26 @@ const GZIP_TARGET = GITHUB_LIMITS.gzipBytes * 0.95;
 
 /** The standards as SARIF taxonomies: a rule refers to their entries. */
 const TAXONOMIES = [
-  { name: 'WCAG', organization: 'W3C', fullName: 'Web Content Accessibility Guidelines', of: (rule: ReportRule) => rule.wcag },
+  { name: 'WCAG', organization: 'W3C', fullName: 'Web Content Accessibility Guidelines', of: (rule: RuleInfo) => rule.wcag },
   {
     name: 'EN 301 549',
     organization: 'ETSI',
     fullName: 'EN 301 549: Accessibility requirements for ICT products and services',
-    of: (rule: ReportRule) => rule.en_301_549,
+    of: (rule: RuleInfo) => rule.en_301_549,
   },
-  // Exports of earlier versions lack these two.
   {
     name: 'RGAA 4',
     organization: 'DINUM',
     fullName: 'Référentiel général d’amélioration de l’accessibilité',
-    of: (rule: ReportRule) => rule.rgaa_4 ?? [],
+    of: (rule: RuleInfo) => rule.rgaa_4,
   },
   {
     name: 'Trusted Tester 5',
     organization: 'U.S. Department of Homeland Security',
     fullName: 'Trusted Tester Conformance Test Process for the revised Section 508',
-    of: (rule: ReportRule) => rule.trusted_tester_5 ?? [],
+    of: (rule: RuleInfo) => rule.trusted_tester_5,
   },
-  { name: 'ACT Rules', organization: 'W3C', fullName: 'Accessibility Conformance Testing Rules', of: (rule: ReportRule) => rule.act_rules },
+  { name: 'ACT Rules', organization: 'W3C', fullName: 'Accessibility Conformance Testing Rules', of: (rule: RuleInfo) => rule.act_rules },
 ] as const;
 
 /**
@@ -114,7 +114,7 @@ function runOf(report: Report, results: readonly Result[], max: number): Run {
     properties: {
       scanId: scan.id,
       target: targetOf(scan),
-      ...(Object.keys(scan.metadata ?? {}).length > 0 && { metadata: scan.metadata }),
+      ...(Object.keys(scan.metadata).length > 0 && { metadata: scan.metadata }),
       score: report.score.value,
       passed: scan.verdict.passed,
       counts: report.counts,
@@ -148,7 +148,7 @@ const artifactOf = (page: ReportPage): Artifact => ({
 
 function rulesOf(report: Report): ReportingDescriptor[] {
   const found = firstFindings(report.pages);
-  const advice = new Set((report.advice_groups ?? []).map((group) => group.rule));
+  const advice = new Set(report.advice_groups.map((group) => group.rule));
   return rulesOfFile(report).map((rule) => {
     const finding = found.get(rule.id);
     // GitHub requires the three texts, and none may be empty.

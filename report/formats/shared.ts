@@ -34,7 +34,7 @@ export function firstFindings(pages: readonly ReportPage[]): Map<string, ReportV
   const first = new Map<string, ReportViolation>();
   for (const page of pages)
     if (page.tested)
-      for (const finding of [...page.violations, ...page.needs_review, ...(page.advice ?? [])])
+      for (const finding of [...page.violations, ...page.needs_review, ...page.advice])
         if (!first.has(finding.rule)) first.set(finding.rule, finding);
   return first;
 }

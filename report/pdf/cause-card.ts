@@ -140,7 +140,7 @@ function drawFacts(flow: Flow, section: Element, group: ReportGroup, context: Ca
   const { example } = group;
   const fact = (label: string, value: string, maxLines = 2): void =>
     flow.paragraph(section, `${label}: ${value}`, { ...TYPE.cellSoft, breakAnywhere: true }, { ...column, maxLines });
-  const standards = standardsText(group.wcag, rules.get(group.rule) ?? {}, i18n.locale);
+  const standards = standardsText(group.wcag, rules.get(group.rule)!, i18n.locale);
   if (standards.length > 0) fact(texts.standards, standards.join('  ·  '), 5);
   if (example.contrast !== undefined) drawColors(flow, section, example.contrast, i18n, column);
   fact(texts.selector, example.selector);

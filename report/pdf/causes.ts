@@ -76,7 +76,7 @@ export async function drawReviews(flow: Flow, report: Report, context: CauseCont
 }
 
 /** Draws the advice as a table without guidance, because following it is optional. */
-export function drawAdvice(flow: Flow, { advice_groups: groups = [] }: Report, i18n: ReportWords, outline: PDFKit.PDFOutline): void {
+export function drawAdvice(flow: Flow, { advice_groups: groups }: Report, i18n: ReportWords, outline: PDFKit.PDFOutline): void {
   if (groups.length === 0) return;
   const { advice, adviceIntro } = i18n.texts;
   const listed = groups.slice(0, ADVICE_IN_TABLE);

@@ -123,7 +123,7 @@ function drawTitle(flow: Flow, report: Report, i18n: ReportWords): void {
     `${format(texts.testedOn, { date: i18n.date(report.scan.finished_at) })}  ·  ${format(texts.target, { version, level })}`,
     TYPE.soft,
   );
-  flow.paragraph(pdf.root, metadataLine(report.scan.metadata ?? {}), { ...TYPE.soft, breakAnywhere: true }, { maxLines: 2 });
+  flow.paragraph(pdf.root, metadataLine(report.scan.metadata), { ...TYPE.soft, breakAnywhere: true }, { maxLines: 2 });
   flow.y += 13;
 }
 

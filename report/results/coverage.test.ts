@@ -3,22 +3,8 @@ import { countPages } from './coverage.ts';
 import { deriveResults, outcomeOf } from './results.ts';
 import { PAGE_FAILURES, type PageFailureReason, type ReportPage, type TestedPage } from '../schema/schema.ts';
 import { emptyTally } from './score.ts';
+import { testedPage } from '../../test/support/tested-page.ts';
 
-const tested = (url: string): TestedPage => ({
-  url,
-  final_url: url,
-  http_status: 200,
-  title: '',
-  language: null,
-  tested: true,
-  score: 100,
-  rules: emptyTally(),
-  duration_ms: 1,
-  violations: [],
-  needs_review: [],
-  frames_untested: [],
-  caveats: [],
-});
 const untested = (url: string, reason: PageFailureReason): ReportPage => ({
   url,
   final_url: null,
@@ -37,7 +23,7 @@ describe('page counts of a report', () => {
 
   it('are the same in the outcome, the score and the verdict', () => {
     const pages = [
-      tested('https://x.example/a'),
+      testedPage('https://x.example/a'),
       untested('https://x.example/b', 'timeout'),
       untested('https://x.example/c', 'robots_disallowed'),
     ];

@@ -23,7 +23,7 @@ export interface Results {
   fingerprint_version: number;
   groups: Report['groups'];
   review_groups: Report['review_groups'];
-  advice_groups: NonNullable<Report['advice_groups']>;
+  advice_groups: Report['advice_groups'];
 }
 
 /** What else a scan is judged by. */

@@ -16,13 +16,12 @@ export interface RuleLists {
 }
 
 type Positions = Pick<TestedPage, 'rules_passed' | 'rules_not_applicable'>;
-type WithPositions = Required<Positions>;
 
 /** The table to which pages refer until `numberRules` makes the one of the report, which has only the rules that ran. */
 const everyRule = (): readonly string[] => knownStandards();
 
 /** Converts the rules without a finding on a page. Call `numberRules` when all pages are known. */
-export function positionsOf({ passed, notApplicable }: RuleLists): WithPositions {
+export function positionsOf({ passed, notApplicable }: RuleLists): Positions {
   const at = new Map(everyRule().map((id, index) => [id, index]));
   const positions = (ids: readonly string[]): number[] => ids.flatMap((id) => at.get(id) ?? []).sort((a, b) => a - b);
   return { rules_passed: positions(passed), rules_not_applicable: positions(notApplicable) };
@@ -35,7 +34,7 @@ export function numberRules(pages: readonly ReportPage[]): { pages: ReportPage[]
   const at = new Map(ids.map((id, index) => [id, index]));
   const renumber = (positions: readonly number[]): number[] => positions.map((position) => at.get(every[position]!)!);
   const numbered = pages.map((page): ReportPage => {
-    if (!page.tested || page.rules_passed === undefined || page.rules_not_applicable === undefined) return page;
+    if (!page.tested) return page;
     return { ...page, rules_passed: renumber(page.rules_passed), rules_not_applicable: renumber(page.rules_not_applicable) };
   });
   return { pages: numbered, ids };
@@ -57,7 +56,7 @@ export function outcomesOn(page: TestedPage, table: readonly string[]): Map<stri
   const add = (ids: readonly (string | undefined)[], outcome: Outcome): void => {
     for (const id of ids) if (id !== undefined && !outcomes.has(id)) outcomes.set(id, outcome);
   };
-  const named = (positions: readonly number[] = []): (string | undefined)[] => positions.map((position) => table[position]);
+  const named = (positions: readonly number[]): (string | undefined)[] => positions.map((position) => table[position]);
   add(
     page.violations.map(({ rule }) => rule),
     'failed',

@@ -11,19 +11,22 @@ export interface RuleStandards {
 }
 
 const require = createRequire(import.meta.url);
-let known: Map<string, ReportRule> | null = null;
+/** A rule with its standards. */
+export type RuleInfo = Omit<ReportRule, 'pages'>;
+
+let known: Map<string, RuleInfo> | null = null;
 
 /**
  * Returns the standards of a rule. They follow from its tags, which axe-core documents in doc/API.md ("Axe-core Tags"):
  * `EN-9.1.1.1` is a clause of EN 301 549, `RGAA-1.1.2` a test of RGAA 4, and `TT6.a` a test of Trusted Tester 5, which its
  * authors write as `6.A`.
  */
-export const standardsOf = (rule: string): ReportRule | null => allStandards().get(rule) ?? null;
+export const standardsOf = (rule: string): RuleInfo | null => allStandards().get(rule) ?? null;
 
 /** The IDs of all rules whose standards are known, sorted. */
 export const knownStandards = (): string[] => [...allStandards().keys()].sort();
 
-function allStandards(): Map<string, ReportRule> {
+function allStandards(): Map<string, RuleInfo> {
   known ??= new Map(
     Object.entries((require('../rule-texts/standards.json') as RuleStandards).rules).map(([id, { tags, act_rules }]) => [
       id,
@@ -46,7 +49,7 @@ const suffixes = (tags: readonly string[], prefix: string, pattern: RegExp): str
   tags.flatMap((tag) => (tag.startsWith(prefix) && pattern.test(tag.slice(prefix.length)) ? [tag.slice(prefix.length)] : []));
 
 /** A rule that axe-core does not have: it has only the success criteria of its findings. */
-export const unknownRule = (id: string, wcag: string[]): ReportRule => ({
+export const unknownRule = (id: string, wcag: string[]): RuleInfo => ({
   id,
   engine: engineOf(id),
   tags: [],

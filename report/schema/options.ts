@@ -74,7 +74,6 @@ export function thresholdsOf(report: ReportThresholds): Thresholds {
   return Object.fromEntries(
     THRESHOLD_NAMES.flatMap((name) => {
       const allowed = report[snakeCase(name)];
-      // Exports of earlier versions lack the newest ones.
       return allowed == null ? [] : [[name, allowed]];
     }),
   );

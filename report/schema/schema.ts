@@ -206,12 +206,12 @@ export const TestedPage = Type.Object(
     duration_ms: Count,
     violations: Type.Array(ReportViolation),
     needs_review: Type.Array(ReportViolation),
-    /** Elements that fail a rule that the conformance target does not require. They affect no number. Reports of earlier versions lack it. */
-    advice: Type.Optional(Type.Array(ReportViolation)),
-    /** Rules without a finding on the page: those that at least one element passed. Reports of earlier versions lack it. */
-    rules_passed: Type.Optional(RulePositions),
+    /** Elements that fail a rule that the conformance target does not require. They affect no number. */
+    advice: Type.Array(ReportViolation),
+    /** Rules without a finding on the page: those that at least one element passed. */
+    rules_passed: RulePositions,
     /** The same for rules that no element was tested by. */
-    rules_not_applicable: Type.Optional(RulePositions),
+    rules_not_applicable: RulePositions,
     frames_untested: Type.Array(UntestedFrame),
     caveats: Type.Array(PageCaveat),
   },
@@ -309,8 +309,7 @@ export const ReportRule = Type.Object(
     trusted_tester_5: Type.Array(Type.String()),
     /** IDs of W3C ACT rules. */
     act_rules: Type.Array(Type.String()),
-    /** Reports of earlier versions lack it. */
-    pages: Type.Optional(OutcomePages),
+    pages: OutcomePages,
   },
   closed,
 );
@@ -437,8 +436,7 @@ export const Report = Type.Object(
         local: Type.Optional(Type.Literal(true)),
         options: ReportOptions,
         thresholds: ReportThresholds,
-        /** Reports of earlier versions lack it. */
-        metadata: Type.Optional(Metadata),
+        metadata: Metadata,
         verdict: Type.Object({ passed: nullable(Type.Boolean()), message: nullable(Type.String()) }, closed),
         submitted_at: Type.String(),
         started_at: Type.String(),
@@ -474,12 +472,12 @@ export const Report = Type.Object(
     groups: Type.Array(ReportGroup),
     /** Root causes of elements that a person must check, in the same order. */
     review_groups: Type.Array(ReportGroup),
-    /** Root causes of the advice, in the same order. Reports of earlier versions lack it. */
-    advice_groups: Type.Optional(Type.Array(ReportGroup)),
+    /** Root causes of the advice, in the same order. */
+    advice_groups: Type.Array(ReportGroup),
     /** The rules that ran on tested pages, by ID. */
     rules: Type.Array(ReportRule),
-    /** All success criteria of the conformance target, in the order of WCAG. Reports of earlier versions lack it. */
-    criteria: Type.Optional(Type.Array(ReportCriterion)),
+    /** All success criteria of the conformance target, in the order of WCAG. */
+    criteria: Type.Array(ReportCriterion),
     pictures: Type.Array(ReportPicture),
     /** The number of addresses that were found and are not in `pages`: enough pages were tested, the time was up, too many are excluded, or they are too long. */
     addresses_left: Count,

@@ -63,8 +63,8 @@ export const ViewGroup = Type.Object({
   /** The first pages on which it occurs. */
   page_urls: Type.Array(Type.String()),
   example: Type.Object(ReportNode.properties),
-  /** The rule in other standards than WCAG. Views of earlier versions do not have all of them. */
-  standards: Type.Object({ en_301_549, rgaa_4: Type.Optional(rgaa_4), trusted_tester_5: Type.Optional(trusted_tester_5), act_rules }),
+  /** The rule in other standards than WCAG. */
+  standards: Type.Object({ en_301_549, rgaa_4, trusted_tester_5, act_rules }),
   picture: Type.Optional(ViewPicture),
   /** How many of the elements the baseline does not have. Only if the scan was compared with one. */
   new_elements: Type.Optional(Count),
@@ -130,7 +130,7 @@ const ViewPage = Type.Union([
     message: Type.String(),
     /** For `same_as`: the address of the page whose test covers this one. */
     same_as: Type.Optional(Type.String()),
-    /** The first pages that link to it, or the sitemap that lists it. Absent in views of older scans. */
+    /** The first pages that link to it, or the sitemap that lists it. Absent if neither does. */
     linked_from: Type.Optional(Type.Array(Type.String())),
   }),
 ]);
@@ -175,11 +175,11 @@ export const ReportView = Type.Object({
   needs_review_total: Count,
   /** The number of elements that a person must check. */
   needs_review_elements: Count,
-  /** Root causes of the advice, worst first. Views of earlier versions have none. */
-  advice: Type.Optional(Type.Array(ViewGroup)),
-  advice_total: Type.Optional(Count),
+  /** Root causes of the advice, worst first. */
+  advice: Type.Array(ViewGroup),
+  advice_total: Count,
   /** The number of elements that the advice is about. */
-  advice_elements: Type.Optional(Count),
+  advice_elements: Count,
   /** In the order of the scan. */
   pages: Type.Array(ViewPage),
   pages_total: Count,

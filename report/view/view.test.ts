@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
-import { groupNeedsReview, groupViolations } from '../causes/root-causes.ts';
+import { groupAdvice, groupNeedsReview, groupViolations } from '../causes/root-causes.ts';
 import { toReportOptions } from '../schema/options.ts';
 import { ruleResults } from '../results/rule-outcomes.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
@@ -10,6 +10,7 @@ import { ReportView, VIEW_LIMITS, VIEW_MAX_BYTES, viewOf, type FindingsPlace } f
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { testedPages } from '../schema/tested-pages.ts';
+import { testedPage } from '../../test/support/tested-page.ts';
 
 const schema = Compile(ReportView);
 const sizeOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
@@ -34,21 +35,8 @@ const violation = (rule: string, over: Partial<ReportViolation> = {}): ReportVio
   nodes_total: over.nodes?.length ?? 1,
   ...over,
 });
-const page = (url: string, violations: ReportViolation[] = [], needsReview: ReportViolation[] = []): TestedPage => ({
-  url,
-  final_url: url,
-  http_status: 200,
-  title: `Title of ${url}`,
-  language: 'en',
-  tested: true,
-  score: 80,
-  rules: emptyTally(),
-  duration_ms: 10,
-  violations,
-  needs_review: needsReview,
-  frames_untested: [],
-  caveats: [],
-});
+const page = (url: string, violations: ReportViolation[] = [], needsReview: ReportViolation[] = []): TestedPage =>
+  testedPage(url, { title: `Title of ${url}`, score: 80, violations, needs_review: needsReview });
 const untested: ReportPage = {
   url: 'https://example.org/down',
   final_url: null,
@@ -74,6 +62,7 @@ function report(pages: ReportPage[], over: Partial<Report['scan']> = {}): Report
       submitted_at: '2026-03-02T09:14:00.000Z',
       started_at: '2026-03-02T09:14:05.000Z',
       finished_at: '2026-03-02T09:15:42.000Z',
+      metadata: {},
       ...over,
     },
     tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' },
@@ -90,6 +79,7 @@ function report(pages: ReportPage[], over: Partial<Report['scan']> = {}): Report
     fingerprint_version: 2,
     groups: groupViolations(pages),
     review_groups: groupNeedsReview(pages),
+    advice_groups: groupAdvice(pages),
     ...ruleResults(pages, [], { wcag_level: 'AA', wcag_version: '2.2', locale: 'en' }),
     pictures: [],
     addresses_left: 0,

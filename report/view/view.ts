@@ -45,7 +45,7 @@ export const viewOf = (report: Report): ReportView => viewObjectsOf(report).view
 export function viewObjectsOf(report: Report): ViewObjects {
   const { scan, score, counts } = report;
   const tested = testedPages(report.pages);
-  const { review_groups: toReview, advice_groups: advice = [] } = report;
+  const { review_groups: toReview, advice_groups: advice } = report;
   const facts = factsOf(report);
   const groups = worstFirst(report.groups, VIEW_LIMITS.causes, describer(tested, 'violations'), facts);
   const listed = report.pages.slice(0, VIEW_LIMITS.pages);

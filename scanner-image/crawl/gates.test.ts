@@ -1,26 +1,14 @@
 import { expect } from 'chai';
-import { toPageFindings } from '../page/axe/results.ts';
 import type { ReportPage } from '../../report/schema/schema.ts';
+import { testedPage } from '../../test/support/tested-page.ts';
 import { arrivalOf, listGates } from './gates.ts';
 
 const at = (path: string): string => new URL(path, 'https://example.org/').href;
 
 function pageOf(path: string, final: string, sameAs?: string): ReportPage {
   const common = { url: at(path), final_url: at(final), http_status: 200, duration_ms: 1 };
-  if (sameAs !== undefined) return { ...common, tested: false, reason: 'same_as', same_as: at(sameAs), message: '' };
-  const { violations, needsReview, rules } = toPageFindings({ violations: [], incomplete: [], passes: [], inapplicable: [], failed: [] });
-  return {
-    ...common,
-    title: '',
-    language: 'en',
-    tested: true,
-    score: 100,
-    rules,
-    violations,
-    needs_review: needsReview,
-    frames_untested: [],
-    caveats: [],
-  };
+  if (sameAs === undefined) return testedPage(common.url, common);
+  return { ...common, tested: false, reason: 'same_as', same_as: at(sameAs), message: '' };
 }
 
 /** The pages after gates were listed: `path state`. */

@@ -78,9 +78,4 @@ describe('the rules that ran', () => {
     expect(criterionOutcome(new Map([['label', 'passed']]), ['image-alt'])).to.equal(undefined);
     expect(criterionOutcome(new Map([['label', 'passed']]), [])).to.equal(undefined);
   });
-
-  it('are those with findings in reports of earlier versions', () => {
-    const { rules_passed: _passed, rules_not_applicable: _not, ...page } = pageWith({ passed: [], notApplicable: [] }, ['image-alt']);
-    expect(resultsOf(page).ids).to.deep.equal(['image-alt']);
-  });
 });

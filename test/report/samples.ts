@@ -85,6 +85,7 @@ export function samplePage(url: string, title: string, violations: ReportViolati
     duration_ms: 410,
     violations,
     needs_review: needsReview,
+    advice: [],
     ...positionsOf({
       passed: others('document-title', 'html-has-lang', 'image-alt', 'link-in-text-block'),
       notApplicable: others('label', 'video-caption'),

@@ -79,7 +79,7 @@ function intro(data: CausesData): Html {
   if (query.list === 'review')
     return html`<p>The test could not decide about ${count(ELEMENTS, view.needs_review_elements)}. Check each one yourself. They are not violations and do not change the score.</p>`;
   if (query.list === 'advice')
-    return html`<p>Best practices that WCAG does not require, for ${count(ELEMENTS, view.advice_elements ?? 0)}. They are not violations and do not change the score.</p>`;
+    return html`<p>Best practices that WCAG does not require, for ${count(ELEMENTS, view.advice_elements)}. They are not violations and do not change the score.</p>`;
   return html`${lines.some(({ added }) => added > 0) && html`<p>Those that the baseline does not have are first.</p>`}
     ${data.totals.violations > view.leading.causes.length && leadingCauses(data)}`;
 }

@@ -73,7 +73,7 @@ export async function selectCauses(view: Listed, asked: CauseQuery, read: ReadFi
     const some = shown.slice(at, at + READS_AT_ONCE);
     causes.push(...(await Promise.all(some.map(async (line) => ({ ...line, group: await detailsOf(view, line, read) })))));
   }
-  const totals = { violations: view.groups_total, review: view.needs_review_total, advice: view.advice_total ?? 0 };
+  const totals = { violations: view.groups_total, review: view.needs_review_total, advice: view.advice_total };
   return { query: { ...query, part }, causes, matching: found.length, totals, lines, onPage };
 }
 
@@ -133,7 +133,7 @@ const matches = (line: CauseLine, { state, severity, criterion, rule, cause }: C
   (cause === '' || line.fingerprint === cause);
 
 function linesOf(view: Listed, list: CauseList): CauseLine[] {
-  if (list !== 'violations') return groupLines((list === 'review' ? view.needs_review : view.advice) ?? []);
+  if (list !== 'violations') return groupLines(list === 'review' ? view.needs_review : view.advice);
   return view.causes.map(({ group, new_elements: added = 0, known_elements: known = 0, ...cause }) => {
     const { help = cause.rule, wcag = [] } = view.cause_rules[cause.rule] ?? {};
     return { ...cause, help, wcag, added, known, details: group };

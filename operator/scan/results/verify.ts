@@ -90,7 +90,7 @@ function mismatch({ scan }: Report, { scanId, options, metadata = {}, reserved, 
   if (scan.url !== options.url) return refuse('the export is about another URL.');
   const submitted = toReportOptions(options, { requested: pagesRequested, reserved });
   if (!isDeepStrictEqual(scan.options, submitted.options)) return refuse('the export was made with other options.');
-  if (!isDeepStrictEqual(scan.metadata ?? {}, metadata)) return refuse('the export was made with other metadata.');
+  if (!isDeepStrictEqual(scan.metadata, metadata)) return refuse('the export was made with other metadata.');
   return isDeepStrictEqual(scan.thresholds, submitted.thresholds) ? null : refuse('the export was made with other thresholds.');
 }
 
@@ -146,7 +146,7 @@ function recompute(
 
 /** Checks that each position of a page names a rule, that positions are ascending, and that no rule has two outcomes. */
 function isInOrder(page: TestedPage, table: readonly string[]): boolean {
-  const { violations, needs_review, rules_passed = [], rules_not_applicable = [] } = page;
+  const { violations, needs_review, rules_passed, rules_not_applicable } = page;
   const isAscending = (list: readonly number[]): boolean =>
     list.every((position, at) => position < table.length && (at === 0 || list[at - 1]! < position));
   const found = [...violations, ...needs_review];
