@@ -48,6 +48,6 @@ describe('keyCreator', () => {
     ['a key whose chain curbcut-admin began', key('curbcut-admin'), 'key:k1', 'curbcut-admin'],
   ] as const)
     it(`names ${what}, and the first of the chain`, () => {
-      expect(keyCreator(actor as Actor)).to.deep.equal({ createdBy, rootCreator });
+      expect(keyCreator(actor)).to.deep.equal({ createdBy, rootCreator });
     });
 });

@@ -11,10 +11,7 @@ const fromMongo = (code: number): Error => new MongoServerError({ message: 'refu
 describe('dependencyIsDown', () => {
   const down: [string, unknown][] = [
     ['a broken connection to MongoDB', new MongoNetworkError('closed')],
-    [
-      'a connection to MongoDB that broke during a bulk write',
-      new MongoBulkWriteError(new MongoNetworkError('closed') as never, {} as never),
-    ],
+    ['a connection to MongoDB that broke during a bulk write', new MongoBulkWriteError(new MongoNetworkError('closed'), {} as never)],
     ['a failed server selection', new MongoServerSelectionError('none', {} as never)],
     ['a MongoDB that is not primary', fromMongo(10107)],
     ['a MongoDB that is shutting down', fromMongo(91)],

@@ -55,11 +55,11 @@ export function createLeasedQueue<D extends QueuedDocument>(collection: Collecti
     },
 
     async change({ id, holder }, update) {
-      const { matchedCount } = await queue.updateOne({ _id: id, state: 'waiting', holder }, update as UpdateFilter<QueuedDocument>);
+      const { matchedCount } = await queue.updateOne({ _id: id, state: 'waiting', holder }, update);
       return matchedCount === 1;
     },
 
-    async oldestDue(filter = {} as Filter<D>) {
+    async oldestDue(filter = {}) {
       const waiting = { ...due(), holder: { $exists: false }, ...(filter as Filter<QueuedDocument>) };
       const [oldest] = await queue.find(waiting).sort({ dueAt: 1 }).limit(1).toArray();
       return oldest?.dueAt ?? null;

@@ -76,5 +76,5 @@ export function detectStoreOutages(stores: ApiStores, options: OutageOptions): A
       detectOutages(name in SERVERS ? SERVERS[name as keyof typeof SERVERS] : 'mongodb', store as object, { ...options, timeoutMs }),
     ];
   });
-  return Object.fromEntries(wrapped) as unknown as ApiStores;
+  return Object.fromEntries(wrapped);
 }

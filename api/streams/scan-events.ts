@@ -85,7 +85,7 @@ export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = as
       const caller = callerOf(request);
       const organisation = caller.organisation.id;
       annotate(request, { scan: scanId });
-      return streams.send(reply as FastifyReply, { credential: keyCredential(keyIdOf(caller)), organisation }, scanId);
+      return streams.send(reply, { credential: keyCredential(keyIdOf(caller)), organisation }, scanId);
     },
   );
 };

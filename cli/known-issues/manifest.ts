@@ -121,7 +121,7 @@ function schemaMistake({ keyword, instancePath, params, message }: SchemaError):
   const at = ['spec', ...instancePath.split('/').slice(1)].map((part) => (/^\d+$/.test(part) ? Number(part) : part));
   if (keyword === 'boolean') return { at, message: 'there is no such field' };
   if (keyword !== 'required') return { at, message };
-  return { at, message: `${(params as { requiredProperties: string[] }).requiredProperties.join(' and ')} is missing` };
+  return { at, message: `${params.requiredProperties.join(' and ')} is missing` };
 }
 
 /** A field as people write it: `spec.issues[2].owner`. */

@@ -128,7 +128,7 @@ function bodyOf({ thresholds, crawl, partial, authSecret, ...options }: Submissi
 }
 
 function checked<T extends TSchema>(schema: T, answer: Answer, baseUrl: string): Static<T> {
-  if (Value.Check(schema, answer.body)) return answer.body as Static<T>;
+  if (Value.Check(schema, answer.body)) return answer.body;
   throw new CliError(
     `${baseUrl} sent a response that this command does not understand (${answer.status}).`,
     'Check CURBCUT_URL, and that this command is not older than the service.',

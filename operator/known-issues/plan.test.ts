@@ -16,7 +16,7 @@ const issue = (days: number, name?: string): DeclaredKnownIssue => ({
   owner: 'o',
   expiresAt: inDays(days).toISOString(),
 });
-const resource = (issues: DeclaredKnownIssue[], { site = 'a.example', status = {} as KnownIssuesStatus } = {}): KnownIssuesResource => ({
+const resource = (issues: DeclaredKnownIssue[], { site = 'a.example', status = {} } = {}): KnownIssuesResource => ({
   apiVersion: API_VERSION,
   kind: 'KnownIssues',
   metadata: { name: MANIFEST.name, namespace: MANIFEST.namespace, uid: 'u1', generation: 1, creationTimestamp: ago(60) },

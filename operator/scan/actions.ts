@@ -73,8 +73,7 @@ type Handlers = { [Name in Action['do']]: (action: Extract<Action, { do: Name }>
 
 export function createActions(deps: ActionDeps): RunActions {
   const handlers: Handlers = { ...lifecycleHandlers(deps), ...runHandlers(deps), ...endHandlers(deps) };
-  const execute = <Name extends Action['do']>(action: Extract<Action, { do: Name }>, step: Step) =>
-    (handlers[action.do as Name] as Handlers[Name])(action, step);
+  const execute = <Name extends Action['do']>(action: Extract<Action, { do: Name }>, step: Step) => handlers[action.do](action, step);
 
   return async (actions, facts, signal) => {
     let { scan } = facts;

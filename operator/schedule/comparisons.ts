@@ -66,7 +66,7 @@ export function addComparisonController(manager: Pick<Manager, 'add'>, deps: Com
       const [comparison] = actions;
       const outcome = await outcomeOf(comparison!, signal);
       // Another comparison may have replaced it.
-      if (state.comparison === comparison) state.comparison = { ...comparison!, outcome, at: deps.now() };
+      if (state.comparison === comparison) state.comparison = { ...comparison, outcome, at: deps.now() };
       deps.enqueueSchedule(keyOf(schedule));
       return {};
     },

@@ -15,7 +15,7 @@ interface EmbeddedFont {
 export function embedFonts(doc: PDFKit.PDFDocument): Metrics {
   const fonts = new Map<Face, EmbeddedFont | null>();
   const load = (face: Face): EmbeddedFont => {
-    doc.registerFont(face, readFont(face) as unknown as ArrayBuffer);
+    doc.registerFont(face, readFont(face));
     doc.font(face);
     return (doc as unknown as { _font: EmbeddedFont })._font;
   };

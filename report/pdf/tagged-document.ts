@@ -90,7 +90,7 @@ export function openTaggedDocument(info: DocumentInfo): TaggedDocument {
       return hasMissingGlyphs;
     },
     element(parent, type, options = {}) {
-      const element = doc.struct(type, options as PDFKit.Mixins.StructureElementOptions);
+      const element = doc.struct(type, options);
       parent.add(element);
       return element;
     },

@@ -95,7 +95,7 @@ function maskAll(given: string, pattern: RegExp, variants: readonly string[]): s
   pattern.lastIndex = 0;
   for (let match = pattern.exec(given); match !== null; match = pattern.exec(given)) {
     masked += given.slice(at, match.index) + MASK;
-    at = match.index + Math.max(...variants.map((variant) => commonLength(given, match!.index, variant)));
+    at = match.index + Math.max(...variants.map((variant) => commonLength(given, match.index, variant)));
     pattern.lastIndex = at;
   }
   return masked + given.slice(at);

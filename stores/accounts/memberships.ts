@@ -40,11 +40,11 @@ export function roleIn(document: Partial<Record<Role, string[]>> | null | undefi
 export function createMemberships(db: Db): Memberships {
   const memberships = db.collection<MembershipDocument>(MEMBERSHIPS);
 
-  const anyRole = (email: string): Filter<MembershipDocument> => ({ $or: ROLES.map((role) => ({ [role]: email })) }) as never;
+  const anyRole = (email: string): Filter<MembershipDocument> => ({ $or: ROLES.map((role) => ({ [role]: email })) });
   const without = (email: string, roles: readonly Role[]) => Object.fromEntries(roles.map((role) => [role, email])) as never;
   const others = (role: Role): Role[] => ROLES.filter((other) => other !== role);
   /** Not the only owner. */
-  const replaceable = (email: string): Filter<MembershipDocument> => ({ owner: { $ne: [email] } }) as never;
+  const replaceable = (email: string): Filter<MembershipDocument> => ({ owner: { $ne: [email] } });
 
   async function refusal(organisation: string, email: string): Promise<MembershipChange> {
     const role = roleIn(await memberships.findOne({ _id: organisation }), email);
@@ -69,22 +69,26 @@ export function createMemberships(db: Db): Memberships {
     async join(organisation, email, role, invitedBy) {
       const none = ROLES.map((one) => ({ [one]: { $ne: email } }));
       const free = { _id: organisation, owner: invitedBy, $and: none } as never;
-      const { matchedCount } = await memberships.updateOne(free, { $addToSet: { [role]: email } } as never);
+      const { matchedCount } = await memberships.updateOne(free, { $addToSet: { [role]: email } });
       return matchedCount === 1 || roleIn(await memberships.findOne({ _id: organisation }), email) !== null;
     },
 
     async add(organisation, email, role) {
       await retryRace(() =>
-        memberships.updateOne({ _id: organisation }, { $addToSet: { [role]: email }, $pull: without(email, others(role)) } as never, {
-          upsert: true,
-        }),
+        memberships.updateOne(
+          { _id: organisation },
+          { $addToSet: { [role]: email }, $pull: without(email, others(role)) },
+          {
+            upsert: true,
+          },
+        ),
       );
     },
 
     async change(organisation, email, role) {
       const guards = role === 'owner' ? [anyRole(email)] : [anyRole(email), replaceable(email)];
       const update = { $addToSet: { [role]: email }, $pull: without(email, others(role)) };
-      const { matchedCount } = await memberships.updateOne({ _id: organisation, $and: guards }, update as never);
+      const { matchedCount } = await memberships.updateOne({ _id: organisation, $and: guards }, update);
       return matchedCount === 1 ? { ok: true } : refusal(organisation, email);
     },
 

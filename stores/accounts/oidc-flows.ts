@@ -39,7 +39,7 @@ export function createOidcFlows(db: Db, { now = () => new Date() }: { now?: () =
       const hash = tokenHash(token);
       const found = hash === null ? null : await flows.findOneAndDelete({ _id: hash });
       if (found === null || found.expiresAt <= now()) return null;
-      const { state, nonce, verifier, next, invitation = null } = found;
+      const { state, nonce, verifier, next, invitation } = found;
       return { state, nonce, verifier, next, invitation };
     },
   };

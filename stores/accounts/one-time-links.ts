@@ -36,7 +36,7 @@ export async function replaceLink<T extends LinkDocument>(
   const { _id, ...rest } = document;
   if (earlier !== null) {
     const same = { $and: [{ _id, hash: earlier.hash }, free] } as Filter<T>;
-    return (await links.replaceOne(same, rest as unknown as WithoutId<T>)).matchedCount === 1;
+    return (await links.replaceOne(same, rest)).matchedCount === 1;
   }
   try {
     await links.insertOne(document as OptionalUnlessRequiredId<T>);

@@ -142,7 +142,7 @@ export function changedFields(row: ScanRow, change: ScanChange): ScanChange | nu
   const changed = Object.entries(wanted).filter(
     ([field, value]) => value !== undefined && !isDeepStrictEqual(value, row[field as keyof ScanChange]),
   );
-  return changed.length === 0 ? null : (Object.fromEntries(changed) as ScanChange);
+  return changed.length === 0 ? null : Object.fromEntries(changed);
 }
 
 function farthest(now: PageProgress, then: PageProgress): PageProgress {

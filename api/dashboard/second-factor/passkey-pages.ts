@@ -77,7 +77,7 @@ export const passkeyPages: FastifyPluginAsync<FactorDeps & { steps: FactorSteps 
     const name = (await secondFactors.find(emailOf(request))).passkeys.find((one) => one.id === id)?.name ?? '';
     const removed = await secondFactors.removePasskey(accountOf(request), id, { keepOne: await keepOne(request) });
     if (!removed.ok && removed.reason === 'last_factor')
-      return showPasskey(request as FastifyRequest<ById>, reply, [{ field: null, text: KEEP_ONE }], undefined, 409);
+      return showPasskey(request, reply, [{ field: null, text: KEEP_ONE }], undefined, 409);
     if (!removed.ok) throw new ApiError('not_found');
     await record(request, 'user.factor-remove', `passkey: ${name}`);
     return reply.redirect(`${FACTORS_PATH}?done=removed`, 303);

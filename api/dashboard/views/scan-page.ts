@@ -60,7 +60,7 @@ export function scanBody(data: ScanPageData): Html {
 
 /** The page of the site has the trend and the other scans. Scans of test keys are not listed there. */
 const toSite = ({ site, optionsKey, phase, test }: ScanRow): Html | false =>
-  isTerminal(phase) && !test && site !== undefined && html` · ${link(`All results of ${site}`, sitePath(site, optionsKey))}`;
+  isTerminal(phase) && !test && html` · ${link(`All results of ${site}`, sitePath(site, optionsKey))}`;
 
 /** Whether no sentence says how the scan ended. */
 const isUnjudged = ({ phase, passed }: ScanRow): boolean => phase === 'done' && passed === null;

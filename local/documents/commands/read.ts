@@ -21,7 +21,7 @@ export function select(collection: Collection | null, query: { filter?: Doc; sor
 
 /** Applies a projection to documents. */
 export function project(docs: Doc[], projection: unknown, now: Date): Doc[] {
-  if (projection === undefined || projection === null || Object.keys(projection as Doc).length === 0) return docs;
+  if (projection === undefined || projection === null || Object.keys(projection).length === 0) return docs;
   return docs.map(projector(projection as Doc, now));
 }
 

@@ -104,7 +104,7 @@ export function rejectLarge(doc: Doc): void {
 }
 
 function record(change: Change): Uint8Array {
-  const body = encode(change as unknown as Doc);
+  const body = encode(change);
   if (body.length > MAX_DOCUMENT && change.kind === 'put') rejectLarge(change.doc);
   const header = Buffer.alloc(HEADER);
   header.writeUInt32LE(body.length, 0);

@@ -36,7 +36,7 @@ interface ContainerStatus {
   restartCount: number;
   state?: { running?: object; waiting?: { reason?: string }; terminated?: { reason?: string; signal?: number; exitCode: number } };
 }
-const statusOf = (object: KubeObject): Status => (object['status'] ?? {}) as Status;
+const statusOf = (object: KubeObject): Status => object['status'] ?? {};
 const holds = (object: KubeObject, type: string): boolean =>
   statusOf(object).conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
 

@@ -29,7 +29,7 @@ export function table(
     kind: 'Table',
     apiVersion: 'meta.k8s.io/v1',
     metadata,
-    columnDefinitions: withColumns ? definitions : (null as unknown as Json),
+    columnDefinitions: withColumns ? definitions : null,
     rows: objects.map((object) => row(resource, object, include, now)),
   };
 }

@@ -43,7 +43,7 @@ const field =
 function checkKeys(object: KubeObject, kind: 'Secret' | 'ConfigMap'): void {
   const causes: Cause[] = [];
   for (const part of ['data', 'binaryData']) {
-    for (const key of Object.keys((object[part] ?? {}) as object)) {
+    for (const key of Object.keys(object[part] ?? {})) {
       if (/^[-._a-zA-Z0-9]+$/.test(key)) continue;
       const rule =
         "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";

@@ -84,10 +84,10 @@ describe('controller', () => {
 
   it('survives any thrown value, also from synchronous code', async () => {
     const thrown = [null, undefined, 'text', { code: 409 }];
-    const { clock, queue, results } = setUp((() => {
+    const { clock, queue, results } = setUp(() => {
       if (thrown.length) throw thrown.pop();
       return Promise.resolve();
-    }) as Reconcile);
+    });
     queue.add('a');
     await clock.advance(5000);
     expect(results).to.deep.equal(['error', 'error', 'error', 'error', 'success']);

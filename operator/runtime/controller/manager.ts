@@ -114,7 +114,7 @@ export function createManager(deps: ManagerDeps): Manager {
     const onListed = (namespace: string, error: unknown, failures: number) =>
       optional ? observe?.(error, failures, namespace) : lanes.report(namespace, plural, error, failures);
     const cache = watchNamespaces<T>({ ...deps, ...kind, onListed }, namespaces);
-    caches.push(cache as unknown as Watched<KubernetesObject>);
+    caches.push(cache);
     return cache;
   }
 
@@ -126,7 +126,7 @@ export function createManager(deps: ManagerDeps): Manager {
     },
     add(definition) {
       const queue = createWorkqueue({ clock, metrics, name: definition.queueName ?? definition.name, maxDelayMs: definition.maxBackOffMs });
-      controllers.push({ definition: definition as Registered['definition'], queue });
+      controllers.push({ definition: definition, queue });
       return queue.add;
     },
     addTask: (task) => void tasks.push(task),

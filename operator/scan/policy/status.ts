@@ -111,7 +111,7 @@ export function observedStatus(scan: AccessibilityScan, now: Date): StatusPatch 
 /** Applies a patch to a scan without writing it. */
 export function withStatus(scan: AccessibilityScan, patch: StatusPatch): AccessibilityScan {
   const status = Object.fromEntries(Object.entries({ ...scan.status, ...patch }).filter(([, value]) => value !== null));
-  return { ...scan, status: status as AccessibilityScanStatus };
+  return { ...scan, status: status };
 }
 
 /** The status of a scan that ended without a result. It states the pages that are charged. */

@@ -27,7 +27,7 @@ describe('results controller', () => {
     let controller!: ControllerDefinition<unknown, unknown>;
     const manager = {
       add<Facts, Action>(definition: ControllerDefinition<Facts, Action>) {
-        controller = definition as typeof controller;
+        controller = definition;
         return () => undefined;
       },
     };
@@ -65,8 +65,8 @@ describe('results controller', () => {
       },
       async run(name: string) {
         const facts = await controller.gather(`team/${name}`, signal);
-        const plan = controller.plan(facts!);
-        return plan.actions.length === 0 ? null : controller.execute(plan, facts!, signal);
+        const plan = controller.plan(facts);
+        return plan.actions.length === 0 ? null : controller.execute(plan, facts, signal);
       },
     };
   }
@@ -109,7 +109,7 @@ describe('results controller', () => {
     const running = run('a');
     await setImmediate();
     started[0]!.fail(new Error('connect ECONNREFUSED'));
-    expect(await running!.catch((error: Error) => error.message)).to.equal('connect ECONNREFUSED');
+    expect(await running.catch((error: Error) => error.message)).to.equal('connect ECONNREFUSED');
     expect(states.of('a').task).not.to.equal(null);
     expect(states.of('a').outageSince).to.deep.equal(NOW);
     expect(enqueued).to.deep.equal(['team/a']);
@@ -129,7 +129,7 @@ describe('results controller', () => {
       announce(name, 10);
       scans.set(name, { ...scans.get(name)!, status: { ...scans.get(name)!.status, baseline: { scanId: 'main', optional: false } } });
       down.add(part);
-      expect(await run(name)!.then(String, (error: Error) => error.name), part).to.match(/Error|RowUnread/);
+      expect(await run(name).then(String, (error: Error) => error.name), part).to.match(/Error|RowUnread/);
       down.delete(part);
       expect(states.of(name).task, part).not.to.equal(null);
       expect(states.of(name).outageSince, part).to.deep.equal(noted ? NOW : null);

@@ -109,9 +109,7 @@ function recompute(
   if (scanned !== announced.scanned || failed !== announced.failed) return refuse("page counts differ from the scanner's summary.");
   const wrong = tested.find((page) => !isConsistent(page));
   if (wrong !== undefined) return refuse(`the score of page ${wrong.url} does not follow from its violations.`);
-  const miscounted = tested.find(
-    ({ violations, needs_review, advice = [] }) => ![...violations, ...needs_review, ...advice].every(isCounted),
-  );
+  const miscounted = tested.find(({ violations, needs_review, advice }) => ![...violations, ...needs_review, ...advice].every(isCounted));
   if (miscounted !== undefined) return refuse(`the numbers of elements on page ${miscounted.url} contradict each other.`);
 
   const derived = deriveResults(pages, options.thresholds, {

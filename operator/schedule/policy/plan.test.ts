@@ -75,7 +75,7 @@ describe('planSchedule', () => {
   for (const [what, { spec, owner, is, starts }] of Object.entries(HELD)) {
     it(`starts ${starts.length === 0 ? 'nothing' : `only what was due by ${starts.join(' and ')}`} while the schedule ${what}`, () => {
       const world = worldWith(spec, { [RUN_ANNOTATION]: 'token' });
-      if (owner !== undefined) world.owner = owner as typeof world.owner;
+      if (owner !== undefined) world.owner = owner;
       settledAt(world, DUE);
       const triggers = world.created.map((name) => (name.includes('-run-') ? 'request' : 'time'));
       expect(triggers).to.deep.equal(starts);

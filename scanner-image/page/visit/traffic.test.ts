@@ -14,7 +14,7 @@ describe('traffic of a tab', () => {
     let now = 0;
     const condition = { notify: () => void changes++, waitFor: () => Promise.resolve(true) };
     const deps = { changes: condition, egressFailureOf: () => undefined, monotonic: () => now };
-    const traffic = await watchTraffic(cdp as unknown as Cdp, 'main', deps);
+    const traffic = await watchTraffic(cdp, 'main', deps);
     await traffic.begin(PAGE, () => null);
     const sent = (requestId: string, more: object = {}): void =>
       void cdp.emit('Network.requestWillBeSent', { requestId, loaderId: 'a-document', type: 'Fetch', ...more });
