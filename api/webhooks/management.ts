@@ -41,80 +41,51 @@ export interface WebhookManagement {
   replay(request: FastifyRequest, id: string, delivery: string): Promise<Delivery>;
 }
 
-export function createWebhookManagement({ webhooksOn, targets, resolver, now, logger }: WebhookManagementDeps): WebhookManagement {
-  /** What would never be delivered is refused, and not silently kept. */
-  function needsWebhooks(): void {
-    if (!webhooksOn) throw new ApiError('webhooks_off');
-  }
+type Changes = Pick<WebhookManagement, 'create' | 'change' | 'rotate' | 'remove'>;
+type Deliveries = Pick<WebhookManagement, 'test' | 'replay'>;
 
-  /** @throws ValidationFailure if the target rules refuse the address */
-  async function judged(url: string): Promise<string> {
-    const judgement = await judgeScanUrl(url, targets, resolver);
-    if (judgement.ok) return judgement.href;
-    const { reason, message } = judgement;
-    if (reason === 'dns_unavailable') throw dnsUnavailable();
-    throw targetError({ reason, message: aboutAddress(message) });
-  }
+export const createWebhookManagement = (deps: WebhookManagementDeps): WebhookManagement => ({
+  find,
+  ...createChanges(deps),
+  ...createDeliveries(deps),
+});
 
-  /** A failure is only logged: the change was made, and the response may contain a secret. */
-  async function record(request: FastifyRequest, action: string, { id, name }: Webhook): Promise<void> {
-    await storesOf(request)
-      .audit.record(action, `${name} (${id})`)
-      .catch((err: unknown) =>
-        logger.error({ request: request.id, organisation: callerOf(request).organisation.id, action, err }, 'audit entry lost'),
-      );
-  }
-
-  async function find(request: FastifyRequest, id: string): Promise<Webhook> {
-    const webhook = await storesOf(request).webhooks.find(id.toLowerCase());
-    if (webhook === null) throw new ApiError('webhook_not_found');
-    return webhook;
-  }
-
-  async function findEnabled(request: FastifyRequest, id: string): Promise<Webhook> {
-    needsWebhooks();
-    const webhook = await find(request, id);
-    if (webhook.disabled !== null) throw new ApiError('webhook_disabled');
-    return webhook;
-  }
-
+function createChanges(deps: WebhookManagementDeps): Changes {
   return {
-    find,
-
     async create(request, fields) {
-      needsWebhooks();
-      const url = await judged(fields.url);
+      needsWebhooks(deps);
+      const url = await judged(deps, fields.url);
       const added = await storesOf(request).webhooks.add({ ...fields, name: fields.name.trim(), url });
       if (!added.ok && added.reason === 'already_added') return null;
       if (!added.ok) throw new ApiError('too_many_webhooks');
-      await record(request, 'webhook.add', added.webhook);
+      await record(deps, request, 'webhook.add', added.webhook);
       return added;
     },
 
     async change(request, id, { enabled, ...fields }) {
-      if (enabled === true) needsWebhooks();
+      if (enabled === true) needsWebhooks(deps);
       const { webhooks, deliveries } = storesOf(request);
       const key = id.toLowerCase();
       const { url: given, ...rest } = fields;
-      const url = given === undefined ? undefined : await judged(given);
+      const url = given === undefined ? undefined : await judged(deps, given);
       const name = fields.name === undefined ? {} : { name: fields.name.trim() };
       let webhook = await find(request, id);
       if (Object.keys(fields).length > 0) {
         const moved = url === undefined || url === webhook.url ? {} : { url };
         ({ webhook } = accepted(await webhooks.change(key, { ...rest, ...moved, ...name })));
-        await record(request, 'webhook.change', webhook);
+        await record(deps, request, 'webhook.change', webhook);
       }
       if (enabled !== undefined && enabled !== (webhook.disabled === null)) {
         ({ webhook } = accepted(await webhooks.setEnabled(key, enabled)));
         if (!enabled) await deliveries.cancelAll(key);
-        await record(request, enabled ? 'webhook.enable' : 'webhook.disable', webhook);
+        await record(deps, request, enabled ? 'webhook.enable' : 'webhook.disable', webhook);
       }
       return webhook;
     },
 
     async rotate(request, id) {
       const rotated = accepted(await storesOf(request).webhooks.rotate(id.toLowerCase()));
-      await record(request, 'webhook.rotate', rotated.webhook);
+      await record(deps, request, 'webhook.rotate', rotated.webhook);
       return rotated;
     },
 
@@ -122,13 +93,24 @@ export function createWebhookManagement({ webhooksOn, targets, resolver, now, lo
       const { webhooks, deliveries } = storesOf(request);
       const { webhook } = accepted(await webhooks.remove(id.toLowerCase()));
       await deliveries.cancelAll(webhook.id);
-      await record(request, 'webhook.delete', webhook);
+      await record(deps, request, 'webhook.delete', webhook);
     },
+  };
+}
 
+function createDeliveries(deps: WebhookManagementDeps): Deliveries {
+  async function findEnabled(request: FastifyRequest, id: string): Promise<Webhook> {
+    needsWebhooks(deps);
+    const webhook = await find(request, id);
+    if (webhook.disabled !== null) throw new ApiError('webhook_disabled');
+    return webhook;
+  }
+
+  return {
     async test(request, id) {
       const { deliveries } = storesOf(request);
       const webhook = await findEnabled(request, id);
-      const body = bodyOf(testContent({ id: webhook.id, name: webhook.name }, now()), webhook.format);
+      const body = bodyOf(testContent({ id: webhook.id, name: webhook.name }, deps.now()), webhook.format);
       const one = { webhook: webhook.id, type: TEST_EVENT, scan: null, order: 0, body } as const;
       const [stored] = await deliveries.enqueue({ ...one, event: `${TEST_EVENT}:${request.idempotent?.resourceId ?? randomUUID()}` });
       return (await deliveries.find(webhook.id, stored!.id))!;
@@ -141,6 +123,35 @@ export function createWebhookManagement({ webhooksOn, targets, resolver, now, lo
       return again;
     },
   };
+}
+
+async function find(request: FastifyRequest, id: string): Promise<Webhook> {
+  const webhook = await storesOf(request).webhooks.find(id.toLowerCase());
+  if (webhook === null) throw new ApiError('webhook_not_found');
+  return webhook;
+}
+
+/** What would never be delivered is refused, and not silently kept. */
+function needsWebhooks({ webhooksOn }: WebhookManagementDeps): void {
+  if (!webhooksOn) throw new ApiError('webhooks_off');
+}
+
+/** @throws ValidationFailure if the target rules refuse the address */
+async function judged({ targets, resolver }: WebhookManagementDeps, url: string): Promise<string> {
+  const judgement = await judgeScanUrl(url, targets, resolver);
+  if (judgement.ok) return judgement.href;
+  const { reason, message } = judgement;
+  if (reason === 'dns_unavailable') throw dnsUnavailable();
+  throw targetError({ reason, message: aboutAddress(message) });
+}
+
+/** A failure is only logged: the change was made, and the response may contain a secret. */
+async function record({ logger }: WebhookManagementDeps, request: FastifyRequest, action: string, { id, name }: Webhook): Promise<void> {
+  await storesOf(request)
+    .audit.record(action, `${name} (${id})`)
+    .catch((err: unknown) =>
+      logger.error({ request: request.id, organisation: callerOf(request).organisation.id, action, err }, 'audit entry lost'),
+    );
 }
 
 /** @throws ApiError if the store refused the change */

@@ -6,7 +6,7 @@ import { isTerminal } from '../../core/scan/phases.ts';
 import { bodyOf, type EventContent } from '../../core/webhooks/bodies.ts';
 import type { WebhookEvent } from '../../core/webhooks/webhooks.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
-import type { Deliveries } from '../../stores/webhooks/deliveries.ts';
+import type { Deliveries, NewDelivery } from '../../stores/webhooks/deliveries.ts';
 import type { WebhookEventRecord, WebhookEvents } from '../../stores/webhooks/events.ts';
 import type { Webhooks } from '../../stores/webhooks/webhooks.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
@@ -106,6 +106,14 @@ async function enqueue({ webhooks, deliveries, metrics }: AnnounceDeps, events: 
         body: bodyOf(content, webhook.format),
       })),
   );
+  await enqueueCounted({ deliveries, metrics }, found);
+}
+
+/** Queues deliveries, and counts those that were not queued before. */
+export async function enqueueCounted(
+  { deliveries, metrics }: Pick<AnnounceDeps, 'deliveries' | 'metrics'>,
+  found: readonly NewDelivery[],
+): Promise<void> {
   const stored = await deliveries.enqueue(found);
   for (const [at, { type }] of found.entries()) if (stored[at]!.added) metrics.announced(type as WebhookEvent);
 }

@@ -4,6 +4,7 @@ import type { Credits } from '../../stores/credits/credits.ts';
 import type { Deliveries } from '../../stores/webhooks/deliveries.ts';
 import type { CreditsWatcher, Webhooks } from '../../stores/webhooks/webhooks.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
+import { enqueueCounted } from './announce.ts';
 import { creditsContent } from './contents.ts';
 import type { WebhookMetrics } from './metrics.ts';
 
@@ -35,11 +36,8 @@ export function createCreditsTask(deps: CreditsTaskDeps): PeriodicTask {
   };
 }
 
-async function check(
-  { webhooks, deliveries, metrics, publicBaseUrl, now }: CreditsTaskDeps,
-  watcher: CreditsWatcher,
-  balance: number,
-): Promise<void> {
+async function check(deps: CreditsTaskDeps, watcher: CreditsWatcher, balance: number): Promise<void> {
+  const { webhooks, publicBaseUrl, now } = deps;
   const { id, organisation, creditsBelow: below, format, low, crossings, createdAt } = watcher;
   const isLow = balance < below;
   if (isLow === low) return;
@@ -49,7 +47,6 @@ async function check(
   // added again has the same ID, and counts from the beginning.
   const event = `credits.low:${createdAt.getTime()}:${crossings + 1}`;
   const delivery = { webhook: id, organisation, event, type: content.type, scan: null, order: 0, body: bodyOf(content, format) };
-  const [stored] = await deliveries.enqueue([delivery]);
-  if (stored!.added) metrics.announced('credits.low');
+  await enqueueCounted(deps, [delivery]);
   await webhooks.setLow(id, true, crossings + 1);
 }
