@@ -1,4 +1,4 @@
-/** Makes a page of `/docs` from Markdown. Templates escape everything; HTML in the Markdown is shown as text. */
+/** Makes HTML from Markdown. Templates escape everything; HTML in the Markdown is shown as text. */
 import type { Code, Heading, List, PhrasingContent, RootContent, Table } from 'mdast';
 import { code as codeBlock, externalLink, link, linkedHeading, table, type HeadingLevel } from '../web/components/index.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../web/html.ts';
@@ -34,17 +34,37 @@ export interface DocPage extends Outline {
 export function renderDoc(markdown: string): DocPage {
   const [first, ...nodes] = parseMarkdown(markdown).children;
   if (first?.type !== 'heading' || first.depth !== 1) throw new Error('a page of docs/ starts with a heading of level 1');
-  const sections: Section[] = [{ id: '', level: 1, title: phrasesText(first.children), text: '' }];
-  const anchors = createAnchors();
+  const title = phrasesText(first.children);
+  const anchor = createAnchors();
+  const headings: Headings = { anchor, level: (depth) => Math.min(Math.max(depth, 2), 4) as HeadingLevel };
+  const summary = nodes.find((node) => node.type === 'paragraph');
+  return { title, summary: firstSentence(summary === undefined ? '' : textOf(summary)), ...render(nodes, title, headings) };
+}
+
+/** The ids and levels of the headings of a text. */
+export interface Headings {
+  anchor: (title: string) => string;
+  level: (depth: number) => HeadingLevel;
+}
+
+/** Renders a text that is a part of a page. The first section is what precedes its first heading. */
+export const renderText = (markdown: string, headings: Headings): Pick<DocPage, 'body' | 'sections'> =>
+  render(parseMarkdown(markdown).children, '', headings);
+
+/** Renders a text within a line or a cell. */
+export const renderPhrases = (markdown: string): Html =>
+  html`${parseMarkdown(markdown).children.map((node) => (node.type === 'paragraph' ? inline(node.children) : textOf(node)))}`;
+
+function render(nodes: readonly RootContent[], title: string, headings: Headings): Pick<DocPage, 'body' | 'sections'> {
+  const sections: Section[] = [{ id: '', level: 1, title, text: '' }];
   const numbers = { table: 0, code: 0 };
   const body = nodes.map((node) => {
-    if (node.type === 'heading') return heading(node, sections, anchors);
+    if (node.type === 'heading') return heading(node, sections, headings);
     const section = sections.at(-1)!;
     section.text += `${textOf(node)}\n`;
     return block(node, { section, numbers });
   });
-  const summary = nodes.find((node) => node.type === 'paragraph');
-  return { title: sections[0]!.title, summary: firstSentence(summary === undefined ? '' : textOf(summary)), body: html`${body}`, sections };
+  return { body: html`${body}`, sections };
 }
 
 /** What the contents show of a page, from its first paragraphs alone: reading all pages takes long. */
@@ -55,10 +75,10 @@ export function outlineOf(markdown: string): Outline {
 
 const firstSentence = (text: string): string => /^.+?[.](?=\s|$)/.exec(text)?.[0] ?? text;
 
-function heading({ depth, children }: Heading, sections: Section[], anchors: (text: string) => string): Html {
+function heading({ depth, children }: Heading, sections: Section[], headings: Headings): Html {
   const title = phrasesText(children);
-  const level = Math.min(Math.max(depth, 2), 4) as HeadingLevel;
-  const id = anchors(title);
+  const level = headings.level(depth);
+  const id = headings.anchor(title);
   sections.push({ id, level, title, text: '' });
   return linkedHeading(level, id, inline(children));
 }
