@@ -69,7 +69,7 @@ export function commentOf(report: Report, options: CommentOptions): string {
 function headOf(report: Report, { name }: CommentOptions, i18n: ReportWords): string {
   const { texts, format, number, count } = i18n;
   const { scan, score, counts } = report;
-  const { commit } = scan.metadata ?? {};
+  const { commit } = scan.metadata;
   const rows = thresholdRows(report, i18n);
   const verdict = verdictTexts(scan.verdict.passed, i18n, rows);
   const mark = scan.verdict.passed === null ? '➖' : scan.verdict.passed ? '✅' : '❌';
@@ -100,12 +100,16 @@ function headOf(report: Report, { name }: CommentOptions, i18n: ReportWords): st
 }
 
 /** The heading of the root causes, and the number of their violations. */
-function titleOf({ baseline, counts, known_issues: known }: Report, { texts, number }: ReportWords): { title: string; total: number } {
+function titleOf(
+  { baseline, counts, known_issues: known }: Report,
+  { texts, number, locale }: ReportWords,
+): { title: string; total: number } {
   const heading = (name: string, total: number): string => `#### ${plain(`${name}: ${number(total)}`)}`;
   const isCompared = baseline !== undefined && baseline.new !== null;
   const total = isCompared ? baseline.new! - (baseline.new_known ?? 0) : (known?.violations_new_or_open.total ?? counts.total);
   if (!isCompared) return { title: total === 0 ? plain(`${texts.noViolations}.`) : heading(texts.violations, total), total };
-  return { title: total === 0 ? plain(texts.noNewViolations) : heading(texts.thresholds.maxNewViolations.name, total), total };
+  if (total === 0) return { title: plain(texts.noNewViolations), total };
+  return { title: heading(wordsIn(locale, 'score').texts.thresholds.maxNewViolations.name, total), total };
 }
 
 function entryOf(cause: Cause, { scan }: Report, { texts, count, locale }: ReportWords): string {

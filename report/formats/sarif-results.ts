@@ -69,7 +69,7 @@ function baselineStates({ groups }: Report): ReadonlyMap<string, Result.baseline
   );
 }
 
-const kindsOf = ({ violations, needs_review, advice = [] }: TestedPage): [Kind, ReportViolation[]][] => [
+const kindsOf = ({ violations, needs_review, advice }: TestedPage): [Kind, ReportViolation[]][] => [
   ['fail', violations],
   ['review', needs_review],
   ['advice', advice],

@@ -46,7 +46,7 @@ export function uncounted({ nodes, nodes_total, nodes_beyond = [] }: ReportViola
 
 /** Caps every finding of a page, and says on the page which root causes were left out. */
 export function capPage(page: TestedPage, max: number): TestedPage {
-  const { violations, needs_review, advice = [] } = page;
+  const { violations, needs_review, advice } = page;
   if ([...violations, ...needs_review, ...advice].every(({ nodes }) => nodes.length <= max)) return page;
   const capped = {
     violations: violations.map((found) => capNodes(found, max)),
@@ -69,12 +69,8 @@ function leftOut(findings: readonly ReportViolation[]): string {
 }
 
 /** The size of a page's findings in the export, in bytes. */
-export function findingsBytes({
-  violations,
-  needs_review,
-  advice = [],
-}: Pick<TestedPage, 'violations' | 'needs_review' | 'advice'>): number {
-  return [violations, needs_review, advice].reduce((sum, findings) => sum + Buffer.byteLength(JSON.stringify(findings)), 0);
+export function findingsBytes(page: Pick<TestedPage, 'violations' | 'needs_review' | 'advice'>): number {
+  return [page.violations, page.needs_review, page.advice].reduce((sum, findings) => sum + Buffer.byteLength(JSON.stringify(findings)), 0);
 }
 
 /** Limits the findings of a scan while its pages arrive, so that they fit into memory and into the export. */

@@ -81,18 +81,20 @@ function reasonsOf(checks: readonly ThresholdCheck[], facts: ScoreFacts, locale:
 
 function missedClause(check: ThresholdCheck, locale: Locale): string {
   const { texts, count, format } = wordsIn(locale, 'score');
-  const { missed } = texts;
   switch (check.name) {
     case 'maxViolations':
-      return count(missed.maxViolations, check.measured, { allowed: check.allowed });
+      return count(texts.thresholds.maxViolations.missed, check.measured, { allowed: check.allowed });
     case 'maxNewViolations':
-      return check.measured === null ? missed.notCompared : count(missed.maxNewViolations, check.measured, { allowed: check.allowed });
+      if (check.measured === null) return texts.notCompared;
+      return count(texts.thresholds.maxNewViolations.missed, check.measured, { allowed: check.allowed });
     case 'failOnSeverity': {
       const found = Object.entries(check.measured) as [Impact, number][];
-      return format(missed.failOnSeverity, { violations: found.map(([impact, n]) => count(texts.violations[impact], n)).join(', ') });
+      return format(texts.thresholds.failOnSeverity.missed, {
+        violations: found.map(([impact, n]) => count(texts.violations[impact], n)).join(', '),
+      });
     }
     default:
-      return format(missed[check.name], { measured: check.measured, allowed: check.allowed });
+      return format(texts.thresholds[check.name].missed, { measured: check.measured, allowed: check.allowed });
   }
 }
 

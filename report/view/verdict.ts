@@ -4,7 +4,7 @@ import { checkThresholds, type ThresholdCheck } from '../../core/scan/thresholds
 import { outcomeOf } from '../results/results.ts';
 import { thresholdsOf } from '../schema/options.ts';
 import type { Report } from '../schema/schema.ts';
-import type { ReportWords } from '../words/words.ts';
+import { wordsIn, type ReportWords } from '../words/words.ts';
 
 /** Measures the thresholds that apply to a report. */
 export const checksOf = (report: Report): ThresholdCheck[] => checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report));
@@ -19,14 +19,15 @@ export interface ThresholdRow {
 
 /** Describes the thresholds that apply to a report. */
 export function thresholdRows(report: Report, i18n: ReportWords): ThresholdRow[] {
-  const { texts, format, number } = i18n;
+  const { texts, format, number, locale } = i18n;
+  const { thresholds } = wordsIn(locale, 'score').texts;
   const listed = (measured: Partial<Record<Impact, number>> | null): string => {
     if (measured === null) return texts.notCompared;
     const found = IMPACTS.filter((impact) => measured[impact] !== undefined);
     return found.length === 0 ? number(0) : found.map((impact) => `${texts.severities[impact]}: ${number(measured[impact]!)}`).join(', ');
   };
   return checksOf(report).map(({ name, allowed, measured, met }) => {
-    const threshold = texts.thresholds[name];
+    const threshold = thresholds[name];
     const values = { allowed: typeof allowed === 'number' ? allowed : texts.severities[allowed] };
     return {
       name: format(threshold.name, values),

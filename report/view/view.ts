@@ -112,7 +112,7 @@ function leadingOf({ groups }: Report): ReportView['leading'] {
 function describer(pages: readonly TestedPage[], list: 'violations' | 'needs_review' | 'advice'): (rule: string) => string {
   const descriptions = new Map<string, string>();
   for (const page of pages)
-    for (const { rule, description } of page[list] ?? []) if (!descriptions.has(rule)) descriptions.set(rule, description);
+    for (const { rule, description } of page[list]) if (!descriptions.has(rule)) descriptions.set(rule, description);
   return (rule) => descriptions.get(rule) ?? '';
 }
 

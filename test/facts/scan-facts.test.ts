@@ -175,7 +175,7 @@ describe('thresholds', () => {
         'curbcut scan --help': SCAN_HELP.includes(`--${flag} `),
         'docs/cli.md': read('docs/cli.md').includes(`\`--${flag} `),
         'docs/reference.md': read('docs/reference.md').includes(`\`thresholds.${name}\``),
-        ...Object.fromEntries(LOCALES.map((locale) => [`the PDF in ${locale}`, name in WORDS[locale].report.thresholds])),
+        ...Object.fromEntries(LOCALES.map((locale) => [`the PDF in ${locale}`, name in WORDS[locale].score.thresholds])),
       });
       expect(lacks.filter(([, states]) => !states).map(([place]) => place)).to.deep.equal([]);
     });

@@ -186,13 +186,6 @@ export const report: Translated<'report', 'de'> = {
     other: '{n} bekannte Probleme sind nicht berücksichtigt, weil es zu viele sind.',
   },
   knownMark: 'Bekanntes Problem (Elemente: {n}) bis {date}: {reason} Zuständig: {owner}',
-  thresholds: {
-    minScore: { name: 'Punktzahl', allowed: 'mindestens {allowed}' },
-    maxViolations: { name: 'Verstöße', allowed: 'höchstens {allowed}' },
-    maxNewViolations: { name: 'Neue Verstöße', allowed: 'höchstens {allowed}' },
-    failOnSeverity: { name: 'Verstöße vom Schweregrad „{allowed}“ oder höher', allowed: 'keine' },
-    minCoverage: { name: 'Geprüfte Seiten (%)', allowed: 'mindestens {allowed}' },
-  },
   caveats: {
     content_blocked:
       'Ein Dialog oder eine andere Ebene verdeckt den größten Teil der Seite oder macht ihn unbedienbar. Was dahinter liegt, wurde nur teilweise geprüft.',

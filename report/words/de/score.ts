@@ -16,14 +16,34 @@ export const score: Translated<'score', 'de'> = {
   passed: { one: 'Bestanden: Der einzige Schwellenwert ist eingehalten.', other: 'Bestanden: Alle {n} Schwellenwerte sind eingehalten.' },
   notPassed: 'Nicht bestanden: {reasons}.',
   knownNotCounted: 'bekannte Probleme nicht mitgezählt',
-  missed: {
-    minScore: 'die Punktzahl {measured} liegt unter dem Minimum von {allowed}',
-    maxViolations: { one: '{n} Verstoß, erlaubt höchstens {allowed}', other: '{n} Verstöße, erlaubt höchstens {allowed}' },
-    maxNewViolations: { one: '{n} neuer Verstoß, erlaubt höchstens {allowed}', other: '{n} neue Verstöße, erlaubt höchstens {allowed}' },
-    notCompared: 'es gab keine Ausgangsprüfung zum Vergleich, deshalb sind neue Verstöße nicht gezählt',
-    failOnSeverity: '{violations}, erlaubt keine',
-    minCoverage: 'nur {measured} % der Seiten konnten geprüft werden, verlangt mindestens {allowed} %',
+  thresholds: {
+    minScore: {
+      name: 'Punktzahl',
+      allowed: 'mindestens {allowed}',
+      missed: 'die Punktzahl {measured} liegt unter dem Minimum von {allowed}',
+    },
+    maxViolations: {
+      name: 'Verstöße',
+      allowed: 'höchstens {allowed}',
+      missed: { one: '{n} Verstoß, erlaubt höchstens {allowed}', other: '{n} Verstöße, erlaubt höchstens {allowed}' },
+    },
+    maxNewViolations: {
+      name: 'Neue Verstöße',
+      allowed: 'höchstens {allowed}',
+      missed: { one: '{n} neuer Verstoß, erlaubt höchstens {allowed}', other: '{n} neue Verstöße, erlaubt höchstens {allowed}' },
+    },
+    failOnSeverity: {
+      name: 'Verstöße vom Schweregrad „{allowed}“ oder höher',
+      allowed: 'keine',
+      missed: '{violations}, erlaubt keine',
+    },
+    minCoverage: {
+      name: 'Geprüfte Seiten (%)',
+      allowed: 'mindestens {allowed}',
+      missed: 'nur {measured} % der Seiten konnten geprüft werden, verlangt mindestens {allowed} %',
+    },
   },
+  notCompared: 'es gab keine Ausgangsprüfung zum Vergleich, deshalb sind neue Verstöße nicht gezählt',
   scoreMet: 'die Punktzahl {score} erreicht das Minimum von {minimum}',
   scoreNotJudged: 'für die Punktzahl {score} ist kein Minimum gesetzt',
 };

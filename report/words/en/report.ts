@@ -3,7 +3,6 @@ import type { ReportConsent } from '../../results/consent.ts';
 import type { Landmark } from '../../causes/landmarks.ts';
 import type { FrameFailureReason, PageCaveatKind, PageFailureReason } from '../../schema/schema.ts';
 import type { Impact } from '../../../core/scan/impacts.ts';
-import type { ThresholdName } from '../../../core/scan/thresholds.ts';
 
 export const report = {
   title: 'Accessibility report',
@@ -186,13 +185,6 @@ export const report = {
     other: '{n} known issues are not considered, because there are too many.',
   },
   knownMark: 'Known issue (elements: {n}) until {date}: {reason} Owner: {owner}',
-  thresholds: {
-    minScore: { name: 'Score', allowed: 'at least {allowed}' },
-    maxViolations: { name: 'Violations', allowed: 'at most {allowed}' },
-    maxNewViolations: { name: 'New violations', allowed: 'at most {allowed}' },
-    failOnSeverity: { name: 'Violations of severity “{allowed}” or worse', allowed: 'none' },
-    minCoverage: { name: 'Tested pages (%)', allowed: 'at least {allowed}' },
-  } satisfies Record<ThresholdName, { name: string; allowed: string }>,
   caveats: {
     content_blocked:
       'A dialog or another layer covers most of the page, or keeps it from being used. What is behind it was tested only in part.',

@@ -1,5 +1,6 @@
 /** The words of the sentences that explain a score and a verdict. */
 import type { Impact } from '../../../core/scan/impacts.ts';
+import type { ThresholdName } from '../../../core/scan/thresholds.ts';
 
 export const score = {
   average: {
@@ -17,14 +18,34 @@ export const score = {
   passed: { one: 'Passed: the only threshold is met.', other: 'Passed: all {n} thresholds are met.' },
   notPassed: 'Did not pass: {reasons}.',
   knownNotCounted: 'known issues not counted',
-  missed: {
-    minScore: 'the score of {measured} is below the minimum of {allowed}',
-    maxViolations: { one: '{n} violation, at most {allowed} allowed', other: '{n} violations, at most {allowed} allowed' },
-    maxNewViolations: { one: '{n} new violation, at most {allowed} allowed', other: '{n} new violations, at most {allowed} allowed' },
-    notCompared: 'there was no baseline to compare with, so new violations could not be counted',
-    failOnSeverity: '{violations}, none allowed',
-    minCoverage: 'only {measured}% of the pages could be tested, at least {allowed}% required',
-  },
+  thresholds: {
+    minScore: {
+      name: 'Score',
+      allowed: 'at least {allowed}',
+      missed: 'the score of {measured} is below the minimum of {allowed}',
+    },
+    maxViolations: {
+      name: 'Violations',
+      allowed: 'at most {allowed}',
+      missed: { one: '{n} violation, at most {allowed} allowed', other: '{n} violations, at most {allowed} allowed' },
+    },
+    maxNewViolations: {
+      name: 'New violations',
+      allowed: 'at most {allowed}',
+      missed: { one: '{n} new violation, at most {allowed} allowed', other: '{n} new violations, at most {allowed} allowed' },
+    },
+    failOnSeverity: {
+      name: 'Violations of severity “{allowed}” or worse',
+      allowed: 'none',
+      missed: '{violations}, none allowed',
+    },
+    minCoverage: {
+      name: 'Tested pages (%)',
+      allowed: 'at least {allowed}',
+      missed: 'only {measured}% of the pages could be tested, at least {allowed}% required',
+    },
+  } satisfies Record<ThresholdName, { name: string; allowed: string; missed: string | object }>,
+  notCompared: 'there was no baseline to compare with, so new violations could not be counted',
   scoreMet: 'the score of {score} meets the minimum of {minimum}',
   scoreNotJudged: 'the score of {score} has no minimum',
 };

@@ -211,13 +211,6 @@ export const report: Translated<'report', 'fr'> = {
     other: '{n} problèmes connus ne sont pas pris en compte, car il y en a trop.',
   },
   knownMark: 'Problème connu (éléments : {n}) jusqu’au {date} : {reason} Responsable : {owner}',
-  thresholds: {
-    minScore: { name: 'Score', allowed: 'au moins {allowed}' },
-    maxViolations: { name: 'Violations', allowed: 'au plus {allowed}' },
-    maxNewViolations: { name: 'Nouvelles violations', allowed: 'au plus {allowed}' },
-    failOnSeverity: { name: 'Violations de gravité « {allowed} » ou pire', allowed: 'aucune' },
-    minCoverage: { name: 'Pages testées (%)', allowed: 'au moins {allowed}' },
-  },
   caveats: {
     content_blocked:
       'Une boîte de dialogue ou une autre couche recouvre la plus grande partie de la page ou empêche de l’utiliser. Ce qui se trouve derrière n’a été testé qu’en partie.',

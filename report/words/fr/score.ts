@@ -22,22 +22,42 @@ export const score: Translated<'score', 'fr'> = {
   },
   notPassed: 'Non réussi : {reasons}.',
   knownNotCounted: 'problèmes connus non comptés',
-  missed: {
-    minScore: 'le score de {measured} est inférieur au minimum de {allowed}',
+  thresholds: {
+    minScore: {
+      name: 'Score',
+      allowed: 'au moins {allowed}',
+      missed: 'le score de {measured} est inférieur au minimum de {allowed}',
+    },
     maxViolations: {
-      one: '{n} violation, au plus {allowed} admises',
-      many: '{n} de violations, au plus {allowed} admises',
-      other: '{n} violations, au plus {allowed} admises',
+      name: 'Violations',
+      allowed: 'au plus {allowed}',
+      missed: {
+        one: '{n} violation, au plus {allowed} admises',
+        many: '{n} de violations, au plus {allowed} admises',
+        other: '{n} violations, au plus {allowed} admises',
+      },
     },
     maxNewViolations: {
-      one: '{n} nouvelle violation, au plus {allowed} admises',
-      many: '{n} de nouvelles violations, au plus {allowed} admises',
-      other: '{n} nouvelles violations, au plus {allowed} admises',
+      name: 'Nouvelles violations',
+      allowed: 'au plus {allowed}',
+      missed: {
+        one: '{n} nouvelle violation, au plus {allowed} admises',
+        many: '{n} de nouvelles violations, au plus {allowed} admises',
+        other: '{n} nouvelles violations, au plus {allowed} admises',
+      },
     },
-    notCompared: 'il n’y avait pas d’analyse de référence, donc les nouvelles violations n’ont pas pu être comptées',
-    failOnSeverity: '{violations}, aucune admise',
-    minCoverage: 'seulement {measured} % des pages ont pu être testées, au moins {allowed} % exigés',
+    failOnSeverity: {
+      name: 'Violations de gravité « {allowed} » ou pire',
+      allowed: 'aucune',
+      missed: '{violations}, aucune admise',
+    },
+    minCoverage: {
+      name: 'Pages testées (%)',
+      allowed: 'au moins {allowed}',
+      missed: 'seulement {measured} % des pages ont pu être testées, au moins {allowed} % exigés',
+    },
   },
+  notCompared: 'il n’y avait pas d’analyse de référence, donc les nouvelles violations n’ont pas pu être comptées',
   scoreMet: 'le score de {score} atteint le minimum de {minimum}',
   scoreNotJudged: 'aucun minimum n’est fixé pour le score de {score}',
 };

@@ -184,13 +184,6 @@ export const report: Translated<'report', 'nl'> = {
     other: '{n} bekende problemen tellen niet mee, omdat het er te veel zijn.',
   },
   knownMark: 'Bekend probleem (elementen: {n}) tot {date}: {reason} Verantwoordelijk: {owner}',
-  thresholds: {
-    minScore: { name: 'Score', allowed: 'minstens {allowed}' },
-    maxViolations: { name: 'Overtredingen', allowed: 'hoogstens {allowed}' },
-    maxNewViolations: { name: 'Nieuwe overtredingen', allowed: 'hoogstens {allowed}' },
-    failOnSeverity: { name: 'Overtredingen van ernst ‘{allowed}’ of erger', allowed: 'geen' },
-    minCoverage: { name: 'Geteste pagina’s (%)', allowed: 'minstens {allowed}' },
-  },
   caveats: {
     content_blocked:
       'Een dialoogvenster of een andere laag bedekt het grootste deel van de pagina of maakt het onbruikbaar. Wat erachter staat, is maar gedeeltelijk getest.',

@@ -16,17 +16,37 @@ export const score: Translated<'score', 'nl'> = {
   passed: { one: 'Geslaagd: de enige drempel is gehaald.', other: 'Geslaagd: alle {n} drempels zijn gehaald.' },
   notPassed: 'Niet geslaagd: {reasons}.',
   knownNotCounted: 'bekende problemen niet meegeteld',
-  missed: {
-    minScore: 'de score van {measured} ligt onder het minimum van {allowed}',
-    maxViolations: { one: '{n} overtreding, hoogstens {allowed} toegestaan', other: '{n} overtredingen, hoogstens {allowed} toegestaan' },
-    maxNewViolations: {
-      one: '{n} nieuwe overtreding, hoogstens {allowed} toegestaan',
-      other: '{n} nieuwe overtredingen, hoogstens {allowed} toegestaan',
+  thresholds: {
+    minScore: {
+      name: 'Score',
+      allowed: 'minstens {allowed}',
+      missed: 'de score van {measured} ligt onder het minimum van {allowed}',
     },
-    notCompared: 'er was geen uitgangsscan om mee te vergelijken, dus nieuwe overtredingen zijn niet geteld',
-    failOnSeverity: '{violations}, geen toegestaan',
-    minCoverage: 'slechts {measured}% van de pagina’s kon worden getest, minstens {allowed}% vereist',
+    maxViolations: {
+      name: 'Overtredingen',
+      allowed: 'hoogstens {allowed}',
+      missed: { one: '{n} overtreding, hoogstens {allowed} toegestaan', other: '{n} overtredingen, hoogstens {allowed} toegestaan' },
+    },
+    maxNewViolations: {
+      name: 'Nieuwe overtredingen',
+      allowed: 'hoogstens {allowed}',
+      missed: {
+        one: '{n} nieuwe overtreding, hoogstens {allowed} toegestaan',
+        other: '{n} nieuwe overtredingen, hoogstens {allowed} toegestaan',
+      },
+    },
+    failOnSeverity: {
+      name: 'Overtredingen van ernst ‘{allowed}’ of erger',
+      allowed: 'geen',
+      missed: '{violations}, geen toegestaan',
+    },
+    minCoverage: {
+      name: 'Geteste pagina’s (%)',
+      allowed: 'minstens {allowed}',
+      missed: 'slechts {measured}% van de pagina’s kon worden getest, minstens {allowed}% vereist',
+    },
   },
+  notCompared: 'er was geen uitgangsscan om mee te vergelijken, dus nieuwe overtredingen zijn niet geteld',
   scoreMet: 'de score van {score} haalt het minimum van {minimum}',
   scoreNotJudged: 'voor de score van {score} geldt geen minimum',
 };

@@ -239,13 +239,6 @@ export const report: Translated<'report', 'pl'> = {
     other: '{n} znanego problemu nie uwzględniono, ponieważ jest ich zbyt wiele.',
   },
   knownMark: 'Znany problem (elementy: {n}) do {date}: {reason} Odpowiada: {owner}',
-  thresholds: {
-    minScore: { name: 'Wynik', allowed: 'co najmniej {allowed}' },
-    maxViolations: { name: 'Naruszenia', allowed: 'co najwyżej {allowed}' },
-    maxNewViolations: { name: 'Nowe naruszenia', allowed: 'co najwyżej {allowed}' },
-    failOnSeverity: { name: 'Naruszenia wagi „{allowed}” lub wyższej', allowed: 'brak' },
-    minCoverage: { name: 'Zbadane strony (%)', allowed: 'co najmniej {allowed}' },
-  },
   caveats: {
     content_blocked:
       'Okno dialogowe lub inna warstwa zasłania większość strony albo uniemożliwia korzystanie z niej. To, co jest za nią, sprawdzono tylko częściowo.',

@@ -43,24 +43,44 @@ export const score: Translated<'score', 'pl'> = {
   },
   notPassed: 'Nie zaliczono: {reasons}.',
   knownNotCounted: 'bez znanych problemów',
-  missed: {
-    minScore: 'wynik {measured} jest niższy od minimum {allowed}',
+  thresholds: {
+    minScore: {
+      name: 'Wynik',
+      allowed: 'co najmniej {allowed}',
+      missed: 'wynik {measured} jest niższy od minimum {allowed}',
+    },
     maxViolations: {
-      one: '{n} naruszenie, dozwolone najwyżej {allowed}',
-      few: '{n} naruszenia, dozwolone najwyżej {allowed}',
-      many: '{n} naruszeń, dozwolone najwyżej {allowed}',
-      other: '{n} naruszenia, dozwolone najwyżej {allowed}',
+      name: 'Naruszenia',
+      allowed: 'co najwyżej {allowed}',
+      missed: {
+        one: '{n} naruszenie, dozwolone najwyżej {allowed}',
+        few: '{n} naruszenia, dozwolone najwyżej {allowed}',
+        many: '{n} naruszeń, dozwolone najwyżej {allowed}',
+        other: '{n} naruszenia, dozwolone najwyżej {allowed}',
+      },
     },
     maxNewViolations: {
-      one: '{n} nowe naruszenie, dozwolone najwyżej {allowed}',
-      few: '{n} nowe naruszenia, dozwolone najwyżej {allowed}',
-      many: '{n} nowych naruszeń, dozwolone najwyżej {allowed}',
-      other: '{n} nowego naruszenia, dozwolone najwyżej {allowed}',
+      name: 'Nowe naruszenia',
+      allowed: 'co najwyżej {allowed}',
+      missed: {
+        one: '{n} nowe naruszenie, dozwolone najwyżej {allowed}',
+        few: '{n} nowe naruszenia, dozwolone najwyżej {allowed}',
+        many: '{n} nowych naruszeń, dozwolone najwyżej {allowed}',
+        other: '{n} nowego naruszenia, dozwolone najwyżej {allowed}',
+      },
     },
-    notCompared: 'nie było badania bazowego do porównania, więc nowych naruszeń nie policzono',
-    failOnSeverity: '{violations}, dozwolone: brak',
-    minCoverage: 'zbadano tylko {measured}% stron, wymagane co najmniej {allowed}%',
+    failOnSeverity: {
+      name: 'Naruszenia wagi „{allowed}” lub wyższej',
+      allowed: 'brak',
+      missed: '{violations}, dozwolone: brak',
+    },
+    minCoverage: {
+      name: 'Zbadane strony (%)',
+      allowed: 'co najmniej {allowed}',
+      missed: 'zbadano tylko {measured}% stron, wymagane co najmniej {allowed}%',
+    },
   },
+  notCompared: 'nie było badania bazowego do porównania, więc nowych naruszeń nie policzono',
   scoreMet: 'wynik {score} spełnia minimum {minimum}',
   scoreNotJudged: 'dla wyniku {score} nie ustalono minimum',
 };
