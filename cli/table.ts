@@ -2,7 +2,6 @@
 import { printable } from './errors.ts';
 import { paint, type Terminal } from './terminal.ts';
 
-/** A column. */
 export interface Column<Row> {
   heading: string;
   value(row: Row): string | number | boolean | null | undefined;

@@ -50,7 +50,6 @@ export const DOCS_PATH = '/docs';
 /** The results of a search in the documentation; the query has the words as `q`. */
 export const DOCS_SEARCH_PATH = `${DOCS_PATH}/search`;
 
-/** The reference of the API. */
 export const API_REFERENCE_PATH = `${DOCS_PATH}/api`;
 
 /** A page of the documentation. @param name of a file in docs/, without `.md` */

@@ -24,7 +24,6 @@ export const thisMachine = (): Machine => ({
 export interface OnePageScanner {
   /** Visits a page with every wait, as the first page of a template is visited. @param options.worker each one has a tab of its own */
   visit(url: URL, options?: { worker?: number } & Pick<VisitRequest, 'mayBeEmpty'>): Promise<Visit>;
-  /** Returns the version of the browser. */
   browserVersion(): Promise<string>;
   close(): Promise<void>;
 }

@@ -19,7 +19,6 @@ export function textOf(node: Nodes): string {
   return node.children.map(textOf).join(phrasing ? '' : '\n');
 }
 
-/** The text of phrases. */
 export const phrasesText = (nodes: readonly PhrasingContent[]): string => nodes.map(textOf).join('');
 
 /** Names headings as GitHub does, so that the same links work there and here. */

@@ -79,7 +79,6 @@ function contentsOf(sections: readonly Section[]): Html {
   </nav>`;
 }
 
-/** The results of a search. */
 export function searchPage(query: string, results: readonly SearchResult[]): Html {
   const shown = results.slice(0, RESULTS_MAX);
   return html`${docsBreadcrumb('Search')}

@@ -94,7 +94,6 @@ export const PART_PAIRS: readonly [part: ColorName, ground: ColorName][] = (
 
 const declarations = (mode: Mode): string => COLOR_NAMES.map((name) => `--${name}:${color(name, mode)};`).join('');
 
-/** The tokens as CSS. */
 export function tokensCss(): string {
   const sizes = Object.entries(TYPE).map(([name, [size, leading]]) => `--type-${name}:${size};--leading-${name}:${leading};`);
   const named = (prefix: string, values: object): string[] =>

@@ -60,11 +60,9 @@ export const ScanResult = Type.Object({
 });
 export type ScanResult = Static<typeof ScanResult>;
 
-/** A scan in a list. */
 const ListedScan = Type.Intersect([ScanResult, Type.Object({ url: Type.String(), submitted_at: Type.String() })]);
 export type ListedScan = Static<typeof ListedScan>;
 
-/** A page of a list of scans. */
 export const ScanPage = Type.Object({ data: Type.Array(ListedScan), next_cursor: nullable(Type.String()) });
 export type ScanPage = Static<typeof ScanPage>;
 

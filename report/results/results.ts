@@ -90,7 +90,6 @@ export function deriveResults(pages: ReportPage[], thresholds: Thresholds, { bas
   };
 }
 
-/** Returns the outcome of a report. */
 export function outcomeOf(report: Pick<Report, 'score' | 'counts' | 'baseline' | 'known_issues'>): Outcome {
   const { value, pages_tested: scanned, pages_attempted: total } = report.score;
   const [baseline, known] = [baselineOutcomeOf(report), knownOutcomeOf(report)];

@@ -1,4 +1,3 @@
-/** The tested pages of a report. */
 import type { ReportPage, TestedPage } from './schema.ts';
 
 export function testedPages(pages: readonly ReportPage[]): TestedPage[] {

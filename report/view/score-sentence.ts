@@ -45,7 +45,6 @@ export function explainScore(facts: ScoreFacts, locale: Locale): ScoreSentences 
   };
 }
 
-/** The facts of a report. */
 export const scoreFactsOf = (report: Report): ScoreFacts => ({
   outcome: outcomeOf(report),
   thresholds: thresholdsOf(report.scan.thresholds),

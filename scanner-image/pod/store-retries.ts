@@ -15,7 +15,6 @@ const ATTEMPT_MS = 120_000;
 /** The longest pause before another attempt, in milliseconds, apart from jitter. */
 const PAUSE_MAX_MS = 20_000;
 
-/** The signal of one attempt. */
 export const attemptSignal = (signal: AbortSignal): AbortSignal => AbortSignal.any([AbortSignal.timeout(ATTEMPT_MS), signal]);
 
 /**

@@ -196,7 +196,6 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
   };
 }
 
-/** Reads accounts. */
 function createReads(accounts: Collection<Account>): Pick<Credits, 'balance' | 'accounts' | 'grantIds' | 'holds' | 'allHolds'> {
   /** Reads accounts in one batch, so that the number of commands does not grow with that of organisations. */
   async function several(organisations: readonly string[], projection: Document): Promise<Account[]> {

@@ -14,7 +14,6 @@ export interface QueueState {
 
 /** The scans that wait in a queue. */
 export interface WaitingLine {
-  /** Their number. */
   waiting: number;
   /** The IDs of those that are admitted next, in that order. */
   order: string[];

@@ -26,7 +26,6 @@ export type Answering = (
 export interface Service {
   url: string;
   requests: ReceivedRequest[];
-  /** The requests of one method and path. */
   of(method: string, path: string | RegExp): ReceivedRequest[];
   close(): Promise<void>;
 }
@@ -93,7 +92,6 @@ export const result = (change: Record<string, unknown> = {}) => ({
   ...change,
 });
 
-/** The result of a scan that runs. */
 export const running = (status = 'scanning') => result({ status, score: null, passed: null, violations_count: null, report_url: null });
 
 const event = (id: number, data: unknown): string => `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;

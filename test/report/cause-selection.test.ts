@@ -34,7 +34,6 @@ function objectsOf(pages: Parameters<typeof buildReport>[0]['pages']): ViewObjec
   );
 }
 
-/** Reads the findings, and counts. */
 function readerOf({ findings }: ViewObjects): { read: ReadFindings; counts: { reads: number; most: number } } {
   const counts = { reads: 0, most: 0 };
   let open = 0;

@@ -16,7 +16,6 @@ describe('evidence of findings', () => {
   let site: Site;
   afterEach(() => site.close());
 
-  /** Tests one page. */
   async function test(body: string, more: Record<string, Route> = {}, options = {}): Promise<TestedPage> {
     site = await openSite({ '/': html(body), ...more });
     const { pages } = await scan(`${site.origin}/`, { maxPages: 1, ...options });

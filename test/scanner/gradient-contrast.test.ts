@@ -4,7 +4,6 @@ import { expectFindings, PLACES, scanCases, type Case, type Place } from './case
 
 const RULE = 'color-contrast';
 
-/** A text on a background. */
 const text = (background: string, color: string, more = ''): string =>
   `<p id="ID" style="background: ${background}; color: ${color}; ${more}">A text on a gradient</p>`;
 const within = (box: string, inner: string): string => `<div style="${box}">${inner}</div>`;

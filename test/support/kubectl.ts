@@ -7,7 +7,6 @@ const run = promisify(execFile);
 /** Runs kubectl. @param input what it reads from its standard input @returns its output @throws with its stderr if it fails */
 export type Kubectl = (args: readonly string[], input?: object | string) => Promise<string>;
 
-/** kubectl in one namespace. */
 export function kubectlIn(kubeconfig: string, namespace: string): Kubectl {
   return async (args, input) => {
     const child = run('kubectl', ['--kubeconfig', kubeconfig, '--namespace', namespace, ...args], { maxBuffer: 16 << 20 });

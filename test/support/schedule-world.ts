@@ -85,7 +85,6 @@ export class World {
 type Json = Record<string, unknown>;
 const isJson = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** JSON merge patch. */
 function merge(target: object, patch: object): Json {
   const merged: Json = { ...target };
   for (const [name, value] of Object.entries(patch)) {

@@ -51,7 +51,6 @@ export interface ScanPageReply {
   idempotencyKey?: string | null;
 }
 
-/** Sends the page of a scan. */
 export async function sendScanPage(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -100,7 +100,6 @@ const COLUMNS: readonly Column[] = [
   { text: 'Submitted', class: 'scan-time' },
 ];
 
-/** A table of scans. */
 export const scanTable = (rows: readonly ScanRow[], names: ActorNames): Html =>
   table({
     id: 'scan-table',

@@ -2,7 +2,6 @@
 import { ERROR_CODES, ERRORS } from '../errors.ts';
 import { examplesOf, jsonText, operationsOf, type OpenApi, type Operation, type Response } from './document.ts';
 
-/** The anchor of an error code. */
 export const errorAnchor = (code: string): string => `error-${code}`;
 
 interface ErrorExample {

@@ -4,7 +4,6 @@ import { referredName, type Schema, type Schemas } from './document.ts';
 import { inline } from './markdown.ts';
 import { factsOf, plainType, type Fact } from './schema-facts.ts';
 
-/** The anchor of an object. */
 export const objectAnchor = (name: string): string => `object-${name}`;
 
 /** A text as code, which is not translated. */

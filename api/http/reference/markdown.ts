@@ -11,7 +11,6 @@ export const inline = renderPhrases;
 /** A text with paragraphs, headings of level 3 and lists. */
 export const markdown = (text: string): Html => renderText(text, HEADINGS).body;
 
-/** The headings of a text. */
 export const headingsOf = (text: string): { text: string; id: string }[] =>
   renderText(text, HEADINGS)
     .sections.slice(1)

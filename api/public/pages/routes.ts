@@ -43,7 +43,6 @@ export interface PublicPagesDeps {
 
 const LIMITED = { network: 'links' } as const;
 
-/** The public pages. */
 export const publicPages: FastifyPluginAsync<PublicPagesDeps> = async (app, deps) => {
   await app.register(htmlScope);
   for (const locale of LOCALES) {

@@ -43,7 +43,6 @@ function insert(command: Doc, session: Session): Doc {
   return withErrors({ n }, errors);
 }
 
-/** Creates the document of an upsert. */
 function upsert(collection: Collection, filter: Doc, change: Update, now: Date): Doc {
   const seed = seedOf(filter);
   const made = updated(seed, change, now, true);

@@ -16,7 +16,6 @@ export const VERSION = {
 
 const STATUS_VERBS = ['get', 'patch', 'update'];
 
-/** The subresources of a resource. */
 function subresources(resource: Resource): { name: string; verbs: string[] }[] {
   return [
     ...(resource.storage === '/pods' ? [{ name: 'log', verbs: ['get'] }] : []),

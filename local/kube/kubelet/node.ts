@@ -1,4 +1,3 @@
-/** The one node. */
 import { arch } from 'node:os';
 
 export const NODE_NAME = 'curbcut-local';

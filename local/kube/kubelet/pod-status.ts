@@ -19,7 +19,6 @@ export function withConditions(
   return [...before.filter(({ type }) => !given.some((condition) => condition.type === type)), ...next];
 }
 
-/** One container's status. */
 export function containerStatus(name: string, image: string, state: ContainerState, before?: ContainerStatus): ContainerStatus {
   const running = state.running !== undefined;
   return {

@@ -7,7 +7,6 @@ import { defaulted, fieldPath, pruned } from '../schemas/prune.ts';
 import { badRequest, invalid, invalidValue, type Cause } from '../status.ts';
 import type { Json, JsonObject, KubeObject, Resource, Schema } from '../types.ts';
 
-/** Options of a write. */
 export interface WriteOptions {
   /** How to handle unknown fields: `Ignore`, `Warn` (the real server's default) or `Strict`. */
   fieldValidation?: string;

@@ -102,7 +102,6 @@ export function establish(definition: KubeObject): void {
   };
 }
 
-/** The resources of a definition. */
 export function customResources(definition: KubeObject): Resource[] {
   const spec = definition['spec'] as DefinitionSpec;
   return spec.versions

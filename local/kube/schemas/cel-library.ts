@@ -73,7 +73,6 @@ export const withOwnFunctions = (expression: string): string =>
 export const messageOf = (error: string): string =>
   /^int\(\) type error: cannot/.test(error) ? "type conversion error from 'string' to 'int'" : error;
 
-/** Adds the functions to an environment. */
 export function addFunctions(environment: Environment): Environment {
   return environment
     .registerFunction(

@@ -47,7 +47,6 @@ export async function hasFrames({ cdp, frameProcesses }: FrameSource): Promise<b
   return childFrames.length > 0;
 }
 
-/** Creates an index of the frames of a page. */
 export function createFrameIndex(page: FrameSource): FrameIndex {
   const top = page.cdp;
   const trees = new Map<Cdp, Promise<FrameTree>>();

@@ -17,7 +17,6 @@ export const WORLD = 'curbcut';
 
 const require = createRequire(import.meta.url);
 
-/** axe-core's version. */
 export const AXE_VERSION: string = (require('axe-core/package.json') as { version: string }).version;
 
 /** Limits of our scripts in the page, in characters unless it says otherwise. */

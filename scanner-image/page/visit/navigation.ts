@@ -82,7 +82,6 @@ const BODY_MS = 3000;
 /** The largest document that is tested, in bytes. The browser needs many times as much memory for its elements. */
 export const DOCUMENT_MAX_BYTES = 32 * 1024 * 1024;
 
-/** The state of one visit. */
 interface VisitState {
   held: boolean;
   leaving: boolean;

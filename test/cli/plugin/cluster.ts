@@ -127,7 +127,6 @@ export async function shows(output: Readonly<Output> | undefined, text: string):
   }
 }
 
-/** A condition of a status. */
 export const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: string, message = '') => ({
   type,
   status,
