@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ConfigurationError } from '../platform/configuration.ts';
 import { Environment, readApiConfiguration, settingsOf, type Configuration } from './config.ts';
+import { currentOf } from '../platform/setting-files.ts';
 import type { AppOptions } from './dependencies.ts';
 
 const REQUIRED = {
@@ -11,6 +12,7 @@ const REQUIRED = {
   S3_SECRET_ACCESS_KEY: 'hush',
 };
 const TURNSTILE = { TURNSTILE_SITE_KEY: 'site', TURNSTILE_SECRET_KEY: 'hush' };
+const ROLE = { AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/curbcut', AWS_WEB_IDENTITY_TOKEN_FILE: '/run/token' };
 const OIDC = { OIDC_ISSUER: 'https://id.example.com', OIDC_CLIENT_ID: 'curbcut', OIDC_CLIENT_SECRET: 'hush' };
 const problemsOf = (environment: Record<string, string | undefined>): readonly string[] => {
   try {
@@ -20,6 +22,11 @@ const problemsOf = (environment: Record<string, string | undefined>): readonly s
     if (error instanceof ConfigurationError) return error.problems;
     throw error;
   }
+};
+
+const AGENT = {
+  AWS_CONTAINER_CREDENTIALS_FULL_URI: 'http://169.254.170.23/v1/credentials',
+  AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/run/token',
 };
 
 describe('readApiConfiguration', () => {
@@ -32,6 +39,7 @@ describe('readApiConfiguration', () => {
       CURBCUT_NAMESPACE: 'curbcut-scans',
       CURBCUT_CLASS: 'curbcut',
       S3_REGION: 'us-east-1',
+      S3_SESSION_SECONDS: 3600,
       MAX_PAGES_LIMIT: 500,
       MAX_LIVE_SCANS: 2000,
       MAX_RUNNING_PUBLIC_SCANS: 2,
@@ -68,7 +76,8 @@ describe('readApiConfiguration', () => {
       mail: false,
       identityProvider: undefined,
     });
-    expect(problemsOf({})).to.have.lengthOf(Object.keys(REQUIRED).length);
+    // The two of the access key are one.
+    expect(problemsOf({})).to.have.lengthOf(Object.keys(REQUIRED).length - 1);
   });
 
   const valid: [name: string, value: string, read: (read: Configuration & AppOptions) => unknown, expected: unknown][] = [
@@ -102,6 +111,8 @@ describe('readApiConfiguration', () => {
     ['S3_ENDPOINT', 'http://minio:9000', (c) => c.S3_ENDPOINT, 'http://minio:9000'],
     ['S3_PUBLIC_ENDPOINT', 'https://files.example.com', (c) => c.S3_PUBLIC_ENDPOINT, 'https://files.example.com'],
     ['S3_REGION', 'eu-west-1', (c) => c.S3_REGION, 'eu-west-1'],
+    ['S3_SESSION_SECONDS', '7200', (c) => c.S3_SESSION_SECONDS, 7200],
+    ['AWS_ENDPOINT_URL_STS', 'https://sts.example.com', (c) => c.AWS_ENDPOINT_URL_STS, 'https://sts.example.com'],
     ['S3_BUCKET', 'b', (c) => c.S3_BUCKET, 'b'],
     ['S3_ACCESS_KEY_ID', 'k', (c) => c.S3_ACCESS_KEY_ID, 'k'],
     ['S3_SECRET_ACCESS_KEY', 's', (c) => c.S3_SECRET_ACCESS_KEY, 's'],
@@ -155,9 +166,10 @@ describe('readApiConfiguration', () => {
 
   it('needs both keys of Turnstile, or neither', () => {
     const mail = { ...REQUIRED, SMTP_URL: 'smtp://mail', PUBLIC_SCANS: 'true' };
-    expect(settingsOf(readApiConfiguration({ ...mail, ...TURNSTILE })).publicScans!.turnstile).to.deep.equal({
+    const { secretKey, ...rest } = settingsOf(readApiConfiguration({ ...mail, ...TURNSTILE })).publicScans!.turnstile!;
+    expect(currentOf(secretKey)).to.equal('hush');
+    expect(rest).to.deep.equal({
       siteKey: 'site',
-      secretKey: 'hush',
       verifyUrl: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
     });
     for (const [name, value] of Object.entries(TURNSTILE)) {
@@ -177,8 +189,23 @@ describe('readApiConfiguration', () => {
     expect(problemsOf({ ...REQUIRED, LOCAL_PASSWORDS: 'false' })).to.have.lengthOf(1);
   });
 
+  it('needs a whole access key, or a workload identity', () => {
+    const { S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, ...rest } = REQUIRED;
+    for (const identity of [ROLE, AGENT, { S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY }])
+      expect(problemsOf({ ...rest, ...identity })).to.deep.equal([]);
+    expect(problemsOf(rest)).to.deep.equal([
+      'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY are not set; set them, or for a workload identity AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE.',
+    ]);
+    expect(problemsOf({ ...rest, ...ROLE, S3_ACCESS_KEY_ID })).to.deep.equal([
+      'S3_SECRET_ACCESS_KEY is not set; an access key needs S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.',
+    ]);
+    expect(problemsOf({ ...rest, AWS_ROLE_ARN: ROLE.AWS_ROLE_ARN })).to.deep.equal([
+      'AWS_WEB_IDENTITY_TOKEN_FILE is not set; a workload identity needs AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE.',
+    ]);
+  });
+
   it('is tested for every variable', () => {
-    const tested = [...valid.map(([name]) => name), ...Object.keys({ ...TURNSTILE, ...OIDC }), 'LOCAL_PASSWORDS'];
+    const tested = [...valid.map(([name]) => name), ...Object.keys({ ...TURNSTILE, ...OIDC, ...ROLE, ...AGENT }), 'LOCAL_PASSWORDS'];
     expect(tested).to.have.members(Object.keys(Environment.properties));
   });
 
@@ -197,6 +224,8 @@ describe('readApiConfiguration', () => {
     ['MONGODB_URL', 'mongodb://db/?readPreference=nearest'],
     ['NATS_URL', 'http://nats'],
     ['S3_ENDPOINT', 's3.example.com'],
+    ['AWS_ENDPOINT_URL_STS', 'sts.example.com'],
+    ['S3_SESSION_SECONDS', '60'],
     ['S3_PUBLIC_ENDPOINT', 'ftp://x'],
     ['ALLOW_TARGETS', '10.0.0.0/33'],
     ['ALLOW_TARGETS', 'http://intranet/'],

@@ -2,9 +2,9 @@
 import type { Static } from 'typebox';
 import { isSecretRule } from '../core/scan/scan-secrets.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
-import { listOf, readConfiguration, Type } from '../platform/configuration.ts';
+import { listOf, readConfiguration, Type, type Environment as Variables } from '../platform/configuration.ts';
+import { fixedSettings, type LiveSettings } from '../platform/setting-files.ts';
 import {
-  databaseProblems,
   DatabaseSettings,
   httpUrl,
   KubernetesSettings,
@@ -13,6 +13,7 @@ import {
   port,
   ProcessSettings,
   PublicAddressSettings,
+  s3Problems,
   S3Settings,
   TargetSettings,
   TracingSettings,
@@ -82,12 +83,13 @@ export const Environment = Type.Object({
 
 export type Configuration = Readonly<Static<typeof Environment>> & { targets: TargetRules; testTargets: readonly string[] };
 
-/** @throws ConfigurationError that lists every problem */
-export function readApiConfiguration(environment: Record<string, string | undefined>): Configuration {
+/** @param further mistakes that were found before @throws ConfigurationError that lists every problem */
+export function readApiConfiguration(environment: Variables, further: readonly string[] = []): Configuration {
   const { targets, problems } = readTargetRules(environment);
   const tests = readTestTargets(environment);
   const read = readConfiguration(Environment, environment, [
-    ...databaseProblems(environment),
+    ...further,
+    ...s3Problems(environment),
     ...problems,
     ...tests.problems,
     ...secretProblems(listOf(environment.ALLOW_SCAN_SECRETS)),
@@ -97,8 +99,8 @@ export function readApiConfiguration(environment: Record<string, string | undefi
   return Object.freeze({ ...read, targets, testTargets: tests.testTargets });
 }
 
-/** Converts the environment to the options of the app. */
-export function settingsOf(config: Configuration): AppOptions {
+/** Converts the environment to the options of the app. @param live the current values of credentials. Default: those of `config` */
+export function settingsOf(config: Configuration, live: LiveSettings = fixedSettings(config)): AppOptions {
   const { HOST, PORT, PUBLIC_BASE_URL = `http://${HOST === '0.0.0.0' ? 'localhost' : HOST}:${PORT}` } = config;
   return {
     publicBaseUrl: PUBLIC_BASE_URL.replace(/\/+$/, ''),
@@ -112,10 +114,10 @@ export function settingsOf(config: Configuration): AppOptions {
     maxLiveScans: config.MAX_LIVE_SCANS,
     maxLiveScansPerOrganisation: config.MAX_LIVE_SCANS_PER_ORGANISATION ?? Math.ceil(config.MAX_LIVE_SCANS / 4),
     dashboard: config.DASHBOARD,
-    identityProvider: identityProviderOf(config),
+    identityProvider: identityProviderOf(config, live),
     mail: config.SMTP_URL !== undefined,
     maxEventStreams: config.MAX_EVENT_STREAMS,
-    publicScans: publicScanOptionsOf(config),
+    publicScans: publicScanOptionsOf(config, live),
     trustedProxies: listOf(config.TRUSTED_PROXIES),
     version: CURBCUT_VERSION,
   };

@@ -6,10 +6,11 @@ import { openTracer } from '../platform/open-tracer.ts';
 import { serveProbes, type ProbeServer } from '../platform/probe-server.ts';
 import { monitorDependencies } from '../platform/readiness.ts';
 import { createResolver } from '../platform/resolver.ts';
+import { openSettingFiles, type SettingFiles } from '../platform/setting-files.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import { openConnections } from '../stores/connections.ts';
 import { buildApp } from './app.ts';
-import { readApiConfiguration, settingsOf, type Configuration } from './config.ts';
+import { Environment, readApiConfiguration, settingsOf, type Configuration } from './config.ts';
 import { addProcessMetrics } from '../stores/process-metrics.ts';
 import { createMetrics } from './metrics.ts';
 
@@ -18,28 +19,31 @@ const CLOSE_WITHIN_MS = 8_000;
 /** Connections to MongoDB for requests without a valid key or session. They can wait only for each other. */
 const ANONYMOUS_CONNECTIONS = 4;
 
-function configuration(): Configuration {
+function configuration(): { config: Configuration; files: SettingFiles } {
   try {
-    return readApiConfiguration(process.env);
+    const files = openSettingFiles(Environment, process.env);
+    return { files, config: readApiConfiguration(files.environment, files.problems) };
   } catch (error) {
     return exitOnMistake(error);
   }
 }
 
-const config = configuration();
+const { config, files } = configuration();
 const logger = pino({ level: config.LOG_LEVEL, base: { process: 'api' } });
+const stopFollowing = files.follow(logger);
 
 const metrics = createMetrics();
 addProcessMetrics(metrics);
 const tracer = await openTracer({
   endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
-  headers: config.OTEL_EXPORTER_OTLP_HEADERS,
+  headers: files.credential('OTEL_EXPORTER_OTLP_HEADERS'),
   service: 'curbcut-api',
   version: CURBCUT_VERSION,
   logger,
 });
 const connections = await openConnections(config, {
   logger,
+  live: files,
   onLimitFallback: metrics.limitsFallback,
   onCredits: metrics.credits,
   onSockets: metrics.sockets,
@@ -61,7 +65,7 @@ const app = await buildApp(
     metrics,
     tracer,
   },
-  settingsOf(config),
+  settingsOf(config, files),
 );
 
 const dependencies = monitorDependencies(connections.probes, { logger, onDependency: metrics.dependency });
@@ -72,6 +76,7 @@ async function close(): Promise<void> {
   // After the app: the last requests are counted too.
   await probes?.close();
   dependencies.stop();
+  stopFollowing();
   await Promise.allSettled([connections.close(), tracer.close()]);
   logger.info({}, 'closed');
 }

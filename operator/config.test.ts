@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { ConfigurationError } from '../platform/configuration.ts';
 import { readOperatorConfiguration, settingsOf } from './config.ts';
+import { currentOf } from '../platform/setting-files.ts';
 import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 const least = {
@@ -77,8 +78,9 @@ describe('operator configuration', () => {
     const mail = { SMTP_URL: 'smtp://user:secret-word@mail.example.com:587', PUBLIC_BASE_URL: 'https://curbcut.example.com/' };
     const mailOf = (environment: Record<string, string>) => settingsOf(readOperatorConfiguration({ ...least, ...environment })).mail;
     expect(mailOf({ PUBLIC_BASE_URL: mail.PUBLIC_BASE_URL })).to.equal(null);
-    expect(mailOf(mail)).to.deep.equal({
-      smtpUrl: mail.SMTP_URL,
+    const { smtpUrl, ...rest } = mailOf(mail)!;
+    expect(currentOf(smtpUrl)).to.equal(mail.SMTP_URL);
+    expect(rest).to.deep.equal({
       from: 'Curbcut <no-reply@curbcut.example.com>',
       publicBaseUrl: 'https://curbcut.example.com',
     });

@@ -1,10 +1,10 @@
 /** The operator's settings from environment variables. */
 import { SCANNER_DEFAULTS } from '../core/protocol/scanner-program.ts';
 import type { Static } from 'typebox';
-import { Type, listOf, readConfiguration, secret } from '../platform/configuration.ts';
+import { Type, listOf, readConfiguration, secret, type Environment as Variables } from '../platform/configuration.ts';
+import { fixedSettings, type LiveSettings } from '../platform/setting-files.ts';
 import {
   choice,
-  databaseProblems,
   DatabaseSettings,
   httpUrl,
   KubernetesSettings,
@@ -16,6 +16,7 @@ import {
   port,
   ProcessSettings,
   PublicAddressSettings,
+  s3Problems,
   S3Settings,
   TargetSettings,
   text,
@@ -138,18 +139,23 @@ export const Environment = Type.Object({
 export type Configuration = Readonly<Static<typeof Environment>> & { targets: TargetRules };
 
 /** The links in mails need the public address. */
-const mailProblems = ({ SMTP_URL, PUBLIC_BASE_URL }: Record<string, string | undefined>): string[] =>
+const mailProblems = ({ SMTP_URL, PUBLIC_BASE_URL }: Variables): string[] =>
   SMTP_URL && !PUBLIC_BASE_URL ? ["PUBLIC_BASE_URL is not set; it must be the service's base address if SMTP_URL is set."] : [];
 
-/** @throws ConfigurationError that lists all problems */
-export function readOperatorConfiguration(environment: Record<string, string | undefined>): Configuration {
+/** @param further mistakes that were found before @throws ConfigurationError that lists all problems */
+export function readOperatorConfiguration(environment: Variables, further: readonly string[] = []): Configuration {
   const { targets, problems } = readTargetRules(environment);
-  const read = readConfiguration(Environment, environment, [...databaseProblems(environment), ...mailProblems(environment), ...problems]);
+  const read = readConfiguration(Environment, environment, [
+    ...further,
+    ...s3Problems(environment),
+    ...mailProblems(environment),
+    ...problems,
+  ]);
   return Object.freeze({ ...read, targets });
 }
 
-/** Converts the environment to the operator's settings. */
-export function settingsOf(config: Configuration): OperatorSettings {
+/** Converts the environment to the operator's settings. @param live the current values of credentials. Default: those of `config` */
+export function settingsOf(config: Configuration, live: LiveSettings = fixedSettings(config)): OperatorSettings {
   const pageBudgetMs = config.PAGE_BUDGET_SECONDS * 1000;
   return {
     namespace: config.CURBCUT_NAMESPACE,
@@ -210,12 +216,13 @@ export function settingsOf(config: Configuration): OperatorSettings {
     publicBaseUrl: config.PUBLIC_BASE_URL?.replace(/\/+$/, '') ?? null,
     webhooks: config.WEBHOOKS,
     webhookSecrets: config.WEBHOOK_SECRETS_DIR ?? null,
-    mail: mailOf(config),
+    mail: mailOf(config, live),
   };
 }
 
-function mailOf({ SMTP_URL, MAIL_FROM, PUBLIC_BASE_URL }: Configuration): OperatorSettings['mail'] {
-  if (SMTP_URL === undefined || PUBLIC_BASE_URL === undefined) return null;
+function mailOf({ MAIL_FROM, PUBLIC_BASE_URL }: Configuration, live: LiveSettings): OperatorSettings['mail'] {
+  const smtpUrl = live.credential('SMTP_URL');
+  if (smtpUrl === undefined || PUBLIC_BASE_URL === undefined) return null;
   const publicBaseUrl = PUBLIC_BASE_URL.replace(/\/+$/, '');
-  return { smtpUrl: SMTP_URL, from: mailFromOf(MAIL_FROM, publicBaseUrl), publicBaseUrl };
+  return { smtpUrl, from: mailFromOf(MAIL_FROM, publicBaseUrl), publicBaseUrl };
 }

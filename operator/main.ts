@@ -25,38 +25,42 @@ import { openTracer } from '../platform/open-tracer.ts';
 import { serveProbes } from '../platform/probe-server.ts';
 import { monitorDependencies } from '../platform/readiness.ts';
 import { createResolver } from '../platform/resolver.ts';
+import { openSettingFiles, type SettingFiles } from '../platform/setting-files.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import { openConnections } from '../stores/connections.ts';
 import { addProcessMetrics } from '../stores/process-metrics.ts';
-import { readOperatorConfiguration, settingsOf, type Configuration } from './config.ts';
+import { Environment, readOperatorConfiguration, settingsOf, type Configuration } from './config.ts';
 import { createOperatorMetrics } from './metrics.ts';
 import { FIELD_MANAGER, runOperator } from './operator.ts';
 
 /** Longer than the 20 s that running reconciles have to finish, and shorter than the pod's grace period. */
 const CLOSE_WITHIN_MS = 28_000;
 
-function configuration(): Configuration {
+function configuration(): { config: Configuration; files: SettingFiles } {
   try {
-    return readOperatorConfiguration(process.env);
+    const files = openSettingFiles(Environment, process.env);
+    return { files, config: readOperatorConfiguration(files.environment, files.problems) };
   } catch (error) {
     return exitOnMistake(error);
   }
 }
 
-const config = configuration();
+const { config, files } = configuration();
 const logger = pino({ level: config.LOG_LEVEL, base: { process: 'operator' } });
+const stopFollowing = files.follow(logger);
 
 const metrics = createOperatorMetrics();
 addProcessMetrics(metrics);
 const tracer = await openTracer({
   endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
-  headers: config.OTEL_EXPORTER_OTLP_HEADERS,
+  headers: files.credential('OTEL_EXPORTER_OTLP_HEADERS'),
   service: 'curbcut-operator',
   version: CURBCUT_VERSION,
   logger,
 });
 const connections = await openConnections(config, {
   logger,
+  live: files,
   onCredits: metrics.stores.credits,
   onSockets: metrics.stores.sockets,
   fieldManager: FIELD_MANAGER,
@@ -83,7 +87,7 @@ const finished = dependencies.available('definitions', stopping.signal).then(() 
       reports: connections.reports,
       bus: connections.bus,
       resolver: createResolver(),
-      settings: settingsOf(config),
+      settings: settingsOf(config, files),
       metrics,
       tracer,
       identity: `${hostname()}_${randomUUID()}`,
@@ -103,6 +107,7 @@ const closing = closeWithGrace(
       await finished;
     } finally {
       dependencies.stop();
+      stopFollowing();
       await server.close();
       await Promise.allSettled([connections.close(), tracer.close()]);
       logger.info({}, 'closed');

@@ -16,8 +16,22 @@ export class ConfigurationError extends Error {
 
 const wanted = (schema: TSchema): string => (schema as { description?: string }).description ?? JSON.stringify(schema);
 
+/** The variables of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Marks a variable whose value may come from a file, which is read again while the process runs (`openSettingFiles`). */
+export const fromFile = { fromFile: true } as const;
+
 /** Marks a variable whose value must not appear in messages. */
-export const secret = { secret: true } as const;
+export const secret = { secret: true, ...fromFile } as const;
+
+export const isFromFile = (property: TSchema): boolean => (property as { fromFile?: boolean }).fromFile === true;
+
+/**
+ * Adds a check that a schema cannot express.
+ * @param mistakes returns a sentence for each mistake in a value
+ */
+export const checked = (mistakes: (value: string) => readonly string[]) => ({ mistakes });
 
 /** Splits a comma-separated list into trimmed, non-empty items. Returns an empty list if the value is absent or empty. */
 export function listOf(value: string | undefined): string[] {
@@ -36,7 +50,7 @@ export function listOf(value: string | undefined): string[] {
  */
 export function readConfiguration<T extends TObject>(
   schema: T,
-  environment: Record<string, string | undefined>,
+  environment: Environment,
   further: readonly string[] = [],
 ): Readonly<Static<T>> {
   const problems: string[] = [];
@@ -50,16 +64,21 @@ export function readConfiguration<T extends TObject>(
       else if (!optional) problems.push(`${name} is not set; it must be ${wanted(property)}.`);
       continue;
     }
-    const value = Value.Convert(property, raw);
-    if (Value.Check(property, value)) result[name] = value;
-    else
-      problems.push(
-        `${name} is ${(property as { secret?: boolean }).secret ? '(hidden)' : JSON.stringify(raw)}; it must be ${wanted(property)}.`,
-      );
+    const mistakes = mistakesIn(name, property, raw);
+    if (mistakes.length === 0) result[name] = Value.Convert(property, raw);
+    problems.push(...mistakes);
   }
   problems.push(...further);
   if (problems.length > 0) throw new ConfigurationError(problems);
   return Object.freeze(result) as Static<T>;
+}
+
+/** Returns a sentence for each mistake in the value of one variable. */
+export function mistakesIn(name: string, property: TSchema, raw: string): readonly string[] {
+  if (Value.Check(property, Value.Convert(property, raw)))
+    return (property as { mistakes?: (value: string) => readonly string[] }).mistakes?.(raw) ?? [];
+  const shown = (property as { secret?: boolean }).secret ? '(hidden)' : JSON.stringify(raw);
+  return [`${name} is ${shown}; it must be ${wanted(property)}.`];
 }
 
 /** Reports the mistakes of a ConfigurationError without a stack trace and exits with code 1. @throws every other error */

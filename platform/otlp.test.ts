@@ -9,7 +9,10 @@ import { createOtlpTracer } from './otlp.ts';
 import { inSpan, type Tracer } from './tracing.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const tracerTo = (endpoint: string, rest: { headers?: string } = {}): { tracer: Tracer; lines: { level: string; message: string }[] } => {
+const tracerTo = (
+  endpoint: string,
+  rest: { headers?: string | (() => string) } = {},
+): { tracer: Tracer; lines: { level: string; message: string }[] } => {
   const logger = createFakeLogger();
   return {
     tracer: createOtlpTracer({ endpoint, service: 'curbcut-test', version: '1.2.3', logger, gatherMs: 60_000, ...rest }),
@@ -21,7 +24,10 @@ describe('OTLP exporter', () => {
   it('sends the times, attributes, parent and failure of each span', async () => {
     const collector = await startCollector();
     try {
-      const { tracer } = tracerTo(`${collector.url}/`, { headers: 'authorization=Basic%20YQ==, x-tenant=a' });
+      let headers = 'authorization=Basic%20Yg==';
+      const { tracer } = tracerTo(`${collector.url}/`, { headers: () => headers });
+      // Rotated before the first export.
+      headers = 'authorization=Basic%20YQ==, x-tenant=a';
       const at = new Date('2026-03-02T10:00:00.250Z');
       const above = tracer.start('above', {
         at,

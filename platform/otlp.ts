@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Logger } from './logger.ts';
+import { currentOf, type Credential } from './setting-files.ts';
 import { withTimeLimit } from './time-limits.ts';
 import { readTraceparent, writeTraceparent } from '../core/protocol/traceparent.ts';
 import type { Attributes, Tracer } from './tracing.ts';
@@ -12,7 +13,7 @@ export interface OtlpOptions {
   /** The collector's base address, such as http://collector:4318. */
   endpoint: string;
   /** Headers that authenticate to the collector, in the form of OTEL_EXPORTER_OTLP_HEADERS: `name=value,name=value`. */
-  headers?: string;
+  headers?: Credential;
   service: string;
   version: string;
   logger: Logger;
@@ -66,13 +67,13 @@ function headersOf(text: string | undefined): Record<string, string> {
 /** @returns a function that sends spans to the collector. It never rejects: spans of a collector that is down are dropped */
 function createExport({ endpoint, service, version, logger, ...options }: OtlpOptions): (spans: WireSpan[]) => Promise<void> {
   const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
-  const headers = { ...headersOf(options.headers), 'content-type': 'application/json' };
   const resource = { attributes: wire({ 'service.name': service, 'service.version': version }) };
   let failing = false;
   return async (spans) => {
     const body = JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'curbcut' }, spans }] }] });
     try {
       const signal = AbortSignal.timeout(SEND_WITHIN_MS);
+      const headers = { ...headersOf(options.headers && currentOf(options.headers)), 'content-type': 'application/json' };
       // The headers authenticate to the collector. fetch would send them along with a redirect to another origin.
       const answer = await fetch(url, { method: 'POST', headers, body, redirect: 'error', signal });
       await answer.body?.cancel();

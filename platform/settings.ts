@@ -1,7 +1,7 @@
 /** The settings that several processes read, each defined once. A process spreads the groups that it needs into its own schema. */
 import { isIPv4 } from 'node:net';
 import { Type } from 'typebox';
-import { secret } from './configuration.ts';
+import { checked, fromFile, secret, type Environment } from './configuration.ts';
 import { mongodbUrlProblems } from './mongodb-url.ts';
 import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
@@ -45,13 +45,11 @@ export const DatabaseSettings = {
   MONGODB_URL: Type.String({
     pattern: '^mongodb(\\+srv)?://',
     ...secret,
+    ...checked(mongodbUrlProblems),
     description:
       'a connection string such as mongodb://host:27017/curbcut, which must not set weaker values than readPreference=primary, w=majority, journal=true and retryWrites=true',
   }),
 };
-
-/** The mistakes in DatabaseSettings that its schema cannot express. */
-export const databaseProblems = ({ MONGODB_URL = '' }: Record<string, string | undefined>): string[] => mongodbUrlProblems(MONGODB_URL);
 
 export const NatsSettings = {
   NATS_URL: Type.Optional(natsUrl('an address such as nats://host:4222')),
@@ -62,9 +60,36 @@ export const S3Settings = {
   S3_ENDPOINT: httpUrl('the address of an S3-compatible object store, such as https://s3.example.com'),
   S3_REGION: text('the region of the object store', { default: 'us-east-1' }),
   S3_BUCKET: text('the name of a bucket'),
-  S3_ACCESS_KEY_ID: text('the id of an access key'),
-  S3_SECRET_ACCESS_KEY: text('the secret of an access key', secret),
+  S3_ACCESS_KEY_ID: Type.Optional(text('the id of an access key; if it is not set, a workload identity is used', fromFile)),
+  S3_SECRET_ACCESS_KEY: Type.Optional(text('the secret of an access key', secret)),
+  // The names are those of AWS, because its admission webhooks set some of them (IRSA, EKS Pod Identity).
+  AWS_ROLE_ARN: Type.Optional(text('the ARN of a role that the workload identity assumes, such as arn:aws:iam::123456789012:role/curbcut')),
+  AWS_WEB_IDENTITY_TOKEN_FILE: Type.Optional(text('the path of a token that the role trusts, which is read again for each session')),
+  AWS_ENDPOINT_URL_STS: Type.Optional(httpUrl("the address of the token service; by default AWS's in S3_REGION")),
+  S3_SESSION_SECONDS: Type.Integer({
+    minimum: 900,
+    maximum: 43_200,
+    default: 3600,
+    description:
+      "the length of a role's session in seconds, from 900 to 43200 and at most the role's maximum; links, and with them scans, end with it",
+  }),
+  AWS_CONTAINER_CREDENTIALS_FULL_URI: Type.Optional(
+    httpUrl('the address of an agent that hands out sessions, such as that of EKS Pod Identity'),
+  ),
+  AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: Type.Optional(text('the path of the token for that agent')),
 };
+
+/** The mistakes in S3Settings that their schema cannot express. */
+export function s3Problems(environment: Environment): string[] {
+  const missing = (names: readonly string[]): string[] => names.filter((name) => !environment[name]);
+  const key = ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'];
+  const role = ['AWS_ROLE_ARN', 'AWS_WEB_IDENTITY_TOKEN_FILE'];
+  if (missing(key).length === 0) return [];
+  if (missing(key).length === 1) return [`${missing(key)[0]} is not set; an access key needs ${key.join(' and ')}.`];
+  if (missing(role).length === 1) return [`${missing(role)[0]} is not set; a workload identity needs ${role.join(' and ')}.`];
+  if (missing(role).length === 0 || environment['AWS_CONTAINER_CREDENTIALS_FULL_URI']) return [];
+  return [`${key.join(' and ')} are not set; set them, or for a workload identity ${role.join(' and ')}.`];
+}
 
 export const PublicAddressSettings = {
   PUBLIC_BASE_URL: Type.Optional(httpUrl("the service's base address that callers use, such as https://curbcut.example.com")),

@@ -4,10 +4,12 @@ import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import { createDefinitionCheck } from '../platform/kubernetes/definitions.ts';
 import type { KubernetesConnection, SocketUse } from '../platform/kubernetes/kubernetes.ts';
 import type { Probe } from '../platform/readiness.ts';
+import { fixedSettings } from '../platform/setting-files.ts';
 import type { DatabaseSettings, KubernetesSettings, NatsSettings, S3Settings } from '../platform/settings.ts';
 import { openDatabase, type DatabaseOptions } from './database.ts';
 import { createMessageBus, noMessageBus, type MessageBus } from './nats.ts';
 import { createReports, type Reports } from './reports.ts';
+import { openS3Identity } from './s3-identity.ts';
 import type { AllStores } from './stores.ts';
 import { createScanResources, type ScanResources } from './submissions/scan-resources.ts';
 
@@ -48,26 +50,26 @@ export interface Connections {
 
 /** Connects in the background and reconnects to servers that were down. @throws if a setting or the kubeconfig is malformed */
 export async function openConnections(config: ConnectionConfiguration, options: ConnectionOptions): Promise<Connections> {
-  const { logger } = options;
+  const { logger, live = fixedSettings(config) } = options;
   const required = (name: DependencyName): boolean => options.required.includes(name);
   const database = openDatabase(config, options);
   const bus = config.NATS_URL
     ? createMessageBus({
-        url: config.NATS_URL,
-        podUrl: config.NATS_POD_URL,
+        url: live.credential('NATS_URL') ?? config.NATS_URL,
+        podUrl: live.credential('NATS_POD_URL'),
         credentialsFile: config.NATS_CREDENTIALS_FILE,
-        signingSeed: config.NATS_SIGNING_SEED,
+        signingSeed: live.credential('NATS_SIGNING_SEED'),
         logger,
       })
     : noMessageBus();
+  live.onChange(['NATS_URL'], () => bus.renew());
   const reports = createReports({
     endpoint: config.S3_ENDPOINT,
     publicEndpoint: config.S3_PUBLIC_ENDPOINT,
     podEndpoint: config.S3_POD_ENDPOINT,
     region: config.S3_REGION,
     bucket: config.S3_BUCKET,
-    accessKeyId: config.S3_ACCESS_KEY_ID,
-    secretAccessKey: config.S3_SECRET_ACCESS_KEY,
+    identity: openS3Identity(config, { live, logger }),
   });
   const { fieldManager, onSockets } = options;
   const kubernetes = connectKubernetes({ kubeconfig: config.KUBECONFIG, fieldManager, onSockets, logger });

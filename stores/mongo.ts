@@ -50,11 +50,21 @@ const DEFAULTS: MongoClientOptions = {
 };
 
 export interface MongoConnection {
+  /** The database at the current connection string. */
   db: Db;
   /** Checks the connection. @throws within a few seconds if the database is unavailable or cannot accept writes */
   ping(): Promise<void>;
+  /**
+   * Replaces the connection by one with another connection string, once that one works. Operations that are under way end on the
+   * earlier one.
+   * @throws if it does not work; the earlier one stays in use
+   */
+  replace(url: string): Promise<void>;
   close(): Promise<void>;
 }
+
+/** How long an earlier connection stays open for the operations on it, in milliseconds. Longer than any of them. */
+const DRAIN_MS = 60_000;
 
 /**
  * Connects in the background. Operations wait for the connection, at most for the server-selection time-out. While the
@@ -65,21 +75,60 @@ export interface MongoConnection {
  * @throws ConfigurationError if the URL is malformed or asks for weaker guarantees
  */
 export function connectMongo({ url, logger, poolSize }: { url: string; logger?: Logger; poolSize?: number }): MongoConnection {
-  const client = createClient(url, poolSize);
-  if (logger !== undefined) logConnection(client, logger);
-  const db = client.db(/^mongodb(?:\+srv)?:\/\/[^/]+\/[^?]/.test(url) ? undefined : DEFAULT_DATABASE);
+  const open = (address: string) => {
+    const client = createClient(address, poolSize);
+    const db = client.db(/^mongodb(?:\+srv)?:\/\/[^/]+\/[^?]/.test(address) ? undefined : DEFAULT_DATABASE);
+    return { client, db };
+  };
+  let current = open(url);
+  if (logger !== undefined) logConnection(current.client, logger);
+  const earlier = new Set<MongoClient>();
+  const collection: Db['collection'] = (name, options) => forwarding(() => current.db.collection(name, options));
   return {
-    db,
-    async ping() {
-      // `ping` succeeds on a secondary, to which a string with directConnection=true may lead.
-      const { isWritablePrimary, ismaster } = await db.command({ hello: 1 });
-      if (isWritablePrimary !== true && ismaster !== true)
-        throw new MongoServerError({ code: NOT_WRITABLE_PRIMARY, message: 'the server is not the primary of its replica set' });
+    db: forwarding(() => current.db, { collection }),
+    ping: () => requirePrimary(current.db),
+    async replace(address) {
+      const next = open(address);
+      try {
+        await requirePrimary(next.db);
+      } catch (error) {
+        await next.client.close();
+        throw error;
+      }
+      const { client } = current;
+      client.removeAllListeners();
+      if (logger !== undefined) logConnection(next.client, logger);
+      current = next;
+      earlier.add(client);
+      setTimeout(() => {
+        earlier.delete(client);
+        void client.close().catch(() => undefined);
+      }, DRAIN_MS).unref();
     },
     async close() {
-      await client.close();
+      await Promise.all([current.client, ...earlier].map((client) => client.close()));
     },
   };
+}
+
+/** @throws if the server cannot be reached or accepts no writes */
+async function requirePrimary(db: Db): Promise<void> {
+  // `ping` succeeds on a secondary, to which a string with directConnection=true may lead.
+  const { isWritablePrimary, ismaster } = await db.command({ hello: 1 });
+  if (isWritablePrimary !== true && ismaster !== true)
+    throw new MongoServerError({ code: NOT_WRITABLE_PRIMARY, message: 'the server is not the primary of its replica set' });
+}
+
+/** An object that passes everything to the current target, except for its own methods. Stores keep such objects for ever. */
+function forwarding<T extends object>(current: () => T, own: Partial<T> = {}): T {
+  return new Proxy(own as T, {
+    get(_own, property) {
+      if (Object.hasOwn(own, property)) return own[property as keyof T];
+      const target = current();
+      const value: unknown = Reflect.get(target, property, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
 }
 
 function createClient(url: string, poolSize: number | undefined): MongoClient {

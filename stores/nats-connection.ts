@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, credsAuthenticator, type NatsConnection as Client, type Subscription } from '@nats-io/transport-node';
 import type { Logger } from '../platform/logger.ts';
+import { currentOf, type Credential } from '../platform/setting-files.ts';
 import { withTimeLimit } from '../platform/time-limits.ts';
 
 export interface NatsConnection {
@@ -11,12 +12,14 @@ export interface NatsConnection {
   publish(subject: string, payload: string): void;
   /** Calls `onMessage` for each message on a subject, which may have wildcards, until the returned function is called. */
   follow(subject: string, onMessage: OnMessage): () => void;
+  /** Replaces the connection by one with the current address and credentials. Messages in between are lost. */
+  renew(): void;
   close(): Promise<void>;
 }
 
 export interface NatsConnectionOptions {
   /** One address, or several separated by commas. */
-  url: string;
+  url: Credential;
   /** Reads a `.creds` file, again for each new connection. Null: connect without credentials. */
   readCredentials: (() => Uint8Array) | null;
   logger: Logger;
@@ -63,7 +66,7 @@ export function openNatsConnection({ url, readCredentials, logger }: NatsConnect
   /** Runs one client until it is closed or gives up. The client itself reconnects after a connection loss. */
   async function runClient(): Promise<void> {
     client = await connect({
-      servers: url.split(','),
+      servers: currentOf(url).split(','),
       name: 'curbcut',
       ...(readCredentials === null ? {} : { authenticator: credsAuthenticator(readCredentials) }),
       timeout: CONNECT_LIMIT_MS,
@@ -123,6 +126,8 @@ export function openNatsConnection({ url, readCredentials, logger }: NatsConnect
         if (client?.isClosed() === false) interest.subscription?.unsubscribe();
       };
     },
+
+    renew: () => void client?.close().catch((err: unknown) => logger.warn({ err }, 'closing the message bus failed')),
 
     async close() {
       closing.abort();

@@ -1,10 +1,11 @@
 /** The message bus over NATS. Messages only make results arrive sooner, so every failure here is harmless. */
 import { readFileSync } from 'node:fs';
 import type { Logger } from '../platform/logger.ts';
+import { currentOf, type Credential } from '../platform/setting-files.ts';
 import { ALL_PROGRESS, progressSubject, statusSubject, type StatusMessage } from '../core/protocol/subjects.ts';
 import { POD_MESSAGE_MAX_BYTES } from '../core/protocol/pod-messages.ts';
 import { openNatsConnection } from './nats-connection.ts';
-import { accountOf, createScanSigner } from './nats-credential.ts';
+import { accountOf, createScanSigner, type ScanSigner } from './nats-credential.ts';
 
 export interface MessageBus {
   /** False while there is no connection. The bus never stops reconnecting. */
@@ -20,18 +21,20 @@ export interface MessageBus {
    * @returns the `messages` of the PodInput; null if this bus has no signing key
    */
   issueScanCredential(scanId: string, expiresAt: Date): { url: string; subject: string; jwt: string; seed: string } | null;
+  /** Connects again, because the address has changed. */
+  renew(): void;
   close(): Promise<void>;
 }
 
 export interface MessageBusConfiguration {
   /** The address at which this process reaches NATS. Separate several with commas. */
-  url: string;
+  url: Credential;
   /** The address at which pods reach NATS. Default: `url`. */
-  podUrl?: string;
+  podUrl?: Credential;
   /** The path of a `.creds` file, which is read again for each new connection. Default: connect without credentials. */
   credentialsFile?: string;
   /** The seed (`SA…`) that signs the credentials of scans: of this process's account, or of one of its signing keys. */
-  signingSeed?: string;
+  signingSeed?: Credential;
   logger: Logger;
 }
 
@@ -40,7 +43,7 @@ export interface MessageBusConfiguration {
  * @throws if the signing seed is malformed
  */
 export function createMessageBus({ url, podUrl = url, credentialsFile, signingSeed, logger }: MessageBusConfiguration): MessageBus {
-  const signer = signingSeed === undefined ? null : createScanSigner(signingSeed);
+  const signer = signingSeed === undefined ? null : createCurrentSigner(signingSeed, logger);
   const readCredentials = credentialsFile === undefined ? null : () => readFileSync(credentialsFile);
   const connection = openNatsConnection({ url, readCredentials, logger });
 
@@ -75,10 +78,29 @@ export function createMessageBus({ url, podUrl = url, credentialsFile, signingSe
       if (signer === null) return null;
       const subject = progressSubject(scanId);
       const account = readCredentials === null ? null : accountOf(readCredentials());
-      return { url: podUrl, subject, ...signer(subject, expiresAt, account) };
+      return { url: currentOf(podUrl), subject, ...signer()(subject, expiresAt, account) };
     },
 
+    renew: () => connection.renew(),
     close: () => connection.close(),
+  };
+}
+
+/** Returns the signer of the current seed. A changed seed that is malformed is not used. @throws if the first one is malformed */
+function createCurrentSigner(seed: Credential, logger: Logger): () => ScanSigner {
+  let read = currentOf(seed);
+  let signer = createScanSigner(read);
+  return () => {
+    const current = currentOf(seed);
+    if (current === read) return signer;
+    read = current;
+    try {
+      signer = createScanSigner(current);
+    } catch {
+      // The error may quote the seed.
+      logger.error({ setting: 'NATS_SIGNING_SEED' }, 'changed setting refused, the earlier value stays in use');
+    }
+    return signer;
   };
 }
 
@@ -90,6 +112,7 @@ export function noMessageBus(): MessageBus {
     followStatus: () => () => undefined,
     followProgress: () => () => undefined,
     issueScanCredential: () => null,
+    renew: () => undefined,
     close: () => Promise.resolve(),
   };
 }

@@ -21,6 +21,7 @@ import type { ReadResult } from '../report/schema/objects.ts';
 import type { FormatStore } from '../report/workers/report-formats.ts';
 import { VIEW_MAX_BYTES, type ReportView } from '../report/view/view.ts';
 import { parseView } from './report-view.ts';
+import { keyIdentity, secondsUntil, type S3Identity, type S3Key } from './s3-identity.ts';
 import { isMissing, readRange, statusOf, type ByteRange } from './s3-ranges.ts';
 
 /** The pod's statement about the other objects, which it uploads last. */
@@ -49,9 +50,14 @@ export interface Upload {
 export type CopyResult = { ok: true } | { ok: false; reason: 'missing' | 'changed' };
 
 export interface Reports extends FormatStore {
-  /** Returns a URL that accepts one object by PUT with the given content type, until `expiresInSeconds` from now. */
+  /**
+   * Returns for how many seconds the next links can be valid: `seconds`, or less if the session at the store ends earlier. It is
+   * renewed for this.
+   */
+  linkSeconds(seconds: number): Promise<number>;
+  /** Returns a URL that accepts one object by PUT with the given content type, until `expiresInSeconds` from now, at most as `linkSeconds`. */
   uploadLink(key: string, contentType: string, expiresInSeconds: number): Promise<string>;
-  /** Returns a URL at which a pod may read one object by GET, until `expiresInSeconds` from now. */
+  /** Returns a URL at which a pod may read one object by GET, for as long as an upload link. */
   readLink(key: string, expiresInSeconds: number): Promise<string>;
   /** Returns a URL that serves the object by GET, and the name under which a browser saves it. */
   downloadLink(key: string, fileName: string, expiresInSeconds: number): Promise<string>;
@@ -79,7 +85,9 @@ export interface Reports extends FormatStore {
   close(): void;
 }
 
-export interface ReportsConfiguration {
+export type ReportsConfiguration = StoreAddress & ({ identity: S3Identity } | Pick<S3Key, 'accessKeyId' | 'secretAccessKey'>);
+
+interface StoreAddress {
   /** The address at which this process reaches the store, `http://…` or `https://…`. */
   endpoint: string;
   /** The address in download links. Default: `endpoint`. */
@@ -88,8 +96,6 @@ export interface ReportsConfiguration {
   podEndpoint?: string;
   region: string;
   bucket: string;
-  accessKeyId: string;
-  secretAccessKey: string;
 }
 
 /** In milliseconds. Longer than for other requests: the store copies the object, or writes many megabytes, before it responds. */
@@ -102,12 +108,27 @@ const SOCKET_TIMEOUT_MS = 5_000;
  */
 export function createReports(configuration: ReportsConfiguration, { idleMs = SOCKET_TIMEOUT_MS } = {}): Reports {
   const { endpoint, publicEndpoint = endpoint, podEndpoint = endpoint, bucket } = configuration;
-  const clientFor = (address: string, socketTimeout = idleMs) => openClient(configuration, address, socketTimeout);
+  const identity = 'identity' in configuration ? configuration.identity : keyIdentity(() => configuration);
+  const clientFor = (address: string, socketTimeout = idleMs) => openClient(configuration.region, identity, address, socketTimeout);
   const store = clientFor(endpoint);
   const patient = clientFor(endpoint, SLOW_SOCKET_TIMEOUT_MS);
   // A link contains the host that it was signed for, so pods and people need separate clients. These two only sign links.
   const forPeople = clientFor(publicEndpoint);
   const forPods = clientFor(podEndpoint);
+
+  async function linkSeconds(seconds: number): Promise<number> {
+    const { expiration } = await identity.lasting(seconds);
+    return Math.max(1, Math.min(seconds, secondsUntil(expiration, Date.now())));
+  }
+
+  async function sign(
+    client: S3Client,
+    command: GetObjectCommand | PutObjectCommand,
+    seconds: number,
+    signed?: Set<string>,
+  ): Promise<string> {
+    return getSignedUrl(client, command, { expiresIn: await linkSeconds(seconds), signableHeaders: signed });
+  }
 
   const read: Reports['read'] = (key, maxBytes, signal) => readObject(store, { Bucket: bucket, Key: key }, maxBytes, signal);
 
@@ -131,17 +152,19 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
   }
 
   return {
+    linkSeconds,
+
     uploadLink(key, contentType, expiresInSeconds) {
       const command = new PutObjectCommand({ Bucket: bucket, Key: key, ContentType: contentType });
       // The content type is signed too, so that a pod cannot upload a type that a browser executes.
-      return getSignedUrl(forPods, command, { expiresIn: expiresInSeconds, signableHeaders: new Set(['host', 'content-type']) });
+      return sign(forPods, command, expiresInSeconds, new Set(['host', 'content-type']));
     },
 
-    readLink: (key, expiresIn) => getSignedUrl(forPods, new GetObjectCommand({ Bucket: bucket, Key: key }), { expiresIn }),
+    readLink: (key, seconds) => sign(forPods, new GetObjectCommand({ Bucket: bucket, Key: key }), seconds),
 
     downloadLink(key, fileName, expiresInSeconds) {
       const command = new GetObjectCommand({ Bucket: bucket, Key: key, ResponseContentDisposition: contentDisposition(fileName) });
-      return getSignedUrl(forPeople, command, { expiresIn: expiresInSeconds });
+      return sign(forPeople, command, expiresInSeconds);
     },
 
     async size(key) {
@@ -201,12 +224,13 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
   };
 }
 
-function openClient({ region, accessKeyId, secretAccessKey }: ReportsConfiguration, endpoint: string, socketTimeout: number): S3Client {
+function openClient(region: string, identity: S3Identity, endpoint: string, socketTimeout: number): S3Client {
   return new S3Client({
     endpoint,
     region,
     forcePathStyle: true,
-    credentials: { accessKeyId, secretAccessKey },
+    // Without an end that has passed, the client would keep the first key and never ask for the current one.
+    credentials: async () => ({ ...(await identity.lasting(0)), expiration: new Date(0) }),
     maxAttempts: 2,
     // By default the SDK signs a checksum into an upload link, and a plain PUT does not match it.
     requestChecksumCalculation: 'WHEN_REQUIRED',

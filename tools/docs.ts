@@ -18,6 +18,7 @@ interface Property {
   description?: string;
   default?: unknown;
   secret?: boolean;
+  fromFile?: boolean;
 }
 interface Settings {
   properties: Record<string, unknown>;
@@ -37,7 +38,8 @@ function settingsTable(schema: Settings): string {
         : property.default === ''
           ? 'empty'
           : `\`${String(property.default)}\``;
-    return `| \`${name}\` | ${cell(property.description ?? '')}${property.secret ? ' (secret: never printed)' : ''} | ${fallback} |`;
+    const names = property.fromFile ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``;
+    return `| ${names} | ${cell(property.description ?? '')}${property.secret ? ' (secret: never printed)' : ''} | ${fallback} |`;
   });
   return ['| variable | must be | default |', '|---|---|---|', ...rows].join('\n');
 }
@@ -91,7 +93,14 @@ function pages(): Record<string, string> {
 
 Set these environment variables for each process. A process reads its environment once, when it starts. If variables are
 invalid, it exits with code 1 and lists all of them, with their value (secrets masked) and the allowed values. An empty
-variable counts as absent. With the chart, use its values instead ([install.md](install.md)).
+variable counts as absent.
+
+\`NAME_FILE\` is the path of a file with the value of \`NAME\`, such as a key of a mounted Secret. A process reads these files again
+every 5 seconds and uses a changed value within 15 seconds, for new connections and links. It logs \`setting changed\`. An invalid
+value is refused with a line in the log, and the earlier one stays in use. Set a credential by its file, and it can be rotated without
+a restart.
+
+With the chart, use its values instead ([install.md](install.md)).
 
 This page is generated from the code by \`make docs\`; a test fails if it is out of date.
 

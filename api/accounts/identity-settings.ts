@@ -1,6 +1,7 @@
 /** The settings of the OpenID Connect provider. */
 import type { Static, TObject } from 'typebox';
 import { secret, Type } from '../../platform/configuration.ts';
+import type { Credential, LiveSettings } from '../../platform/setting-files.ts';
 import { text } from '../../platform/settings.ts';
 
 const REQUIRED = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const;
@@ -22,7 +23,7 @@ export const IdentitySettings = {
 export interface IdentityProviderSettings {
   issuer: string;
   clientId: string;
-  clientSecret: string;
+  clientSecret: Credential;
   /** The text after "Sign in with". */
   name: string;
   /** Whether users may also sign in with passwords. */
@@ -43,8 +44,12 @@ export function identityProblems(environment: Record<string, string | undefined>
 }
 
 /** The provider, or undefined if none is configured. */
-export function identityProviderOf(config: Readonly<Static<TObject<typeof IdentitySettings>>>): IdentityProviderSettings | undefined {
-  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = config;
+export function identityProviderOf(
+  config: Readonly<Static<TObject<typeof IdentitySettings>>>,
+  live: Pick<LiveSettings, 'credential'>,
+): IdentityProviderSettings | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = config;
+  const clientSecret = live.credential('OIDC_CLIENT_SECRET');
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) return undefined;
   return { issuer, clientId, clientSecret, name: config.OIDC_NAME, localPasswords: config.LOCAL_PASSWORDS };
 }

@@ -1,9 +1,12 @@
 /** The settings of `curbcut-admin`, read from its environment. */
-import { readConfiguration, Type } from '../../platform/configuration.ts';
-import { databaseProblems, DatabaseSettings, MailSettings } from '../../platform/settings.ts';
+import { readConfiguration, Type, type Environment as Variables } from '../../platform/configuration.ts';
+import { openSettingFiles } from '../../platform/setting-files.ts';
+import { DatabaseSettings, MailSettings } from '../../platform/settings.ts';
 
 const Environment = Type.Object({ ...DatabaseSettings, SMTP_URL: MailSettings.SMTP_URL });
 
 /** @throws ConfigurationError */
-export const readAdminConfiguration = (environment: Record<string, string | undefined>) =>
-  readConfiguration(Environment, environment, databaseProblems(environment));
+export function readAdminConfiguration(variables: Variables) {
+  const { environment, problems } = openSettingFiles(Environment, variables);
+  return readConfiguration(Environment, environment, problems);
+}

@@ -39,7 +39,7 @@ ${commands.join('\n')}
   --help    prints this text, or the usage of a command
 
 Environment:
-  MONGODB_URL    the database of the service
+  MONGODB_URL    the database of the service; or MONGODB_URL_FILE, the path of a file with it
 
 Exit codes: 0 done, 1 rejected or failed, 2 wrong arguments.
 `;

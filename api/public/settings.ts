@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { Type, type Static, type TObject } from 'typebox';
 import { listOf, secret } from '../../platform/configuration.ts';
 import { PublicQueueSettings } from '../../platform/scan-limit-settings.ts';
+import type { Credential, LiveSettings } from '../../platform/setting-files.ts';
 import { httpUrl, text } from '../../platform/settings.ts';
 
 const limit = (fallback: number, what: string) => Type.Integer({ minimum: 1, default: fallback, description: `${what}, from 1` });
@@ -52,7 +53,7 @@ export interface PublicScanOptions {
   perHour: number;
   retentionDays: number;
   /** Null: visitors are not checked. */
-  turnstile: { siteKey: string; secretKey: string; verifyUrl: string } | null;
+  turnstile: { siteKey: string; secretKey: Credential; verifyUrl: string } | null;
 }
 
 type Environment = Static<TObject<typeof PublicScanSettings>>;
@@ -72,8 +73,9 @@ export function publicScanProblems(environment: Record<string, string | undefine
 }
 
 /** Converts the environment. @returns null if public scans are off */
-export function publicScanOptionsOf(config: Environment): PublicScanOptions | null {
-  const { TURNSTILE_SITE_KEY: siteKey, TURNSTILE_SECRET_KEY: secretKey, TURNSTILE_VERIFY_URL: verifyUrl } = config;
+export function publicScanOptionsOf(config: Environment, live: Pick<LiveSettings, 'credential'>): PublicScanOptions | null {
+  const { TURNSTILE_SITE_KEY: siteKey, TURNSTILE_VERIFY_URL: verifyUrl } = config;
+  const secretKey = live.credential('TURNSTILE_SECRET_KEY');
   if (!config.PUBLIC_SCANS) return null;
   return {
     maxLive: config.MAX_LIVE_PUBLIC_SCANS,

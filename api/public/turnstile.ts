@@ -1,6 +1,7 @@
 /** Asks Cloudflare Turnstile whether a visitor is a person. */
 import { createHash } from 'node:crypto';
 import type { Logger } from '../../platform/logger.ts';
+import { currentOf, type Credential } from '../../platform/setting-files.ts';
 
 export interface TurnstileQuestion {
   token: string;
@@ -13,7 +14,7 @@ export type TurnstileVerdict = { ok: true } | { ok: false; reason: 'turnstile_re
 export type VerifyTurnstile = (question: TurnstileQuestion, logger: Logger) => Promise<TurnstileVerdict>;
 
 export interface TurnstileOptions {
-  secretKey: string;
+  secretKey: Credential;
   verifyUrl: string;
   /** The time limit of a verification, in milliseconds. Default 5,000. */
   timeoutMs?: number;
@@ -43,7 +44,7 @@ export function createTurnstile(
   return async (question, logger) => {
     if (question.token === '') return REFUSED;
     const body = new URLSearchParams({
-      secret: secretKey,
+      secret: currentOf(secretKey),
       response: question.token,
       remoteip: question.address,
       idempotency_key: idempotencyKey(question),

@@ -1,5 +1,6 @@
 /** The connection to the mail server: a pool with a limit for every wait. */
 import { createTransport } from 'nodemailer';
+import { currentOf, type Credential } from '../../platform/setting-files.ts';
 import { failureOf, reasonOf, type Failure, type SmtpError } from './smtp-failure.ts';
 
 /** A mail as it is sent. */
@@ -33,7 +34,7 @@ export interface TransportLimits {
 export const TRANSPORT_LIMITS: TransportLimits = { connectMs: 10_000, greetingMs: 10_000, socketMs: 30_000, deliveryMs: 90_000 };
 
 export interface TransportDeps {
-  smtpUrl: string;
+  smtpUrl: Credential;
   /** The address of the sender, with or without a name. */
   from: string;
   /** The maximum number of connections. */
@@ -49,11 +50,13 @@ function needsTls(smtpUrl: string): boolean {
 
 /** Opens connections when mails are sent. Options in the query of the URL, such as `?requireTLS=true`, are nodemailer's. */
 export function createMailTransport({ smtpUrl, from, connections, limits = TRANSPORT_LIMITS }: TransportDeps): MailTransport {
-  const open = () =>
-    createTransport(
+  let usedUrl: string;
+  function open() {
+    usedUrl = currentOf(smtpUrl);
+    return createTransport(
       {
-        requireTLS: needsTls(smtpUrl),
-        url: smtpUrl,
+        requireTLS: needsTls(usedUrl),
+        url: usedUrl,
         pool: true,
         maxConnections: connections,
         // A repeated delivery is our decision: the server may have accepted the mail before the connection broke.
@@ -67,10 +70,16 @@ export function createMailTransport({ smtpUrl, from, connections, limits = TRANS
       } as Parameters<typeof createTransport>[0],
       { from },
     );
+  }
   let transport = open();
 
   /** Fails if the delivery takes too long. Its connection is then left to its own limits, and later mails use new ones. */
   async function deliver(message: Message): Promise<void> {
+    if (currentOf(smtpUrl) !== usedUrl) {
+      // Ends each of its connections after the mail that it is sending.
+      transport.close();
+      transport = open();
+    }
     const used = transport;
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_, reject) => {
@@ -89,9 +98,10 @@ export function createMailTransport({ smtpUrl, from, connections, limits = TRANS
 
   /** Whether the server answers on a new connection, up to its check of the credentials. */
   async function isAvailable(): Promise<boolean> {
+    const url = currentOf(smtpUrl);
     const probe = createTransport({
-      requireTLS: needsTls(smtpUrl),
-      url: smtpUrl,
+      requireTLS: needsTls(url),
+      url,
       connectionTimeout: limits.connectMs,
       greetingTimeout: limits.greetingMs,
       socketTimeout: limits.greetingMs,

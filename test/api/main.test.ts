@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { connectMongo } from '../../stores/mongo.ts';
 import { openStores } from '../../stores/stores.ts';
 import { issueKey } from '../support/issue-key.ts';
+import { mountSecret } from '../support/mounted-secret.ts';
 import { scanRow } from '../support/scan-rows.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { environmentOf } from './stack.ts';
@@ -59,6 +60,26 @@ describe('API process', () => {
       .map((line) => JSON.parse(line) as { msg: string });
     expect(lines.at(-1)?.msg, output.out.slice(-2000)).to.equal('closed');
     expect(output.out + output.err).to.not.include('test-secret');
+  });
+
+  it('reads credentials from files, and uses changed ones without a restart', async () => {
+    const { MONGODB_URL, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, ...rest } = await environmentOf();
+    const secret = { MONGODB_URL: MONGODB_URL!, S3_ACCESS_KEY_ID: S3_ACCESS_KEY_ID!, S3_SECRET_ACCESS_KEY: 'not-this-one' };
+    const mounted = mountSecret(secret);
+    try {
+      const { child, output, ended } = start({ ...rest, ...mounted.environment, PORT: '0', METRICS_PORT: '0' });
+      const { probes } = await addressesOf(output);
+      await eventually('all but the objects', async () => (await missingOf(probes)).join() === 'objects', 20_000);
+      const other = `${MONGODB_URL}${MONGODB_URL!.includes('?') ? '&' : '?'}appName=rotated`;
+      mounted.write({ ...secret, MONGODB_URL: other, S3_SECRET_ACCESS_KEY: S3_SECRET_ACCESS_KEY! });
+      await eventually('every dependency', async () => (await missingOf(probes)).length === 0, 30_000);
+      await eventually('the other connections', () => output.out.includes('database connections replaced'), 30_000);
+      child.kill('SIGTERM');
+      expect(await ended).to.equal(0);
+      expect(output.out + output.err).to.not.match(/test-secret|not-this-one/);
+    } finally {
+      mounted.remove();
+    }
   });
 
   it('becomes ready without object store and Kubernetes: polling works, and what needs them answers 503', async () => {

@@ -39,6 +39,19 @@ describe('sign-in at the identity provider', () => {
     return { id, email };
   };
 
+  it('uses the current secret of the client, which may be rotated', async () => {
+    const { issuer, clientId } = provider;
+    let clientSecret = 'an-earlier-secret';
+    const other = await context.replica({
+      identityProvider: { issuer, clientId, clientSecret: () => clientSecret, name: 'Acme', localPasswords: true },
+    });
+    is((await user()).email);
+    const client = createClient(other.url);
+    expect(await signIn(client)).to.not.equal('/dashboard');
+    clientSecret = provider.clientSecret;
+    expect(await signIn(client)).to.equal('/dashboard');
+  });
+
   it('signs in the user of the verified address, and returns to the page that was asked for', async () => {
     const { id, email } = await user();
     is(email.toUpperCase());

@@ -113,6 +113,16 @@ describe('Turnstile', () => {
     }
   });
 
+  it('gets the current secret key, which may be rotated', async () => {
+    let secretKey = 'hush';
+    const verify = createTurnstile({ secretKey: () => secretKey, verifyUrl }, fetch);
+    const question = { token: 'tok', address: '192.0.2.1', request: '' };
+    await verify(question, silentLogger);
+    secretKey = 'quiet';
+    await verify(question, silentLogger);
+    expect(questions.map(({ fields }) => fields['secret'])).to.deep.equal(['hush', 'quiet']);
+  });
+
   it('lets nobody through while it does not answer or is down', async () => {
     answer = { body: null };
     const question = { token: 'tok', address: '192.0.2.1', request: '' };

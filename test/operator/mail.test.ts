@@ -458,6 +458,41 @@ describe('mails of the operator', () => {
     });
   });
 
+  it('use the current address of the mail server, whose password may be rotated', async () => {
+    let accepted = 'hush';
+    const server = await startServer({
+      authOptional: false,
+      disabledCommands: ['STARTTLS'],
+      allowInsecureAuth: true,
+      onAuth: ({ password }, _, done) => done(password === accepted ? null : refusal(535, '5.7.8 Wrong'), { user: 'curbcut' }),
+    });
+    let password = accepted;
+    const transport = createMailTransport({
+      smtpUrl: () => server.url.replace('//', `//curbcut:${password}@`),
+      from: 'no-reply@curbcut.example.com',
+      connections: 1,
+      limits: LIMITS,
+    });
+    closers.push(async () => transport.close());
+    const send = () =>
+      transport.send({
+        messageId: `<${randomUUID()}@x>`,
+        date: new Date(),
+        to: 'ada@example.com',
+        subject: 's',
+        text: 't',
+        html: '',
+        headers: {},
+      });
+    expect(await send()).to.deep.equal({ ok: true });
+    accepted = 'quiet';
+    password = accepted;
+    expect(await send()).to.deep.equal({ ok: true });
+    password = 'wrong';
+    expect(await send()).to.include({ ok: false, failure: 'unavailable' });
+    expect(server.received).to.have.length(2);
+  });
+
   describe('and operators', () => {
     it('send each of 100 mails once from two operators at the same time', async () => {
       const server = await startServer();

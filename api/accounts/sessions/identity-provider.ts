@@ -1,12 +1,13 @@
 /** An OpenID Connect provider: authorization code with PKCE. It is discovered when it is first needed. */
 import * as oidc from 'openid-client';
+import { currentOf, type Credential } from '../../../platform/setting-files.ts';
 import type { OidcChecks } from '../../../stores/accounts/oidc-flows.ts';
 import type { Identity } from '../../../stores/accounts/users.ts';
 
 export interface IdentityProviderOptions {
   issuer: string;
   clientId: string;
-  clientSecret: string;
+  clientSecret: Credential;
   /** The address to which the provider returns the browser. */
   redirectUri: string;
   /** The time limit of one request to the provider, in seconds. Default: 5. */
@@ -32,11 +33,13 @@ export interface IdentityProvider {
 
 export function createIdentityProvider(options: IdentityProviderOptions): IdentityProvider {
   const { issuer, clientId, clientSecret, redirectUri, timeoutSeconds = 5 } = options;
-  let discovered: Promise<oidc.Configuration> | null = null;
+  let discovered: { secret: string; configuration: Promise<oidc.Configuration> } | null = null;
 
   function configuration(): Promise<oidc.Configuration> {
-    discovered ??= oidc
-      .discovery(new URL(issuer), clientId, clientSecret, undefined, {
+    const secret = currentOf(clientSecret);
+    if (discovered?.secret === secret) return discovered.configuration;
+    const found = oidc
+      .discovery(new URL(issuer), clientId, secret, undefined, {
         timeout: timeoutSeconds,
         // The settings permit plain HTTP only on this machine.
         execute: issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : [],
@@ -46,7 +49,8 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
         discovered = null;
         throw error;
       });
-    return discovered;
+    discovered = { secret, configuration: found };
+    return found;
   }
 
   return {
