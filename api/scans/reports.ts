@@ -76,6 +76,9 @@ const GET_PICTURES = routeOf(
 
 const config = { session: true, permission: 'scans:read', limit: 'reports' } as const;
 
+/** The validity is that of the link itself: it ends earlier if the session of this service at the object store does. */
+const answerOf = (url: string) => ({ url, expires_in: Number(new URL(url).searchParams.get('X-Amz-Expires')) });
+
 export const reportRoutes: FastifyPluginAsyncTypebox<ReportRouteDeps> = async (scope, { scans, reports, formats }) => {
   const rowOf = async (request: FastifyRequest, scanId: string) => {
     annotate(request, { scan: scanId });
@@ -84,18 +87,18 @@ export const reportRoutes: FastifyPluginAsyncTypebox<ReportRouteDeps> = async (s
 
   scope.get('/v1/scans/:scan_id/report', { config, schema: GET_REPORT }, async (request) => {
     const row = await rowOf(request, request.params.scan_id);
-    return { url: await reportLink(row, 'pdf', reports), expires_in: LINK_SECONDS };
+    return answerOf(await reportLink(row, 'pdf', reports));
   });
 
   scope.get('/v1/scans/:scan_id/report/json', { config, schema: GET_JSON }, async (request) => {
     const row = await rowOf(request, request.params.scan_id);
     const { format } = request.query;
     const url = format === 'json' ? await reportLink(row, 'export', reports) : await formatLink(row, format, { reports, formats });
-    return { url, expires_in: LINK_SECONDS };
+    return answerOf(url);
   });
 
   scope.get('/v1/scans/:scan_id/report/pictures', { config, schema: GET_PICTURES }, async (request) => {
     const row = await rowOf(request, request.params.scan_id);
-    return { url: await picturesLink(row, reports), expires_in: LINK_SECONDS };
+    return answerOf(await picturesLink(row, reports));
   });
 };

@@ -8,6 +8,7 @@ const STATUSES = {
   IncompleteBody: 400,
   InternalError: 500,
   InvalidAccessKeyId: 403,
+  InvalidToken: 400,
   InvalidArgument: 400,
   InvalidRange: 416,
   InvalidRequest: 400,

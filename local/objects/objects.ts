@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lockFolder } from '../folder-lock.ts';
 import { handleRequest, type ObjectsContext } from './requests.ts';
+import type { Credentials } from './signature.ts';
 import { openStorage } from './storage.ts';
 
 export interface Objects {
@@ -22,6 +23,7 @@ const MAX_OBJECT_BYTES = 512 * 1024 * 1024;
  * Starts the store with its one bucket.
  * @param options.dataDir the folder of the objects; without it they are deleted on close
  * @param options.maxObjectBytes the maximum size of an object, 512 MiB by default
+ * @param options.session returns the credentials of a session, by their access key
  * @param options.now the clock for the verification of signatures
  * @throws Error if another process uses the folder or the port is in use
  */
@@ -33,6 +35,7 @@ export async function startObjects(options: {
   secretAccessKey: string;
   bucket: string;
   maxObjectBytes?: number;
+  session?: (accessKeyId: string) => Credentials | undefined;
   now?: () => Date;
 }): Promise<Objects> {
   const { host = '127.0.0.1', port = 0, dataDir, accessKeyId, secretAccessKey, bucket } = options;
@@ -40,7 +43,7 @@ export async function startObjects(options: {
   const unlock = await lockFolder(folder, 'The object store');
   const context: ObjectsContext = {
     bucket,
-    credentials: { accessKeyId, secretAccessKey },
+    credentialsOf: (id) => (id === accessKeyId ? { accessKeyId, secretAccessKey } : options.session?.(id)),
     storage: openStorage(folder),
     maxObjectBytes: options.maxObjectBytes ?? MAX_OBJECT_BYTES,
     now: options.now ?? (() => new Date()),

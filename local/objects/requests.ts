@@ -12,7 +12,7 @@ import { document } from './xml.ts';
 
 export interface ObjectsContext {
   bucket: string;
-  credentials: Credentials;
+  credentialsOf: (accessKeyId: string) => Credentials | undefined;
   storage: Storage;
   /** The maximum size of an object. */
   maxObjectBytes: number;
@@ -35,7 +35,7 @@ export async function handleRequest(
   try {
     const target = request.url ?? '/';
     const signed = { method: request.method ?? 'GET', target, headers: request.headers };
-    const payloadHash = verify(signed, context.credentials, context.now());
+    const payloadHash = verify(signed, context.credentialsOf, context.now());
     const { bucket, key } = addressOf(target);
     if (bucket !== context.bucket) throw new S3Error('NoSuchBucket', 'The specified bucket does not exist.', { BucketName: bucket });
     sendContinue();

@@ -8,6 +8,8 @@ import { S3Error } from './errors.ts';
 export interface Credentials {
   accessKeyId: string;
   secretAccessKey: string;
+  /** Of a session, whose requests must contain it. */
+  sessionToken?: string;
 }
 
 /** A request as it was received. */
@@ -66,9 +68,10 @@ export function queryOf(target: string): [string, string][] {
 /**
  * Verifies a request's signature, freshness and scope.
  * @returns the signed hash of the body; the caller must verify the body with it
+ * @param credentialsOf returns the credentials of an access key, or undefined if there are none (any more)
  * @throws S3Error if the request is not signed with these credentials
  */
-export function verify(request: SignedRequest, credentials: Credentials, now: Date): PayloadHash {
+export function verify(request: SignedRequest, credentialsOf: (accessKeyId: string) => Credentials | undefined, now: Date): PayloadHash {
   const query = queryOf(request.target);
   const authorization = header(request, 'authorization');
   const presigned = query.some(([name]) => name === 'X-Amz-Algorithm' || name === 'X-Amz-Signature');
@@ -78,10 +81,15 @@ export function verify(request: SignedRequest, credentials: Credentials, now: Da
 
   const claim = presigned ? presignedClaim(request, query, now) : headerClaim(request, query, authorization!, now);
   requireSignedHeaders(request, claim);
-  if (claim.accessKeyId !== credentials.accessKeyId)
+  const credentials = credentialsOf(claim.accessKeyId);
+  if (credentials === undefined)
     throw new S3Error('InvalidAccessKeyId', 'The AWS Access Key Id you provided does not exist in our records.', {
       AWSAccessKeyId: claim.accessKeyId,
     });
+
+  const token = query.find(([name]) => name === 'X-Amz-Security-Token')?.[1] ?? header(request, 'x-amz-security-token');
+  if (credentials.sessionToken !== undefined && token !== credentials.sessionToken)
+    throw new S3Error('InvalidToken', 'The provided token is malformed or otherwise invalid.');
 
   const expected = sign(credentials.secretAccessKey, claim.scope, stringToSign(claim, canonicalRequest(request, claim)));
   if (!/^[0-9a-f]{64}$/.test(claim.signature) || !timingSafeEqual(expected, Buffer.from(claim.signature, 'hex')))

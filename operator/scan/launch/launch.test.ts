@@ -26,7 +26,11 @@ const SCAN = scanWith({
 const BEHIND_SECONDS = 7;
 
 /** A launcher over an API server that fails the requests for which `failure` returns an error. */
-function launcherOver(failure: (request: string) => KubernetesError | undefined = () => undefined, known?: PodInput['knownIssues']) {
+function launcherOver(
+  failure: (request: string) => KubernetesError | undefined = () => undefined,
+  known?: PodInput['knownIssues'],
+  sessionSeconds = Infinity,
+) {
   const asked: string[][] = [];
   const requests: string[] = [];
   const secrets: Stored[] = [];
@@ -63,7 +67,11 @@ function launcherOver(failure: (request: string) => KubernetesError | undefined 
         return known;
       },
     },
-    reports: { uploadLink: async () => 'https://store.test/', readLink: async (key) => `https://store.test/${key}` },
+    reports: {
+      linkSeconds: async (seconds) => Math.min(seconds, sessionSeconds),
+      uploadLink: async () => 'https://store.test/',
+      readLink: async (key) => `https://store.test/${key}`,
+    },
     bus: { issueScanCredential: () => null },
     scanner: {
       image: 'scanner:1',
@@ -108,6 +116,20 @@ describe('the launch of a scan', () => {
     const input = JSON.parse(Buffer.from(secrets[0]!.data['scan.json']!, 'base64').toString()) as { deadline: string };
     // 60 s to start, 60 s to run, and 1 s for each of the five pages.
     expect(input.deadline).to.equal(new Date(NOW.getTime() + (125 - BEHIND_SECONDS) * 1000).toISOString());
+  });
+
+  it('ends the pod earlier if its links do, and leaves it at least half of the time for its pages', async () => {
+    const secondsOf = async (sessionSeconds: number) => {
+      const { secrets, launch } = launcherOver(undefined, undefined, sessionSeconds);
+      await launch();
+      const input = JSON.parse(Buffer.from(secrets[0]!.data['scan.json']!, 'base64').toString()) as PodInput;
+      return [input.deadline, input.uploadDeadline].map((time) => (Date.parse(time) - NOW.getTime()) / 1000);
+    };
+    const pages = 125 - BEHIND_SECONDS;
+    expect(await secondsOf(7200)).to.deep.equal([pages, pages + 1200]);
+    // The links are valid for a minute longer than the pod may upload.
+    expect(await secondsOf(1360)).to.deep.equal([pages, 1300]);
+    expect(await secondsOf(1361 - 1200)).to.deep.equal([50.5, 101]);
   });
 
   it('gives the pod a link to the report of the baseline, or says why there is none', async () => {

@@ -24,7 +24,7 @@ export interface LauncherDeps {
   children: Pick<Children, 'createSecret' | 'createJob' | 'resumeJob' | 'removeJob'>;
   scans: Pick<Scans, 'find'>;
   knownIssues: Pick<KnownIssues, 'choose'>;
-  reports: Pick<Reports, 'uploadLink' | 'readLink'>;
+  reports: Pick<Reports, 'linkSeconds' | 'uploadLink' | 'readLink'>;
   bus: Pick<MessageBus, 'issueScanCredential'>;
   scanner: ScannerSettings;
   pod: PodSettings;
@@ -47,6 +47,17 @@ const UPLOAD_MARGIN_SECONDS = 60;
 /** The longest validity of a presigned link that S3 accepts. */
 const LINK_MAX_SECONDS = 7 * 86_400;
 
+/**
+ * The deadlines of a pod, by the end of its Job and the validity of its links. If the links end earlier, the pod stops earlier, but
+ * has at least half of the time for its pages.
+ */
+function deadlines(end: number, linkSeconds: number, now: Date): { deadline: Date; uploadDeadline: Date } {
+  const grace = UPLOAD_GRACE_SECONDS * 1000;
+  const upload = Math.min(end, now.getTime() + (linkSeconds - UPLOAD_MARGIN_SECONDS) * 1000);
+  const half = (now.getTime() + upload) / 2;
+  return { deadline: new Date(Math.min(end - grace, Math.max(upload - grace, half))), uploadDeadline: new Date(upload) };
+}
+
 export function createLauncher(deps: LauncherDeps): Launcher {
   const { children, scans, knownIssues, reports, bus, scanner, runTime, traces } = deps;
 
@@ -66,10 +77,12 @@ export function createLauncher(deps: LauncherDeps): Launcher {
 
   /** Creates the Secret of a Job. The deadline counts from the creation of the Job. */
   async function createSecret(launch: Launch, job: Job, now: Date, signal: AbortSignal): Promise<void> {
-    const deadline = new Date(Date.parse(job.metadata.creationTimestamp!) + launch.seconds * 1000);
-    const uploadDeadline = new Date(deadline.getTime() + UPLOAD_GRACE_SECONDS * 1000);
-    const left = Math.max(1, Math.ceil((uploadDeadline.getTime() - now.getTime()) / 1000));
-    const seconds = Math.min(left + UPLOAD_MARGIN_SECONDS, LINK_MAX_SECONDS);
+    const end = Date.parse(job.metadata.creationTimestamp!) + (launch.seconds + UPLOAD_GRACE_SECONDS) * 1000;
+    const left = Math.max(1, Math.ceil((end - now.getTime()) / 1000));
+    const seconds = await reports.linkSeconds(Math.min(left + UPLOAD_MARGIN_SECONDS, LINK_MAX_SECONDS));
+    // The next attempt may get a session that has just begun.
+    if (seconds < 2 * UPLOAD_MARGIN_SECONDS) throw new Error(`the session at the object store ends in ${seconds} s, too soon for a scan`);
+    const { deadline, uploadDeadline } = deadlines(end, seconds, now);
     const { baseline } = launch.scan.status ?? {};
     const grants = {
       deadline,
