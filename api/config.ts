@@ -17,6 +17,7 @@ import {
   S3Settings,
   TargetSettings,
   TracingSettings,
+  TrustSettings,
   WebhookSettings,
 } from '../platform/settings.ts';
 import { identityProblems, identityProviderOf, IdentitySettings } from './accounts/identity-settings.ts';
@@ -28,6 +29,7 @@ import { readTargetRules, readTestTargets } from '../platform/target-rules.ts';
 
 export const Environment = Type.Object({
   ...ProcessSettings,
+  ...TrustSettings,
   PORT: port(8080),
   METRICS_PORT: port(9090),
   ...PublicAddressSettings,

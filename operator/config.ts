@@ -18,9 +18,11 @@ import {
   PublicAddressSettings,
   s3Problems,
   S3Settings,
+  SiteTrustSettings,
   TargetSettings,
   text,
   TracingSettings,
+  TrustSettings,
   WebhookSettings,
 } from '../platform/settings.ts';
 import { exportMemoryMib } from '../report/schema/large-exports.ts';
@@ -44,6 +46,7 @@ const quantity = (fallback: string, description: string) =>
 
 export const Environment = Type.Object({
   ...ProcessSettings,
+  ...TrustSettings,
   METRICS_PORT: port(9090),
   ...KubernetesSettings,
   WATCH_NAMESPACES: Type.String({
@@ -133,6 +136,7 @@ export const Environment = Type.Object({
     }),
   ),
   ...TargetSettings,
+  ...SiteTrustSettings,
   ...PublicAddressSettings,
   ...MailSettings,
 });
@@ -192,6 +196,8 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
       exportMaxBytes: config.EXPORT_MAX_MIB * 1024 * 1024,
       contactUrl: config.PUBLIC_BASE_URL,
       otlpEndpoint: config.SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT,
+      privateCa: live.credential('PRIVATE_CA'),
+      siteCa: live.credential('SITE_CA'),
     },
     runTime: {
       pendingDeadlineSeconds: config.PENDING_DEADLINE_SECONDS,

@@ -19,9 +19,10 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import closeWithGrace from 'close-with-grace';
-import pino from 'pino';
+import { trustAuthorities } from '../platform/authorities.ts';
 import { exitOnMistake } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
+import { openLogger } from '../platform/process-logger.ts';
 import { serveProbes } from '../platform/probe-server.ts';
 import { monitorDependencies } from '../platform/readiness.ts';
 import { createResolver } from '../platform/resolver.ts';
@@ -46,7 +47,10 @@ function configuration(): { config: Configuration; files: SettingFiles } {
 }
 
 const { config, files } = configuration();
-const logger = pino({ level: config.LOG_LEVEL, base: { process: 'operator' } });
+const logger = openLogger({ level: config.LOG_LEVEL, base: { process: 'operator' } });
+const trust = (): void => trustAuthorities(files.credential('PRIVATE_CA')?.() ?? '');
+if (config.PRIVATE_CA !== undefined) trust();
+files.onChange(['PRIVATE_CA'], trust);
 const stopFollowing = files.follow(logger);
 
 const metrics = createOperatorMetrics();

@@ -2,6 +2,7 @@
 import { isIPv4 } from 'node:net';
 import { Type } from 'typebox';
 import { checked, fromFile, secret, type Environment } from './configuration.ts';
+import { bundleMistakes } from './authorities.ts';
 import { mongodbUrlProblems } from './mongodb-url.ts';
 import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
@@ -23,6 +24,23 @@ export const NAMESPACE_PATTERN = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
 export const ProcessSettings = {
   HOST: text('an address to listen on, such as 127.0.0.1, or 0.0.0.0 for all interfaces', { default: '127.0.0.1' }),
   LOG_LEVEL: choice(LOG_LEVELS, 'info'),
+};
+
+const bundle = (name: string, description: string) =>
+  Type.Optional(text(description, { ...fromFile, ...checked((value) => bundleMistakes(name, value)) }));
+
+export const TrustSettings = {
+  PRIVATE_CA: bundle(
+    'PRIVATE_CA',
+    'certificates of authorities in PEM format, which this process and scanner pods trust in addition to public ones for MongoDB, NATS, S3, mail, OpenID Connect, webhooks and spans',
+  ),
+};
+
+export const SiteTrustSettings = {
+  SITE_CA: bundle(
+    'SITE_CA',
+    'certificates of authorities in PEM format, which scanner pods trust in addition to public ones for scanned sites',
+  ),
 };
 
 export const KubernetesSettings = {

@@ -1,8 +1,9 @@
 /** The process of the scanner pod: reads its input, runs the scan, stores the results, reports the outcome, and exits. */
 import { writeFileSync } from 'node:fs';
-import { pino } from 'pino';
+import { trustAuthorities } from '../platform/authorities.ts';
 import { readConfiguration } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
+import { openLogger } from '../platform/process-logger.ts';
 import { POD_MESSAGE_MAX_BYTES, podIdentity, type PodFailed, type PodStored } from '../core/protocol/pod-messages.ts';
 import { errorMessage } from '../platform/errors.ts';
 import { inSpan } from '../platform/tracing.ts';
@@ -22,11 +23,12 @@ const EXIT_TERMINATED = 143;
 
 async function main(): Promise<number> {
   const configuration = readConfiguration(ScannerConfiguration, process.env);
-  const log = pino({ level: configuration.LOG_LEVEL }, pino.destination({ sync: true }));
+  const log = openLogger({ level: configuration.LOG_LEVEL, sync: true });
   const terminated = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => terminated.abort(new Error(`received ${signal}`)));
 
   const input = await readPodInput(configuration.SCAN_INPUT);
+  if (input.privateCa !== undefined) trustAuthorities(input.privateCa);
   const identity = podIdentity(configuration);
   const scanLog = log.child({ scan: input.scanId, request: input.requestId, ...identity });
   const tracer = await openTracer({

@@ -10,6 +10,7 @@ import { AXE_VERSION, axeOptions, axeSource, htmlTotal, watchSource } from './pa
 import type { Machine } from './page/browser/chromium.ts';
 import { LANGUAGES, agentName, identityOf } from './page/browser/identity.ts';
 import { createPool, type Pool } from './page/browser/pool.ts';
+import { openSiteTrust } from './page/browser/site-trust.ts';
 import type { TabDeps } from './page/browser/tab.ts';
 import { openSite } from './crawl/site.ts';
 import { startOf } from './crawl/start.ts';
@@ -24,13 +25,14 @@ import { isPrepared } from './page/session/preparation.ts';
 import { createSession } from './page/session/session.ts';
 import { createRedactor, redactingLogger, type Redactor } from './pod/redact.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
+import { siteAuthorities } from '../platform/authorities.ts';
 import { untilAborted } from '../platform/time-limits.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 
 /** What to scan, and its limits. */
 export type ScanInput = Pick<
   PodInput,
-  'options' | 'deadline' | 'allowTargets' | 'denyTargets' | 'workers' | 'pageBudgetMs' | 'exportMaxBytes' | 'contactUrl'
+  'options' | 'deadline' | 'allowTargets' | 'denyTargets' | 'workers' | 'pageBudgetMs' | 'exportMaxBytes' | 'contactUrl' | 'siteCa'
 >;
 
 export type Traced = <T>(step: string, work: () => Promise<T>) => Promise<T>;
@@ -108,13 +110,17 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     resolver: deps.resolver,
     limits: deps.egressLimits,
   });
-  const files = createGuardedFetch(egress, agentName(CURBCUT_VERSION, input.contactUrl), deps.signal);
+  const files = createGuardedFetch(egress, agentName(CURBCUT_VERSION, input.contactUrl), deps.signal, siteAuthorities(input.siteCa));
   const pictures = options.pictures ? createPictureBudget(deps.pictureLimits, redactor.values) : null;
-  const pool = await poolOf(input, deps, { egress, pictures, redactor });
+  const trust = await openSiteTrust(input.siteCa, deps.machine).catch(async (error: unknown) => {
+    await Promise.all([files.close(), egress.close()]);
+    throw error;
+  });
+  const pool = await poolOf(input, { ...deps, machine: trust.machine }, { egress, pictures, redactor });
   const close = async (): Promise<void> => {
     try {
       await Promise.all([pool.close(), files.close()]);
-      await egress.close();
+      await Promise.all([egress.close(), trust.close()]);
     } catch (error) {
       log.warn({ err: error }, 'closing the browser or the egress proxy failed');
     }

@@ -1,9 +1,9 @@
 /** The settings of `curbcut-admin`, read from its environment. */
 import { readConfiguration, Type, type Environment as Variables } from '../../platform/configuration.ts';
 import { openSettingFiles } from '../../platform/setting-files.ts';
-import { DatabaseSettings, MailSettings } from '../../platform/settings.ts';
+import { DatabaseSettings, MailSettings, TrustSettings } from '../../platform/settings.ts';
 
-const Environment = Type.Object({ ...DatabaseSettings, SMTP_URL: MailSettings.SMTP_URL });
+const Environment = Type.Object({ ...DatabaseSettings, ...TrustSettings, SMTP_URL: MailSettings.SMTP_URL });
 
 /** @throws ConfigurationError */
 export function readAdminConfiguration(variables: Variables) {

@@ -114,6 +114,10 @@ export const PodInput = Type.Object({
   pageBudgetMs: Type.Integer({ minimum: 1000 }),
   /** The service's address, which the user agent names, so that the owner of a site can ask who scans it. */
   contactUrl: Type.Optional(Type.String({ maxLength: 500 })),
+  /** Certificates of authorities (PEM) for the message bus, the object store and the collector, beside public ones. Never for sites. */
+  privateCa: Type.Optional(Type.String()),
+  /** Certificates of authorities (PEM) for scanned sites, beside public ones. Never for anything else. */
+  siteCa: Type.Optional(Type.String()),
   /** The largest export that the operator accepts, in bytes. */
   exportMaxBytes: Type.Integer({ minimum: 1, maximum: EXPORT_MAX_BYTES }),
 });

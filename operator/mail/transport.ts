@@ -1,5 +1,6 @@
 /** The connection to the mail server: a pool with a limit for every wait. */
 import { createTransport } from 'nodemailer';
+import { authorityHint } from '../../platform/authorities.ts';
 import { currentOf, type Credential } from '../../platform/setting-files.ts';
 import { failureOf, reasonOf, type Failure, type SmtpError } from './smtp-failure.ts';
 
@@ -123,7 +124,7 @@ export function createMailTransport({ smtpUrl, from, connections, limits = TRANS
         await deliver(message);
         return { ok: true };
       } catch (error) {
-        const reason = reasonOf(error as SmtpError);
+        const reason = [reasonOf(error as SmtpError), authorityHint(error) ?? []].flat().join('. ');
         const failure = failureOf(error as SmtpError);
         if (failure !== 'unclear') return { ok: false, failure, reason };
         // A mail on which the server hangs or drops the connection must not hold up all others.

@@ -90,6 +90,6 @@ function failureOf(error: unknown, timeoutMs: number): string {
     return `The endpoint did not answer within ${timeoutMs / 1000} s.`;
   if (code === 'ECONNREFUSED') return 'The endpoint refused the connection.';
   if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET') return 'The endpoint closed the connection.';
-  if (/CERT|ALTNAME/.test(code)) return `The certificate of the endpoint is not accepted (${code}).`;
+  if (/CERT|ALTNAME|UNABLE_TO_VERIFY/.test(code)) return `The certificate of the endpoint is not accepted (${code}).`;
   return `The request failed (${code}).`;
 }

@@ -65,13 +65,22 @@ const HANDSHAKE = /^(?:ERR_SSL_|EPROTO)/;
 /** An error of the caller's own code. */
 class ConsumerFailed extends Error {}
 
-/** @param ended ends all requests */
+/**
+ * @param ended ends all requests
+ * @param authorities that are trusted. Default: those of Node.js
+ */
 export function createGuardedFetch(
   egress: Pick<Egress, 'url' | 'judge' | 'failureOf'>,
   userAgent: string,
   ended: AbortSignal = new AbortController().signal,
+  authorities?: string[],
 ): GuardedFetch {
-  const dispatcher = new ProxyAgent({ uri: egress.url, proxyTunnel: true, connectTimeout: 10_000 });
+  const dispatcher = new ProxyAgent({
+    uri: egress.url,
+    proxyTunnel: true,
+    connectTimeout: 10_000,
+    ...(authorities && { requestTls: { ca: authorities } }),
+  });
 
   function failureOf(url: URL, error: unknown, timeoutMs: number): unknown {
     if (error instanceof FetchRefused) return error;

@@ -1,5 +1,6 @@
 /** Retries of requests to presigned URLs, for both directions. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { authorityHint } from '../../platform/authorities.ts';
 import { retry } from '../../platform/concurrency/retry.ts';
 
 export interface StoreRetries {
@@ -50,5 +51,8 @@ export async function untilAnswered<T>(
   });
 }
 
-const failureOf = (error: unknown): string =>
-  error instanceof Error ? `${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ''}` : String(error);
+function failureOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
+  return [error.message + cause, authorityHint(error) ?? []].flat().join('. ');
+}

@@ -15,6 +15,7 @@ import { Report } from '../../report/schema/schema.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { startMessages, type Messages } from '../../local/messages/messages.ts';
 import { createMessageBus, type MessageBus } from '../../stores/nats.ts';
+import { createAuthority, startTlsFront } from '../support/private-authority.ts';
 import { html, inputOf, openSite, type Route, type Site } from './site.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 
@@ -164,6 +165,37 @@ describe('scanner pod', () => {
     for (let end = Date.now() + 5000; !said.some((message) => message.kind === kind) && Date.now() < end;)
       await new Promise((resolve) => setTimeout(resolve, 20));
   };
+
+  it('trusts private authorities for the object store, and others for sites', async () => {
+    const [ours, theirs] = [createAuthority('Store'), createAuthority('Sites')];
+    const fronts = [
+      await startTlsFront((store.address() as AddressInfo).port, ours.issue()),
+      await startTlsFront(site.port, theirs.issue()),
+    ] as const;
+    const slot = { attempt: 0, shard: 0 };
+    const names = ['export', 'pdf', 'pictures', 'result'] as const;
+    const links = Object.fromEntries(names.map((name) => [name, `https://127.0.0.1:${fronts[0].port}/${name}?signature=secret`]));
+    const input = {
+      ...inputOf(`https://127.0.0.1:${fronts[1].port}/a`, { maxPages: 1 }),
+      uploads: [{ ...slot, ...links }] as PodInput['uploads'],
+    };
+    try {
+      const pod = await run('/', { ...input, privateCa: ours.bundle, siteCa: theirs.bundle });
+      expect(await pod.ended, pod.log()).to.equal(0);
+      expect([...stored.keys()]).to.include.members(['/export', '/pdf', '/result']);
+      const swapped = await run('/', { ...input, privateCa: theirs.bundle, siteCa: ours.bundle });
+      expect(await swapped.ended, swapped.log()).to.equal(EXIT_PERMANENT);
+      expect(await swapped.terminationMessage()).to.include({ kind: 'failed', reason: 'target_unreachable' });
+      const untrusted = await run('/', { ...input, siteCa: theirs.bundle });
+      for (let end = Date.now() + 60_000; !untrusted.log().includes('PRIVATE_CA') && Date.now() < end;)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(untrusted.log()).to.include('Add the authority to PRIVATE_CA');
+      untrusted.child.kill('SIGKILL');
+      await untrusted.ended;
+    } finally {
+      for (const front of fronts) await front.close();
+    }
+  });
 
   it('stores its results, retries while the store is unavailable, and reports progress and outcome', async () => {
     refuse = 1;

@@ -54,15 +54,27 @@ function addressBytes(address: string): Buffer {
   return Buffer.from(all.flatMap((word) => [word >> 8, word & 0xff]));
 }
 
+/** A key and its certificate, as PEM. */
+export interface KeyPair {
+  key: string;
+  certificate: string;
+}
+
 /**
- * Creates a P-256 key and a self-signed certificate that is valid for ten years.
+ * Creates a P-256 key and a certificate that is valid for ten years.
  * @param hosts host names and addresses of the server
- * @returns both as PEM
+ * @param options.issuer the authority that signs it. Default: it is self-signed, and an authority itself
+ * @param options.name the common name
  */
-export function makeCertificate(hosts: readonly string[], now: Date): { key: string; certificate: string } {
+export function makeCertificate(
+  hosts: readonly string[],
+  now: Date,
+  { issuer, name: commonName = 'curbcut-local' }: { issuer?: KeyPair; name?: string } = {},
+): KeyPair {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const ecdsaWithSha256 = sequence(objectIdentifier('1.2.840.10045.4.3.2'));
-  const name = sequence(element(0x31, sequence(objectIdentifier('2.5.4.3'), element(0x0c, Buffer.from('curbcut-local')))));
+  const nameOf = (text: string): Buffer => sequence(element(0x31, sequence(objectIdentifier('2.5.4.3'), element(0x0c, Buffer.from(text)))));
+  const issuerName = issuer === undefined ? commonName : new X509Certificate(issuer.certificate).subject.replace(/^CN=/, '');
   const extension = (id: string, critical: boolean, value: Uint8Array): Buffer =>
     sequence(objectIdentifier(id), ...(critical ? [TRUE] : []), octetString(value));
   const alternatives = sequence(
@@ -74,20 +86,22 @@ export function makeCertificate(hosts: readonly string[], now: Date): { key: str
     element(0xa0, element(0x02, Buffer.from([2]))),
     element(0x02, serial),
     ecdsaWithSha256,
-    name,
+    nameOf(issuerName),
     sequence(utcTime(new Date(now.getTime() - 3600_000)), utcTime(new Date(now.getTime() + LIFETIME_MS))),
-    name,
+    nameOf(commonName),
     publicKey.export({ type: 'spki', format: 'der' }),
     element(
       0xa3,
       sequence(
-        extension('2.5.29.19', true, sequence(TRUE)),
-        extension('2.5.29.15', true, element(0x03, Buffer.from([2, 0x84]))),
+        extension('2.5.29.19', true, sequence(...(issuer === undefined ? [TRUE] : []))),
+        // digitalSignature, and keyCertSign for an authority.
+        extension('2.5.29.15', true, element(0x03, Buffer.from(issuer === undefined ? [2, 0x84] : [7, 0x80]))),
         extension('2.5.29.37', false, sequence(objectIdentifier('1.3.6.1.5.5.7.3.1'))),
-        extension('2.5.29.17', false, alternatives),
+        // The list must not be empty.
+        ...(hosts.length === 0 ? [] : [extension('2.5.29.17', false, alternatives)]),
       ),
     ),
   );
-  const der = sequence(signed, ecdsaWithSha256, bitString(sign('sha256', signed, privateKey)));
+  const der = sequence(signed, ecdsaWithSha256, bitString(sign('sha256', signed, issuer?.key ?? privateKey)));
   return { key: String(privateKey.export({ type: 'pkcs8', format: 'pem' })), certificate: new X509Certificate(der).toString() };
 }

@@ -4,6 +4,7 @@ import { requestOf } from '../../../core/protocol/custom-resources.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { planOf } from '../../../core/scan/sign-in.ts';
 import { POD_INPUT_PATH, type PodInput } from '../../../core/protocol/pod-messages.ts';
+import { currentOf, type Credential } from '../../../platform/setting-files.ts';
 import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
 import { CURBCUT_VERSION } from '../../../platform/version.ts';
 import { childLabels, type Launch } from './job.ts';
@@ -24,6 +25,10 @@ export interface PodSettings {
   contactUrl?: string;
   /** The collector for the pods' spans. Default: no tracing. */
   otlpEndpoint?: string;
+  /** Authorities that pods trust for the message bus, the object store and the collector. Default: only public ones. */
+  privateCa?: Credential;
+  /** Authorities that pods trust for scanned sites. Default: only public ones. */
+  siteCa?: Credential;
 }
 
 /** The grants of one scan. */
@@ -69,6 +74,8 @@ export function podInput({ scan, scanId, metadata }: Launch, settings: PodSettin
     pageBudgetMs: settings.pageBudgetMs,
     exportMaxBytes: settings.exportMaxBytes,
     ...(settings.contactUrl !== undefined && { contactUrl: settings.contactUrl }),
+    ...(settings.privateCa !== undefined && { privateCa: currentOf(settings.privateCa) }),
+    ...(settings.siteCa !== undefined && { siteCa: currentOf(settings.siteCa) }),
   };
 }
 

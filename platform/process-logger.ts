@@ -1,0 +1,14 @@
+/** The log of a process: one JSON object per line. */
+import { destination, pino, stdSerializers, type Logger } from 'pino';
+import { authorityHint } from './authorities.ts';
+
+/** @param options.sync whether each line is written at once, for a process that may end at any time */
+export function openLogger({ sync = false, ...options }: { level: string; base?: object; sync?: boolean }): Logger {
+  const serializers = {
+    err(error: Error) {
+      const hint = authorityHint(error);
+      return { ...stdSerializers.err(error), ...(hint !== undefined && { hint }) };
+    },
+  };
+  return pino({ ...options, serializers }, destination({ sync }));
+}
