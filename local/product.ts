@@ -22,6 +22,8 @@ export interface ProductOptions {
   nodeFlags?: readonly string[];
   /** The API's port. Default: any free port. */
   port?: number;
+  /** The address in links, if people reach the API by another one. */
+  publicUrl?: string | undefined;
   /** Called when a process ends unexpectedly. */
   onExit?: (name: string, reason: string) => void;
 }
@@ -93,9 +95,10 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
   const port = options.port ?? (await freePort());
   const metricsPorts = { api: await freePort(), operator: await freePort() };
   const url = `http://127.0.0.1:${port}`;
+  const PUBLIC_BASE_URL = options.publicUrl ?? url;
   const addresses = {
-    api: { PORT: String(port), PUBLIC_BASE_URL: url, METRICS_PORT: String(metricsPorts.api) },
-    operator: { PUBLIC_BASE_URL: url, METRICS_PORT: String(metricsPorts.operator) },
+    api: { PORT: String(port), PUBLIC_BASE_URL, METRICS_PORT: String(metricsPorts.api) },
+    operator: { PUBLIC_BASE_URL, METRICS_PORT: String(metricsPorts.operator) },
   };
   const probeUrl = (name: Name): string => `http://127.0.0.1:${metricsPorts[name]}`;
   const running = new Map<string, Process>();

@@ -86,7 +86,7 @@ const closeSmtp = (smtp: SMTPServer): Promise<void> => new Promise((resolve) => 
 /** Web pages on other sites must not read the mails by pointing a name of theirs at loopback (DNS rebinding). */
 function isOwnHost(header: string | undefined): boolean {
   const name = (header ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
-  return name === 'localhost' || isIP(name) !== 0;
+  return name === 'localhost' || name.endsWith('.localhost') || isIP(name) !== 0;
 }
 
 interface Answer {

@@ -1,0 +1,66 @@
+/**
+ * One port for everything that a browser opens: a container publishes one. The API gets all requests except those for the object
+ * store (by the bucket's path, as in download links) and for the inbox and the demo site (by host: names below localhost are loopback).
+ */
+import { createServer, request as openRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+
+export interface FrontOptions {
+  host: string;
+  port: number;
+  /** The addresses of the servers. */
+  api: string;
+  inbox: string | null;
+  demo: string;
+  objects: string;
+  bucket: string;
+}
+
+export interface Front {
+  close(): Promise<void>;
+}
+
+/** The address of a server behind the front: `http://inbox.localhost:8080`. Null if browsers reach the front by another name. */
+export function namedAddress(name: string, publicUrl: string): string | null {
+  const { protocol, hostname, port } = new URL(publicUrl);
+  if (!/^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(hostname)) return null;
+  return `${protocol}//${name}.localhost${port && `:${port}`}`;
+}
+
+/** Which server answers a request. */
+export function backendOf({ url = '/', headers }: Pick<IncomingMessage, 'url' | 'headers'>, options: FrontOptions): string {
+  const [name] = (headers.host ?? '').toLowerCase().split('.localhost', 1);
+  if (name === 'demo') return options.demo;
+  if (name === 'inbox' && options.inbox !== null) return options.inbox;
+  return url.startsWith(`/${options.bucket}/`) ? options.objects : options.api;
+}
+
+/** Starts the front. @throws Error if the port is in use */
+export async function startFront(options: FrontOptions): Promise<Front> {
+  const server = createServer((request, response) => forward(request, response, backendOf(request, options)));
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(options.port, options.host, resolve));
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Forwards as it is, with the Host of the browser: links and signatures of the object store hold it. */
+function forward(request: IncomingMessage, response: ServerResponse, backend: string): void {
+  const { hostname, port } = new URL(backend);
+  const { method, url: path, headers } = request;
+  const onward = openRequest({ hostname, port, method, path, headers }, (answer) => {
+    response.writeHead(answer.statusCode!, answer.rawHeaders);
+    answer.pipe(response);
+    answer.on('error', () => response.destroy());
+  });
+  onward.on('error', () => {
+    if (response.headersSent) response.destroy();
+    else response.writeHead(502, { 'content-type': 'text/plain' }).end('Curbcut is starting or stopping.\n');
+  });
+  // A stream of events ends when its reader leaves.
+  response.on('close', () => onward.destroy());
+  request.pipe(onward);
+}

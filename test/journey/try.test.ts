@@ -1,0 +1,68 @@
+/**
+ * The program of the image `try`, as a process: what it prints, and that its links lead through its one port. On the cluster
+ * `test/cluster/try.test.ts` runs the image.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { freePort } from '../../local/port.ts';
+import { checkTry, printed } from './try.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const VERDICT_WITHIN_MS = 300_000;
+
+describe('the whole product in one container', () => {
+  let state: string;
+  let port: number;
+  let child: ChildProcess;
+  let output = '';
+
+  function start(environment: NodeJS.ProcessEnv, args: readonly string[] = []): ChildProcess {
+    const { PATH, HOME, CHROMIUM_PATH, NODE_COMPILE_CACHE } = process.env;
+    const started = spawn(process.execPath, [join(ROOT, 'local/main.ts'), ...args], {
+      env: { PATH, HOME, CHROMIUM_PATH, NODE_COMPILE_CACHE, CURBCUT_CONTAINER: 'true', PORT: String(port), ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    output = '';
+    for (const stream of [started.stdout, started.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    return started;
+  }
+
+  before(async () => {
+    state = await mkdtemp(join(tmpdir(), 'curbcut-try-'));
+    port = await freePort();
+  });
+  after(async () => {
+    child.kill('SIGKILL');
+    await rm(state, { recursive: true, force: true });
+  });
+
+  it('prints its address, a key and a first verdict; all links lead through one port', async function () {
+    this.timeout(VERDICT_WITHIN_MS + 60_000);
+    const url = `http://127.0.0.1:${port}`;
+    child = start({ CURBCUT_STATE: state, PUBLIC_BASE_URL: url }, ['--pages', '2']);
+    const ended = once(child, 'exit').then(() => true);
+    while (!output.includes('Curbcut is serving')) {
+      const stopped = await Promise.race([ended, new Promise<false>((resolve) => setTimeout(() => resolve(false), 200))]);
+      if (stopped) throw new Error(output);
+    }
+    expect(output).to.include(`Curbcut is serving on ${url}.`).and.not.include('.curbcut/');
+    await checkTry(printed(output), port);
+
+    child.kill('SIGTERM');
+    const [code] = (await once(child, 'exit')) as [number];
+    expect(code, output).to.equal(0);
+  });
+
+  it('says what the container lacks', async () => {
+    child = start({ CURBCUT_STATE: '/proc/curbcut' });
+    const [code] = (await once(child, 'close')) as [number];
+    expect([code, output]).to.deep.equal([
+      1,
+      'The container cannot write to /proc/curbcut; with a read-only root, mount a tmpfs there (docker run --tmpfs /proc/curbcut:mode=1777).\n',
+    ]);
+  });
+});
