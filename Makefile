@@ -2,12 +2,13 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 with_node := . tools/node.sh &&
+comma := ,
 packages := core report platform stores api operator scanner-image cli local demo-site
 
-.PHONY: help run test test-cluster lint check format docs bench parity act images clean
+.PHONY: help run test test-cluster lint check format docs bench parity act images release-dry-run clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## Start Curbcut on this machine and scan the demo site (or URL=http://…)
 	@tools/setup
@@ -60,5 +61,9 @@ act: ## Scan the W3C's ACT test cases and write docs/act.md (CASES=folder, SOURC
 images: ## Build the container images (with docker, podman, buildah, or the command in IMAGE_BUILD)
 	@tools/images
 
+release-dry-run: ## Build everything that a release consists of into dist/, and publish nothing (IMAGES=cli,service for some)
+	@tools/setup --dev
+	@$(with_node) exec node tools/release/dist.ts $(subst $(comma), ,$(IMAGES))
+
 clean: ## Remove the state of `make run` and everything that the commands installed in this folder
-	rm -rf .curbcut node_modules tools/node/node_modules bench/peers/node_modules coverage
+	rm -rf .curbcut dist node_modules tools/node/node_modules bench/peers/node_modules coverage

@@ -1,4 +1,4 @@
-/** `tools/images --if-changed`, with a builder and an image store that are files. */
+/** `tools/images`, with a builder and an image store that are files. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { expect } from 'chai';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-describe('tools/images --if-changed', () => {
+describe('tools/images', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'curbcut-images-'));
@@ -15,6 +15,8 @@ describe('tools/images --if-changed', () => {
     cpSync(join(ROOT, 'tools', 'images'), join(folder, 'tools', 'images'));
     write('images/service/Dockerfile', 'FROM node:24\nCOPY --from=packages /app ./\nCOPY --chown=1:1 api api\n');
     write('.dockerignore', '**/*.test.ts\n');
+    write('images/node-image', 'registry.example/node:24@sha256:1234\n');
+    write('package.json', '{\n  "version": "1.2.3",\n}\n');
     write('api/main.ts', 'first');
     write('store', '');
     // Each build gets a digest of its own, as the layers of a real one would.
@@ -60,5 +62,86 @@ describe('tools/images --if-changed', () => {
     builds();
     expect(builds({ IMAGE_LIST: '' })).to.equal(true);
     expect(builds({ IMAGE_LIST: 'false' })).to.equal(true);
+  });
+
+  it('builds if the base has another digest', () => {
+    builds();
+    write('images/node-image', 'registry.example/node:24@sha256:5678\n');
+    expect(builds()).to.equal(true);
+  });
+
+  /** Runs the script with a program that prints its arguments instead of a builder. @returns what it was called with */
+  function calls(builder: string, args: readonly string[], environment: Record<string, string> = {}): string[] {
+    mkdirSync(join(folder, 'bin'), { recursive: true });
+    write(`bin/${builder}`, `#!/bin/sh\necho "$0 $*" >>"${folder}/calls"\n`);
+    // The system's own programs without its builders.
+    const PATH = `${join(folder, 'bin')}:/usr/bin:/bin`;
+    execFileSync(join(folder, 'tools', 'images'), args, {
+      env: { PATH, SOURCE_DATE_EPOCH: '1700000000', SOURCE_URL: 'https://git.example.com/curbcut', ...environment },
+      stdio: 'ignore',
+    });
+    const written = readFileSync(join(folder, 'calls'), 'utf8').trimEnd().split('\n');
+    return written.map((line) => line.replaceAll(`${folder}/`, '').replace('bin/', ''));
+  }
+
+  it('labels images with the version, the date and the source, and uses the pinned base', () => {
+    const build = calls('docker', ['service']).find((line) => line.includes(' build '));
+    expect(build)
+      .to.include('docker build -t curbcut.dev/service:dev')
+      .and.include('--build-arg NODE_IMAGE=registry.example/node:24@sha256:1234 ')
+      .and.include('--label org.opencontainers.image.version=1.2.3 ')
+      .and.include('--label org.opencontainers.image.created=2023-11-14T22:13:20Z ')
+      .and.include('--label org.opencontainers.image.source=https://git.example.com/curbcut ');
+  });
+
+  it('names the commit, and whether files differ from it', () => {
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], { cwd: folder, stdio: 'ignore' });
+    git('init');
+    git('add', 'api', 'tools', 'images', 'package.json', '.dockerignore');
+    git('commit', '-m', 'First');
+    const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: folder, encoding: 'utf8' }).trim();
+    /** Of the last build. */
+    const revision = () =>
+      calls('docker', ['service'])
+        .flatMap((line) => /image\.revision=(\S+)/.exec(line)?.[1] ?? [])
+        .at(-1);
+    expect(revision()).to.equal(commit);
+    write('api/main.ts', 'changed');
+    expect(revision()).to.equal(`${commit}-dirty`);
+  });
+
+  it('leaves the digest of the base to a builder of its own', () => {
+    write('build', `#!/bin/sh\necho "$*" >"${folder}/calls"\n`);
+    execFileSync(join(folder, 'tools', 'images'), ['service'], {
+      env: { PATH: process.env.PATH, IMAGE_BUILD: join(folder, 'build') },
+      stdio: 'ignore',
+    });
+    expect(readFileSync(join(folder, 'calls'), 'utf8')).to.include('NODE_IMAGE=registry.example/node:24 ');
+  });
+
+  it('writes archives in which the same files give the same layers, for several platforms', () => {
+    const PLATFORMS = 'linux/amd64,linux/arm64';
+    expect(calls('docker', ['--archive', 'out', 'service'], { PLATFORMS })[1])
+      .to.match(/^docker buildx build --tag curbcut.dev\/service:dev --platform linux\/amd64,linux\/arm64 /)
+      .and.include('--build-arg SOURCE_DATE_EPOCH=1577836800 ')
+      .and.include('--output type=oci,rewrite-timestamp=true,dest=out/service.tar ');
+  });
+
+  it('writes archives with podman, one platform each', () => {
+    expect(calls('podman', ['--archive', 'out', 'service']).map((line) => line.split(' --build-arg')[0])).to.deep.equal([
+      'podman build -t curbcut.dev/service:dev --timestamp 1577836800',
+      'podman save --quiet --format oci-archive -o out/service.tar curbcut.dev/service:dev',
+    ]);
+  });
+
+  it('builds scanner and try as targets of one file', () => {
+    mkdirSync(join(folder, 'scanner-image'));
+    write('scanner-image/Dockerfile', 'FROM scratch AS scanner\nCOPY api api\n');
+    const built = calls('docker', ['scanner', 'try']).filter((line) => line.includes(' build '));
+    expect(built.map((line) => line.replace(/.*(--target.*)/, '$1'))).to.deep.equal([
+      '--target scanner -f scanner-image/Dockerfile .',
+      '--target try -f scanner-image/Dockerfile .',
+    ]);
   });
 });
