@@ -1,0 +1,74 @@
+/** The version has one owner, package.json of the root; CHANGELOG.md has its notes. */
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { notesOf, problemsOf } from '../../tools/release/changelog.ts';
+import { setVersion, statedVersions, versionOf } from '../../tools/release/version.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const VERSION = versionOf(ROOT);
+/** docs/act.md states the version that was measured; Go modules and fixtures have versions of their own. */
+const OTHERS = ['docs/act.md', 'CHANGELOG.md', ':!:**/go.*', ':!:test', ':!:bench', ':!:**/*.test.ts', ':!:tools'];
+
+const tracked = (): string[] => execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0').filter(Boolean);
+
+describe('the version', () => {
+  it('is the same wherever it is stated', () => {
+    const stated = statedVersions(ROOT);
+    expect(stated.filter(({ version }) => version !== VERSION)).to.deep.equal([]);
+    for (const file of [
+      'helm/Chart.yaml',
+      'helm/crds/scanqueues.yaml',
+      'package-lock.json',
+      'api/package.json',
+      'action.yml',
+      'docs/install.md',
+    ])
+      expect(
+        stated.some(({ where }) => where.startsWith(file)),
+        file,
+      ).to.equal(true);
+  });
+
+  it('is stated nowhere else', () => {
+    const known = new Set(statedVersions(ROOT).map(({ where }) => where));
+    const pattern = `(^|[^0-9.])${VERSION.replaceAll('.', '\\.')}($|[^0-9.-])`;
+    const excluded = OTHERS.map((path) => (path.startsWith(':') ? path : `:!:${path}`));
+    const args = ['grep', '-nIE', '--untracked', pattern, '--', '.', ...excluded, ':!:package-lock.json'];
+    const lines = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trimEnd().split('\n');
+    expect(lines.filter((line) => !known.has(line.split(':', 2).join(':')))).to.deep.equal([]);
+  });
+
+  it('is set everywhere by one command, which cuts the changelog', () => {
+    const copy = mkdtempSync(join(tmpdir(), 'curbcut-version-'));
+    try {
+      for (const path of tracked().filter((name) => /\.(ya?ml|json|md)$|Jenkinsfile$/.test(name)))
+        cpSync(join(ROOT, path), join(copy, path), { recursive: true });
+      const changelog = readFileSync(join(copy, 'CHANGELOG.md'), 'utf8');
+      const changed = changelog.replace('## [Unreleased]\n', '## [Unreleased]\n\n### Fixed\n\n- A fault.\n');
+      writeFileSync(join(copy, 'CHANGELOG.md'), changed);
+
+      setVersion(copy, '9.8.7-rc.1', '2030-01-02');
+
+      const places = (root: string) => statedVersions(root).map(({ where }) => where);
+      expect([...new Set(statedVersions(copy).map(({ version }) => version))]).to.deep.equal(['9.8.7-rc.1']);
+      expect(places(copy)).to.deep.equal(places(ROOT));
+      expect(notesOf(readFileSync(join(copy, 'CHANGELOG.md'), 'utf8'), '9.8.7-rc.1')).to.equal('### Fixed\n\n- A fault.\n');
+      expect(() => setVersion(copy, 'v9.9.9', '2030-01-03')).to.throw('v9.9.9 is no version: use X.Y.Z');
+      // Nothing changes if the changelog has nothing to release.
+      expect(() => setVersion(copy, '9.9.9', '2030-01-03')).to.throw('has no changes below');
+      expect(versionOf(copy)).to.equal('9.8.7-rc.1');
+    } finally {
+      rmSync(copy, { recursive: true });
+    }
+  });
+});
+
+describe('CHANGELOG.md', () => {
+  const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
+
+  it('has the form of Keep a Changelog', () => expect(problemsOf(changelog)).to.deep.equal([]));
+  it('has notes for the version', () => expect(notesOf(changelog, VERSION)).to.include('### Added'));
+});

@@ -1,0 +1,46 @@
+/** Reads and changes CHANGELOG.md, which has the form of Keep a Changelog 1.1. */
+
+const UNRELEASED = '## [Unreleased]';
+const GROUPS = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
+
+/** Turns the unreleased changes into the release of a version. @throws Error if there are none, or the version has a release */
+export function cutRelease(changelog: string, version: string, date: string): string {
+  if (sectionOf(changelog, `## [${version}]`) !== null) throw new Error(`CHANGELOG.md has a release ${version} already`);
+  const changes = sectionOf(changelog, UNRELEASED);
+  if (changes === null || changes === '') throw new Error(`CHANGELOG.md has no changes below "${UNRELEASED}": describe what users get`);
+  return changelog.replace(UNRELEASED, `${UNRELEASED}\n\n## [${version}] - ${date}`);
+}
+
+/** The notes of a version's release. @throws Error if there are none */
+export function notesOf(changelog: string, version: string): string {
+  const notes = sectionOf(changelog, `## [${version}]`);
+  if (notes === null || notes === '') throw new Error(`CHANGELOG.md has no changes below "## [${version}] - YYYY-MM-DD"`);
+  return `${notes}\n`;
+}
+
+/** What is wrong with the form of a changelog, for people who fix it. */
+export function problemsOf(changelog: string): string[] {
+  const headings = changelog.split('\n').filter((line) => /^#{2,3} /.test(line));
+  const releases = headings.filter((line) => line.startsWith('## '));
+  return [
+    ...(releases[0] === UNRELEASED ? [] : [`the first release must be "${UNRELEASED}"`]),
+    ...releases
+      .filter((line) => line !== UNRELEASED && !/^## \[\d+\.\d+\.\d+(-[\w.-]+)?\] - \d{4}-\d\d-\d\d$/.test(line))
+      .map((line) => `"${line}" must be "## [X.Y.Z] - YYYY-MM-DD"`),
+    ...headings
+      .filter((line) => line.startsWith('### ') && !GROUPS.includes(line.slice(4)))
+      .map((line) => `"${line}" must be one of ${GROUPS.join(', ')}`),
+  ];
+}
+
+/** The text between a heading of the second level and the next one. Null if there is no such heading. */
+function sectionOf(changelog: string, heading: string): string | null {
+  const lines = changelog.split('\n');
+  const start = lines.findIndex((line) => line === heading || line.startsWith(`${heading} `));
+  if (start === -1) return null;
+  const length = lines.slice(start + 1).findIndex((line) => line.startsWith('## '));
+  return lines
+    .slice(start + 1, length === -1 ? undefined : start + 1 + length)
+    .join('\n')
+    .trim();
+}
