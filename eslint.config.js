@@ -2,7 +2,7 @@
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['node_modules/', '.curbcut/', 'coverage/', 'bench/peers/node_modules/', 'tools/node/', 'demo-site/site/'] },
+  { ignores: ['node_modules/', '.curbcut/', 'coverage/', 'dist/', 'bench/peers/node_modules/', 'tools/node/', 'demo-site/site/'] },
   ...tseslint.configs.recommended,
   {
     files: ['**/*.ts'],

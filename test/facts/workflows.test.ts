@@ -1,0 +1,73 @@
+/** The workflows of .github/: pinned, with the least rights, and in step with the repository. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+
+interface Step {
+  uses?: string;
+  run?: string;
+  env?: Record<string, string>;
+}
+
+interface Workflow {
+  permissions?: Record<string, string>;
+  jobs: Record<string, { permissions?: Record<string, string>; env?: Record<string, string>; steps: Step[]; 'timeout-minutes'?: number }>;
+}
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+const workflows = globSync('.github/workflows/*.yaml', { cwd: ROOT }).map((path) => ({ path, workflow: parse(read(path)) as Workflow }));
+
+for (const { path, workflow } of workflows) {
+  const jobs = Object.values(workflow.jobs);
+  const steps = jobs.flatMap((job) => job.steps);
+  const scripts = steps.map(({ run = '' }) => run).join('\n');
+
+  describe(path, () => {
+    it('pins every action by commit', () => {
+      expect(steps.flatMap(({ uses }) => uses ?? []).filter((uses) => !/^[\w.-]+\/[\w./-]+@[0-9a-f]{40}$/.test(uses))).to.deep.equal([]);
+    });
+
+    it('pins every Go program by version', () => {
+      const values = jobs.flatMap((job) => Object.values(job.env ?? {})).filter((value) => value.includes('/cmd/'));
+      expect(
+        [...values, ...scripts.matchAll(/go (?:run|install) (\S+\/\S+)/g)].map(String).filter((value) => !/@v\d+\.\d+\.\d+/.test(value)),
+      ).to.deep.equal([]);
+    });
+
+    it('has no rights by default but to read, and a bound for each job', () => {
+      expect(Object.values(workflow.permissions ?? { all: 'write' }).filter((right) => right !== 'read')).to.deep.equal([]);
+      for (const job of jobs) expect(job['timeout-minutes']).to.be.within(1, 180);
+    });
+
+    it('runs targets and scripts that exist', () => {
+      const targets = [...read('Makefile').matchAll(/^([a-z-]+):/gm)].map(([, name]) => name!);
+      const called = [...scripts.matchAll(/\bmake ([a-z-]+)/g)].map(([, name]) => name!);
+      expect(called.filter((name) => !targets.includes(name))).to.deep.equal([]);
+      for (const [script] of scripts.matchAll(/\btools\/[\w./-]+/g)) expect(globSync(script, { cwd: ROOT })).to.have.length(1);
+    });
+
+    it('passes values of a run to scripts through variables only', () => {
+      expect(scripts).to.not.match(/\$\{\{\s*(github|inputs|secrets)\b/);
+    });
+  });
+}
+
+describe('.github/workflows/release.yaml', () => {
+  const { jobs } = workflows.find(({ path }) => path.endsWith('release.yaml'))!.workflow;
+
+  it('releases what was tested, built for two architectures and scanned', () => {
+    expect(jobs.release).to.deep.include({ needs: 'test' });
+    expect(jobs.release!.env).to.include({ RELEASE: 'true', PLATFORMS: 'linux/amd64,linux/arm64' });
+    const order = ['make release-dry-run', 'grype --platform', 'tools/release/publish'];
+    const steps = jobs.release!.steps.map(({ run = '' }) => run);
+    const places = order.map((command) => steps.findIndex((run) => run.includes(command)));
+    expect(places).to.not.include(-1);
+    expect(places).to.deep.equal(places.toSorted((left, right) => left - right));
+  });
+
+  it('fails for severe vulnerabilities with a fix', () => {
+    expect(parse(read('.grype.yaml'))).to.deep.include({ 'fail-on-severity': 'high', 'only-fixed': true });
+  });
+});
