@@ -1,4 +1,7 @@
 # Every command installs what it needs first: a new machine needs nothing but make.
+ifeq ($(shell command -v bash),)
+$(error Curbcut's commands need bash: install it, then run this again (Alpine: apk add bash))
+endif
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 with_node := . tools/node.sh &&

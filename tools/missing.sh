@@ -1,0 +1,60 @@
+# For machines without apt-get: says in one sentence what `make run` needs and the machine lacks. Sourced by tools/setup.
+# Works with Bash 3.2, which macOS has. OS_RELEASE names another file than /etc/os-release, for tests.
+
+# What is needed: its name | commands, one of which is enough | its package for brew | for dnf | for apk
+curbcut_needs='Node.js 24|node|node|nodejs npm|nodejs npm
+npm|npm|node|npm|npm
+a browser (Chromium)|chromium-headless-shell chrome-headless-shell chromium chromium-browser google-chrome google-chrome-stable|chromium|chromium|chromium
+nats-server|nats-server|nats-server|nats-server|nats-server'
+curbcut_dev_needs='git|git|git|git|git
+pdftoppm|pdftoppm|poppler|poppler-utils|poppler-utils
+kubectl|kubectl|kubernetes-cli|kubernetes-client|kubectl
+Go|go|go|golang|go
+Python 3|python3|python|python3|python3'
+
+# Whether a need is met: by a command, by a variable that names another one, or by what tools/setup installs itself.
+is_met() { # name commands
+  local command
+  case $1 in
+    'Node.js 24')
+      newer_node && return
+      # npm's package of Node.js runs on Linux with glibc.
+      [ "$(uname -s)" = Linux ] && ! grep -qs '^ID=alpine' "${OS_RELEASE:-/etc/os-release}" && type -P npm >/dev/null
+      return
+      ;;
+    'a browser (Chromium)') [ ! -x "${CHROMIUM_PATH:-}" ] || return 0 ;;
+    nats-server) [ -z "${NATS_URL:-}" ] || return 0 ;;
+  esac
+  for command in $2; do
+    if type -P "$command" >/dev/null; then return 0; fi
+  done
+  return 1
+}
+
+# Prints the sentence and fails if something is missing.
+report_missing() { # --dev or nothing
+  local system install='' lacks='' packages='' last='' name commands brew dnf apk package
+  if [ "$(uname -s)" = Darwin ]; then
+    system=macOS install='brew install'
+  else
+    system=$(sed -n 's/^PRETTY_NAME="\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' "${OS_RELEASE:-/etc/os-release}" 2>/dev/null || true)
+    if type -P dnf >/dev/null; then install='dnf install'; elif type -P apk >/dev/null; then install='apk add'; fi
+    [ -z "$install" ] || [ "$(id -u)" = 0 ] || install="sudo $install"
+  fi
+  while IFS='|' read -r name commands brew dnf apk; do
+    [ -n "$name" ] || continue
+    is_met "$name" "$commands" && continue
+    if [ -n "$last" ]; then lacks="$lacks${lacks:+, }$last"; fi
+    last=$name
+    case $install in *brew*) package=$brew ;; *dnf*) package=$dnf ;; *) package=$apk ;; esac
+    case " $packages " in *" $package "*) ;; *) packages="$packages${packages:+ }$package" ;; esac
+  done <<NEEDS
+$curbcut_needs
+$([ "${1:-}" != --dev ] || echo "$curbcut_dev_needs")
+NEEDS
+  [ -n "$last" ] || return 0
+  local advice='install what is missing'
+  [ -z "$install" ] || advice="run '$install $packages'"
+  echo "setup: ${system:-this machine} lacks ${lacks:+$lacks and }$last; $advice, then run this again" >&2
+  return 1
+}
