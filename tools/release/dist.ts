@@ -122,8 +122,10 @@ function buildImages(names: readonly string[], version: string, revision: string
 }
 
 /** The npm package and the archives of the kubectl plugin. */
-function bundle(): void {
-  if (existsSync(join(ROOT, 'tools/bundle.ts'))) run(process.execPath, ['tools/bundle.ts', join(DIST, 'cli')]);
+function bundle(version: string, source: string): void {
+  const DOWNLOAD_URL = source && `${source}/releases/download/v${version}`;
+  if (existsSync(join(ROOT, 'tools/bundle.ts')))
+    run(process.execPath, ['tools/bundle.ts', join(DIST, 'cli')], DOWNLOAD_URL ? { DOWNLOAD_URL } : {});
   else say('left out: the npm package and the archives of the kubectl plugin, because there is no tools/bundle.ts');
 }
 
@@ -140,7 +142,7 @@ function main(names: readonly string[]): void {
   writeFileSync(join(DIST, 'release-notes.md'), release.notes);
   cpSync(join(ROOT, 'LICENSE'), join(DIST, 'LICENSE'));
   packChart(release.version, env.SOURCE_DATE_EPOCH ?? git('log', '-1', '--format=%ct'));
-  bundle();
+  bundle(release.version, release.source);
   const images = buildImages(names, release.version, release.revision);
   const subjects = filesIn(DIST).map((name) => ({ name, digest: sha256(join(DIST, name)) }));
   writeFileSync(join(DIST, 'provenance.intoto.json'), `${JSON.stringify(provenanceOf(release, [...images, ...subjects]), null, 2)}\n`);
