@@ -33,22 +33,18 @@ describe('operator configuration', () => {
       maxPagesLimit: 500,
       retentionDays: 90,
     });
-    expect(settings.scanner).to.deep.include({ image: 'scanner:1', hostUsers: false, imagePullSecrets: [] });
+    expect(settings.scanner).to.deep.include({
+      image: 'scanner:1',
+      hostUsers: false,
+      pod: { resources: { requests: { cpu: '500m', memory: '768Mi' }, limits: { memory: '2Gi' } } },
+    });
   });
 
-  it("accepts a PriorityClass, a RuntimeClass and a seccomp profile in the kubelet's profile folder", () => {
-    const walls = {
-      SCANNER_PRIORITY_CLASS: 'scans',
-      SCANNER_RUNTIME_CLASS: 'gvisor',
-      SCANNER_SECCOMP_PROFILE: 'profiles/curbcut-scanner.json',
-    };
-    expect(settingsOf(readOperatorConfiguration({ ...least, ...walls })).scanner).to.include({
-      priorityClassName: 'scans',
-      runtimeClassName: 'gvisor',
-      seccompProfile: 'profiles/curbcut-scanner.json',
-    });
-    const problems = problemsOf({ ...least, SCANNER_RUNTIME_CLASS: 'No Class', SCANNER_SECCOMP_PROFILE: '/etc/profile.json' });
-    expect(problems.map((problem) => problem.split(' ')[0])).to.deep.equal(['SCANNER_RUNTIME_CLASS', 'SCANNER_SECCOMP_PROFILE']);
+  it("accepts a seccomp profile in the kubelet's profile folder", () => {
+    const walls = { SCANNER_SECCOMP_PROFILE: 'profiles/curbcut-scanner.json' };
+    expect(settingsOf(readOperatorConfiguration({ ...least, ...walls })).scanner.seccompProfile).to.equal(walls.SCANNER_SECCOMP_PROFILE);
+    const problems = problemsOf({ ...least, SCANNER_SECCOMP_PROFILE: '/etc/profile.json' });
+    expect(problems.map((problem) => problem.split(' ')[0])).to.deep.equal(['SCANNER_SECCOMP_PROFILE']);
   });
 
   it('permits scans to set resources of their pods only, unless configured', () => {
@@ -99,7 +95,7 @@ describe('operator configuration', () => {
       ...least,
       SCANNER_IMAGE: '',
       REPORT_RETENTION_DAYS: '6',
-      SCANNER_MEMORY_LIMIT: 'much',
+      SCANNER_POD_TEMPLATE: '{"resources":{"limits":{"memory":"much"}}}',
       NATS_SIGNING_SEED: 'SUsecret',
       DENY_TARGETS: '10.0.0.0/99',
     });

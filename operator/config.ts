@@ -30,12 +30,12 @@ import { ScanLimitSettings } from '../platform/scan-limit-settings.ts';
 import { PublicQueueSettings } from '../platform/scan-limit-settings.ts';
 import { readTargetRules } from '../platform/target-rules.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
+import { readScannerPodTemplate, type ScannerPodTemplate } from './scan/launch/scanner-pod.ts';
 import { RETRIES_MAX } from './scan/policy/pod-identity.ts';
 import { POD_TEMPLATE_FIELDS, type PodTemplateField } from './scan/policy/pod-template.ts';
 import type { OperatorSettings } from './settings.ts';
 
 const PULL_POLICIES = ['IfNotPresent', 'Always', 'Never'] as const;
-const SUBDOMAIN = '[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?';
 
 const FIELD = `(${POD_TEMPLATE_FIELDS.join('|')})`;
 
@@ -70,29 +70,21 @@ export const Environment = Type.Object({
   ...TracingSettings,
   SCANNER_IMAGE: text('the name of the scanner image'),
   SCANNER_IMAGE_PULL_POLICY: choice(PULL_POLICIES, 'IfNotPresent'),
-  SCANNER_IMAGE_PULL_SECRETS: Type.String({
-    default: '',
-    description: "a comma-separated list of image pull Secrets, which must exist in the scans' namespaces",
+  SCANNER_POD_TEMPLATE: Type.String({
+    default: '{}',
+    description:
+      'a JSON object with what all scanner pods have, in the names of a Pod: labels, annotations, imagePullSecrets, nodeSelector, tolerations, affinity, topologySpreadConstraints, priorityClassName, runtimeClassName, podSecurityContext, volumes; and of its container: resources, securityContext, env, volumeMounts. It takes precedence over the podTemplate of a scan',
   }),
   SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
     httpUrl('the OTLP collector address that scanner pods use, without headers; if not set, pods send no spans'),
   ),
   SCANNER_HOST_USERS: Type.Boolean({ default: false, description: 'true if the nodes do not support user namespaces, else false' }),
-  SCANNER_PRIORITY_CLASS: Type.Optional(
-    Type.String({ pattern: `^${SUBDOMAIN}$`, description: "the PriorityClass of scanner pods, which overrides the scan's own" }),
-  ),
-  SCANNER_RUNTIME_CLASS: Type.Optional(
-    Type.String({ pattern: `^${SUBDOMAIN}$`, description: "the RuntimeClass of scanner pods, which overrides the scan's own" }),
-  ),
   SCANNER_SECCOMP_PROFILE: Type.Optional(
     Type.String({
       pattern: '^[^/\\s][^\\s]*$',
       description: "a path relative to the kubelet's seccomp profile folder, such as profiles/curbcut-scanner.json",
     }),
   ),
-  SCANNER_CPU_REQUEST: quantity('500m', 'a CPU quantity such as 500m'),
-  SCANNER_MEMORY_REQUEST: quantity('768Mi', 'a memory quantity such as 768Mi'),
-  SCANNER_MEMORY_LIMIT: quantity('2Gi', 'a memory quantity such as 2Gi'),
   POD_TEMPLATE_ALLOW: Type.String({
     pattern: `^(${FIELD}(\\s*,\\s*${FIELD})*)?$`,
     default: 'resources',
@@ -140,7 +132,7 @@ export const Environment = Type.Object({
   ...PublicAddressSettings,
   ...MailSettings,
 });
-export type Configuration = Readonly<Static<typeof Environment>> & { targets: TargetRules };
+export type Configuration = Readonly<Static<typeof Environment>> & { targets: TargetRules; scannerPod: ScannerPodTemplate };
 
 /** The links in mails need the public address. */
 const mailProblems = ({ SMTP_URL, PUBLIC_BASE_URL }: Variables): string[] =>
@@ -149,13 +141,15 @@ const mailProblems = ({ SMTP_URL, PUBLIC_BASE_URL }: Variables): string[] =>
 /** @param further mistakes that were found before @throws ConfigurationError that lists all problems */
 export function readOperatorConfiguration(environment: Variables, further: readonly string[] = []): Configuration {
   const { targets, problems } = readTargetRules(environment);
+  const pod = readScannerPodTemplate(environment.SCANNER_POD_TEMPLATE);
   const read = readConfiguration(Environment, environment, [
     ...further,
     ...s3Problems(environment),
     ...mailProblems(environment),
     ...problems,
+    ...pod.problems,
   ]);
-  return Object.freeze({ ...read, targets });
+  return Object.freeze({ ...read, targets, scannerPod: pod.template });
 }
 
 /** Converts the environment to the operator's settings. @param live the current values of credentials. Default: those of `config` */
@@ -175,13 +169,9 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
     scanner: {
       image: config.SCANNER_IMAGE,
       imagePullPolicy: config.SCANNER_IMAGE_PULL_POLICY,
-      imagePullSecrets: listOf(config.SCANNER_IMAGE_PULL_SECRETS),
       hostUsers: config.SCANNER_HOST_USERS,
-      priorityClassName: config.SCANNER_PRIORITY_CLASS,
-      runtimeClassName: config.SCANNER_RUNTIME_CLASS,
+      pod: config.scannerPod,
       seccompProfile: config.SCANNER_SECCOMP_PROFILE,
-      requests: { cpu: config.SCANNER_CPU_REQUEST, memory: config.SCANNER_MEMORY_REQUEST },
-      limits: { memory: config.SCANNER_MEMORY_LIMIT },
       retries: config.SCANNER_RETRIES,
     },
     podTemplate: {

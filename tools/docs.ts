@@ -1,7 +1,8 @@
-/** Writes everything that is generated from the code: settings, limits, errors, metrics, scan options and phases in docs/, the custom resource definition, and Argo CD's ConfigMap. */
+/** Writes everything that is generated from the code: settings, limits, errors, metrics, scan options and phases in docs/, the custom resource definition, the chart's schema and tables, and Argo CD's ConfigMap. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
+import { valuesSchema, withRenamedValues, withValues } from './chart-values.ts';
 import { argocdConfigMap } from './argocd.ts';
 import { limitsPage } from './limits.ts';
 import { referencePage, withOptionTables } from './reference.ts';
@@ -192,12 +193,16 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 /** Every file of the repository that is made from the code, in whole or in part, by its path. */
 export function generatedFiles(): Record<string, string> {
+  const [values, renamed] = [read('helm/values.yaml'), read('helm/files/renamed-values.yaml')];
   const scans = withOptions(read('helm/crds/accessibilityscans.yaml'));
   return {
     ...Object.fromEntries(Object.entries(pages()).map(([name, text]) => [`docs/${name}`, text])),
     'docs/limits.md': limitsPage(),
     'docs/reference.md': referencePage(),
     'docs/cli.md': withOptionTables(read('docs/cli.md')),
+    'docs/install.md': withRenamedValues(read('docs/install.md'), renamed),
+    'helm/README.md': withValues(read('helm/README.md'), values),
+    'helm/values.schema.json': valuesSchema(values, renamed),
     'examples/argocd/argocd-cm-curbcut.yaml': argocdConfigMap(),
     'helm/crds/accessibilityscans.yaml': scans,
     'helm/crds/scanschedules.yaml': withScanTemplate(read('helm/crds/scanschedules.yaml'), scans),

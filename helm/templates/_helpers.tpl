@@ -1,10 +1,19 @@
 {{/* Names and labels. */}}
+{{- define "curbcut.chartName" -}}
+{{ .Values.nameOverride | default .Chart.Name }}
+{{- end }}
+
+{{/* The name of the release's objects, and the beginning of their names. */}}
 {{- define "curbcut.name" -}}
-{{- if contains "curbcut" .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-curbcut" (.Release.Name | trunc 32 | trimSuffix "-") }}{{ end }}
+{{- $chart := include "curbcut.chartName" . }}
+{{- if .Values.fullnameOverride }}{{ .Values.fullnameOverride }}
+{{- else if contains $chart .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}{{ printf "%s-%s" (.Release.Name | trunc 32 | trimSuffix "-") $chart | trunc 40 | trimSuffix "-" }}
+{{- end }}
 {{- end }}
 
 {{- define "curbcut.selector" -}}
-app.kubernetes.io/name: curbcut
+app.kubernetes.io/name: {{ include "curbcut.chartName" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
@@ -15,6 +24,14 @@ app.kubernetes.io/part-of: curbcut
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- include "curbcut.moreLabels" .root.Values.commonLabels }}
+{{- end }}
+
+{{/* More lines of labels. The schema refuses those that the chart itself sets. */}}
+{{- define "curbcut.moreLabels" -}}
+{{- range $name, $value := . }}
+{{ $name }}: {{ $value | quote }}
+{{- end }}
 {{- end }}
 
 {{- define "curbcut.scansNamespace" -}}
@@ -31,10 +48,37 @@ curbcut.dev/scan-queues
 {{ concat (list (include "curbcut.scansNamespace" .)) .Values.scans.extraNamespaces | uniq | toJson }}
 {{- end }}
 
-{{/* The reference of an image: (dict "root" . "name" "service"). */}}
+{{/* The reference of an image: (dict "root" . "image" .Values.api.image). */}}
 {{- define "curbcut.image" -}}
-{{- $whole := index .root.Values.images .name -}}
-{{- $whole | default (printf "%s/%s:%s" .root.Values.images.prefix .name (.root.Values.images.tag | default .root.Chart.AppVersion)) -}}
+{{- $registry := .image.registry | default .root.Values.global.imageRegistry | default .root.Values.image.registry -}}
+{{- with $registry }}{{ . }}/{{ end }}{{ .image.repository }}
+{{- if .image.digest }}@{{ .image.digest }}{{ else }}:{{ .image.tag | default .root.Values.image.tag | default .root.Chart.AppVersion }}{{ end }}
+{{- end }}
+{{- define "curbcut.pullPolicy" -}}
+{{ .image.pullPolicy | default .root.Values.image.pullPolicy }}
+{{- end }}
+
+{{/* The pull Secrets of every pod, as a JSON list of objects. */}}
+{{- define "curbcut.pullSecretList" -}}
+{{- $own := .Values.imageCredentials.registry | empty | ternary list (list (dict "name" (include "curbcut.registryName" .))) }}
+{{- concat .Values.global.imagePullSecrets .Values.imagePullSecrets $own | uniq | toJson }}
+{{- end }}
+{{- define "curbcut.pullSecrets" -}}
+{{- with include "curbcut.pullSecretList" . | fromJsonArray }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{/* The Secret with the registry credentials of the values. */}}
+{{- define "curbcut.registryName" -}}
+{{ include "curbcut.name" . }}-registry
+{{- end }}
+
+{{/* The ServiceAccount of a process: (dict "root" . "component" "api" "values" .Values.api). */}}
+{{- define "curbcut.serviceAccount" -}}
+{{- if .values.serviceAccount.name }}{{ .values.serviceAccount.name }}
+{{- else if .values.serviceAccount.create }}{{ include "curbcut.name" .root }}-{{ .component }}
+{{- else }}{{ fail (printf "\n\n%s.serviceAccount.name is not set: with serviceAccount.create=false, name an existing ServiceAccount of this namespace" .component) }}
+{{- end }}
 {{- end }}
 
 {{- define "curbcut.evaluationName" -}}
@@ -65,9 +109,16 @@ curbcut.dev/scan-queues
 {{ if .Values.evaluation.enabled }}smtp://{{ include "curbcut.evaluationName" . }}.{{ .Release.Namespace }}.svc:2525{{ else if not .Values.smtp.existingSecret.name }}{{ .Values.smtp.url }}{{ end }}
 {{- end }}
 
+{{/* The host of the Ingress or HTTPRoute; empty without one. */}}
+{{- define "curbcut.publicHost" -}}
+{{- if .Values.api.ingress.enabled }}{{ (first .Values.api.ingress.hosts).host }}
+{{- else if .Values.api.httpRoute.enabled }}{{ first .Values.api.httpRoute.hostnames }}
+{{- end }}
+{{- end }}
 {{- define "curbcut.publicBaseUrl" -}}
+{{- $host := include "curbcut.publicHost" . }}
 {{- if .Values.api.publicBaseUrl }}{{ .Values.api.publicBaseUrl -}}
-{{- else if .Values.api.ingress.enabled }}{{ ternary "https" "http" (ne .Values.api.ingress.tlsSecret "") }}://{{ .Values.api.ingress.host -}}
+{{- else if $host }}{{ .Values.api.publicScheme | default (and .Values.api.ingress.enabled (not .Values.api.ingress.tls) | ternary "http" "https") }}://{{ $host -}}
 {{- else if .Values.evaluation.enabled }}http://localhost:8080
 {{- else }}http://{{ include "curbcut.name" . }}.{{ .Release.Namespace }}.svc:{{ .Values.api.service.port }}
 {{- end }}
@@ -152,51 +203,57 @@ curbcut.dev/scan-queues
 {{- end }}
 {{- end }}
 
-{{/* The .creds file as a volume. In evaluation mode its Secret is filled after the start, and the mount waits for it. */}}
+{{/*
+The volumes of a process and their mounts: (dict "root" . "values" .Values.operator "secrets" .Values.webhooks.secrets). In evaluation
+mode the Secret with the .creds file is filled after the start, and the mount waits for it. A Secret of webhooks that is missing must
+not keep the operator from starting.
+*/}}
 {{- define "curbcut.volumeMounts" -}}
-{{- if include "curbcut.natsCredentials" . }}
-volumeMounts:
-  - { name: nats, mountPath: /run/nats, readOnly: true }
+{{- if include "curbcut.natsCredentials" .root }}
+- { name: nats, mountPath: /run/nats, readOnly: true }
+{{- end }}
+{{- range $index, $secret := .secrets }}
+- { name: webhook-{{ $index }}, mountPath: /run/webhooks/{{ $secret }}, readOnly: true }
+{{- end }}
+{{- with .values.extraVolumeMounts }}
+{{ toYaml . }}
 {{- end }}
 {{- end }}
 {{- define "curbcut.volumes" -}}
-{{- with include "curbcut.natsCredentials" . }}
+{{- with include "curbcut.natsCredentials" .root }}
 {{- $parts := splitList " " . }}
-volumes:
-  - name: nats
-    secret:
-      secretName: {{ first $parts }}
-      defaultMode: 0o440
-      items: [{ key: {{ last $parts }}, path: user.creds }]
+- name: nats
+  secret:
+    secretName: {{ first $parts }}
+    defaultMode: 0o440
+    items: [{ key: {{ last $parts }}, path: user.creds }]
+{{- end }}
+{{- range $index, $secret := .secrets }}
+- name: webhook-{{ $index }}
+  secret: { secretName: {{ $secret }}, optional: true, defaultMode: 0o440 }
+{{- end }}
+{{- with .values.extraVolumes }}
+{{ toYaml . }}
 {{- end }}
 {{- end }}
 
+{{/* The security contexts of a part: (dict "root" . "values" .Values.api). */}}
 {{- define "curbcut.podSecurity" -}}
-securityContext:
-  runAsNonRoot: true
-  runAsUser: 65532
-  runAsGroup: 65532
-  fsGroup: 65532
-  seccompProfile: { type: RuntimeDefault }
+{{- with mergeOverwrite (deepCopy .root.Values.podSecurityContext) (.values.podSecurityContext | default dict) }}
+securityContext: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 {{- define "curbcut.containerSecurity" -}}
-securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities: { drop: [ALL] }
-{{- end }}
-
-{{- define "curbcut.pullSecrets" -}}
-{{- with .Values.images.pullSecrets }}
-imagePullSecrets:
-  {{- range . }}
-  - name: {{ . }}
-  {{- end }}
+{{- with mergeOverwrite (deepCopy .root.Values.securityContext) (.values.securityContext | default dict) }}
+securityContext: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
 {{/* Scheduling of a process: (dict "root" . "component" "api" "values" .Values.api). */}}
 {{- define "curbcut.placement" -}}
+{{- if not (kindIs "invalid" .values.topologySpreadConstraints) }}
+topologySpreadConstraints: {{- toYaml .values.topologySpreadConstraints | nindent 2 }}
+{{- else }}
 topologySpreadConstraints:
   {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
   - maxSkew: 1
@@ -205,6 +262,7 @@ topologySpreadConstraints:
     labelSelector: { matchLabels: { {{ include "curbcut.selector" $ | trim | replace "\n" ", " }} } }
     matchLabelKeys: [pod-template-hash]
   {{- end }}
+{{- end }}
 {{- with .values.nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -219,36 +277,37 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end }}
 
-{{/* Fails if a required value is missing. */}}
-{{- define "curbcut.check" -}}
-{{- if not .Values.evaluation.enabled }}
-{{- if not (or .Values.mongodb.url .Values.mongodb.existingSecret.name) }}{{ fail "\n\nmongodb.url (or mongodb.existingSecret.name) is not set: Curbcut stores scans in MongoDB. To evaluate Curbcut without it: --set evaluation.enabled=true" }}{{ end }}
-{{- if not .Values.s3.endpoint }}{{ fail "\n\ns3.endpoint is not set: Curbcut stores reports in an S3-compatible object store. To evaluate Curbcut without it: --set evaluation.enabled=true" }}{{ end }}
-{{- if not .Values.s3.bucket }}{{ fail "\n\ns3.bucket is not set: name an existing bucket" }}{{ end }}
-{{- if not (or (and .Values.s3.accessKeyId .Values.s3.secretAccessKey) .Values.s3.existingSecret.name) }}{{ fail "\n\ns3.accessKeyId and s3.secretAccessKey (or s3.existingSecret.name) are not set" }}{{ end }}
-{{- end }}
-{{- if and .Values.api.ingress.enabled (not .Values.api.ingress.host) }}{{ fail "\n\napi.ingress.host is not set" }}{{ end }}
-{{- if and .Values.api.ingress.enabled (not .Values.api.trustedProxies) }}{{ fail "\n\napi.trustedProxies is not set: without it every client behind the ingress has the address of the ingress controller, and one client's failed sign-ins count for all. List the addresses of the controller's pods, for example the pod network: --set 'api.trustedProxies={10.244.0.0/16}' (docs/install.md)" }}{{ end }}
-{{- if and .Values.publicScans.enabled (not .Values.evaluation.enabled) (not (or .Values.smtp.url .Values.smtp.existingSecret.name)) }}{{ fail "\n\npublicScans.enabled needs a mail server, because results are sent by mail: set smtp.url or smtp.existingSecret.name" }}{{ end }}
-{{- if and .Values.evaluation.enabled (or .Values.mongodb.url .Values.mongodb.existingSecret.name .Values.s3.endpoint .Values.nats.url .Values.smtp.url .Values.smtp.existingSecret.name) }}{{ fail "\n\nevaluation.enabled brings its own MongoDB, NATS, S3 and mail server: leave theirs unset, or the evaluation off" }}{{ end }}
-{{- with .Values.oidc }}
-{{- $set := compact (list .issuer .clientId .existingSecret.name) }}
-{{- if and $set (ne (len $set) 3) }}{{ fail "\n\noidc.issuer, oidc.clientId and oidc.existingSecret.name belong together: set all of them, or none" }}{{ end }}
-{{- end }}
-{{- with .Values.turnstile }}
-{{- $set := compact (list .siteKey .existingSecret.name) }}
-{{- if and $set (ne (len $set) 2) }}{{ fail "\n\nturnstile.siteKey and turnstile.existingSecret.name belong together: set both, or none" }}{{ end }}
-{{- end }}
-{{- end }}
-
 {{/* The default PriorityClass of scans. It is cluster-scoped, so its name contains the release. */}}
 {{- define "curbcut.priorityClass" -}}
-{{- with .Values.scanner.priorityClass -}}
-{{- if .name }}{{ .name }}{{ else if .create }}{{ $.Release.Namespace }}-{{ include "curbcut.name" $ }}-scans{{ end -}}
+{{- with .Values.scanner -}}
+{{- if .priorityClassName }}{{ .priorityClassName }}{{ else if .priorityClass.create }}{{ $.Release.Namespace }}-{{ include "curbcut.name" $ }}-scans{{ end -}}
 {{- end -}}
 {{- end }}
 
 {{/* The operator's Lease: each class has its own leader. */}}
 {{- define "curbcut.lease" -}}
 {{- eq .Values.scans.class "curbcut" | ternary "curbcut-operator" (print "curbcut-operator-" .Values.scans.class) -}}
+{{- end }}
+
+{{/* What the pods of scans have, as the operator's SCANNER_POD_TEMPLATE. */}}
+{{- define "curbcut.scannerPod" -}}
+{{- $scanner := .Values.scanner }}
+{{- $fields := dict
+  "labels" (merge (deepCopy $scanner.podLabels) .Values.commonLabels)
+  "annotations" $scanner.podAnnotations
+  "imagePullSecrets" (include "curbcut.pullSecretList" . | fromJsonArray)
+  "resources" $scanner.resources
+  "nodeSelector" $scanner.nodeSelector
+  "tolerations" $scanner.tolerations
+  "affinity" $scanner.affinity
+  "topologySpreadConstraints" $scanner.topologySpreadConstraints
+  "priorityClassName" (include "curbcut.priorityClass" .)
+  "runtimeClassName" $scanner.runtimeClassName
+  "podSecurityContext" $scanner.podSecurityContext
+  "securityContext" $scanner.securityContext
+  "env" $scanner.extraEnv
+  "volumes" $scanner.extraVolumes
+  "volumeMounts" $scanner.extraVolumeMounts }}
+{{- range $name, $value := $fields }}{{ if not $value }}{{ $_ := unset $fields $name }}{{ end }}{{ end }}
+{{- toJson $fields }}
 {{- end }}

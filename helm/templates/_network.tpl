@@ -43,8 +43,9 @@ silently. If "closed" is true, such a name allows nothing; the rule for the publ
 {{- $dns := .Values.networkPolicy.dns }}
 {{- $servers := dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" $dns.namespace)) }}
 {{- with $dns.podLabels }}{{ $_ := set $servers "podSelector" (dict "matchLabels" .) }}{{ end }}
-{{- $nodeLocal := dict "ipBlock" (dict "cidr" "169.254.20.10/32") }}
-- to: {{ $dns.to | default (list $servers $nodeLocal) | toJson }}
+{{- $peers := list $servers }}
+{{- range $dns.linkLocal }}{{ $peers = append $peers (dict "ipBlock" (dict "cidr" .)) }}{{ end }}
+- to: {{ $dns.to | default $peers | toJson }}
   ports:
     {{- range $dns.ports }}
     - { protocol: UDP, port: {{ . }} }

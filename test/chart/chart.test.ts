@@ -106,7 +106,7 @@ describe('chart', () => {
     expect(refusalOf({ ...PLAIN, 's3.endpoint': '' })).to.match(/s3\.endpoint is not set/);
     expect(refusalOf({ ...PLAIN, 's3.secretAccessKey': '' })).to.match(/s3\.secretAccessKey .*not set/);
     expect(refusalOf({ ...PLAIN, ...EVALUATION })).to.match(/brings its own MongoDB/);
-    expect(refusalOf({ ...EVALUATION, 'api.ingress.enabled': true })).to.match(/api\.ingress\.host is not set/);
+    expect(refusalOf({ ...EVALUATION, 'api.ingress.enabled': true })).to.match(/api\.ingress\.hosts is not set/);
   });
 
   for (const [name, values] of Object.entries(VARIANTS)) {
@@ -185,7 +185,7 @@ describe('chart', () => {
 
       it('keeps the objects whose deletion would delete scans', () => {
         const kept = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'] === 'keep');
-        expect(kept.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).to.have.members(['Namespace/prod-scans', 'ScanQueue/default']);
+        expect(kept.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).to.have.members(['Namespace/prod-scans']);
         expect(kept.find(({ kind }) => kind === 'Namespace')!.metadata.labels).to.include({
           'pod-security.kubernetes.io/enforce': 'restricted',
         });
@@ -196,10 +196,9 @@ describe('chart', () => {
   it('sets the runtime class and the seccomp profile', () => {
     const isolation = { 'scanner.runtimeClassName': 'gvisor', 'scanner.seccompProfile': 'profiles/curbcut-scanner.json' };
     const operator = environmentOf(containerOf(render({ ...PLAIN, ...isolation }), 'curbcut-operator'), FROM_SECRETS);
-    expect(readOperatorConfiguration(operator)).to.include({
-      SCANNER_RUNTIME_CLASS: 'gvisor',
-      SCANNER_SECCOMP_PROFILE: 'profiles/curbcut-scanner.json',
-    });
+    const { scanner } = settingsOf(readOperatorConfiguration(operator));
+    expect(scanner).to.deep.include({ seccompProfile: 'profiles/curbcut-scanner.json' });
+    expect(scanner.pod).to.include({ runtimeClassName: 'gvisor' });
     expect(refusalOf({ ...PLAIN, 'scanner.seccompProfile': '/etc/profile.json' })).to.match(/seccompProfile/);
   });
 
@@ -207,13 +206,14 @@ describe('chart', () => {
     const classOf = (values: Record<string, unknown>) => {
       const objects = render({ ...PLAIN, ...values });
       const made = objects.filter(({ kind }) => kind === 'PriorityClass').map(({ metadata }) => metadata.name);
-      return { made, used: environmentOf(containerOf(objects, 'curbcut-operator'), FROM_SECRETS)['SCANNER_PRIORITY_CLASS'] };
+      const operator = readOperatorConfiguration(environmentOf(containerOf(objects, 'curbcut-operator'), FROM_SECRETS));
+      return { made, used: operator.scannerPod.priorityClassName };
     };
     expect(classOf({})).to.deep.equal({ made: ['prod-curbcut-scans'], used: 'prod-curbcut-scans' });
-    expect(classOf({ 'scanner.priorityClass.name': 'batch' })).to.deep.equal({ made: ['batch'], used: 'batch' });
+    expect(classOf({ 'scanner.priorityClassName': 'batch' })).to.deep.equal({ made: ['batch'], used: 'batch' });
     const create = { 'scanner.priorityClass.create': false };
     expect(classOf(create)).to.deep.equal({ made: [], used: undefined });
-    expect(classOf({ ...create, 'scanner.priorityClass.name': 'batch' })).to.deep.equal({ made: [], used: 'batch' });
+    expect(classOf({ ...create, 'scanner.priorityClassName': 'batch' })).to.deep.equal({ made: [], used: 'batch' });
   });
 
   it("sets only known variables in the evaluation's pod", () => {
@@ -332,11 +332,12 @@ describe('chart', () => {
   });
 
   it('creates an Ingress if enabled', () => {
-    const ingress = { enabled: true, className: 'nginx', host: 'scan.example.com', tlsSecret: 'tls' };
+    const tls = [{ secretName: 'tls', hosts: ['scan.example.com'] }];
+    const ingress = { enabled: true, className: 'nginx', hosts: [{ host: 'scan.example.com' }], tls };
     const objects = render({ ...PLAIN, 'api.ingress': ingress, 'api.trustedProxies': ['10.244.0.0/16'] });
     expect(one(objects, 'Ingress', 'curbcut').spec).to.deep.include({
       ingressClassName: 'nginx',
-      tls: [{ secretName: 'tls', hosts: ['scan.example.com'] }],
+      tls,
     });
     expect(environmentOf(containerOf(objects, 'curbcut-api'), FROM_SECRETS).PUBLIC_BASE_URL).to.equal('https://scan.example.com');
   });

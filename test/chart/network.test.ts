@@ -85,12 +85,12 @@ describe('networks of the chart', () => {
         (name) => (one(render({ ...PLAIN, ...values }), 'NetworkPolicy', name).spec as { egress: unknown[] }).egress[0],
       );
     const rule = (to: unknown, port: number) => ({ to, ports: ['UDP', 'TCP'].map((protocol) => ({ protocol, port })) });
-    const nodeLocal = { ipBlock: { cidr: '169.254.20.10/32' } };
+    const linkLocal = ['169.254.20.10/32', '169.254.169.254/32'].map((cidr) => ({ ipBlock: { cidr } }));
     const same = (expected: unknown) => [expected, expected, expected];
-    expect(dns({})).to.deep.equal(same(rule([namespace('kube-system'), nodeLocal], 53)));
+    expect(dns({})).to.deep.equal(same(rule([namespace('kube-system'), ...linkLocal], 53)));
     const openShift = { namespace: 'openshift-dns', podLabels: { 'dns.operator.openshift.io/daemonset-dns': 'default' }, ports: [5353] };
     const pods = { ...namespace('openshift-dns'), podSelector: { matchLabels: openShift.podLabels } };
-    expect(dns({ 'networkPolicy.dns': openShift })).to.deep.equal(same(rule([pods, nodeLocal], 5353)));
+    expect(dns({ 'networkPolicy.dns': openShift })).to.deep.equal(same(rule([pods, ...linkLocal], 5353)));
     const own = [{ ipBlock: { cidr: '10.0.0.10/32' } }];
     expect(dns({ 'networkPolicy.dns.to': own })).to.deep.equal(same(rule(own, 53)));
   });

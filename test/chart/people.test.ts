@@ -144,7 +144,7 @@ describe('mail, sign-in and public pages in the chart', () => {
     expect(refusalOf({ ...PLAIN, ...TURNSTILE, 'turnstile.existingSecret.name': '' })).to.match(/turnstile\.existingSecret\.name belong/);
     expect(refusalOf({ ...PLAIN, 'oidc.clientSecret': 'a' })).to.match(/clientSecret/);
     expect(refusalOf({ ...PLAIN, 'api.trustedProxies': ['ingress'] })).to.match(/trustedProxies/);
-    const ingress = { enabled: true, host: 'scan.example.com' };
+    const ingress = { enabled: true, hosts: [{ host: 'scan.example.com' }] };
     expect(refusalOf({ ...PLAIN, 'api.ingress': ingress })).to.match(/api\.trustedProxies is not set: .* --set 'api\.trustedProxies=/);
     expect(() => render({ ...PLAIN, 'api.ingress': ingress, 'api.trustedProxies': ['10.244.0.0/16'] })).to.not.throw();
     expect(refusalOf({ ...EVALUATION, ...MAIL })).to.match(/brings its own .* mail server/);

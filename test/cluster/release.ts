@@ -34,13 +34,20 @@ export async function clusterAndHelm(): Promise<boolean> {
 export const settings = (values: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(values).flatMap(([key, value]) => ['--set-json', `${key}=${JSON.stringify(value)}`]);
 
+/** A reference as an image of the chart's values. */
+function imageOf(reference: string): Record<string, string> {
+  const [name, digest = ''] = reference.split('@') as [string, string?];
+  const [, registry, repository, tag = ''] = /^(?:(.*)\/)?([^/:]+)(?::([^/:]+))?$/.exec(name)!;
+  return { registry: registry ?? '', repository: repository!, tag, digest };
+}
+
 /** The images as `tools/images` names them, as chart values. */
 export const IMAGES: Readonly<Record<string, unknown>> = {
-  'images.prefix': process.env.IMAGE_PREFIX ?? 'curbcut.dev',
-  'images.tag': process.env.TAG ?? 'dev',
-  ...(process.env.SCANNER_IMAGE && { 'images.scanner': process.env.SCANNER_IMAGE }),
+  'image.registry': process.env.IMAGE_PREFIX ?? 'curbcut.dev',
+  'image.tag': process.env.TAG ?? 'dev',
+  ...(process.env.SCANNER_IMAGE && { 'scanner.image': imageOf(process.env.SCANNER_IMAGE) }),
 };
-export const SERVICE_IMAGE = `${IMAGES['images.prefix'] as string}/service:${IMAGES['images.tag'] as string}`;
+export const SERVICE_IMAGE = `${IMAGES['image.registry'] as string}/service:${IMAGES['image.tag'] as string}`;
 
 /** Polls until `satisfies` returns true. @throws Error with the last value after `withinMs` */
 export async function eventually<T>(ask: () => Promise<T>, satisfies: (value: T) => boolean, withinMs = 60_000): Promise<T> {

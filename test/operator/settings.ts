@@ -5,10 +5,8 @@ import type { OperatorSettings } from '../../operator/settings.ts';
 export const SCANNER: OperatorSettings['scanner'] = {
   image: 'curbcut.test/nowhere:none',
   imagePullPolicy: 'IfNotPresent',
-  imagePullSecrets: [],
   hostUsers: false,
-  requests: { cpu: '1m', memory: '1Mi' },
-  limits: { memory: '64Mi' },
+  pod: { resources: { requests: { cpu: '1m', memory: '1Mi' }, limits: { memory: '64Mi' } } },
   retries: 2,
 };
 

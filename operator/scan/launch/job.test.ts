@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { SCAN_ID, jobWith, scanWith, launched } from '../../../test/support/scan-samples.ts';
 import { buildJob, type ScannerSettings } from './job.ts';
+import { OWN_VARIABLES, OWN_VOLUMES } from './own-names.ts';
 import { secondsToRun } from '../policy/run-time.ts';
 import { CURBCUT_VERSION } from '../../../platform/version.ts';
 import { buildSecret, podInput } from './secret.ts';
@@ -8,10 +9,8 @@ import { buildSecret, podInput } from './secret.ts';
 const settings: ScannerSettings = {
   image: 'ghcr.io/curbcut/scanner:1',
   imagePullPolicy: 'IfNotPresent',
-  imagePullSecrets: [],
   hostUsers: false,
-  requests: { cpu: '500m', memory: '768Mi' },
-  limits: { memory: '2Gi' },
+  pod: { resources: { requests: { cpu: '500m', memory: '768Mi' }, limits: { memory: '2Gi' } } },
   retries: 2,
 };
 const owner = [
@@ -177,27 +176,75 @@ describe('job', () => {
   });
 
   it('uses host users and pull secrets if configured', () => {
-    const { spec } = template({}, { hostUsers: true, imagePullSecrets: ['registry'] });
+    const { spec } = template({}, { hostUsers: true, pod: { imagePullSecrets: [{ name: 'registry' }] } });
     expect(spec).not.to.have.property('hostUsers');
     expect(spec['imagePullSecrets']).to.deep.equal([{ name: 'registry' }]);
   });
 
   it("uses the installation's priority class, and the scan's only without one", () => {
-    expect(template({}, { priorityClassName: 'scans' }).spec).to.include({ priorityClassName: 'scans' });
+    expect(template({}, { pod: { priorityClassName: 'scans' } }).spec).to.include({ priorityClassName: 'scans' });
     const own = { podTemplate: { priorityClassName: 'urgent' } };
-    expect(template(own, { priorityClassName: 'scans' }).spec).to.include({ priorityClassName: 'scans' });
+    expect(template(own, { pod: { priorityClassName: 'scans' } }).spec).to.include({ priorityClassName: 'scans' });
     expect(template(own).spec).to.include({ priorityClassName: 'urgent' });
   });
 
   it('does not let a scan weaken the isolation that the installation requires', () => {
     const { spec } = template(
       { podTemplate: { runtimeClassName: 'none-at-all' } },
-      { runtimeClassName: 'gvisor', seccompProfile: 'profiles/curbcut-scanner.json' },
+      { pod: { runtimeClassName: 'gvisor' }, seccompProfile: 'profiles/curbcut-scanner.json' },
     );
     expect(spec).to.include({ runtimeClassName: 'gvisor' });
     expect(spec.containers[0]!.securityContext).to.deep.include({
       seccompProfile: { type: 'Localhost', localhostProfile: 'profiles/curbcut-scanner.json' },
     });
+  });
+
+  it("has the installation's placement, volumes and variables, which take precedence over the scan's", () => {
+    const pod = {
+      labels: { team: 'platform' },
+      annotations: { 'example.com/cost': 'scans' },
+      nodeSelector: { pool: 'scans' },
+      tolerations: [{ key: 'scans', operator: 'Exists' }],
+      affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [] } },
+      topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'ScheduleAnyway' }],
+      resources: { requests: { cpu: '1' }, limits: { cpu: '2', memory: '3Gi' } },
+      podSecurityContext: { fsGroup: 65532 },
+      securityContext: { runAsUser: 1001 },
+      env: [{ name: 'NODE_EXTRA_CA_CERTS', value: '/etc/ca/ca.pem' }],
+      volumes: [{ name: 'ca', configMap: { name: 'ca' } }],
+      volumeMounts: [{ name: 'ca', mountPath: '/etc/ca' }],
+    };
+    const own = {
+      labels: { team: 'web', site: 'shop' },
+      annotations: { 'example.com/cost': 'none' },
+      nodeSelector: { pool: 'cheap', disk: 'ssd' },
+      tolerations: [{ key: 'spot', operator: 'Exists' }],
+      affinity: { nodeAffinity: {}, podAntiAffinity: {} },
+      resources: { requests: { memory: '1Gi' } },
+    };
+    const { metadata, spec } = template({ podTemplate: own }, { pod });
+    expect(metadata.labels).to.include({ team: 'platform', site: 'shop' });
+    expect(metadata.annotations).to.include({ 'example.com/cost': 'scans' });
+    expect(spec).to.deep.include({
+      nodeSelector: { pool: 'scans', disk: 'ssd' },
+      affinity: { ...pod.affinity, podAntiAffinity: {} },
+      topologySpreadConstraints: pod.topologySpreadConstraints,
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' }, fsGroup: 65532 },
+    });
+    expect(spec.tolerations.slice(2)).to.deep.equal([...pod.tolerations, ...own.tolerations]);
+    const [container] = spec.containers;
+    expect(container!.resources).to.deep.equal({ requests: { cpu: '1', memory: '1Gi' }, limits: pod.resources.limits });
+    expect(container!.securityContext).to.include({ runAsUser: 1001, readOnlyRootFilesystem: true });
+    expect(container!.env.at(-1)).to.deep.equal(pod.env[0]);
+    expect(container!.volumeMounts.at(-1)).to.deep.equal(pod.volumeMounts[0]);
+    expect(spec.volumes.at(-1)).to.deep.equal(pod.volumes[0]);
+  });
+
+  it('has no variable or volume that an installation may also set', () => {
+    const { spec } = template({ auth: { secretRef: { name: 'sign-in' } } });
+    const names = (list: object[]) => (list as { name: string }[]).map(({ name }) => name).sort();
+    expect(names(spec.containers[0]!.env)).to.deep.equal([...OWN_VARIABLES].sort());
+    expect(names(spec.volumes)).to.deep.equal([...OWN_VOLUMES].sort());
   });
 
   it('allows the full budget for every page, up to the limit', () => {

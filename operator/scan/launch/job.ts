@@ -15,23 +15,18 @@ import type { ObjectOf, Wire } from '../../../platform/kubernetes/models.ts';
 import { CONTAINER } from '../kube-types.ts';
 import { SHARDS } from '../policy/pod-identity.ts';
 import { JOB_MARGIN_SECONDS } from '../policy/run-time.ts';
+import { mergePodTemplate, type ScannerPodTemplate } from './scanner-pod.ts';
 
 /** The installation's settings for scanner pods. */
 export interface ScannerSettings {
   image: string;
   imagePullPolicy: string;
-  /** Secrets with registry credentials; they must exist in the scan's namespace. */
-  imagePullSecrets: readonly string[];
   /** False: pods use user namespaces, which map container root to an unprivileged host UID. */
   hostUsers: boolean;
-  /** It overrides the scan's own. Must be lower than the service's, so that pending scanners do not block the service. */
-  priorityClassName?: string;
-  /** A runtime with stronger isolation, such as gVisor or Kata. It overrides the scan's own. */
-  runtimeClassName?: string;
+  /** What all pods have, with the names of fields of a Pod. What it refers to must exist in the scan's namespace. */
+  pod: ScannerPodTemplate;
   /** A seccomp profile in the kubelet's profile folder that lets Chromium create its sandbox. Default: RuntimeDefault. */
   seccompProfile?: string;
-  requests: Readonly<Record<string, string>>;
-  limits: Readonly<Record<string, string>>;
   /** The number of retries after crashes. */
   retries: number;
 }
@@ -90,8 +85,7 @@ const NODE_LOSS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachab
 const INPUT_FOLDER = POD_INPUT_PATH.slice(0, POD_INPUT_PATH.lastIndexOf('/'));
 const TERMINATION_LOG = '/dev/termination-log';
 
-function scanner({ scan }: Launch, settings: ScannerSettings): Wire<V1Container> {
-  const { resources } = scan.spec.podTemplate ?? {};
+function scanner({ scan }: Launch, settings: ScannerSettings, template: ScannerPodTemplate): Wire<V1Container> {
   const auth = scan.spec.auth !== undefined;
   return {
     name: CONTAINER,
@@ -110,11 +104,9 @@ function scanner({ scan }: Launch, settings: ScannerSettings): Wire<V1Container>
       { name: 'HOME', value: '/tmp' },
       // getaddrinfo may use half of them. With Node's default of four, two slow lookups would block all others.
       { name: 'UV_THREADPOOL_SIZE', value: '16' },
+      ...(template.env ?? []),
     ],
-    resources: {
-      requests: { ...settings.requests, ...resources?.requests },
-      limits: { ...settings.limits, ...resources?.limits },
-    },
+    resources: template.resources as Wire<V1Container>['resources'],
     securityContext: {
       allowPrivilegeEscalation: false,
       privileged: false,
@@ -125,6 +117,7 @@ function scanner({ scan }: Launch, settings: ScannerSettings): Wire<V1Container>
         settings.seccompProfile === undefined
           ? { type: 'RuntimeDefault' }
           : { type: 'Localhost', localhostProfile: settings.seccompProfile },
+      ...template.securityContext,
     },
     terminationMessagePath: TERMINATION_LOG,
     terminationMessagePolicy: 'File',
@@ -133,16 +126,14 @@ function scanner({ scan }: Launch, settings: ScannerSettings): Wire<V1Container>
       ...(auth ? [{ name: 'auth', mountPath: POD_AUTH_PATH, readOnly: true }] : []),
       { name: 'tmp', mountPath: '/tmp' },
       { name: 'shm', mountPath: '/dev/shm' },
+      ...(template.volumeMounts ?? []),
     ],
   };
 }
 
-function podSpec(launch: Launch, settings: ScannerSettings): Wire<V1PodSpec> {
-  const { auth, podTemplate = {} } = launch.scan.spec;
-  const { nodeSelector, affinity } = podTemplate;
-  // A scan may not weaken the isolation that the installation requires, nor be scheduled before other pods.
-  const priorityClassName = settings.priorityClassName ?? podTemplate.priorityClassName;
-  const runtimeClassName = settings.runtimeClassName ?? podTemplate.runtimeClassName;
+function podSpec(launch: Launch, settings: ScannerSettings, template: ScannerPodTemplate): Wire<V1PodSpec> {
+  const { auth } = launch.scan.spec;
+  const { imagePullSecrets, nodeSelector, affinity, topologySpreadConstraints, priorityClassName, runtimeClassName } = template;
   return {
     restartPolicy: 'Never',
     automountServiceAccountToken: false,
@@ -151,29 +142,30 @@ function podSpec(launch: Launch, settings: ScannerSettings): Wire<V1PodSpec> {
     // name with one dot, `service.namespace`, must still be looked up there first, because many namespaces are also TLDs.
     dnsConfig: { options: [{ name: 'ndots', value: '2' }] },
     ...(settings.hostUsers ? {} : { hostUsers: false }),
-    ...(settings.imagePullSecrets.length > 0 ? { imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })) } : {}),
     terminationGracePeriodSeconds: 15,
-    securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
-    tolerations: [...NODE_LOSS, ...(podTemplate.tolerations ?? [])],
-    ...(nodeSelector && { nodeSelector }),
-    ...(affinity && { affinity }),
-    ...(priorityClassName && { priorityClassName }),
-    ...(runtimeClassName && { runtimeClassName }),
-    containers: [scanner(launch, settings)],
+    securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' }, ...template.podSecurityContext },
+    tolerations: [...NODE_LOSS, ...(template.tolerations ?? [])],
+    ...present({ imagePullSecrets, nodeSelector, affinity, topologySpreadConstraints, priorityClassName, runtimeClassName }),
+    containers: [scanner(launch, settings, template)],
     volumes: [
       { name: 'input', secret: { secretName: launch.secretName, defaultMode: 0o444 } },
       ...(auth ? [{ name: 'auth', secret: { secretName: auth.secretRef.name, defaultMode: 0o444 } }] : []),
       { name: 'tmp', emptyDir: { sizeLimit: '1Gi' } },
       // Browsers keep shared memory here; the default of 64 MiB is too small.
       { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: '512Mi' } },
+      ...(template.volumes ?? []),
     ],
   };
 }
 
+/** The fields that are not empty. */
+const present = (fields: Readonly<Record<string, unknown>>): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value && Object.keys(value).length > 0));
+
 /** Builds the suspended Job of a scan whose podTemplate is permitted. Kubernetes retries a crash up to the limit, an eviction or lost node without limit, and `EXIT_PERMANENT` never. */
 export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1Job> {
   const { scan, scanId, organisation, seconds } = launch;
-  const { labels, annotations } = scan.spec.podTemplate ?? {};
+  const podTemplate = mergePodTemplate(settings.pod, scan.spec.podTemplate);
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -198,10 +190,10 @@ export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1
       },
       template: {
         metadata: {
-          labels: { ...labels, ...childLabels(scanId, organisation) },
-          annotations: { ...annotations, [SCAN_ID_ANNOTATION]: scanId },
+          labels: { ...podTemplate.labels, ...childLabels(scanId, organisation) },
+          annotations: { ...podTemplate.annotations, [SCAN_ID_ANNOTATION]: scanId },
         },
-        spec: podSpec(launch, settings),
+        spec: podSpec(launch, settings, podTemplate),
       },
     },
   };

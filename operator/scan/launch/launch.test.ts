@@ -76,10 +76,8 @@ function launcherOver(
     scanner: {
       image: 'scanner:1',
       imagePullPolicy: 'Always',
-      imagePullSecrets: [],
       hostUsers: false,
-      requests: {},
-      limits: {},
+      pod: {},
       retries: 0,
     },
     pod: { allowTargets: [], denyTargets: [], workers: 1, pageBudgetMs: 1000, exportMaxBytes: 64_000_000 },

@@ -35,6 +35,9 @@ const SETTING_OF: Readonly<Record<string, string>> = { cpu: 'POD_TEMPLATE_MAX_CP
 const RESERVED =
   /^(job-name|controller-uid|(app\.kubernetes\.io|curbcut\.dev|batch\.kubernetes\.io|container\.apparmor\.security\.beta\.kubernetes\.io|container\.seccomp\.security\.alpha\.kubernetes\.io|seccomp\.security\.alpha\.kubernetes\.io)\/.*)$/;
 
+/** Returns whether a label or annotation is reserved for the operator and Kubernetes. */
+export const isReservedKey = (name: string): boolean => RESERVED.test(name);
+
 const refused = (message: string): PodTemplateJudgement => ({ ok: false, message });
 
 export function judgePodTemplate(template: AccessibilityScanSpec['podTemplate'], rules: PodTemplateRules): PodTemplateJudgement {
@@ -44,7 +47,7 @@ export function judgePodTemplate(template: AccessibilityScanSpec['podTemplate'],
       return refused(`podTemplate.${field} is not permitted; an administrator can permit it with POD_TEMPLATE_ALLOW.`);
   for (const field of ['labels', 'annotations'] as const)
     for (const name of Object.keys(template[field] ?? {}))
-      if (RESERVED.test(name)) return refused(`podTemplate.${field} must not contain ${name}, which is reserved.`);
+      if (isReservedKey(name)) return refused(`podTemplate.${field} must not contain ${name}, which is reserved.`);
   for (const field of ['requests', 'limits'] as const)
     for (const [resource, quantity] of Object.entries(template.resources?.[field] ?? {})) {
       const path = `podTemplate.resources.${field}.${resource}`;

@@ -1,0 +1,39 @@
+{{/* Fails if values of an earlier chart are set, and names what replaces each of them. */}}
+{{- define "curbcut.checkRenamed" -}}
+{{- $found := list }}
+{{- range .Files.Get "files/renamed-values.yaml" | fromYamlArray }}
+{{- $value := $.Values }}
+{{- $set := true }}
+{{- range $key := splitList "." .old }}
+{{- if and $set (kindIs "map" $value) (hasKey $value $key) }}{{ $value = index $value $key }}{{ else }}{{ $set = false }}{{ end }}
+{{- end }}
+{{- if $set }}{{ $found = append $found (printf "%s has been replaced by %s%s" .old .new (.how | empty | ternary "" (printf ", %s" .how))) }}{{ end }}
+{{- end }}
+{{- with $found }}{{ fail (printf "\n\nThese values are those of an earlier chart (docs/install.md, Upgrading):\n  %s" (join "\n  " .)) }}{{ end }}
+{{- end }}
+
+{{/* Fails if a required value is missing. */}}
+{{- define "curbcut.check" -}}
+{{- include "curbcut.checkRenamed" . }}
+{{- if not .Values.evaluation.enabled }}
+{{- if not (or .Values.mongodb.url .Values.mongodb.existingSecret.name) }}{{ fail "\n\nmongodb.url (or mongodb.existingSecret.name) is not set: Curbcut stores scans in MongoDB. To evaluate Curbcut without it: --set evaluation.enabled=true" }}{{ end }}
+{{- if not .Values.s3.endpoint }}{{ fail "\n\ns3.endpoint is not set: Curbcut stores reports in an S3-compatible object store. To evaluate Curbcut without it: --set evaluation.enabled=true" }}{{ end }}
+{{- if not .Values.s3.bucket }}{{ fail "\n\ns3.bucket is not set: name an existing bucket" }}{{ end }}
+{{- if not (or (and .Values.s3.accessKeyId .Values.s3.secretAccessKey) .Values.s3.existingSecret.name) }}{{ fail "\n\ns3.accessKeyId and s3.secretAccessKey (or s3.existingSecret.name) are not set" }}{{ end }}
+{{- end }}
+{{- if and .Values.api.ingress.enabled (not .Values.api.ingress.hosts) }}{{ fail "\n\napi.ingress.hosts is not set: list at least one, such as [{host: curbcut.example.com}]" }}{{ end }}
+{{- with .Values.api.httpRoute }}
+{{- if and .enabled (not (and .parentRefs .hostnames)) }}{{ fail "\n\napi.httpRoute.parentRefs and api.httpRoute.hostnames are not set: name the Gateway and at least one host name" }}{{ end }}
+{{- end }}
+{{- if and (or .Values.api.ingress.enabled .Values.api.httpRoute.enabled) (not .Values.api.trustedProxies) }}{{ fail "\n\napi.trustedProxies is not set: without it every client behind the ingress or gateway has the address of its controller, and one client's failed sign-ins count for all. List the addresses of the controller's pods, for example the pod network: --set 'api.trustedProxies={10.244.0.0/16}' (docs/install.md)" }}{{ end }}
+{{- if and .Values.publicScans.enabled (not .Values.evaluation.enabled) (not (or .Values.smtp.url .Values.smtp.existingSecret.name)) }}{{ fail "\n\npublicScans.enabled needs a mail server, because results are sent by mail: set smtp.url or smtp.existingSecret.name" }}{{ end }}
+{{- if and .Values.evaluation.enabled (or .Values.mongodb.url .Values.mongodb.existingSecret.name .Values.s3.endpoint .Values.nats.url .Values.smtp.url .Values.smtp.existingSecret.name) }}{{ fail "\n\nevaluation.enabled brings its own MongoDB, NATS, S3 and mail server: leave theirs unset, or the evaluation off" }}{{ end }}
+{{- with .Values.oidc }}
+{{- $set := compact (list .issuer .clientId .existingSecret.name) }}
+{{- if and $set (ne (len $set) 3) }}{{ fail "\n\noidc.issuer, oidc.clientId and oidc.existingSecret.name belong together: set all of them, or none" }}{{ end }}
+{{- end }}
+{{- with .Values.turnstile }}
+{{- $set := compact (list .siteKey .existingSecret.name) }}
+{{- if and $set (ne (len $set) 2) }}{{ fail "\n\nturnstile.siteKey and turnstile.existingSecret.name belong together: set both, or none" }}{{ end }}
+{{- end }}
+{{- end }}

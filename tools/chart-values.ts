@@ -1,0 +1,200 @@
+/** The chart's schema and the tables of its values, from the comments of helm/values.yaml and from helm/files/renamed-values.yaml. */
+import { isMap, isScalar, parse, parseDocument, type Pair, type YAMLMap } from 'yaml';
+
+/** A part of a JSON schema. */
+export interface Schema {
+  [keyword: string]: unknown;
+  properties?: Record<string, Schema>;
+}
+
+/** A value of an earlier chart. */
+export interface RenamedValue {
+  old: string;
+  new: string;
+  how?: string;
+}
+
+/** A value that has no values inside it, or a group of values that has a description. */
+interface Row {
+  path: string;
+  description: string;
+  /** Undefined: a group. */
+  default: string | undefined;
+}
+
+const PEER = {
+  type: 'object',
+  minProperties: 1,
+  additionalProperties: false,
+  properties: { ipBlock: { type: 'object' }, namespaceSelector: { type: 'object' }, podSelector: { type: 'object' } },
+};
+const STRINGS = { type: 'object', additionalProperties: { type: ['string', 'null'] } };
+const NAME = { pattern: '^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$' };
+const HOST_PATH = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['path'],
+  properties: { path: { type: 'string' }, pathType: { enum: ['Prefix', 'Exact', 'ImplementationSpecific'] } },
+};
+const ALERT = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    for: { type: 'string', pattern: '^[0-9]+(ms|s|m|h|d)$' },
+    severity: { type: 'string', minLength: 1 },
+    labels: STRINGS,
+    threshold: { type: 'number' },
+  },
+};
+
+const RESERVED_LABELS = '^(app\\.kubernetes\\.io|curbcut\\.dev|batch\\.kubernetes\\.io|helm\\.sh)/';
+
+/** The values in a map, and any other. */
+const OPEN = { additionalProperties: true };
+
+/** What a line `@schema NAME` means. */
+const KINDS: Readonly<Record<string, Schema>> = {
+  secretName: NAME,
+  url: { pattern: '^(https?://[^\\s/].*)?$' },
+  port: { minimum: 1, maximum: 65_535 },
+  ports: { items: { type: 'integer', minimum: 1, maximum: 65_535 } },
+  nodePort: { type: ['integer', 'null'], minimum: 30_000, maximum: 32_767 },
+  quantity: { type: ['string', 'number'], pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$' },
+  tag: { pattern: '^([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$' },
+  digest: { pattern: '^(sha256:[0-9a-f]{64})?$' },
+  pullSecrets: {
+    items: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['name'],
+      properties: { name: { type: 'string', ...NAME, minLength: 1 } },
+    },
+  },
+  peers: { items: PEER },
+  objects: { items: { type: 'object' } },
+  object: { additionalProperties: true },
+  open: OPEN,
+  labels: STRINGS,
+  // The chart and the operator set the others.
+  ownLabels: { ...STRINGS, patternProperties: { [RESERVED_LABELS]: false } },
+  env: { items: { type: 'object', required: ['name'], properties: { name: { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]*$' } } } },
+  resources: {
+    additionalProperties: false,
+    properties: { requests: { type: 'object' }, limits: { type: 'object' }, claims: { type: 'array' } },
+  },
+  ingressHosts: {
+    items: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['host'],
+      properties: { host: { type: 'string', minLength: 1 }, paths: { type: 'array', items: HOST_PATH } },
+    },
+  },
+  alerts: { additionalProperties: ALERT },
+};
+
+const RULE = /^@schema (.+)$/;
+/** A line that separates parts of the file. */
+const HEADING = /^---/;
+
+/** The description and the rule in the comment above a value. */
+function readComment(comment: string): { description: string; rule: Schema } {
+  const block = comment.split(/\n\s*\n/).at(-1)!;
+  const lines = block.split('\n').map((line) => line.trim());
+  const rules = lines.flatMap((line) => RULE.exec(line)?.[1] ?? []);
+  const description = lines.filter((line) => !RULE.test(line) && !HEADING.test(line)).join(' ');
+  return { description, rule: rules.length === 1 ? ruleOf(rules[0]!) : {} };
+}
+
+/** @throws Error if there is no such rule */
+function ruleOf(text: string): Schema {
+  if (text.startsWith('{')) return parse(text) as Schema;
+  const kind = KINDS[text];
+  if (kind === undefined) throw new Error(`helm/values.yaml: @schema ${text} is not one of ${Object.keys(KINDS).join(', ')}`);
+  return kind;
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'number' ? 'integer' : typeof value;
+}
+
+/** The comment above a pair. The parser gives that of a map's first pair to the map. */
+const commentOf = (map: YAMLMap, pair: Pair, index: number): string =>
+  (isScalar(pair.key) ? pair.key.commentBefore : undefined) ?? (index === 0 ? (map.commentBefore ?? '') : '');
+
+function read(map: YAMLMap, prefix: string, rows: Row[]): Schema {
+  const properties: Record<string, Schema> = {};
+  map.items.forEach((pair, index) => {
+    const key = String(pair.key);
+    const path = `${prefix}${key}`;
+    const { description, rule } = readComment(commentOf(map, pair, index));
+    const said = description === '' ? {} : { description };
+    const value: unknown = isMap(pair.value) ? pair.value.toJSON() : (pair.value as { toJSON(): unknown }).toJSON();
+    // A map without a rule has exactly these values, unless it is empty.
+    if (isMap(pair.value) && pair.value.items.length > 0 && (Object.keys(rule).length === 0 || rule === OPEN)) {
+      if (description !== '') rows.push({ path, description, default: undefined });
+      properties[key] = { ...said, ...read(pair.value, `${path}.`, rows), ...rule };
+      return;
+    }
+    rows.push({ path, description, default: JSON.stringify(value) });
+    properties[key] = { ...said, ...('enum' in rule ? {} : { type: typeOf(value) }), ...rule };
+  });
+  return { type: 'object', additionalProperties: false, properties };
+}
+
+/** The schema and the rows of the tables. */
+function readValues(values: string): { schema: Schema; rows: Row[] } {
+  const rows: Row[] = [];
+  const document = parseDocument(values);
+  if (document.errors[0]) throw document.errors[0];
+  return { schema: read(document.contents as YAMLMap, '', rows), rows };
+}
+
+export const renamedValues = (text: string): RenamedValue[] => parse(text) as RenamedValue[];
+
+/** Permits an old value, so that the templates can name the new one. */
+function permit({ properties = {} }: Schema, [first, ...rest]: readonly string[]): void {
+  if (rest.length === 0) properties[first!] = { deprecated: true };
+  else permit((properties[first!] ??= { type: 'object', additionalProperties: false, deprecated: true, properties: {} }), rest);
+}
+
+/** helm/values.schema.json */
+export function valuesSchema(values: string, renamed: string): string {
+  const { schema } = readValues(values);
+  for (const { old } of renamedValues(renamed)) permit(schema, old.split('.'));
+  const whole = { $schema: 'http://json-schema.org/draft-07/schema#', title: 'Values of the chart curbcut', ...schema };
+  return `${JSON.stringify(whole, null, 2)}\n`;
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+const code = (text: string): string => `\`${text.replaceAll('|', '\\|')}\``;
+
+/** The table of all values in helm/README.md. */
+function valuesTable(values: string): string {
+  const rows = readValues(values).rows.map(
+    (row) => `| \`${row.path}\` | ${cell(row.description)} | ${row.default === undefined ? '' : code(row.default)} |`,
+  );
+  return ['| value | meaning | default |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** helm/README.md with the table of all values. */
+export const withValues = (page: string, values: string): string => withTable(page, 'values', valuesTable(values));
+
+/** docs/install.md with the table of renamed values. */
+export const withRenamedValues = (page: string, renamed: string): string => withTable(page, 'renamed values', renamedTable(renamed));
+
+function withTable(page: string, name: string, table: string): string {
+  const pattern = new RegExp(`(<!-- begin ${name} \\(make docs\\) -->\\n)[^]*?(<!-- end ${name} -->)`);
+  if (!pattern.test(page)) throw new Error(`there is no block for the ${name}`);
+  return page.replace(pattern, (_, begin: string, end: string) => `${begin}${table}\n${end}`);
+}
+
+function renamedTable(renamed: string): string {
+  const rows = renamedValues(renamed).map(({ old, new: now, how }) => {
+    const name = / /.test(now) ? now.replaceAll(/[a-z]+\.[a-z.]+/g, (value) => `\`${value}\``) : `\`${now}\``;
+    return `| \`${old}\` | ${name}${how === undefined ? '' : `, ${how.replace(/[[{].*[\]}]$/, (example) => `\`${example}\``)}`} |`;
+  });
+  return ['| before | now |', '|---|---|', ...rows].join('\n');
+}
