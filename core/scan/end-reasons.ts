@@ -33,6 +33,7 @@ export const END_REASONS = {
     'ScanIdTaken',
     'StoreUnavailable',
     'SignInFailed',
+    'SignInSecretMissing',
     'Stuck',
     'SubmissionAbandoned',
     'TargetNotHtml',
@@ -41,6 +42,7 @@ export const END_REASONS = {
     'PodTemplateRefused',
     'TooManyPages',
     'Unschedulable',
+    'UserNamespacesUnavailable',
   ],
 } as const satisfies Record<TerminalPhase, readonly string[]>;
 
@@ -74,6 +76,7 @@ const CAUSED_BY_PAGE: ReadonlyMap<string | undefined, FailureKind> = new Map(
     TargetNotHtml: 'notHtml',
     NoPageTested: 'untestable',
     SignInFailed: 'signIn',
+    SignInSecretMissing: 'signIn',
     PrepareFailed: 'prepare',
     RobotsDisallowed: 'robots',
     DeadlineExceeded: 'tooSlow',

@@ -23,7 +23,7 @@ import { createExecute } from './execute.ts';
 import { createGather } from './gather.ts';
 import { JOBS, PODS, controllerUids, essentialJob, essentialPod, isOwnedBy, type Job, type Pod } from './kube-types.ts';
 import { createChildren, type Children } from './launch/children.ts';
-import { watchCreationFailures, type CreationFailure } from './launch/creation-failures.ts';
+import { watchStartFailures, type StartFailure } from './launch/start-failures.ts';
 import { createBaselineChoice } from './launch/choose-baseline.ts';
 import { createLauncher } from './launch/launch.ts';
 import { createPreflight } from './launch/preflight.ts';
@@ -84,7 +84,7 @@ const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs' | 'jobTtlMs'>
 interface Shared {
   jobs: ResourceClient<Job>;
   pods: Watched<Pod>;
-  failures: Watched<CreationFailure>;
+  failures: readonly Watched<StartFailure>[];
   children: Children;
   podMessages: PodMessageLog;
   states: ReconcileStates;
@@ -121,10 +121,13 @@ export function addScanController(manager: ScanManager, deps: ScanControllerDeps
       watch(scanClient, ({ object }) => [keyOf(object)]),
       watch(shared.jobs, ({ object }) => scanKeysOf(object, scanClient)),
       watch(shared.pods, ({ object }) => scanKeysOf(object, scanClient)),
-      watch(shared.failures, ({ object: { metadata, involvedObject } }) => {
-        const job = shared.jobs.get(metadata.namespace!, involvedObject.name ?? '');
-        return job === undefined ? [] : scanKeysOf(job, scanClient);
-      }),
+      ...shared.failures.map((failures) =>
+        watch(failures, ({ object: { metadata, involvedObject } }) => {
+          const [namespace, name] = [metadata.namespace!, involvedObject.name ?? ''];
+          const child = shared.jobs.get(namespace, name) ?? shared.pods.get(namespace, name);
+          return child === undefined ? [] : scanKeysOf(child, scanClient);
+        }),
+      ),
       podMessageSource(deps, shared),
       () => uptime.start(),
     ],
@@ -148,7 +151,7 @@ export function addScanController(manager: ScanManager, deps: ScanControllerDeps
   };
 }
 
-/** Watches the Jobs and pods of scans, and the Events of failed creations. Pods and Events are indexed by the uid of their Job. */
+/** Watches the Jobs and pods of scans, and the Events of failed starts. Pods are indexed by the uid of their Job. */
 function watchChildren(manager: ScanManager, namespaces: readonly string[]): Pick<Shared, 'jobs' | 'pods' | 'failures'> {
   return {
     jobs: manager.watchResource<Job>({ resource: JOBS, namespaces, labelSelector: SCAN_ID_LABEL, keep: essentialJob }),
@@ -159,7 +162,7 @@ function watchChildren(manager: ScanManager, namespaces: readonly string[]): Pic
       keep: essentialPod,
       indexes: { owner: controllerUids },
     }),
-    failures: watchCreationFailures(manager, namespaces),
+    failures: watchStartFailures(manager, namespaces),
   };
 }
 

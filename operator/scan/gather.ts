@@ -1,6 +1,6 @@
 /** Gathers the facts about a scan from the caches, its pods' messages, and the API server if a cache may lag behind. */
 import { jobNameOf, queueOf, scanIdOf, type AccessibilityScan, type QueuePause } from '../../core/protocol/custom-resources.ts';
-import { creationFailureOf } from './launch/creation-failures.ts';
+import { startFailureOf } from './launch/start-failures.ts';
 import type { Children } from './launch/children.ts';
 import { isPodTerminal, isOwnedBy, type Job, type Pod } from './kube-types.ts';
 import type { ReconcileStates, ReconcileState } from './reconcile-state.ts';
@@ -13,8 +13,8 @@ export interface GatherDeps {
   jobs: { get(namespace: string, name: string): Job | undefined };
   /** Has the index `owner`, by the uid of the owner. */
   pods: { byIndex(name: string, value: string): Pod[] };
-  /** Has the index `job`, by the uid of the Job. */
-  failures: Parameters<typeof creationFailureOf>[0];
+  /** Have the index `object`, by the uid of the Job or pod. */
+  failures: Parameters<typeof startFailureOf>[0];
   children: Children;
   states: ReconcileStates;
   podMessages: PodMessageLog;
@@ -74,7 +74,8 @@ export function createGather(deps: GatherDeps): Gather {
       now,
       job,
       pods: own,
-      podCreationError: job === null || own.length > 0 ? null : creationFailureOf(deps.failures, job),
+      podCreationError: job === null || own.length > 0 ? null : startFailureOf(deps.failures, job),
+      podWarning: own.length === 0 ? null : startFailureOf(deps.failures, own.at(-1)!),
       podMessages: podMessages.of(scanId),
       queuePauses: deps.pausesOf(queueOf(scan)),
       busSince: deps.busSince(),

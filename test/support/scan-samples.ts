@@ -195,6 +195,7 @@ export function factsOf({ state, ...more }: FactsSample = {}): Facts {
     job: null,
     pods: [],
     podCreationError: null,
+    podWarning: null,
     podMessages: new Map(),
     queuePauses: [],
     busSince: null,

@@ -43,6 +43,44 @@ describe('messages of failed scans', () => {
     expect(endOf(runningFacts({ pods: [pendingPod(0, 300)] }))?.message).to.match(/unschedulable \(0\/1 nodes are available\.\)/);
   });
 
+  const IDMAP =
+    "Failed to create pod sandbox: rpc error: failed to set MOUNT_ATTR_IDMAP on /var/lib/kubelet/x: invalid argument (maybe the filesystem used doesn't support idmap mounts on this kernel?)";
+  for (const message of [
+    IDMAP,
+    "Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces",
+    'Failed to create pod sandbox: OCI runtime create failed: runc: unshare: user.max_user_namespaces is 0',
+  ])
+    it(`state within a minute that a node lacks user namespaces: ${message.slice(0, 90)}`, () => {
+      const at = (seconds: number) => runningFacts({ pods: [podWith(0, { phase: 'Pending' }, seconds)], podWarning: message });
+      expect(endOf(at(29))).to.equal(undefined);
+      expect(endOf(at(30))?.reason).to.equal('UserNamespacesUnavailable');
+      expect(endOf(at(30))?.message).to.match(
+        /within 30 s: the node cannot start pods with user namespaces .*Linux 6\.3.*scanner\.hostUsers: true/,
+      );
+    });
+
+  it('state the same for a container that its runtime cannot create', () => {
+    const state = { waiting: { reason: 'CreateContainerError', message: 'runtime does not support ID-mapped mounts' } };
+    const pods = [podWith(0, { phase: 'Pending', containerStatuses: [{ name: 'scanner', image: 'x', state }] }, 30)];
+    expect(endOf(runningFacts({ pods }))?.reason).to.equal('UserNamespacesUnavailable');
+  });
+
+  it('state what the kubelet reports of a pod that may still start, at the deadline', () => {
+    const network = 'Failed to create pod sandbox: plugin type="calico" failed (add): no IP addresses';
+    const at = (seconds: number) => runningFacts({ pods: [podWith(0, { phase: 'Pending' }, seconds)], podWarning: network });
+    expect(endOf(at(299))).to.equal(undefined);
+    expect(endOf(at(300))?.reason).to.equal('PodPending');
+    expect(endOf(at(300))?.message).to.include('plugin type="calico" failed (add): no IP addresses.');
+  });
+
+  it('tell the Secret of a scan that is missing from mistakes of the installation', () => {
+    const scan = scanWith(launched(), { spec: { auth: { secretRef: { name: 'shop' } } } });
+    const pods = [podWith(0, { phase: 'Pending' }, 300)];
+    const reasonOf = (podWarning: string) => endOf(runningFacts({ scan, pods, podWarning }))?.reason;
+    expect(reasonOf('MountVolume.SetUp failed for volume "auth" : secret "shop" not found')).to.equal('SignInSecretMissing');
+    expect(reasonOf('MountVolume.SetUp failed for volume "ca" : secret "shop-ca" not found')).to.equal('PodPending');
+  });
+
   it('state how the scanner crashed', () => {
     const over = jobWith({ type: 'Failed', reason: 'FailedIndexes' });
     const status = (pod: object) =>

@@ -51,6 +51,8 @@ export interface Facts {
   pods: readonly Pod[];
   /** The message of the Job controller's latest FailedCreate Event, if the Job has no pod. */
   podCreationError: string | null;
+  /** The message of the latest Event of the newest pod that says why it does not start. */
+  podWarning: string | null;
   podMessages: PodMessages;
   /** The pauses of the scan's queue, which are no waiting time. Null while they are unknown. */
   queuePauses: readonly QueuePause[] | null;

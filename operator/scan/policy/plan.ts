@@ -148,28 +148,34 @@ function mayReplace({ scan, job, now }: Facts): boolean {
   return scan.status?.replacedJob === undefined && now.getTime() < deadline;
 }
 
+/** The time for which a pod may be pending that its node cannot start, in milliseconds: the kubelet has tried several times. */
+const HOPELESS_MS = 30_000;
+
 /** Returns why the scan has not started, and since when, or null while a pod runs. */
 function notStarted(facts: Facts): { since: number; problem: PodProblem } | null {
-  const { pods, scan, job, podCreationError } = facts;
+  const { pods, scan, job, podCreationError, podWarning } = facts;
   const { noPodSince } = facts.state;
   const newest = pods.at(-1);
   // The Job's status will follow.
   if (newest?.status?.phase === 'Succeeded') return null;
   if (newest !== undefined && !isPodTerminal(newest))
-    return isPending(newest) ? { since: Date.parse(newest.metadata.creationTimestamp!), problem: diagnosePendingPod(newest, scan) } : null;
+    return isPending(newest)
+      ? { since: Date.parse(newest.metadata.creationTimestamp!), problem: diagnosePendingPod(newest, scan, podWarning) }
+      : null;
   const since =
     newest === undefined && (scan.status?.attempts ?? 0) === 0 ? createdAt(job!) : (noPodSince?.getTime() ?? facts.now.getTime());
   return { since, problem: diagnoseMissingPod(podCreationError) };
 }
 
 function running(facts: Facts, timeouts: Timeouts): Plan {
-  const { now, scan, job, pods, podMessages, podCreationError, state } = facts;
+  const { now, scan, job, pods, podMessages, podCreationError, podWarning, state } = facts;
   const wakes = [giveUpAt(facts) - now.getTime()];
 
   const waits = notStarted(facts);
   if (waits !== null) {
-    const left = waits.since + timeouts.pendingMs - now.getTime();
-    if (left <= 0) return endAfterSearch(facts, reasons.pendingTooLong(Math.round(timeouts.pendingMs / 1000), waits.problem));
+    const allowedMs = waits.problem.hopeless ? Math.min(HOPELESS_MS, timeouts.pendingMs) : timeouts.pendingMs;
+    const left = waits.since + allowedMs - now.getTime();
+    if (left <= 0) return endAfterSearch(facts, reasons.pendingTooLong(Math.round(allowedMs / 1000), waits.problem));
     wakes.push(left);
   }
   const stuckLeft = stuckIn(facts, timeouts);
@@ -185,7 +191,7 @@ function running(facts: Facts, timeouts: Timeouts): Plan {
     if (left <= 0) actions.push({ do: 'failLostPod', pod });
     else wakes.push(left);
   }
-  const seen = progressOf(scan, pods, podMessages, podCreationError);
+  const seen = progressOf(scan, pods, podMessages, podCreationError, podWarning);
   const change = statusChange(scan, seen, job!, now);
   if (change !== null) {
     const waits = { phase: 0, pod: timeouts.podStateMs, pages: timeouts.statusEveryMs };

@@ -8,7 +8,12 @@ import { isPodTerminal, scannerImage, scannerState, type Pod } from '../kube-typ
 export interface PodProblem {
   reason: FailureReason;
   message: string;
+  /** The pod will not start, however long it waits. */
+  hopeless?: boolean;
 }
+
+/** What kubelets, containerd, CRI-O and runc say about a node without user namespaces, or without ID-mapped mounts for them. */
+const USER_NAMESPACES = /user ?namespaces?\b|\buserns\b|MOUNT_ATTR_IDMAP|id-?mapp?ed mounts?|\bidmap|max_user_namespaces/i;
 
 const IMAGE = new Set([
   'ErrImagePull',
@@ -23,10 +28,26 @@ const CONTAINER_CONFIG = new Set(['CreateContainerConfigError', 'CreateContainer
 
 const sentence = (text: string | undefined): string => (text ?? '').trim().replace(/\.?$/, '.');
 
-/** Returns why an existing pod does not run yet. */
-export function diagnosePendingPod(pod: Pod, scan: AccessibilityScan): PodProblem {
+/**
+ * Returns why an existing pod does not run yet.
+ * @param warning the message of its last FailedCreatePodSandBox or FailedMount Event, if any
+ */
+export function diagnosePendingPod(pod: Pod, scan: AccessibilityScan, warning: string | null = null): PodProblem {
   const { waiting } = scannerState(pod);
   const reason = waiting?.reason ?? '';
+  const reported = warning ?? (CONTAINER_CONFIG.has(reason) ? (waiting?.message ?? '') : '');
+  if (USER_NAMESPACES.test(reported))
+    return {
+      reason: 'UserNamespacesUnavailable',
+      message: `the node cannot start pods with user namespaces (${sentence(reported)}) They need Linux 6.3, containerd 2.0 or CRI-O 1.25, and runc 1.2 or crun 1.9. Ask the administrator of this installation to scan on other nodes (scanner.nodeSelector of the chart) or without user namespaces (scanner.hostUsers: true).`,
+      hopeless: true,
+    };
+  const secret = scan.spec.auth?.secretRef.name;
+  if (secret !== undefined && reported.includes(`secret "${secret}" not found`))
+    return {
+      reason: 'SignInSecretMissing',
+      message: `the Secret of the sign-in does not exist (${sentence(reported)}) Check that the Secret ${secret} exists in namespace ${scan.metadata.namespace}.`,
+    };
   if (IMAGE.has(reason))
     return {
       reason: 'ImagePull',
@@ -43,7 +64,7 @@ export function diagnosePendingPod(pod: Pod, scan: AccessibilityScan): PodProble
       reason: 'Unschedulable',
       message: `unschedulable (${sentence(scheduled.message ?? scheduled.reason ?? 'no details')})`,
     };
-  const secret = scan.spec.auth?.secretRef.name;
+  if (warning !== null) return { reason: 'PodPending', message: `pod ${pod.metadata.name} is pending (${sentence(warning)})` };
   const hint = secret === undefined ? '' : ` Check that the Secret ${secret} exists in namespace ${scan.metadata.namespace}.`;
   const image = scannerImage(pod);
   // A hanging image pull looks the same until the deadline.

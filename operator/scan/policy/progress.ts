@@ -51,12 +51,14 @@ function mergeProgress(messages: PodMessages): Pick<PodProgress, 'phase' | 'page
  * unchanged until it overtakes the previous one.
  * @param pods the Job's pods, ordered by attempt
  * @param podCreationError why the Job controller could not create a pod, if it could not
+ * @param podWarning why the newest pod does not start, if an Event says so
  */
 export function progressOf(
   scan: AccessibilityScan,
   pods: readonly Pod[],
   messages: PodMessages,
   podCreationError: string | null,
+  podWarning: string | null = null,
 ): Progress {
   const pod = pods.at(-1);
   const merged = mergeProgress(messages);
@@ -69,7 +71,7 @@ export function progressOf(
     phase,
     pages: pagesSoFar(scan.status, plausible?.pages),
     ...attemptsSoFar(scan.status, pods),
-    state: stateOf(scan, pods, phase, podCreationError),
+    state: stateOf(scan, pods, phase, { podCreationError, podWarning }),
   };
 }
 
@@ -89,7 +91,12 @@ export function attemptsSoFar(
   return { attempts: Math.max(attempts, status?.attempts ?? 0), podName: newest?.metadata.name ?? status?.podName ?? null };
 }
 
-function stateOf(scan: AccessibilityScan, pods: readonly Pod[], phase: Phase, podCreationError: string | null): Progress['state'] {
+function stateOf(
+  scan: AccessibilityScan,
+  pods: readonly Pod[],
+  phase: Phase,
+  { podCreationError, podWarning }: { podCreationError: string | null; podWarning: string | null },
+): Progress['state'] {
   const pod = pods.at(-1);
   if (pod === undefined) {
     if ((scan.status?.attempts ?? 0) > 0) return { reason: 'Retrying', message: 'The pod was deleted; waiting for the next attempt.' };
@@ -105,7 +112,7 @@ function stateOf(scan: AccessibilityScan, pods: readonly Pod[], phase: Phase, po
         }
       : { reason: 'Ending', message: 'The pod has finished.' };
   if (isPending(pod)) {
-    const cause = diagnosePendingPod(pod, scan);
+    const cause = diagnosePendingPod(pod, scan, podWarning);
     return { reason: cause.reason, message: sanitize(`The scanner has not started yet: ${cause.message}`) };
   }
   return { reason: phase[0]!.toUpperCase() + phase.slice(1), message: `Pod ${pod.metadata.name} is running.` };
