@@ -60,6 +60,7 @@ const CASES: Readonly<Record<string, Case>> = {
   CurbcutWebhooksStalled: { event: ({ operator }) => operator.webhooks.oldestDue(1000), firesAfter: 6 },
   CurbcutSchedulesMissed: { event: ({ operator }) => operator.schedules.skipped('too_late', 1), firesAfter: 2 },
   CurbcutScannersDoNotStart: { event: ended('ImagePull'), firesAfter: 7 },
+  CurbcutScansHaveNoPlace: { event: ended('QuotaExceeded'), firesAfter: 7 },
   CurbcutScannersCrash: { event: ended('Crashed'), firesAfter: 12 },
   CurbcutResultsRefused: { event: ended('ResultsRefused'), firesAfter: 2 },
   CurbcutScansUncharged: { event: ({ operator }) => operator.uncharged(), firesAfter: 2 },

@@ -277,6 +277,33 @@ describe('monitoring objects of the chart', () => {
     expect(render({ ...PLAIN, ...set }).map(({ kind }) => kind)).to.include.members(MONITORING);
   });
 
+  const rulesOf = (values: Record<string, unknown>): Alert[] =>
+    (render({ ...ON, ...values }).find(({ kind }) => kind === 'PrometheusRule')!.spec as Groups).groups.flatMap(({ rules }) => rules);
+
+  it('leave out and change single alerts as the values say', () => {
+    const changed = rulesOf({
+      'metrics.rules.disabled': ['CurbcutQueuePaused', 'CurbcutScheduleRegressed', 'CurbcutScheduleWithoutResults'],
+      'metrics.rules.alerts': {
+        CurbcutQueueWaits: { threshold: 7200, for: '30m', severity: 'critical', labels: { team: 'web' } },
+        CurbcutPagesCrash: { threshold: 0.25 },
+      },
+    });
+    expect(changed.map(({ alert }) => alert)).to.not.include.members(['CurbcutQueuePaused']);
+    expect(changed).to.have.length(alerts.length - 3);
+    const of = (alert: string) => changed.find((rule) => rule.alert === alert)!;
+    expect(of('CurbcutQueueWaits')).to.deep.include({ for: '30m', labels: { severity: 'critical', team: 'web' } });
+    expect(of('CurbcutQueueWaits').expr)
+      .to.include('curbcut_queue_oldest_wait_seconds) > 7200\n')
+      .and.include('curbcut_queue_paused) == 1');
+    expect(of('CurbcutPagesCrash').expr).to.match(/> 0\.25$/m);
+    for (const { expr } of changed) expect(problemsOf(expr, seriesOfCode())).to.deep.equal([]);
+    expect(refusalOf({ ...ON, 'metrics.rules.disabled': ['CurbcutQueueWait'] })).to.include('names CurbcutQueueWait, which is no alert');
+    expect(refusalOf({ ...ON, 'metrics.rules.alerts.CurbcutQueuePaused.threshold': 2 })).to.include(
+      'CurbcutQueuePaused.threshold has no effect',
+    );
+    expect(refusalOf({ ...ON, 'metrics.rules.alerts.CurbcutNoLeader.fore': '2m' })).to.match(/fore/);
+  });
+
   it('contain no alerts for tenants if the values say so', () => {
     const rule = render({ ...ON, 'metrics.rules.tenants': false }).find(({ kind }) => kind === 'PrometheusRule')!;
     const rendered = (rule.spec as Groups).groups.flatMap(({ rules }) => rules).map(({ alert }) => alert);
