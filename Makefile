@@ -45,7 +45,7 @@ format: ## Format all files
 	@tools/setup --dev
 	@$(with_node) npx prettier --write .
 
-docs: ## Write what is generated from the code: pages of docs/, scan options in helm/crds/
+docs: ## Write what is generated from the code: pages of docs/, scan options in helm/files/crds/
 	@tools/setup --dev
 	@$(with_node) exec node tools/docs.ts
 

@@ -194,7 +194,7 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 /** Every file of the repository that is made from the code, in whole or in part, by its path. */
 export function generatedFiles(): Record<string, string> {
   const [values, renamed] = [read('helm/values.yaml'), read('helm/files/renamed-values.yaml')];
-  const scans = withOptions(read('helm/crds/accessibilityscans.yaml'));
+  const scans = withOptions(read('helm/files/crds/accessibilityscans.yaml'));
   return {
     ...Object.fromEntries(Object.entries(pages()).map(([name, text]) => [`docs/${name}`, text])),
     'docs/limits.md': limitsPage(),
@@ -204,8 +204,8 @@ export function generatedFiles(): Record<string, string> {
     'helm/README.md': withValues(read('helm/README.md'), values),
     'helm/values.schema.json': valuesSchema(values, renamed),
     'examples/argocd/argocd-cm-curbcut.yaml': argocdConfigMap(),
-    'helm/crds/accessibilityscans.yaml': scans,
-    'helm/crds/scanschedules.yaml': withScanTemplate(read('helm/crds/scanschedules.yaml'), scans),
+    'helm/files/crds/accessibilityscans.yaml': scans,
+    'helm/files/crds/scanschedules.yaml': withScanTemplate(read('helm/files/crds/scanschedules.yaml'), scans),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Compares the custom resource definitions of a cluster with those of this version. Helm never updates definitions, and an API
- * server silently drops the fields that its definitions do not have.
+ * Compares the custom resource definitions of a cluster with those of this version. A release may have none (`crds.enabled` of the
+ * chart), and an API server silently drops the fields that its definitions do not have.
  */
 import { readFile, readdir } from 'node:fs/promises';
 import { parseAllDocuments } from 'yaml';
@@ -40,13 +40,13 @@ export class OutdatedDefinitions extends Error {
         ? `the cluster has no ${kind}`
         : `${kind} has no ${first}${missing.length > 3 ? ` (${missing.length} in all)` : ''}`;
     super(
-      `The custom resource definitions are older than this version of Curbcut: ${what}. Apply those of this version: kubectl apply --server-side --force-conflicts -f helm/crds/`,
+      `The custom resource definitions are older than this version of Curbcut: ${what}. Upgrade the release with crds.enabled=true, or apply those of this version: kubectl apply --server-side --force-conflicts -f helm/files/crds/`,
     );
     this.name = 'OutdatedDefinitions';
   }
 }
 
-const FOLDER = new URL('../../helm/crds/', import.meta.url);
+const FOLDER = new URL('../../helm/files/crds/', import.meta.url);
 
 /** What an object's schema has besides the fields of its kind; the API server describes them itself. */
 const COMMON = new Set(['apiVersion', 'kind', 'metadata']);

@@ -23,6 +23,7 @@ import {
   render,
   ROOT,
   SECRETS,
+  settings,
   type Rendered,
 } from './rendered.ts';
 
@@ -42,6 +43,7 @@ const VARIANTS = {
 
 /** The role for Organisations, which are cluster-scoped. */
 const ORGANISATIONS_ROLE = 'prod-curbcut-operator-organisations';
+const DEFINITIONS = globSync('helm/files/crds/*.yaml', { cwd: ROOT }).map((path) => `${basename(path, '.yaml')}.curbcut.dev`);
 const rulesOf = (object: Rendered): Rule[] => object.rules as Rule[];
 
 describe('chart', () => {
@@ -86,9 +88,15 @@ describe('chart', () => {
     const folder = mkdtempSync(join(tmpdir(), 'curbcut-chart-'));
     try {
       helm('package', CHART, '--destination', folder);
-      const crds = helm('show', 'crds', join(folder, `curbcut-${version}.tgz`));
-      for (const path of globSync('helm/crds/*.yaml', { cwd: ROOT }))
-        expect(crds).to.contain(`name: ${basename(path, '.yaml')}.curbcut.dev`);
+      const crds = helm(
+        'template',
+        'curbcut',
+        join(folder, `curbcut-${version}.tgz`),
+        ...settings(PLAIN),
+        '--show-only',
+        'templates/crds.yaml',
+      );
+      for (const name of DEFINITIONS) expect(crds).to.contain(`name: ${name}`);
       expect(helm('show', 'chart', CHART)).to.match(new RegExp(`^appVersion: ${version}$`, 'm'));
     } finally {
       rmSync(folder, { recursive: true });
@@ -162,7 +170,7 @@ describe('chart', () => {
 
       it('sets the namespace of every object', () => {
         const wide =
-          /^(Namespace|PriorityClass|ClusterRole|ClusterRoleBinding|ValidatingAdmissionPolicy|ValidatingAdmissionPolicyBinding)$/;
+          /^(CustomResourceDefinition|Namespace|PriorityClass|ClusterRole|ClusterRoleBinding|ValidatingAdmissionPolicy|ValidatingAdmissionPolicyBinding)$/;
         for (const { kind, metadata } of objects) {
           if (!wide.test(kind)) expect(metadata.namespace, `${kind}/${metadata.name}`).to.be.oneOf(['prod', 'prod-scans']);
         }
@@ -185,7 +193,10 @@ describe('chart', () => {
 
       it('keeps the objects whose deletion would delete scans', () => {
         const kept = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'] === 'keep');
-        expect(kept.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).to.have.members(['Namespace/prod-scans']);
+        expect(kept.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).to.have.members([
+          'Namespace/prod-scans',
+          ...DEFINITIONS.map((name) => `CustomResourceDefinition/${name}`),
+        ]);
         expect(kept.find(({ kind }) => kind === 'Namespace')!.metadata.labels).to.include({
           'pod-security.kubernetes.io/enforce': 'restricted',
         });

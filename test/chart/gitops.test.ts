@@ -64,16 +64,26 @@ describe('chart rendered without a cluster', () => {
     expect(text(EVERYTHING, ...versions)).to.equal(text(EVERYTHING));
   });
 
-  it('contains every custom resource definition with --include-crds', () => {
-    const definitions = objectsOf(text(PLAIN, '--include-crds')).filter(({ kind }) => kind === 'CustomResourceDefinition');
-    const wanted = globSync('helm/crds/*.yaml', { cwd: ROOT }).map(
-      (path) => (parse(readFileSync(join(ROOT, path), 'utf8')) as Document).metadata.name,
+  it('contains every custom resource definition as in its file, which stays after an uninstall, or none', () => {
+    const definitions = (values: Readonly<Record<string, unknown>>) =>
+      objectsOf(text({ ...PLAIN, ...values })).filter(({ kind }) => kind === 'CustomResourceDefinition');
+    const files = globSync('helm/files/crds/*.yaml', { cwd: ROOT }).map(
+      (path) => parse(readFileSync(join(ROOT, path), 'utf8')) as Document,
     );
-    expect(definitions.map(({ metadata }) => metadata.name)).to.have.members(wanted);
+    const byName = (list: readonly Document[]) => list.toSorted((one, other) => one.metadata.name.localeCompare(other.metadata.name));
+    const specs = (list: readonly Document[]) => byName(list).map((one) => ({ ...one, metadata: one.metadata.name }));
+    expect(specs(definitions({}))).to.deep.equal(specs(files));
+    const policies = (values: object) =>
+      definitions({ ...values }).map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy']);
+    expect(new Set(policies({}))).to.deep.equal(new Set(['keep']));
+    expect(new Set(policies({ 'crds.keep': false }))).to.deep.equal(new Set([undefined]));
+    expect(definitions({ 'crds.enabled': false })).to.deep.equal([]);
   });
 
   it('contains no custom resource, which Helm could not create in one step with its definition', () => {
-    const own = objectsOf(text(EVERYTHING)).filter((object) => (object as unknown as { apiVersion: string }).apiVersion.startsWith('curbcut.dev/'));
+    const own = objectsOf(text(EVERYTHING)).filter((object) =>
+      (object as unknown as { apiVersion: string }).apiVersion.startsWith('curbcut.dev/'),
+    );
     expect(own).to.deep.equal([]);
   });
 
@@ -88,7 +98,7 @@ describe('chart rendered without a cluster', () => {
   });
 
   it('fits into the annotation of kubectl apply, each definition and dashboard', () => {
-    for (const object of objectsOf(text(EVERYTHING, '--include-crds')))
+    for (const object of objectsOf(text(EVERYTHING)))
       expect(JSON.stringify(object).length, `${object.kind}/${object.metadata.name}`).to.be.lessThan(256 * 1024);
   });
 

@@ -58,7 +58,8 @@ export function refusal(...args: string[]): string {
   throw new Error(`helm ${args.join(' ')} did not fail`);
 }
 
-const settings = (values: Readonly<Record<string, unknown>>): string[] =>
+/** Values as arguments of helm. */
+export const settings = (values: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(values).flatMap(([key, value]) => ['--set-json', `${key}=${JSON.stringify(value)}`]);
 
 /** Renders the chart as release `curbcut` in namespace `prod`, with the given values (dotted keys). */

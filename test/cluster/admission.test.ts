@@ -14,7 +14,7 @@ const LABEL = 'curbcut.dev/scan-queues';
 
 /** The original has the short names and the category. */
 const definition = (): string =>
-  readFileSync(join(import.meta.dirname, '..', '..', 'helm', 'crds', 'scanqueues.yaml'), 'utf8')
+  readFileSync(join(import.meta.dirname, '..', '..', 'helm', 'files', 'crds', 'scanqueues.yaml'), 'utf8')
     .replaceAll(/^( +(?:name: scanqueues\.|group: ))curbcut\.dev$/gm, `$1${GROUP}`)
     .replaceAll(/^ +(shortNames|categories): .*\n/gm, '');
 

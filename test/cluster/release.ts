@@ -140,6 +140,8 @@ export async function startEvaluation(values: Readonly<Record<string, unknown>> 
   const url = `http://${node}:${apiPort}`;
   const all = {
     ...IMAGES,
+    // The cluster's other tests need them too.
+    'crds.enabled': false,
     // It applies to the whole cluster, where other tests use ScanQueues in namespaces of theirs.
     'admission.queueNamespace': false,
     'evaluation.enabled': true,

@@ -44,7 +44,7 @@ const limitsOf = ({ type, pattern, minLength, maxLength, maxItems }: Partial<Sch
 });
 
 describe('the definition of KnownIssues', () => {
-  const path = join(import.meta.dirname, '..', '..', 'helm', 'crds', 'knownissues.yaml');
+  const path = join(import.meta.dirname, '..', '..', 'helm', 'files', 'crds', 'knownissues.yaml');
   const { spec } = parse(readFileSync(path, 'utf8')) as Definition;
   const { openAPIV3Schema: schema } = spec.versions[0]!.schema;
   const { class: operatorClass, site, issues } = schema.properties.spec!.properties;

@@ -37,7 +37,9 @@ interface Definition {
 }
 
 describe('the definition of Organisations', () => {
-  const { spec } = parse(readFileSync(join(import.meta.dirname, '..', '..', 'helm', 'crds', 'organisations.yaml'), 'utf8')) as Definition;
+  const { spec } = parse(
+    readFileSync(join(import.meta.dirname, '..', '..', 'helm', 'files', 'crds', 'organisations.yaml'), 'utf8'),
+  ) as Definition;
   const [version] = spec.versions;
   const { openAPIV3Schema: schema } = version!.schema;
   const fields = schema.properties.spec!.properties;

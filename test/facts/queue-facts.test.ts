@@ -14,7 +14,7 @@ interface Schema {
 }
 
 function schemaOf(file: string): Schema {
-  const { spec } = parse(readFileSync(join(import.meta.dirname, '..', '..', 'helm', 'crds', file), 'utf8')) as {
+  const { spec } = parse(readFileSync(join(import.meta.dirname, '..', '..', 'helm', 'files', 'crds', file), 'utf8')) as {
     spec: { versions: { schema: { openAPIV3Schema: Schema } }[] };
   };
   return spec.versions[0]!.schema.openAPIV3Schema;

@@ -20,7 +20,7 @@ interface Schema {
 }
 
 function definition(name: string): Schema {
-  const text = readFileSync(join(import.meta.dirname, '..', '..', 'helm', 'crds', name), 'utf8');
+  const text = readFileSync(join(import.meta.dirname, '..', '..', 'helm', 'files', 'crds', name), 'utf8');
   const { spec } = parse(text) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
   return spec.versions[0]!.schema.openAPIV3Schema;
 }

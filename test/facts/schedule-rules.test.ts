@@ -10,7 +10,7 @@ import { timeZoneOf } from '../../operator/schedule/cron/time-zone.ts';
 import { parseSchedule } from '../../operator/schedule/policy/times.ts';
 import { scheduleText } from '../support/schedule-expressions.ts';
 
-const text = readFileSync(join(import.meta.dirname, '..', '..', 'helm', 'crds', 'scanschedules.yaml'), 'utf8');
+const text = readFileSync(join(import.meta.dirname, '..', '..', 'helm', 'files', 'crds', 'scanschedules.yaml'), 'utf8');
 const { spec } = parse(text) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
 const fields = spec.versions[0]!.schema.openAPIV3Schema.properties!['spec']!.properties!;
 
