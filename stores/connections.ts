@@ -3,6 +3,7 @@ import type { Static, TObject } from 'typebox';
 import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import { createDefinitionCheck } from '../platform/kubernetes/definitions.ts';
 import type { KubernetesConnection, SocketUse } from '../platform/kubernetes/kubernetes.ts';
+import { createNameServerCheck, hostNamesIn } from '../platform/name-servers.ts';
 import type { Probe } from '../platform/readiness.ts';
 import { fixedSettings } from '../platform/setting-files.ts';
 import type { DatabaseSettings, KubernetesSettings, NatsSettings, S3Settings } from '../platform/settings.ts';
@@ -23,8 +24,8 @@ export type ConnectionConfiguration = Readonly<Static<TObject<SharedSettings>>> 
   readonly S3_POD_ENDPOINT?: string;
 };
 
-/** `definitions`: the custom resource definitions of the cluster. */
-export type DependencyName = 'mongodb' | 'kubernetes' | 'definitions' | 'objects' | 'nats';
+/** `definitions`: the custom resource definitions of the cluster. `dns`: the name servers, if an address has a name. */
+export type DependencyName = 'dns' | 'mongodb' | 'kubernetes' | 'definitions' | 'objects' | 'nats';
 
 export interface ConnectionOptions extends DatabaseOptions {
   /** The dependencies without which a new replica of the process is of no use. */
@@ -43,7 +44,7 @@ export interface Connections {
   reports: Reports;
   kubernetes: KubernetesConnection;
   scanResources: ScanResources;
-  /** One probe per server. NATS is checked only if it is configured. */
+  /** One probe per server. NATS and name servers are checked only if they are needed. */
   probes: Partial<Record<DependencyName, Probe>>;
   close(): Promise<void>;
 }
@@ -75,6 +76,8 @@ export async function openConnections(config: ConnectionConfiguration, options: 
   const kubernetes = connectKubernetes({ kubeconfig: config.KUBECONFIG, fieldManager, onSockets, logger });
   const scanResources = createScanResources(kubernetes, { namespace: config.CURBCUT_NAMESPACE, operatorClass: config.CURBCUT_CLASS });
 
+  const names = hostNamesIn([config.MONGODB_URL, config.S3_ENDPOINT, config.NATS_URL]);
+
   return {
     stores: database.stores,
     anonymousStores: database.anonymousStores,
@@ -83,6 +86,8 @@ export async function openConnections(config: ConnectionConfiguration, options: 
     kubernetes,
     scanResources,
     probes: {
+      // Never required by itself: it explains why the others are missing.
+      ...(names.length > 0 && { dns: { required: false, check: createNameServerCheck(names) } }),
       kubernetes: { required: required('kubernetes'), check: () => scanResources.ping() },
       definitions: { required: required('definitions'), check: createDefinitionCheck(kubernetes) },
       // Includes the indexes, because the uniqueness of keys and namespaces depends on them.

@@ -11,7 +11,8 @@ function fail(message) {
 for (;;) {
   const problem = await fetch(`${API_URL}/healthz`).then((answer) => (answer.ok ? '' : answer.text()), (error) => String(error.cause ?? error));
   if (problem === '') break;
-  if (Date.now() > until) fail(`The API does not respond: ${problem}`);
+  const dns = /EAI_AGAIN/.test(problem) ? ' No name server answers: set networkPolicy.dns of the chart.' : '';
+  if (Date.now() > until) fail(`The API does not respond: ${problem}${dns}`);
   await pause();
 }
 console.log('The API responds.');
