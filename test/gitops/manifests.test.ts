@@ -9,7 +9,8 @@ import { startKube } from '../../local/kube/kube.ts';
 import { CRDS } from '../../local/stack.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
-import { foreignDefinitions } from './foreign-definitions.ts';
+import { filesOfModules } from '../support/go-modules.ts';
+import { FOREIGN_DEFINITIONS } from './foreign-definitions.ts';
 import { allManifests, groupKindOf, kindsOf, versionOf, type Kind, type Manifest } from './manifests.ts';
 
 const core = (group: string, plural: string, namespaced = true) => ({ type: { group, version: 'v1', plural }, namespaced });
@@ -106,7 +107,7 @@ describe('manifests of examples/ and docs/', function () {
   });
 
   it('of Flux and Argo CD are accepted by their own definitions', async function () {
-    const foreign = await foreignDefinitions();
+    const foreign = await filesOfModules(FOREIGN_DEFINITIONS);
     if (!foreign.ok) {
       console.log(`      (skipped: ${foreign.reason})`);
       return this.skip();
