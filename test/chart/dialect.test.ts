@@ -201,6 +201,15 @@ describe("the chart's values", () => {
     });
   });
 
+  it('leave the number of replicas to another tool if it is null, and limit disruptions all the same', () => {
+    const objects = render({ ...PLAIN, 'api.replicaCount': null, 'operator.replicaCount': null });
+    for (const part of ['curbcut-api', 'curbcut-operator']) {
+      expect(one(objects, 'Deployment', part).spec).to.not.have.property('replicas');
+      one(objects, 'PodDisruptionBudget', part);
+    }
+    expect(one(render({ ...PLAIN, 'operator.replicaCount': 3 }), 'Deployment', 'curbcut-operator').spec).to.include({ replicas: 3 });
+  });
+
   it('leave autoscaling off, because it needs metrics-server', () => {
     expect(render(PLAIN).filter(({ kind }) => kind === 'HorizontalPodAutoscaler')).to.deep.equal([]);
     const behavior = { scaleDown: { stabilizationWindowSeconds: 60 } };
