@@ -16,7 +16,7 @@ interface Place {
 const PLACES: readonly Place[] = [
   { files: ['package.json', '*/package.json', '*/*/package.json'], before: /^ {2}"version": "|"@curbcut\/[\w-]+": "/ },
   { files: ['helm/Chart.yaml'], before: /^version: |^appVersion: / },
-  { files: ['helm/crds/*.yaml'], before: /^ {4}app\.kubernetes\.io\/version: / },
+  { files: ['helm/files/crds/*.yaml'], before: /^ {4}app\.kubernetes\.io\/version: / },
   {
     files: ['action.yml', 'README.md', '{docs,examples,helm,templates}/**/*.{md,yml,yaml}', 'examples/**/Jenkinsfile'],
     before: /\bcurbcut[\w.-]*\/(?:service|scanner|cli|evaluation|try):|\bcurbcut(?:\.dev)?, tag: |\bTAG=|\bcurbcut-(?=\d[\w.-]*\.tgz)/,
