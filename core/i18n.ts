@@ -1,14 +1,5 @@
 /** Texts in the five languages: the type of a catalogue, placeholders, plurals, numbers and dates. */
-import type { Locale } from './scan/locales.ts';
-
-/** The plural categories of each language (CLDR), so that no form can be forgotten. */
-export interface PluralCategories {
-  en: 'one' | 'other';
-  de: 'one' | 'other';
-  fr: 'one' | 'many' | 'other';
-  nl: 'one' | 'other';
-  pl: 'one' | 'few' | 'many' | 'other';
-}
+import type { Locale, PluralCategories } from './scan/locales.ts';
 
 /** A text for each plural category of any language; `{n}` is the number. */
 export type Plural = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;

@@ -8,7 +8,7 @@ import type { Resolver } from '../core/scan/targets.ts';
 import type { PageProgress } from '../core/scan/counts.ts';
 import { AXE_VERSION, axeOptions, axeSource, htmlTotal, watchSource } from './page/axe/source.ts';
 import type { Machine } from './page/browser/chromium.ts';
-import { LANGUAGES, agentName, identityOf } from './page/browser/identity.ts';
+import { agentName, identityOf, languagesOf } from './page/browser/identity.ts';
 import { createPool, type Pool } from './page/browser/pool.ts';
 import { openSiteTrust } from './page/browser/site-trust.ts';
 import type { TabDeps } from './page/browser/tab.ts';
@@ -172,7 +172,7 @@ async function poolOf(
     machine,
     proxy: egress.url,
     log,
-    languages: LANGUAGES[options.locale],
+    languages: languagesOf(options.locale),
     tab: (version): TabDeps => ({
       source,
       watch,

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import type { WcagLevel, WcagVersion } from '../core/scan/wcag.ts';
 import { axeOptions, axeSource, htmlTotal, watchSource } from '../scanner-image/page/axe/source.ts';
 import type { Machine } from '../scanner-image/page/browser/chromium.ts';
-import { LANGUAGES, identityOf } from '../scanner-image/page/browser/identity.ts';
+import { identityOf, languagesOf } from '../scanner-image/page/browser/identity.ts';
 import { createPool } from '../scanner-image/page/browser/pool.ts';
 import type { Visit, VisitRequest } from '../scanner-image/page/visit/visit.ts';
 import { EVERY_WAIT } from '../scanner-image/crawl/wait-history.ts';
@@ -38,7 +38,7 @@ export async function openOnePageScanner(target: { level: WcagLevel; version: Wc
     machine: thisMachine(),
     proxy: egress.url,
     log,
-    languages: LANGUAGES.en,
+    languages: languagesOf('en'),
     tab: (version) => ({
       source,
       watch,

@@ -2,14 +2,11 @@
 import type { Cdp } from './cdp.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 
-/** The languages that a site is asked for, by the language of the scan, most wanted first. */
-export const LANGUAGES: Readonly<Record<Locale, readonly [string, ...string[]]>> = {
-  en: ['en-US', 'en'],
-  de: ['de-DE', 'de', 'en'],
-  fr: ['fr-FR', 'fr', 'en'],
-  nl: ['nl-NL', 'nl', 'en'],
-  pl: ['pl-PL', 'pl', 'en'],
-};
+/** The languages that a site is asked for, most wanted first, such as `de-DE`, `de` and `en`. */
+export function languagesOf(locale: Locale): [string, ...string[]] {
+  const { region } = new Intl.Locale(locale).maximize();
+  return [`${locale}-${region}`, locale, ...(locale === 'en' ? [] : ['en'])];
+}
 
 /** Names the scanner in requests without a browser: for robots.txt and sitemaps. @param contact an address that tells who scans */
 export const agentName = (version: string, contact?: string): string =>
@@ -33,7 +30,7 @@ export function identityOf(browserVersion: string, version: string, locale: Loca
   const major = browserVersion.split('.')[0] ?? '0';
   return {
     userAgent: `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${major}.0.0.0 Safari/537.36 ${agentName(version, contact)}`,
-    languages: LANGUAGES[locale],
+    languages: languagesOf(locale),
     brands: [NO_BRAND, { brand: 'Chromium', version: major }, { brand: 'Curbcut', version: version.split('.')[0] ?? '0' }],
   };
 }
