@@ -1,5 +1,4 @@
 /** The route that streams a scan as server-sent events. */
-import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { callerOf, keyIdOf } from '../http/plugins/auth.ts';

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { countPages } from './coverage.ts';
 import { deriveResults, outcomeOf } from './results.ts';
-import { PAGE_FAILURES, type PageFailureReason, type ReportPage, type TestedPage } from '../schema/schema.ts';
-import { emptyTally } from './score.ts';
+import { PAGE_FAILURES, type PageFailureReason, type ReportPage } from '../schema/schema.ts';
 import { testedPage } from '../../test/support/tested-page.ts';
 
 const untested = (url: string, reason: PageFailureReason): ReportPage => ({

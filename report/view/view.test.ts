@@ -5,7 +5,7 @@ import { groupAdvice, groupNeedsReview, groupViolations } from '../causes/root-c
 import { toReportOptions } from '../schema/options.ts';
 import { ruleResults } from '../results/rule-outcomes.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
-import { countViolations, emptyTally, sumCounts } from '../results/score.ts';
+import { countViolations, sumCounts } from '../results/score.ts';
 import { ReportView, VIEW_LIMITS, VIEW_MAX_BYTES, viewOf, type FindingsPlace } from './view.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { withDefaults } from '../../core/scan/options.ts';

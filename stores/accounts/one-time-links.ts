@@ -3,7 +3,7 @@
  * so that a new link replaces the earlier one in one step.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import type { Collection, Filter, OptionalUnlessRequiredId, WithoutId } from 'mongodb';
+import type { Collection, Filter, OptionalUnlessRequiredId } from 'mongodb';
 import { isDuplicate } from '../mongo-retry.ts';
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;

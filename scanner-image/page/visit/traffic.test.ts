@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
-import type { Cdp } from '../browser/cdp.ts';
 import { EVERY_WAIT } from '../../crawl/wait-history.ts';
 import { watchTraffic } from './traffic.ts';
 
