@@ -125,27 +125,23 @@ function start({ schedule, state, now }: ScheduleFacts, starts: Starts, run: Run
 
 const isUncanceled = ({ spec, metadata }: AccessibilityScan): boolean => spec.cancel !== true && metadata.deletionTimestamp === undefined;
 
-function reportSuperseded({ missed, lastMissedAt }: DueRunResult, starts: Starts): void {
+function reportMissed({ missed, lastMissedAt }: DueRunResult, starts: Starts, reason: 'superseded' | 'too_late', why: string): void {
   if (missed === 0 || lastMissedAt === null) return;
   starts.lastMissedTime = lastMissedAt;
-  starts.notes.push({
-    type: 'Warning',
-    reason: 'MissSchedule',
-    message: `${times(missed)} missed, the last one ${timestamp(lastMissedAt)}. Only the latest one is caught up.`,
-    skipped: { reason: 'superseded', count: missed },
-  });
+  const message = `${times(missed)} missed, the last one ${timestamp(lastMissedAt)}${why}`;
+  starts.notes.push({ type: 'Warning', reason: 'MissSchedule', message, skipped: { reason, count: missed } });
 }
 
-function reportLate({ missed, lastMissedAt }: DueRunResult, starts: Starts, { spec }: ScanSchedule): void {
-  if (missed === 0 || lastMissedAt === null) return;
-  starts.lastMissedTime = lastMissedAt;
-  starts.notes.push({
-    type: 'Warning',
-    reason: 'MissSchedule',
-    message: `${times(missed)} missed, the last one ${timestamp(lastMissedAt)}: no scan could be started within the startingDeadlineSeconds of ${spec.startingDeadlineSeconds} s.`,
-    skipped: { reason: 'too_late', count: missed },
-  });
-}
+const reportSuperseded = (due: DueRunResult, starts: Starts): void =>
+  reportMissed(due, starts, 'superseded', '. Only the latest one is caught up.');
+
+const reportLate = (due: DueRunResult, starts: Starts, { spec }: ScanSchedule): void =>
+  reportMissed(
+    due,
+    starts,
+    'too_late',
+    `: no scan could be started within the startingDeadlineSeconds of ${spec.startingDeadlineSeconds} s.`,
+  );
 
 function stillRunning({ active }: Starts, scheduledAt: Date): Note {
   const others = active.length > 1 ? ` and ${active.length - 1} more` : '';
