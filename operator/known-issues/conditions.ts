@@ -1,26 +1,10 @@
 /** The conditions of KnownIssues. Ready and Ending are for people, Reconciling and Stalled for kstatus (Flux, `kubectl wait`). Pure. */
 import { ENDING_DAYS } from '../../core/scan/known-issues.ts';
-import type { ConditionUpdate } from '../runtime/conditions.ts';
+import { cutMessage, readiness, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { Problem } from './judge.ts';
 
 /** The number of known issues that a message names. */
 const NAMED_MAX = 10;
-/** `maxLength` of a message in the custom resource definition. */
-const MESSAGE_MAX = 4096;
-
-interface Verdict {
-  ready: ConditionUpdate['status'];
-  reconciling?: boolean;
-  stalled?: boolean;
-  reason: string;
-  message: string;
-}
-
-function readiness({ ready, reconciling = false, stalled = false, reason, message: whole }: Verdict): ConditionUpdate[] {
-  const message = whole.length > MESSAGE_MAX ? `${whole.slice(0, MESSAGE_MAX - 1)}…` : whole;
-  const flag = (type: string, value: boolean): ConditionUpdate => ({ type, status: value ? 'True' : 'False', reason, message });
-  return [{ type: 'Ready', status: ready, reason, message }, flag('Reconciling', reconciling), flag('Stalled', stalled)];
-}
 
 function listed(texts: readonly string[]): string {
   const more = texts.length > NAMED_MAX ? `; and ${texts.length - NAMED_MAX} more` : '';
@@ -68,6 +52,6 @@ export function ending(ending: readonly string[], expired: readonly string[]): C
     type,
     status: 'True',
     reason: expired.length > 0 ? 'Expired' : 'EndingSoon',
-    message: sentences.join(' ').slice(0, MESSAGE_MAX),
+    message: cutMessage(sentences.join(' ')),
   };
 }

@@ -1,6 +1,6 @@
 /** The conditions of an Organisation. Ready is for people, Reconciling and Stalled for kstatus (Flux, `kubectl wait`). */
 import type { OrganisationResource } from '../../core/protocol/organisation-resources.ts';
-import type { ConditionUpdate } from '../runtime/conditions.ts';
+import { readiness, type ConditionUpdate } from '../runtime/conditions.ts';
 
 /** A namespace that belongs to another organisation. */
 export interface TakenNamespace {
@@ -10,19 +10,6 @@ export interface TakenNamespace {
 
 /** The number of namespaces that a message names. */
 const NAMED_MAX = 20;
-
-interface Verdict {
-  ready: ConditionUpdate['status'];
-  reconciling?: boolean;
-  stalled?: boolean;
-  reason: string;
-  message: string;
-}
-
-function conditions({ ready, reconciling = false, stalled = false, reason, message }: Verdict): ConditionUpdate[] {
-  const flag = (type: string, value: boolean): ConditionUpdate => ({ type, status: value ? 'True' : 'False', reason, message });
-  return [{ type: 'Ready', status: ready, reason, message }, flag('Reconciling', reconciling), flag('Stalled', stalled)];
-}
 
 /**
  * The spec is in effect, but for namespaces that other organisations have.
@@ -38,19 +25,19 @@ export function ready(
   if (taken.length > 0) {
     const named = listed(taken.map(({ namespace, organisation }) => `${namespace} to organisation ${organisation}`));
     const message = `Already charged: ${named}. Everything else is in effect; a namespace follows when the other organisation releases it.`;
-    return conditions({ ready: 'False', stalled: true, reason: 'NamespaceTaken', message });
+    return readiness({ ready: 'False', stalled: true, reason: 'NamespaceTaken', message });
   }
   if (unwatched.length > 0) {
     const message = `The operator does not run the scans of ${listed(unwatched)}; scans.extraNamespaces of the chart says which. Everything else is in effect.`;
-    return conditions({ ready: 'False', stalled: true, reason: 'NamespaceNotWatched', message });
+    return readiness({ ready: 'False', stalled: true, reason: 'NamespaceNotWatched', message });
   }
   if (webhooks.length > 0) {
     const message = `Not applied: ${webhooks.join('; ')}. Everything else is in effect.`;
-    return conditions({ ready: 'False', stalled: true, reason: 'WebhookNotApplied', message });
+    return readiness({ ready: 'False', stalled: true, reason: 'WebhookNotApplied', message });
   }
   if (spec.blocked === true)
-    return conditions({ ready: 'True', reason: 'Blocked', message: 'The spec is in effect: the organisation is blocked and cannot scan.' });
-  return conditions({ ready: 'True', reason: 'Applied', message: 'The spec is in effect.' });
+    return readiness({ ready: 'True', reason: 'Blocked', message: 'The spec is in effect: the organisation is blocked and cannot scan.' });
+  return readiness({ ready: 'True', reason: 'Applied', message: 'The spec is in effect.' });
 }
 
 function listed(namespaces: readonly string[]): string {
@@ -61,24 +48,24 @@ function listed(namespaces: readonly string[]): string {
 /** `curbcut-admin` is the writer of the organisation. */
 export function managedByAdmin(id: string): ConditionUpdate[] {
   const message = `Organisation ${id} is managed by curbcut-admin, so this manifest changes nothing. To let it manage the organisation, run: curbcut-admin organisation hand-over ${id} --to manifest`;
-  return conditions({ ready: 'False', stalled: true, reason: 'ManagedByAdmin', message });
+  return readiness({ ready: 'False', stalled: true, reason: 'ManagedByAdmin', message });
 }
 
 /** The resource is deleted, and its scans are not over. */
 export function deleting(liveScans: number): ConditionUpdate[] {
   const scans = liveScans === 1 ? '1 scan is live' : `${liveScans} scans are live`;
   const message = `The organisation is blocked. Its deletion waits until its scans have ended: ${scans}.`;
-  return conditions({ ready: 'False', reconciling: true, reason: 'ScansLive', message });
+  return readiness({ ready: 'False', reconciling: true, reason: 'ScansLive', message });
 }
 
 /** The database holds a newer version of the manifest. */
 export function outdated(id: string): ConditionUpdate[] {
   const message = `A newer version of this manifest was applied before, as happens when the cluster is restored from a backup. To make this version count, run: curbcut-admin organisation hand-over ${id} --to admin, and then the same with --to manifest`;
-  return conditions({ ready: 'False', stalled: true, reason: 'Outdated', message });
+  return readiness({ ready: 'False', stalled: true, reason: 'Outdated', message });
 }
 
 /** MongoDB does not answer, so nothing is known or can be changed. */
 export function storeUnavailable(deleted: boolean): ConditionUpdate[] {
   const message = `${deleted ? 'The deletion waits' : 'The changes wait'} until the database answers.`;
-  return conditions({ ready: 'Unknown', reconciling: true, reason: 'StoreUnavailable', message });
+  return readiness({ ready: 'Unknown', reconciling: true, reason: 'StoreUnavailable', message });
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { conditionOf, withConditions, type Conditioned } from './conditions.ts';
+import { conditionOf, readiness, withConditions, type Conditioned } from './conditions.ts';
 
 const NOW = new Date('2026-03-02T10:00:00.789Z');
 const EARLIER = '2026-03-02T09:00:00Z';
@@ -44,5 +44,11 @@ describe('conditions', () => {
     expect(conditions).to.have.length(1);
     expect(conditions[0]).to.include({ lastTransitionTime: '2026-03-02T10:00:00Z' });
     expect(conditionOf(undefined, 'Ready')).to.equal(undefined);
+  });
+
+  it('state in three ways whether a resource is ready, in messages that the API server accepts', () => {
+    const conditions = readiness({ ready: 'False', stalled: true, reason: 'Taken', message: 'x'.repeat(5000) });
+    expect(conditions.map(({ type, status }) => `${type}=${status}`)).to.deep.equal(['Ready=False', 'Reconciling=False', 'Stalled=True']);
+    for (const { message } of conditions) expect(message).to.equal(`${'x'.repeat(4095)}…`);
   });
 });

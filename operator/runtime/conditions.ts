@@ -7,6 +7,28 @@ export type ConditionUpdate = Pick<Condition, 'type' | 'status' | 'reason' | 'me
 
 export type Conditioned = Pick<KubernetesObject, 'metadata'> & { status?: { conditions?: readonly Condition[] } };
 
+/** `maxLength` of a message in the custom resource definitions. */
+const MESSAGE_MAX = 4096;
+
+/** Cuts a message to the length that the definitions allow. */
+export const cutMessage = (message: string): string => (message.length > MESSAGE_MAX ? `${message.slice(0, MESSAGE_MAX - 1)}…` : message);
+
+/** Whether a resource is in the state that its spec asks for, and why not. */
+interface Verdict {
+  ready: ConditionUpdate['status'];
+  reconciling?: boolean;
+  stalled?: boolean;
+  reason: string;
+  message: string;
+}
+
+/** The conditions Ready, for people, and Reconciling and Stalled, for kstatus (Flux, `kubectl wait`). */
+export function readiness({ ready, reconciling = false, stalled = false, reason, message: whole }: Verdict): ConditionUpdate[] {
+  const message = cutMessage(whole);
+  const flag = (type: string, value: boolean): ConditionUpdate => ({ type, status: value ? 'True' : 'False', reason, message });
+  return [{ type: 'Ready', status: ready, reason, message }, flag('Reconciling', reconciling), flag('Stalled', stalled)];
+}
+
 /** Finds a condition by its type. The order of conditions has no meaning. */
 export function conditionOf<T extends { type: string }>(conditions: readonly T[] | undefined, type: string): T | undefined {
   return conditions?.find((condition) => condition.type === type);
