@@ -32,11 +32,7 @@ export const score: Translated<'score', 'de'> = {
       allowed: 'höchstens {allowed}',
       missed: { one: '{n} neuer Verstoß, erlaubt höchstens {allowed}', other: '{n} neue Verstöße, erlaubt höchstens {allowed}' },
     },
-    failOnSeverity: {
-      name: 'Verstöße vom Schweregrad „{allowed}“ oder höher',
-      allowed: 'keine',
-      missed: '{violations}, erlaubt keine',
-    },
+    failOnSeverity: { name: 'Verstöße vom Schweregrad „{allowed}“ oder höher', allowed: 'keine', missed: '{violations}, erlaubt keine' },
     minCoverage: {
       name: 'Geprüfte Seiten (%)',
       allowed: 'mindestens {allowed}',

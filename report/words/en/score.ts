@@ -19,11 +19,7 @@ export const score = {
   notPassed: 'Did not pass: {reasons}.',
   knownNotCounted: 'known issues not counted',
   thresholds: {
-    minScore: {
-      name: 'Score',
-      allowed: 'at least {allowed}',
-      missed: 'the score of {measured} is below the minimum of {allowed}',
-    },
+    minScore: { name: 'Score', allowed: 'at least {allowed}', missed: 'the score of {measured} is below the minimum of {allowed}' },
     maxViolations: {
       name: 'Violations',
       allowed: 'at most {allowed}',
@@ -34,11 +30,7 @@ export const score = {
       allowed: 'at most {allowed}',
       missed: { one: '{n} new violation, at most {allowed} allowed', other: '{n} new violations, at most {allowed} allowed' },
     },
-    failOnSeverity: {
-      name: 'Violations of severity “{allowed}” or worse',
-      allowed: 'none',
-      missed: '{violations}, none allowed',
-    },
+    failOnSeverity: { name: 'Violations of severity “{allowed}” or worse', allowed: 'none', missed: '{violations}, none allowed' },
     minCoverage: {
       name: 'Tested pages (%)',
       allowed: 'at least {allowed}',

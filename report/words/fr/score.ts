@@ -23,11 +23,7 @@ export const score: Translated<'score', 'fr'> = {
   notPassed: 'Non réussi : {reasons}.',
   knownNotCounted: 'problèmes connus non comptés',
   thresholds: {
-    minScore: {
-      name: 'Score',
-      allowed: 'au moins {allowed}',
-      missed: 'le score de {measured} est inférieur au minimum de {allowed}',
-    },
+    minScore: { name: 'Score', allowed: 'au moins {allowed}', missed: 'le score de {measured} est inférieur au minimum de {allowed}' },
     maxViolations: {
       name: 'Violations',
       allowed: 'au plus {allowed}',
@@ -46,11 +42,7 @@ export const score: Translated<'score', 'fr'> = {
         other: '{n} nouvelles violations, au plus {allowed} admises',
       },
     },
-    failOnSeverity: {
-      name: 'Violations de gravité « {allowed} » ou pire',
-      allowed: 'aucune',
-      missed: '{violations}, aucune admise',
-    },
+    failOnSeverity: { name: 'Violations de gravité « {allowed} » ou pire', allowed: 'aucune', missed: '{violations}, aucune admise' },
     minCoverage: {
       name: 'Pages testées (%)',
       allowed: 'au moins {allowed}',

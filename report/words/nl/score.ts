@@ -17,11 +17,7 @@ export const score: Translated<'score', 'nl'> = {
   notPassed: 'Niet geslaagd: {reasons}.',
   knownNotCounted: 'bekende problemen niet meegeteld',
   thresholds: {
-    minScore: {
-      name: 'Score',
-      allowed: 'minstens {allowed}',
-      missed: 'de score van {measured} ligt onder het minimum van {allowed}',
-    },
+    minScore: { name: 'Score', allowed: 'minstens {allowed}', missed: 'de score van {measured} ligt onder het minimum van {allowed}' },
     maxViolations: {
       name: 'Overtredingen',
       allowed: 'hoogstens {allowed}',
@@ -35,11 +31,7 @@ export const score: Translated<'score', 'nl'> = {
         other: '{n} nieuwe overtredingen, hoogstens {allowed} toegestaan',
       },
     },
-    failOnSeverity: {
-      name: 'Overtredingen van ernst ‘{allowed}’ of erger',
-      allowed: 'geen',
-      missed: '{violations}, geen toegestaan',
-    },
+    failOnSeverity: { name: 'Overtredingen van ernst ‘{allowed}’ of erger', allowed: 'geen', missed: '{violations}, geen toegestaan' },
     minCoverage: {
       name: 'Geteste pagina’s (%)',
       allowed: 'minstens {allowed}',

@@ -44,11 +44,7 @@ export const score: Translated<'score', 'pl'> = {
   notPassed: 'Nie zaliczono: {reasons}.',
   knownNotCounted: 'bez znanych problemów',
   thresholds: {
-    minScore: {
-      name: 'Wynik',
-      allowed: 'co najmniej {allowed}',
-      missed: 'wynik {measured} jest niższy od minimum {allowed}',
-    },
+    minScore: { name: 'Wynik', allowed: 'co najmniej {allowed}', missed: 'wynik {measured} jest niższy od minimum {allowed}' },
     maxViolations: {
       name: 'Naruszenia',
       allowed: 'co najwyżej {allowed}',
@@ -69,11 +65,7 @@ export const score: Translated<'score', 'pl'> = {
         other: '{n} nowego naruszenia, dozwolone najwyżej {allowed}',
       },
     },
-    failOnSeverity: {
-      name: 'Naruszenia wagi „{allowed}” lub wyższej',
-      allowed: 'brak',
-      missed: '{violations}, dozwolone: brak',
-    },
+    failOnSeverity: { name: 'Naruszenia wagi „{allowed}” lub wyższej', allowed: 'brak', missed: '{violations}, dozwolone: brak' },
     minCoverage: {
       name: 'Zbadane strony (%)',
       allowed: 'co najmniej {allowed}',
