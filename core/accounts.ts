@@ -7,28 +7,12 @@ export type Role = (typeof ROLES)[number];
 /** The role of users who were added before there were roles. */
 export const DEFAULT_ROLE: Role = 'owner';
 
-export const PERMISSIONS = [
-  'scans:read',
-  'scans:write',
-  'credits:read',
-  'keys:write',
-  'webhooks:write',
-  'known-issues:write',
-  'members:write',
-  'audit:read',
-] as const;
-export type Permission = (typeof PERMISSIONS)[number];
-
 /** The permissions that an API key can have. A key cannot manage people. */
-export const KEY_SCOPES = [
-  'scans:read',
-  'scans:write',
-  'credits:read',
-  'keys:write',
-  'webhooks:write',
-  'known-issues:write',
-] as const satisfies readonly Permission[];
+export const KEY_SCOPES = ['scans:read', 'scans:write', 'credits:read', 'keys:write', 'webhooks:write', 'known-issues:write'] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
+
+export const PERMISSIONS = [...KEY_SCOPES, 'members:write', 'audit:read'] as const;
+export type Permission = (typeof PERMISSIONS)[number];
 
 /** The scopes that a pipeline needs. */
 export const PIPELINE_SCOPES: readonly KeyScope[] = ['scans:read', 'scans:write'];

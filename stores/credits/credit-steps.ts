@@ -12,14 +12,17 @@ export const FARTHEST_DEADLINE_MS = 2 * 60_000;
 
 /** An operation as the account records it. */
 export interface Operation {
+  /** `grant:<id>`, `reserve:<scan>`, `settle:<scan>`. */
   id: string;
   operation: 'grant' | 'reserve' | 'settle';
   scanId: string | null;
+  /** Pages granted, held, or spent. */
   pages: number;
+  /** For `settle`: pages that were held and released. */
   released: number;
   /** The credits that could be reserved after it. */
   balance: number;
-  /** Its number among the operations of the account, from 1, without gaps. */
+  /** Its number among the operations of the account, from 1, without gaps. Its time may be earlier than that of the one before, if clocks differ. */
   sequence: number;
   at: Date;
   /** True if it is in the ledger. */

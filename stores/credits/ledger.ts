@@ -7,21 +7,8 @@ import type { Logger } from '../../platform/logger.ts';
 import { onlyDuplicates, retryRace } from '../mongo-retry.ts';
 import { relayedStep, type Account, type Operation } from './credit-steps.ts';
 
-export interface LedgerEntry {
-  /** The operation's id: `grant:<id>`, `reserve:<scan>`, `settle:<scan>`. */
-  id: string;
+export interface LedgerEntry extends Omit<Operation, 'relayed'> {
   organisation: string;
-  operation: 'grant' | 'reserve' | 'settle';
-  scanId: string | null;
-  /** Pages granted, held, or spent. */
-  pages: number;
-  /** For `settle`: pages that were held and released. */
-  released: number;
-  /** The credits that could be reserved after it. */
-  balance: number;
-  /** Its number among the organisation's entries, from 1. Its time may be earlier than that of the entry before, if clocks differ. */
-  sequence: number;
-  at: Date;
 }
 
 export interface LedgerPage {
