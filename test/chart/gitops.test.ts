@@ -7,7 +7,7 @@ import { CHART, EVALUATION, hasHelm, helm, PLAIN, ROOT, SECRETS } from './render
 
 interface Document {
   kind: string;
-  metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
+  metadata: { name: string; namespace?: string; labels?: Record<string, string>; annotations?: Record<string, string> };
 }
 /** Where an Application and a HelmRelease have the chart's values. */
 interface ReleaseSpec {
@@ -46,7 +46,11 @@ describe('chart rendered without a cluster', () => {
       ...args,
     );
   const objectsOf = (manifests: string): Document[] =>
-    parseAllDocuments(manifests).flatMap((document) => (document.toJS() as Document | null) ?? []);
+    parseAllDocuments(manifests).flatMap((document) => {
+      const [problem] = document.errors;
+      if (problem) throw problem;
+      return (document.toJS() as Document | null) ?? [];
+    });
 
   for (const [name, values] of Object.entries({
     evaluation: EVALUATION,
@@ -73,6 +77,7 @@ describe('chart rendered without a cluster', () => {
     const byName = (list: readonly Document[]) => list.toSorted((one, other) => one.metadata.name.localeCompare(other.metadata.name));
     const specs = (list: readonly Document[]) => byName(list).map((one) => ({ ...one, metadata: one.metadata.name }));
     expect(specs(definitions({}))).to.deep.equal(specs(files));
+    for (const { metadata } of definitions({})) expect(metadata.labels).to.include({ 'app.kubernetes.io/managed-by': 'Helm' });
     const policies = (values: object) =>
       definitions({ ...values }).map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy']);
     expect(new Set(policies({}))).to.deep.equal(new Set(['keep']));
