@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import type { Nodes } from 'mdast';
 import { DOC_NAMES } from '../../api/docs/catalogue.ts';
 import { parseMarkdown } from '../../api/docs/markdown.ts';
+import { renamedValues } from '../../tools/chart-values.ts';
 import { generatedFiles } from '../../tools/docs.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -27,6 +28,15 @@ describe('documentation', () => {
       expect(links.filter((link) => !existsSync(join(root, dirname(file), link)))).to.deep.equal([]);
     });
   }
+
+  it('names no value of earlier charts, except in the table of renamed values', () => {
+    const renamed = renamedValues(readFileSync(join(root, 'helm', 'files', 'renamed-values.yaml'), 'utf8'));
+    for (const path of ['README.md', ...globSync('{docs,examples}/**/*.md', { cwd: root })]) {
+      const text = readFileSync(join(root, path), 'utf8').replace(/<!-- begin renamed values[^]*?<!-- end renamed values -->/, '');
+      const named = renamed.map(({ old }) => old).filter((old) => new RegExp(`(?<![\\w.])${RegExp.escape(old)}\\b`).test(text));
+      expect(named, path).to.deep.equal([]);
+    }
+  });
 
   it('is served at /docs, or left out of every image', () => {
     const ignored = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n');
