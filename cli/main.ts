@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** `curbcut`. */
 import { runProcess } from './process.ts';
+import { CHECKOUT_SCANNER } from './local/checkout-scanner.ts';
 
-await runProcess('curbcut', process.env);
+await runProcess('curbcut', process.env, CHECKOUT_SCANNER);

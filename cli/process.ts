@@ -1,16 +1,18 @@
 /** The process of the command line: passes its streams, signals and environment to the command. */
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import manifest from '../package.json' with { type: 'json' };
 import type { Program } from './commands/output.ts';
 import { run } from './run.ts';
 import { terminalOf } from './terminal.ts';
 
-/** Runs the command line of the process's arguments, and ends the process. */
-export async function runProcess(program: Program, environment: NodeJS.ProcessEnv): Promise<never> {
-  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+/**
+ * Runs the command line of the process's arguments, and ends the process.
+ * @param scanner the file of the scanner's program, which may be missing
+ */
+export async function runProcess(program: Program, environment: NodeJS.ProcessEnv, scanner: string): Promise<never> {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
@@ -23,7 +25,8 @@ export async function runProcess(program: Program, environment: NodeJS.ProcessEn
     stdout: terminalOf(process.stdout, environment),
     stderr: terminalOf(process.stderr, environment),
     environment,
-    version,
+    version: manifest.version,
+    scanner,
     signal: interrupted.signal,
     sleep: async (ms, signal) => sleep(ms, undefined, { signal }),
     monotonic: () => performance.now(),

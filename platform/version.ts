@@ -1,6 +1,4 @@
 /** Curbcut's version: that of its package, its images and its chart. */
-import { readFileSync } from 'node:fs';
+import manifest from '../package.json' with { type: 'json' };
 
-export const CURBCUT_VERSION: string = (
-  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
-).version;
+export const CURBCUT_VERSION: string = manifest.version;

@@ -1,5 +1,6 @@
 /** `curbcut scan --local URL`: the scanner's program on this machine, without a service, Kubernetes or credits. */
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { EXPORT_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
@@ -15,7 +16,7 @@ import { siteFrom } from '../site-of.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import { judgeWithoutResult, type Thresholds } from '../../core/scan/thresholds.ts';
 import { CliError, errorMessage } from '../errors.ts';
-import { hasScanner, runScanner, type ScannerResults } from '../local/scanner-process.ts';
+import { runScanner, type ScannerResults } from '../local/scanner-process.ts';
 import type { SiteOptions } from '../site-options.ts';
 import { resultOf } from '../result.ts';
 import type { Files } from '../service/files.ts';
@@ -44,10 +45,10 @@ export interface LocalScan extends SiteOptions {
 export async function scanLocally(scan: LocalScan, output: Output, quiet: boolean, context: CliContext): Promise<number> {
   const url = URL.parse(scan.url);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) throw new CliError(`${scan.url} is not an http or https URL.`);
-  if (!hasScanner())
+  if (!existsSync(context.scanner))
     throw new CliError(
       '--local needs the scanner, which is not installed beside this command line.',
-      "Use the scanner's image, or a checkout of the project with Chromium.",
+      'Use the npm package curbcut with Chromium on this machine, or the scanner image, which has Chromium.',
     );
   await checkFiles(output.files);
   const { auth, baseline, knownIssues, metadata, ...rest } = scan;
@@ -79,6 +80,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       ...(auth !== undefined && { signIn: {} }),
     },
     {
+      scanner: context.scanner,
       baseline: before?.bytes ?? null,
       environment: { ...context.environment, ...(auth !== undefined && { SCAN_AUTH: resolve(auth) }) },
       signal: context.signal,

@@ -44,6 +44,8 @@ export interface CliProcess {
   stderr: Terminal;
   environment: Record<string, string | undefined>;
   version: string;
+  /** The file of the scanner's program, which may be missing. */
+  scanner: string;
   /** Aborted on SIGINT or SIGTERM; the reason is the signal's name. */
   signal: AbortSignal;
   sleep(ms: number, signal: AbortSignal): Promise<void>;

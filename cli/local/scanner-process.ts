@@ -1,17 +1,15 @@
-/** Runs the scanner program of this checkout, with an object store of its own on loopback that keeps the results in memory. */
+/** Runs the scanner program, with an object store of its own on loopback that keeps the results in memory. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { PodFailed, PodInput, PodStored } from '../../core/protocol/pod-messages.ts';
 import { SCANNER_PROGRAM } from '../../core/protocol/scanner-program.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
 /** The time that the scanner gets to close its browser after SIGTERM, in milliseconds. */
 const CLOSE_MS = 10_000;
 
@@ -33,6 +31,8 @@ export interface ScannerResults {
 export type ScannerEnd = { ok: true; results: ScannerResults } | { ok: false; reason: 'failed' | 'crashed'; message: string };
 
 export interface ScannerDeps {
+  /** The file of the scanner's program. */
+  scanner: string;
   environment: Record<string, string | undefined>;
   /** The export of the baseline, if the input names one. */
   baseline: Buffer | null;
@@ -41,9 +41,6 @@ export interface ScannerDeps {
   /** Called after each page. */
   onPage(page: { url: string; tested: boolean; detail?: string }): void;
 }
-
-/** Whether the scanner is beside the command line. The image of the command line (images/cli) does not have it. */
-export const hasScanner = (): boolean => existsSync(join(ROOT, SCANNER_PROGRAM.at(-1)!));
 
 /** Runs a scan. @param input without its upload links */
 export async function runScanner(input: Omit<PodInput, 'uploads'>, deps: ScannerDeps): Promise<ScannerEnd> {
@@ -61,8 +58,8 @@ export async function runScanner(input: Omit<PodInput, 'uploads'>, deps: Scanner
     const baseline = input.baseline && { ...input.baseline, export: link('baseline') };
     await writeFile(file, JSON.stringify({ ...input, uploads, ...(baseline && { baseline }) } satisfies PodInput), { mode: 0o600 });
     deps.signal.throwIfAborted();
-    child = spawn(process.execPath, [...SCANNER_PROGRAM], {
-      cwd: ROOT,
+    child = spawn(process.execPath, [SCANNER_PROGRAM[0], deps.scanner], {
+      cwd: dirname(deps.scanner),
       env: { ...deps.environment, SCAN_INPUT: file, TERMINATION_LOG: end, TMPDIR: folder },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

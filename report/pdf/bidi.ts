@@ -2,8 +2,9 @@
 import type bidiFactory from 'bidi-js';
 import { createRequire } from 'node:module';
 
+const require = createRequire(import.meta.url);
 // The types of the package describe an ES module, but Node loads its CommonJS file.
-const bidi = (createRequire(import.meta.url)('bidi-js') as (typeof bidiFactory)['default'])();
+const bidi = (require('bidi-js') as (typeof bidiFactory)['default'])();
 
 /** Characters of scripts that are written from right to left. Text without them keeps its order. */
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;

@@ -60,13 +60,17 @@ export const FALLBACKS = [
   { face: 'khmer', characters: /\p{Script=Khmer}/u, file: `${NOTO}/NotoSansKhmer-Regular.ttf` },
 ] as const satisfies readonly { face: string; characters: RegExp; file: string }[];
 
+const require = createRequire(import.meta.url);
 const FILES = new Map<Face, string>([
   ...(Object.entries(TEXT_FONTS) as [TextFace, string][]),
   ...FALLBACKS.map(({ face, file }): [Face, string] => [face, file]),
 ]);
 
+/** The files of fonts that packages have, by package and path. */
+export const PACKAGED_FONTS = [...FILES.values()].filter((file) => !file.startsWith('/'));
+
 /** Reads the file of a font. @throws if it is not installed */
 export function readFont(face: Face): Uint8Array {
   const file = FILES.get(face)!;
-  return readFileSync(file.startsWith('/') ? file : createRequire(import.meta.url).resolve(file));
+  return readFileSync(file.startsWith('/') ? file : require.resolve(file));
 }

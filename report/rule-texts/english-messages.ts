@@ -13,10 +13,11 @@ export interface EnglishMessages {
 /** The shortest start of a message that identifies its language, in characters. */
 export const ENGLISH_MIN = 12;
 
+const require = createRequire(import.meta.url);
 let starts: readonly string[] | null = null;
 
 /** Whether a text is an English message of axe-core's checks. */
 export function isEnglishMessage(text: string): boolean {
-  starts ??= (createRequire(import.meta.url)('./english-messages.json') as EnglishMessages).starts;
+  starts ??= (require('./english-messages.json') as EnglishMessages).starts;
   return starts.some((start) => text.startsWith(start));
 }

@@ -81,7 +81,7 @@ describe('a program of bin/', () => {
     /** A copy of the project that has no Node.js of its own, and a folder with programs. */
     function machine(name: string) {
       const [root, path] = [join(folder, name), join(folder, `${name}-bin`)];
-      for (const part of ['bin', 'cli/start.cjs', 'tools/start.sh', 'tools/node.sh'])
+      for (const part of ['bin', 'package.json', 'cli/start.cjs', 'tools/start.sh', 'tools/node.sh'])
         cpSync(join(ROOT, part), join(root, part), { recursive: true });
       mkdirSync(path);
       for (const tool of ['bash', 'dirname', 'readlink', 'env']) symlinkSync(`/usr/bin/${tool}`, join(path, tool));

@@ -8,11 +8,11 @@ const PACKAGES = '{core,report,demo-site,platform,stores,api,operator,scanner-im
 
 /** Which tests start programs from these files, or read them by their path. */
 const READERS: readonly [files: string, tests: string][] = [
-  [`${PACKAGES}/**`, 'test/{journey,facts}/**'],
+  [`${PACKAGES}/**`, 'test/{bundle,journey,facts}/**'],
   ['cli/**', 'test/cli/**'],
   ['scanner-image/**', 'test/cli/local.test.ts'],
   ['bin/**', 'test/{cli,journey}/**'],
-  ['tools/**', '{test/{runner,facts},tools}/**'],
+  ['tools/**', '{test/{runner,facts,bundle},tools}/**'],
   ['docs/**', 'test/{facts,chart,gitops}/**'],
   ['docs/gitops.md', 'test/operator/platform-page.test.ts'],
   ['docs/act.md', 'test/scanner/act.test.ts'],

@@ -34,6 +34,7 @@ export const SUITES: Readonly<Record<string, Suite>> = {
   report: { files: ['test/report/**/*.test.ts'] },
   determinism: { files: ['test/scanner/determinism.test.ts'] },
   cli: { files: ['test/cli/**/*.test.ts', 'cli/**/*.test.ts'] },
+  bundle: { files: ['test/bundle/**/*.test.ts'] },
   chart: { files: ['test/chart/**/*.test.ts'] },
   local: {
     files: ['local/**/*.test.ts'],

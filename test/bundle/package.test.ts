@@ -1,0 +1,149 @@
+/** The npm package, installed from its file in an empty folder without a registry. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { CURBCUT_VERSION } from '../../platform/version.ts';
+import type { Report } from '../../report/schema/schema.ts';
+import { startWholeProduct, type WholeProduct } from '../journey/product.ts';
+import { opened } from '../support/opened.ts';
+import { bundleTo, openInstallation } from './installed.ts';
+import { nodeOf } from './node-versions.ts';
+
+describe('the npm package', function () {
+  this.timeout(180_000);
+  const installation = opened(openInstallation);
+
+  it('is all that is installed, with its licences', () => {
+    const modules = join(installation.folder, 'node_modules');
+    expect(readdirSync(modules).filter((name) => !name.startsWith('.'))).to.deep.equal(['curbcut']);
+    const licences = readFileSync(join(modules, 'curbcut/LICENSES-OF-PACKAGES.txt'), 'utf8');
+    for (const name of ['yaml', 'typebox', 'playwright-core', 'axe-core', 'pdfkit', '@expo-google-fonts/inter', 'undici'])
+      expect(licences, name).to.match(new RegExp(`^${name} \\d+\\.\\S+ \\(`, 'm'));
+    expect(readFileSync(join(modules, 'curbcut/LICENSE'), 'utf8')).to.include('Apache License');
+    const readme = readFileSync(join(modules, 'curbcut/README.md'), 'utf8');
+    const { engines } = JSON.parse(readFileSync(join(modules, 'curbcut/package.json'), 'utf8')) as { engines: { node: string } };
+    expect(readme).to.include(`Node.js ${engines.node.replace('>=', '')} or later`);
+  });
+
+  it('has its version and help, as command line and as plugin of kubectl', async () => {
+    for (const program of ['curbcut', 'kubectl-curbcut']) {
+      const version = await installation.run(program, ['--version']);
+      expect(version).to.deep.equal({ code: 0, stdout: `curbcut ${CURBCUT_VERSION}\n`, stderr: '' });
+      const help = await installation.run(program, ['--help']);
+      expect(help).to.include({ code: 0, stderr: '' });
+      expect(help.stdout).to.include(`${program.replace('-', ' ')} scan URL`);
+    }
+    const misspelt = await installation.run('curbcut', ['scna']);
+    expect(misspelt).to.include({ code: 2, stdout: '' });
+    expect(misspelt.stderr).to.include('did you mean curbcut scan?');
+  });
+
+  it('is small, and starts fast', async () => {
+    expect(statSync(join(installation.out, 'curbcut.cjs')).size).to.be.lessThan(1_500_000);
+    // The time of the processor, because other programs use this machine too; the best of several.
+    const clock = join(installation.folder, 'clock.cjs');
+    writeFileSync(
+      clock,
+      "process.on('exit', () => { const { user, system } = process.cpuUsage(); console.error((user + system) / 1000) });",
+    );
+    let best = Infinity;
+    for (let count = 0; count < 10 && best >= 150; count += 1) {
+      const program = join(installation.folder, 'node_modules/curbcut/bin/curbcut');
+      const { stderr } = await installation.run(process.execPath, ['-r', clock, program, 'scan', '--help']);
+      best = Math.min(best, Number(stderr));
+    }
+    expect(best).to.be.lessThan(150);
+  });
+
+  it('is the same each time', async () => {
+    const again = await mkdtemp(join(tmpdir(), 'curbcut-again-'));
+    const umask = process.umask(0o077);
+    try {
+      await bundleTo(again);
+    } finally {
+      process.umask(umask);
+    }
+    const digests = (folder: string): string[] =>
+      readdirSync(folder).map((name) => `${name} ${createHash('sha256').update(readFileSync(join(folder, name))).digest('hex')}`); // prettier-ignore
+    expect(digests(again)).to.deep.equal(digests(installation.out)).and.have.length(4);
+    await rm(again, { recursive: true });
+  });
+
+  describe('and a Node.js', () => {
+    const program = (): string => join(installation.folder, 'node_modules/curbcut/bin/curbcut');
+
+    it('that is too old: ends with 2 and a sentence', async () => {
+      const node = await nodeOf(20);
+      for (const file of [program(), join(installation.out, 'curbcut.cjs')]) {
+        const ran = await installation.run(node, [file, 'scan', 'https://x.example/']);
+        expect(ran).to.include({ code: 2, stdout: '' });
+        expect(ran.stderr).to.match(/^curbcut: Node\.js 22\.\d+ or later is required, and \S+ is version 20\.\d+\.\d+\.\n$/);
+      }
+      const plugin = await installation.run(node, [`${program().replace(/curbcut$/, 'kubectl-curbcut')}`, 'list']);
+      expect(plugin).to.include({ code: 2, stdout: '' });
+      expect(plugin.stderr).to.match(/^kubectl curbcut: Node\.js 22/);
+    });
+
+    for (const [which, node] of [
+      ['of the oldest supported version', () => nodeOf(22)],
+      ['of this project', () => Promise.resolve(process.execPath)],
+    ] as const)
+      // prettier-ignore
+      it(`${which}: scans a page without a service, with the Chromium of this machine`, async () => {
+        const server = createServer(({ url }, response) => {
+          const page = `<!doctype html><html lang="de"><title>Seite</title><main><h1>Seite</h1><img src="/x.png"><p>שלום</p></main></html>`;
+          response.writeHead(url === '/' ? 200 : 404, { 'content-type': 'text/html' }).end(url === '/' ? page : '');
+        });
+        await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+        const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+        const files = ['--pdf', 'local.pdf', '--export', 'local.json', '--sarif', 'local.sarif'];
+        const ran = await installation.run(await node(), [program(), 'scan', '--local', url, '--locale', 'de', '--max-violations', '0', ...files]); // prettier-ignore
+        server.close();
+        expect(ran.code, ran.stderr).to.equal(1);
+        expect(ran.stdout).to.include('image-alt');
+        const report = JSON.parse(await readFile(join(installation.folder, 'local.json'), 'utf8')) as Report;
+        expect(report.scan).to.deep.include({ local: true });
+        expect(JSON.stringify(report)).to.include('Alternativtext');
+        expect((await readFile(join(installation.folder, 'local.pdf'))).subarray(0, 5).toString()).to.equal('%PDF-');
+        expect(await readFile(join(installation.folder, 'local.sarif'), 'utf8')).to.include('image-alt');
+      });
+  });
+
+  it('as a single file says that it has no scanner', async () => {
+    const ran = await installation.run(process.execPath, [join(installation.out, 'curbcut.cjs'), 'scan', '--local', 'http://127.0.0.1:9/']);
+    expect(ran).to.include({ code: 2, stdout: '' });
+    expect(ran.stderr).to.include('--local needs the scanner').and.include('npm package');
+  });
+
+  describe('and the whole product', () => {
+    let product: WholeProduct;
+    before(async () => (product = await startWholeProduct()));
+    after(() => product?.close());
+    const environment = (): Record<string, string | undefined> => ({
+      ...product.credentials(),
+      KUBECONFIG: product.environment.KUBECONFIG,
+    });
+
+    it('scans, and exits by the verdict', async () => {
+      const ran = await installation.run('curbcut', ['scan', product.demoUrl, '--max-pages', '1', '--max-violations', '0', '--export', 'scan.json'], environment()); // prettier-ignore
+      expect(ran.code, ran.stderr).to.equal(1);
+      expect(ran.stdout).to.include('did not pass');
+      const comment = await installation.run('curbcut', ['comment', 'scan.json']);
+      expect(comment.code, comment.stderr).to.equal(0);
+      expect(comment.stdout).to.match(/^<!-- curbcut:/);
+    });
+
+    it('is found by kubectl as a plugin, with completion', async () => {
+      const kubectl = (...args: string[]) => installation.run('kubectl', args, environment());
+      const queues = await kubectl('curbcut', 'queue', '-n', product.namespace);
+      expect(queues.code, queues.stderr).to.equal(0);
+      expect(queues.stdout).to.match(/^NAME/);
+      expect((await kubectl('__complete', 'curbcut', 'que')).stdout).to.match(/^queue\b/);
+    });
+  });
+});

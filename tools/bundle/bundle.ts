@@ -1,0 +1,76 @@
+/** Bundles programs with esbuild, each to one file that has the packages it imports. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build, type BuildOptions, type Plugin } from 'esbuild';
+
+export const ROOT = join(import.meta.dirname, '..', '..');
+/** The oldest Node.js that runs the bundles. A test runs them with it. */
+export const NODE_NEEDED = '22.20';
+/** The syntax in which an old Node.js can read the bundle to its check of the version. */
+const OLDEST_SYNTAX = 'node14.18';
+
+/** A bundled program. */
+export interface Bundle {
+  code: Uint8Array;
+  /** The names of the packages in it. */
+  packages: Set<string>;
+}
+
+/** Bundles `curbcut` and `kubectl curbcut`. */
+export const bundleProgram = (): Promise<Bundle> =>
+  bundle({
+    entryPoints: ['cli/packed.cjs'],
+    format: 'cjs',
+    target: OLDEST_SYNTAX,
+    define: { NODE_NEEDED: JSON.stringify(NODE_NEEDED) },
+    banner: { js: '#!/usr/bin/env node' },
+    footer: { js: "if (require.main === module) module.exports.run('curbcut');" },
+  });
+
+/** Bundles the scanner. @param external packages that stay beside it */
+export const bundleScanner = (external: string[]): Promise<Bundle> =>
+  bundle({
+    entryPoints: ['scanner-image/main.ts'],
+    format: 'esm',
+    target: `node${NODE_NEEDED}`,
+    external,
+    // Bundled CommonJS packages use `require` and `__dirname`; our modules find files of packages with `require.resolve`.
+    banner: {
+      js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url), __dirname = import.meta.dirname;",
+    },
+  });
+
+async function bundle(options: BuildOptions): Promise<Bundle> {
+  const { outputFiles, metafile } = await build({
+    ...options,
+    absWorkingDir: ROOT,
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: 'node',
+    // Names stay, so that the place in an internal error says something.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'none',
+    charset: 'utf8',
+    logLevel: 'warning',
+    plugins: [ownRequire],
+  });
+  const inputs = Object.values(metafile!.outputs).flatMap((output) => Object.entries(output.inputs));
+  const packages = inputs.flatMap(([file, { bytesInOutput }]) => {
+    const [, name] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(file) ?? [];
+    return name === undefined || bytesInOutput === 0 ? [] : [name];
+  });
+  return { code: outputFiles![0]!.contents, packages: new Set(packages) };
+}
+
+/** Our modules load JSON with a `require` that they make themselves, which esbuild does not follow. */
+const ownRequire: Plugin = {
+  name: 'own-require',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const text = await readFile(path, 'utf8');
+      return { contents: text.replace('const require = createRequire(import.meta.url);', ''), loader: 'ts' };
+    });
+  },
+};

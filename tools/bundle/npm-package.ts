@@ -1,0 +1,48 @@
+/** The npm package: the programs, and the scanner for `--local`. It has no dependencies, so that it can be installed without a registry. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { scannerFiles } from './scanner.ts';
+import { NODE_NEEDED, ROOT, type Bundle } from './bundle.ts';
+import { writeArchive, type ArchivedFile } from './archive.ts';
+import { licencesOf } from './licences.ts';
+
+/** The programs of the package, and what each runs. */
+const PROGRAMS: Readonly<Record<string, string>> = {
+  curbcut: "require('../curbcut.cjs').run('curbcut');",
+  'kubectl-curbcut': "require('../curbcut.cjs').run('kubectl curbcut');",
+  'kubectl_complete-curbcut': "process.argv.splice(2, 0, '__complete');\nrequire('../curbcut.cjs').run('kubectl curbcut');",
+};
+
+/** Writes the package into a folder. */
+export async function writePackage(program: Bundle, out: string): Promise<void> {
+  const { name, version, description, license } = JSON.parse(read('package.json')) as Record<string, string>;
+  const scanner = await scannerFiles();
+  const manifest = {
+    name,
+    version,
+    description,
+    license,
+    engines: { node: `>=${NODE_NEEDED}` },
+    bin: Object.fromEntries(Object.keys(PROGRAMS).map((file) => [file, `bin/${file}`])),
+  };
+  const files: Record<string, ArchivedFile> = {
+    'package.json': { content: `${JSON.stringify(manifest, null, 2)}\n` },
+    'README.md': { content: read('cli/README.md') },
+    ...licenceFiles(new Set([...program.packages, ...scanner.packages])),
+    'curbcut.cjs': { content: program.code },
+    ...Object.fromEntries(
+      Object.entries(PROGRAMS).map(([file, code]) => [`bin/${file}`, { content: `#!/usr/bin/env node\n${code}\n`, executable: true }]),
+    ),
+    ...scanner.files,
+  };
+  const inPackage = Object.fromEntries(Object.entries(files).map(([path, file]) => [`package/${path}`, file]));
+  await writeArchive(join(out, `${name}-${version}.tgz`), inPackage);
+}
+
+/** The licences of ours and of the packages. Texts of axe-core's rules are in every bundle. */
+export const licenceFiles = (packages: ReadonlySet<string>): Record<string, ArchivedFile> => ({
+  LICENSE: { content: read('LICENSE') },
+  'LICENSES-OF-PACKAGES.txt': { content: licencesOf(new Set([...packages, 'axe-core'])) },
+});
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
