@@ -46,7 +46,7 @@ export const THRESHOLD_HELP: OptionHelp[] = [
 
 const schemas = { ...ScanOptions.properties, ...CrawlRules.properties } as unknown as Record<string, ValueSchema>;
 const defaultOf = (name: string): string => String(schemas[name]!.default);
-const TARGETS = WCAG_VERSIONS.flatMap((version) => WCAG_LEVELS.map((level) => `${version}-${level}`));
+export const WCAG_TARGETS = WCAG_VERSIONS.flatMap((version) => WCAG_LEVELS.map((level) => `${version}-${level}`));
 const DEFAULT_TARGET = `${defaultOf('wcagVersion')}-${defaultOf('wcagLevel')}`;
 
 /** An option that describes the site and its pages. */
@@ -108,7 +108,7 @@ const SITE: Readonly<Record<string, SiteOption>> = {
   'no-advice': { meaning: 'no best practices that WCAG does not require', read: () => ({ advice: false }) },
   wcag: {
     value: 'TARGET',
-    meaning: TARGETS.map((target) => (target === DEFAULT_TARGET ? `${target} (default)` : target)).join(', '),
+    meaning: WCAG_TARGETS.map((target) => (target === DEFAULT_TARGET ? `${target} (default)` : target)).join(', '),
     read: wcagOf,
   },
 };

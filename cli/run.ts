@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<Program, Readonly<Record<string, Command>>>> = {
     login: async () => (await import('./commands/login.ts')).login,
     logout: async () => (await import('./commands/login.ts')).logout,
     run: async () => (await import('./kubectl/commands/run.ts')).run,
+    completion: async () => (await import('./commands/completion.ts')).completion,
   },
   'kubectl curbcut': {
     scan: async () => (await import('./kubectl/commands/scan.ts')).scan,
@@ -38,6 +39,25 @@ const COMMANDS: Readonly<Record<Program, Readonly<Record<string, Command>>>> = {
 const KUBERNETES = new Set(['run']);
 const INTERRUPTED = 130;
 const TERMINATED = 143;
+
+/** kubectl's options may stand before the command of a plugin. */
+const splitFlags = (program: Program, args: readonly string[]): { flags: string[]; rest: readonly string[] } =>
+  program === 'kubectl curbcut' || KUBERNETES.has(args[0] ?? '') ? splitKubectlFlags(args) : { flags: [], rest: args };
+
+/** Completes the last of these words for a shell. */
+async function completionsOf(words: readonly string[], process: CliProcess): Promise<string> {
+  const { complete } = await import('./completion/complete.ts');
+  const { program } = process;
+  const helpOf = async (...command: string[]): Promise<string> => {
+    let text = '';
+    await run([...command, '--help'], { ...process, stdout: { ...process.stdout, write: (part) => (text += part) } });
+    return text;
+  };
+  // The last word is not complete yet, so it is not the value of an option of kubectl.
+  const { flags, rest } = splitFlags(program, words.slice(0, -1));
+  const context = { ...process, kubectlFlags: flags };
+  return complete([...rest, words.at(-1) ?? ''], { commands: Object.keys(COMMANDS[program]), helpOf }, context);
+}
 
 /** Runs one command and prints its errors. @returns the exit code @throws errors that are mistakes of this program */
 export async function run(args: readonly string[], started: CliProcess): Promise<number> {
@@ -65,8 +85,11 @@ export async function run(args: readonly string[], started: CliProcess): Promise
     const commands = COMMANDS[program];
     const usage = `usage: ${program} <${Object.keys(commands).join('|')}>`;
     const plugin = program === 'kubectl curbcut';
-    // kubectl's options may stand before the command of a plugin.
-    const { flags, rest: words } = plugin || KUBERNETES.has(given[0] ?? '') ? splitKubectlFlags(given) : { flags: [], rest: given };
+    if (given[0] === '__complete') {
+      stdout.write(await completionsOf(given.slice(1), process));
+      return 0;
+    }
+    const { flags, rest: words } = splitFlags(program, given);
     const [command, ...rest] = words;
     if (command === '--version' || command === '-V') {
       stdout.write(`curbcut ${process.version}\n`);
@@ -75,11 +98,6 @@ export async function run(args: readonly string[], started: CliProcess): Promise
     if (command === '--help' || command === '-h' || command === 'help') {
       const { HELP } = plugin ? await import('./kubectl/help.ts') : await import('./commands/help.ts');
       stdout.write(HELP);
-      return 0;
-    }
-    if (plugin && command === '__complete') {
-      const { complete } = await import('./kubectl/complete.ts');
-      stdout.write(await complete(rest, Object.keys(commands), { ...process, kubectlFlags: flags }));
       return 0;
     }
     if (command === undefined) throw new UsageError(usage);

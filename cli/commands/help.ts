@@ -17,7 +17,7 @@ export const rows = (options: readonly OptionHelp[]): string =>
     .join('\n');
 
 /** For the commands that `kubectl curbcut` shares with `curbcut`. */
-const WITH_KUBECTL = `Options of kubectl, with kubectl curbcut:
+export const WITH_KUBECTL = `Options of kubectl, with kubectl curbcut:
 ${rows(KUBECTL_FLAG_HELP)}`;
 
 export const MAX_WAIT = `  --max-wait SECONDS   total time to wait for a service that is unavailable, busy or paused (default 300);
@@ -62,6 +62,7 @@ Usage:
   curbcut open [ID]             print the address of a scan in the dashboard, and open it
   curbcut login [URL]           store the service's address and an API key; curbcut logout removes them
   curbcut run schedule/NAME     run a ScanSchedule now, with kubectl
+  curbcut completion SHELL      print the script for completion with Tab: bash, zsh or fish
   curbcut --version
   curbcut COMMAND --help        show all options and examples
 
@@ -73,7 +74,7 @@ Examples:
   curbcut report latest --pdf report.pdf
   curbcut open
 
-kubectl curbcut has the same commands, but for comment, accept, open, login and logout, for the resources of a cluster.
+kubectl curbcut has the same commands, but for comment, accept, open, login, logout and completion, for the resources of a cluster.
 
 ${EXITS}
 
@@ -279,6 +280,21 @@ Exit codes:
   2    it could not be removed
 
 ${ENVIRONMENT}
+`;
+
+export const COMPLETION_HELP = `Usage: curbcut completion bash|zsh|fish
+
+Prints the script by which a shell completes commands, options, their values, and scans with Tab. Scans are those of the service that
+curbcut login or the environment names; without one they are left out.
+
+Examples:
+  source <(curbcut completion bash)                               in ~/.bashrc
+  source <(curbcut completion zsh)                                in ~/.zshrc, after compinit
+  curbcut completion fish >~/.config/fish/completions/curbcut.fish
+
+Exit codes:
+  0    the script was printed
+  2    there is no script for this shell
 `;
 
 export const DIFF_HELP = `Usage: curbcut diff BEFORE AFTER [options]

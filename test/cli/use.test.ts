@@ -3,7 +3,7 @@ import { SCAN_ID, complete, curbcut, startService, stream } from './service.ts';
 
 describe('curbcut', () => {
   const wrong: [string, string[], string][] = [
-    ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report|diff|comment|accept|open|login|logout|run>'],
+    ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report|diff|comment|accept|open|login|logout|run|completion>'],
     ['an unknown command', ['scna'], 'unknown command scna; did you mean curbcut scan?'],
     ['a command that is like none', ['xylophone'], 'unknown command xylophone; usage: curbcut <'],
     ['no URL', ['scan'], 'The URL is missing.'],
