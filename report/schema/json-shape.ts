@@ -38,8 +38,8 @@ export function shapeOf(bytes: Uint8Array): JsonShape {
 
 /** The nesting depth of an export is eight. */
 const DEPTH_MAX = 32;
-/** The minimum number of bytes per value. A node of an export has about eighty, including its HTML and selector. */
-const BYTES_PER_VALUE = 32;
+/** The minimum number of bytes per value. A node of an export has about forty, including its HTML and selector. */
+const BYTES_PER_VALUE = 24;
 /** The number of values that is always allowed, because small exports are harmless. */
 const VALUES_MIN = 200_000;
 

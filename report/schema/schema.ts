@@ -19,6 +19,8 @@ export const SELECTOR_MAX = 2000;
 export const FAILURE_SUMMARY_MAX = 4000;
 /** The maximum number of related elements of a node. */
 export const RELATED_MAX = 5;
+/** The largest distance from the top left of a page, in CSS pixels. */
+export const POSITION_MAX = 10_000_000;
 /** The maximum number of pages that an untested page names as linking to it. */
 export const LINKED_FROM_MAX = 3;
 
@@ -64,6 +66,17 @@ export const RelatedNode = Type.Object(
   closed,
 );
 
+const Position = Type.Integer({ minimum: -POSITION_MAX, maximum: POSITION_MAX });
+const Length = Type.Integer({ minimum: 1, maximum: POSITION_MAX });
+
+/** The size of a page's document, in CSS pixels. */
+export const PageSize = Type.Object({ width: Length, height: Length }, closed);
+export type PageSize = Static<typeof PageSize>;
+
+/** Where an element is, in CSS pixels from the top left of the page's document. It may be outside of the page. */
+export const Box = Type.Object({ x: Position, y: Position, width: Length, height: Length }, closed);
+export type Box = Static<typeof Box>;
+
 /** An element that fails a rule, or needs review. */
 export const ReportNode = Type.Object(
   {
@@ -76,6 +89,8 @@ export const ReportNode = Type.Object(
     html: Type.String({ maxLength: NODE_HTML_MAX }),
     /** The innermost landmark that contains the element, or is it, within its document. */
     landmark: nullable(oneOf(LANDMARKS)),
+    /** Null: it has no box, or the frame around it does not show it. It describes a moment, so two scans of the same page may differ. Reports of earlier versions lack it. */
+    box: Type.Optional(nullable(Box)),
     /** Only for contrast rules. */
     contrast: Type.Optional(Contrast),
     /** The checks of the rule that failed or need review, by axe-core's names. */
@@ -199,6 +214,8 @@ export const TestedPage = Type.Object(
     http_status: Type.Integer(),
     title: Type.String(),
     language: nullable(Type.String()),
+    /** As `box` of its elements. Reports of earlier versions lack it. */
+    size: Type.Optional(PageSize),
     tested: Type.Literal(true),
     score: Type.Number({ minimum: 0, maximum: 100 }),
     /** Rules that applied, by impact. The score is computed from them. */

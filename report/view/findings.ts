@@ -4,10 +4,10 @@
  */
 import { Type, type Static } from 'typebox';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
-import { oneOf } from '../../core/schemas.ts';
+import { nullable, oneOf } from '../../core/schemas.ts';
 import { distinctNames } from '../causes/element-names.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
-import type { ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
+import { Box, PageSize, type ReportNode, type ReportPage, type ReportViolation, type TestedPage } from '../schema/schema.ts';
 import { jsonBytes, shortened, startWithin } from './bounds.ts';
 import { elementPath } from './element-path.ts';
 import type { FindingsPlace, ViewCause, ViewGroup } from './schema.ts';
@@ -22,7 +22,10 @@ const PageCause = Type.Object({
   impact: oneOf(IMPACTS),
   help: Type.String(),
   elements: Type.Integer({ minimum: 1 }),
-  shown: Type.Array(Type.Object({ selector: Type.String(), html: Type.String() })),
+  shown: Type.Array(
+    /** `box`: where it is on the page; null: it is not displayed. Findings of earlier versions lack it. */
+    Type.Object({ selector: Type.String(), html: Type.String(), box: Type.Optional(nullable(Type.Object(Box.properties))) }),
+  ),
 });
 export type PageCause = Static<typeof PageCause>;
 
@@ -33,6 +36,8 @@ export const PageFindings = Type.Object({
   /** Elements that a person must check. */
   needs_review: Type.Array(PageCause),
   needs_review_total: Type.Integer({ minimum: 0 }),
+  /** The size of the page. Findings of earlier versions lack it. */
+  size: Type.Optional(Type.Object(PageSize.properties)),
 });
 export type PageFindings = Static<typeof PageFindings>;
 
@@ -90,12 +95,18 @@ const lineOf = (
 });
 
 /** The findings of a page in at most `maxBytes` of JSON. The causes go before the elements, because filters need them. */
-function findingsOf({ violations, needs_review }: TestedPage, maxBytes: number): PageFindings {
+function findingsOf({ violations, needs_review, size }: TestedPage, maxBytes: number): PageFindings {
   const [failing, toReview] = [pageCauses(violations), pageCauses(needs_review)];
   const bare = (causes: readonly PageCause[]): PageCause[] => causes.map((cause) => ({ ...cause, shown: [] }));
   const causes = startWithin(bare(failing), maxBytes / 2).start;
   const review = startWithin(bare(toReview), maxBytes / 8).start;
-  const findings = { causes, causes_total: failing.length, needs_review: review, needs_review_total: toReview.length };
+  const findings = {
+    causes,
+    causes_total: failing.length,
+    needs_review: review,
+    needs_review_total: toReview.length,
+    ...(size && { size }),
+  };
   let space = maxBytes - jsonBytes(findings);
   for (const [listed, all] of [
     [causes, failing],
@@ -108,6 +119,12 @@ function findingsOf({ violations, needs_review }: TestedPage, maxBytes: number):
     }
   return findings;
 }
+
+const shownElement = (node: ReportNode): PageCause['shown'][number] => ({
+  selector: shortened(elementPath(node), 'selector'),
+  html: shortened(node.html, 'help'),
+  ...(node.box !== undefined && { box: node.box }),
+});
 
 function pageCauses(violations: readonly ReportViolation[]): PageCause[] {
   const rank = (impact: Impact): number => IMPACTS.indexOf(impact);
@@ -122,8 +139,7 @@ function pageCauses(violations: readonly ReportViolation[]): PageCause[] {
       }
       if (rank(violation.impact) < rank(cause.impact)) cause.impact = violation.impact;
       cause.elements += 1;
-      if (cause.shown.length < FINDINGS_LIMITS.elements)
-        cause.shown.push({ selector: shortened(elementPath(node), 'selector'), html: shortened(node.html, 'help') });
+      if (cause.shown.length < FINDINGS_LIMITS.elements) cause.shown.push(shownElement(node));
     }
     for (const { fingerprint, elements } of violation.nodes_beyond ?? []) {
       const cause = causes.get(fingerprint);

@@ -19,6 +19,7 @@ const loaded = (path: string, links: string[]): Visit => ({
     title: path,
     language: 'en',
     contentType: 'text/html',
+    size: { width: 1280, height: 720 },
     parserError: null,
     canonical: null,
     signInForm: null,

@@ -24,6 +24,7 @@ const visitOf = (path: string, { content = path, own = true, caveats = [] }: Sho
     title: path,
     language: 'en',
     contentType: 'text/html',
+    size: { width: 1280, height: 720 },
     parserError: null,
     canonical: null,
     signInForm: null,

@@ -161,6 +161,7 @@ function testedPage(candidate: Candidate, visit: LoadedVisit, findings: PageFind
     http_status: visit.status,
     title: visit.facts.title,
     language: visit.facts.language,
+    size: visit.facts.size,
     tested: true,
     score: roundScore(pageScore(findings.rules), countViolations(findings.violations).total),
     rules: findings.rules,

@@ -17,11 +17,14 @@ const WORKERS = nightly([1, 4], [1, 2, 4]);
 /** Sites that are scanned at the same time. Most of the time a scan waits for delayed answers. */
 const SIDE_BY_SIDE = 3;
 
-/** What a scan reports, without durations. */
+/** What a scan reports, without durations and places, which describe a moment. */
 async function resultsOf(url: string, workers: number): Promise<{ pages: ReportPage[]; addressesLeft: number }> {
   const { pages, addressesLeft } = await scan(url, { maxPages: 8 }, { workers, pageBudgetMs: 60_000 });
-  return { addressesLeft, pages: pages.map((page) => ({ ...page, duration_ms: 0 })) };
+  return { addressesLeft, pages: pages.map((page) => withoutPlaces({ ...page, duration_ms: 0 })) };
 }
+
+const withoutPlaces = (page: ReportPage): ReportPage =>
+  JSON.parse(JSON.stringify(page), (name, value: unknown) => (name === 'box' || name === 'size' ? undefined : value)) as ReportPage;
 
 /** A page in one line, for the message of a failure. */
 function lineOf(page: ReportPage): string {

@@ -1,5 +1,5 @@
 /**
- * Runs in our world after visible.js. Describes elements for the report: their HTML and their landmark. axe-core's own HTML is
+ * Runs in our world after boxes.js. Describes elements for the report: their HTML, their landmark and their place. axe-core's own HTML is
  * cut at 300 characters, and unrelated elements become equal. `LIMITS` comes from `source.ts`.
  *
  * Getters are taken from the prototypes for the same reason as in visible.js. Reading stops at the limits, so that a huge element
@@ -7,6 +7,7 @@
  */
 
 const LIMITS = globalThis.curbcutLimits;
+const { setPlace, boxOnPage } = globalThis.curbcutBoxes;
 const { getter, nameOf: localNameOf, parentOf, typeOf, attributeOf } = globalThis.curbcutSeen;
 const attributesOf = getter(Element.prototype, 'attributes');
 const tagNameOf = getter(Element.prototype, 'tagName');
@@ -164,8 +165,9 @@ let outlines = new WeakMap();
 let written = 0;
 
 globalThis.curbcutDescribe = {
-  /** Starts the description of a document. */
-  begin() {
+  /** Starts the description of a document. @param place where it is displayed in the page; null for the page itself */
+  begin(place) {
+    setPlace(place);
     known = new WeakMap();
     outlines = new WeakMap();
     written = 0;
@@ -186,7 +188,7 @@ globalThis.curbcutDescribe = {
   describe(element, total) {
     let description = known.get(element);
     if (description === undefined) {
-      description = { html: htmlOf(element, written < total), landmark: landmarkOf(element) };
+      description = { html: htmlOf(element, written < total), landmark: landmarkOf(element), box: boxOnPage(element) };
       known.set(element, description);
     }
     written += description.html.length;

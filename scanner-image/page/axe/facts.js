@@ -5,6 +5,7 @@
 const MAX_LINKS = 20_000;
 /** The crawl follows no longer address, and counts those that are cut. */
 const MAX_URL = globalThis.curbcutLimits.address;
+const MAX_SIDE = globalThis.curbcutLimits.position;
 const { roots: rootsOf, queryIn } = globalThis.curbcutSeen;
 /** The fragment of an address, unless it may be a hash route: most links to places on a page are the same page. */
 const ANCHOR = /#(?![/!]).*$/s;
@@ -48,6 +49,13 @@ function parserError() {
   return error === undefined ? null : (error.querySelector('div')?.textContent ?? '').trim().slice(0, 300).toWellFormed();
 }
 
+/** The size of what can be scrolled to, in CSS pixels. */
+function sizeOfDocument() {
+  const { scrollWidth: width, scrollHeight: height } = document.scrollingElement ??
+    document.documentElement ?? { scrollWidth: 0, scrollHeight: 0 };
+  return { width: Math.min(Math.max(width, 1), MAX_SIDE), height: Math.min(Math.max(height, 1), MAX_SIDE) };
+}
+
 /** The facts about a page that the crawl needs. */
 function facts() {
   const roots = rootsOf();
@@ -70,6 +78,7 @@ function facts() {
     language: html === null ? null : (html.getAttribute('lang') ?? html.getAttribute('xml:lang')),
     contentType: document.contentType,
     parserError: parserError(),
+    size: sizeOfDocument(),
     canonical: canonical === null ? null : hrefOf(canonical),
     signInForm: globalThis.curbcut.signInForm(everywhere('input')),
     // Pages of bot protection are small, so the HTML of large pages is not needed.

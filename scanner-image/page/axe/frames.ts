@@ -37,6 +37,8 @@ interface FrameElement {
   selector: (string | string[])[];
   /** The context of its document for axe-core. */
   context: unknown;
+  /** Where its document is displayed in the page. */
+  place: unknown;
   /** The address in its attribute. */
   url: string;
 }
@@ -115,7 +117,7 @@ const framesLimited = (total: number): PageCaveat => ({
  * @throws EvaluationFailed if the page itself cannot be tested
  */
 export async function collectPartials(run: FrameRun, top: IsolatedWorld): Promise<string[]> {
-  const { partial, frames } = await testPartially(run, top, null);
+  const { partial, frames } = await testPartially(run, top, { context: null, place: null });
   run.documents.push({ frameId: null, world: top, path: [] });
   return [partial, ...(await collectFrames(run, top, frames, []))];
 }
@@ -127,8 +129,12 @@ interface PartialResults {
   frames: FrameElement[];
 }
 
-async function testPartially({ script, options, hidden }: FrameRun, world: IsolatedWorld, context: unknown): Promise<PartialResults> {
-  const expression = `curbcut.partial(${JSON.stringify(context)}, ${options}, ${script.htmlTotal})`;
+async function testPartially(
+  { script, options, hidden }: FrameRun,
+  world: IsolatedWorld,
+  { context, place }: Pick<FrameElement, 'context' | 'place'>,
+): Promise<PartialResults> {
+  const expression = `curbcut.partial(${JSON.stringify({ context, place })}, ${options}, ${script.htmlTotal})`;
   const tested = JSON.parse(await evaluate<string>(world, expression)) as PartialResults;
   for (const name of tested.hidden) hidden.add(name);
   return tested;
@@ -185,7 +191,7 @@ async function testFrame(
   const test = async (): Promise<(EnteredFrame & PartialResults) | SkippedFrame> => {
     const entered = await enterFrame(run, parent, at);
     if (!entered.ok) return entered;
-    return { ...entered, ...(await testPartially(run, entered.world, frame.context)) };
+    return { ...entered, ...(await testPartially(run, entered.world, frame)) };
   };
   try {
     return await withTimeLimit(test(), limitMs, 'testing a frame');

@@ -52,7 +52,7 @@ function relatedOf(node, outline) {
 }
 
 /**
- * @param describe.node returns the HTML and the landmark of a node's element
+ * @param describe.node returns the HTML, the landmark and the box of a node's element
  * @param describe.related returns the HTML of a related element; undefined if it is not known
  */
 const slimRule = (rule, describe) => ({
@@ -108,6 +108,7 @@ function refuseHidden() {
 }
 
 const { begin, describe, outline } = globalThis.curbcutDescribe;
+const { placeOf } = globalThis.curbcutBoxes;
 
 /** The elements of the partial results that are being made, by their entry in the results. Null: none are being made. */
 let elements = null;
@@ -183,6 +184,7 @@ const describeFrames = (specs, context) =>
   frames.map((frame, at) => ({
     selector: specs[at].selector,
     context: contextOf(frame, context),
+    place: placeOf(frame),
     url: (frame.getAttribute('src') ?? '').slice(0, LIMITS.frameUrl).toWellFormed(),
   }));
 
@@ -217,15 +219,15 @@ globalThis.curbcut = {
   ...globalThis.curbcut,
   /** Tests a document that has no frames. `htmlTotal` limits the HTML of its results, in characters. */
   run: async (options, htmlTotal) => {
-    begin();
+    begin(null);
     refuseHidden();
     selectors = new WeakMap();
     const results = await axe.run(document, { ...optionsFor(options), elementRef: true });
     return slim(results, { node: ({ element }) => describe(element, htmlTotal), related: ({ element }) => outline(element) });
   },
-  /** Tests one of several documents. `context` comes from the parent of this frame; null for the page itself. */
-  partial: async (context, options, htmlTotal) => {
-    begin();
+  /** Tests one of several documents. `context` and `place` come from the parent of this frame; null for the page itself. */
+  partial: async ({ context, place }, options, htmlTotal) => {
+    begin(place);
     refuseHidden();
     elements = new Map();
     selectors = new WeakMap();

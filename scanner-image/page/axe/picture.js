@@ -6,6 +6,7 @@
 const LIMITS = globalThis.curbcutLimits.picture;
 const { matches } = globalThis.curbcutDescribe;
 const { nameOf, typeOf, boxOf, queryIn } = globalThis.curbcutSeen;
+const { meet, shifted, wholeBox, viewOf } = globalThis.curbcutBoxes;
 
 /** Fields with secrets, also while the page shows them as text. */
 const SECRET = [
@@ -35,41 +36,12 @@ function find(path) {
   return null;
 }
 
-/** A box in the coordinates of the top document, cut by the viewports of the frames; `frames` from the innermost. */
-function inPage({ left, top, right, bottom }, frames) {
-  let box = { left, top, right, bottom };
-  for (const frame of frames) {
-    const outer = boxOf(frame);
-    const style = getComputedStyle(frame);
-    const x = outer.left + frame.clientLeft + parseFloat(style.paddingLeft);
-    const y = outer.top + frame.clientTop + parseFloat(style.paddingTop);
-    box = meet(
-      { left: box.left + x, right: box.right + x, top: box.top + y, bottom: box.bottom + y },
-      { left: x, right: outer.right, top: y, bottom: outer.bottom },
-    );
-  }
-  return box;
-}
-
-const meet = (a, b) => ({
-  left: Math.max(a.left, b.left),
-  top: Math.max(a.top, b.top),
-  right: Math.min(a.right, b.right),
-  bottom: Math.min(a.bottom, b.bottom),
-});
-/** The box of an inline element and its content: the box of a link does not contain its picture. */
-function wholeBox(element) {
-  const range = document.createRange();
-  range.selectNodeContents(element);
-  const boxes = [boxOf(element), range.getBoundingClientRect()].filter(({ width, height }) => width > 0 && height > 0);
-  if (boxes.length === 0) return boxOf(element);
-  return {
-    left: Math.min(...boxes.map(({ left }) => left)),
-    top: Math.min(...boxes.map(({ top }) => top)),
-    right: Math.max(...boxes.map(({ right }) => right)),
-    bottom: Math.max(...boxes.map(({ bottom }) => bottom)),
-  };
-}
+/** A box in the viewport of the page, cut by the viewports of the frames; `frames` from the innermost. */
+const inPage = (box, frames) =>
+  frames.reduce((inner, frame) => {
+    const view = viewOf(frame);
+    return meet(shifted(inner, view.left, view.top), view);
+  }, box);
 
 const isVisible = ({ left, top, right, bottom }) => right - left >= 2 && bottom - top >= 2;
 const viewport = () => ({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
@@ -170,11 +142,10 @@ function picture(candidates, words) {
     if (!Element.prototype.checkVisibility.call(element, { visibilityProperty: true, opacityProperty: true })) continue;
     const tall = boxOf(element).height > innerHeight;
     Element.prototype.scrollIntoView.call(element, { block: tall ? 'start' : 'center', inline: 'center', behavior: 'instant' });
-    const { display, direction } = getComputedStyle(element);
-    const visible = meet(inPage(display === 'inline' ? wholeBox(element) : boxOf(element), frames), viewport());
+    const visible = meet(inPage(wholeBox(element), frames), viewport());
     if (!isVisible(visible)) continue;
     draw(visible, secretBoxes(words));
-    return JSON.stringify(surroundings(visible, direction === 'rtl'));
+    return JSON.stringify(surroundings(visible, getComputedStyle(element).direction === 'rtl'));
   }
   return 'null';
 }

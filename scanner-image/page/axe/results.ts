@@ -20,7 +20,7 @@ export interface AxeRule {
   nodes: AxeNode[];
 }
 
-export interface AxeNode extends Pick<ReportNode, 'html' | 'landmark' | 'contrast' | 'checks'> {
+export interface AxeNode extends Pick<ReportNode, 'html' | 'landmark' | 'box' | 'contrast' | 'checks'> {
   target: AxeTarget;
   failureSummary?: string;
   related?: { target: AxeTarget; html: string }[];
@@ -134,11 +134,12 @@ function toViolations(rules: AxeRule[]): ReportViolation[] {
     .sort(bySeverity);
 }
 
-function toNode({ target, html, landmark, contrast, checks, related, failureSummary = '' }: AxeNode): ReportNode {
+function toNode({ target, html, landmark, box, contrast, checks, related, failureSummary = '' }: AxeNode): ReportNode {
   return {
     ...splitTarget(target),
     html: cut(html, NODE_HTML_MAX),
     landmark,
+    ...(box !== undefined && { box }),
     ...(contrast !== undefined && { contrast }),
     ...(checks !== undefined && checks.length > 0 && { checks }),
     ...(related !== undefined &&

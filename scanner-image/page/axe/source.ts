@@ -6,7 +6,7 @@ import type { Locale } from '../../../core/scan/locales.ts';
 import { ADVICE_RULES } from '../../../report/rules/advice-rules.ts';
 import { OWN_RULES } from '../../../report/schema/engines.ts';
 import { LANDMARK_ELEMENTS, LANDMARKS } from '../../../report/causes/landmarks.ts';
-import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, RELATED_MAX, SELECTOR_MAX } from '../../../report/schema/schema.ts';
+import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, POSITION_MAX, RELATED_MAX, SELECTOR_MAX } from '../../../report/schema/schema.ts';
 import { ownMessage, ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import { ADDRESS_MAX } from '../../crawl/address.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
@@ -45,6 +45,8 @@ const LIMITS = {
   related: RELATED_MAX,
   landmarks: LANDMARKS,
   landmarkElements: LANDMARK_ELEMENTS,
+  /** The largest distance from the origin of the page, in CSS pixels. */
+  position: POSITION_MAX,
   /** The part of a page that a picture shows, in CSS pixels. */
   picture: { margin: 48, minWidth: 480, minHeight: 220, maxWidth: 900, maxHeight: 560 },
 };
@@ -70,6 +72,7 @@ const ownRules = (locale: Locale): object =>
 const AFTER_AXE = [
   'no-speculation.js',
   'visible.js',
+  'boxes.js',
   'describe.js',
   'settle.js',
   'scroll.js',

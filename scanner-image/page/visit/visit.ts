@@ -1,5 +1,5 @@
 /** A visit to a page: its parameters and its result. */
-import type { PageCaveat, PageFailureReason, UntestedFrame } from '../../../report/schema/schema.ts';
+import type { PageCaveat, PageFailureReason, PageSize, UntestedFrame } from '../../../report/schema/schema.ts';
 import type { ForeignSheet } from '../axe/checks/foreign-sheets.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { TakenPicture } from '../pictures/take.ts';
@@ -24,6 +24,8 @@ export interface PageFacts {
   title: string;
   language: string | null;
   contentType: string;
+  /** The size of the document, in CSS pixels. */
+  size: PageSize;
   /** The browser's message about a document in XML that is not well formed; null if it is. */
   parserError: string | null;
   canonical: string | null;
