@@ -37,6 +37,10 @@ const COLORS = {
   serious: ['#9a4208', '#ffb482'],
   moderate: ['#705600', '#e6c75f'],
   minor: ['#3a5f8c', '#a9c8f2'],
+  /** The map of a page. Tested pages are light, so the map is light in both modes. */
+  'map-ground': ['#ffffff', '#ffffff'],
+  'map-bad': ['#a3161a', '#a3161a'],
+  'map-note': ['#24508c', '#24508c'],
   'on-danger': ['#ffffff', '#2a0b0a'],
 } as const satisfies Record<string, readonly [light: string, dark: string]>;
 

@@ -44,7 +44,11 @@ const { offset, bytes, width, height } = ReportPicture.properties;
 const { url, reason, message } = UntestedFrame.properties;
 
 /** A picture of an element: where it is in the object with the pictures of the scan, and its size in pixels. */
-export const ViewPicture = Type.Object({ offset, bytes, width, height });
+export const ViewPicture = Type.Object({
+  ...{ offset, bytes, width, height },
+  /** The number of the page that it shows, from 1. Absent if the view does not list the page, and in views of earlier versions. */
+  page: Type.Optional(Count),
+});
 export type ViewPicture = Static<typeof ViewPicture>;
 
 /** The root cause of violations, or of elements that need review. */

@@ -118,12 +118,15 @@ function describer(pages: readonly TestedPage[], list: 'violations' | 'needs_rev
 
 /** What a report has once for all groups. */
 interface Facts {
+  /** The positions of pages, by their `url`. */
+  pages: ReadonlyMap<string, number>;
   /** By fingerprint. */
   pictures: ReadonlyMap<string, ReportPicture>;
   rules: ReadonlyMap<string, ReportRule>;
 }
 
-const factsOf = ({ pictures, rules }: Report): Facts => ({
+const factsOf = ({ pages, pictures, rules }: Report): Facts => ({
+  pages: new Map(pages.slice(0, VIEW_LIMITS.pages).map(({ url }, index) => [url, index])),
   pictures: new Map(pictures.map((picture) => [picture.fingerprint, picture])),
   rules: new Map(rules.map((rule) => [rule.id, rule])),
 });
@@ -131,12 +134,7 @@ const factsOf = ({ pictures, rules }: Report): Facts => ({
 const isNew = ({ new_elements: added = 0 }: ReportGroup): boolean => added > 0;
 
 /** The first groups: those with new elements, then by impact, elements and pages. Groups that are alike in these keep their order. */
-function worstFirst(
-  groups: readonly ReportGroup[],
-  max: number,
-  describe: (rule: string) => string,
-  { pictures, rules }: Facts,
-): ViewGroup[] {
+function worstFirst(groups: readonly ReportGroup[], max: number, describe: (rule: string) => string, facts: Facts): ViewGroup[] {
   return groups
     .toSorted(
       (a, b) =>
@@ -156,8 +154,8 @@ function worstFirst(
       ...(group.known && { known_elements: group.known_elements, known: group.known.slice(0, VIEW_LIMITS.known) }),
       page_urls: pageUrls(group),
       example: boundedNode(group.example),
-      standards: standardsOf(rules.get(group.rule)),
-      ...pictureOf(pictures.get(group.fingerprint)),
+      standards: standardsOf(facts.rules.get(group.rule)),
+      ...pictureOf(facts.pictures.get(group.fingerprint), facts),
     }));
 }
 
@@ -170,8 +168,12 @@ const standardsOf = (rule: ReportRule | undefined): ViewGroup['standards'] => ({
   act_rules: names(rule?.act_rules),
 });
 
-const pictureOf = (picture: ReportPicture | undefined): Pick<ViewGroup, 'picture'> =>
-  picture === undefined ? {} : { picture: { offset: picture.offset, bytes: picture.bytes, width: picture.width, height: picture.height } };
+function pictureOf(picture: ReportPicture | undefined, { pages }: Pick<Facts, 'pages'>): Pick<ViewGroup, 'picture'> {
+  if (picture === undefined) return {};
+  const { offset, bytes, width, height, page_url } = picture;
+  const index = pages.get(page_url);
+  return { picture: { offset, bytes, width, height, ...(index !== undefined && { page: index + 1 }) } };
+}
 
 function pageUrls({ page_urls: [first, ...others] }: ReportGroup): string[] {
   if (first === undefined) return [];

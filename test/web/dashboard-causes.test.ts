@@ -118,6 +118,28 @@ describe('the root causes of a scan', () => {
     expect(await page.locator('#causes-shown').innerText()).to.include('of 75 root causes');
   });
 
+  it('are marked on a map of their page, which leads to each of them without scripts', async () => {
+    const { page, id, report } = await open(4, 75, { javaScriptEnabled: false });
+    await page.goto(`/dashboard/scans/${id}/pages/2`);
+    const marks = page.getByRole('group', { name: 'Map of this page' }).getByRole('link');
+    const { violations } = report.pages[1] as { violations: { nodes: unknown[] }[] };
+    const causes = violations.flatMap(({ nodes }) => nodes).length;
+    expect(await marks.count()).to.equal(causes);
+    expect(await page.locator('.map-box').count()).to.equal(causes);
+    await marks.nth(2).focus();
+    await page.keyboard.press('Enter');
+    const target = page.locator('.cause:target');
+    expect(await target.locator('.map-badge').innerText()).to.equal('3');
+    expect(await target.innerText()).to.match(/\d px from the left, [\d,]+ px from the top, 150 × 30 px/);
+    expect(await page.locator('.page-map').innerText()).not.to.include('not on the map');
+    // Causes have one picture per scan. Those of other pages are not shown as if they were of this one.
+    const shown = await page.locator('.cause:has(.element-picture)').count();
+    const url = report.pages[1]!.url;
+    const own = report.pictures.filter(({ page_url }) => page_url === url).length;
+    expect(shown).to.equal(own).and.be.below(causes);
+    await expectAccessible(page, 'dashboard-scan-page-map');
+  });
+
   it('can be seen one page at a time, with the place of each element, and from page to page', async () => {
     const { page, id, report } = await open(40, 75);
     await page.getByRole('link', { name: 'Show the list of 40 pages' }).click();

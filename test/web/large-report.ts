@@ -22,6 +22,7 @@ const nodeOf = (cause: number): ReportNode => ({
     `<span class="teaser ${letters(cause)}" data-tracking="${'campaign '.repeat(20)}"></span>`,
     `main > div.column > section.teasers > span.${letters(cause)}`,
   ),
+  box: { x: 40 + (cause % 7) * 170, y: 120 + cause * 45, width: 150, height: 30 },
   ...(cause % RULES.length === 0 && { contrast: COLORS }),
 });
 
@@ -39,7 +40,8 @@ export function reportWith(pages: number, causes: number, url: string, threshold
       const nodes = [...new Set(found)].filter((n) => n % RULES.length === index).map(nodeOf);
       return nodes.length === 0 ? [] : [sampleViolation(rule, impact, help, nodes, wcag)];
     });
-    return samplePage(`${url}section-${at % 20}/an-article-with-a-longer-address-${at}`, `Article ${at} of the magazine`, violations);
+    const page = samplePage(`${url}section-${at % 20}/an-article-with-a-longer-address-${at}`, `Article ${at} of the magazine`, violations);
+    return { ...page, size: { width: 1280, height: 3600 } };
   });
   return buildReport({
     input: { ...sampleInput(thresholds, 'en', url), pagesRequested: pages },

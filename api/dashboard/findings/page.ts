@@ -1,7 +1,7 @@
 /** One page of a scan: what was found on it, where, and with which pictures. Pure. */
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import type { PageCause, PageFindings } from '../../../report/view/findings.ts';
-import type { ReportView, ViewCause, ViewPage } from '../../../report/view/schema.ts';
+import type { ReportView, ViewCause, ViewPage, ViewPicture } from '../../../report/view/schema.ts';
 import { pagePath } from '../../../core/web-paths.ts';
 import { pictureName } from '../../scans/element-pictures.ts';
 import { definitions, elementPicture, link, notice, pagination, severityBadge } from '../../web/components/index.ts';
@@ -9,6 +9,7 @@ import { html, NOTHING, type Html } from '../../web/html.ts';
 import { count, ELEMENTS, number, shown, siteLink, violations } from '../views/scan-words.ts';
 import { knownBadge, newBadge, picturePath, titleOf } from './cause.ts';
 import { testedBadge } from './pages.ts';
+import { pageMap, placeText, type Mark } from './map.ts';
 import { causesHref, type CauseList } from './query.ts';
 
 /** Root causes on one page; the rest is in the JSON export and in the list of root causes. */
@@ -62,15 +63,18 @@ const withoutFindings = ({ page: { findings } }: ScanPageOfSite): Html =>
 
 function foundParts(
   data: ScanPageOfSite,
-  { causes, causes_total: total, needs_review: review, needs_review_total: reviews }: PageFindings,
+  { causes, causes_total: total, needs_review: review, needs_review_total: reviews, size }: PageFindings,
 ): Html {
   const { scanId, at } = data;
-  return html`<section class="card" aria-labelledby="found-title">
+  return html`<div class="page-findings">
+    ${pageMap({ size, marks: [...marksOf(causes, 'violations'), ...marksOf(review, 'review')], picture: null })}
+    <div><section class="card" aria-labelledby="found-title">
       <h2 id="found-title">Violations (${count(CAUSES, total)})</h2>
       ${total === 0 ? html`<p>No violation was found on this page.</p>` : html`<p>${link('Filter the root causes of the scan by this page', causesHref(scanId, { page: at }))}</p>`}
       ${list(data, causes, 'violations')} ${moreThan(causes, total)}
     </section>
-    ${reviews > 0 && html`<details class="card folded"><summary><h2>Needs review (${count(CAUSES, reviews)})</h2></summary>${list(data, review, 'review')}${moreThan(review, reviews)}</details>`}`;
+    ${reviews > 0 && html`<details class="card folded"><summary><h2>Needs review (${count(CAUSES, reviews)})</h2></summary>${list(data, review, 'review')}${moreThan(review, reviews)}</details>`}
+    </div></div>`;
 }
 
 const CAUSES = { one: '{n} root cause', other: '{n} root causes' };
@@ -84,12 +88,29 @@ type ListOfPage = Exclude<CauseList, 'advice'>;
 const list = (data: ScanPageOfSite, causes: readonly PageCause[], name: ListOfPage): Html =>
   html`<ul class="causes">${causes.slice(0, CAUSES_MAX).map((cause, index) => causeOnPage(data, cause, name, index + 1))}</ul>`;
 
+/** What the map calls a finding of a list. */
+const labelOf = (name: ListOfPage, at: number): string => `${name === 'review' ? 'R' : ''}${at}`;
+const labelBadge = (label: string): Html => html`<span class="map-badge">${label}</span>`;
+
+const marksOf = (causes: readonly PageCause[], name: ListOfPage): Mark[] =>
+  causes.slice(0, CAUSES_MAX).map((cause, index) => ({
+    label: labelOf(name, index + 1),
+    title: titleOf(cause),
+    href: `#${name}-${index + 1}`,
+    kind: name === 'review' ? 'review' : 'violation',
+    boxes: cause.shown.map(({ box }) => box),
+  }));
+
 /** What the scan has of the cause, which may be a violation on one page and need review on another. */
-function inScan({ scanId, view }: ScanPageOfSite, { fingerprint }: PageCause, name: ListOfPage) {
+function inScan({ scanId, view, at }: ScanPageOfSite, { fingerprint }: PageCause, name: ListOfPage) {
   const isIt = (one: { fingerprint: string }): boolean => one.fingerprint === fingerprint;
-  if (name === 'review') return { picture: view.needs_review.find(isIt)?.picture };
+  // Each cause has one picture per scan, which may show another page.
+  const ofThisPage = (picture: ViewPicture | undefined) => (picture?.page === at ? picture : undefined);
+  if (name === 'review') return { picture: ofThisPage(view.needs_review.find(isIt)?.picture) };
   const line = view.causes.find(isIt);
-  return line === undefined ? {} : { picture: line.picture, line: { ...line, href: causesHref(scanId, { cause: fingerprint }) } };
+  return line === undefined
+    ? {}
+    : { picture: ofThisPage(line.picture), line: { ...line, href: causesHref(scanId, { cause: fingerprint }) } };
 }
 
 function causeOnPage(data: ScanPageOfSite, cause: PageCause, name: ListOfPage, at: number): Html {
@@ -99,7 +120,7 @@ function causeOnPage(data: ScanPageOfSite, cause: PageCause, name: ListOfPage, a
   const { fix = '' } = ruleText(cause.rule, 'en') ?? {};
   const others = listed.slice(ELEMENTS_AT_ONCE);
   return html`<li class="cause" id="${name}-${at}">
-    <h3>${severityBadge(impact)} ${title} ${line !== undefined && html`<code>${line.element}</code>`}</h3>
+    <h3>${labelBadge(labelOf(name, at))} ${severityBadge(impact)} ${title} ${line !== undefined && html`<code>${line.element}</code>`}</h3>
     <p class="cause-facts">
       <span>${count(ELEMENTS, elements)} on this page</span>
       ${line !== undefined && html`${marks(line)} ${link(html`About this cause<span class="visually-hidden">: ${title} ${line.element}</span>`, line.href)}`}
@@ -116,10 +137,13 @@ function causeOnPage(data: ScanPageOfSite, cause: PageCause, name: ListOfPage, a
 const marks = ({ elements, new_elements: added, known_elements: known }: ViewCause): Html =>
   html`${added === elements && newBadge(added, elements)}${known === elements && knownBadge(known, elements)}`;
 
+const where = (box: Parameters<typeof placeText>[0]): Html | false =>
+  box !== undefined && html`<br /><span class="soft">${placeText(box)}</span>`;
+
 /** Where the elements are. */
 const places = (elements: PageCause['shown']): Html =>
   elements.length === 0
     ? NOTHING
     : html`<ul class="examples">
-        ${elements.map(({ selector, html: markup }) => html`<li><code class="address">${shown(selector, 500)}</code><br /><code class="address">${shown(markup)}</code></li>`)}
+        ${elements.map(({ selector, html: markup, box }) => html`<li><code class="address">${shown(selector, 500)}</code><br /><code class="address">${shown(markup)}</code>${where(box)}</li>`)}
       </ul>`;

@@ -1,0 +1,124 @@
+/** The map of a page: where its findings are, as numbered marks that lead to their list. Pure. */
+import type { Box, PageSize } from '../../../report/schema/schema.ts';
+import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
+import { count, ELEMENTS, number } from '../views/scan-words.ts';
+
+/** The width of the drawing, in its units, which are CSS pixels on a wide screen. */
+const WIDTH = 320;
+/** The height at which the map of a very long page ends. */
+const HEIGHT_MAX = 6_000;
+/** The smallest side of a mark, so that it can be seen and hit. */
+const SIDE_MIN = 4;
+const LABEL_HEIGHT = 16;
+
+/** A finding with the places of its elements. */
+export interface Mark {
+  /** What the map and the list call it. */
+  label: string;
+  title: string;
+  href: string;
+  /** A violation, or an element that a person must check. */
+  kind: 'violation' | 'review';
+  /** Null: the element is not displayed. Undefined: the report does not say where it is. */
+  boxes: readonly (Box | null | undefined)[];
+}
+
+export interface PageMap {
+  /** What the report says about the page; absent in reports of earlier versions. */
+  size: PageSize | undefined;
+  marks: readonly Mark[];
+  /** A picture of the page, as wide as the page. Null: there is none. */
+  picture: { src: string; width: number; height: number } | null;
+}
+
+/** The map, with what it does not show. Nothing if the report has no places. */
+export function pageMap({ size, marks, picture }: PageMap): Html {
+  if (size === undefined) return NOTHING;
+  const scale = WIDTH / size.width;
+  const height = Math.min(Math.max(Math.ceil(size.height * scale), LABEL_HEIGHT), HEIGHT_MAX);
+  const isTaken = new Map<string, string>();
+  const drawn = marks.map((mark) => drawingOf(mark, { scale, height, isTaken }));
+  const missing = marks.flatMap(({ boxes }) => boxes).length - drawn.reduce((sum, { places }) => sum + places, 0);
+  return html`<section class="card page-map" aria-labelledby="map-title">
+    <h2 id="map-title">Map of this page</h2>
+    <p>
+      Each number leads to its finding.
+      ${marks.some(({ kind }) => kind === 'review') && 'Dashed marks need review.'}
+      ${picture === null && 'There is no picture of this page.'}
+      ${missing > 0 && html`${count(ELEMENTS, missing)} ${missing === 1 ? 'is' : 'are'} not on the map: not displayed, or outside of the page.`}
+    </p>
+    ${
+      drawn.some(({ places }) => places > 0) &&
+      html`<div class="page-map-drawing">
+        <svg viewBox="0 0 ${WIDTH} ${height}" role="group" aria-label="Map of this page">
+          <rect class="map-page" width="${WIDTH}" height="${height}"></rect>
+          ${picture !== null && html`<image${attributes({ href: picture.src, width: WIDTH, height: round((picture.height * WIDTH) / picture.width) })}></image>`}
+          ${drawn.map(({ drawing }) => drawing)}
+        </svg>
+      </div>`
+    }
+  </section>`;
+}
+
+/** Where an element is, for those who cannot see the map. */
+export function placeText(box: Box | null | undefined): string {
+  if (box === undefined) return '';
+  if (box === null) return 'Not displayed';
+  const { x, y, width, height } = box;
+  return `${number(x)} px from the left, ${number(y)} px from the top, ${number(width)} × ${number(height)} px`;
+}
+
+interface Drawing {
+  scale: number;
+  height: number;
+  /** Which label is in which cell of the drawing. */
+  isTaken: Map<string, string>;
+}
+
+/** The marks of a finding as one link, so that the keyboard reaches each finding once. */
+function drawingOf({ label, title, href, kind, boxes }: Mark, area: Drawing): { drawing: Html; places: number } {
+  const rects = boxes.flatMap((box) => (box ? (rectOf(box, area) ?? []) : []));
+  if (rects.length === 0) return { drawing: NOTHING, places: 0 };
+  const labels = rects.flatMap((rect) => labelAt(rect, label, area) ?? []);
+  const drawing = html`<a${attributes({ href, class: `map-mark map-${kind}`, 'aria-label': `${label}: ${title}, ${count(PLACES, rects.length)}` })}>
+    ${rects.map((rect) => html`<rect class="map-halo"${attributes({ ...rect })}></rect><rect class="map-box"${attributes({ ...rect })}></rect>`)}
+    ${labels.map(({ x, y, width }) => html`<rect class="map-label"${attributes({ x, y, width, height: LABEL_HEIGHT, rx: 3 })}></rect><text${attributes({ class: 'map-number', x: x + width / 2, y: y + 12, 'text-anchor': 'middle' })}>${label}</text>`)}
+  </a>`;
+  return { drawing, places: rects.length };
+}
+
+const PLACES = { one: '{n} place', other: '{n} places' };
+
+interface Rect {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** A box in the drawing; null if it is outside. */
+function rectOf(box: Box, { scale, height: end }: Drawing): Rect | null {
+  const [left, top] = [Math.max(0, box.x * scale), Math.max(0, box.y * scale)];
+  const [right, bottom] = [Math.min(WIDTH, (box.x + box.width) * scale), Math.min(end, (box.y + box.height) * scale)];
+  if (right <= left || bottom <= top) return null;
+  const [width, height] = [Math.max(SIDE_MIN, right - left), Math.max(SIDE_MIN, bottom - top)];
+  return { x: round(Math.min(left, WIDTH - width)), y: round(Math.min(top, end - height)), width: round(width), height: round(height) };
+}
+
+/**
+ * Where the number of a mark is written: at its top left, or to the right of other numbers. Null: the same number is there already,
+ * as in a list of links that fail for the same reason.
+ */
+function labelAt(rect: Rect, label: string, { height, isTaken }: Drawing): { x: number; y: number; width: number } | null {
+  const width = 8 + 7 * label.length;
+  const y = round(Math.min(Math.max(0, rect.y - LABEL_HEIGHT / 2), height - LABEL_HEIGHT));
+  const row = Math.floor(y / LABEL_HEIGHT);
+  const cellOf = (x: number): string => `${row} ${Math.floor(x / LABEL_HEIGHT)}`;
+  let x = Math.min(rect.x, WIDTH - width);
+  while (isTaken.has(cellOf(x)) && isTaken.get(cellOf(x)) !== label && x + 2 * width <= WIDTH) x += width;
+  if (isTaken.get(cellOf(x)) === label) return null;
+  isTaken.set(cellOf(x), label);
+  return { x: round(x), y, width };
+}
+
+const round = (value: number): number => Math.round(value * 10) / 10;
