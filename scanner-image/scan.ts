@@ -68,6 +68,8 @@ export interface ScanOutput {
   consent: ReportConsent | undefined;
   /** By fingerprint; empty if the scan takes none. */
   pictures: ReadonlyMap<string, KeptPicture>;
+  /** Of whole pages, by the `url` of the page. */
+  pagePictures: ReadonlyMap<string, KeptPicture>;
   tools: Report['tools'];
   startedAt: Date;
   finishedAt: Date;
@@ -139,16 +141,14 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
       walk(input, deps, { start, startedAt, files, pool, pictures, redactor }),
       deps.signal,
     );
+    // With the tokens that were learned later, as the addresses of the pages.
+    const urlOf = ({ pageUrl }: KeptPicture): string => redactor.url(gates.get(pageUrl) ?? pageUrl);
     return {
       pages,
       addressesLeft,
       consent,
-      pictures: new Map(
-        // With the tokens that were learned later, as the addresses of the pages.
-        [...(pictures?.all() ?? [])].map(
-          ([cause, picture]) => [cause, { ...picture, pageUrl: redactor.url(gates.get(picture.pageUrl) ?? picture.pageUrl) }] as const,
-        ),
-      ),
+      pictures: new Map([...(pictures?.all() ?? [])].map(([cause, picture]) => [cause, { ...picture, pageUrl: urlOf(picture) }])),
+      pagePictures: new Map([...(pictures?.pages().values() ?? [])].map((picture) => [urlOf(picture), picture])),
       tools: { curbcut: CURBCUT_VERSION, axe_core: AXE_VERSION, browser: `Chromium ${await browser.catch(() => pool.version())}` },
       startedAt,
       finishedAt: new Date(),

@@ -2,7 +2,7 @@
 import { PICTURES_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
 import { capPage } from './cap-nodes.ts';
 import { isParseable } from '../schema/json-shape.ts';
-import { placePictures, type PlacedPictures } from './pictures.ts';
+import { placePictures, type PlacedPictures, type TakenPictures } from './pictures.ts';
 import type { Report, ReportPage } from '../schema/schema.ts';
 
 /** The caps that are tried in turn. The pages are within the findings' budget, so the first one is nearly always enough. */
@@ -18,19 +18,19 @@ export interface FittedReport {
 /**
  * Builds the report. If its export is too large, it describes fewer elements.
  * @param build builds the report of these pages
- * @param found.pictures by fingerprint, of root causes that the report may not have
  * @param maxBytes the largest export
  * @returns null if it is too large although each rule of each page has one element
  */
 export function fitReport(
   build: (pages: ReportPage[]) => Report,
-  { pages, pictures }: { pages: ReportPage[]; pictures: Parameters<typeof placePictures>[1] },
+  { pages, ...taken }: { pages: ReportPage[] } & TakenPictures,
   maxBytes: number,
 ): FittedReport | null {
   for (const max of CAPS) {
     const derived = build(pages.map((page) => (page.tested ? capPage(page, max) : page)));
-    const placed = placePictures(derived, pictures, PICTURES_MAX_BYTES);
-    const report = { ...derived, pictures: placed.places };
+    const placed = placePictures(derived, taken, PICTURES_MAX_BYTES);
+    const { places, pagePlaces } = placed;
+    const report = { ...derived, pictures: places, ...(pagePlaces.length > 0 && { page_pictures: pagePlaces }) };
     const text = exportOf(report);
     if (text.byteLength <= maxBytes && isParseable(text)) return { report, text, pictures: placed };
   }

@@ -1,5 +1,5 @@
 /** The pictures of a scan: one object with JPEG files, one after the other, whose places are in the export. Pure. */
-import type { Report, ReportPicture } from '../schema/schema.ts';
+import type { PagePicture, Report, ReportPicture } from '../schema/schema.ts';
 
 /** JPEG files by fingerprint of their root cause. */
 export type Pictures = ReadonlyMap<string, Uint8Array>;
@@ -30,35 +30,60 @@ export function jpegSize(bytes: Uint8Array): { width: number; height: number } |
 /** The pictures of a report. */
 export interface PlacedPictures {
   places: ReportPicture[];
+  /** Those of whole pages. */
+  pagePlaces: PagePicture[];
   /** The JPEG files, one after the other. */
   object: Uint8Array<ArrayBuffer>;
 }
 
+/** A JPEG file, with its size in pixels. */
+export interface PictureFile {
+  bytes: Uint8Array;
+  width: number;
+  height: number;
+}
+
+/** What was taken of a scan. */
+export interface TakenPictures {
+  /** By fingerprint, of root causes that the report may not have. */
+  pictures: ReadonlyMap<string, PictureFile & { pageUrl: string }>;
+  /** Of whole pages, by their `url` in the report. */
+  pagePictures?: ReadonlyMap<string, PictureFile>;
+}
+
 /**
- * Places the pictures of a report's root causes, in its order, in one object.
- * @param taken by fingerprint; those of other root causes are left out, and so are the last ones if they are more than `maxBytes`
+ * Places the pictures of a report's root causes, in its order, in one object, and those of its tested pages behind them. The others
+ * are left out, and so are the last ones if they are more than `maxBytes`.
  */
 export function placePictures(
-  report: Pick<Report, 'groups' | 'review_groups'>,
-  taken: ReadonlyMap<string, { bytes: Uint8Array; width: number; height: number; pageUrl: string }>,
+  report: Pick<Report, 'groups' | 'review_groups' | 'pages'>,
+  { pictures, pagePictures = new Map() }: TakenPictures,
   maxBytes: number,
 ): PlacedPictures {
   const places = new Map<string, ReportPicture>();
   const files: Uint8Array[] = [];
   let offset = 0;
+  const add = ({ bytes: file, width, height }: PictureFile, page_url: string): PagePicture | null => {
+    const bytes = file.byteLength;
+    if (offset + bytes > maxBytes) return null;
+    files.push(file);
+    offset += bytes;
+    return { offset: offset - bytes, bytes, width, height, page_url };
+  };
   for (const { fingerprint } of [...report.groups, ...report.review_groups]) {
-    const picture = taken.get(fingerprint);
-    if (picture === undefined || places.has(fingerprint) || offset + picture.bytes.byteLength > maxBytes) continue;
-    const { bytes, width, height, pageUrl } = picture;
-    places.set(fingerprint, { fingerprint, offset, bytes: bytes.byteLength, width, height, page_url: pageUrl });
-    files.push(bytes);
-    offset += bytes.byteLength;
+    const picture = pictures.get(fingerprint);
+    const place = picture === undefined || places.has(fingerprint) ? null : add(picture, picture.pageUrl);
+    if (place !== null) places.set(fingerprint, { fingerprint, ...place });
   }
-  return { places: [...places.values()], object: Buffer.concat(files) };
+  const pagePlaces = report.pages.flatMap((page) => {
+    const picture = page.tested ? pagePictures.get(page.url) : undefined;
+    return picture === undefined ? [] : (add(picture, page.url) ?? []);
+  });
+  return { places: [...places.values()], pagePlaces, object: Buffer.concat(files) };
 }
 
 /** The pictures of an object by fingerprint. */
-export function picturesOf({ places, object }: PlacedPictures): Pictures {
+export function picturesOf({ places, object }: Pick<PlacedPictures, 'places' | 'object'>): Pictures {
   return new Map(places.map(({ fingerprint, offset, bytes }) => [fingerprint, object.subarray(offset, offset + bytes)]));
 }
 
@@ -68,23 +93,36 @@ export function picturesOf({ places, object }: PlacedPictures): Pictures {
  * @returns why they do not belong together, as the end of a sentence; null if they do
  */
 export function picturesMismatch(
-  report: Pick<Report, 'pictures' | 'groups' | 'review_groups' | 'pages'>,
+  report: Pick<Report, 'pictures' | 'page_pictures' | 'groups' | 'review_groups' | 'pages'>,
   object: Uint8Array | null,
 ): string | null {
-  const { pictures } = report;
-  if (object === null) return pictures.length === 0 ? null : 'the export has places of pictures, but no pictures are stored.';
-  if (pictures.length === 0) return 'pictures are stored, but the export has no places of them.';
+  const { pictures, page_pictures: ofPages = [] } = report;
+  const total = pictures.length + ofPages.length;
+  if (object === null) return total === 0 ? null : 'the export has places of pictures, but no pictures are stored.';
+  if (total === 0) return 'pictures are stored, but the export has no places of them.';
   const causes = new Set([...report.groups, ...report.review_groups].map(({ fingerprint }) => fingerprint));
   const tested = new Set(report.pages.flatMap((page) => (page.tested ? [page.url] : [])));
+  const pictured = new Set<string>();
   let end = 0;
-  for (const { fingerprint, offset, bytes, width, height, page_url } of pictures) {
-    const name = `the picture of root cause ${fingerprint}`;
-    if (!causes.delete(fingerprint)) return `${name} is of an unknown root cause, or the second one of it.`;
+  const mismatch = ({ offset, bytes, width, height, page_url }: PagePicture, name: string): string | null => {
     if (!tested.has(page_url)) return `${name} is of a page that was not tested.`;
     if (offset !== end) return `${name} does not begin where the one before it ends.`;
     end += bytes;
     const size = jpegSize(object.subarray(offset, end));
-    if (size?.width !== width || size.height !== height) return `${name} is not a JPEG file of the stated size.`;
+    return size?.width === width && size.height === height ? null : `${name} is not a JPEG file of the stated size.`;
+  };
+  for (const picture of pictures) {
+    const name = `the picture of root cause ${picture.fingerprint}`;
+    if (!causes.delete(picture.fingerprint)) return `${name} is of an unknown root cause, or the second one of it.`;
+    const wrong = mismatch(picture, name);
+    if (wrong !== null) return wrong;
+  }
+  for (const picture of ofPages) {
+    const name = `the picture of the page ${picture.page_url}`;
+    if (pictured.has(picture.page_url)) return `${name} is the second one of it.`;
+    pictured.add(picture.page_url);
+    const wrong = mismatch(picture, name);
+    if (wrong !== null) return wrong;
   }
   return end === object.byteLength ? null : 'the stored pictures have more bytes than the export says.';
 }

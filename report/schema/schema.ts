@@ -332,10 +332,9 @@ export const ReportRule = Type.Object(
 );
 export type ReportRule = Static<typeof ReportRule>;
 
-/** A picture of an element of a root cause, a JPEG. The pictures of a scan are one object, one after the other. */
-export const ReportPicture = Type.Object(
+/** A picture of a whole page, a JPEG. The pictures of a scan are one object, one after the other. */
+export const PagePicture = Type.Object(
   {
-    fingerprint: Fingerprint,
     /** The first byte in the object. */
     offset: Count,
     bytes: Type.Integer({ minimum: 1, maximum: PICTURE_MAX_BYTES }),
@@ -347,6 +346,10 @@ export const ReportPicture = Type.Object(
   },
   closed,
 );
+export type PagePicture = Static<typeof PagePicture>;
+
+/** A picture of an element of a root cause. */
+export const ReportPicture = Type.Object({ fingerprint: Fingerprint, ...PagePicture.properties }, closed);
 export type ReportPicture = Static<typeof ReportPicture>;
 
 /** The largest number of root causes that each list of a baseline has. The totals are in its numbers. */
@@ -496,6 +499,8 @@ export const Report = Type.Object(
     /** All success criteria of the conformance target, in the order of WCAG. */
     criteria: Type.Array(ReportCriterion),
     pictures: Type.Array(ReportPicture),
+    /** Only if there are some. They are behind `pictures` in the object. */
+    page_pictures: Type.Optional(Type.Array(PagePicture, { minItems: 1 })),
     /** The number of addresses that were found and are not in `pages`: enough pages were tested, the time was up, too many are excluded, or they are too long. */
     addresses_left: Count,
   },

@@ -126,6 +126,8 @@ const ViewPage = Type.Union([
     gaps: Type.Optional(ViewGaps),
     /** The `PageFindings` of the page. Absent if it has none. */
     findings: Type.Optional(FindingsPlace),
+    /** A picture of the page from its top, as wide as the page. */
+    picture: Type.Optional(ViewPicture),
   }),
   Type.Object({
     url: Type.String(),

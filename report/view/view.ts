@@ -20,6 +20,7 @@ import {
   type ViewGroup,
   type ViewIssue,
   type ViewPage,
+  type ViewPicture,
 } from './schema.ts';
 
 export * from './schema.ts';
@@ -77,7 +78,10 @@ export function viewObjectsOf(report: Report): ViewObjects {
     issues: [],
     issues_total: counts.total,
   } satisfies ReportView;
-  const pages = listed.map((page) => viewPage(page, placed.pages));
+  const pictured = new Map(
+    report.page_pictures?.map(({ page_url, offset, bytes, width, height }) => [page_url, { offset, bytes, width, height }]),
+  );
+  const pages = listed.map((page) => viewPage(page, placed.pages.get(page), pictured.get(page.url)));
   const filled = fitting(view, VIEW_MAX_BYTES, [
     { name: 'pages', entries: pages, share: 0.25 },
     { name: 'causes', entries: placed.causes, share: 0.6 },
@@ -208,7 +212,7 @@ function boundedNode(node: ReportNode): ReportNode {
 
 const boundedPath = (path: readonly string[]): string[] => path.slice(0, PATH_MAX).map((selector) => shortened(selector, 'selector'));
 
-function viewPage(page: ReportPage, places: ReadonlyMap<ReportPage, FindingsPlace>): ViewPage {
+function viewPage(page: ReportPage, findings: FindingsPlace | undefined, picture: ViewPicture | undefined): ViewPage {
   const url = shortened(page.url, 'url');
   if (!page.tested) {
     const same = page.same_as === undefined ? {} : { same_as: shortened(page.same_as, 'url') };
@@ -216,10 +220,17 @@ function viewPage(page: ReportPage, places: ReadonlyMap<ReportPage, FindingsPlac
     return { url, tested: false, reason: page.reason, message: shortened(page.message, 'text'), ...same, ...from };
   }
   const gaps = isIncomplete(page) ? { gaps: viewGaps(page) } : {};
-  const place = places.get(page);
-  const findings = place === undefined ? {} : { findings: place };
   const counts = countViolations(page.violations);
-  return { url, title: shortened(page.title, 'title'), tested: true, score: page.score, counts, ...gaps, ...findings };
+  return {
+    url,
+    title: shortened(page.title, 'title'),
+    tested: true,
+    score: page.score,
+    counts,
+    ...gaps,
+    ...(findings && { findings }),
+    ...(picture && { picture }),
+  };
 }
 
 const viewGaps = ({ frames_untested, caveats }: TestedPage): ViewGaps => ({

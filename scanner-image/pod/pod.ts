@@ -131,10 +131,10 @@ async function storeReport(
     uploadDeadline: AbortSignal;
   },
 ): Promise<PodStored> {
-  const { pages, pictures, addressesLeft, consent, tools, startedAt, finishedAt } = found;
+  const { pages, pictures, pagePictures, addressesLeft, consent, tools, startedAt, finishedAt } = found;
   const fitted = fitReport(
     (kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt, consent, addressesLeft, baseline }),
-    { pages, pictures },
+    { pages, pictures, pagePictures },
     input.exportMaxBytes,
   );
   if (fitted === null) throw tooLarge('export', input.exportMaxBytes, known);

@@ -47,7 +47,7 @@ export async function storeResults(
 
   const exporting = traced('upload export', () => put(uploads.export, text, 'application/json', options('export')));
   const picturing =
-    pictures.places.length === 0
+    pictures.object.byteLength === 0
       ? undefined
       : traced('upload pictures', () => put(uploads.pictures, pictures.object, PICTURES_TYPE, options('pictures')));
   for (const started of [exporting, picturing]) started?.catch(() => undefined); // awaited below; the PDF may fail first

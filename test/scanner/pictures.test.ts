@@ -74,9 +74,12 @@ describe('pictures', () => {
       expect(await pixels(taken!, OUTLINE), rule).to.be.greaterThan(100);
     }
     const report = { pages: result.pages, groups: groupViolations(result.pages), review_groups: [] };
-    const { places, object } = placePictures(report, result.pictures, 1e6);
+    const { places, pagePlaces, object } = placePictures(report, result, 1e6);
     expect(places).to.have.length(4);
-    expect(picturesMismatch({ ...report, pictures: places }, object)).to.equal(null);
+    expect(pagePlaces.map(({ page_url }) => page_url)).to.deep.equal([first, second]);
+    const whole = { ...report, pictures: places, page_pictures: pagePlaces };
+    expect(picturesMismatch(whole, object)).to.equal(null);
+    expect(picturesMismatch({ ...whole, page_pictures: [...pagePlaces, pagePlaces[0]!] }, object)).to.match(/second one/);
   });
 
   it('never show password fields, secrets in other fields, or frames of other sites', async () => {
@@ -98,6 +101,43 @@ describe('pictures', () => {
     expect(picturesOf(result, 'label')).to.deep.equal([undefined]);
     const [form] = picturesOf(result, 'role-img-alt');
     expect(await pixels(form!, [0xff, 0, 0])).to.equal(0);
+  });
+
+  it('of whole pages are as wide as the page, and never show secrets, however far down', async () => {
+    const red = 'position:absolute;left:100px;width:400px;height:200px;border:0;background:#ff0000;color:#ff0000;';
+    const blue = 'position:absolute;left:100px;width:400px;height:200px;background:#0000ff;';
+    site = await openSite({
+      '/': (request, response) =>
+        response.writeHead(200, { 'content-type': 'text/html' }).end(
+          html(`<img src="/x.png" width="90" height="60"><input type="password" aria-label="a" style="${red}top:300px">
+            <input aria-label="b" value="token-1234" style="${red}top:1500px"><div style="${red}top:2500px;background:none"><span style="background:#ff0000">token-1234</span></div>
+            <iframe title="pay" src="http://${request.headers.host!.replace('127.0.0.1', 'localhost')}/red" style="${red}top:3000px"></iframe>
+            <div style="${blue}top:3500px"></div><div style="${blue}top:4600px"></div><div style="position:absolute;top:5000px;height:20px">end</div>`),
+        ),
+      '/red': html('<style>html{background:#ff0000}</style>'),
+    });
+    const signIn = { headers: [], cookies: [], steps: [], marker: null, origins: [], secrets: ['token-1234'] };
+    const result = await scan(`${site.origin}/`, { pictures: true }, { pageBudgetMs: 20_000 }, { signIn, pictureLimits: UNHURRIED });
+    const [whole] = result.pagePictures.values();
+    expect([...result.pagePictures.keys()]).to.deep.equal([testedOf(result.pages)[0]!.url]);
+    expect(whole).to.include({ width: 320, height: 1000 });
+    expect(whole!.bytes.byteLength).to.be.at.most(PICTURE_MAX_BYTES);
+    expect(await pixels(whole!, [0xff, 0, 0])).to.equal(0);
+    expect(await pixels(whole!, [0, 0, 0xff]), 'only the first box is above the end').to.be.within(4000, 5500);
+    expect(await pixels(whole!, [0x76, 0x76, 0x76])).to.be.greaterThan(13_000);
+  });
+
+  it('of whole pages are only taken of pages with findings, that still are as they were tested', async () => {
+    const grows = `<script>new MutationObserver((all) => {
+      if (all.some(({ addedNodes }) => [...addedNodes].some((node) => node.popover === 'manual'))) document.body.style.height = '9000px';
+    }).observe(document.documentElement, { childList: true })</script>`;
+    const result = await picture({
+      '/': html('<a href="/fails">a</a> <a href="/grows">b</a>'),
+      '/fails': html('<img src="/x.png" width="90" height="60">'),
+      '/grows': html(`<div style="height:3000px"></div>${button}<div style="height:300px"></div>${grows}`),
+    });
+    expect([...result.pagePictures.keys()].map((url) => new URL(url).pathname)).to.deep.equal(['/fails']);
+    expect(testedOf(result.pages)).to.have.length(3);
   });
 
   it('do not show the values of a sign-in', async () => {
@@ -154,9 +194,11 @@ describe('pictures', () => {
 
   it('are not taken without the option, nor beyond their limits', async () => {
     const faults = html(`<img src="/x.png" width="90" height="60">${button}<select style="height:30px"></select>`);
-    expect((await picture({ '/': faults }, { ...UNHURRIED, perScan: 2 })).pictures.size).to.equal(2);
+    const few = await picture({ '/': faults }, { ...UNHURRIED, perScan: 2, pages: 0 });
+    expect([few.pictures.size, few.pagePictures.size]).to.deep.equal([2, 0]);
     await site.close();
-    expect((await picture({ '/': faults }, { baseMs: 0, share: 0 })).pictures.size).to.equal(0);
+    const none = await picture({ '/': faults }, { baseMs: 0, share: 0 });
+    expect([none.pictures.size, none.pagePictures.size]).to.deep.equal([0, 0]);
     expect((await scan(`${site.origin}/`, { pictures: false })).pictures.size).to.equal(0);
   });
 });

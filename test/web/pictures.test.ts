@@ -48,7 +48,7 @@ describe('pictures of elements', () => {
         stored.groups[0]!.standards = { en_301_549: ['9.1.1.1'], rgaa_4: ['1.1.1'], trusted_tester_5: ['7.A'], act_rules: ['23a2a8'] };
         stored.groups[0]!.example.related = [{ selector: '#twin', html: '<img id="twin">' }];
         stored.groups[1]!.example.contrast = { foreground: '#999999', background: '#ffffff', ratio: 2.84, required: 4.5, font_size_px: 14 };
-        Object.assign(stored.pages[0]!, { gaps: GAPS });
+        Object.assign(stored.pages[0]!, { gaps: GAPS, picture: { ...place, ...PICTURE_SIZE } });
         stored.pages.push({
           url: 'https://example.com/copy',
           tested: false,
@@ -104,6 +104,17 @@ describe('pictures of elements', () => {
         'cross-origin-resource-policy': 'same-origin',
       });
       expect((await response.body()).equals(Buffer.from(picture))).to.equal(true);
+    });
+
+    it('of whole pages are found by the number of their page', async () => {
+      const page = await openAs(web, 'viewer', '/dashboard');
+      const { row } = await scanWithPicture(page.organisation);
+      const path = (name: string): string => `/dashboard/scans/${row.id}/pictures/${name}`;
+      const response = await page.request.get(path('page-1.jpg'));
+      expect(response.headers()['content-type']).to.equal('image/jpeg');
+      expect((await response.body()).equals(Buffer.from(picture))).to.equal(true);
+      for (const name of ['page-0.jpg', 'page-2.jpg', 'page-999999.jpg', 'page-1', 'page-01.jpg'])
+        expect(await statusOf(page, path(name)), name).to.equal(404);
     });
 
     it('are not found for other organisations, other names and visitors', async () => {

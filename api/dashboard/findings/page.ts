@@ -3,13 +3,13 @@ import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import type { PageCause, PageFindings } from '../../../report/view/findings.ts';
 import type { ReportView, ViewCause, ViewPage, ViewPicture } from '../../../report/view/schema.ts';
 import { pagePath } from '../../../core/web-paths.ts';
-import { pictureName } from '../../scans/element-pictures.ts';
+import { pagePictureName, pictureName } from '../../scans/element-pictures.ts';
 import { definitions, elementPicture, link, notice, pagination, severityBadge } from '../../web/components/index.ts';
 import { html, NOTHING, type Html } from '../../web/html.ts';
 import { count, ELEMENTS, number, shown, siteLink, violations } from '../views/scan-words.ts';
 import { knownBadge, newBadge, picturePath, titleOf } from './cause.ts';
 import { testedBadge } from './pages.ts';
-import { pageMap, placeText, type Mark } from './map.ts';
+import { pageMap, placeText, type Mark, type PageMap } from './map.ts';
 import { causesHref, type CauseList } from './query.ts';
 
 /** Root causes on one page; the rest is in the JSON export and in the list of root causes. */
@@ -67,7 +67,7 @@ function foundParts(
 ): Html {
   const { scanId, at } = data;
   return html`<div class="page-findings">
-    ${pageMap({ size, marks: [...marksOf(causes, 'violations'), ...marksOf(review, 'review')], picture: null })}
+    ${pageMap({ size, marks: [...marksOf(causes, 'violations'), ...marksOf(review, 'review')], picture: pictureOf(data) })}
     <div><section class="card" aria-labelledby="found-title">
       <h2 id="found-title">Violations (${count(CAUSES, total)})</h2>
       ${total === 0 ? html`<p>No violation was found on this page.</p>` : html`<p>${link('Filter the root causes of the scan by this page', causesHref(scanId, { page: at }))}</p>`}
@@ -87,6 +87,9 @@ type ListOfPage = Exclude<CauseList, 'advice'>;
 
 const list = (data: ScanPageOfSite, causes: readonly PageCause[], name: ListOfPage): Html =>
   html`<ul class="causes">${causes.slice(0, CAUSES_MAX).map((cause, index) => causeOnPage(data, cause, name, index + 1))}</ul>`;
+
+const pictureOf = ({ scanId, at, page: { picture } }: ScanPageOfSite): PageMap['picture'] =>
+  picture === undefined ? null : { src: picturePath(scanId, pagePictureName(at)), width: picture.width, height: picture.height };
 
 /** What the map calls a finding of a list. */
 const labelOf = (name: ListOfPage, at: number): string => `${name === 'review' ? 'R' : ''}${at}`;

@@ -3,7 +3,7 @@
  * outlines it, and covers what no picture may show. Methods are taken from the prototypes for the same reason as in visible.js.
  */
 
-const LIMITS = globalThis.curbcutLimits.picture;
+const { picture: LIMITS, wholePicture: WHOLE } = globalThis.curbcutLimits;
 const { matches } = globalThis.curbcutDescribe;
 const { nameOf, typeOf, boxOf, queryIn } = globalThis.curbcutSeen;
 const { meet, shifted, wholeBox, viewOf } = globalThis.curbcutBoxes;
@@ -46,8 +46,8 @@ const inPage = (box, frames) =>
 const isVisible = ({ left, top, right, bottom }) => right - left >= 2 && bottom - top >= 2;
 const viewport = () => ({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
 
-/** The boxes of everything that no picture may show: secret fields, frames of other sites, and texts with one of `words`. */
-function secretBoxes(words) {
+/** The boxes in an area of everything that no picture may show: secret fields, frames of other sites, and texts with one of `words`. */
+function secretBoxes(words, area) {
   const boxes = [];
   const search = (root, frames) => {
     const add = (box) => boxes.push(inPage(box, frames));
@@ -76,18 +76,24 @@ function secretBoxes(words) {
     }
   };
   search(document, []);
-  return boxes.map((box) => meet(box, viewport())).filter(isVisible);
+  return boxes.map((box) => meet(box, area)).filter(isVisible);
 }
 
 let overlay = null;
 
-/** Draws boxes above the page. Styles are set by script, because a policy of the page may forbid style attributes. */
+/**
+ * Draws boxes above the page. Styles are set by script, because a policy of the page may forbid style attributes.
+ * @param outlined null: the picture shows the whole page
+ */
 function draw(outlined, covered) {
   overlay?.remove();
-  overlay = box(viewport(), {});
+  // What is fixed stays in the viewport, which a picture of the whole page exceeds.
+  const position = outlined === null ? 'absolute' : 'fixed';
+  overlay = box(viewport(), { position });
   overlay.popover = 'manual';
-  for (const secret of covered) overlay.append(box(secret, { background: '#767676' }));
-  overlay.append(box(outlined, { outline: '3px solid #d6006c', 'outline-offset': '2px', 'box-shadow': '0 0 0 7px #fff' }));
+  for (const secret of covered) overlay.append(box(secret, { position, background: '#767676' }));
+  if (outlined !== null)
+    overlay.append(box(outlined, { outline: '3px solid #d6006c', 'outline-offset': '2px', 'box-shadow': '0 0 0 7px #fff' }));
   document.documentElement.append(overlay);
   overlay.showPopover();
 }
@@ -144,10 +150,31 @@ function picture(candidates, words) {
     Element.prototype.scrollIntoView.call(element, { block: tall ? 'start' : 'center', inline: 'center', behavior: 'instant' });
     const visible = meet(inPage(wholeBox(element), frames), viewport());
     if (!isVisible(visible)) continue;
-    draw(visible, secretBoxes(words));
+    draw(visible, secretBoxes(words, viewport()));
     return JSON.stringify(surroundings(visible, getComputedStyle(element).direction === 'rtl'));
   }
   return 'null';
 }
 
-globalThis.curbcut = { ...globalThis.curbcut, picture };
+/** How much the height of a page may differ from that of its test, because the places of its elements were measured then. */
+const HEIGHT_CHANGE = 0.02;
+
+/**
+ * Prepares the picture of the page.
+ * @param size of the page when it was tested
+ * @param words texts that no picture may show
+ * @returns the part of the document to take, in CSS pixels, as JSON; `null` if it is not the page that was tested, or too wide
+ */
+function pagePicture({ width, height }, words) {
+  overlay?.remove();
+  overlay = null;
+  scrollTo({ left: 0, top: 0, behavior: 'instant' });
+  const { scrollWidth, scrollHeight } = document.scrollingElement ?? document.documentElement;
+  if (scrollX !== 0 || scrollY !== 0 || width > WHOLE.maxWidth || scrollWidth !== width) return 'null';
+  if (Math.abs(scrollHeight - height) > height * HEIGHT_CHANGE) return 'null';
+  const area = { left: 0, top: 0, right: width, bottom: Math.min(scrollHeight, WHOLE.maxHeight) };
+  draw(null, secretBoxes(words, area));
+  return JSON.stringify({ x: 0, y: 0, width, height: area.bottom });
+}
+
+globalThis.curbcut = { ...globalThis.curbcut, picture, pagePicture };

@@ -48,6 +48,7 @@ const LIMITS = {
   /** The largest distance from the origin of the page, in CSS pixels. */
   position: POSITION_MAX,
   /** The part of a page that a picture shows, in CSS pixels. */
+  wholePicture: { maxWidth: 4000, maxHeight: 4000 },
   picture: { margin: 48, minWidth: 480, minHeight: 220, maxWidth: 900, maxHeight: 560 },
 };
 

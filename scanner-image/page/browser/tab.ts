@@ -248,7 +248,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const allCaveats = [...caveats, ...(tested?.caveats ?? []), ...closedRoots(closed + (tested?.closedRoots ?? 0)), ...redirectCaveats(tab)];
   const durationMs = clock.spent();
   // Last, because scrolling may change the page.
-  const taken = await takeWanted(deps.pictures, world, findings, clock);
+  const taken = await takeWanted(deps.pictures, findings === null ? null : { world, findings, size: facts.size, clock });
   return {
     loaded: true,
     finalUrl: new URL(finalUrl),

@@ -74,6 +74,22 @@ describe('picture budget', () => {
     expect(budget.reserve(findings('abcdef'), 0).wanted).to.deep.equal([]);
   });
 
+  it('takes pictures of whole pages in a part of the time, up to a limit, and again for those that were not taken', () => {
+    const budget = createPictureBudget({ baseMs: 300, share: 0, pages: 2, pagesShare: 1 / 3 });
+    expect(budget.reservePage()).to.equal(100);
+    budget.settlePage(false, 10);
+    expect(budget.reservePage()).to.equal(90);
+    budget.settlePage(true, 10);
+    expect(budget.reservePage()).to.equal(80);
+    budget.settlePage(true, 10);
+    expect(budget.reservePage(), 'the limit').to.equal(0);
+    budget.release([{ fingerprint: null, bytes: new Uint8Array(1), width: 1, height: 1 }]);
+    expect(budget.reservePage()).to.equal(70);
+    budget.settlePage(false, 80);
+    expect(budget.reservePage(), 'the time of pages').to.equal(0);
+    expect(budget.reserve(findings('a'), 0).ms, 'that of root causes').to.equal(190);
+  });
+
   it('takes a fixed time and a share of the time of pages', () => {
     const budget = createPictureBudget({ baseMs: 100, share: 0.1 });
     const { wanted, ms } = budget.reserve(findings('a'), 200);

@@ -13,10 +13,13 @@ export interface PictureLimits {
   baseMs: number;
   /** The additional time, as a share of the time that pages take without pictures. */
   share: number;
+  /** The maximum number of pictures of whole pages, and the share of the time of all pictures that they may take. */
+  pages: number;
+  pagesShare: number;
 }
 
-/** A picture takes 20 to 40 ms, a small page 60 ms. So pictures may take about the time of a few pages, and 3 % of long scans. */
-export const PICTURE_LIMITS: PictureLimits = { perScan: 300, perPage: 12, baseMs: 500, share: 0.03 };
+/** A picture takes 20 to 40 ms, also one of a whole page; a small page takes 60 ms. So pictures may take about the time of a few pages, and 3 % of long scans. */
+export const PICTURE_LIMITS: PictureLimits = { perScan: 300, perPage: 12, baseMs: 500, share: 0.03, pages: 20, pagesShare: 1 / 3 };
 
 /** Elements that are tried for one picture, because the first ones may be hidden. */
 const CANDIDATES = 3;
@@ -39,8 +42,14 @@ export interface PictureBudget {
   keep(pageUrl: string, pictures: readonly TakenPicture[]): void;
   /** Releases the pictures of a page that does not count as tested, such as a duplicate. */
   release(pictures: readonly TakenPicture[]): void;
+  /** Reserves the picture of a page, after those of its root causes. Returns the time that it may take, in milliseconds; 0: it gets none. */
+  reservePage(): number;
+  /** @param ms the time that the picture took */
+  settlePage(taken: boolean, ms: number): void;
   /** The pictures by fingerprint. */
   all(): ReadonlyMap<string, KeptPicture>;
+  /** The pictures of whole pages by the `url` of the page. */
+  pages(): ReadonlyMap<string, KeptPicture>;
 }
 
 export function createPictureBudget(given: Partial<PictureLimits> = {}, words: () => readonly string[] = () => []): PictureBudget {
@@ -48,7 +57,11 @@ export function createPictureBudget(given: Partial<PictureLimits> = {}, words: (
   const reserved = new Set<string>();
   const unseen = new Map<string, number>();
   const kept = new Map<string, KeptPicture>();
+  const keptPages = new Map<string, KeptPicture>();
   let allowedMs = limits.baseMs;
+  /** The time that pictures of pages may still take, which is a part of `allowedMs`, and their number. */
+  let allowedPagesMs = limits.baseMs * limits.pagesShare;
+  let pagesReserved = 0;
 
   function candidatesOf({ violations, needsReview }: PageFindings): Map<string, ReportNode[]> {
     const causes = new Map<string, ReportNode[]>();
@@ -69,6 +82,7 @@ export function createPictureBudget(given: Partial<PictureLimits> = {}, words: (
     },
     reserve(findings, visitMs) {
       allowedMs += visitMs * limits.share;
+      allowedPagesMs += visitMs * limits.share * limits.pagesShare;
       const free = Math.min(limits.perPage, limits.perScan - reserved.size);
       if (allowedMs <= 0 || free <= 0) return { wanted: [], ms: 0 };
       const wanted = [...candidatesOf(findings)].slice(0, free).map(([fingerprint, nodes]) => ({ fingerprint, nodes }));
@@ -81,12 +95,28 @@ export function createPictureBudget(given: Partial<PictureLimits> = {}, words: (
       for (const { fingerprint } of wanted) if (!taken.has(fingerprint)) reserved.delete(fingerprint);
       for (const fingerprint of hidden) unseen.set(fingerprint, (unseen.get(fingerprint) ?? 0) + 1);
     },
+    reservePage() {
+      const ms = Math.min(allowedMs, allowedPagesMs);
+      if (ms <= 0 || pagesReserved >= limits.pages) return 0;
+      pagesReserved += 1;
+      return ms;
+    },
+    settlePage(taken, ms) {
+      allowedMs -= ms;
+      allowedPagesMs -= ms;
+      if (!taken) pagesReserved -= 1;
+    },
     keep(pageUrl, pictures) {
-      for (const picture of pictures) kept.set(picture.fingerprint, { ...picture, pageUrl });
+      for (const picture of pictures)
+        if (picture.fingerprint === null) keptPages.set(pageUrl, { ...picture, pageUrl });
+        else kept.set(picture.fingerprint, { ...picture, pageUrl });
     },
     release(pictures) {
-      for (const { fingerprint } of pictures) reserved.delete(fingerprint);
+      for (const { fingerprint } of pictures)
+        if (fingerprint === null) pagesReserved -= 1;
+        else reserved.delete(fingerprint);
     },
     all: () => kept,
+    pages: () => keptPages,
   };
 }

@@ -1,8 +1,8 @@
 /** Takes pictures of elements of the displayed page, after its test. A failure means fewer pictures, and never fails the page. */
 import { errorMessage } from '../../../platform/errors.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
-import { jpegSize } from '../../../report/results/pictures.ts';
-import { PICTURE_MAX_BYTES, PICTURE_MAX_PIXELS, type ReportNode } from '../../../report/schema/schema.ts';
+import { jpegSize, type PictureFile } from '../../../report/results/pictures.ts';
+import { PICTURE_MAX_BYTES, PICTURE_MAX_PIXELS, type PageSize, type ReportNode } from '../../../report/schema/schema.ts';
 import { evaluate, type IsolatedWorld } from '../axe/world.ts';
 import { PIERCE } from '../axe/results.ts';
 
@@ -13,13 +13,9 @@ export interface WantedPicture {
   nodes: ReportNode[];
 }
 
-export interface TakenPicture {
-  fingerprint: string;
-  /** A JPEG file. */
-  bytes: Uint8Array;
-  /** In pixels. */
-  width: number;
-  height: number;
+export interface TakenPicture extends PictureFile {
+  /** Null: it shows the whole page. */
+  fingerprint: string | null;
 }
 
 export interface PicturesOfPage {
@@ -80,21 +76,57 @@ export async function takePictures(
   return found;
 }
 
-async function takeOne(
-  world: IsolatedWorld,
-  nodes: readonly ReportNode[],
-  words: readonly string[],
-): Promise<Omit<TakenPicture, 'fingerprint'> | null> {
+async function takeOne(world: IsolatedWorld, nodes: readonly ReportNode[], words: readonly string[]): Promise<PictureFile | null> {
   const candidates = nodes.map((node) => ({ path: pathOf(node), html: node.html }));
   const clip = JSON.parse(
     await evaluate<string>(world, `curbcut.picture(${JSON.stringify(candidates)}, ${JSON.stringify(words)})`),
   ) as Clip | null;
-  if (clip === null) return null;
-  for (const { quality, scale } of TRIES) {
+  return clip === null ? null : capture(world, clip, { tries: TRIES, beyond: false });
+}
+
+/** The width of the picture of a page, in pixels. */
+const PAGE_WIDTH = 320;
+const PAGE_QUALITIES = [50, 35, 20];
+
+/**
+ * Takes a picture of the page as wide as it was when it was tested, from its top. It is small, so that it shows where elements are.
+ * @param words texts that no picture may show
+ */
+export async function takePage(
+  world: IsolatedWorld,
+  size: PageSize,
+  words: readonly string[],
+  time: PictureTime,
+): Promise<{ picture: TakenPicture | null; stopped: string | null }> {
+  const limitMs = Math.min(PICTURE_MS, time.left() / 2);
+  if (time.allowedMs <= 0 || limitMs < PICTURE_MIN_MS) return { picture: null, stopped: null };
+  const take = async (): Promise<PictureFile | null> => {
+    const clip = JSON.parse(
+      await evaluate<string>(world, `curbcut.pagePicture(${JSON.stringify(size)}, ${JSON.stringify(words)})`),
+    ) as Clip | null;
+    const scale = PAGE_WIDTH / size.width;
+    return clip === null ? null : capture(world, clip, { tries: PAGE_QUALITIES.map((quality) => ({ quality, scale })), beyond: true });
+  };
+  try {
+    const file = await withTimeLimit(take(), limitMs, 'taking a picture');
+    return { picture: file === null ? null : { fingerprint: null, ...file }, stopped: null };
+  } catch (error) {
+    return { picture: null, stopped: errorMessage(error) };
+  }
+}
+
+/** @param options.beyond whether the clip exceeds the viewport; the browser then resizes the page for a moment, without a new layout */
+async function capture(
+  world: IsolatedWorld,
+  clip: Clip,
+  { tries, beyond }: { tries: typeof TRIES; beyond: boolean },
+): Promise<PictureFile | null> {
+  for (const { quality, scale } of tries) {
     const { data } = await world.cdp.send('Page.captureScreenshot', {
       format: 'jpeg',
       quality,
       clip: { ...clip, scale },
+      captureBeyondViewport: beyond,
       optimizeForSpeed: true,
     });
     const bytes = new Uint8Array(Buffer.from(data, 'base64'));
