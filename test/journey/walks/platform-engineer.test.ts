@@ -1,19 +1,57 @@
 /** A platform engineer with kubectl on a cluster that has Curbcut and nothing else: the examples as printed, a wrong schedule, and why. */
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { parseAllDocuments } from 'yaml';
+import { kubectl, removeNamespace } from '../../cluster/release.ts';
 import { blocksOf, ROOT } from '../../gitops/manifests.ts';
 import { eventually, ON_CLUSTER, startWholeProduct, type WholeProduct } from '../product.ts';
 
 const run = promisify(execFile);
 
+/**
+ * On a cluster, other tests and people may have what the examples create, and other operators act on every Organisation of their
+ * class. So names and the operator class are of this test only.
+ */
+const SHOP = ON_CLUSTER ? `shop-${randomUUID().slice(0, 8)}` : 'shop';
+const CLASS = ON_CLUSTER ? SHOP : undefined;
+
+interface Example {
+  kind: string;
+  spec?: { class?: string; scanTemplate?: { spec: { class?: string } } };
+}
+
+/** @param text of `kubectl kustomize` @returns the resources with the names, the namespace and the operator class of this test. */
+function renamed(text: string, namespace: string): string {
+  return parseAllDocuments(text)
+    .map((document) => {
+      const json = JSON.stringify(document.toJS())
+        .replaceAll('"curbcut-scans"', JSON.stringify(namespace))
+        .replace(/(?<=")shop(?=["-])/g, SHOP);
+      const example = JSON.parse(json) as Example;
+      const spec = example.kind === 'ScanSchedule' ? example.spec!.scanTemplate!.spec : example.spec;
+      if (spec !== undefined && example.kind !== 'ScanQueue') spec.class = CLASS;
+      return JSON.stringify(example);
+    })
+    .join('\n');
+}
+
 describe('a platform engineer with kubectl', function () {
   this.timeout(240_000);
   let product: WholeProduct;
   before(async () => {
-    product = await startWholeProduct();
+    const watched = [SHOP, `${SHOP}-staging`, `${SHOP}-previews`].join(',');
+    product = await startWholeProduct(CLASS === undefined ? {} : { CURBCUT_CLASS: CLASS, WATCH_NAMESPACES: watched });
   });
-  after(() => product?.close());
+  after(async () => {
+    // While the operator acts, because it removes the finalizers.
+    if (CLASS !== undefined) {
+      await product?.kubectl(['delete', 'organisation', SHOP, '--ignore-not-found', '--timeout=60s']);
+      await removeNamespace(SHOP);
+    }
+    await product?.close();
+  });
 
   /** The cells of a row that `kubectl get` prints, by their columns. */
   async function printed(kind: string, name: string, namespace = product.namespace): Promise<Record<string, string>> {
@@ -30,22 +68,26 @@ describe('a platform engineer with kubectl', function () {
       apiVersion: 'curbcut.dev/v1',
       kind: 'ScanSchedule',
       metadata: { name },
-      spec: { schedule: expression, scanTemplate: { spec: { url: product.demoUrl, maxPages: 1 } } },
+      spec: { schedule: expression, scanTemplate: { spec: { url: product.demoUrl, maxPages: 1, class: CLASS } } },
     });
 
-  it('applies the examples as printed, the team’s before the platform’s, and sees that all of them are ready', async function () {
-    // There, the product has a namespace of its own, and test/gitops/examples.test.ts applies them.
-    if (ON_CLUSTER) return this.skip();
+  it('applies the examples as printed, the team’s before the platform’s, and sees that all of them are ready', async () => {
     const commands = blocksOf('examples/README.md').flatMap(({ language, text }) => (language === 'sh' ? text.trim().split('\n') : []));
     const env = { ...process.env, KUBECONFIG: product.environment.KUBECONFIG };
-    for (const command of commands.toReversed()) await run('bash', ['-euc', command], { cwd: ROOT, env });
+    for (const command of commands.toReversed())
+      if (CLASS === undefined) await run('bash', ['-euc', command], { cwd: ROOT, env });
+      else {
+        const folder = await run('bash', ['-euc', command.replace('kubectl apply -k', 'kubectl kustomize')], { cwd: ROOT, env });
+        await kubectl(['--kubeconfig', env.KUBECONFIG!, 'apply', '-f', '-'], renamed(folder.stdout, product.namespace));
+      }
     const ready = (namespace: string, ...names: string[]) =>
       product.kubectl(['wait', '--for=condition=Ready', '--timeout=60s', '--namespace', namespace, ...names]);
-    await ready('shop', 'organisation/shop', 'scanschedule/shop-nightly', 'knownissues/shop');
+    await ready(SHOP, `organisation/${SHOP}`, `scanschedule/${SHOP}-nightly`, `knownissues/${SHOP}`);
     await ready(product.namespace, 'scanqueue/default', 'scanqueue/nightly');
-    const all = await product.kubectl(['get', 'curbcut', '--namespace', 'shop']);
-    for (const line of [/shop-nightly .* True +Scheduled /, /shop +shop\.example\.com .* True +Mirrored /]) expect(all).to.match(line);
-    expect(await printed('organisation', 'shop')).to.include({ READY: 'True' });
+    const all = await product.kubectl(['get', 'curbcut', '--namespace', SHOP]);
+    for (const line of ['-nightly .* True +Scheduled ', ' +shop\\.example\\.com .* True +Mirrored '])
+      expect(all).to.match(new RegExp(SHOP + line));
+    expect(await printed('organisation', SHOP)).to.include({ READY: 'True' });
   });
 
   it('cannot apply a schedule that is no schedule', async () => {
