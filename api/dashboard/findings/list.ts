@@ -1,6 +1,7 @@
 /** The root causes of a scan: violations, elements that need review, or advice; filtered, and in parts. Pure. */
 import { criterionTitle } from '../../../core/scan/success-criteria.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
+import { pagePath } from '../../../core/web-paths.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { button, filters, hiddenField, link, pagination, tabs, type Choice } from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
@@ -106,7 +107,7 @@ const LEADING = {
 
 const STATES: Readonly<Record<CauseState, string>> = { new: 'New', known: 'Known issues', open: 'Not known' };
 
-function filterForm({ scanId, query, lines, view }: CausesData): Html {
+function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
   const { severities, criteria, rules } = choicesOf(lines);
   const states = (['new', ...(lines.some(({ known }) => known > 0) ? (['known', 'open'] as const) : [])] as const).filter(
     (state) => state !== 'new' || lines.some(({ added }) => added > 0),
@@ -142,6 +143,12 @@ function filterForm({ scanId, query, lines, view }: CausesData): Html {
     <div class="actions">${button({ text: 'Filter' })}${activeCauseFilters(query) > 0 && link('Show all', causesHref(scanId, { list: query.list }))}</div>
   </form>`;
   return html`${filters({ form, active: activeCauseFilters(query) })}
+  ${
+    onPage?.read === true &&
+    query.page !== null &&
+    onPage.listed < onPage.total &&
+    html`<p>Choose a severity or a rule to see fewer, or ${link('see the page with its map', pagePath(scanId, query.page))}. The JSON export has all of them.</p>`
+  }
   ${page !== undefined && html`<p>Only on ${siteLink(page.url)}. ${link('Show every page', causesHref(scanId, { ...query, page: null, part: 1 }))}</p>`}`;
 }
 
