@@ -29,7 +29,7 @@ describe('the sentences about a score', () => {
       'Did not pass: 33 violations, at most 0 allowed; the score of 94.3 meets the minimum of 90.',
     );
     expect(verdict({ failOnSeverity: 'minor' })).to.equal(
-      'Did not pass: 32 critical violations, 1 minor violation, none allowed; the score of 94.3 has no minimum.',
+      'Did not pass: 32 critical violations, 1 minor violation, none allowed; the score of 94.3 does not decide, because no minimum is set.',
     );
   });
 

@@ -41,5 +41,5 @@ export const score: Translated<'score', 'de'> = {
   },
   notCompared: 'es gab keine Ausgangsprüfung zum Vergleich, deshalb sind neue Verstöße nicht gezählt',
   scoreMet: 'die Punktzahl {score} erreicht das Minimum von {minimum}',
-  scoreNotJudged: 'für die Punktzahl {score} ist kein Minimum gesetzt',
+  scoreNotJudged: 'die Punktzahl {score} entscheidet nicht, weil kein Minimum gesetzt ist',
 };

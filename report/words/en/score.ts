@@ -39,5 +39,5 @@ export const score = {
   } satisfies Record<ThresholdName, { name: string; allowed: string; missed: string | object }>,
   notCompared: 'there was no baseline to compare with, so new violations could not be counted',
   scoreMet: 'the score of {score} meets the minimum of {minimum}',
-  scoreNotJudged: 'the score of {score} has no minimum',
+  scoreNotJudged: 'the score of {score} does not decide, because no minimum is set',
 };

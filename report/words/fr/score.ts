@@ -51,5 +51,5 @@ export const score: Translated<'score', 'fr'> = {
   },
   notCompared: 'il n’y avait pas d’analyse de référence, donc les nouvelles violations n’ont pas pu être comptées',
   scoreMet: 'le score de {score} atteint le minimum de {minimum}',
-  scoreNotJudged: 'aucun minimum n’est fixé pour le score de {score}',
+  scoreNotJudged: 'le score de {score} ne compte pas, car aucun minimum n’est fixé',
 };

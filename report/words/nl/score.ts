@@ -40,5 +40,5 @@ export const score: Translated<'score', 'nl'> = {
   },
   notCompared: 'er was geen uitgangsscan om mee te vergelijken, dus nieuwe overtredingen zijn niet geteld',
   scoreMet: 'de score van {score} haalt het minimum van {minimum}',
-  scoreNotJudged: 'voor de score van {score} geldt geen minimum',
+  scoreNotJudged: 'de score van {score} telt niet mee, omdat er geen minimum is ingesteld',
 };

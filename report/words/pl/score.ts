@@ -74,5 +74,5 @@ export const score: Translated<'score', 'pl'> = {
   },
   notCompared: 'nie było badania bazowego do porównania, więc nowych naruszeń nie policzono',
   scoreMet: 'wynik {score} spełnia minimum {minimum}',
-  scoreNotJudged: 'dla wyniku {score} nie ustalono minimum',
+  scoreNotJudged: 'wynik {score} nie ma znaczenia, ponieważ nie ustalono minimum',
 };
