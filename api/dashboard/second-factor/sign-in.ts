@@ -37,7 +37,7 @@ export const secondFactorSignIn: FastifyPluginAsync<FactorDeps> = async (scope, 
   async function show(request: FastifyRequest, reply: FastifyReply, pending: PendingSignIn, { errors = [], recovery, status }: Shown) {
     const factors = await stores.secondFactors.find(pending.email);
     const usable = passkeys.usable(factors.passkeys);
-    const body = html`<p class="lead">Confirm that it is you, ${pending.email}, to finish signing in.</p>
+    const body = html`<p class="lead">Confirm that it is you to finish signing in as <span class="address">${pending.email}</span>.</p>
       ${proofForms({
         action: ASK_PATH,
         csrfToken: csrfToken(request, reply),

@@ -94,7 +94,7 @@ function inProgress({ live: { rows, more } }: SiteListData): Html {
     <ul>
       ${rows.map(({ id, options, phase }) => {
         const { host, path } = partsOf(options.url);
-        return html`<li id="live-${id}">${link(html`<span class="address">${host}${path}</span>`, `/dashboard/scans/${id}`)} ${stateBadge(phase)}</li>`;
+        return html`<li id="live-${id}">${link(html`<span class="address">${host}<wbr />${path}</span>`, `/dashboard/scans/${id}`)} ${stateBadge(phase)}</li>`;
       })}
     </ul>
     ${more && html`<p>${link('All scans in progress', all)}</p>`}

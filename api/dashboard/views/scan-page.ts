@@ -51,7 +51,7 @@ export function scanBody(data: ScanPageData): Html {
   return html`${breadcrumb([{ text: 'Scans', href: list }, { text: host }])}
     ${message !== null && notice({ kind: message.kind, title: message.text, announce: true })}
     <div class="page-head">
-      <h1>Scan of <span class="address">${host}${path === '/' ? '' : path}</span></h1>
+      <h1>Scan of <span class="address">${host}${path !== '/' && html`<wbr />${path}`}</span></h1>
       ${(row.test || isUnjudged(row)) && html`<p class="badges">${testBadge(row)} ${isUnjudged(row) && verdictBadge(row)}</p>`}
     </div>
     <p>${siteLink(row.options.url)}${toSite(row)}</p>
