@@ -1,4 +1,4 @@
-/** The results of a scan that is done. MongoDB stores the score as a number, the status as a decimal string. */
+/** The results of a scan that is done, or of the pages that a canceled scan has tested. MongoDB stores the score as a number, the status as a decimal string. */
 import type { BaselineOutcome } from './baseline.ts';
 import type { Counts, PageProgress } from './counts.ts';
 import type { KnownOutcome } from './known-issues.ts';

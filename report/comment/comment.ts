@@ -71,7 +71,7 @@ function headOf(report: Report, { name }: CommentOptions, i18n: ReportWords): st
   const { scan, score, counts } = report;
   const { commit } = scan.metadata;
   const rows = thresholdRows(report, i18n);
-  const verdict = verdictTexts(scan.verdict.passed, i18n, rows);
+  const verdict = verdictTexts(report, i18n, rows);
   const mark = scan.verdict.passed === null ? '➖' : scan.verdict.passed ? '✅' : '❌';
   const numbers = [
     `${texts.score} ${number(score.value)} ${texts.outOf}`,
@@ -93,7 +93,7 @@ function headOf(report: Report, { name }: CommentOptions, i18n: ReportWords): st
     ...(compared === '' ? [] : ['', plain(compared)]),
     ...(accepted === '' ? [] : ['', plain(accepted)]),
     ...(untested > 0 ? ['', plain(`${format(texts.coverage, { percent: coverage })}: ${count(texts.pagesUntested, untested)}`)] : []),
-    ...(missed.length === 0 ? [] : ['', plain(verdict.detail), '']),
+    ...(missed.length === 0 && !report.partial ? [] : ['', plain(verdict.detail), '']),
     ...missed.map((row) => `- ${plain(`${row.name}: ${texts.measured} ${row.measured}, ${texts.allowed} ${row.allowed}`)}`),
     '',
   ].join('\n');

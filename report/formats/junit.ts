@@ -81,7 +81,7 @@ function thresholdCases(report: Report): TestCase[] {
     return test(
       snakeCase(name),
       'thresholds',
-      met ? {} : { failure: failed('threshold', message, report.scan.verdict.message ?? message) },
+      met && !report.partial ? {} : { failure: failed('threshold', message, report.scan.verdict.message ?? message) },
     );
   });
 }

@@ -3,8 +3,11 @@ import type { Notification } from 'sarif';
 import { isAttempted } from '../results/coverage.ts';
 import type { Report } from '../schema/schema.ts';
 import type { Severity } from './sarif-results.ts';
-import { pageGaps, scanNotes, untestedMessage } from '../view/gaps.ts';
+import { PARTIAL, pageGaps, scanNotes, untestedMessage } from '../view/gaps.ts';
 import { elements, relativeUriOf } from './shared.ts';
+
+/** The notes on the scan that say that results may be missing. */
+const NOTES_TO_HEED: ReadonlySet<string> = new Set([PARTIAL, 'consent_failed', 'consent_shown_again']);
 
 /** @param left the numbers of results that are left out, by severity */
 export function notificationsOf(report: Report, left: ReadonlyMap<Severity, number>): Notification[] {
@@ -30,7 +33,7 @@ export function notificationsOf(report: Report, left: ReadonlyMap<Severity, numb
     for (const { rule, nodes, nodes_total: total } of [...page.violations, ...page.needs_review, ...page.advice])
       if (total > nodes.length) add('elements_not_listed', 'warning', `${rule}: ${nodes.length} of ${elements(total)} are listed.`, at);
   }
-  for (const { kind, message } of scanNotes(report)) add(kind, /^consent_(?:failed|shown_again)$/.test(kind) ? 'warning' : 'note', message);
+  for (const { kind, message } of scanNotes(report)) add(kind, NOTES_TO_HEED.has(kind) ? 'warning' : 'note', message);
   if (left.size > 0) add('results_not_listed', 'warning', leftMessage(left));
   return notifications;
 }

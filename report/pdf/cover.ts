@@ -25,7 +25,8 @@ export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownIn
   drawTitle(flow, report, i18n);
 
   const verdict = pdf.element(pdf.root, 'Sect');
-  drawVerdict(flow, verdict, report, i18n, { ...verdictTexts(report.scan.verdict.passed, i18n, rows), reasons: explained.reasons });
+  const reasons = report.partial ? null : explained.reasons;
+  drawVerdict(flow, verdict, report, i18n, { ...verdictTexts(report, i18n, rows), reasons });
   drawFacts(flow, verdict, report, i18n);
   const { pages_requested: requested, pages_reserved: reserved } = report.scan.options;
   if (requested > reserved) {

@@ -20,19 +20,22 @@ export function buildReport(found: {
   startedAt: Date;
   finishedAt: Date;
   consent?: ReportConsent;
+  /** The scan was canceled before all pages were tested. */
+  partial?: boolean;
   /** The scan to compare with. Absent: none was named. */
   baseline?: ChosenBaseline;
   pictures?: ReportPicture[];
   /** The number of addresses that were found and are not in `pages`. */
   addressesLeft?: number;
 }): Report {
-  const { input, tools, pictures = [], addressesLeft = 0 } = found;
+  const { input, tools, partial = false, pictures = [], addressesLeft = 0 } = found;
   const { pages, ids } = numberRules(found.pages);
   const target = toReportOptions(input.options, { requested: input.pagesRequested, reserved: input.options.maxPages });
   const { outcome, verdict, baseline, known_issues, score, fingerprint_version, groups, review_groups, advice_groups } = deriveResults(
     pages,
     input.options.thresholds,
     {
+      partial,
       ...(found.baseline && { baseline: { chosen: found.baseline, scan: { url: input.options.url, options: target.options }, tools } }),
       ...(input.knownIssues && { known: input.knownIssues }),
     },
@@ -52,6 +55,7 @@ export function buildReport(found: {
     tools,
     score,
     counts: outcome.violations,
+    ...(partial && { partial }),
     ...(baseline && { baseline }),
     ...(known_issues && { known_issues }),
     ...(found.consent && { consent: found.consent }),

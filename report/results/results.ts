@@ -1,7 +1,7 @@
 /** The parts of a report that are derived from its pages. The operator derives them again to verify the scanner's. */
 import type { Outcome } from '../../core/scan/outcome.ts';
 import type { ChosenKnownIssues } from '../../core/scan/known-issues.ts';
-import { judge, type Thresholds, type Verdict } from '../../core/scan/thresholds.ts';
+import { judge, judgeWithoutResult, notesOf, type Thresholds, type Verdict } from '../../core/scan/thresholds.ts';
 import { baselineOutcomeOf, compareWithBaseline, type ChosenBaseline } from '../diff/baseline.ts';
 import type { ComparableReport } from '../diff/reduce.ts';
 import { countPages } from './coverage.ts';
@@ -9,6 +9,7 @@ import { applyKnownIssues, knownMatcher, knownOutcomeOf } from '../causes/known.
 import { groupAdvice, groupNeedsReview, groupViolations } from '../causes/root-causes.ts';
 import type { Report, ReportBaseline, ReportKnownIssues, ReportPage } from '../schema/schema.ts';
 import { testedPages } from '../schema/tested-pages.ts';
+import { partialSentence } from '../view/partial.ts';
 import { countViolations, scanScore, sumCounts } from './score.ts';
 import { FINGERPRINT_VERSION, SCORE_VERSION } from '../schema/versions.ts';
 
@@ -28,6 +29,8 @@ export interface Results {
 
 /** What else a scan is judged by. */
 export interface JudgedBy {
+  /** The scan was canceled before all pages were tested. */
+  partial?: boolean;
   baseline?: WithBaseline;
   /** Absent or without issues: none. */
   known?: ChosenKnownIssues;
@@ -44,7 +47,8 @@ export interface WithBaseline {
  * Derives score, counts, root causes, known issues, the comparison with a baseline, and the verdict.
  * @throws RangeError if no page was tested: such a scan has failed and has no results
  */
-export function deriveResults(pages: ReportPage[], thresholds: Thresholds, { baseline: against, known: chosen }: JudgedBy = {}): Results {
+export function deriveResults(pages: ReportPage[], thresholds: Thresholds, judgedBy: JudgedBy = {}): Results {
+  const { partial = false, baseline: against, known: chosen } = judgedBy;
   const tested = testedPages(pages);
   const violations = sumCounts(tested.map((page) => countViolations(page.violations)));
   const value = scanScore(
@@ -72,7 +76,7 @@ export function deriveResults(pages: ReportPage[], thresholds: Thresholds, { bas
   };
   return {
     outcome,
-    verdict: judge(thresholds, outcome),
+    verdict: partial ? judgePartial(thresholds, outcome) : judge(thresholds, outcome),
     score: {
       value,
       score_version: SCORE_VERSION,
@@ -89,6 +93,12 @@ export function deriveResults(pages: ReportPage[], thresholds: Thresholds, { bas
     advice_groups: groupAdvice(pages),
   };
 }
+
+/** A partial report never passes, because the pages that are missing may have any number of violations. */
+const judgePartial = (thresholds: Thresholds, outcome: Outcome): Verdict => ({
+  passed: judgeWithoutResult(thresholds),
+  message: [partialSentence('en'), ...notesOf([], outcome)].join(' '),
+});
 
 export function outcomeOf(report: Pick<Report, 'score' | 'counts' | 'baseline' | 'known_issues'>): Outcome {
   const { value, pages_tested: scanned, pages_attempted: total } = report.score;

@@ -480,6 +480,8 @@ export const Report = Type.Object(
       closed,
     ),
     counts: ReportCounts,
+    /** Only of a canceled scan: the report has the pages that were tested until then. It never passes. */
+    partial: Type.Optional(Type.Literal(true)),
     /** Only if the scan has a baseline. */
     baseline: Type.Optional(ReportBaseline),
     /** Only if the site has known issues. */

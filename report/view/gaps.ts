@@ -8,6 +8,7 @@ import { testedPages } from '../schema/tested-pages.ts';
 import type { PageCaveat, Report, TestedPage, UntestedFrame, UntestedPage } from '../schema/schema.ts';
 import type { ReportWords } from '../words/words.ts';
 import { consentSentence } from './consent-sentence.ts';
+import { partialSentence } from './partial.ts';
 
 /** All gaps of a report. */
 export interface Gaps {
@@ -68,10 +69,15 @@ export function untestedMessage({ reason, message, same_as, linked_from = [] }: 
   return [message || reason, ...same, ...from].join(' ');
 }
 
+/** The kind of the note of a partial report. */
+export const PARTIAL = 'partial_report';
+
 /** What else the reader of a report must know about the scan. */
-export function scanNotes({ consent, ...report }: Pick<Report, 'addresses_left' | 'consent'>): { kind: string; message: string }[] {
+export function scanNotes(report: Pick<Report, 'addresses_left' | 'consent' | 'partial'>): { kind: string; message: string }[] {
+  const { consent, partial = false } = report;
   const left = leftMessage(report);
   return [
+    ...(partial ? [{ kind: PARTIAL, message: partialSentence('en') }] : []),
     ...(consent === undefined ? [] : [{ kind: `consent_${consent.outcome}`, message: consentSentence(consent, 'en') }]),
     ...(left === null ? [] : [{ kind: 'addresses_left', message: left }]),
   ];
@@ -81,4 +87,4 @@ export function scanNotes({ consent, ...report }: Pick<Report, 'addresses_left' 
 const leftMessage = ({ addresses_left: left }: Pick<Report, 'addresses_left'>): string | null =>
   left === 0
     ? null
-    : `${left.toLocaleString('en')} more ${left === 1 ? 'address was' : 'addresses were'} found and not tested, because enough pages were tested, the time was up, the rules of the scan leave ${left === 1 ? 'it out, or it is' : 'them out, or they are'} too long.`;
+    : `${left.toLocaleString('en')} more ${left === 1 ? 'address was' : 'addresses were'} found and not tested, because enough pages were tested, the time was up, the scan was canceled, the rules of the scan leave ${left === 1 ? 'it out, or it is' : 'them out, or they are'} too long.`;

@@ -167,6 +167,8 @@ export const ReportView = Type.Object({
   /** Violations of the whole scan. */
   counts: ReportCounts,
   /** As in the export. */
+  partial: Type.Optional(Type.Literal(true)),
+  /** As in the export. */
   consent: Type.Optional(Type.Object(ReportConsent.properties)),
   /** Root causes, worst first: by impact, then elements, then pages. */
   groups: Type.Array(ViewGroup),

@@ -5,6 +5,7 @@ import { outcomeOf } from '../results/results.ts';
 import { thresholdsOf } from '../schema/options.ts';
 import type { Report } from '../schema/schema.ts';
 import { wordsIn, type ReportWords } from '../words/words.ts';
+import { partialSentence } from './partial.ts';
 
 /** Measures the thresholds that apply to a report. */
 export const checksOf = (report: Report): ThresholdCheck[] => checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report));
@@ -17,8 +18,9 @@ export interface ThresholdRow {
   met: boolean;
 }
 
-/** Describes the thresholds that apply to a report. */
+/** Describes the thresholds that apply to a report. None apply to a partial one: it would be wrong to call any of them met. */
 export function thresholdRows(report: Report, i18n: ReportWords): ThresholdRow[] {
+  if (report.partial) return [];
   const { texts, format, number, locale } = i18n;
   const { thresholds } = wordsIn(locale, 'score').texts;
   const listed = (measured: Partial<Record<Impact, number>> | null): string => {
@@ -40,10 +42,15 @@ export function thresholdRows(report: Report, i18n: ReportWords): ThresholdRow[]
 
 /** The verdict in a word and a sentence, and what stands for it where it is drawn. */
 export function verdictTexts(
-  passed: boolean | null,
-  { texts, format }: ReportWords,
+  { partial, scan: { verdict } }: Pick<Report, 'partial' | 'scan'>,
+  { texts, format, locale }: ReportWords,
   rows: readonly ThresholdRow[],
 ): { word: string; alt: string; detail: string } {
+  const { passed } = verdict;
+  if (partial) {
+    const alt = passed === null ? texts.noThresholdsAlt : texts.notPassedAlt;
+    return { word: texts.partialReport, alt, detail: partialSentence(locale) };
+  }
   if (passed === null) return { word: texts.noThresholds, alt: texts.noThresholdsAlt, detail: texts.noThresholdsDetail };
   const m = rows.length;
   if (passed) return { word: texts.passed, alt: texts.passedAlt, detail: format(texts.thresholdsMet, { n: m, m }) };

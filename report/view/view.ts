@@ -59,6 +59,7 @@ export function viewObjectsOf(report: Report): ViewObjects {
     tested_at: shortened(scan.finished_at, 'name'),
     score: score.value,
     counts,
+    ...(report.partial && { partial: report.partial }),
     ...(report.consent && { consent: { ...report.consent, url: shortened(report.consent.url, 'url') } }),
     groups: [],
     groups_total: report.groups.length,

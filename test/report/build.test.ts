@@ -13,6 +13,15 @@ import {
   sampleViolation,
   smallReport,
 } from './samples.ts';
+import { LOCALES } from '../../core/scan/locales.ts';
+import { commentOf } from '../../report/comment/comment.ts';
+import { earlOf } from '../../report/formats/earl.ts';
+import { junitOf } from '../../report/formats/junit.ts';
+import { sarifOf } from '../../report/formats/sarif.ts';
+import { partialSentence } from '../../report/view/partial.ts';
+import { thresholdRows, verdictTexts } from '../../report/view/verdict.ts';
+import { viewOf } from '../../report/view/view.ts';
+import { wordsIn } from '../../report/words/words.ts';
 
 const tools = { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' };
 const [startedAt, finishedAt] = [new Date('2026-03-02T09:14:05Z'), new Date('2026-03-02T09:15:42Z')];
@@ -50,6 +59,41 @@ describe('JSON export', () => {
       ['image-alt', 2, 2],
       ['landmark-unique', 1, 1],
     ]);
+  });
+
+  it('of a canceled scan is partial, and never passes, whatever its pages are', () => {
+    const pages = [samplePage('https://x.example/1', '1', [])];
+    const partial = (thresholds = {}) =>
+      buildReport({ input: sampleInput(thresholds), pages, partial: true, tools, startedAt, finishedAt, addressesLeft: 4 });
+    const report = partial({ minScore: 1 });
+    expect([...Value.Errors(Report, report)]).to.deep.equal([]);
+    expect(report.partial).to.equal(true);
+    expect(report.score).to.deep.include({ value: 100, pages_tested: 1, pages_attempted: 1 });
+    expect(report.scan.verdict).to.deep.equal({ passed: false, message: partialSentence('en') });
+    expect(partial().scan.verdict.passed).to.equal(null);
+    expect(build(pages, { minScore: 1 })).not.to.have.property('partial');
+    for (const locale of LOCALES) {
+      const said = verdictTexts(report, wordsIn(locale, 'report'), []);
+      expect([said.word, said.detail]).to.deep.equal([wordsIn(locale, 'report').texts.partialReport, partialSentence(locale)]);
+    }
+    expect(new Set(LOCALES.map(partialSentence)).size).to.equal(LOCALES.length);
+    expect(viewOf(report).partial).to.equal(true);
+    expect(commentOf(report, { causes: 5, maxCharacters: 60_000 }))
+      .to.include('Accessibility report: Partial report')
+      .and.include(partialSentence('en'));
+  });
+
+  it('says that it is partial in SARIF, JUnit and EARL', () => {
+    const report = { ...smallReport(), partial: true as const };
+    const [run] = sarifOf(report).runs;
+    const note = run!.invocations![0]!.toolExecutionNotifications!.find(({ descriptor }) => descriptor?.id === 'partial_report');
+    expect(note).to.deep.include({ level: 'warning', message: { text: partialSentence('en') } });
+    const gate = { ...report, scan: { ...report.scan, thresholds: { ...report.scan.thresholds, min_score: 0, max_violations: null } } };
+    const isMet = /classname="thresholds"\s*\/>/;
+    expect(junitOf({ ...gate, partial: undefined })).to.match(isMet);
+    expect(junitOf(gate), 'no threshold is met').not.to.match(isMet);
+    expect(thresholdRows(gate, wordsIn('en', 'report'))).to.deep.equal([]);
+    for (const made of [junitOf(report), JSON.stringify(earlOf(report))]) expect(made).to.include(partialSentence('en'));
   });
 
   it('scores only tested pages, and contains their number', () => {

@@ -27,6 +27,9 @@ export const report: Translated<'report', 'de'> = {
   needsReview: 'Manuell zu prüfen',
   advice: 'Empfehlungen',
   adviceIntro: 'Bewährte Praxis, die WCAG nicht verlangt. Sie ändert weder die Punktzahl noch die Zahl der Verstöße noch das Ergebnis.',
+  partialReport: 'Teilbericht',
+  partialReportDetail:
+    'Die Prüfung wurde abgebrochen. Dieser Bericht enthält nur die Seiten, die bis dahin geprüft waren, und ist daher kein Ergebnis für die ganze Website.',
   partial: 'Das Guthaben reichte nur für {n} der {m} angeforderten Seiten.',
   severityHeading: 'Verstöße nach Schweregrad',
   severity: 'Schweregrad',

@@ -30,6 +30,9 @@ export const report = {
   needsReview: 'Needs manual review',
   advice: 'Advice',
   adviceIntro: 'Best practices that WCAG does not require. They do not affect the score, the numbers of violations or the verdict.',
+  partialReport: 'Partial report',
+  partialReportDetail:
+    'The scan was canceled. This report has only the pages that were tested until then, so it is not a result for the whole site.',
   partial: 'The available credits covered only {n} of the {m} requested pages.',
   severityHeading: 'Violations by severity',
   severity: 'Severity',

@@ -27,6 +27,9 @@ export const report: Translated<'report', 'fr'> = {
   needsReview: 'À vérifier manuellement',
   advice: 'Conseils',
   adviceIntro: 'Bonnes pratiques que les WCAG n’exigent pas. Elles n’influencent ni le score, ni le nombre de violations, ni le verdict.',
+  partialReport: 'Rapport partiel',
+  partialReportDetail:
+    'L’analyse a été annulée. Ce rapport ne contient que les pages testées jusque-là : ce n’est pas un résultat pour tout le site.',
   partial: 'Les crédits n’ont couvert que {n} des {m} pages demandées.',
   severityHeading: 'Violations par gravité',
   severity: 'Gravité',

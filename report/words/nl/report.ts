@@ -27,6 +27,9 @@ export const report: Translated<'report', 'nl'> = {
   needsReview: 'Handmatig te beoordelen',
   advice: 'Adviezen',
   adviceIntro: 'Goede gewoonten die WCAG niet vereist. Ze hebben geen invloed op de score, het aantal overtredingen of het oordeel.',
+  partialReport: 'Gedeeltelijk rapport',
+  partialReportDetail:
+    'De scan is geannuleerd. Dit rapport bevat alleen de pagina’s die tot dan toe zijn getest en is dus geen resultaat voor de hele site.',
   partial: 'Het tegoed was maar genoeg voor {n} van de {m} gevraagde pagina’s.',
   severityHeading: 'Overtredingen naar ernst',
   severity: 'Ernst',

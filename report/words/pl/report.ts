@@ -27,6 +27,9 @@ export const report: Translated<'report', 'pl'> = {
   needsReview: 'Do ręcznej oceny',
   advice: 'Zalecenia',
   adviceIntro: 'Dobre praktyki, których WCAG nie wymaga. Nie wpływają na wynik, na liczbę naruszeń ani na zaliczenie skanu.',
+  partialReport: 'Raport częściowy',
+  partialReportDetail:
+    'Badanie zostało anulowane. Ten raport zawiera tylko strony zbadane do tego czasu, więc nie jest wynikiem dla całej witryny.',
   partial: 'Środki wystarczyły tylko na {n} z {m} zamówionych stron.',
   severityHeading: 'Naruszenia według wagi',
   severity: 'Waga',
