@@ -45,3 +45,9 @@ export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal |
     signal.removeEventListener('abort', abort);
   }
 }
+
+/** A signal that aborts with the first of several; undefined if there is none. */
+export function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal | undefined {
+  const given = signals.filter((signal) => signal !== undefined);
+  return given.length === 0 ? undefined : AbortSignal.any(given);
+}

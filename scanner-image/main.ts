@@ -10,6 +10,7 @@ import { inSpan } from '../platform/tracing.ts';
 import { ScannerConfiguration, readPodInput } from './config.ts';
 import { openMessages } from './pod/messages.ts';
 import { runPod, type PodDeps } from './pod/pod.ts';
+import { createTermination, wasCanceled } from './pod/termination.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import { readSignIn } from './sign-in/sign-in.ts';
 
@@ -24,13 +25,14 @@ const EXIT_TERMINATED = 143;
 async function main(): Promise<number> {
   const configuration = readConfiguration(ScannerConfiguration, process.env);
   const log = openLogger({ level: configuration.LOG_LEVEL, sync: true });
-  const terminated = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => terminated.abort(new Error(`received ${signal}`)));
+  const termination = createTermination();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void termination.request(signal));
 
   const input = await readPodInput(configuration.SCAN_INPUT);
   if (input.privateCa !== undefined) trustAuthorities(input.privateCa);
   const identity = podIdentity(configuration);
   const scanLog = log.child({ scan: input.scanId, request: input.requestId, ...identity });
+  termination.askBy(() => wasCanceled(input.cancelMark, scanLog));
   const tracer = await openTracer({
     endpoint: input.tracing?.endpoint,
     service: 'curbcut-scanner',
@@ -58,17 +60,19 @@ async function main(): Promise<number> {
       renderPdf: async (report, options) => (await loadPdf())(report, options),
       // If that fails, the report reports it.
       onBrowserStarting: () => void loadPdf().catch(() => undefined),
-      signal: terminated.signal,
+      signal: termination.signal,
+      stop: termination.stop,
     });
     writeTerminationMessage(configuration.TERMINATION_LOG, message);
     span.end(message.kind === 'failed' ? { error: message.reason } : {});
     await Promise.all([messages.end(message), tracer.close()]);
     return exitCode;
   } catch (error) {
-    scanLog.error({ err: error }, terminated.signal.aborted ? 'scan terminated by a signal' : 'scan failed; the Job retries it');
+    const isTerminated = termination.signal.aborted || termination.stop.aborted;
+    scanLog.error({ err: error }, isTerminated ? 'scan terminated by a signal' : 'scan failed; the Job retries it');
     span.end({ error: errorMessage(error) });
     await Promise.all([messages.end(null), tracer.close()]);
-    return terminated.signal.aborted ? EXIT_TERMINATED : EXIT_RETRY;
+    return isTerminated ? EXIT_TERMINATED : EXIT_RETRY;
   }
 }
 

@@ -26,7 +26,7 @@ import { createSession } from './page/session/session.ts';
 import { createRedactor, redactingLogger, type Redactor } from './pod/redact.ts';
 import type { SignIn } from './sign-in/sign-in.ts';
 import { siteAuthorities } from '../platform/authorities.ts';
-import { untilAborted } from '../platform/time-limits.ts';
+import { anyOf, untilAborted } from '../platform/time-limits.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 
 /** What to scan, and its limits. */
@@ -53,6 +53,8 @@ export interface ScanDeps {
   traced?: Traced;
   /** Aborts the scan immediately; `runScan` then throws the signal's reason. */
   signal?: AbortSignal;
+  /** Ends the scan with the pages that were tested until then; `runScan` throws the signal's reason if there are none. */
+  stop?: AbortSignal;
   /** Default: `createResolver` of the platform. */
   resolver?: Resolver;
   egressLimits?: Partial<EgressLimits>;
@@ -62,6 +64,8 @@ export interface ScanDeps {
 export interface ScanOutput {
   /** In the scan's order, tested and untested; at least one was tested. */
   pages: ReportPage[];
+  /** Whether `stop` ended the scan before all pages were tested. */
+  partial: boolean;
   /** The number of addresses that were found and are not in `pages`. */
   addressesLeft: number;
   /** What was answered to the dialog; undefined if the scan answers none. */
@@ -105,6 +109,8 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
   const { options } = input;
   const { log } = deps;
   const startedAt = new Date();
+  // Before the walk, nothing is tested.
+  const halt = anyOf(deps.signal, deps.stop);
 
   const egress = await openEgress({
     rules: { allow: input.allowTargets, deny: input.denyTargets },
@@ -128,16 +134,16 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     }
   };
   try {
-    await untilAborted(refuseForbiddenTarget(egress, new URL(options.url)), deps.signal);
+    await untilAborted(refuseForbiddenTarget(egress, new URL(options.url)), halt);
     // A sign-in belongs to the origin of the URL: at another one, the scan would not be signed in.
     const httpFallback = options.httpFallback && (deps.signIn ?? null) === null;
-    const start = await untilAborted(startOf({ ...options, httpFallback }, { files, signal: deps.signal }), deps.signal);
+    const start = await untilAborted(startOf({ ...options, httpFallback }, { files, signal: halt }), halt);
     const browser = pool.version();
     browser.catch(() => undefined); // the first page tries again, and reports that the browser does not start
     // Meanwhile robots.txt is fetched.
     pool.prepare(0);
     if (deps.onBrowserStarting !== undefined) setTimeout(deps.onBrowserStarting, SPAWNED_MS);
-    const { pages, addressesLeft, gates, consent } = await untilAborted(
+    const { pages, stopped, addressesLeft, gates, consent } = await untilAborted(
       walk(input, deps, { start, startedAt, files, pool, pictures, redactor }),
       deps.signal,
     );
@@ -145,6 +151,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     const urlOf = ({ pageUrl }: KeptPicture): string => redactor.url(gates.get(pageUrl) ?? pageUrl);
     return {
       pages,
+      partial: stopped,
       addressesLeft,
       consent,
       pictures: new Map([...(pictures?.all() ?? [])].map(([cause, picture]) => [cause, { ...picture, pageUrl: urlOf(picture) }])),
@@ -208,10 +215,12 @@ async function walk(
     signedIn || isPrepared(crawl)
       ? createSession(pool, { signIn, rules: crawl, start, redactor, log: deps.log, stepMs: deps.stepMs, softDeadline })
       : null;
-  await session?.open();
+  const halt = anyOf(deps.signal, deps.stop);
+  if (session !== null) await untilAborted(session.open(), halt);
   const headersFor = (url: URL): Record<string, string> => session?.headersFor(url) ?? {};
   const onAllowed = (): Promise<void> | undefined => session?.prepare();
-  const site = await openSite({ start, crawl, maxPages, signedIn, headersFor, onAllowed, files, softDeadline, signal: deps.signal });
+  const opening = openSite({ start, crawl, maxPages, signedIn, headersFor, onAllowed, files, softDeadline, signal: deps.signal });
+  const site = await untilAborted(opening, halt);
   const walked = await walkSite({
     start,
     site,
@@ -227,6 +236,7 @@ async function walk(
     signedIn,
     softDeadline,
     signal: deps.signal,
+    stop: deps.stop,
     onProgress: (phase, pages) => deps.onProgress?.(phase, pages),
     onPage: (page) => deps.onPage?.(redactor.deep(page)),
     traced,

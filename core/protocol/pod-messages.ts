@@ -98,6 +98,8 @@ export const PodInput = Type.Object({
   pagesRequested: Type.Integer({ minimum: 1 }),
   /** One slot per expected attempt, ordered by attempt. */
   uploads: Type.Array(UploadSlot, { minItems: 1, maxItems: 1000 }),
+  /** A presigned GET URL of an object that exists once the scan was canceled. Absent: the pod ends without a report. */
+  cancelMark: Type.Optional(Type.String()),
   /** Access to the message bus. Absent if the bus cannot restrict a user to one scan; the pod then sends no progress. */
   messages: Type.Optional(Type.Object({ url: Type.String(), subject: Type.String(), jwt: Type.String(), seed: Type.String() })),
   /** The time by which the pod must have tested its pages, RFC 3339. */

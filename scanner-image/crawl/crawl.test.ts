@@ -55,7 +55,8 @@ function start(count: number, workers: number) {
   const processed: string[] = [];
   const open = new Map<string, Open>();
   let timeIsUp = false;
-  const pages = crawl({
+  const stopping = new AbortController();
+  const crawled = crawl({
     frontier,
     exclusions: createExclusions(),
     referrers: createReferrers(),
@@ -82,6 +83,7 @@ function start(count: number, workers: number) {
     onFirst: () => Promise.resolve(),
     afterFirst: () => Promise.resolve(),
     timeIsUp: () => timeIsUp,
+    stop: stopping.signal,
   });
   const visitOf = (path: string): Open => {
     const visit = open.get(path);
@@ -91,12 +93,16 @@ function start(count: number, workers: number) {
   return {
     started,
     processed,
-    pages,
+    crawled,
+    left: frontier.left,
+    /** The pages at the end. */
+    pages: () => crawled.then(({ pages }) => pages),
     /** The paths of the visits in progress. */
     inProgress: () => [...open.keys()],
     /** The workers of the visits in progress. */
     workers: () => [...open.values()].map(({ worker }) => worker),
     endTime: () => (timeIsUp = true),
+    stop: () => stopping.abort(new Error('canceled')),
     // The crawl reacts in promises only, all of which are done in the next turn of the event loop.
     async waits(path: string, waits: boolean): Promise<void> {
       visitOf(path).waits(waits);
@@ -126,7 +132,7 @@ describe('a crawl', () => {
     await site.end('/2');
     expect(site.inProgress()).to.deep.equal(['/1', '/3', '/4']);
     await site.endAll();
-    expect(await site.pages).to.have.length(10);
+    expect(await site.pages()).to.have.length(10);
     expect(site.started).to.have.length(10);
   });
 
@@ -140,7 +146,7 @@ describe('a crawl', () => {
     await site.end('/2');
     expect(site.inProgress()).to.deep.equal(['/1', '/3']);
     await site.endAll();
-    expect(await site.pages).to.have.length(4);
+    expect(await site.pages()).to.have.length(4);
   });
 
   it(`loads at most ${SPARE_WORKERS} page more than it has workers, however many wait`, async () => {
@@ -156,7 +162,7 @@ describe('a crawl', () => {
         await site.end(site.inProgress()[0]!);
       }
       await site.endAll();
-      expect(await site.pages).to.have.length(21);
+      expect(await site.pages()).to.have.length(21);
     }
   });
 
@@ -171,7 +177,7 @@ describe('a crawl', () => {
     await site.end('/1');
     expect(site.inProgress()).to.deep.equal(['/3', '/4']);
     await site.endAll();
-    expect(await site.pages).to.have.length(10);
+    expect(await site.pages()).to.have.length(10);
   });
 
   it('does not count a page as waiting that has ended', async () => {
@@ -181,7 +187,7 @@ describe('a crawl', () => {
     await site.end('/1', '/2', '/3');
     expect(site.inProgress()).to.have.length(2);
     await site.endAll();
-    await site.pages;
+    await site.pages();
   });
 
   it('processes pages in their order, whenever their visits end', async () => {
@@ -192,7 +198,26 @@ describe('a crawl', () => {
     expect(site.processed).to.deep.equal(['/']);
     await site.end('/1');
     expect(site.processed).to.deep.equal(['/', '/1', '/2', '/3', '/4']);
-    expect((await site.pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(site.processed);
+    expect((await site.pages()).map(({ url }) => new URL(url).pathname)).to.deep.equal(site.processed);
+  });
+
+  it('ends with the processed pages when it is stopped, without waiting for those in progress', async () => {
+    const site = start(9, 3);
+    await site.end('/', '/1', '/3');
+    site.stop();
+    const { pages, stopped } = await site.crawled;
+    // The visit of /3 ended before that of /2, on which it would have depended.
+    expect(pages.map(({ url }) => new URL(url).pathname)).to.deep.equal(['/', '/1']);
+    expect(stopped).to.equal(true);
+    expect(site.inProgress()).not.to.deep.equal([]);
+    expect(site.left(), 'every address that was found is tested or counted').to.equal(10 - pages.length);
+  });
+
+  it('is complete if it is stopped after its last page', async () => {
+    const site = start(1, 2);
+    await site.endAll();
+    site.stop();
+    expect(await site.crawled).to.include({ stopped: false });
   });
 
   it('starts no page for one that waits when its time is up', async () => {
@@ -202,6 +227,6 @@ describe('a crawl', () => {
     await site.waits('/1', true);
     expect(site.inProgress()).to.deep.equal(['/1', '/2']);
     await site.endAll();
-    expect(await site.pages).to.have.length(3);
+    expect(await site.pages()).to.have.length(3);
   });
 });

@@ -1,7 +1,7 @@
 /** Crawls a site: several workers load pages, and the results are processed sequentially, in the frontier's order. */
 import type { FindingsBudget } from '../../report/results/cap-nodes.ts';
 import type { ReportPage } from '../../report/schema/schema.ts';
-import { untilAborted } from '../../platform/time-limits.ts';
+import { anyOf, untilAborted } from '../../platform/time-limits.ts';
 import type { Visit } from '../page/visit/visit.ts';
 import type { Candidate, Outcome } from './frontier.ts';
 import { createIntake, type IntakeDeps } from './intake.ts';
@@ -23,6 +23,15 @@ export interface CrawlDeps extends IntakeDeps {
   /** Whether no more pages may be started. */
   timeIsUp(): boolean;
   signal?: AbortSignal;
+  /** Ends the crawl with the pages that were processed until then. */
+  stop?: AbortSignal;
+}
+
+export interface Crawled {
+  /** Every processed page, in order. */
+  pages: ReportPage[];
+  /** Whether `stop` ended the crawl before its end. */
+  stopped: boolean;
 }
 
 /**
@@ -31,10 +40,22 @@ export interface CrawlDeps extends IntakeDeps {
  */
 export const SPARE_WORKERS = 1;
 
-/** @returns every page, in order. @throws the errors of `visit` and `onFirst`, and the signal's reason */
-export async function crawl(deps: CrawlDeps): Promise<ReportPage[]> {
-  const { frontier, signal } = deps;
+/** @throws the errors of `visit` and `onFirst`, and the signal's reason */
+export async function crawl(deps: CrawlDeps): Promise<Crawled> {
+  const { signal, stop } = deps;
   const pages: ReportPage[] = [];
+  try {
+    await crawlInto(pages, { ...deps, signal: anyOf(signal, stop) });
+    return { pages, stopped: false };
+  } catch (error) {
+    if (signal?.aborted || !stop?.aborted) throw error;
+    return { pages, stopped: true };
+  }
+}
+
+/** Crawls until the end, or until the signal aborts. */
+async function crawlInto(pages: ReportPage[], deps: CrawlDeps): Promise<void> {
+  const { frontier, signal } = deps;
   const process = createIntake({
     ...deps,
     onPage(found) {
@@ -47,15 +68,15 @@ export async function crawl(deps: CrawlDeps): Promise<ReportPage[]> {
   for (let turn = 0; ;) {
     signal?.throwIfAborted();
     visits.start();
-    if (visits.inWork() === 0) return pages;
+    if (visits.inWork() === 0) return;
     await untilAborted(visits.change(), signal);
     for (let next = visits.take(turn); next !== undefined; next = visits.take(turn)) {
       const { candidate, visit } = next;
-      if (turn === 0) await deps.onFirst(visit);
+      if (turn === 0) await untilAborted(deps.onFirst(visit), signal);
       const outcome = process(candidate, visit);
       frontier.settle(candidate, outcome);
       deps.onOutcome(candidate, visit, outcome);
-      if (turn === 0) await deps.afterFirst();
+      if (turn === 0) await untilAborted(deps.afterFirst(), signal);
       turn += 1;
       deps.onProgress();
     }

@@ -40,7 +40,7 @@ export interface Frontier {
   counts(): { tested: number; failed: number; total: number };
   /** Takes the pages that were not started, at most as many as the scan could still have tested. The crawl must have ended. */
   drain(): URL[];
-  /** The number of addresses that were found and not taken. */
+  /** The number of addresses that were found and not taken, or not settled because the crawl was stopped. */
   left(): number;
 }
 
@@ -103,6 +103,6 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
       }
       return rest;
     },
-    left: () => queue.left(),
+    left: () => queue.left() + inProgress(),
   };
 }

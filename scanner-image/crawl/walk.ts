@@ -27,6 +27,8 @@ export interface WalkDeps {
   /** The time after which no page is started, in milliseconds since the epoch. */
   softDeadline: number;
   signal?: AbortSignal;
+  /** Ends the walk with the pages that were tested until then. */
+  stop?: AbortSignal;
   onProgress(phase: 'crawling' | 'scanning', pages: PageProgress): void;
   onPage(page: ReportPage): void;
   traced<T>(step: string, work: () => Promise<T>): Promise<T>;
@@ -37,13 +39,15 @@ export interface Walked {
   pages: ReportPage[];
   /** The number of addresses that were found and are not listed in `pages`. */
   addressesLeft: number;
+  /** Whether `stop` ended the walk before all pages were tested. */
+  stopped: boolean;
   /** See `ListedGates`. */
   gates: ListedGates['gates'];
 }
 
 /**
  * Tests the pages of a site.
- * @throws ScanFailed
+ * @throws ScanFailed; the reason of `stop` if no page was tested until then
  */
 export async function walkSite(deps: WalkDeps): Promise<Walked> {
   const { start, site, pool, maxPages, signedIn, softDeadline } = deps;
@@ -64,7 +68,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
   let phase: 'crawling' | 'scanning' = 'crawling';
   deps.onProgress(phase, progressOf(frontier));
 
-  const pages = await crawl({
+  const { pages, stopped } = await crawl({
     frontier,
     exclusions,
     referrers,
@@ -72,6 +76,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
     site: site.origin,
     exclusionOf: site.exclusionOf,
     signal: deps.signal,
+    stop: deps.stop,
     timeIsUp,
     onProgress() {
       if (frontier.complete()) phase = 'scanning';
@@ -114,12 +119,15 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
   });
 
   const progress = progressOf(frontier);
+  if (stopped && progress.scanned === 0) throw deps.stop?.reason;
   if (progress.scanned === 0) throw timeIsUp() ? outOfTime(progress) : nothingTested(site.origin(), pages, progress);
-  if (timeIsUp()) for (const url of frontier.drain()) pages.push(outOfTimePage(url));
+  // The pages that a stopped scan left are only counted: nothing was wrong with them.
+  if (!stopped && timeIsUp()) for (const url of frontier.drain()) pages.push(outOfTimePage(url));
   const listed = listGates(pages, (key) => frontier.named(key));
   return {
     pages: referrers.addTo([...listed.pages, ...exclusions.pages()]),
     gates: listed.gates,
+    stopped,
     addressesLeft: exclusions.beyond() + frontier.left(),
   };
 }

@@ -39,6 +39,8 @@ export interface PodDeps {
   onBrowserStarting?: () => void;
   /** Aborts the work immediately; `runPod` then throws the signal's reason. */
   signal: AbortSignal;
+  /** Ends the tests: the pages that were tested until then are stored. Without any, `runPod` throws the signal's reason. */
+  stop: AbortSignal;
 }
 
 export interface PodEnd {
@@ -70,6 +72,7 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
         traced,
         signIn: signIn?.signIn ?? null,
         signal: AbortSignal.any([deps.signal, deadline]),
+        stop: deps.stop,
         onProgress(phase, counts) {
           known = counts;
           messages.progress(phase, counts);
@@ -98,16 +101,16 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
 /** Reads the baseline before the browser starts, because parsing an export needs much memory. */
 async function baselineOf(
   { baseline, exportMaxBytes: maxBytes }: PodInput,
-  { log, signal }: PodDeps,
+  { log, signal, stop }: PodDeps,
   deadline: AbortSignal,
 ): Promise<ChosenBaseline | undefined> {
   if (baseline === undefined) return undefined;
-  const until = AbortSignal.any([signal, deadline]);
+  const until = AbortSignal.any([signal, deadline, stop]);
   const onFailure = (attempt: number, message: string): void =>
     log.warn({ attempt, detail: message }, 'reading the baseline failed; retrying');
   if (baseline.export === undefined) return readBaseline(baseline, null);
   const read = await download(baseline.export, { maxBytes, signal: until, onFailure }).catch((error: unknown) => {
-    if (signal.aborted || !deadline.aborted) throw error;
+    if (signal.aborted || stop.aborted || !deadline.aborted) throw error;
     throw new ScanFailed('deadline_exceeded', 'The object store did not return the report of the baseline before the deadline.');
   });
   return readBaseline(baseline, read);
@@ -131,9 +134,9 @@ async function storeReport(
     uploadDeadline: AbortSignal;
   },
 ): Promise<PodStored> {
-  const { pages, pictures, pagePictures, addressesLeft, consent, tools, startedAt, finishedAt } = found;
+  const { pages, partial, pictures, pagePictures, addressesLeft, consent, tools, startedAt, finishedAt } = found;
   const fitted = fitReport(
-    (kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt, consent, addressesLeft, baseline }),
+    (kept) => buildReport({ input, pages: kept, partial, tools, startedAt, finishedAt, consent, addressesLeft, baseline }),
     { pages, pictures, pagePictures },
     input.exportMaxBytes,
   );
@@ -153,7 +156,7 @@ async function storeReport(
     },
   );
   const ms = Date.now() - startedAt.getTime();
-  log.info({ pages: known, score: report.score.value, violations: report.counts.total, ms }, 'scan stored');
+  log.info({ pages: known, partial, score: report.score.value, violations: report.counts.total, ms }, 'scan stored');
   return message;
 }
 

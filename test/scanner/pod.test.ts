@@ -31,6 +31,8 @@ describe('scanner pod', () => {
   let refuse = 0;
   let reject: string | null = null;
   let hanging: string | null = null;
+  /** Whether the object exists that says that the scan was canceled. */
+  let marked = false;
   let said: PodMessage[];
   let silence: () => void;
   let children: ChildProcess[] = [];
@@ -49,6 +51,7 @@ describe('scanner pod', () => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
+        if (request.method === 'GET') return void response.writeHead(marked ? 200 : 404).end();
         if (refuse-- > 0) return void response.writeHead(503).end();
         if (reject !== null && request.url?.startsWith(reject)) return void response.writeHead(403).end();
         stored.set(new URL(request.url ?? '', 'http://x').pathname, {
@@ -62,6 +65,7 @@ describe('scanner pod', () => {
     site = await openSite({
       '/': html('<img src="/x.png" width="90" height="60"><a href="/a">a</a><a href="/gone">gone</a>'),
       '/a': html('fine', { title: 'a' }),
+      '/part': html('<img src="/x.png"><a href="/a">a</a><a href="/hangs">hangs</a><a href="/gone">gone</a>'),
       '/faults': html('<img src="/x.png">'.repeat(2000)),
       '/hangs': () => undefined,
       ...Object.fromEntries(
@@ -89,6 +93,7 @@ describe('scanner pod', () => {
     refuse = 0;
     reject = null;
     hanging = null;
+    marked = false;
     silence = bus.followProgress((scanId, payload) => {
       if (scanId === 'scan-1') said.push(Value.Parse(PodMessage, JSON.parse(new TextDecoder().decode(payload))));
     });
@@ -308,6 +313,56 @@ describe('scanner pod', () => {
     expect(await pod.ended, pod.log()).to.equal(143);
     expect(stored.size).to.equal(0);
     expect(pod.log()).to.include('terminated by a signal');
+  });
+
+  describe('on SIGTERM after the scan was canceled', () => {
+    const cancelMark = () => ({ cancelMark: storeUrl('mark') });
+    const isTesting = async (path: string, hits: number): Promise<void> => {
+      for (let end = Date.now() + 15_000; site.hits(path) === hits && Date.now() < end;)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+    };
+
+    it('stores the pages that were tested, and lists none as failed', async () => {
+      const hits = site.hits('/hangs');
+      const pod = await run('/part', cancelMark());
+      await isTesting('/hangs', hits);
+      const isCounted = () => said.some((message) => message.kind === 'progress' && message.pages.scanned === 2);
+      for (let end = Date.now() + 15_000; !isCounted() && Date.now() < end;) await new Promise((resolve) => setTimeout(resolve, 20));
+      marked = true;
+      const asked = Date.now();
+      pod.child.kill('SIGTERM');
+      expect(await pod.ended, pod.log()).to.equal(0);
+      expect(Date.now() - asked, 'milliseconds until its end').to.be.lessThan(15_000);
+      expect(await pod.terminationMessage()).to.deep.include({ kind: 'stored', pages: { scanned: 2, failed: 0, total: 2 } });
+      const report = Value.Parse(Report, JSON.parse(stored.get('/report.json')!.body.toString()));
+      expect(report.partial).to.equal(true);
+      expect(report.pages.map(({ url, tested }) => [new URL(url).pathname, tested])).to.deep.equal([
+        ['/part', true],
+        ['/a', true],
+      ]);
+      expect(report.addresses_left, 'the page in progress, and the one that was not started').to.equal(2);
+      expect(report.scan.verdict.passed).to.equal(null);
+      expect(stored.get('/report.pdf')?.body.subarray(0, 5).toString()).to.equal('%PDF-');
+    });
+
+    it('exits with 143 and stores nothing before the first page is tested', async () => {
+      const hits = site.hits('/hangs');
+      const pod = await run('/hangs', cancelMark());
+      await isTesting('/hangs', hits);
+      marked = true;
+      pod.child.kill('SIGTERM');
+      expect(await pod.ended, pod.log()).to.equal(143);
+      expect(stored.size).to.equal(0);
+    });
+
+    it('exits with 143 and stores nothing if it was not canceled, as when its node is drained', async () => {
+      const hits = site.hits('/hangs');
+      const pod = await run('/part', cancelMark());
+      await isTesting('/hangs', hits);
+      pod.child.kill('SIGTERM');
+      expect(await pod.ended, pod.log()).to.equal(143);
+      expect(stored.size).to.equal(0);
+    });
   });
 
   it('ends after its browser', async () => {
