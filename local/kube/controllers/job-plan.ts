@@ -126,7 +126,7 @@ function endOf(job: Job, counted: Counted, now: Date): { type: string; reason: s
 }
 
 function deadlineOf({ spec, status }: Job): number {
-  if (spec.activeDeadlineSeconds === undefined || status.startTime === undefined) return Infinity;
+  if (spec.activeDeadlineSeconds === undefined || status.startTime === undefined || spec.suspend === true) return Infinity;
   return Date.parse(status.startTime) + spec.activeDeadlineSeconds * 1000;
 }
 
@@ -138,12 +138,31 @@ function deadlineOf({ spec, status }: Job): number {
 export function planJob(job: Job, pods: readonly Pod[], now: Date, backoffBaseMs: number): JobPlan {
   if (isFinished(job) || job.metadata.deletionTimestamp !== undefined)
     return { status: job.status, release: pods.filter(hasFinalizer), end: [], create: null, events: [] };
-  if (job.spec.suspend === true) return planSuspended(job, now);
+  const isSuspended = job.spec.suspend === true;
+  if (isSuspended && job.status.startTime === undefined) return planSuspended(job, now);
   const started: Job = { ...job, status: { ...job.status, startTime: job.status.startTime ?? timestamp(now) } };
   const counted = count(started, pods);
   const end = endOf(started, counted, now);
-  return end === undefined ? planNextPod(started, pods, now, backoffBaseMs) : planEnd(started, pods, counted, end, now);
+  if (end !== undefined) return planEnd(started, pods, counted, end, now);
+  return isSuspended ? planStopped(started, pods, counted, now) : planNextPod(started, pods, now, backoffBaseMs);
 }
+
+/** The operator suspends the Job of a canceled scan: its pods end, and none follows. */
+function planStopped(job: Job, pods: readonly Pod[], counted: Counted, now: Date): JobPlan {
+  const end = pods.filter(isActive);
+  const isNew = conditionOf(job.status, 'Suspended') === undefined;
+  const conditions = [...(job.status.conditions ?? [])];
+  const status = statusOf(job, pods, counted, {
+    conditions: isNew ? withCondition(conditions, 'Suspended', 'True', 'JobSuspended', 'Job suspended', now) : conditions,
+    running: [],
+    active: 0,
+  });
+  const events: JobEvent[] = isNew ? [{ type: 'Normal', reason: 'Suspended', message: 'Job suspended' }] : [];
+  return { status, release: counted.release, end, create: null, events: [...deletionsOf(end), ...events] };
+}
+
+const deletionsOf = (pods: readonly Pod[]): JobEvent[] =>
+  pods.map((pod) => ({ type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${pod.metadata.name}` }));
 
 /** The operator creates each Job suspended, and resumes it once. */
 function planSuspended({ status }: Job, now: Date): JobPlan {
@@ -163,11 +182,7 @@ function planEnd(
   now: Date,
 ): JobPlan {
   const end = pods.filter(isActive);
-  const events: JobEvent[] = end.map((pod) => ({
-    type: 'Normal',
-    reason: 'SuccessfulDelete',
-    message: `Deleted pod: ${pod.metadata.name}`,
-  }));
+  const events = deletionsOf(end);
   let conditions: JobCondition[] = [...(job.status.conditions ?? [])];
   if (!conditions.some((condition) => condition.type === type)) conditions = withCondition(conditions, type, 'True', reason, message, now);
   const hasFailed = type === 'FailureTarget';

@@ -195,8 +195,6 @@ export function prepareJobUpdate(object: KubeObject, old: KubeObject, subresourc
     // A real cluster allows some changes of a suspended Job's template; the product does not use them.
     if (!isDeepStrictEqual(spec[name], before[name])) causes.push(invalidValue(`spec.${name}`, spec[name], 'field is immutable'));
   }
-  if (spec['suspend'] === true && before['suspend'] !== true)
-    causes.push(forbiddenValue('spec.suspend', 'the embedded Kubernetes does not suspend a Job that was resumed'));
   if (causes.length > 0) throw invalid(JOB, object.metadata.name, causes);
   if (!isDeepStrictEqual(spec, before)) object.metadata.generation = (old.metadata.generation ?? 1) + 1;
 }
