@@ -35,6 +35,9 @@ export function incomingKeys(scanId: string, { attempt, shard }: { attempt: numb
 
 const INCOMING = 'incoming/';
 
+/** The object that exists once a scan was canceled. The pod asks for it when it must end. */
+export const cancelMarkKey = (scanId: string): string => `${incomingPrefix(scanId)}canceled`;
+
 /** The common prefix of all keys to which a scan's pods upload. */
 export function incomingPrefix(scanId: string): string {
   return `${INCOMING}${scanId}/`;
@@ -76,6 +79,8 @@ export interface Reports extends FormatStore {
   writeFindings(scanId: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
   /** Reads one picture of a scan. @returns null if the scan has no such picture (any more) */
   readPicture(scanId: string, place: ByteRange, signal?: AbortSignal): Promise<Uint8Array | null>;
+  /** Writes the object that tells the pod of a scan that the scan was canceled. Idempotent. */
+  markCanceled(scanId: string, signal?: AbortSignal): Promise<void>;
   /** Deletes every object whose key begins with `prefix`. Idempotent. */
   removeAll(prefix: string): Promise<void>;
   /** Lists the scans whose pods have uploaded objects that still exist. */
@@ -195,6 +200,8 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
     writeFormat: (scanId, format, bytes, signal) => write(reportKeys(scanId)[format], bytes, REPORT_FORMATS[format].contentType, signal),
 
     readPicture: (scanId, place, signal) => readRange(store, { Bucket: bucket, Key: reportKeys(scanId).pictures }, place, signal),
+
+    markCanceled: (scanId, signal) => write(cancelMarkKey(scanId), Buffer.from('canceled'), 'text/plain', signal),
 
     remove,
 

@@ -116,6 +116,8 @@ export interface AccessibilityScanStatus extends OutcomeStatus {
   conditions?: Condition[];
   observedGeneration?: number;
   startTime?: string;
+  /** When the operator began to stop the pod of a canceled scan. Absent if there was none to stop. */
+  cancelTime?: string;
   completionTime?: string;
   pages?: { requested: number; reserved: number; scanned: number; failed: number };
   passed?: boolean;

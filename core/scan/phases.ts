@@ -9,7 +9,7 @@ export const PHASE_TABLE = {
   generating: { kind: 'pod', meaning: 'The pod writes and uploads the reports.' },
   done: { kind: 'terminal', meaning: 'The results are verified and stored.' },
   failed: { kind: 'terminal', meaning: 'The scan ended without a result; `status.message` gives the reason.' },
-  canceled: { kind: 'terminal', meaning: 'The scan was canceled or deleted.' },
+  canceled: { kind: 'terminal', meaning: 'The scan was canceled or deleted. Pages that a canceled scan had tested have a partial report.' },
 } as const satisfies Record<string, { kind: 'waiting' | 'pod' | 'terminal'; meaning: string }>;
 
 type Table = typeof PHASE_TABLE;

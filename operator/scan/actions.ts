@@ -10,6 +10,7 @@ import type { Job } from './kube-types.ts';
 import { ChildRefused, type Children } from './launch/children.ts';
 import type { ChooseBaseline } from './launch/choose-baseline.ts';
 import type { Launcher } from './launch/launch.ts';
+import { stopPods, type StopDeps } from './launch/stop-pods.ts';
 import { ReservationLate, type Preflight } from './launch/preflight.ts';
 import { startOf, type Mirror } from './mirror.ts';
 import { NAME_SERVERS_UNAVAILABLE, STORE_UNAVAILABLE, type EndReason } from './policy/condition-reasons.ts';
@@ -17,12 +18,13 @@ import type { Action, Facts } from './policy/facts.ts';
 import { RETRIES_MAX, uploadSlots } from './policy/pod-identity.ts';
 import { attemptsSoFar } from './policy/progress.ts';
 import {
-  doneStatus,
+  cancelingStatus,
   endedStatus,
   heldBackStatus,
   observedStatus,
   outageStatus,
   replacedStatus,
+  resultStatus,
   vettedStatus,
   withStatus,
   type StatusPatch,
@@ -32,10 +34,10 @@ import type { ReconcileState, ResultTask } from './reconcile-state.ts';
 import type { ScanClient } from './scan-client.ts';
 import type { ScanTraces } from './traces.ts';
 
-export interface ActionDeps {
+export interface ActionDeps extends Pick<StopDeps, 'logger'> {
   scanClient: ScanClient;
   jobs: Pick<ResourceClient<Job>, 'remove'>;
-  children: Pick<Children, 'failLostPod'>;
+  children: Pick<Children, 'failLostPod'> & StopDeps['children'];
   preflight: Preflight;
   gate: Pick<AdmissionGate, 'take' | 'settled'>;
   chooseBaseline: ChooseBaseline;
@@ -43,7 +45,7 @@ export interface ActionDeps {
   /** Starts work on the results of a scan that has none in progress. */
   startTask: (scan: AccessibilityScan, state: ReconcileState, task: ResultTask) => void;
   mirror: Mirror;
-  reports: Pick<Reports, 'removeAll'>;
+  reports: Pick<Reports, 'removeAll'> & StopDeps['reports'];
   recorder: Recorder;
   /** The number of retries after crashes. */
   retries: number;
@@ -93,7 +95,7 @@ function isLeaving(scanClient: ActionDeps['scanClient'], { metadata }: Accessibi
 }
 
 /** The attempts and the Job name, which may not be in the status yet when a scan ends. */
-function workSoFar({ facts: { job, pods }, scan }: Step): StatusPatch {
+function workSoFar({ facts: { job, pods }, scan }: Pick<Step, 'facts' | 'scan'>): StatusPatch {
   return { ...attemptsSoFar(scan.status, pods), ...(job !== null && { jobName: job.metadata.name }) };
 }
 
@@ -252,19 +254,29 @@ function slotsOf(deps: ActionDeps, job: Job | null): PodIdentity[] {
 
 async function complete(deps: ActionDeps, result: VerifiedResult, step: Step): Promise<AccessibilityScan> {
   const { facts, scan, signal } = step;
-  const status = { ...doneStatus(scan, facts.scanId, result, facts.now), ...workSoFar(step) };
+  const status = { ...resultStatus(scan, facts.scanId, result, facts.now), ...workSoFar(step) };
   const written = await deps.scanClient.patchStatus(scan, status, signal);
   const { score, violations, pages } = result.outcome;
+  const reason = result.partial ? 'Canceled' : 'Done';
   const message = `${pages.scanned} of ${pages.total} pages tested, score ${score}, ${violations.total} violations.`;
-  deps.recorder.event(scan, 'Normal', 'Done', message);
-  reportEnd(deps, written, facts.scanId, 'Done');
+  deps.recorder.event(scan, 'Normal', reason, result.partial ? (written.status?.message ?? message) : message);
+  reportEnd(deps, written, facts.scanId, reason);
   return written;
 }
 
 /** Handlers for the end of a scan and afterwards. */
-function endHandlers(deps: ActionDeps): Pick<Handlers, 'end' | 'removeJob' | 'finish' | 'release' | 'expire'> {
+function endHandlers(
+  deps: ActionDeps,
+): Pick<Handlers, 'markCanceling' | 'stopPods' | 'end' | 'removeJob' | 'finish' | 'release' | 'expire'> {
   const { scanClient, mirror, traces, reports } = deps;
   return {
+    markCanceling: (_, { facts, scan, signal }) =>
+      scanClient.patchStatus(scan, { ...cancelingStatus(scan, facts.now), ...workSoFar({ facts, scan }) }, signal),
+    async stopPods(_, { facts, state, scan, signal }) {
+      await stopPods(deps, facts, signal);
+      state.podsStopped = true;
+      return scan;
+    },
     end: (action, step) => writeEnd(deps, action.end, step),
     async removeJob(_, { facts, scan, signal }) {
       await deps.jobs.remove(facts.job!, signal);

@@ -30,6 +30,7 @@ import { createPreflight } from './launch/preflight.ts';
 import type { Mirror } from './mirror.ts';
 import { createPhaseTracker } from './phase-metrics.ts';
 import { plan, type Action, type Facts, type Timeouts } from './policy/plan.ts';
+import { CANCEL_SECONDS } from './policy/run-time.ts';
 import { hasEnded } from './policy/status.ts';
 import { createReconcileStates, type ReconcileStates } from './reconcile-state.ts';
 import { addResultsController } from './results/controller.ts';
@@ -76,6 +77,7 @@ const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs' | 'jobTtlMs'>
   podStateMs: 2_000,
   statusEveryMs: 5_000,
   mirrorEveryMs: 500,
+  cancelMs: CANCEL_SECONDS * 1000,
   resolveMs: 120_000,
   resolveAgainMs: 2_000,
 };
@@ -252,6 +254,7 @@ function createScanActions(manager: ScanManager, deps: ScanControllerDeps, share
     recorder,
     retries: scanner.retries,
     traces,
+    logger: deps.logger,
     onEnd: metrics.ended,
     onRequeue: metrics.requeued,
   });

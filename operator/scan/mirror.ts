@@ -74,11 +74,11 @@ export function endOf(scan: AccessibilityScan, scanId: string): ScanChange {
   };
   const stored = status.reports?.stored;
   const outcome = fromOutcomeStatus(status);
-  if (phase === 'canceled' && status.pages !== undefined) {
+  if (outcome === null || stored === undefined) {
+    if (phase !== 'canceled' || status.pages === undefined) return end;
     const { scanned, failed } = status.pages;
     return { ...end, pages: { scanned, failed, total: scanned + failed } };
   }
-  if (phase !== 'done' || outcome === null || stored === undefined) return end;
   const keys = reportKeys(scanId);
   return {
     ...end,

@@ -14,6 +14,8 @@ export interface ReconcileState {
   launchFailure: { count: number; message: string } | null;
   /** Whether this process created the Job. The status names the Job only with the next change. */
   launched: boolean;
+  /** Whether this process has stopped the pods of the canceled scan. */
+  podsStopped: boolean;
   /** The time since which the Job has had no live pod. */
   noPodSince: Date | null;
   /** The reasons why results were refused, by attempt. */
@@ -59,6 +61,7 @@ export function newReconcileState(): ReconcileState {
     unresolved: null,
     launchFailure: null,
     launched: false,
+    podsStopped: false,
     noPodSince: null,
     refused: new Map(),
     task: null,

@@ -42,7 +42,7 @@ export interface ScanRow {
   baseline?: BaselineChoice;
   /** Who submitted it over HTTP or in the dashboard, as the audit log names actors. */
   submittedBy?: string;
-  /** It was canceled over HTTP or in the dashboard. The operator ends it within seconds. */
+  /** It was canceled over HTTP or in the dashboard. The operator ends it within a minute. */
   canceling?: true;
   /** The name of the ScanSchedule that created it. */
   schedule?: string;
@@ -53,7 +53,7 @@ export interface ScanRow {
   /** Incremented by each change that a reader can see. */
   version: number;
   pages: PageProgress;
-  /** Null until the scan is done. */
+  /** Null until the scan is done, or was canceled and has a report of the pages that were tested until then. */
   outcome: Outcome | null;
   passed: boolean | null;
   message: string | null;
@@ -138,7 +138,8 @@ export function changedFields(row: ScanRow, change: ScanChange): ScanChange | nu
   if (isTerminal(row.phase)) return null;
   const wanted: ScanChange = { ...change };
   if (wanted.phase !== undefined && !mayMove(row.phase, wanted.phase)) delete wanted.phase;
-  if (wanted.pages !== undefined) wanted.pages = farthest(row.pages, wanted.pages);
+  // The end of a scan states the pages of its report, whatever an earlier attempt had tested.
+  if (wanted.pages !== undefined && wanted.outcome === undefined) wanted.pages = farthest(row.pages, wanted.pages);
   const changed = Object.entries(wanted).filter(
     ([field, value]) => value !== undefined && !isDeepStrictEqual(value, row[field as keyof ScanChange]),
   );

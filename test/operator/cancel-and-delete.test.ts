@@ -34,7 +34,8 @@ describe('operator: a scan that is canceled or deleted', function () {
     await until('the count is in the row', async () => (await scan.row())?.pages.scanned === 3);
     await scan.patch({ spec: { cancel: true } });
     const canceled = await scan.settles();
-    const message = 'The scan was canceled. The 3 pages tested until then were charged.';
+    const message =
+      'The scan was canceled. The 3 pages tested until then were charged. There is no report, because the scanner ended without one.';
     expect(canceled.status).to.deep.include({ phase: 'canceled', passed: false, message });
     expect(canceled.status?.pages).to.deep.equal({ requested: 5, reserved: 5, scanned: 3, failed: 1 });
     expect(await scan.row()).to.deep.include({ phase: 'canceled', passed: false, message, pages: { scanned: 3, failed: 1, total: 9 } });

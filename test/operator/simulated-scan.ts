@@ -50,6 +50,10 @@ export interface Scan {
   startPod(pod: Pod): Promise<void>;
   endPod(pod: Pod, end: ContainerEnd): Promise<void>;
   evictPod(pod: Pod): Promise<void>;
+  /** Assigns the pod to a node that does not exist, so that its deletion waits for the kubelet, which the test simulates. */
+  assignPod(pod: Pod): Promise<void>;
+  /** Confirms the deletion of an assigned pod, as the kubelet does when its containers have ended. */
+  confirmDeletion(pod: Pod): Promise<void>;
   /** Publishes with the pod's own credential. */
   publish(message: PodProgress | PodStored | PodFailed | string): Promise<void>;
   /** Uploads through the pod's own links, the statement of the results last. @returns the final message of the pod, to be published */
@@ -175,6 +179,22 @@ export function simulateScan(
         conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', lastTransitionTime: stamp() }],
         containerStatuses: [container({ terminated: { exitCode: 137, reason: 'Error', startedAt: stamp(), finishedAt: stamp() } }, false)],
       }),
+    async assignPod({ metadata }) {
+      const path = connection.path(PODS, at, metadata.name);
+      const target = { apiVersion: 'v1', kind: 'Node', name: 'curbcut-test-nowhere' };
+      const body = { apiVersion: 'v1', kind: 'Binding', metadata: { name: metadata.name }, target };
+      await connection.request('POST', `${path}/binding`, { body }).catch((error: unknown) => {
+        if (!isGone(error)) throw error;
+        // The embedded Kubernetes has no bindings.
+        return connection.request('PATCH', path, { contentType: MERGE, body: { spec: { nodeName: target.name } } });
+      });
+    },
+    async confirmDeletion({ metadata }) {
+      const path = connection.path(PODS, at, metadata.name);
+      await connection.request('DELETE', path, { body: { gracePeriodSeconds: 0 } }).catch((error: unknown) => {
+        if (!isGone(error)) throw error;
+      });
+    },
     async publish(message) {
       const { messages: grant } = await scan.input();
       const pod = await connect({

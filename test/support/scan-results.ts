@@ -28,16 +28,20 @@ export function pagesOf(url: string, untested = 0, found = violations): ReportPa
 }
 
 /** The report of a successful scan. */
-export function reportOf(input: PodInput, pages = pagesOf(input.options.url), baseline?: ChosenBaseline): Report {
+export function reportOf(input: PodInput, pages = pagesOf(input.options.url), baseline?: ChosenBaseline, partial = false): Report {
   return buildReport({
     input,
     pages,
+    partial,
     tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' },
     startedAt: new Date('2026-03-02T09:14:02Z'),
     finishedAt: new Date('2026-03-02T09:14:09Z'),
     ...(baseline && { baseline }),
   });
 }
+
+/** The report of a scan that was canceled when the first two pages were tested. */
+export const partialReportOf = (input: PodInput): Report => reportOf(input, pagesOf(input.options.url), undefined, true);
 
 /** A JPEG file without an image: only what says its size. */
 export const jpegOf = (width: number, height: number): Buffer =>

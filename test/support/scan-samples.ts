@@ -34,6 +34,7 @@ export const TIMEOUTS: Timeouts = {
   podStateMs: 2_000,
   statusEveryMs: 5_000,
   mirrorEveryMs: 500,
+  cancelMs: 60_000,
   resolveMs: 120_000,
   resolveAgainMs: 2_000,
 };

@@ -4,13 +4,14 @@ import * as reasons from '../../operator/scan/policy/condition-reasons.ts';
 import type { EndReason } from '../../operator/scan/policy/condition-reasons.ts';
 import {
   admittedStatus,
-  doneStatus,
+  cancelingStatus,
   endedStatus,
   heldBackStatus,
   observedStatus,
   outageStatus,
   QUEUE_PAUSED,
   replacedStatus,
+  resultStatus,
   vettedStatus,
   waitingStatus,
   withStatus,
@@ -50,14 +51,14 @@ const running = (scan: AccessibilityScan): StatusPatch => {
 const ending = (end: EndReason) => (scan: AccessibilityScan) => endedStatus(scan, end, NOW);
 
 const done =
-  (score: number, passed: boolean | null, message: string | null = null) =>
+  (score: number, passed: boolean | null, message: string | null = null, partial = false) =>
   (scan: AccessibilityScan): StatusPatch => {
     const violations = { total: 3, critical: 1, serious: 2, moderate: 0, minor: 0 };
     const outcome = { score, violations, pages: { scanned: 2, failed: 0, total: 2 } };
-    return doneStatus(scan, SCAN_ID, { outcome, verdict: { passed, message }, export: VERIFIED, pdf: VERIFIED }, NOW);
+    return resultStatus(scan, SCAN_ID, { partial, outcome, verdict: { passed, message }, export: VERIFIED, pdf: VERIFIED }, NOW);
   };
 
-const canceled = ending(reasons.canceled(fresh(), { scanned: 2, failed: 0, total: 9 }));
+const canceled = ending(reasons.canceled(fresh(), { scanned: 2, failed: 0, total: 9 }, 'the scanner was not running'));
 
 /** The same scan after its author has changed the TTL, as the API server stores it. */
 const withNewTtl = (scan: AccessibilityScan): AccessibilityScan => ({
@@ -94,7 +95,10 @@ export const SCAN_STATES: Readonly<Record<string, ScanState>> = {
   'failed with thresholds': failing(after(fresh(THRESHOLDS), vetted(true), running, ending(reasons.NO_RESULTS))),
   'canceled without thresholds': passing(after(fresh(), vetted(true), running, canceled)),
   'canceled with thresholds': failing(after(fresh(THRESHOLDS), vetted(true), running, canceled)),
-  'canceled before it was vetted': passing(after(fresh(), ending(reasons.canceled(fresh(), { scanned: 0, failed: 0, total: 0 })))),
+  'being canceled': live(after(fresh(THRESHOLDS), vetted(true), running, (scan) => cancelingStatus(scan, NOW))),
+  'canceled with a partial report': passing(after(fresh(), vetted(true), running, done(80, null, 'x', true))),
+  'canceled with a partial report and thresholds': failing(after(fresh(THRESHOLDS), vetted(true), running, done(95, false, 'x', true))),
+  'canceled before it was vetted': passing(after(fresh(), ending(reasons.canceled(fresh(), { scanned: 0, failed: 0, total: 0 }, '')))),
   'done, with a new TTL that the operator has not seen': live(withNewTtl(after(fresh(), vetted(true), running, done(80, null)))),
   'done, with a new TTL': passing(
     after(withNewTtl(after(fresh(), vetted(true), running, done(80, null))), (scan) => observedStatus(scan, NOW)),

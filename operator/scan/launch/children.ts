@@ -26,6 +26,8 @@ export interface Children {
   createJob(scan: AccessibilityScan, job: Job, signal: AbortSignal): Promise<Job>;
   /** Lets the Job controller create the pods of a Job. */
   resumeJob(job: Job, signal: AbortSignal): Promise<Job>;
+  /** Lets the Job controller delete the pods of a Job, which then have the time of their grace period. The Job and its ended pods stay. */
+  suspendJob(job: Job, signal: AbortSignal): Promise<Job>;
   /** Lists a Job's pods on the API server. */
   listPods(job: Job, scanId: string, signal: AbortSignal): Promise<Pod[]>;
   /** Deletes a Job and its pods. No error if it does not exist. */
@@ -42,7 +44,8 @@ export function createChildren(connection: KubernetesConnection): Children {
     readJob: (scan, scanId, signal) => readJob(connection, scan, scanId, signal),
     createSecret: (secret, signal) => createSecret(connection, secret, signal),
     createJob: (scan, job, signal) => createJob(connection, scan, job, signal),
-    resumeJob: (job, signal) => resumeJob(connection, job, signal),
+    resumeJob: (job, signal) => setSuspended(connection, job, false, signal),
+    suspendJob: (job, signal) => setSuspended(connection, job, true, signal),
     listPods: (job, scanId, signal) => listPods(connection, job, scanId, signal),
     removeJob: (job, signal) => deleteJob(connection, job, { uid: job.metadata.uid }, signal),
     failLostPod: (pod, now, signal) => failLostPod(connection, pod, now, signal),
@@ -89,9 +92,9 @@ async function createJob(connection: KubernetesConnection, scan: AccessibilitySc
   }
 }
 
-async function resumeJob(connection: KubernetesConnection, { metadata }: Job, signal: AbortSignal): Promise<Job> {
+async function setSuspended(connection: KubernetesConnection, { metadata }: Job, suspend: boolean, signal: AbortSignal): Promise<Job> {
   const path = connection.path(JOBS, metadata.namespace, metadata.name);
-  const body = { metadata: { uid: metadata.uid }, spec: { suspend: false } };
+  const body = { metadata: { uid: metadata.uid }, spec: { suspend } };
   return essentialJob(await connection.request<Job>('PATCH', path, { contentType: 'application/merge-patch+json', body, signal }));
 }
 

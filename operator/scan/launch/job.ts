@@ -14,7 +14,7 @@ import type { Metadata } from '../../../core/scan/metadata.ts';
 import type { ObjectOf, Wire } from '../../../platform/kubernetes/models.ts';
 import { CONTAINER } from '../kube-types.ts';
 import { SHARDS } from '../policy/pod-identity.ts';
-import { JOB_MARGIN_SECONDS } from '../policy/run-time.ts';
+import { JOB_MARGIN_SECONDS, STOP_SECONDS } from '../policy/run-time.ts';
 import { mergePodTemplate, type ScannerPodTemplate } from './scanner-pod.ts';
 
 /** The installation's settings for scanner pods. */
@@ -142,7 +142,7 @@ function podSpec(launch: Launch, settings: ScannerSettings, template: ScannerPod
     // name with one dot, `service.namespace`, must still be looked up there first, because many namespaces are also TLDs.
     dnsConfig: { options: [{ name: 'ndots', value: '2' }] },
     ...(settings.hostUsers ? {} : { hostUsers: false }),
-    terminationGracePeriodSeconds: 15,
+    terminationGracePeriodSeconds: STOP_SECONDS,
     securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' }, ...template.podSecurityContext },
     tolerations: [...NODE_LOSS, ...(template.tolerations ?? [])],
     ...present({ imagePullSecrets, nodeSelector, affinity, topologySpreadConstraints, priorityClassName, runtimeClassName }),

@@ -6,7 +6,7 @@ import type { MessageBus } from '../../../stores/nats.ts';
 import { PICTURES_TYPE } from '../../../core/protocol/pod-messages.ts';
 import { hasReport } from '../../../report/diff/baseline.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
-import { incomingKeys, type Reports } from '../../../stores/reports.ts';
+import { cancelMarkKey, incomingKeys, type Reports } from '../../../stores/reports.ts';
 import type { Scans } from '../../../stores/scans/scans.ts';
 import type { Job } from '../kube-types.ts';
 import * as reasons from '../policy/condition-reasons.ts';
@@ -88,6 +88,7 @@ export function createLauncher(deps: LauncherDeps): Launcher {
       deadline,
       uploadDeadline,
       uploads: await uploadLinks(launch.scanId, seconds),
+      cancelMark: await reports.readLink(cancelMarkKey(launch.scanId), seconds),
       ...(baseline && {
         baseline: hasReport(baseline)
           ? { ...baseline, export: await reports.readLink(reportKeys(baseline.scanId).export, seconds) }

@@ -12,7 +12,7 @@ const inputWith = (changes: Parameters<typeof scanWith>[1]) =>
       secretName: 'scan-input',
     },
     { allowTargets: [], denyTargets: [], workers: 2, pageBudgetMs: 30_000, exportMaxBytes: 64_000_000 },
-    { uploads: [], messages: null, deadline: new Date(0), uploadDeadline: new Date(0) },
+    { uploads: [], cancelMark: 'http://objects/mark', messages: null, deadline: new Date(0), uploadDeadline: new Date(0) },
   );
 
 describe('sign-in in the pod input', () => {

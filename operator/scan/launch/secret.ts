@@ -34,6 +34,7 @@ export interface PodSettings {
 /** The grants of one scan. */
 export interface Grants {
   uploads: PodInput['uploads'];
+  cancelMark: string;
   /** With a link to its report. */
   baseline?: PodInput['baseline'];
   knownIssues?: PodInput['knownIssues'];
@@ -63,6 +64,7 @@ export function podInput({ scan, scanId, metadata }: Launch, settings: PodSettin
     ...(scan.spec.auth !== undefined && { signIn: planOf(scan.spec.auth) }),
     pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
     uploads: grants.uploads,
+    cancelMark: grants.cancelMark,
     ...(grants.baseline && { baseline: grants.baseline }),
     ...(grants.knownIssues && { knownIssues: grants.knownIssues }),
     ...(grants.messages && { messages: grants.messages }),

@@ -68,17 +68,31 @@ export function failedPermanently(failure: PodFailed): EndReason {
   return failed(known.reason, `${message === '' ? known.message : message} ${NOT_CHARGED}`);
 }
 
-/** The caller canceled the scan. The pages tested so far are charged. */
-export function canceled(scan: AccessibilityScan, pages: PageProgress): EndReason {
-  return { phase: 'canceled', reason: 'Canceled', message: `The scan was canceled. ${chargedFor(scan, pages)}`, pages };
+/** The operator stops the pod of a canceled scan, and waits for the report of the pages that were tested. */
+export const CANCELING: WaitReason = {
+  reason: 'Canceling',
+  message: 'The scan was canceled; the scanner stores the report of the pages that were tested until then.',
+};
+
+/** The caller canceled the scan. The pages tested so far are charged. @param noReport why tested pages have no report: the end of a sentence */
+export function canceled(scan: AccessibilityScan, pages: PageProgress, noReport: string): EndReason {
+  const missing = pages.scanned === 0 ? '' : ` There is no report, because ${noReport}.`;
+  return { phase: 'canceled', reason: 'Canceled', message: sanitize(canceledMessage(scan, pages) + missing), pages };
 }
+
+const canceledMessage = (scan: AccessibilityScan, pages: Pick<PageProgress, 'scanned'>): string =>
+  `The scan was canceled. ${chargedFor(scan, pages)}`;
+
+/** The message of a canceled scan with a report of the pages that were tested until then. */
+export const partialMessage = (scan: AccessibilityScan, pages: Pick<PageProgress, 'scanned'>): string =>
+  `${canceledMessage(scan, pages)} The report is partial: it has only the pages that were tested until then.`;
 
 /** The resource is being deleted. It costs as much as canceling, or else deleting would be the free way to cancel. */
 export function deleted(scan: AccessibilityScan, pages: PageProgress): EndReason {
   return { phase: 'canceled', reason: 'Deleted', message: `The scan was deleted before it ended. ${chargedFor(scan, pages)}`, pages };
 }
 
-function chargedFor({ metadata }: AccessibilityScan, { scanned }: PageProgress): string {
+function chargedFor({ metadata }: AccessibilityScan, { scanned }: Pick<PageProgress, 'scanned'>): string {
   if (scanned === 0 || metadata.labels?.[TEST_LABEL] === 'true') return NOT_CHARGED;
   return scanned === 1 ? 'The page tested until then was charged.' : `The ${scanned} pages tested until then were charged.`;
 }

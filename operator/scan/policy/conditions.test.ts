@@ -35,6 +35,11 @@ const EXPECTED: Readonly<Record<string, string>> = {
     'Admitted=True Admitted, Complete=True Canceled, Reconciling=False Canceled, Stalled=False Canceled, Succeeded=False Canceled',
   'canceled with thresholds':
     'Admitted=True Admitted, Complete=True Canceled, Passed=False NoResult, Reconciling=False Canceled, Stalled=True Canceled, Succeeded=False Canceled',
+  'being canceled': `Admitted=True Admitted, Complete=False InProgress, Passed=Unknown Pending, Reconciling=True Canceling, Succeeded=Unknown Canceling`,
+  'canceled with a partial report':
+    'Admitted=True Admitted, Complete=True Canceled, Reconciling=False Canceled, Stalled=False Canceled, Succeeded=False Canceled',
+  'canceled with a partial report and thresholds':
+    'Admitted=True Admitted, Complete=True Canceled, Passed=False PartialReport, Reconciling=False Canceled, Stalled=True Canceled, Succeeded=False Canceled',
   'canceled before it was vetted':
     'Admitted=False Canceled, Complete=True Canceled, Reconciling=False Canceled, Stalled=False Canceled, Succeeded=False Canceled',
   'done, with a new TTL that the operator has not seen':

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import {
   TIMEOUTS,
   ago,
+  endedPod,
   failedBy,
   jobWith,
   launched,
@@ -105,23 +106,29 @@ describe('messages of failed scans', () => {
     const counted = launched({ pages: { requested: 5, reserved: 5, scanned: 2, failed: 0 } });
     const canceled = scanWith(counted, { spec: { cancel: true } });
     const deleted = scanWith(counted, { metadata: { deletionTimestamp: ago(1) } });
+    // Without a pod that could store them, there is no report.
+    const pods = [endedPod(0, 1)];
     for (const [scan, reason] of [
       [canceled, 'Canceled'],
       [deleted, 'Deleted'],
     ] as const) {
-      expect(endOf(runningFacts({ scan, podMessages: reported(4) }))).to.deep.include({
+      expect(endOf(runningFacts({ scan, pods, podMessages: reported(4) }))).to.deep.include({
         reason,
         pages: { scanned: 4, failed: 0, total: 9 },
       });
-      expect(endOf(runningFacts({ scan, podMessages: reported(1) }))?.message).to.match(/The 2 pages tested until then were charged\.$/);
+      expect(endOf(runningFacts({ scan, pods, podMessages: reported(1) }))?.message).to.match(
+        /The 2 pages tested until then were charged\./,
+      );
       // More than the reserved pages is not plausible.
-      expect(endOf(runningFacts({ scan, podMessages: reported(6) }))?.message).to.match(/The 2 pages/);
+      expect(endOf(runningFacts({ scan, pods, podMessages: reported(6) }))?.message).to.match(/The 2 pages/);
     }
     const fresh = scanWith(launched(), { spec: { cancel: true } });
-    expect(endOf(runningFacts({ scan: fresh, podMessages: reported(1) }))?.message).to.match(/The page tested until then was charged\.$/);
-    expect(endOf(runningFacts({ scan: fresh }))?.message).to.match(/Nothing was charged\.$/);
+    expect(endOf(runningFacts({ scan: fresh, pods, podMessages: reported(1) }))?.message).to.match(
+      /The page tested until then was charged\./,
+    );
+    expect(endOf(runningFacts({ scan: fresh, pods }))?.message).to.match(/Nothing was charged\.$/);
     const test = scanWith(launched(), { spec: { cancel: true }, metadata: { labels: { [TEST_LABEL]: 'true' } } });
-    expect(endOf(runningFacts({ scan: test, podMessages: reported(2) }))?.message).to.match(/Nothing was charged\.$/);
+    expect(endOf(runningFacts({ scan: test, pods, podMessages: reported(2) }))?.message).to.match(/Nothing was charged\./);
   });
 
   it('reduce text from a pod to one line without control characters', () => {

@@ -35,6 +35,8 @@ export interface Timeouts {
   statusEveryMs: number;
   /** Between two writes of page counts to the read model. */
   mirrorEveryMs: number;
+  /** From the first attempt to stop the pod of a canceled scan to the end of the scan. */
+  cancelMs: number;
   /** From the first query that no name server answered to the end of the scan, and between two of them. */
   resolveMs: number;
   resolveAgainMs: number;
@@ -88,6 +90,10 @@ export type Action =
   | { do: 'complete'; result: VerifiedResult }
   /** Record that the Job is replaced by a new one. */
   | { do: 'replaceJob'; why: WaitReason }
+  /** State in the status that the pod of a canceled scan is stopped. */
+  | { do: 'markCanceling' }
+  /** Stop the pods of a canceled scan: each has its grace period to store the pages that it has tested. */
+  | { do: 'stopPods' }
   /** End the scan without a result. */
   | { do: 'end'; end: EndReason }
   /** Mark a pod on a lost node as failed, so that the Job controller replaces it. */

@@ -46,13 +46,15 @@ describe('plan, for arbitrary facts', () => {
     .record({
       status: fc.option(status, { nil: undefined }),
       generation: fc.constantFrom(1, 1, 2),
-      cancel: fc.boolean(),
+      cancel: fc.constantFrom(null, 0, 70, 5),
+
       deleted: fc.boolean(),
       claimed: fc.boolean(),
     })
     .map(({ status: is, generation, cancel, deleted, claimed }) =>
-      scanWith(is as AccessibilityScanStatus | undefined, {
-        spec: { cancel, ttlSecondsAfterFinished: 3 },
+      // `cancel`: the seconds since its pod was told to stop; null: not canceled; 0: canceled just now.
+      scanWith((is && { ...is, ...(cancel && { cancelTime: ago(cancel) }) }) as AccessibilityScanStatus | undefined, {
+        spec: { cancel: cancel !== null, ttlSecondsAfterFinished: 3 },
         metadata: { generation, ...(deleted && { deletionTimestamp: ago(1) }), ...(!claimed && free.metadata) },
       }),
     );
@@ -121,7 +123,7 @@ describe('plan, for arbitrary facts', () => {
         if (before?.conditions === undefined || metadata.generation === 1 || metadata.deletionTimestamp !== undefined) return true;
         const names = plan(known, TIMEOUTS).actions.map(({ do: what }) => what);
         // A scan is claimed first. Each end states the generation.
-        return ['observeGeneration', 'claim', 'end'].includes(names[0]!);
+        return ['observeGeneration', 'claim', 'markCanceling', 'end'].includes(names[0]!);
       }),
       { numRuns: 2000 },
     );

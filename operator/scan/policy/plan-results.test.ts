@@ -23,6 +23,7 @@ import { JOB_MARGIN_SECONDS } from './run-time.ts';
 
 const VERIFYING: ReconcileState['task'] = { do: 'verify', stored: storedBy(0), slot: { attempt: 0, shard: 0 } };
 const VERIFIED: ReconcileState['verified'] = {
+  partial: false,
   outcome: {
     score: 90,
     violations: { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 },
@@ -209,15 +210,6 @@ describe('plan for results and failures', () => {
       'results cannot be searched, Job deleted',
       factsOf({ scan: unavailable, state: { task: VERIFYING, outageSince: secondsAgo(900) } }),
       [],
-    ],
-    [
-      'results cannot be read, canceled',
-      runningFacts({
-        scan: scanWith(launched(), { spec: { cancel: true } }),
-        podMessages: messagesOf({ final: [storedBy(0)] }),
-        state: { task: VERIFYING, outageSince: secondsAgo(900) },
-      }),
-      ['Canceled'],
     ],
     // ended Job
     ['Job ended just now', runningFacts({ job: jobWith({ type: 'Complete', seconds: 1 }), pods: [endedPod(0, 0)] }), []],

@@ -20,7 +20,6 @@ import {
   secondsAgo,
   storedBy,
 } from '../../../test/support/scan-samples.ts';
-import type { VerifiedResult } from './status.ts';
 import { plan, type Facts } from './plan.ts';
 
 const ended = (phase: Phase, seconds: number, rest: Parameters<typeof scanWith>[1] = {}): AccessibilityScan =>
@@ -125,16 +124,10 @@ describe('plan', () => {
     ],
     // cancellation
     ['claimed, spec.cancel set', factsOf({ scan: scanWith(undefined, { spec: { cancel: true } }) }), ['Canceled']],
-    ['canceled while it runs', runningFacts({ scan: scanWith(launched(), { spec: { cancel: true } }) }), ['Canceled']],
     [
-      'canceled after its results are stored',
-      runningFacts({ scan: scanWith(launched(), { spec: { cancel: true } }), podMessages: messagesOf({ final: [storedBy(0)] }) }),
+      'canceled before a page was tested',
+      runningFacts({ scan: scanWith(launched(), { spec: { cancel: true } }), busSince: secondsAgo(50) }),
       ['Canceled'],
-    ],
-    [
-      'canceled after its results are verified',
-      runningFacts({ scan: scanWith(launched(), { spec: { cancel: true } }), state: { verified: {} as VerifiedResult } }),
-      ['complete'],
     ],
     ['spec.cancel is false', runningFacts({ scan: scanWith(launched(), { spec: { cancel: false } }) }), ['observe', 'mirror']],
     // other changes of the spec
@@ -148,7 +141,7 @@ describe('plan', () => {
     ],
     [
       'canceled, after its TTL changed',
-      runningFacts({ scan: scanWith(launched(), { metadata: { generation: 3 }, spec: { cancel: true } }) }),
+      runningFacts({ scan: scanWith(launched(), { metadata: { generation: 3 }, spec: { cancel: true } }), pods: [] }),
       ['Canceled'],
     ],
     [

@@ -11,7 +11,8 @@ import * as reasons from './condition-reasons.ts';
 import { admittedAt, isPodTerminal, isPending, jobEnd, type Job, type Pod } from '../kube-types.ts';
 import { act, end, type Action, type Facts, type Plan, type Timeouts } from './facts.ts';
 import { identityOf } from './pod-identity.ts';
-import { attemptsSoFar, progressOf, statusChange } from './progress.ts';
+import { canceled } from './cancellation.ts';
+import { attemptsSoFar, pagesOf, progressOf, statusChange } from './progress.ts';
 import { announcedResults, endAfterSearch, failedPermanently, isRefused, runAgain, search, stored } from './results.ts';
 import { launchOrRequeue } from './requeue.ts';
 import { OPERATOR_MARGIN_SECONDS, secondsGiven } from './run-time.ts';
@@ -30,7 +31,7 @@ export function plan(facts: Facts, timeouts: Timeouts): Plan {
   if (scan.metadata.deletionTimestamp !== undefined) return deleted(facts, claimed);
   if (hasEnded(scan)) return settled(facts, claimed, timeouts);
   if (!claimed) return act({ do: 'claim' });
-  if (scan.spec.cancel === true) return canceled(facts);
+  if (scan.spec.cancel === true) return canceled(facts, timeouts);
   if (isOutdated(scan)) return act({ do: 'observeGeneration' });
   if (scan.status?.phase === undefined) return unvetted(facts, timeouts);
 
@@ -44,17 +45,6 @@ export function plan(facts: Facts, timeouts: Timeouts): Plan {
   if (facts.job.metadata.uid === scan.status.replacedJob) return act({ do: 'removeJob' });
 
   return timedOut(facts) ?? failedPermanently(facts) ?? stored(facts) ?? jobOver(facts, timeouts) ?? running(facts, timeouts);
-}
-
-/** The pages so far. The pod's messages are newer than the status, which is written less often. */
-function pagesOf({ scan, pods, podMessages, podCreationError }: Facts): PageProgress {
-  return progressOf(scan, pods, podMessages, podCreationError).pages;
-}
-
-/** Verified results came before the cancellation. */
-function canceled(facts: Facts): Plan {
-  const { verified } = facts.state;
-  return verified === null ? end(reasons.canceled(facts.scan, pagesOf(facts))) : act({ do: 'complete', result: verified });
 }
 
 function deleted(facts: Facts, claimed: boolean): Plan {

@@ -11,6 +11,7 @@ import { liveUpdates, scanConditions } from './conditions.ts';
 import { identityOf } from './pod-identity.ts';
 import type { PodMessages } from '../results/pod-message-log.ts';
 import { sanitize } from './condition-reasons.ts';
+import type { Facts } from './facts.ts';
 
 /** The plausible maximum of failed and of known pages. Progress with more is ignored. */
 const PAGES_MAX = 100_000;
@@ -73,6 +74,16 @@ export function progressOf(
     ...attemptsSoFar(scan.status, pods),
     state: stateOf(scan, pods, phase, { podCreationError, podWarning }),
   };
+}
+
+/** The pages so far. The pod's messages are newer than the status, which is written less often. */
+export function pagesOf({
+  scan,
+  pods,
+  podMessages,
+  podCreationError,
+}: Pick<Facts, 'scan' | 'pods' | 'podMessages' | 'podCreationError'>): PageProgress {
+  return progressOf(scan, pods, podMessages, podCreationError).pages;
 }
 
 function pagesSoFar(status: AccessibilityScanStatus | undefined, said: PageProgress | undefined): PageProgress {

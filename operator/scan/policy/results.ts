@@ -113,7 +113,7 @@ function isOlderThanEnd({ at }: Search, job: Job | null, now: Date): boolean {
 }
 
 /** Returns whether pods may have stored results that are unknown. */
-function needsSearch({ state: { search }, job, pods, now }: Facts): boolean {
+export function needsSearch({ state: { search }, job, pods, now }: Facts): boolean {
   if (search !== null && now.getTime() - search.at.getTime() < SEARCH_FRESH_MS && !isOlderThanEnd(search, job, now)) return false;
   const oldest = pods[0];
   const noneHasRun = oldest !== undefined && identityOf(oldest).attempt === 0 && pods.every(isPending);

@@ -22,6 +22,11 @@ export const JOB_MARGIN_SECONDS = UPLOAD_GRACE_SECONDS + 30;
 /** The operator's deadline is this much later than the Job's, so that a Job that never finishes does not block the queue. */
 export const OPERATOR_MARGIN_SECONDS = 30;
 
+/** The pod of a canceled scan has this long to store the pages that it has tested. Every other pod ends within seconds. */
+export const STOP_SECONDS = 45;
+/** A canceled scan ends this long after its pod was told to stop, with a report or without one. Later than the pod, so that its report can be verified. */
+export const CANCEL_SECONDS = STOP_SECONDS + 15;
+
 /** Seconds from the creation of the Job to the pod's deadline: enough for every page to use its full budget. */
 export function secondsToRun(pages: number, time: RunTime): number {
   const forPages = Math.ceil((pages * time.pageBudgetMs) / 1000 / time.workers);

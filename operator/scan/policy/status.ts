@@ -5,7 +5,7 @@ import { toOutcomeStatus, type Outcome } from '../../../core/scan/outcome.ts';
 import { hasThresholds, judgeWithoutResult, type Verdict } from '../../../core/scan/thresholds.ts';
 import { timestamp } from '../../../platform/clock.ts';
 import { conditionOf, type ConditionUpdate } from '../../runtime/conditions.ts';
-import { STORE_UNAVAILABLE, type EndReason, type WaitReason } from './condition-reasons.ts';
+import { CANCELING, STORE_UNAVAILABLE, partialMessage, type EndReason, type WaitReason } from './condition-reasons.ts';
 import { endedUpdates, liveUpdates, scanConditions } from './conditions.ts';
 
 /** A merge patch of a status: null deletes a field. */
@@ -98,6 +98,16 @@ export function replacedStatus(scan: AccessibilityScan, job: string, why: WaitRe
   };
 }
 
+/** The status of a canceled scan whose pod is stopped. */
+export function cancelingStatus(scan: AccessibilityScan, now: Date): StatusPatch {
+  return {
+    observedGeneration: scan.metadata.generation,
+    cancelTime: timestamp(now),
+    message: CANCELING.message,
+    conditions: scanConditions(scan, liveUpdates(CANCELING), now),
+  };
+}
+
 /** Whether the status states an older generation of the spec than the current one. Not before the first status. */
 export function isOutdated({ metadata, status }: AccessibilityScan): boolean {
   return status?.conditions !== undefined && status.observedGeneration !== metadata.generation;
@@ -136,21 +146,39 @@ export function endedStatus(scan: AccessibilityScan, end: EndReason, now: Date):
 
 /** The verified results of a scan. */
 export interface VerifiedResult {
+  /** The scan was canceled, and the results are of the pages that were tested until then. */
+  partial: boolean;
   outcome: Outcome;
   verdict: Verdict;
   export: { bytes: number; sha256: string };
   pdf: { bytes: number; sha256: string };
 }
 
-/** The status of a completed scan. */
-export function doneStatus(scan: AccessibilityScan, scanId: string, found: VerifiedResult, now: Date): StatusPatch {
-  const { outcome } = found;
-  const { passed, message } = found.verdict;
+/** The status of a scan that ended with results: it is done, or was canceled and has a partial report. */
+export function resultStatus(scan: AccessibilityScan, scanId: string, found: VerifiedResult, now: Date): StatusPatch {
+  const stored = toOutcomeStatus(found.outcome);
+  const { scanned } = found.outcome.pages;
+  const { requested, reserved } = scan.status?.pages ?? { requested: scanned, reserved: scanned };
+  return {
+    observedGeneration: scan.metadata.generation,
+    startTime: scan.status?.startTime ?? timestamp(now),
+    completionTime: timestamp(now),
+    ...stored,
+    pages: { requested, reserved, ...stored.pages },
+    passed: found.verdict.passed,
+    reports: {
+      pdf: `/v1/scans/${scanId}/report`,
+      json: `/v1/scans/${scanId}/report/json`,
+      stored: { export: found.export, pdf: found.pdf },
+    },
+    ...(found.partial ? partialEnd(scan, found, now) : doneEnd(scan, found, now)),
+  };
+}
+
+function doneEnd(scan: AccessibilityScan, { outcome, verdict: { passed, message } }: VerifiedResult, now: Date): StatusPatch {
   const { score, violations } = outcome;
   const { scanned } = outcome.pages;
-  const { requested, reserved } = scan.status?.pages ?? { requested: scanned, reserved: scanned };
   const summary = `${scanned} ${scanned === 1 ? 'page' : 'pages'} tested, score ${score}, ${violations.total} ${violations.total === 1 ? 'violation' : 'violations'}.`;
-  const stored = toOutcomeStatus(outcome);
   const missed = passed === false ? { reason: 'ThresholdsMissed', message: message ?? '' } : null;
   const updates = endedUpdates(true, { reason: 'Done', message: summary }, missed);
   if (passed === true)
@@ -161,20 +189,15 @@ export function doneStatus(scan: AccessibilityScan, scanId: string, found: Verif
       message: ['Every threshold is met.', message].filter(Boolean).join(' '),
     });
   if (missed !== null) updates.push({ type: 'Passed', status: 'False', ...missed });
-  return {
-    phase: 'done',
-    observedGeneration: scan.metadata.generation,
-    startTime: scan.status?.startTime ?? timestamp(now),
-    completionTime: timestamp(now),
-    ...stored,
-    pages: { requested, reserved, ...stored.pages },
-    passed,
-    message,
-    reports: {
-      pdf: `/v1/scans/${scanId}/report`,
-      json: `/v1/scans/${scanId}/report/json`,
-      stored: { export: found.export, pdf: found.pdf },
-    },
-    conditions: scanConditions(scan, updates, now),
-  };
+  return { phase: 'done', message, conditions: scanConditions(scan, updates, now) };
+}
+
+function partialEnd(scan: AccessibilityScan, { outcome, verdict }: VerifiedResult, now: Date): StatusPatch {
+  const message = partialMessage(scan, outcome.pages);
+  const why = { reason: 'Canceled', message };
+  const hasMissed = verdict.passed === false;
+  const updates = endedUpdates(false, why, hasMissed ? why : null);
+  if (hasMissed)
+    updates.push({ type: 'Passed', status: 'False', reason: 'PartialReport', message: 'A scan that was canceled does not pass.' });
+  return { phase: 'canceled', message, conditions: scanConditions(scan, updates, now) };
 }

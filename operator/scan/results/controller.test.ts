@@ -6,6 +6,8 @@ import { createReconcileStates } from '../reconcile-state.ts';
 import { createScanTraces } from '../traces.ts';
 import type { ControllerDefinition } from '../../runtime/controller/manager.ts';
 import { addResultsController } from './controller.ts';
+import type { VerifiedResult } from '../policy/status.ts';
+import { scanRow } from '../../../test/support/scan-rows.ts';
 import type { Ingested } from './ingest.ts';
 import { LARGE_EXPORT_BYTES } from '../../../report/schema/large-exports.ts';
 import { createSemaphore, ONE_AT_A_TIME } from '../../../platform/concurrency/semaphore.ts';
@@ -19,6 +21,7 @@ describe('results controller', () => {
     const scan = (name: string, phase: 'scanning' | 'canceled' = 'scanning') =>
       scanWith(launched({ phase }), { metadata: { name, uid: name, namespace: 'team' } });
     const scans = new Map(['a', 'b', 'c'].map((name) => [name, scan(name)]));
+    const recorded: string[] = [];
     const down = new Set<'store' | 'rows'>();
     const failing = (part: 'store' | 'rows'): null => {
       if (down.has(part)) throw new Error(`${part} are down`);
@@ -36,8 +39,11 @@ describe('results controller', () => {
       states,
       children: { listPods: async () => [] },
       reports: { read: async () => ({ ok: false, reason: 'missing' }), size: async () => failing('store') },
-      scans: { find: async () => failing('rows') },
-      knownIssues: { chosenFor: async () => undefined, recordMatches: async () => undefined },
+      scans: { find: async () => failing('rows') ?? scanRow({ id: 'a', organisation: 'acme' }) },
+      knownIssues: {
+        chosenFor: async () => ({ at: NOW.toISOString(), issues: [], leftOut: 0 }),
+        recordMatches: async (_organisation, _site, { unmatched }) => void recorded.push(...unmatched),
+      },
       ingestion: {
         ingest: (stored) =>
           new Promise<Ingested>((end, fail) => {
@@ -57,6 +63,7 @@ describe('results controller', () => {
       states,
       scans,
       started,
+      recorded,
       enqueued,
       end: (name: string) => scans.set(name, scan(name, 'canceled')),
       announce(name: string, bytes: number) {
@@ -101,6 +108,21 @@ describe('results controller', () => {
     expect(states.of('a').task).to.equal(null);
     expect([...states.of('a').refused]).to.deep.equal([['0/0', 'no.']]);
     expect(enqueued).to.deep.equal(['team/a']);
+  });
+
+  it('records the known issues that matched nothing, but not by a partial report: they may be on the other pages', async () => {
+    for (const [partial, expected] of [
+      [true, []],
+      [false, ['issue']],
+    ] as const) {
+      const { announce, run, started, recorded } = controllerOf();
+      announce('a', 10);
+      const running = run('a');
+      await setImmediate();
+      started[0]!.end({ ok: true, result: { partial } as VerifiedResult, unmatchedIssues: ['issue'] });
+      await running;
+      expect(recorded).to.deep.equal(expected);
+    }
   });
 
   it('keeps the task and notes the outage if the object store is down', async () => {

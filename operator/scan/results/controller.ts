@@ -115,7 +115,9 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
       deps.ingestion.ingest(stored, slot, expected, { signal, isWanted }),
     );
     if (ingested.ok) {
-      if (row !== null && knownIssues !== undefined) await recordMatches(row, knownIssues, ingested.unmatchedIssues);
+      // A known issue that a partial report lacks may be on the other pages.
+      if (row !== null && knownIssues !== undefined && !ingested.result.partial)
+        await recordMatches(row, knownIssues, ingested.unmatchedIssues);
       state.verified = ingested.result;
     } else state.refused.set(identityKey(stored), ingested.reason);
   }
@@ -179,6 +181,7 @@ function expectationOf(
     options,
     metadata,
     reserved: reservedPages(scan),
+    canceled: scan.spec.cancel === true,
     pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
     announced: { scanned: announced.scanned, failed: announced.failed },
     ...(baseline && { baseline }),

@@ -5,7 +5,7 @@ import type { Report, ReportViolation, TestedPage } from '../../../report/schema
 import { buildReport } from '../../../report/results/build.ts';
 import type { ChosenKnownIssues } from '../../../core/scan/known-issues.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
-import { PDF, bytesOf, digestOf, jpegOf, pagesOf, reportOf } from '../../../test/support/scan-results.ts';
+import { PDF, bytesOf, digestOf, jpegOf, pagesOf, partialReportOf, reportOf } from '../../../test/support/scan-results.ts';
 import { SCAN_ID, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
 import { incomingKeys, type Reports } from '../../../stores/reports.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
@@ -22,7 +22,7 @@ const scan = scanWith(launched());
 const input: PodInput = podInput(
   { scan, scanId: SCAN_ID, organisation: 'acme', seconds: 600, secretName: 'scan-input' },
   { allowTargets: [], denyTargets: [], workers: 2, pageBudgetMs: 30_000, exportMaxBytes: 64_000_000 },
-  { uploads: [], messages: null, deadline: new Date(), uploadDeadline: new Date() },
+  { uploads: [], cancelMark: 'http://objects/mark', messages: null, deadline: new Date(), uploadDeadline: new Date() },
 );
 const expected = {
   scanId: SCAN_ID,
@@ -146,6 +146,23 @@ describe('ingestion', () => {
     expect(verify(passed, chosen)).to.have.property('ok', false);
   });
 
+  it('accepts a partial export only of a canceled scan, and only as not passed', () => {
+    const thresholds = { minScore: 1 };
+    const judged = { ...input, options: { ...input.options, thresholds } };
+    const wanted = { ...expected, options: { ...expected.options, thresholds } };
+    const verify = (report: Report, canceled: boolean) =>
+      verifyExport({ export: bytesOf(report), pictures: null }, { ...wanted, canceled });
+    const report = partialReportOf(judged);
+    const accepted = verify(report, true);
+    expect(accepted).to.deep.include({ ok: true, partial: true, verdict: report.scan.verdict });
+    expect(report.scan.verdict.passed).to.equal(false);
+    expect(verify(report, false)).to.deep.equal({ ok: false, reason: 'the export is partial, but the scan was not canceled.' });
+    // A scan that had tested all its pages when it was canceled is judged as any other.
+    expect(verify(reportOf(judged), true)).to.deep.include({ ok: true, partial: false, verdict: { passed: true, message: null } });
+    const passed = { ...report, scan: { ...report.scan, verdict: { passed: true, message: null } } };
+    expect(verify(passed, true)).to.have.property('ok', false);
+  });
+
   it('accepts correct results and copies them to their final keys', async () => {
     const report = reportOf(input);
     const bytes = bytesOf(report);
@@ -154,6 +171,7 @@ describe('ingestion', () => {
     expect(ingested).to.deep.equal({
       ok: true,
       result: {
+        partial: false,
         outcome: { score: report.score.value, violations: report.counts, pages: { scanned: 2, failed: 0, total: 2 } },
         verdict: report.scan.verdict,
         export: digestOf(bytes),

@@ -124,8 +124,8 @@ export function createIngestion({ reports, bounds, verifier, onPages }: Ingestio
       await reports.writeView(stored.scanId, view.json, signal);
     }
     onPages?.(visits);
-    const { outcome, verdict } = judgement;
-    return { ok: true, result: { outcome, verdict, export: objectOf(stored.export), pdf: objectOf(stored.pdf) }, unmatchedIssues };
+    const { outcome, verdict, partial } = judgement;
+    return { ok: true, result: { partial, outcome, verdict, export: objectOf(stored.export), pdf: objectOf(stored.pdf) }, unmatchedIssues };
   }
 
   return { ingest };

@@ -41,6 +41,8 @@ export interface Expectation {
   /** Pages for which credits are reserved. */
   reserved: number;
   pagesRequested: number;
+  /** The scan was canceled, so that its export may be partial. */
+  canceled?: boolean;
   /** The page counts of the pod's message. */
   announced: { scanned: number; failed: number };
   /** Absent if the scan has none. */
@@ -49,7 +51,7 @@ export interface Expectation {
   knownIssues?: ChosenKnownIssues;
 }
 
-export type Judgement = { ok: true; outcome: Outcome; verdict: Verdict } | { ok: false; reason: string };
+export type Judgement = { ok: true; outcome: Outcome; verdict: Verdict; partial: boolean } | { ok: false; reason: string };
 
 /** The scanner may round a page's score to one decimal. */
 const ROUNDING = 0.1;
@@ -84,7 +86,11 @@ export function verifyExport(
 }
 
 /** Checks that the export is about the submitted scan. */
-function mismatch({ scan }: Report, { scanId, options, metadata = {}, reserved, pagesRequested }: Expectation): Judgement | null {
+function mismatch(
+  { scan, partial }: Report,
+  { scanId, options, metadata = {}, reserved, pagesRequested, canceled = false }: Expectation,
+): Judgement | null {
+  if (partial && !canceled) return refuse('the export is partial, but the scan was not canceled.');
   if (scan.id !== scanId) return refuse('the export is about another scan.');
   if (scan.local !== undefined) return refuse('the export is not of a scan of the service.');
   if (scan.url !== options.url) return refuse('the export is about another URL.');
@@ -101,7 +107,7 @@ function recompute(
   pictures: Uint8Array | null,
   chosen?: ChosenBaseline,
 ): Judgement {
-  const { pages, score, scan } = report;
+  const { pages, score, scan, partial = false } = report;
   const tested = testedPages(pages);
   if (tested.length === 0) return refuse('the export has no tested page.');
   if (tested.length > reserved) return refuse(`${tested.length} pages were tested, but credits are reserved for ${reserved}.`);
@@ -113,6 +119,7 @@ function recompute(
   if (miscounted !== undefined) return refuse(`the numbers of elements on page ${miscounted.url} contradict each other.`);
 
   const derived = deriveResults(pages, options.thresholds, {
+    partial,
     ...(chosen && { baseline: { chosen, scan, tools: report.tools } }),
     ...(knownIssues && { known: knownIssues }),
   });
@@ -139,7 +146,7 @@ function recompute(
   if (!isDeepStrictEqual(report.criteria, criteria)) return refuse('the success criteria do not follow from the rules.');
   const wrongPictures = picturesMismatch(report, pictures);
   if (wrongPictures !== null) return refuse(wrongPictures);
-  return { ok: true, outcome, verdict };
+  return { ok: true, outcome, verdict, partial };
 }
 
 /** Checks that each position of a page names a rule, that positions are ascending, and that no rule has two outcomes. */

@@ -1,0 +1,160 @@
+import { expect } from 'chai';
+import type { AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
+import {
+  TIMEOUTS,
+  actionsOf,
+  ago,
+  endedPod,
+  failedBy,
+  jobWith,
+  launched,
+  messagesOf,
+  pendingPod,
+  progress,
+  refusedAttempts,
+  runningFacts,
+  runningPod,
+  scanWith,
+  searched,
+  secondsAgo,
+  storedBy,
+} from '../../../test/support/scan-samples.ts';
+import { plan, type Facts } from './plan.ts';
+import type { ReconcileState } from '../reconcile-state.ts';
+import type { VerifiedResult } from './status.ts';
+
+const canceled = (status: AccessibilityScanStatus = {}) => scanWith(launched(status), { spec: { cancel: true } });
+/** Canceled the given seconds ago, and its pod was told to stop. */
+const stopping = (seconds: number, status: AccessibilityScanStatus = {}) => canceled({ cancelTime: ago(seconds), ...status });
+const tested = (scanned: number) => messagesOf({ progress: progress(0, { pages: { scanned, failed: 0, total: 9 } }) });
+const suspended = { ...jobWith(), spec: { activeDeadlineSeconds: 1830, suspend: true } };
+const VERIFYING: ReconcileState['task'] = { do: 'verify', stored: storedBy(0), slot: { attempt: 0, shard: 0 } };
+const announced = messagesOf({ final: [storedBy(0)] });
+const connected = { busSince: secondsAgo(50) };
+const gone = { job: suspended, pods: [] };
+
+const messageOf = (facts: Facts): string | undefined => {
+  const [action] = plan(facts, TIMEOUTS).actions;
+  return action?.do === 'end' ? action.end.message : undefined;
+};
+
+describe('plan of a canceled scan', () => {
+  const table: [string, Facts, string[]][] = [
+    // the decision to stop the pod
+    ['no page was tested', runningFacts({ scan: canceled(), ...connected }), ['Canceled']],
+    ['pages were tested', runningFacts({ scan: canceled(), podMessages: tested(2) }), ['markCanceling']],
+    [
+      'pages were tested, says only the status',
+      runningFacts({ scan: canceled({ pages: { requested: 5, reserved: 5, scanned: 1, failed: 0 } }) }),
+      ['markCanceling'],
+    ],
+    ['the bus is disconnected, and what was tested is unknown', runningFacts({ scan: canceled(), busSince: null }), ['markCanceling']],
+    [
+      'the pod has not started, and the bus is disconnected',
+      runningFacts({ scan: canceled(), pods: [pendingPod(0)], busSince: null }),
+      ['Canceled'],
+    ],
+    [
+      'the pod crashed, and the next one is not created',
+      runningFacts({ scan: canceled(), podMessages: tested(2), pods: [endedPod(0, 1)] }),
+      ['Canceled'],
+    ],
+    [
+      'the results were announced just before',
+      runningFacts({ scan: canceled(), podMessages: announced, pods: [endedPod(0, 0)] }),
+      ['markCanceling'],
+    ],
+    [
+      'the Job succeeded, and no message arrived',
+      runningFacts({ scan: canceled(), job: jobWith({ type: 'Complete' }), pods: [] }),
+      ['markCanceling'],
+    ],
+    ['the results are verified', runningFacts({ scan: canceled(), state: { verified: {} as VerifiedResult } }), ['complete']],
+    ['the Job is gone', runningFacts({ scan: canceled(), job: null, pods: [], podMessages: tested(2) }), ['Canceled']],
+    // while the pod stops
+    ['its pod runs', runningFacts({ scan: stopping(1), podMessages: tested(2) }), ['stopPods']],
+    ['its pod was told to stop by this process, and the cache lags', runningFacts({ scan: stopping(1), state: { podsStopped: true } }), []],
+    ['its pod was told to stop', runningFacts({ scan: stopping(1), job: suspended, podMessages: tested(2) }), []],
+    ['its pod announced results', runningFacts({ scan: stopping(1), job: suspended, podMessages: announced }), ['ingest']],
+    [
+      'its results are verified now',
+      runningFacts({ scan: stopping(1), job: suspended, podMessages: announced, state: { task: VERIFYING } }),
+      [],
+    ],
+    [
+      'its results are verified, with time left',
+      runningFacts({ scan: stopping(1), job: suspended, state: { verified: {} as VerifiedResult } }),
+      ['complete'],
+    ],
+    [
+      'its results are verified, at the last moment',
+      runningFacts({ scan: stopping(60), job: suspended, state: { verified: {} as VerifiedResult } }),
+      ['complete'],
+    ],
+    ['its pod is gone, and nothing was announced', runningFacts({ scan: stopping(9), ...gone }), ['search']],
+    ['its pod ended with a failure', runningFacts({ scan: stopping(9), job: suspended, pods: [endedPod(0, 42, failedBy(0))] }), ['search']],
+    ['its results were found', runningFacts({ scan: stopping(9), ...gone, state: { search: searched(1) } }), ['ingest']],
+    ['nothing was found', runningFacts({ scan: stopping(9), ...gone, state: { search: searched() } }), ['Canceled']],
+    [
+      'its results were refused',
+      runningFacts({ scan: stopping(9), ...gone, podMessages: announced, state: { search: searched(), refused: refusedAttempts(0) } }),
+      ['Canceled'],
+    ],
+    [
+      'the operator restarted',
+      runningFacts({ scan: stopping(30), job: suspended, pods: [runningPod(0, 50, { deletionTimestamp: ago(-15) })] }),
+      [],
+    ],
+    [
+      'another change of the spec',
+      runningFacts({ scan: scanWith(launched({ cancelTime: ago(1) }), { spec: { cancel: true }, metadata: { generation: 3 } }) }),
+      ['observeGeneration'],
+    ],
+    // the bound
+    ['its pod does not stop', runningFacts({ scan: stopping(60), job: suspended, podMessages: tested(2) }), ['Canceled']],
+    ['its Job cannot be suspended', runningFacts({ scan: stopping(60), podMessages: tested(2) }), ['Canceled']],
+    [
+      'the object store is down',
+      runningFacts({ scan: stopping(60), job: suspended, podMessages: announced, state: { task: VERIFYING, outageSince: secondsAgo(50) } }),
+      ['Canceled'],
+    ],
+  ];
+  for (const [name, facts, expected] of table)
+    it(`${name}: ${expected.join(', ') || 'waits'}`, () => expect(actionsOf(facts)).to.deep.equal(expected));
+
+  it('wakes up at the bound, whatever it waits for', () => {
+    for (const more of [
+      {},
+      { state: { task: VERIFYING } },
+      { podMessages: announced, state: { task: VERIFYING, outageSince: secondsAgo(900) } },
+    ])
+      expect(plan(runningFacts({ scan: stopping(20), job: suspended, ...more }), TIMEOUTS).wakeAfterMs).to.equal(40_000);
+  });
+
+  it('says why there is no report of pages that are charged', () => {
+    const one = { pages: { requested: 5, reserved: 5, scanned: 1, failed: 0 } };
+    const cases: [Facts, string][] = [
+      [runningFacts({ scan: canceled(one), pods: [endedPod(0, 1)] }), 'the scanner was not running'],
+      [runningFacts({ scan: stopping(60, one), job: suspended }), 'it was not stored and verified within 60 s'],
+      [
+        runningFacts({ scan: stopping(60, one), job: suspended, state: { task: VERIFYING, outageSince: secondsAgo(9) } }),
+        'the object store did not respond in time',
+      ],
+      [runningFacts({ scan: stopping(9, one), ...gone, state: { search: searched() } }), 'the scanner ended without one'],
+      [
+        runningFacts({
+          scan: stopping(9, one),
+          ...gone,
+          podMessages: announced,
+          state: { search: searched(), refused: new Map([['0/0', 'the export is not JSON.']]) },
+        }),
+        'it was refused: the export is not JSON',
+      ],
+    ];
+    for (const [facts, why] of cases)
+      expect(messageOf(facts)).to.equal(
+        `The scan was canceled. The page tested until then was charged. There is no report, because ${why}.`,
+      );
+    expect(messageOf(runningFacts({ scan: canceled(), ...connected }))).to.equal('The scan was canceled. Nothing was charged.');
+  });
+});
