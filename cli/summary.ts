@@ -14,6 +14,10 @@ export function exitCodeOf(result: ScanResult): 0 | 1 | 2 {
   return result.status === 'done' ? 0 : 2;
 }
 
+/** Whether a scan ended with numbers and a report: it is done, or was canceled and has those of the pages that were tested until then. */
+export const hasResult = ({ status, score }: ScanResult): boolean =>
+  status === 'done' || (status === 'canceled' && typeof score === 'number');
+
 /** Splits a message into sentences: one per missed threshold, and the coverage. */
 const sentencesOf = (message: string): string[] => printable(message).split(/(?<=[.!?])\s+(?=\p{Lu})/u);
 
@@ -34,7 +38,7 @@ const row = (name: string, value: string): string => `${name.padEnd(12)}${value}
 /** Renders score, violations by severity, and the verdict. */
 export function renderVerdict(result: ScanResult, terminal: Pick<Terminal, 'color' | 'unicode'>): string {
   const [good, bad, dash] = signsOf(terminal);
-  const lines = ['', ...(result.status === 'done' ? numbersOf(result, terminal, dash) : [])];
+  const lines = ['', ...(hasResult(result) ? numbersOf(result, terminal, dash) : [])];
   lines.push(row('Verdict', verdictOf(result, terminal, good, bad, dash)));
   return `${lines.join('\n')}\n`;
 }
@@ -106,7 +110,8 @@ const missesThreshold = ({ status, passed }: ScanResult, sentence: string): bool
   status === 'done' && passed === false && !isNote(sentence);
 
 function verdictOf(result: ScanResult, terminal: Pick<Terminal, 'color'>, good: string, bad: string, dash: string): string {
-  if (result.status === 'canceled') return paint(terminal, 'yellow', `${dash} the scan was canceled`);
+  if (result.status === 'canceled')
+    return paint(terminal, 'yellow', `${dash} the scan was canceled${hasResult(result) ? ', and the report is partial' : ''}`);
   if (result.status === 'failed')
     return paint(terminal, 'red', `${bad} the scan failed${result.passed === false ? ', so it did not pass' : ''}`);
   if (result.status !== 'done') return `${dash} the scan ended as ${printable(result.status)}`;

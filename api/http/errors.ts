@@ -84,7 +84,7 @@ export const ERRORS = {
     message: 'This installation sends no webhooks; ask its administrator to turn them on (webhooks.enabled of the chart).',
   },
   scan_not_found: { status: 404, message: 'The scan does not exist; check its ID.' },
-  report_not_found: { status: 404, message: 'The report does not exist; check the scan ID and that the status of the scan is done.' },
+  report_not_found: { status: 404, message: 'The report does not exist; check the scan ID and that the scan has a report_url.' },
   json_export_unavailable: { status: 404, message: 'This scan has no JSON export; scan the site again to get one.' },
   pictures_unavailable: {
     status: 404,

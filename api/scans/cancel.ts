@@ -26,8 +26,9 @@ const CANCEL_SCAN = {
   tags: ['Scans'],
   summary: 'Cancel a scan',
   description:
-    'Stops the scan within seconds. The pages tested until then are charged, and the other reserved credits are released. ' +
-    'The status changes to `canceled` afterwards: poll the scan, or follow its events. A repeated request has no further effect. ' +
+    'Stops the scan within seconds. The pages tested until then are charged and have a partial report, and the other reserved credits are released. ' +
+    'The status changes to `canceled` when the report is stored, or after a minute without one: poll the scan, or follow its events. ' +
+    'If all pages had been tested already, it changes to `done`. A repeated request has no further effect. ' +
     'A scan that a Kubernetes manifest created is canceled in the cluster. A test key cancels only scans of test keys.',
   security: keyWith('scans:write'),
   params: ScanPath,

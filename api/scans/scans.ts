@@ -144,7 +144,13 @@ export const ScanResult = Type.Object(
     violations_moderate: count('Moderate violations.'),
     violations_minor: count('Minor violations.'),
     passed: nullable(Type.Boolean({ description: 'Whether the scan met every threshold. Null without thresholds and while in progress.' })),
-    report_url: nullable(Type.String({ description: 'The address that returns a link to the PDF report, relative to the base address.' })),
+    report_url: nullable(
+      Type.String({
+        description:
+          'The address that returns a link to the PDF report, relative to the base address. The report of a canceled scan is partial: ' +
+          'it and the numbers have only the pages that were tested until then.',
+      }),
+    ),
     message: nullable(
       Type.String({
         description: 'Why the scan did not pass, failed or was canceled; also the coverage, if an attempted page could not be tested.',
@@ -169,7 +175,7 @@ export const ScanResult = Type.Object(
       Type.Number({
         minimum: 0,
         maximum: 100,
-        description: 'The share of attempted pages that were tested, in percent. Null unless done.',
+        description: 'The share of attempted pages that were tested, in percent. Null without a result.',
       }),
     ),
     baseline: nullable(open(ScanBaseline)),

@@ -2,6 +2,7 @@
 import { isTerminal } from '../../core/scan/phases.ts';
 import { printable } from '../errors.ts';
 import type { ScanResult } from '../service/messages.ts';
+import { hasResult } from '../summary.ts';
 import { print } from './format.ts';
 import { CANCEL_HELP } from './help.ts';
 import { COMMON_OPTIONS, onlyArgument, outputOf, parse, type InterruptHint, type CliContext } from './output.ts';
@@ -25,10 +26,18 @@ export async function cancel(args: readonly string[], context: CliContext, hint:
   return accepted || result.status === 'canceled' ? 0 : 1;
 }
 
-function sentenceOf(scanId: string, accepted: boolean, { status }: ScanResult): string {
-  if (status === 'canceled') return 'The scan is canceled.';
+function sentenceOf(scanId: string, accepted: boolean, result: ScanResult): string {
+  const { status } = result;
+  if (status === 'canceled')
+    return hasResult(result)
+      ? `The scan is canceled.\nTo get the report of the pages that were tested until then: curbcut report ${scanId}`
+      : 'The scan is canceled.';
   if (isTerminal(status)) return `The scan has already ended (${printable(status)}); nothing was canceled.`;
   // The end is stored a moment after the scan has ended in the cluster.
   if (!accepted) return `The scan has already ended; nothing was canceled.\nTo see how: curbcut follow ${scanId}`;
-  return `The scan is being canceled. Tested pages are charged, the other credits are released.\nTo wait for its end: curbcut follow ${scanId}`;
+  return [
+    'The scan is being canceled. Tested pages are charged, the other credits are released.',
+    `To wait for its end: curbcut follow ${scanId}`,
+    `To get the report of the tested pages afterwards: curbcut report ${scanId}`,
+  ].join('\n');
 }

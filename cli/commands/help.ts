@@ -119,8 +119,8 @@ ${ENVIRONMENT}
 
 export const CANCEL_HELP = `Usage: curbcut cancel ID [options]
 
-Cancels a scan. Its tested pages are charged, the other credits are released. The scan ends within seconds; curbcut follow
-waits for its end.
+Cancels a scan. Its tested pages are charged and have a partial report, the other credits are released. The scan ends when the
+report is stored, within seconds and after a minute at most; curbcut follow waits for its end.
 
 Examples:
   curbcut cancel 3f2b8c1e

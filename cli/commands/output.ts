@@ -11,7 +11,7 @@ import type { Explanation } from '../explanation.ts';
 import { absolute, dashboardLink } from '../links.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';
 import { givenFiles, type Files } from '../service/files.ts';
-import { exitCodeOf, renderDetails, renderVerdict } from '../summary.ts';
+import { exitCodeOf, hasResult, renderDetails, renderVerdict } from '../summary.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** The options of every command. */
@@ -172,7 +172,7 @@ export async function reportEnd(
   let problem: CliError | null = null;
   const saved: string[] = [];
   const asked = Object.values(output.files);
-  if (result.status === 'done') {
+  if (hasResult(result)) {
     try {
       if (asked.length > 0) await source.save(output.files);
       saved.push(...asked);

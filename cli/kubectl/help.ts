@@ -65,7 +65,7 @@ ${KUBE_ENVIRONMENT}
 
 export const CANCEL_HELP = `Usage: kubectl curbcut cancel NAME [options]
 
-Cancels a scan: sets spec.cancel. Its tested pages are charged, the other credits are released.
+Cancels a scan: sets spec.cancel. Its tested pages are charged and have a partial report, the other credits are released.
 
 Examples:
   kubectl curbcut cancel shop-example-com-1f2e3d4c -n shop

@@ -1,6 +1,7 @@
 /** The command line against the real service: the coverage of a scan, its cancellation, the list of scans. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Report } from '../../report/schema/schema.ts';
 import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
@@ -10,6 +11,13 @@ interface Result {
   status: string;
   passed: boolean | null;
   message: string | null;
+}
+
+/** A scan as a poll returns it. */
+interface Row extends Result {
+  pages_tested: number;
+  pages_charged: number | null;
+  report_url: string | null;
 }
 
 describe('the command line and the whole product', function () {
@@ -61,6 +69,53 @@ describe('the command line and the whole product', function () {
     expect(again).to.include({ code: 0, stdout: 'The scan is canceled.\n' });
   });
 
+  it('gets the partial report of a canceled scan, which costs the pages that it has', async () => {
+    await product.changeKey();
+    const before = await product.request('/v1/billing/credits');
+    const { balance } = (await before.json()) as { balance: number };
+    const answer = await product.request('/v1/ci/scans', {
+      method: 'POST',
+      body: JSON.stringify({ url: product.demoUrl, max_pages: 60, min_score: 1, settle_ms: 300 }),
+    });
+    const { scan_id: id } = (await answer.json()) as Result;
+    const state = async (): Promise<Row> => (await (await product.request(`/v1/ci/scans/${id}`)).json()) as Row;
+    // Slowly, within the rate limit of the key.
+    await eventually(
+      () => sleep(1000).then(state),
+      ({ pages_tested: tested }) => tested >= 3,
+    );
+    await product.changeKey();
+    const canceled = await product.curbcut('cancel', id);
+    expect(canceled.stdout).to.include(`curbcut report ${id}`);
+    const followed = await product.curbcut('follow', id);
+    expect(followed.code, 'thresholds were set').to.equal(1);
+    expect(followed.stdout)
+      .to.match(/Score +[0-9.]+ of 100/)
+      .and.to.include('the scan was canceled, and the report is partial');
+
+    const row = await state();
+    expect(row).to.include({ status: 'canceled', passed: false, report_url: `/v1/scans/${id}/report` });
+    expect(row.message).to.match(/^The scan was canceled\. The \d+ pages tested until then were charged\. The report is partial/);
+    const [exported, pdf, sarif] = ['partial.json', 'partial.pdf', 'partial.sarif'].map((name) => join(product.dir, name));
+    const saved = await product.curbcut('report', id, '--export', exported!, '--pdf', pdf!, '--sarif', sarif!);
+    expect(saved.code, saved.stderr).to.equal(0);
+    const report = JSON.parse(await readFile(exported!, 'utf8')) as Report;
+    expect(report.partial).to.equal(true);
+    expect(report.scan.verdict.passed).to.equal(false);
+    expect([row.pages_tested, row.pages_charged]).to.deep.equal([report.score.pages_tested, report.score.pages_tested]);
+    expect((await readFile(pdf!)).subarray(0, 5).toString()).to.equal('%PDF-');
+    expect(await readFile(sarif!, 'utf8')).to.include('partial_report');
+    const after = (await (await product.request('/v1/billing/credits')).json()) as { balance: number };
+    expect(balance - after.balance).to.equal(report.score.pages_tested);
+    expect((await product.curbcut('cancel', id)).stdout).to.equal(
+      `The scan is canceled.\nTo get the report of the pages that were tested until then: curbcut report ${id}\n`,
+    );
+
+    // It is no base: neither by its ID, nor as the newest scan of the site.
+    const named = await product.curbcut('scan', product.demoUrl, '--max-pages', '1', '--baseline', id);
+    expect(named.code, named.stdout).to.equal(2);
+  });
+
   it('does not cancel a scan that is done or does not exist', async () => {
     const done = await product.curbcut('scan', product.demoUrl, '--max-pages', '1', '--json');
     const { scan_id: id } = JSON.parse(done.stdout) as Result;
@@ -80,9 +135,9 @@ describe('the command line and the whole product', function () {
       return JSON.parse(stdout) as { data: Result[]; next_cursor: string | null };
     };
     const all = await listed();
-    expect(all.data.map(({ status }) => status)).to.deep.equal(['done', 'canceled', 'done']);
+    expect(all.data.map(({ status }) => status)).to.deep.equal(['done', 'canceled', 'canceled', 'done']);
     expect(all.next_cursor).to.equal(null);
-    expect(await listed('--status', 'canceled')).to.deep.equal({ data: [all.data[1]], next_cursor: null });
+    expect(await listed('--status', 'canceled')).to.deep.equal({ data: [all.data[1], all.data[2]], next_cursor: null });
     const newest = await listed('--limit', '1');
     expect(newest.data).to.deep.equal([all.data[0]]);
     expect(newest.next_cursor).to.be.a('string');

@@ -1,4 +1,5 @@
 /** The dashboard's scans in a real browser. */
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Role } from '../../core/accounts.ts';
 import { withDefaults } from '../../core/scan/options.ts';
@@ -172,6 +173,35 @@ describe('the dashboard', () => {
       expect(await page.getByRole('button', { name: /Scan again|Cancel/ }).count()).to.equal(0);
       await expectAccessible(page, `dashboard-scan-${phase}-without-reports`);
     });
+
+  it('shows the partial report of a canceled scan, and neither a verdict nor a threshold that is met', async () => {
+    const page = await openAs('viewer', '/dashboard/scans');
+    const message =
+      'The scan was canceled. The 2 pages tested until then were charged. The report is partial: it has only the pages that were tested until then.';
+    const id = randomUUID();
+    const row = await done(page.organisation, {
+      id,
+      reports: await storeView(web, id, { partial: true }),
+      phase: 'canceled',
+      message,
+      options: withDefaults({ url: 'https://example.com/', thresholds: { minScore: 1 } }),
+    });
+    await page.goto(`/dashboard/scans/${row.id}`);
+    const outcome = await page.locator('#outcome').innerText();
+    expect(outcome.match(/The scan was canceled/g)).to.have.length(1);
+    expect(outcome).to.include('The report is partial').and.include('Reserved credits that were not charged were returned.');
+    await page.getByRole('heading', { name: 'Partial result' }).waitFor();
+    expect(await page.locator('#thresholds').count()).to.equal(0);
+    expect(await page.locator('main .good, main .figure-good, main .badge-good').count()).to.equal(0);
+    expect(await page.getByRole('link', { name: 'Download PDF' }).count()).to.equal(1);
+    expect(
+      await page.getByRole('heading', { name: /Images must have alternative text|root cause/i }).count(),
+      'findings',
+    ).to.be.greaterThan(0);
+    await expectAccessible(page, 'dashboard-scan-partial');
+    await page.goto(`/dashboard/scans/${row.id}/pages`);
+    expect(await page.locator('h1').innerText()).to.include('Pages');
+  });
 
   it('cancels a scan after a question, with the keyboard', async () => {
     const page = await openAs('member', '/dashboard/scans/new');

@@ -23,8 +23,7 @@ export const findingPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps
   /** The scan of the path with its view. @throws ApiError if it has none */
   async function viewed(request: FastifyRequest): Promise<{ row: ScanRow; view: ReportView }> {
     const row = await scanOf(request);
-    const view =
-      row.phase === 'done' && row.reports !== null ? await withTimeLimit(pictures.readView(row), VIEW_TIMEOUT_MS, 'reading a view') : null;
+    const view = row.reports !== null ? await withTimeLimit(pictures.readView(row), VIEW_TIMEOUT_MS, 'reading a view') : null;
     if (view === null) throw new ApiError('report_not_found');
     return { row, view };
   }

@@ -62,7 +62,7 @@ export async function sendScanPage(
   const mayWrite = mayCall(callerOf(request), 'scans:write');
   const [position, view, trend, account, names] = await Promise.all([
     deps.positions(row),
-    row.phase === 'done' && row.reports !== null ? viewOf(row, deps) : null,
+    row.reports !== null ? viewOf(row, deps) : null,
     ended && !row.test ? scans.trend(row, TREND_MAX) : [],
     ended && mayWrite ? credits.account() : null,
     actorNames(storesOf(request), [row.submittedBy]),

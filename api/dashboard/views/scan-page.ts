@@ -71,7 +71,7 @@ const liveParts = (progress: Html, id: string): Html =>
 function endedParts(data: ScanPageData): Html {
   const { row, trend, view, write } = data;
   const pages = view === null || view === 'unavailable' ? undefined : pageCountsOf(view);
-  return html`${scanResult(row, pages)} ${downloads(row)} ${write !== null && isRepeatable(row) && againForm(row, write)} ${row.phase === 'done' && findings(data)}
+  return html`${scanResult(row, pages)} ${downloads(row)} ${write !== null && isRepeatable(row) && againForm(row, write)} ${row.outcome !== null && findings(data)}
     ${row.phase === 'done' && row.reports !== null && differenceLater(row)} ${trendChart(trend, row.id)}`;
 }
 

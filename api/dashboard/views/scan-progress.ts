@@ -68,7 +68,7 @@ function testing(pages: ScanRow['pages']): Html {
 }
 
 function cancelForm({ id, origin, pages, resource, canceling }: ScanRow, csrfToken: string | null): Html {
-  if (canceling) return html`<p>Canceling: the scan ends within seconds.</p>`;
+  if (canceling) return html`<p>Canceling: the scan ends when the report of the tested pages is stored, within seconds.</p>`;
   if (csrfToken === null) return NOTHING;
   if (origin === 'manifest')
     return notice({
@@ -81,7 +81,7 @@ function cancelForm({ id, origin, pages, resource, canceling }: ScanRow, csrfTok
     fields: hiddenField('_csrf', csrfToken),
     trigger: { text: 'Cancel scan', kind: 'danger' },
     title: 'Cancel this scan?',
-    text: `Pages that are tested before the scan ends are charged${tested}. The other reserved credits are returned.`,
+    text: `Pages that are tested before the scan ends are charged and have a report${tested}. The other reserved credits are returned.`,
     confirm: 'Cancel scan',
     cancel: 'Keep scanning',
   });

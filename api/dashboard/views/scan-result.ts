@@ -43,7 +43,7 @@ export function scanResult(row: ScanRow, pages: readonly Counts[] | undefined): 
 }
 
 /** Why the scan ended as it did. */
-function headline({ phase, passed, message: stored, pages, options, outcome }: ScanRow, explained: ScoreSentences | null): Html {
+function headline({ phase, passed, message: stored, options, outcome }: ScanRow, explained: ScoreSentences | null): Html {
   const ended = phase === 'failed' ? 'The scan failed.' : phase === 'canceled' ? 'The scan was canceled.' : (explained?.verdict ?? null);
   // The sentence about the verdict names the missed thresholds.
   const message = ended === explained?.verdict && outcome !== null ? notesText(options.thresholds, outcome) : stored;
@@ -56,8 +56,10 @@ function headline({ phase, passed, message: stored, pages, options, outcome }: S
         : phase === 'canceled' || message !== null
           ? 'warn'
           : 'note';
-  const next = { failed: AFTER_FAILURE, canceled: afterCancellation(pages) }[phase as 'failed' | 'canceled'];
-  const body = next === undefined ? (message ?? undefined) : html`${message !== null && html`<p>${message}</p>`}<p>${next}</p>`;
+  const next = { failed: AFTER_FAILURE, canceled: AFTER_CANCELLATION }[phase as 'failed' | 'canceled'];
+  // The title says the first sentence already.
+  const said = message?.startsWith(`${ended} `) ? message.slice(ended!.length + 1) : message;
+  const body = next === undefined ? (said ?? undefined) : html`${said !== null && html`<p>${said}</p>`}<p>${next}</p>`;
   return notice({ kind, title: ended ?? undefined, body, id: 'outcome' });
 }
 
@@ -99,16 +101,14 @@ function differenceFigures({ new: added, newKnown = 0, fixed, unchanged, onNewPa
 const AFTER_FAILURE =
   'Check that the address opens in a browser without signing in, then scan again. If that fails too, give the scan ID below to your administrator.';
 
-const afterCancellation = ({ scanned }: ScanRow['pages']): string =>
-  scanned === 0
-    ? 'No page was tested, so nothing was charged.'
-    : `${pagesText(scanned)} tested until then ${scanned === 1 ? 'was' : 'were'} charged, and the other reserved credits were returned.`;
+const AFTER_CANCELLATION = 'Reserved credits that were not charged were returned.';
 
-function figures({ passed, options }: ScanRow, outcome: Outcome, explained: ScoreSentences): Html {
+/** The numbers of a partial report are no verdict: no threshold counts as met. */
+function figures({ phase, passed, options }: ScanRow, outcome: Outcome, explained: ScoreSentences): Html {
   const { score, violations, pages, known } = outcome;
   const coverage = coverageOf(pages);
   return html`<section class="card" aria-labelledby="result-title">
-    <h2 id="result-title">Result</h2>
+    <h2 id="result-title">${phase === 'canceled' ? 'Partial result' : 'Result'}</h2>
     <div class="figures">
       ${figure({ value: number(score), of: 'of 100', label: 'score', kind: passed === false ? 'bad' : passed ? 'good' : 'note' })}
       ${figure({ value: number(violations.total), label: violations.total === 1 ? 'violation' : 'violations' })}
@@ -120,7 +120,7 @@ function figures({ passed, options }: ScanRow, outcome: Outcome, explained: Scor
       <summary>What the score is made of</summary>
       <p>${explained.score} ${explained.counting}</p>
     </details>
-    ${thresholds(options.thresholds, outcome)}
+    ${phase === 'done' && thresholds(options.thresholds, outcome)}
   </section>`;
 }
 

@@ -35,7 +35,7 @@ const FRAME = { active: 'webhooks', trail: [{ text: 'Webhooks', href: WEBHOOKS_P
 
 const MEANINGS: Readonly<Record<WebhookEvent, string>> = {
   'scan.completed': 'A scan is done, whether or not it passed.',
-  'scan.failed': 'A scan ended without a result: it failed or was canceled.',
+  'scan.failed': 'A scan failed or was canceled.',
   'schedule.regressed': 'The last scan of a schedule is worse than the one before it.',
   'credits.low': 'Few credits are left.',
 };

@@ -3,9 +3,11 @@ import type { AccessibilityScan } from '../../../core/protocol/custom-resources.
 import { print } from '../../commands/format.ts';
 import { COMMON_OPTIONS, onlyArgument, outputOf, parse, type CliContext } from '../../commands/output.ts';
 import { commandLine, connectKubectl } from '../connect.ts';
+import { hasResult } from '../../summary.ts';
 import { CANCEL_HELP } from '../help.ts';
 import { getScan, hasEnded, namedResultOf, scanName, SCANS } from '../scans.ts';
 
+const REPORT = 'status.reports has the paths of the report of the pages that were tested until then.';
 const CANCEL = JSON.stringify({ spec: { cancel: true } });
 
 /** Runs the command. @returns its exit code: 1 if the scan has ended already, and not as canceled @throws CliError */
@@ -23,9 +25,9 @@ export async function cancel(args: readonly string[], context: CliContext): Prom
   const scan = accepted ? await kubectl.json<AccessibilityScan>(['patch', SCANS, name, '--type=merge', '-p', CANCEL]) : present;
   const result = namedResultOf(scan);
   const said = accepted
-    ? `The scan is being canceled. Tested pages are charged, the other credits are released.\nTo wait for its end: ${commandLine(context, 'follow', name)}\n`
+    ? `The scan is being canceled. Tested pages are charged and have a report, the other credits are released.\nTo wait for its end: ${commandLine(context, 'follow', name)}\n`
     : result.status === 'canceled'
-      ? 'The scan is canceled.\n'
+      ? `The scan is canceled.${hasResult(result) ? ` ${REPORT}` : ''}\n`
       : `The scan has already ended (${result.status}); nothing was canceled.\n`;
   if (!values.quiet) await print(context.stdout, output.format, result, () => said);
   return accepted || result.status === 'canceled' ? 0 : 1;
