@@ -3,8 +3,8 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cutRelease } from './changelog.ts';
 
-/** Semantic Versioning 2.0.0 without build metadata, which tags of images cannot hold. */
-const VERSION = /(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-[0-9A-Za-z]+(?:[.-][0-9A-Za-z]+)*)?/;
+/** Semantic Versioning 2.0.0 without build metadata, which tags of images cannot hold. The ending of a package's file is not part of it. */
+const VERSION = /(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-[0-9A-Za-z]+(?:[.-](?!tgz\b)[0-9A-Za-z]+)*)?/;
 
 interface Place {
   files: readonly string[];
