@@ -8,7 +8,7 @@ import { freePort } from './port.ts';
 const ROOT = join(import.meta.dirname, '..');
 /** A command prefix that stops a process when this one is killed (Linux, util-linux). */
 const DIES_WITH_PARENT = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'TERM'] : [];
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 10_000;
 
 type Name = 'api' | 'operator';
