@@ -13,6 +13,7 @@ Architecture: amd64
 Version: 2.40-2
 
 Package: tzdata
+Source: tz (2025b)
 Status: install ok installed
 Architecture: all
 Version: 2025b-0+deb12u2
@@ -34,8 +35,8 @@ describe('the SBOM of an image', () => {
 
   it('lists the installed Debian packages with the address and licences that scanners read', () => {
     expect(components.map(({ purl }) => purl)).to.deep.equal([
-      'pkg:deb/debian/libc6@2.36-9%2Bdeb12u13?arch=amd64&distro=debian-12',
-      'pkg:deb/debian/tzdata@2025b-0%2Bdeb12u2?arch=all&distro=debian-12',
+      'pkg:deb/debian/libc6@2.36-9%2Bdeb12u13?arch=amd64&distro=debian-12&upstream=glibc',
+      'pkg:deb/debian/tzdata@2025b-0%2Bdeb12u2?arch=all&distro=debian-12&upstream=tz%402025b',
     ]);
     expect(components.map(({ licenses }) => licenses)).to.deep.equal([
       [{ license: { name: 'LGPL-2.1+' } }, { license: { name: 'MIT' } }],

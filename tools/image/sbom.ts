@@ -10,10 +10,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { arch, version as nodeVersion } from 'node:process';
 
 interface Component {
-  type: 'library' | 'platform';
+  type: 'library' | 'platform' | 'operating-system';
   name: string;
   version: string;
-  purl: string;
+  purl?: string;
   'bom-ref': string;
   hashes?: { alg: string; content: string }[];
   licenses?: ({ license: { name: string } } | { expression: string })[];
@@ -55,7 +55,10 @@ export function debianComponents(status: string, distribution: string, copyright
     const field = (name: string): string => new RegExp(`^${name}: (.*)$`, 'm').exec(paragraph)?.[1] ?? '';
     if (!field('Status').endsWith(' installed')) return [];
     const [name, version] = [field('Package'), field('Version')];
-    const query = new URLSearchParams({ arch: field('Architecture'), distro: distribution }).toString();
+    // Advisories name source packages: "glibc", or "glibc (2.36-9)" if the version differs.
+    const [, source, sourceVersion] = /^(\S+)(?: \((.*)\))?$/.exec(field('Source')) ?? [];
+    const upstream = source && { upstream: sourceVersion ? `${source}@${sourceVersion}` : source };
+    const query = new URLSearchParams({ arch: field('Architecture'), distro: distribution, ...upstream }).toString();
     const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?${query}`;
     const licenses = licencesOf(copyrightOf(name)).map((licence) => ({ license: { name: licence } }));
     return [{ type: 'library' as const, name, version, purl, 'bom-ref': purl, ...(licenses.length > 0 && { licenses }) }];
@@ -87,11 +90,13 @@ if (import.meta.main) {
   const system = new Map(
     [...readFileSync('/etc/os-release', 'utf8').matchAll(/^(\w+)="?([^"\n]*)"?$/gm)].map(([, name, value]) => [name, value]),
   );
+  const [id = '', release = ''] = [system.get('ID'), system.get('VERSION_ID')];
   const purl = `pkg:generic/node@${nodeVersion.slice(1)}?arch=${arch}`;
   const sbom = sbomOf(json<{ version: string }>('package.json').version, [
+    { type: 'operating-system', name: id, version: release, 'bom-ref': `os:${id}@${release}` },
     { type: 'platform', name: 'node', version: nodeVersion.slice(1), purl, 'bom-ref': purl },
     ...npmComponents(json<Installed>('node_modules/.package-lock.json'), existsSync),
-    ...debianComponents(readFileSync('/var/lib/dpkg/status', 'utf8'), `${system.get('ID')}-${system.get('VERSION_ID')}`, (name) =>
+    ...debianComponents(readFileSync('/var/lib/dpkg/status', 'utf8'), `${id}-${release}`, (name) =>
       readIfThere(`/usr/share/doc/${name}/copyright`),
     ),
   ]);
