@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { createAuthority } from '../test/support/private-authority.ts';
 import { ConfigurationError } from '../platform/configuration.ts';
 import { Environment, readApiConfiguration, settingsOf, type Configuration } from './config.ts';
 import { currentOf } from '../platform/setting-files.ts';
@@ -12,6 +13,7 @@ const REQUIRED = {
   S3_SECRET_ACCESS_KEY: 'hush',
 };
 const TURNSTILE = { TURNSTILE_SITE_KEY: 'site', TURNSTILE_SECRET_KEY: 'hush' };
+const AUTHORITY = createAuthority('Acme').bundle.trim();
 const ROLE = { AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/curbcut', AWS_WEB_IDENTITY_TOKEN_FILE: '/run/token' };
 const OIDC = { OIDC_ISSUER: 'https://id.example.com', OIDC_CLIENT_ID: 'curbcut', OIDC_CLIENT_SECRET: 'hush' };
 const problemsOf = (environment: Record<string, string | undefined>): readonly string[] => {
@@ -40,6 +42,7 @@ describe('readApiConfiguration', () => {
       CURBCUT_CLASS: 'curbcut',
       S3_REGION: 'us-east-1',
       S3_SESSION_SECONDS: 3600,
+      NO_PROXY: '',
       MAX_PAGES_LIMIT: 500,
       MAX_LIVE_SCANS: 2000,
       MAX_RUNNING_PUBLIC_SCANS: 2,
@@ -83,6 +86,9 @@ describe('readApiConfiguration', () => {
   const valid: [name: string, value: string, read: (read: Configuration & AppOptions) => unknown, expected: unknown][] = [
     ['HOST', '0.0.0.0', (c) => c.HOST, '0.0.0.0'],
     ['PORT', '0', (c) => c.PORT, 0],
+    ['PRIVATE_CA', AUTHORITY, (c) => c.PRIVATE_CA, AUTHORITY],
+    ['HTTPS_PROXY', 'http://user:hush@proxy.example:3128', (c) => c.HTTPS_PROXY, 'http://user:hush@proxy.example:3128'],
+    ['NO_PROXY', '.svc,localhost', (c) => c.NO_PROXY, '.svc,localhost'],
     ['METRICS_PORT', '9091', (c) => c.METRICS_PORT, 9091],
     ['PUBLIC_BASE_URL', 'https://curbcut.example.com/', (c) => c.publicBaseUrl, 'https://curbcut.example.com'],
     ['SMTP_URL', 'smtps://user:pass@mail:465', (c) => c.SMTP_URL, 'smtps://user:pass@mail:465'],
@@ -223,6 +229,10 @@ describe('readApiConfiguration', () => {
     ['MONGODB_URL', 'postgres://db'],
     ['MONGODB_URL', 'mongodb://db/?readPreference=nearest'],
     ['NATS_URL', 'http://nats'],
+    ['PRIVATE_CA', '/etc/ca.pem'],
+    ['HTTPS_PROXY', 'https://proxy.example:3128'],
+    ['HTTPS_PROXY', 'http://proxy.example'],
+    ['NO_PROXY', '10.0.0.0/8'],
     ['S3_ENDPOINT', 's3.example.com'],
     ['AWS_ENDPOINT_URL_STS', 'sts.example.com'],
     ['S3_SESSION_SECONDS', '60'],

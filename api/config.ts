@@ -10,6 +10,7 @@ import {
   KubernetesSettings,
   MailSettings,
   NatsSettings,
+  OutboundProxySettings,
   port,
   ProcessSettings,
   PublicAddressSettings,
@@ -30,6 +31,7 @@ import { readTargetRules, readTestTargets } from '../platform/target-rules.ts';
 export const Environment = Type.Object({
   ...ProcessSettings,
   ...TrustSettings,
+  ...OutboundProxySettings,
   PORT: port(8080),
   METRICS_PORT: port(9090),
   ...PublicAddressSettings,

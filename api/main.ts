@@ -1,8 +1,8 @@
 /** The API's process: reads its configuration, opens its connections, listens, and shuts down gracefully. */
 import closeWithGrace from 'close-with-grace';
-import { trustAuthorities } from '../platform/authorities.ts';
 import { exitOnMistake } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
+import { applyOutboundSettings } from '../platform/outbound.ts';
 import { openLogger } from '../platform/process-logger.ts';
 import { serveProbes, type ProbeServer } from '../platform/probe-server.ts';
 import { monitorDependencies } from '../platform/readiness.ts';
@@ -31,9 +31,7 @@ function configuration(): { config: Configuration; files: SettingFiles } {
 
 const { config, files } = configuration();
 const logger = openLogger({ level: config.LOG_LEVEL, base: { process: 'api' } });
-const trust = (): void => trustAuthorities(files.credential('PRIVATE_CA')?.() ?? '');
-if (config.PRIVATE_CA !== undefined) trust();
-files.onChange(['PRIVATE_CA'], trust);
+applyOutboundSettings(files);
 const stopFollowing = files.follow(logger);
 
 const metrics = createMetrics();

@@ -2,6 +2,7 @@
 import { SCANNER_DEFAULTS } from '../core/protocol/scanner-program.ts';
 import type { Static } from 'typebox';
 import { Type, listOf, readConfiguration, secret, type Environment as Variables } from '../platform/configuration.ts';
+import { outboundProxyOf } from '../platform/outbound.ts';
 import { fixedSettings, type LiveSettings } from '../platform/setting-files.ts';
 import {
   choice,
@@ -13,11 +14,13 @@ import {
   NAMESPACE_PATTERN,
   NatsSettings,
   natsUrl,
+  OutboundProxySettings,
   port,
   ProcessSettings,
   PublicAddressSettings,
   s3Problems,
   S3Settings,
+  ScannerProxySettings,
   SiteTrustSettings,
   TargetSettings,
   text,
@@ -47,6 +50,7 @@ const quantity = (fallback: string, description: string) =>
 export const Environment = Type.Object({
   ...ProcessSettings,
   ...TrustSettings,
+  ...OutboundProxySettings,
   METRICS_PORT: port(9090),
   ...KubernetesSettings,
   WATCH_NAMESPACES: Type.String({
@@ -129,6 +133,7 @@ export const Environment = Type.Object({
   ),
   ...TargetSettings,
   ...SiteTrustSettings,
+  ...ScannerProxySettings,
   ...PublicAddressSettings,
   ...MailSettings,
 });
@@ -203,6 +208,7 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
       otlpEndpoint: config.SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT,
       privateCa: live.credential('PRIVATE_CA'),
       siteCa: live.credential('SITE_CA'),
+      proxy: outboundProxyOf(live, 'SCANNER_'),
     },
     runTime: {
       pendingDeadlineSeconds: config.PENDING_DEADLINE_SECONDS,
@@ -228,6 +234,7 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
     webhooks: config.WEBHOOKS,
     webhookSecrets: config.WEBHOOK_SECRETS_DIR ?? null,
     mail: mailOf(config, live),
+    proxy: outboundProxyOf(live),
   };
 }
 

@@ -19,9 +19,9 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import closeWithGrace from 'close-with-grace';
-import { trustAuthorities } from '../platform/authorities.ts';
 import { exitOnMistake } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
+import { applyOutboundSettings } from '../platform/outbound.ts';
 import { openLogger } from '../platform/process-logger.ts';
 import { serveProbes } from '../platform/probe-server.ts';
 import { monitorDependencies } from '../platform/readiness.ts';
@@ -48,9 +48,7 @@ function configuration(): { config: Configuration; files: SettingFiles } {
 
 const { config, files } = configuration();
 const logger = openLogger({ level: config.LOG_LEVEL, base: { process: 'operator' } });
-const trust = (): void => trustAuthorities(files.credential('PRIVATE_CA')?.() ?? '');
-if (config.PRIVATE_CA !== undefined) trust();
-files.onChange(['PRIVATE_CA'], trust);
+applyOutboundSettings(files);
 const stopFollowing = files.follow(logger);
 
 const metrics = createOperatorMetrics();

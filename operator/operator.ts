@@ -184,7 +184,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     now: clock.now,
   });
   manager.addTask(createSitesTask(stores));
-  addMailTasks(manager, { ...deps, settings: settings.mail, metrics: metrics.mail });
+  addMailTasks(manager, { ...deps, settings: settings.mail, proxy: settings.proxy, metrics: metrics.mail });
   addWebhookTasks(manager, { ...deps, undeclared: undeclared.organisations, metrics: metrics.webhooks });
   manager.addTask(createEndedScansTask({ scanClient, apiNamespace, keep: settings.maxEndedPerOrganisation, everyMs: ENDED_EVERY_MS }));
   manager.addTask(sweepTask(sweep, settings.sweepEveryMs ?? SWEEP_EVERY_MS, metrics));

@@ -1,5 +1,6 @@
 /** The settings of an operator, as `config.ts` derives them from the environment. */
 import type { TargetRules } from '../core/scan/targets.ts';
+import type { OutboundProxy } from '../platform/outbound-proxy.ts';
 import type { Credential } from '../platform/setting-files.ts';
 import type { ScannerSettings } from './scan/launch/job.ts';
 import type { PodSettings } from './scan/launch/secret.ts';
@@ -43,6 +44,8 @@ export interface OperatorSettings {
   webhookSecrets: string | null;
   /** Null: no mails are sent. `publicBaseUrl` has no slash at its end. */
   mail: { smtpUrl: Credential; from: string; publicBaseUrl: string } | null;
+  /** The proxy for mails and webhooks. Default: none. */
+  proxy?: OutboundProxy;
   /** The pause between two runs of the sweeper, in milliseconds. Default 60,000. */
   sweepEveryMs?: number;
   /** The pause between two reads of the credits of all organisations with a manifest, in milliseconds. Default 10,000. */

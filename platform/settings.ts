@@ -1,8 +1,9 @@
 /** The settings that several processes read, each defined once. A process spreads the groups that it needs into its own schema. */
 import { isIPv4 } from 'node:net';
-import { Type } from 'typebox';
+import { Type, type TOptional, type TString } from 'typebox';
 import { checked, fromFile, secret, type Environment } from './configuration.ts';
 import { bundleMistakes } from './authorities.ts';
+import { noProxyMistakes } from './outbound-proxy.ts';
 import { mongodbUrlProblems } from './mongodb-url.ts';
 import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
@@ -42,6 +43,28 @@ export const SiteTrustSettings = {
     'certificates of authorities in PEM format, which scanner pods trust in addition to public ones for scanned sites',
   ),
 };
+
+const proxySettings = <const Prefix extends string>(prefix: Prefix, what: string) => {
+  const noProxy = `${prefix}NO_PROXY`;
+  const settings = {
+    [`${prefix}HTTPS_PROXY`]: Type.Optional(
+      Type.String({
+        pattern: '^http://[^\\s/]+:[0-9]{1,5}/?$',
+        ...secret,
+        description: `the HTTP proxy for ${what}, such as http://user:password@proxy.example.com:3128; if it is not set, they go directly`,
+      }),
+    ),
+    [noProxy]: Type.String({
+      default: '',
+      ...checked((value) => noProxyMistakes(noProxy, value)),
+      description: 'a comma-separated list of hosts that are reached without the proxy: host names, domains as .example.com, addresses, each with or without a port, or * for all', // prettier-ignore
+    }),
+  };
+  return settings as Record<`${Prefix}HTTPS_PROXY`, TOptional<TString>> & Record<`${Prefix}NO_PROXY`, TString>;
+};
+
+export const OutboundProxySettings = proxySettings('', 'requests to S3, mail, OpenID Connect, Turnstile, webhooks and the collector');
+export const ScannerProxySettings = proxySettings('SCANNER_', 'connections of scanner pods to scanned sites, S3 and the collector');
 
 export const KubernetesSettings = {
   CURBCUT_NAMESPACE: Type.String({

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { trustAuthorities } from '../platform/authorities.ts';
 import { readConfiguration } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
+import { useProxy } from '../platform/outbound-proxy.ts';
 import { openLogger } from '../platform/process-logger.ts';
 import { POD_MESSAGE_MAX_BYTES, podIdentity, type PodFailed, type PodStored } from '../core/protocol/pod-messages.ts';
 import { errorMessage } from '../platform/errors.ts';
@@ -29,6 +30,7 @@ async function main(): Promise<number> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void termination.request(signal));
 
   const input = await readPodInput(configuration.SCAN_INPUT);
+  if (input.proxy !== undefined) useProxy(input.proxy);
   if (input.privateCa !== undefined) trustAuthorities(input.privateCa);
   const identity = podIdentity(configuration);
   const scanLog = log.child({ scan: input.scanId, request: input.requestId, ...identity });

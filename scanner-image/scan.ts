@@ -32,7 +32,16 @@ import { CURBCUT_VERSION } from '../platform/version.ts';
 /** What to scan, and its limits. */
 export type ScanInput = Pick<
   PodInput,
-  'options' | 'deadline' | 'allowTargets' | 'denyTargets' | 'workers' | 'pageBudgetMs' | 'exportMaxBytes' | 'contactUrl' | 'siteCa'
+  | 'options'
+  | 'deadline'
+  | 'allowTargets'
+  | 'denyTargets'
+  | 'workers'
+  | 'pageBudgetMs'
+  | 'exportMaxBytes'
+  | 'contactUrl'
+  | 'siteCa'
+  | 'proxy'
 >;
 
 export type Traced = <T>(step: string, work: () => Promise<T>) => Promise<T>;
@@ -114,6 +123,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
 
   const egress = await openEgress({
     rules: { allow: input.allowTargets, deny: input.denyTargets },
+    proxy: input.proxy,
     log,
     resolver: deps.resolver,
     limits: deps.egressLimits,

@@ -4,6 +4,7 @@ import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import { createDefinitionCheck } from '../platform/kubernetes/definitions.ts';
 import type { KubernetesConnection, SocketUse } from '../platform/kubernetes/kubernetes.ts';
 import { createNameServerCheck, hostNamesIn } from '../platform/name-servers.ts';
+import { outboundProxyOf } from '../platform/outbound.ts';
 import type { Probe } from '../platform/readiness.ts';
 import { fixedSettings } from '../platform/setting-files.ts';
 import type { DatabaseSettings, KubernetesSettings, NatsSettings, S3Settings } from '../platform/settings.ts';
@@ -64,14 +65,17 @@ export async function openConnections(config: ConnectionConfiguration, options: 
       })
     : noMessageBus();
   live.onChange(['NATS_URL'], () => bus.renew());
+  const proxy = outboundProxyOf(live);
   const reports = createReports({
     endpoint: config.S3_ENDPOINT,
     publicEndpoint: config.S3_PUBLIC_ENDPOINT,
     podEndpoint: config.S3_POD_ENDPOINT,
     region: config.S3_REGION,
     bucket: config.S3_BUCKET,
-    identity: openS3Identity(config, { live, logger }),
+    identity: openS3Identity(config, { live, logger, proxy }),
+    proxy,
   });
+  live.onChange(['HTTPS_PROXY'], () => reports.renew());
   const { fieldManager, onSockets } = options;
   const kubernetes = connectKubernetes({ kubeconfig: config.KUBECONFIG, fieldManager, onSockets, logger });
   const scanResources = createScanResources(kubernetes, { namespace: config.CURBCUT_NAMESPACE, operatorClass: config.CURBCUT_CLASS });

@@ -15,6 +15,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { create as contentDisposition } from 'content-disposition';
+import { proxyVariables, type OutboundProxy } from '../platform/outbound-proxy.ts';
 import { REPORT_FORMATS } from '../report/formats/names.ts';
 import { keysIn, reportKeys, type ReportKeys } from '../report/schema/objects.ts';
 import type { ReadResult } from '../report/schema/objects.ts';
@@ -87,6 +88,8 @@ export interface Reports extends FormatStore {
   uploads(signal?: AbortSignal): Promise<Upload[]>;
   /** Checks that the bucket is reachable. @throws if it is unreachable */
   ping(): Promise<void>;
+  /** Opens new connections, because the proxy has changed. */
+  renew(): void;
   close(): void;
 }
 
@@ -101,11 +104,15 @@ interface StoreAddress {
   podEndpoint?: string;
   region: string;
   bucket: string;
+  /** The proxy to the store. Default: none. */
+  proxy?: OutboundProxy;
 }
 
 /** In milliseconds. Longer than for other requests: the store copies the object, or writes many megabytes, before it responds. */
 const SLOW_SOCKET_TIMEOUT_MS = 60_000;
 const SOCKET_TIMEOUT_MS = 5_000;
+/** How long earlier connections stay open for the requests on them. */
+const DRAIN_MS = 120_000;
 
 /**
  * Opens report objects on S3, addressed by path: a store inside a cluster has no DNS name for each bucket. Connects on first use.
@@ -114,9 +121,9 @@ const SOCKET_TIMEOUT_MS = 5_000;
 export function createReports(configuration: ReportsConfiguration, { idleMs = SOCKET_TIMEOUT_MS } = {}): Reports {
   const { endpoint, publicEndpoint = endpoint, podEndpoint = endpoint, bucket } = configuration;
   const identity = 'identity' in configuration ? configuration.identity : keyIdentity(() => configuration);
-  const clientFor = (address: string, socketTimeout = idleMs) => openClient(configuration.region, identity, address, socketTimeout);
-  const store = clientFor(endpoint);
-  const patient = clientFor(endpoint, SLOW_SOCKET_TIMEOUT_MS);
+  const clientFor = (address: string, socketTimeout = idleMs) => openClient({ ...configuration, identity }, address, socketTimeout);
+  const openClients = () => ({ store: clientFor(endpoint), patient: clientFor(endpoint, SLOW_SOCKET_TIMEOUT_MS) });
+  let clients = openClients();
   // A link contains the host that it was signed for, so pods and people need separate clients. These two only sign links.
   const forPeople = clientFor(publicEndpoint);
   const forPods = clientFor(podEndpoint);
@@ -135,14 +142,14 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
     return getSignedUrl(client, command, { expiresIn: await linkSeconds(seconds), signableHeaders: signed });
   }
 
-  const read: Reports['read'] = (key, maxBytes, signal) => readObject(store, { Bucket: bucket, Key: key }, maxBytes, signal);
+  const read: Reports['read'] = (key, maxBytes, signal) => readObject(clients.store, { Bucket: bucket, Key: key }, maxBytes, signal);
 
   async function remove(keys: readonly string[]): Promise<void> {
     // One request per object, because DeleteObjects needs a checksum that not every store accepts.
-    await Promise.all(keys.map((key) => store.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))));
+    await Promise.all(keys.map((key) => clients.store.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))));
   }
 
-  async function write(key: string, bytes: Uint8Array, contentType: string, signal?: AbortSignal, by = store): Promise<void> {
+  async function write(key: string, bytes: Uint8Array, contentType: string, signal?: AbortSignal, by = clients.store): Promise<void> {
     await by.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, ContentType: contentType }), { abortSignal: signal });
   }
 
@@ -150,7 +157,7 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
     let token: string | undefined;
     do {
       const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token });
-      const page = await store.send(command, { abortSignal: signal });
+      const page = await clients.store.send(command, { abortSignal: signal });
       yield page.Contents ?? [];
       token = page.NextContinuationToken;
     } while (token !== undefined);
@@ -174,7 +181,7 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
 
     async size(key) {
       try {
-        const { ContentLength } = await store.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
+        const { ContentLength } = await clients.store.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
         return ContentLength ?? 0;
       } catch (error) {
         if (isMissing(error)) return null;
@@ -184,7 +191,7 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
 
     read,
 
-    copy: (from, to, options) => copyObject(patient, bucket, from, to, options),
+    copy: (from, to, options) => copyObject(clients.patient, bucket, from, to, options),
 
     async readView(scanId, signal) {
       const view = await read(reportKeys(scanId).view, VIEW_MAX_BYTES, signal);
@@ -193,13 +200,14 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
 
     writeView: (scanId, bytes, signal) => write(reportKeys(scanId).view, bytes, 'application/json', signal),
 
-    readFindings: (scanId, place, signal) => readRange(store, { Bucket: bucket, Key: reportKeys(scanId).findings }, place, signal),
+    readFindings: (scanId, place, signal) => readRange(clients.store, { Bucket: bucket, Key: reportKeys(scanId).findings }, place, signal),
 
-    writeFindings: (scanId, bytes, signal) => write(reportKeys(scanId).findings, bytes, 'application/octet-stream', signal, patient),
+    writeFindings: (scanId, bytes, signal) =>
+      write(reportKeys(scanId).findings, bytes, 'application/octet-stream', signal, clients.patient),
 
     writeFormat: (scanId, format, bytes, signal) => write(reportKeys(scanId)[format], bytes, REPORT_FORMATS[format].contentType, signal),
 
-    readPicture: (scanId, place, signal) => readRange(store, { Bucket: bucket, Key: reportKeys(scanId).pictures }, place, signal),
+    readPicture: (scanId, place, signal) => readRange(clients.store, { Bucket: bucket, Key: reportKeys(scanId).pictures }, place, signal),
 
     markCanceled: (scanId, signal) => write(cancelMarkKey(scanId), Buffer.from('canceled'), 'text/plain', signal),
 
@@ -222,16 +230,28 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
     },
 
     async ping() {
-      await store.send(new HeadBucketCommand({ Bucket: bucket }));
+      await clients.store.send(new HeadBucketCommand({ Bucket: bucket }));
+    },
+
+    renew() {
+      const earlier = clients;
+      clients = openClients();
+      const end = (): void => Object.values(earlier).forEach((client) => client.destroy());
+      setTimeout(end, DRAIN_MS).unref();
     },
 
     close() {
-      for (const client of [store, patient, forPeople, forPods]) client.destroy();
+      for (const client of [...Object.values(clients), forPeople, forPods]) client.destroy();
     },
   };
 }
 
-function openClient(region: string, identity: S3Identity, endpoint: string, socketTimeout: number): S3Client {
+function openClient(
+  { region, identity, proxy }: StoreAddress & { identity: S3Identity },
+  endpoint: string,
+  socketTimeout: number,
+): S3Client {
+  const agent = proxy && { proxyEnv: proxyVariables(proxy) };
   return new S3Client({
     endpoint,
     region,
@@ -242,7 +262,7 @@ function openClient(region: string, identity: S3Identity, endpoint: string, sock
     // By default the SDK signs a checksum into an upload link, and a plain PUT does not match it.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: 2_000, socketTimeout },
+    requestHandler: { connectionTimeout: 2_000, socketTimeout, ...(agent && { httpAgent: agent, httpsAgent: agent }) },
   });
 }
 

@@ -1,6 +1,7 @@
 /** Who this process is at the object store: the owner of an access key, or of a session that ends and is renewed. */
 import type { Static, TObject } from 'typebox';
 import type { Logger } from '../platform/logger.ts';
+import { proxyVariables, type OutboundProxy } from '../platform/outbound-proxy.ts';
 import type { LiveSettings } from '../platform/setting-files.ts';
 import type { S3Settings } from '../platform/settings.ts';
 import { withTimeLimit } from '../platform/time-limits.ts';
@@ -74,20 +75,24 @@ export const secondsUntil = (expiration: Date | undefined, now: number): number 
 type S3Configuration = Readonly<Static<TObject<typeof S3Settings>>>;
 
 /** The identity that the settings name: an access key, a role by a web identity token, or an agent on the node. */
-export function openS3Identity(config: S3Configuration, { live, logger }: { live: LiveSettings; logger: Logger }): S3Identity {
+export function openS3Identity(
+  config: S3Configuration,
+  { live, logger, proxy }: { live: LiveSettings; logger: Logger; proxy?: OutboundProxy },
+): S3Identity {
   const accessKeyId = live.credential('S3_ACCESS_KEY_ID');
   const secretAccessKey = live.credential('S3_SECRET_ACCESS_KEY');
   if (accessKeyId !== undefined && secretAccessKey !== undefined)
     return keyIdentity(() => ({ accessKeyId: accessKeyId(), secretAccessKey: secretAccessKey() }));
-  const obtain = config.AWS_ROLE_ARN === undefined ? sessionsOfAgent(config) : sessionsOfRole(config);
+  const obtain = config.AWS_ROLE_ARN === undefined ? sessionsOfAgent(config) : sessionsOfRole(config, proxy);
   return sessionIdentity(obtain, {
     onFailure: (err) => logger.warn({ err }, 'session of the object store not renewed; the earlier one is used until it ends'),
   });
 }
 
 /** Exchanges the token of a service account, which the kubelet rotates in its file, for a session of a role. */
-function sessionsOfRole(config: S3Configuration): () => Promise<S3Key> {
+function sessionsOfRole(config: S3Configuration, proxy: OutboundProxy | undefined): () => Promise<S3Key> {
   return async () => {
+    const agent = proxy && { proxyEnv: proxyVariables(proxy) };
     const { fromTokenFile } = await import('@aws-sdk/credential-provider-web-identity');
     return fromTokenFile({
       roleArn: config.AWS_ROLE_ARN,
@@ -98,6 +103,7 @@ function sessionsOfRole(config: S3Configuration): () => Promise<S3Key> {
         region: config.S3_REGION,
         maxAttempts: 2,
         ...(config.AWS_ENDPOINT_URL_STS && { endpoint: config.AWS_ENDPOINT_URL_STS }),
+        ...(agent && { requestHandler: { httpAgent: agent, httpsAgent: agent } }),
       },
     })();
   };

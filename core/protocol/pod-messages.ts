@@ -120,6 +120,8 @@ export const PodInput = Type.Object({
   privateCa: Type.Optional(Type.String()),
   /** Certificates of authorities (PEM) for scanned sites, beside public ones. Never for anything else. */
   siteCa: Type.Optional(Type.String()),
+  /** The HTTP proxy to sites, the object store and the collector. The URL may hold a password. Absent: none. */
+  proxy: Type.Optional(Type.Object({ url: Type.String(), noProxy: Type.String() })),
   /** The largest export that the operator accepts, in bytes. */
   exportMaxBytes: Type.Integer({ minimum: 1, maximum: EXPORT_MAX_BYTES }),
 });

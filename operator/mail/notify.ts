@@ -15,6 +15,7 @@ export interface MailDeps {
   stores: Pick<AllStores, 'scans' | 'publicScans' | 'outbox' | 'suppressions' | 'rateLimits'>;
   reports: Pick<Reports, 'readView'>;
   settings: OperatorSettings['mail'];
+  proxy?: OperatorSettings['proxy'];
   metrics: MailMetrics;
   logger: Logger;
   clock: Clock;
@@ -39,7 +40,7 @@ export function addMailTasks(manager: Pick<Manager, 'addTask'>, deps: MailDeps):
       outbox,
       suppressions,
       compose: createCompose({ ...stores, reports, publicBaseUrl }),
-      openTransport: (connections) => createMailTransport({ smtpUrl, from, connections }),
+      openTransport: (connections) => createMailTransport({ smtpUrl, from, connections, proxy: deps.proxy }),
       metrics,
       logger,
       clock,

@@ -1,6 +1,8 @@
 /** The connection to the mail server: a pool with a limit for every wait. */
+import { isDeepStrictEqual } from 'node:util';
 import { createTransport } from 'nodemailer';
 import { authorityHint } from '../../platform/authorities.ts';
+import { proxyFor, type OutboundProxy } from '../../platform/outbound-proxy.ts';
 import { currentOf, type Credential } from '../../platform/setting-files.ts';
 import { failureOf, reasonOf, type Failure, type SmtpError } from './smtp-failure.ts';
 
@@ -41,6 +43,8 @@ export interface TransportDeps {
   /** The maximum number of connections. */
   connections: number;
   limits?: TransportLimits;
+  /** The proxy to the mail server. Default: none. */
+  proxy?: OutboundProxy;
 }
 
 /** A password is sent in clear text only to this machine, unless the URL says `requireTLS=false`. */
@@ -50,14 +54,18 @@ function needsTls(smtpUrl: string): boolean {
 }
 
 /** Opens connections when mails are sent. Options in the query of the URL, such as `?requireTLS=true`, are nodemailer's. */
-export function createMailTransport({ smtpUrl, from, connections, limits = TRANSPORT_LIMITS }: TransportDeps): MailTransport {
-  let usedUrl: string;
+export function createMailTransport({ smtpUrl, from, connections, limits = TRANSPORT_LIMITS, proxy }: TransportDeps): MailTransport {
+  /** The server, and the proxy to it. */
+  const current = () => {
+    const url = currentOf(smtpUrl);
+    return { url, requireTLS: needsTls(url), proxy: proxyFor(proxy, new URL(url))?.href };
+  };
+  let used: ReturnType<typeof current>;
   function open() {
-    usedUrl = currentOf(smtpUrl);
+    used = current();
     return createTransport(
       {
-        requireTLS: needsTls(usedUrl),
-        url: usedUrl,
+        ...used,
         pool: true,
         maxConnections: connections,
         // A repeated delivery is our decision: the server may have accepted the mail before the connection broke.
@@ -76,22 +84,22 @@ export function createMailTransport({ smtpUrl, from, connections, limits = TRANS
 
   /** Fails if the delivery takes too long. Its connection is then left to its own limits, and later mails use new ones. */
   async function deliver(message: Message): Promise<void> {
-    if (currentOf(smtpUrl) !== usedUrl) {
+    if (!isDeepStrictEqual(current(), used)) {
       // Ends each of its connections after the mail that it is sending.
       transport.close();
       transport = open();
     }
-    const used = transport;
+    const sending = transport;
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        if (transport === used) transport = open();
-        used.close();
+        if (transport === sending) transport = open();
+        sending.close();
         reject(new Error(`the mail server did not accept the mail within ${limits.deliveryMs / 1000} s`));
       }, limits.deliveryMs);
     });
     try {
-      await Promise.race([used.sendMail(message), tooLate]);
+      await Promise.race([sending.sendMail(message), tooLate]);
     } finally {
       clearTimeout(timer);
     }
@@ -99,10 +107,8 @@ export function createMailTransport({ smtpUrl, from, connections, limits = TRANS
 
   /** Whether the server answers on a new connection, up to its check of the credentials. */
   async function isAvailable(): Promise<boolean> {
-    const url = currentOf(smtpUrl);
     const probe = createTransport({
-      requireTLS: needsTls(url),
-      url,
+      ...current(),
       connectionTimeout: limits.connectMs,
       greetingTimeout: limits.greetingMs,
       socketTimeout: limits.greetingMs,

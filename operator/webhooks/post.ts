@@ -1,7 +1,8 @@
 /** Sends one request to an endpoint. Its address is judged like the target of a scan, and only judged addresses are dialled. */
-import { Agent, request } from 'undici';
+import { Agent, ProxyAgent, request } from 'undici';
 import { judgeTarget, type Resolver, type TargetRules } from '../../core/scan/targets.ts';
 import { aboutAddress } from '../../core/webhooks/webhooks.ts';
+import { proxyFor, type OutboundProxy } from '../../platform/outbound-proxy.ts';
 import { pinnedLookup } from '../../platform/pinned-lookup.ts';
 import type { AttemptEnd } from '../../stores/webhooks/deliveries.ts';
 
@@ -26,11 +27,13 @@ export interface PostDeps {
   rules: TargetRules;
   resolver: Resolver;
   userAgent: string;
+  /** The proxy to endpoints. It resolves their names itself, after they were judged here. Default: none. */
+  proxy?: OutboundProxy;
   timeoutMs?: number;
 }
 
 /** Creates the function that sends. It never rejects, and follows no redirects. */
-export function createPost({ rules, resolver, userAgent, timeoutMs = REQUEST_MS }: PostDeps): Post {
+export function createPost({ rules, resolver, userAgent, proxy, timeoutMs = REQUEST_MS }: PostDeps): Post {
   return async (url, headers, body) => {
     const began = performance.now();
     const failed = (outcome: PostOutcome, error: string): Posted => ({
@@ -44,7 +47,11 @@ export function createPost({ rules, resolver, userAgent, timeoutMs = REQUEST_MS 
     if (judged.addresses.length === 0) return failed('unreachable', `${target.hostname} cannot be resolved.`);
     // A connection of its own: another name may have other judged addresses.
     const connect = { lookup: pinnedLookup(judged.addresses), autoSelectFamily: true, timeout: timeoutMs };
-    const dispatcher = new Agent({ connect, connections: 1, allowH2: false });
+    const via = proxyFor(proxy, target);
+    const dispatcher =
+      via === null
+        ? new Agent({ connect, connections: 1, allowH2: false })
+        : new ProxyAgent({ uri: via.href, proxyTunnel: true, connectTimeout: timeoutMs, allowH2: false });
     const signal = AbortSignal.timeout(timeoutMs);
     try {
       const sent = { 'content-type': 'application/json', 'user-agent': userAgent, 'accept-encoding': 'identity', ...headers };
@@ -91,5 +98,7 @@ function failureOf(error: unknown, timeoutMs: number): string {
   if (code === 'ECONNREFUSED') return 'The endpoint refused the connection.';
   if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET') return 'The endpoint closed the connection.';
   if (/CERT|ALTNAME|UNABLE_TO_VERIFY/.test(code)) return `The certificate of the endpoint is not accepted (${code}).`;
+  if (error instanceof Error && error.message.startsWith('Proxy response'))
+    return 'The outbound proxy of this installation refused the connection.';
   return `The request failed (${code}).`;
 }

@@ -17,7 +17,7 @@ import { createWebhookSender } from './sender.ts';
 
 export interface WebhookDeps {
   stores: Pick<AllStores, 'scans' | 'webhooks' | 'webhookEvents' | 'deliveries' | 'credits' | 'members' | 'organisations' | 'outbox'>;
-  settings: Pick<OperatorSettings, 'targets' | 'publicBaseUrl' | 'mail' | 'webhooks'>;
+  settings: Pick<OperatorSettings, 'targets' | 'publicBaseUrl' | 'mail' | 'webhooks' | 'proxy'>;
   resolver: Resolver;
   /** The organisations whose events wait for the webhooks of a manifest; null: all. */
   undeclared: () => string[] | null;
@@ -40,7 +40,7 @@ export function addWebhookTasks(manager: Pick<Manager, 'addTask'>, deps: Webhook
   manager.addTask(createAnnounceTask(shared));
   manager.addTask(createCreditsTask(shared));
   const contact = publicBaseUrl === null ? '' : ` (+${publicBaseUrl})`;
-  const post = createPost({ rules, resolver, userAgent: `Curbcut-Webhooks/${CURBCUT_VERSION}${contact}` });
+  const post = createPost({ rules, resolver, proxy: settings.proxy, userAgent: `Curbcut-Webhooks/${CURBCUT_VERSION}${contact}` });
   const notifyStopped = createStopNotice(stores, settings.mail !== null);
   manager.addTask(createWebhookSender({ ...stores, post, notifyStopped, metrics, logger, clock }));
 }

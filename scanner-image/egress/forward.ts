@@ -9,10 +9,11 @@ import {
 } from 'node:http';
 import type { TcpNetConnectOpts } from 'node:net';
 import { portOf } from '../../core/scan/targets.ts';
+import { ProxyRefused, proxyAuthorization, proxyFor, proxyRefusal } from '../../platform/outbound-proxy.ts';
 import { pinnedLookup } from '../../platform/pinned-lookup.ts';
 import { EGRESS_HEADER, codeOf, hostOf, kindOf, type EgressFailureKind } from './egress-failures.ts';
 import type { EgressLimits } from './limits.ts';
-import { networkFailureMessage } from './network-errors.ts';
+import { connectFailure } from './network-errors.ts';
 import type { ConnectionDeps } from './target-guard.ts';
 
 /** Headers of one connection (RFC 9110, 7.6.1), and the header that only the proxy may set. */
@@ -49,24 +50,35 @@ export function createForward(deps: ConnectionDeps): Forward {
       deps.failed(url, kind, judged.message);
       return refuse(response, kind === 'unresolvable' ? 502 : 403, kind, judged.message);
     }
-    send(url, requestOptions(url, request, judged.addresses, limits), request, response, isSafe(request));
+    const direct = requestOptions(url, request, judged.addresses, limits);
+    const via = proxyFor(deps.proxy, url);
+    send({ url, via }, via === null ? direct : optionsThrough(via, url, direct), request, response, isSafe(request));
   }
 
-  /** @param reuse whether an idle connection may be used. The site may be closing it, so use it only for requests that can be retried. */
-  function send(url: URL, options: RequestOptions, request: IncomingMessage, response: ServerResponse, reuse: boolean): void {
+  /** @param via the proxy that is asked, or null @param reuse whether an idle connection may be used. The site may be closing it, so use it only for requests that can be retried. */
+  function send(
+    { url, via }: { url: URL; via: URL | null },
+    options: RequestOptions,
+    request: IncomingMessage,
+    response: ServerResponse,
+    reuse: boolean,
+  ): void {
     const upstream = httpRequest({ ...options, agent: reuse ? agent : false });
     const stopDialTimer = limitDial(upstream, limits.dialMs);
     upstream.on('timeout', () => upstream.destroy(timeoutError('idle')));
     upstream.on('error', (error) => {
       stopDialTimer();
       if (response.headersSent || response.destroyed) return void response.destroy();
-      if (upstream.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(codeOf(error))) return send(url, options, request, response, false);
-      const message = networkFailureMessage(url.host, codeOf(error));
+      if (upstream.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(codeOf(error)))
+        return send({ url, via }, options, request, response, false);
+      const message = connectFailure(url, error, via);
       deps.failed(url, 'unreachable', message);
       refuse(response, 502, 'unreachable', message);
     });
     upstream.on('upgrade', (_answer, socket) => socket.destroy());
     upstream.on('response', (answer) => {
+      // Only a proxy answers with it, and browsers would ask the visitor for a password.
+      if (via !== null && answer.statusCode === 407) return void upstream.destroy(new ProxyRefused(proxyRefusal(407)));
       deps.reached(url);
       respond(url, answer, response, deps);
     });
@@ -94,6 +106,13 @@ function requestOptions(url: URL, request: IncomingMessage, addresses: readonly 
     timeout: limits.idleMs,
   };
   return options;
+}
+
+/** The same request to another proxy, which gets the whole address. */
+function optionsThrough(proxy: URL, url: URL, direct: RequestOptions): RequestOptions {
+  const authorization = Object.entries(proxyAuthorization(proxy)).flat();
+  const headers = [...(direct.headers as string[]), ...authorization];
+  return { ...direct, host: hostOf(proxy), port: Number(proxy.port || 80), lookup: undefined, path: url.href, headers };
 }
 
 /** Passes an answer on, up to the limit. */

@@ -1,4 +1,6 @@
 /** Explains network errors of Node and Chromium in sentences that the owner of a site can act on. Pure. */
+import { ProxyRefused } from '../../platform/outbound-proxy.ts';
+import { codeOf } from './egress-failures.ts';
 
 const INCOMPLETE_CHAIN =
   'its TLS certificate is not signed by a known authority. Install a certificate of a public authority with its complete chain';
@@ -42,4 +44,11 @@ export function networkFailureMessage(host: string, code: string): string {
   const bare = code.replace(/^net::ERR_/, '');
   const explained = explainNetworkError(code);
   return explained === null ? `${host} is unreachable (${bare}).` : `Loading from ${host} failed: ${explained} (${bare}).`;
+}
+
+/** Returns a sentence about a connection that failed. @param through the proxy that was asked for it, or null */
+export function connectFailure(url: URL, error: unknown, through: URL | null): string {
+  if (through === null) return networkFailureMessage(url.host, codeOf(error));
+  const reason = error instanceof ProxyRefused ? error.message : `the outbound proxy or the host did not answer (${codeOf(error)})`;
+  return `${url.host} was not reached: ${reason}.`;
 }

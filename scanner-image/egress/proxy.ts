@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { OutboundProxy } from '../../platform/outbound-proxy.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { portOf, type Resolver, type TargetJudgement, type TargetRules } from '../../core/scan/targets.ts';
 import { createEgressFailures, type EgressFailures } from './egress-failures.ts';
@@ -23,12 +24,15 @@ export interface EgressDeps {
   rules: TargetRules;
   log: Logger;
   resolver?: Resolver;
+  /** The proxy to sites. Each target is judged before it is asked. Default: none. */
+  proxy?: OutboundProxy;
   limits?: Partial<EgressLimits>;
 }
 
 /**
  * Starts an egress proxy. It forwards requests in absolute form, tunnels `CONNECT` (TLS and WebSockets), and refuses
- * everything else. Each target is resolved once, each of its addresses is judged, and only those are dialled.
+ * everything else. Each target is resolved once, each of its addresses is judged, and only those are dialled. With another proxy in
+ * between, that one is asked for the name of the target instead, and resolves it again.
  */
 export async function openEgress(deps: EgressDeps): Promise<Egress> {
   const limits = { ...EGRESS_LIMITS, ...deps.limits };
@@ -36,6 +40,7 @@ export async function openEgress(deps: EgressDeps): Promise<Egress> {
   const guard = createTargetGuard({ rules: deps.rules, resolver: deps.resolver });
   const connections: ConnectionDeps = {
     ...guard,
+    proxy: deps.proxy,
     limits,
     reached: failures.reached,
     failed(url, kind, message) {

@@ -1,5 +1,6 @@
 /** Judges every target before the scanner connects to it, and returns the addresses that may be dialled. */
 import { judgeTarget, portOf, type Resolver, type TargetJudgement, type TargetRules } from '../../core/scan/targets.ts';
+import type { OutboundProxy } from '../../platform/outbound-proxy.ts';
 import { createResolver } from '../../platform/resolver.ts';
 import type { EgressFailureKind } from './egress-failures.ts';
 import type { EgressLimits } from './limits.ts';
@@ -17,6 +18,7 @@ export interface TargetGuardDeps {
 /** What the connections of the proxy are judged by, and where their outcomes are recorded. */
 export interface ConnectionDeps extends TargetGuard {
   limits: EgressLimits;
+  proxy?: OutboundProxy;
   failed(url: URL, kind: EgressFailureKind, message: string): void;
   reached(url: URL): void;
 }

@@ -3,9 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { portOf } from '../../core/scan/targets.ts';
+import { connectThrough, proxyFor } from '../../platform/outbound-proxy.ts';
 import { dial } from './dial.ts';
-import { EGRESS_HEADER, codeOf, hostOf, kindOf, type EgressFailureKind } from './egress-failures.ts';
-import { networkFailureMessage } from './network-errors.ts';
+import { EGRESS_HEADER, hostOf, kindOf, type EgressFailureKind } from './egress-failures.ts';
+import { connectFailure } from './network-errors.ts';
 import type { ConnectionDeps } from './target-guard.ts';
 
 export interface Tunnels {
@@ -34,10 +35,13 @@ export function createTunnels(deps: ConnectionDeps): Tunnels {
       return refuse(client, 403, kind);
     }
     let server: Socket;
+    const via = proxyFor(deps.proxy, url);
     try {
-      server = await dial(hostOf(url), portOf(url), judged.addresses, limits.dialMs);
+      server = await (via === null
+        ? dial(hostOf(url), portOf(url), judged.addresses, limits.dialMs)
+        : connectThrough(via, `${url.hostname}:${portOf(url)}`, limits.dialMs));
     } catch (error) {
-      deps.failed(url, 'unreachable', networkFailureMessage(url.host, codeOf(error)));
+      deps.failed(url, 'unreachable', connectFailure(url, error, via));
       return refuse(client, 502, 'unreachable');
     }
     keep(server);

@@ -4,6 +4,7 @@ import { requestOf } from '../../../core/protocol/custom-resources.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { planOf } from '../../../core/scan/sign-in.ts';
 import { POD_INPUT_PATH, type PodInput } from '../../../core/protocol/pod-messages.ts';
+import { type OutboundProxy } from '../../../platform/outbound-proxy.ts';
 import { currentOf, type Credential } from '../../../platform/setting-files.ts';
 import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
 import { CURBCUT_VERSION } from '../../../platform/version.ts';
@@ -29,6 +30,8 @@ export interface PodSettings {
   privateCa?: Credential;
   /** Authorities that pods trust for scanned sites. Default: only public ones. */
   siteCa?: Credential;
+  /** The proxy of pods. Default: none. */
+  proxy?: OutboundProxy;
 }
 
 /** The grants of one scan. */
@@ -78,6 +81,7 @@ export function podInput({ scan, scanId, metadata }: Launch, settings: PodSettin
     ...(settings.contactUrl !== undefined && { contactUrl: settings.contactUrl }),
     ...(settings.privateCa !== undefined && { privateCa: currentOf(settings.privateCa) }),
     ...(settings.siteCa !== undefined && { siteCa: currentOf(settings.siteCa) }),
+    ...(settings.proxy !== undefined && { proxy: { url: currentOf(settings.proxy.url), noProxy: settings.proxy.noProxy } }),
   };
 }
 
