@@ -19,7 +19,8 @@
 {{- if not (or .Values.mongodb.url .Values.mongodb.existingSecret.name) }}{{ fail "\n\nmongodb.url (or mongodb.existingSecret.name) is not set: Curbcut stores scans in MongoDB. To evaluate Curbcut without it: --set evaluation.enabled=true" }}{{ end }}
 {{- if not .Values.s3.endpoint }}{{ fail "\n\ns3.endpoint is not set: Curbcut stores reports in an S3-compatible object store. To evaluate Curbcut without it: --set evaluation.enabled=true" }}{{ end }}
 {{- if not .Values.s3.bucket }}{{ fail "\n\ns3.bucket is not set: name an existing bucket" }}{{ end }}
-{{- if not (or (and .Values.s3.accessKeyId .Values.s3.secretAccessKey) .Values.s3.existingSecret.name) }}{{ fail "\n\ns3.accessKeyId and s3.secretAccessKey (or s3.existingSecret.name) are not set" }}{{ end }}
+{{- if not (or (and .Values.s3.accessKeyId .Values.s3.secretAccessKey) .Values.s3.existingSecret.name (include "curbcut.workloadIdentity" .)) }}{{ fail "\n\ns3.accessKeyId and s3.secretAccessKey (or s3.existingSecret.name, or s3.workloadIdentity) are not set" }}{{ end }}
+{{- if and (include "curbcut.workloadIdentity" .) (or .Values.s3.accessKeyId .Values.s3.existingSecret.name) }}{{ fail "\n\ns3.workloadIdentity replaces the access key: leave s3.accessKeyId and s3.existingSecret unset" }}{{ end }}
 {{- end }}
 {{- if and .Values.api.ingress.enabled (not .Values.api.ingress.hosts) }}{{ fail "\n\napi.ingress.hosts is not set: list at least one, such as [{host: curbcut.example.com}]" }}{{ end }}
 {{- with .Values.api.httpRoute }}
@@ -31,6 +32,9 @@
 {{- with .Values.oidc }}
 {{- $set := compact (list .issuer .clientId .existingSecret.name) }}
 {{- if and $set (ne (len $set) 3) }}{{ fail "\n\noidc.issuer, oidc.clientId and oidc.existingSecret.name belong together: set all of them, or none" }}{{ end }}
+{{- end }}
+{{- range $name, $bundle := .Values.privateCA }}
+{{- if and $bundle.configMap $bundle.secret }}{{ fail (printf "\n\nprivateCA.%s.configMap and privateCA.%s.secret are both set: set one of them" $name $name) }}{{ end }}
 {{- end }}
 {{- with .Values.turnstile }}
 {{- $set := compact (list .siteKey .existingSecret.name) }}

@@ -64,7 +64,7 @@ curbcut.dev/scan-queues
 {{ include "curbcut.name" . }}-demo.{{ .Release.Namespace }}.svc
 {{- end }}
 
-{{/* The Secret with the plain values of mongodb, nats, s3 and smtp. */}}
+{{/* The Secret with the plain values of mongodb, nats, s3, smtp and outboundProxy. */}}
 {{- define "curbcut.connectionsName" -}}
 {{ include "curbcut.name" . }}-connections
 {{- end }}
@@ -107,12 +107,61 @@ curbcut.dev/scan-queues
 {{ concat .Values.targets.test (ternary (list (include "curbcut.demoHost" .)) (list) .Values.evaluation.enabled) | join "," }}
 {{- end }}
 
-{{/* The Secret and the key with NATS' .creds file, as "name key"; empty without one. */}}
-{{- define "curbcut.natsCredentials" -}}
-{{- if .Values.evaluation.enabled }}{{ include "curbcut.evaluationName" . }} service.creds
-{{- else if and .Values.nats.existingSecret.name .Values.nats.existingSecret.credentialsKey }}{{ .Values.nats.existingSecret.name }} {{ .Values.nats.existingSecret.credentialsKey }}
-{{- else if .Values.nats.credentials }}{{ include "curbcut.connectionsName" . }} nats.creds
+{{/*
+The settings that a process reads from files of Secrets and ConfigMaps, and reads again when they change: a JSON list of {name, kind,
+source, key}. (dict "root" . "component" "api").
+*/}}
+{{- define "curbcut.fileSettings" -}}
+{{- $values := .root.Values }}
+{{- $evaluation := $values.evaluation.enabled }}
+{{- $own := include "curbcut.connectionsName" .root }}
+{{- $ofEvaluation := include "curbcut.evaluationName" .root }}
+{{- $settings := list }}
+{{- if $evaluation }}
+{{- $settings = append $settings (dict "name" "S3_SECRET_ACCESS_KEY" "source" $ofEvaluation "key" "s3-secret-access-key") }}
+{{- $settings = append $settings (dict "name" "NATS_CREDENTIALS" "source" $ofEvaluation "key" "service.creds") }}
+{{- else }}
+{{- $mongodb := $values.mongodb.existingSecret }}
+{{- $settings = append $settings (dict "name" "MONGODB_URL" "source" ($mongodb.name | default $own) "key" (ternary $mongodb.key "mongodb-url" (ne $mongodb.name ""))) }}
+{{- if not (include "curbcut.workloadIdentity" .root) }}
+{{- $s3 := $values.s3.existingSecret }}
+{{- $settings = append $settings (dict "name" "S3_ACCESS_KEY_ID" "source" ($s3.name | default $own) "key" (ternary $s3.accessKeyIdKey "s3-access-key-id" (ne $s3.name ""))) }}
+{{- $settings = append $settings (dict "name" "S3_SECRET_ACCESS_KEY" "source" ($s3.name | default $own) "key" (ternary $s3.secretAccessKeyKey "s3-secret-access-key" (ne $s3.name ""))) }}
 {{- end }}
+{{- $nats := $values.nats.existingSecret }}
+{{- if and $nats.name $nats.credentialsKey }}{{ $settings = append $settings (dict "name" "NATS_CREDENTIALS" "source" $nats.name "key" $nats.credentialsKey) }}
+{{- else if and (not $nats.name) $values.nats.credentials }}{{ $settings = append $settings (dict "name" "NATS_CREDENTIALS" "source" $own "key" "nats.creds") }}
+{{- end }}
+{{- $smtp := $values.smtp.existingSecret }}
+{{- if or $smtp.name $values.smtp.url }}{{ $settings = append $settings (dict "name" "SMTP_URL" "source" ($smtp.name | default $own) "key" (ternary $smtp.key "smtp-url" (ne $smtp.name ""))) }}{{ end }}
+{{- end }}
+{{- if and $values.tracing.endpoint $values.tracing.headersSecret.name }}
+{{- $settings = append $settings (dict "name" "OTEL_EXPORTER_OTLP_HEADERS" "source" $values.tracing.headersSecret.name "key" $values.tracing.headersSecret.key) }}
+{{- end }}
+{{- range $name, $bundle := dict "PRIVATE_CA" $values.privateCA.services "SITE_CA" $values.privateCA.sites }}
+{{- if and (or $bundle.configMap $bundle.secret) (or (eq $name "PRIVATE_CA") (eq $.component "operator")) }}
+{{- $settings = append $settings (dict "name" $name "kind" (ternary "configMap" "secret" (ne $bundle.configMap "")) "source" ($bundle.configMap | default $bundle.secret) "key" $bundle.key) }}
+{{- end }}
+{{- end }}
+{{- $proxy := $values.outboundProxy }}
+{{- if or $proxy.url $proxy.existingSecret.name }}
+{{- $key := ternary $proxy.existingSecret.key "proxy-url" (ne $proxy.existingSecret.name "") }}
+{{- if $proxy.services }}{{ $settings = append $settings (dict "name" "HTTPS_PROXY" "source" ($proxy.existingSecret.name | default $own) "key" $key) }}{{ end }}
+{{- if and $proxy.scanners (eq .component "operator") }}{{ $settings = append $settings (dict "name" "SCANNER_HTTPS_PROXY" "source" ($proxy.existingSecret.name | default $own) "key" $key) }}{{ end }}
+{{- end }}
+{{- if eq .component "api" }}
+{{- with $values.oidc }}{{ if .issuer }}{{ $settings = append $settings (dict "name" "OIDC_CLIENT_SECRET" "source" .existingSecret.name "key" .existingSecret.key) }}{{ end }}{{ end }}
+{{- with $values.turnstile }}{{ if .siteKey }}{{ $settings = append $settings (dict "name" "TURNSTILE_SECRET_KEY" "source" .existingSecret.name "key" .existingSecret.key) }}{{ end }}{{ end }}
+{{- else if $evaluation }}{{ $settings = append $settings (dict "name" "NATS_SIGNING_SEED" "source" $ofEvaluation "key" "nats-signing-seed") }}
+{{- else if and $values.nats.existingSecret.name $values.nats.existingSecret.signingSeedKey }}{{ $settings = append $settings (dict "name" "NATS_SIGNING_SEED" "source" $values.nats.existingSecret.name "key" $values.nats.existingSecret.signingSeedKey) }}
+{{- else if and (not $values.nats.existingSecret.name) $values.nats.signingSeed }}{{ $settings = append $settings (dict "name" "NATS_SIGNING_SEED" "source" $own "key" "nats-signing-seed") }}
+{{- end }}
+{{- $settings | toJson }}
+{{- end }}
+
+{{/* How sessions at the object store are obtained instead of an access key: "role", "agent" or empty. */}}
+{{- define "curbcut.workloadIdentity" -}}
+{{- with .Values.s3.workloadIdentity }}{{ if .roleArn }}role{{ else if .podIdentity }}agent{{ end }}{{ end }}
 {{- end }}
 
 {{/* One variable from a Secret: (dict "name" … "secret" … "key" …). */}}
@@ -121,46 +170,40 @@ curbcut.dev/scan-queues
   valueFrom: { secretKeyRef: { name: {{ .secret }}, key: {{ .key }} } }
 {{- end }}
 
-{{/* Environment variables of both API and operator. */}}
+{{/* Environment variables of both API and operator: (dict "root" . "component" "api"). */}}
 {{- define "curbcut.commonEnv" -}}
+{{- range include "curbcut.fileSettings" . | fromJsonArray }}
+- { name: {{ .name }}_FILE, value: /run/curbcut/{{ .name }} }
+{{- end }}
+{{- with .root }}
 {{- $evaluation := .Values.evaluation.enabled }}
-{{- $own := include "curbcut.connectionsName" . }}
 - { name: HOST, value: 0.0.0.0 }
 - { name: CURBCUT_NAMESPACE, value: {{ include "curbcut.scansNamespace" . | quote }} }
 - { name: CURBCUT_CLASS, value: {{ .Values.scans.class | quote }} }
 {{- if $evaluation }}
 - { name: MONGODB_URL, value: {{ include "curbcut.mongodbUrl" . | quote }} }
-{{- else if .Values.mongodb.existingSecret.name }}
-{{ include "curbcut.secretEnv" (dict "name" "MONGODB_URL" "secret" .Values.mongodb.existingSecret.name "key" .Values.mongodb.existingSecret.key) }}
-{{- else }}
-{{ include "curbcut.secretEnv" (dict "name" "MONGODB_URL" "secret" $own "key" "mongodb-url") }}
 {{- end }}
 {{- with include "curbcut.natsUrl" . }}
 - { name: NATS_URL, value: {{ . | quote }} }
-{{- end }}
-{{- if include "curbcut.natsCredentials" . }}
-- { name: NATS_CREDENTIALS_FILE, value: /run/nats/user.creds }
 {{- end }}
 - { name: S3_ENDPOINT, value: {{ include "curbcut.s3Endpoint" . | quote }} }
 - { name: S3_REGION, value: {{ .Values.s3.region | quote }} }
 - { name: S3_BUCKET, value: {{ ternary "curbcut" .Values.s3.bucket $evaluation | quote }} }
 {{- if $evaluation }}
 - { name: S3_ACCESS_KEY_ID, value: curbcut-evaluation }
-{{ include "curbcut.secretEnv" (dict "name" "S3_SECRET_ACCESS_KEY" "secret" (include "curbcut.evaluationName" .) "key" "s3-secret-access-key") }}
-{{- else if .Values.s3.existingSecret.name }}
-{{ include "curbcut.secretEnv" (dict "name" "S3_ACCESS_KEY_ID" "secret" .Values.s3.existingSecret.name "key" .Values.s3.existingSecret.accessKeyIdKey) }}
-{{ include "curbcut.secretEnv" (dict "name" "S3_SECRET_ACCESS_KEY" "secret" .Values.s3.existingSecret.name "key" .Values.s3.existingSecret.secretAccessKeyKey) }}
-{{- else }}
-{{ include "curbcut.secretEnv" (dict "name" "S3_ACCESS_KEY_ID" "secret" $own "key" "s3-access-key-id") }}
-{{ include "curbcut.secretEnv" (dict "name" "S3_SECRET_ACCESS_KEY" "secret" $own "key" "s3-secret-access-key") }}
+{{- else if eq (include "curbcut.workloadIdentity" .) "role" }}
+{{- with .Values.s3.workloadIdentity }}
+- { name: AWS_ROLE_ARN, value: {{ .roleArn | quote }} }
+- { name: AWS_WEB_IDENTITY_TOKEN_FILE, value: /run/identity/token }
+- { name: S3_SESSION_SECONDS, value: {{ .sessionSeconds | int64 | quote }} }
+{{- with .stsEndpoint }}
+- { name: AWS_ENDPOINT_URL_STS, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
 {{- end }}
 - { name: PUBLIC_BASE_URL, value: {{ include "curbcut.publicBaseUrl" . | quote }} }
 {{- if $evaluation }}
 - { name: SMTP_URL, value: {{ include "curbcut.smtpUrl" . | quote }} }
-{{- else if .Values.smtp.existingSecret.name }}
-{{ include "curbcut.secretEnv" (dict "name" "SMTP_URL" "secret" .Values.smtp.existingSecret.name "key" .Values.smtp.existingSecret.key) }}
-{{- else if .Values.smtp.url }}
-{{ include "curbcut.secretEnv" (dict "name" "SMTP_URL" "secret" $own "key" "smtp-url") }}
 {{- end }}
 {{- with .Values.smtp.from }}
 - { name: MAIL_FROM, value: {{ . | quote }} }
@@ -170,22 +213,22 @@ curbcut.dev/scan-queues
 - { name: MAX_PAGES_LIMIT, value: {{ .Values.scans.maxPages | quote }} }
 {{- with .Values.tracing.endpoint }}
 - { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
-{{- with $.Values.tracing.headersSecret }}
-{{- if .name }}
-{{ include "curbcut.secretEnv" (dict "name" "OTEL_EXPORTER_OTLP_HEADERS" "secret" .name "key" .key) }}
 {{- end }}
+{{- if or .Values.outboundProxy.url .Values.outboundProxy.existingSecret.name }}
+- { name: NO_PROXY, value: {{ .Values.outboundProxy.noProxy | join "," | quote }} }
 {{- end }}
 {{- end }}
 {{- end }}
 
 {{/*
-The volumes of a process and their mounts: (dict "root" . "values" .Values.operator "secrets" .Values.webhooks.secrets). In evaluation
-mode the Secret with the .creds file is filled after the start, and the mount waits for it. A Secret of webhooks that is missing must
-not keep the operator from starting.
+The volumes of a process and their mounts: (dict "root" . "component" "operator" "values" .Values.operator "secrets"
+.Values.webhooks.secrets). In evaluation mode the Secret with credentials is filled after the start, and the mount waits for it. A Secret
+of webhooks that is missing must not keep the operator from starting.
 */}}
 {{- define "curbcut.volumeMounts" -}}
-{{- if include "curbcut.natsCredentials" .root }}
-- { name: nats, mountPath: /run/nats, readOnly: true }
+- { name: settings, mountPath: /run/curbcut, readOnly: true }
+{{- if eq (include "curbcut.workloadIdentity" .root) "role" }}
+- { name: identity, mountPath: /run/identity, readOnly: true }
 {{- end }}
 {{- range $index, $secret := .secrets }}
 - { name: webhook-{{ $index }}, mountPath: /run/webhooks/{{ $secret }}, readOnly: true }
@@ -195,13 +238,20 @@ not keep the operator from starting.
 {{- end }}
 {{- end }}
 {{- define "curbcut.volumes" -}}
-{{- with include "curbcut.natsCredentials" .root }}
-{{- $parts := splitList " " . }}
-- name: nats
-  secret:
-    secretName: {{ first $parts }}
+# One volume, so that the kubelet updates all settings at once.
+- name: settings
+  projected:
     defaultMode: 0o440
-    items: [{ key: {{ last $parts }}, path: user.creds }]
+    sources:
+      {{- range include "curbcut.fileSettings" . | fromJsonArray }}
+      - {{ .kind | default "secret" }}: { name: {{ .source }}, items: [{ key: {{ .key }}, path: {{ .name }} }] }
+      {{- end }}
+{{- if eq (include "curbcut.workloadIdentity" .root) "role" }}
+- name: identity
+  projected:
+    defaultMode: 0o440
+    sources:
+      - serviceAccountToken: { path: token, audience: {{ .root.Values.s3.workloadIdentity.audience | quote }}, expirationSeconds: 3600 }
 {{- end }}
 {{- range $index, $secret := .secrets }}
 - name: webhook-{{ $index }}

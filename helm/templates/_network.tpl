@@ -38,6 +38,34 @@ silently. If "closed" is true, such a name allows nothing; the rule for the publ
 {{- end }}
 {{- end }}
 
+{{/* Whether the connections of a part leave through the outbound proxy: (dict "root" . "part" "services"). "true" or empty. */}}
+{{- define "curbcut.proxied" -}}
+{{- with .root.Values.outboundProxy }}{{ if and (or .url .existingSecret.name) (index . $.part) }}true{{ end }}{{ end }}
+{{- end }}
+
+{{/* The outbound proxy, if the connections of a part leave through it: (dict "root" . "part" "services"). */}}
+{{- define "curbcut.egressProxy" -}}
+{{- if include "curbcut.proxied" . }}
+{{- with .root }}
+# The outbound proxy.
+{{- $url := .Values.outboundProxy.existingSecret.name | empty | ternary .Values.outboundProxy.url "" }}
+{{ include "curbcut.egressTo" (dict "root" . "url" $url "port" 3128 "conf" .Values.networkPolicy.proxy "name" "proxy" "closed" false) | trim }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What obtains sessions at the object store: the token service, or the agent of EKS on the node. */}}
+{{- define "curbcut.egressIdentity" -}}
+{{- if eq (include "curbcut.workloadIdentity" .) "agent" }}
+# The agent of EKS Pod Identity.
+- to: [{ ipBlock: { cidr: 169.254.170.23/32 } }, { ipBlock: { cidr: "fd00:ec2::23/128" } }]
+  ports: [{ protocol: TCP, port: 80 }]
+{{- else if include "curbcut.workloadIdentity" . }}
+{{- $sts := .Values.s3.workloadIdentity.stsEndpoint | default (printf "https://sts.%s.amazonaws.com" .Values.s3.region) }}
+{{ include "curbcut.egressTo" (dict "root" . "url" $sts "port" (hasPrefix "https:" $sts | ternary 443 80) "conf" .Values.networkPolicy.sts "name" "sts" "closed" (include "curbcut.proxied" (dict "root" . "part" "services") | eq "true")) | trim }}
+{{- end }}
+{{- end }}
+
 {{/* DNS. Rendered offline too (helm template, Argo CD), so it must not depend on what a cluster contains. */}}
 {{- define "curbcut.egressDns" -}}
 {{- $dns := .Values.networkPolicy.dns }}
@@ -75,14 +103,20 @@ silently. If "closed" is true, such a name allows nothing; the rule for the publ
 {{ concat (list "0.0.0.0/8" "10.0.0.0/8" "100.64.0.0/10" "127.0.0.0/8" "168.63.129.16/32" "169.254.0.0/16" "172.16.0.0/12" "192.0.0.0/24" "192.168.0.0/16" "198.18.0.0/15" "224.0.0.0/4" "240.0.0.0/4") .Values.clusterRanges .Values.targets.deny | uniq | toJson }}
 {{- end }}
 
-{{/* The public internet and targets.allow, at the ports of targets: what scanners open, and where webhooks are sent to. */}}
+{{/*
+Where scanners and webhooks go, at the ports of targets: targets.allow, and without an outbound proxy the public internet.
+(dict "root" . "part" "scanners").
+*/}}
 {{- define "curbcut.egressTargets" -}}
+{{- $part := .part }}
+{{- with .root }}
+{{- if not (include "curbcut.proxied" (dict "root" . "part" $part)) }}
 # The allowed ports of targets.
 - to:
     - ipBlock:
         cidr: 0.0.0.0/0
         except:
-          {{- range include "curbcut.notPublic" $ | fromJsonArray }}
+          {{- range include "curbcut.notPublic" . | fromJsonArray }}
           {{- if not (contains ":" .) }}
           - {{ . }}
           {{- end }}
@@ -90,7 +124,7 @@ silently. If "closed" is true, such a name allows nothing; the rule for the publ
     - ipBlock:
         cidr: 2000::/3
         {{- $six := list }}
-        {{- range include "curbcut.notPublic" $ | fromJsonArray }}{{ if contains ":" . }}{{ $six = append $six . }}{{ end }}{{ end }}
+        {{- range include "curbcut.notPublic" . | fromJsonArray }}{{ if contains ":" . }}{{ $six = append $six . }}{{ end }}{{ end }}
         {{- with $six }}
         except: {{ toJson . }}
         {{- end }}
@@ -98,8 +132,9 @@ silently. If "closed" is true, such a name allows nothing; the rule for the publ
     - { protocol: TCP, port: 80 }
     - { protocol: TCP, port: 443 }
     - { protocol: TCP, port: 1024, endPort: 65535 }
+{{- end }}
 {{- $allowed := list }}
-{{- range $.Values.targets.allow }}{{ if regexMatch "^[0-9a-fA-F:.]+/[0-9]+$" . }}{{ $allowed = append $allowed (dict "ipBlock" (dict "cidr" .)) }}{{ else if regexMatch "^[0-9]+(\\.[0-9]+){3}$" . }}{{ $allowed = append $allowed (dict "ipBlock" (dict "cidr" (print . "/32"))) }}{{ end }}{{ end }}
+{{- range .Values.targets.allow }}{{ if regexMatch "^[0-9a-fA-F:.]+/[0-9]+$" . }}{{ $allowed = append $allowed (dict "ipBlock" (dict "cidr" .)) }}{{ else if regexMatch "^[0-9]+(\\.[0-9]+){3}$" . }}{{ $allowed = append $allowed (dict "ipBlock" (dict "cidr" (print . "/32"))) }}{{ end }}{{ end }}
 {{- with $allowed }}
 # targets.allow
 - to: {{ toJson . }}
@@ -107,5 +142,6 @@ silently. If "closed" is true, such a name allows nothing; the rule for the publ
     - { protocol: TCP, port: 80 }
     - { protocol: TCP, port: 443 }
     - { protocol: TCP, port: 1024, endPort: 65535 }
+{{- end }}
 {{- end }}
 {{- end }}

@@ -25,6 +25,7 @@ import {
   SECRETS,
   settings,
   type Rendered,
+  settingSources,
 } from './rendered.ts';
 
 interface Rule {
@@ -263,13 +264,13 @@ describe('chart', () => {
   it('refers to existing Secrets if they are named, and creates none', () => {
     const objects = render(SECRETS);
     expect(objects.filter(({ kind }) => kind === 'Secret')).to.deep.equal([]);
-    const refs = containerOf(objects, 'curbcut-operator').env!.flatMap(({ valueFrom }) => (valueFrom ? [valueFrom.secretKeyRef] : []));
-    expect(refs).to.deep.equal([
-      { name: 'mongo', key: 'url' },
-      { name: 'minio', key: 'access-key-id' },
-      { name: 'minio', key: 'secret-access-key' },
-      { name: 'nats', key: 'signing-seed' },
-    ]);
+    expect(settingSources(objects, 'curbcut-operator')).to.deep.equal({
+      MONGODB_URL: 'secret/mongo url',
+      S3_ACCESS_KEY_ID: 'secret/minio access-key-id',
+      S3_SECRET_ACCESS_KEY: 'secret/minio secret-access-key',
+      NATS_CREDENTIALS: 'secret/nats user.creds',
+      NATS_SIGNING_SEED: 'secret/nats signing-seed',
+    });
   });
 
   it('restarts the processes if a plain secret changes', () => {

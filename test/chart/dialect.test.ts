@@ -141,7 +141,7 @@ describe("the chart's values", () => {
       const { nodeSelector, tolerations, affinity, topologySpreadConstraints, priorityClassName } = more;
       expect(pod).to.deep.include({ nodeSelector, tolerations, affinity, topologySpreadConstraints, priorityClassName });
       expect(pod['serviceAccountName']).to.equal('existing');
-      expect(pod.volumes!.map(({ name }) => name)).to.deep.equal(['nats', 'ca']);
+      expect(pod.volumes!.map(({ name }) => name)).to.deep.equal(['settings', 'ca']);
       expect(pod.containers[0]!['volumeMounts']).to.deep.include({ name: 'ca', mountPath: '/etc/ca' });
       expect(pod.containers[0]!.env!.at(-1)).to.deep.equal(more.extraEnv[0]);
       const { template } = one(objects, 'Deployment', `curbcut-${part}`).spec as { template: Rendered };

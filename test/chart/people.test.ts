@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { Environment as ApiEnvironment, readApiConfiguration, settingsOf } from '../../api/config.ts';
 import { Environment as OperatorEnvironment, readOperatorConfiguration } from '../../operator/config.ts';
+import { currentOf } from '../../platform/setting-files.ts';
 import {
   containerOf,
   environmentOf,
@@ -14,6 +15,7 @@ import {
   refusalOf,
   render,
   type Rendered,
+  settingSources,
 } from './rendered.ts';
 
 const ANY = [{ ipBlock: { cidr: '0.0.0.0/0' } }];
@@ -38,10 +40,8 @@ const SECRET_VALUES = {
 const apiOf = (objects: readonly Rendered[]) => environmentOf(containerOf(objects, 'curbcut-api'), SECRET_VALUES);
 const operatorOf = (objects: readonly Rendered[]) => environmentOf(containerOf(objects, 'curbcut-operator'), SECRET_VALUES);
 /** The Secret of a variable, as "name key"; undefined if its value is in the manifest. */
-const secretOf = (objects: readonly Rendered[], container: string, variable: string): string | undefined => {
-  const ref = containerOf(objects, container).env!.find(({ name }) => name === variable)?.valueFrom?.secretKeyRef;
-  return ref && `${ref.name} ${ref.key}`;
-};
+const secretOf = (objects: readonly Rendered[], container: string, variable: string): string | undefined =>
+  settingSources(objects, container)[variable]?.replace('secret/', '');
 
 describe('mail, sign-in and public pages in the chart', () => {
   before(function () {
@@ -106,11 +106,15 @@ describe('mail, sign-in and public pages in the chart', () => {
   });
 
   it('have the same limits of public scans as the processes, and set others', () => {
-    const limits = (values: Record<string, unknown>) =>
-      settingsOf(readApiConfiguration(apiOf(render({ ...EVERYTHING, ...values })))).publicScans;
+    const publicScansOf = (environment: Record<string, string>) => {
+      const options = settingsOf(readApiConfiguration(environment)).publicScans;
+      const turnstile = options?.turnstile && { ...options.turnstile, secretKey: currentOf(options.turnstile.secretKey) };
+      return options && { ...options, turnstile };
+    };
+    const limits = (values: Record<string, unknown>) => publicScansOf(apiOf(render({ ...EVERYTHING, ...values })));
     const { MAX_RUNNING_PUBLIC_SCANS: _running, ...rest } = apiOf(render(EVERYTHING));
     const withoutLimits = Object.fromEntries(Object.entries(rest).filter(([name]) => !/^PUBLIC_SCANS?_|^MAX_LIVE_PUBLIC/.test(name)));
-    expect(limits({})).to.deep.equal(settingsOf(readApiConfiguration(withoutLimits)).publicScans);
+    expect(limits({})).to.deep.equal(publicScansOf(withoutLimits));
     const changed = {
       maxRunning: 4,
       maxLive: 60,

@@ -123,9 +123,36 @@ export const one = (objects: readonly Rendered[], kind: string, name: string): R
 };
 export const containerOf = (objects: readonly Rendered[], name: string): Container => podsOf(objects).get(name)!.containers[0]!;
 
-/** The environment of a container. `secrets` has the values from Secrets, by variable name. */
+/** The environment of a container. `secrets` has the values of the settings that come from files, by their names. */
 export function environmentOf(container: Container, secrets: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(container.env!.map(({ name, value, valueFrom }) => [name, valueFrom ? secrets[name]! : value!]));
+  return Object.fromEntries(
+    container.env!.map(({ name, value }) => {
+      const setting = name.replace(/_FILE$/, '');
+      return value === `/run/curbcut/${setting}` && setting in secrets ? [setting, secrets[setting]!] : [name, value!];
+    }),
+  );
+}
+
+/** Where the settings of a process come from that it reads from files: "kind/name key", by the name of the setting. */
+export function settingSources(objects: readonly Rendered[], process: string): Record<string, string> {
+  const volume = podsOf(objects)
+    .get(process)!
+    .volumes!.find(({ name }) => name === 'settings') as unknown as {
+    projected: { sources: Record<string, { name: string; items: [{ key: string; path: string }] }>[] };
+  };
+  return Object.fromEntries(
+    volume.projected.sources.flatMap((source) =>
+      Object.entries(source).map(
+        ([
+          kind,
+          {
+            name,
+            items: [{ key, path }],
+          },
+        ]) => [path, `${kind}/${name} ${key}`],
+      ),
+    ),
+  );
 }
 export const FROM_SECRETS = {
   MONGODB_URL: 'mongodb://db/curbcut',

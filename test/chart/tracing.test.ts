@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { Environment as ApiEnvironment } from '../../api/config.ts';
 import { Environment as OperatorEnvironment } from '../../operator/config.ts';
-import { hasHelm, PLAIN, podsOf, render } from './rendered.ts';
+import { hasHelm, PLAIN, podsOf, render, settingSources } from './rendered.ts';
 
 describe('tracing settings of the chart', () => {
   before(function () {
@@ -31,16 +31,17 @@ describe('tracing settings of the chart', () => {
   });
 
   it('set the collector in both processes and open the network to it', () => {
-    const headers = { name: 'OTEL_EXPORTER_OTLP_HEADERS', valueFrom: { secretKeyRef: { name: 'collector', key: 'headers' } } };
+    const headers = { name: 'OTEL_EXPORTER_OTLP_HEADERS_FILE', value: '/run/curbcut/OTEL_EXPORTER_OTLP_HEADERS' };
+    expect(settingSources(render(ON), 'curbcut-api')).to.include({ OTEL_EXPORTER_OTLP_HEADERS: 'secret/collector headers' });
     const endpoint = { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: 'http://collector.tracing.svc:4318' };
-    expect(environmentOf(ON, 'curbcut-api')).to.deep.equal([endpoint, headers]);
+    expect(environmentOf(ON, 'curbcut-api')).to.deep.equal([headers, endpoint]);
     expect(environmentOf(ON, 'curbcut-operator')).to.deep.equal([
-      endpoint,
       headers,
+      endpoint,
       { name: 'SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT', value: 'http://10.9.8.7:4319' },
     ]);
     const names = [...Object.keys(ApiEnvironment.properties), ...Object.keys(OperatorEnvironment.properties)];
-    expect(names).to.include.members(environmentOf(ON, 'curbcut-operator').map(({ name }) => name));
+    expect(names).to.include.members(environmentOf(ON, 'curbcut-operator').map(({ name }) => name.replace(/_FILE$/, '')));
     for (const name of ['curbcut-api', 'curbcut-operator'])
       expect(egressOf(ON, name)).to.match(/"kubernetes.io\/metadata.name":"tracing"[^[]*\[\{[^\]]*4318/);
     expect(egressOf(ON, 'curbcut-scanner')).to.match(/10\.9\.8\.7\/32[^\]]*\][^[]*\[\{[^\]]*4319/);

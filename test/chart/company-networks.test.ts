@@ -1,0 +1,170 @@
+/** Private authorities, the outbound proxy, workload identities and rotated credentials in the chart. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { readApiConfiguration } from '../../api/config.ts';
+import { readOperatorConfiguration } from '../../operator/config.ts';
+import { createAuthority } from '../support/private-authority.ts';
+import {
+  containerOf,
+  environmentOf,
+  FROM_SECRETS,
+  hasHelm,
+  one,
+  PLAIN,
+  podsOf,
+  refusal,
+  render,
+  ROOT,
+  settingSources,
+  SECRETS,
+  type Rendered,
+} from './rendered.ts';
+
+const PROXY = 'http://user:hush@10.3.3.3:3128';
+const AUTHORITIES = {
+  'privateCA.services.configMap': 'company-ca',
+  'privateCA.sites.secret': 'site-ca',
+  'privateCA.sites.key': 'bundle.pem',
+};
+const ROLE = {
+  's3.workloadIdentity.roleArn': 'arn:aws:iam::123456789012:role/curbcut',
+  'networkPolicy.sts.to': [{ ipBlock: { cidr: '203.0.113.9/32' } }],
+};
+const { 's3.accessKeyId': _id, 's3.secretAccessKey': _key, ...KEYLESS } = PLAIN;
+const BUNDLE = createAuthority('Acme').bundle.trim();
+const VALUES = {
+  ...FROM_SECRETS,
+  PRIVATE_CA: BUNDLE,
+  SITE_CA: BUNDLE,
+  HTTPS_PROXY: PROXY,
+  SCANNER_HTTPS_PROXY: PROXY,
+  SMTP_URL: 'smtp://mail.example',
+};
+
+const egressOf = (objects: readonly Rendered[], name: string): string =>
+  JSON.stringify((one(objects, 'NetworkPolicy', name).spec as { egress: unknown }).egress);
+const read = (objects: readonly Rendered[], values: Record<string, string> = VALUES) => ({
+  api: readApiConfiguration(environmentOf(containerOf(objects, 'curbcut-api'), values)),
+  operator: readOperatorConfiguration(environmentOf(containerOf(objects, 'curbcut-operator'), values)),
+});
+
+describe('company networks in the chart', () => {
+  before(function () {
+    if (hasHelm()) return;
+    console.log('      (skipped: helm is not installed)');
+    this.skip();
+  });
+
+  it('mount every credential as a file, and none in the environment', () => {
+    for (const values of [PLAIN, SECRETS, { 'evaluation.enabled': true }]) {
+      const objects = render(values);
+      for (const process of ['curbcut-api', 'curbcut-operator']) {
+        const { env, volumeMounts } = containerOf(objects, process);
+        expect(
+          env!.filter(({ valueFrom }) => valueFrom !== undefined),
+          process,
+        ).to.deep.equal([]);
+        expect(volumeMounts).to.deep.include({ name: 'settings', mountPath: '/run/curbcut', readOnly: true });
+        for (const name of Object.keys(settingSources(objects, process)))
+          expect(env).to.deep.include({ name: `${name}_FILE`, value: `/run/curbcut/${name}` });
+      }
+    }
+  });
+
+  it('give private authorities of services to both processes, and those of sites to the operator, for scanner pods', () => {
+    const objects = render({ ...PLAIN, ...AUTHORITIES });
+    expect(settingSources(objects, 'curbcut-api'))
+      .to.include({ PRIVATE_CA: 'configMap/company-ca ca.crt' })
+      .and.not.have.property('SITE_CA');
+    expect(settingSources(objects, 'curbcut-operator')).to.include({
+      PRIVATE_CA: 'configMap/company-ca ca.crt',
+      SITE_CA: 'secret/site-ca bundle.pem',
+    });
+    const { api, operator } = read(objects);
+    expect([api.PRIVATE_CA, operator.PRIVATE_CA, operator.SITE_CA]).to.deep.equal([BUNDLE, BUNDLE, BUNDLE]);
+    expect(
+      refusal('template', 'x', 'helm', '--set', 'evaluation.enabled=true,privateCA.sites.secret=a,privateCA.sites.configMap=b'),
+    ).to.include('privateCA.sites.configMap and privateCA.sites.secret are both set');
+  });
+
+  it('open the network to the proxy instead of other networks', () => {
+    const objects = render({
+      ...PLAIN,
+      'networkPolicy.s3.to': [],
+      'outboundProxy.url': PROXY,
+      'smtp.url': 'smtp://mail.example.com:587',
+      'targets.allow': ['10.9.0.0/16'],
+    });
+    for (const name of ['curbcut-api', 'curbcut-operator', 'curbcut-scanner']) {
+      expect(egressOf(objects, name), name).to.include('"cidr":"10.3.3.3/32"').and.include('3128');
+      expect(egressOf(objects, name), name).to.not.include('0.0.0.0/0').and.not.include('2000::/3');
+    }
+    for (const name of ['curbcut-operator', 'curbcut-scanner']) expect(egressOf(objects, name), name).to.include('10.9.0.0/16');
+    const { api, operator } = read(objects);
+    expect([api.HTTPS_PROXY, operator.HTTPS_PROXY, operator.SCANNER_HTTPS_PROXY]).to.deep.equal([PROXY, PROXY, PROXY]);
+    expect([api.NO_PROXY, operator.SCANNER_NO_PROXY]).to.deep.equal(Array(2).fill('.svc,.cluster.local,localhost,127.0.0.1,[::1]'));
+    const others = objects.filter(({ kind }) => kind !== 'Secret');
+    expect(JSON.stringify(others)).to.not.include('hush');
+  });
+
+  it('leave a part out of the proxy', () => {
+    const scannersOnly = render({ ...PLAIN, 'outboundProxy.url': PROXY, 'outboundProxy.services': false });
+    expect(egressOf(scannersOnly, 'curbcut-operator')).to.include('0.0.0.0/0').and.not.include('10.3.3.3/32');
+    expect(egressOf(scannersOnly, 'curbcut-scanner')).to.not.include('0.0.0.0/0');
+    expect(settingSources(scannersOnly, 'curbcut-operator')).to.include.keys('SCANNER_HTTPS_PROXY').and.not.include.keys('HTTPS_PROXY');
+    const servicesOnly = render({ ...PLAIN, 'outboundProxy.url': PROXY, 'outboundProxy.scanners': false });
+    expect(egressOf(servicesOnly, 'curbcut-scanner')).to.include('0.0.0.0/0').and.not.include('10.3.3.3/32');
+    const ofSecret = ['--set', 'evaluation.enabled=true,outboundProxy.existingSecret.name=proxy'];
+    expect(refusal('template', 'x', 'helm', ...ofSecret)).to.include('networkPolicy.proxy.to is not set');
+  });
+
+  it('replace the access key by a role, with a token that only the token service accepts', () => {
+    const objects = render({ ...KEYLESS, ...ROLE });
+    const { api } = read(objects, { MONGODB_URL: FROM_SECRETS.MONGODB_URL, NATS_SIGNING_SEED: FROM_SECRETS.NATS_SIGNING_SEED });
+    expect(api).to.include({
+      AWS_ROLE_ARN: ROLE['s3.workloadIdentity.roleArn'],
+      AWS_WEB_IDENTITY_TOKEN_FILE: '/run/identity/token',
+      S3_SESSION_SECONDS: 3600,
+    });
+    for (const process of ['curbcut-api', 'curbcut-operator']) {
+      expect(settingSources(objects, process)).to.not.include.keys('S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY');
+      expect(containerOf(objects, process).volumeMounts).to.deep.include({ name: 'identity', mountPath: '/run/identity', readOnly: true });
+      const volume = podsOf(objects)
+        .get(process)!
+        .volumes!.find(({ name }) => name === 'identity');
+      expect(volume).to.have.deep.nested.property('projected.sources[0].serviceAccountToken', {
+        path: 'token',
+        audience: 'sts.amazonaws.com',
+        expirationSeconds: 3600,
+      });
+      expect(egressOf(objects, process)).to.include('203.0.113.9/32');
+    }
+    expect(Object.keys((one(objects, 'Secret', 'curbcut-connections') as unknown as { data: object }).data)).to.not.include.members([
+      's3-access-key-id',
+    ]);
+    const { 'networkPolicy.sts.to': _to, ...withoutNetwork } = ROLE;
+    expect(() => render({ ...KEYLESS, ...withoutNetwork })).to.throw('networkPolicy.sts.to is not set');
+    expect(() => render({ ...PLAIN, ...ROLE })).to.throw('s3.workloadIdentity replaces the access key');
+    expect(() => render(KEYLESS)).to.throw('or s3.workloadIdentity');
+  });
+
+  it('are configured by the values in docs/company-networks.md', () => {
+    const page = readFileSync(join(ROOT, 'docs/company-networks.md'), 'utf8');
+    const blocks = [...page.matchAll(/```yaml\n([^`]+)```/g)].map(([, block]) => parse(block!) as Record<string, unknown>);
+    expect(blocks).to.have.length(3);
+    for (const block of blocks) {
+      const base = JSON.stringify(block).includes('workloadIdentity') ? KEYLESS : PLAIN;
+      expect(
+        render({ ...base, ...block, ...('networkPolicy' in block ? {} : { 'networkPolicy.s3.to': PLAIN['networkPolicy.s3.to'] }) }),
+      ).to.not.deep.equal([]);
+    }
+  });
+
+  it('use the agent of EKS Pod Identity, which sets the variables itself', () => {
+    const objects = render({ ...KEYLESS, 's3.workloadIdentity.podIdentity': true });
+    expect(egressOf(objects, 'curbcut-api')).to.include('169.254.170.23/32').and.include('fd00:ec2::23/128');
+    expect(containerOf(objects, 'curbcut-api').env!.map(({ name }) => name)).to.not.include('AWS_ROLE_ARN');
+  });
+});
