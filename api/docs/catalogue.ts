@@ -10,7 +10,10 @@ export const DOC_GROUPS = [
   { title: 'Pipelines and programs', pages: ['ci', 'cli', 'clients', 'webhooks', 'errors', 'limits', 'reference'] },
   { title: 'In the browser', pages: ['dashboard', 'public-scans'] },
   { title: 'Kubernetes', pages: ['kubernetes', 'gitops'] },
-  { title: 'Run an installation', pages: ['install', 'configuration', 'operate', 'metrics', 'runbooks', 'sizing', 'mail', 'security'] },
+  {
+    title: 'Run an installation',
+    pages: ['install', 'company-networks', 'configuration', 'operate', 'metrics', 'runbooks', 'sizing', 'mail', 'security'],
+  },
 ] as const;
 
 export const DOC_NAMES: readonly string[] = DOC_GROUPS.flatMap(({ pages }) => [...pages]);

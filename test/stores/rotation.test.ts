@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { connect, jwtAuthenticator } from '@nats-io/transport-node';
-import { startDocuments } from '../../local/documents/documents.ts';
 import { startMessages } from '../../local/messages/messages.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import { Type } from '../../platform/configuration.ts';
@@ -16,6 +15,7 @@ import { createReports } from '../../stores/reports.ts';
 import { openS3Identity } from '../../stores/s3-identity.ts';
 import { Environment as OperatorEnvironment } from '../../operator/config.ts';
 import { eventually } from '../api/context.ts';
+import { openDatabaseServer } from '../support/databases.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 import { mountSecret, type MountedSecret } from '../support/mounted-secret.ts';
 
@@ -43,10 +43,11 @@ describe('rotation of credentials', () => {
   };
 
   it('replaces the connections to MongoDB, once the new connection string works', async () => {
-    const [first, second] = [await startDocuments(), await startDocuments()];
-    closing.push(first.close, second.close);
-    const { files, mounted } = follow(Type.Object(DatabaseSettings), { MONGODB_URL: first.url });
-    const database = openDatabase({ MONGODB_URL: first.url }, { logger, live: files, anonymousConnections: 2 });
+    const server = await openDatabaseServer();
+    closing.push(server.close);
+    const [first, second] = [server.newDatabase(), server.newDatabase()];
+    const { files, mounted } = follow(Type.Object(DatabaseSettings), { MONGODB_URL: first });
+    const database = openDatabase({ MONGODB_URL: first }, { logger, live: files, anonymousConnections: 2 });
     closing.push(() => database.close());
     await database.prepare();
     const organisation = { displayName: 'Acme', plan: 'team' as const, namespaces: [] };
@@ -57,14 +58,12 @@ describe('rotation of credentials', () => {
     await eventually('the refusal', () => logger.lines.find(({ message }) => message === refused));
     expect(await database.stores.organisations.find('first')).to.include({ id: 'first' });
 
-    mounted.write({ MONGODB_URL: second.url });
+    mounted.write({ MONGODB_URL: second });
     await eventually('the replacement', () => logger.lines.find(({ message }) => message === 'database connections replaced'), 20_000);
     expect(await database.stores.organisations.find('first')).to.equal(null);
     await database.prepare();
     await database.stores.organisations.add({ id: 'second', ...organisation });
     expect(await database.anonymousStores.organisations.find('second')).to.include({ id: 'second' });
-    await first.close();
-    expect(await database.stores.organisations.find('second')).to.include({ id: 'second' });
     expect(JSON.stringify(logger.lines)).not.to.include('hush');
   });
 
