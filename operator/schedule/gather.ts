@@ -9,7 +9,8 @@ import type { NamespaceOwners } from './owners.ts';
 import type { ScheduleFacts, ScheduleState } from './policy/facts.ts';
 import { recordedBefore } from './policy/history.ts';
 import { CREATED_CHECK_MS } from './policy/plan.ts';
-import { jitterOf, parseSchedule, type ParsedSchedule } from './policy/times.ts';
+import { parseSchedule, type ParsedSchedule } from '../../core/schedule/times.ts';
+import { jitterOf } from './policy/times.ts';
 import type { ScheduleStates } from './state.ts';
 
 export interface GatherDeps {

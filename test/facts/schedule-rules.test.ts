@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { parse } from 'yaml';
 import { brokenRules } from '../../local/kube/schemas/cel.ts';
 import type { Schema } from '../../local/kube/types.ts';
-import { timeZoneOf } from '../../operator/schedule/cron/time-zone.ts';
-import { parseSchedule } from '../../operator/schedule/policy/times.ts';
+import { timeZoneOf } from '../../core/schedule/cron/time-zone.ts';
+import { parseSchedule } from '../../core/schedule/times.ts';
 import { scheduleText } from '../support/schedule-expressions.ts';
 
 const text = readFileSync(join(import.meta.dirname, '..', '..', 'helm', 'files', 'crds', 'scanschedules.yaml'), 'utf8');

@@ -13,7 +13,7 @@ import { readiness, readinessOf } from '../../operator/schedule/policy/condition
 import type { NamespaceOwner, ScheduleFacts } from '../../operator/schedule/policy/facts.ts';
 import { failuresOf } from '../../operator/schedule/policy/failures.ts';
 import { judgeRegression } from '../../operator/schedule/policy/regression.ts';
-import { parseSchedule } from '../../operator/schedule/policy/times.ts';
+import { parseSchedule } from '../../core/schedule/times.ts';
 import { newScheduleState } from '../../operator/schedule/state.ts';
 import { NOW } from '../support/scan-samples.ts';
 import { healthOf, type Health } from './argo-lua.ts';

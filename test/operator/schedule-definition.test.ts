@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import { API_VERSION, GROUP, SCHEDULES_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
 import { SCHEDULE_NAME_MAX, type ScanSchedule, type ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
-import { parseSchedule } from '../../operator/schedule/policy/times.ts';
+import { parseSchedule } from '../../core/schedule/times.ts';
 import { scheduleText } from '../support/schedule-expressions.ts';
 import { useContext, TARGET } from './context.ts';
 

@@ -6,7 +6,8 @@ import { withRecorded, recordedBefore } from '../../operator/schedule/policy/his
 import { isActive } from '../../operator/schedule/policy/child.ts';
 import type { NamespaceOwner, Note, ScheduleFacts } from '../../operator/schedule/policy/facts.ts';
 import { planSchedule, type ScheduleAction } from '../../operator/schedule/policy/plan.ts';
-import { jitterOf, parseSchedule } from '../../operator/schedule/policy/times.ts';
+import { parseSchedule } from '../../core/schedule/times.ts';
+import { jitterOf } from '../../operator/schedule/policy/times.ts';
 import { newScheduleState } from '../../operator/schedule/state.ts';
 
 export const OWNED: NamespaceOwner = { state: 'owned', organisation: 'acme', blocked: false };

@@ -3,7 +3,7 @@ import type { AccessibilityScan } from '../../../core/protocol/custom-resources.
 import type { CompletedScan, ScanSchedule, ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
 import type { MergePatch } from '../../runtime/resource-client.ts';
 import type { ComparedReports } from '../../../report/diff/summary.ts';
-import type { ParsedSchedule } from './times.ts';
+import type { ParsedSchedule } from '../../../core/schedule/times.ts';
 
 /** The organisation that is charged for a namespace. `unknown` while MongoDB is down and was not asked before. */
 export type NamespaceOwner = { state: 'unknown' | 'none' } | { state: 'owned'; organisation: string; blocked: boolean };

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { dueRun, parseSchedule, type CronTimes, type DueRunResult } from './times.ts';
+import { parseSchedule, type CronTimes } from '../../../core/schedule/times.ts';
+import { dueRun, type DueRunResult } from './times.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -6,7 +6,8 @@ import { timestamp } from '../../../platform/clock.ts';
 import { byCreation, childName, childOf, isActive, requestedRun, scheduledTimeOf } from './child.ts';
 import { readinessOf, type Readiness } from './conditions.ts';
 import type { Note, Run, ScheduleAction, ScheduleFacts } from './facts.ts';
-import { dueRun, type CronTimes, type DueRunResult } from './times.ts';
+import type { CronTimes } from '../../../core/schedule/times.ts';
+import { dueRun, type DueRunResult } from './times.ts';
 
 /** The time between two attempts to create a scan that the API server refused, in milliseconds. */
 export const REFUSED_RETRY_MS = 30_000;

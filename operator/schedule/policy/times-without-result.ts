@@ -1,6 +1,7 @@
 /** How often a schedule has been due since its last result. Pure. */
 import type { ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
-import { jitterOf, type ParsedSchedule } from './times.ts';
+import type { ParsedSchedule } from '../../../core/schedule/times.ts';
+import { jitterOf } from './times.ts';
 
 /**
  * Returns the number of scheduled times, with jitter, since the last completed scan: whatever the reason, a schedule whose number

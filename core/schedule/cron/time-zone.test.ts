@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { calendarOf } from './calendar.ts';
 import { timeZoneOf } from './time-zone.ts';
-import { parseSchedule } from '../policy/times.ts';
+import { parseSchedule } from '../times.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { parseSchedule } from '../policy/times.ts';
+import { parseSchedule } from '../times.ts';
 
 interface Answer {
   refused?: boolean;

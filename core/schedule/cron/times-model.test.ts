@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { anySchedule, dailySchedule, modelRuns, wallClock, type ModelSchedule } from '../../../test/support/cron-model.ts';
-import { parseSchedule, type CronTimes } from '../policy/times.ts';
+import { parseSchedule, type CronTimes } from '../times.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR = 60;
