@@ -29,6 +29,17 @@ export interface Meta {
   annotations?: Record<string, string>;
   ownerReferences?: OwnerReference[];
   finalizers?: string[];
+  /** Only of objects that were applied (`registry/managed-fields.ts`). */
+  managedFields?: ManagedFields[];
+}
+
+/** The fields that a writer has set, as a tree of names such as `f:spec`. */
+export interface ManagedFields {
+  manager: string;
+  operation: 'Apply' | 'Update';
+  apiVersion: string;
+  fieldsType: 'FieldsV1';
+  fieldsV1: JsonObject;
 }
 
 /** A stored object. Never changed in place: every write stores a new object. */

@@ -5,7 +5,7 @@ import type { Json } from '../types.ts';
 import { readObject } from './bodies/bodies.ts';
 import { flag, list, present, watch } from './reads.ts';
 import type { Answer, RequestDeps, ResourceRequest } from './resource-request.ts';
-import { patch, patched, remove } from './writes.ts';
+import { apply, isApply, patch, patched, remove } from './writes.ts';
 
 export interface Requests {
   /** @returns the answer; null if it is a stream, which goes on @throws StatusError */
@@ -41,7 +41,12 @@ export function openRequests(deps: RequestDeps): Requests {
   async function serve(wanted: ResourceRequest, request: IncomingMessage, response: ServerResponse): Promise<Answer | null> {
     const { resource, namespace, name, subresource, query } = wanted;
     const warnings: string[] = [];
-    const options = { fieldValidation: query.get('fieldValidation') ?? 'Warn', dryRun: query.getAll('dryRun').includes('All'), warnings };
+    const options = {
+      fieldValidation: query.get('fieldValidation') ?? 'Warn',
+      dryRun: query.getAll('dryRun').includes('All'),
+      fieldManager: query.get('fieldManager') ?? undefined,
+      warnings,
+    };
     const answer = (body: Json, code = 200): Answer => ({ code, body, warnings });
     switch (verbOf(wanted, request.method)) {
       case 'watch':
@@ -60,6 +65,10 @@ export function openRequests(deps: RequestDeps): Requests {
         return answer(present(deps, wanted, request, object));
       }
       case 'patch': {
+        if (isApply(wanted, request)) {
+          const { object, created } = await apply(deps, wanted, request, options);
+          return answer(present(deps, wanted, request, object), created ? 201 : 200);
+        }
         const change = await patched(wanted, request);
         return answer(present(deps, wanted, request, patch(deps, wanted, change, options)));
       }

@@ -3,21 +3,28 @@ import type { IncomingMessage } from 'node:http';
 import { errorMessage } from '../../../platform/errors.ts';
 import type { WriteOptions } from '../registry/admission.ts';
 import type { DeleteOptions } from '../registry/deletion.ts';
-import { badRequest, StatusError, unsupportedMediaType } from '../status.ts';
+import { parse as parseYaml } from 'yaml';
+import { badRequest, invalid, requiredValue, StatusError, unsupportedMediaType } from '../status.ts';
 import type { Json, KubeObject } from '../types.ts';
 import { mediaType, readBody } from './bodies/bodies.ts';
 import { mergePatch, strategicPatch } from './bodies/patch.ts';
+import { flag } from './reads.ts';
 import type { RequestDeps, ResourceRequest } from './resource-request.ts';
 
 const STRATEGIC = 'application/strategic-merge-patch+json';
 const MERGE = 'application/merge-patch+json';
+const APPLY = 'application/apply-patch+yaml';
+
+/** Server-side apply, which the embedded Kubernetes does for custom resources. */
+export const isApply = ({ resource, subresource }: ResourceRequest, request: IncomingMessage): boolean =>
+  resource.custom && subresource === '' && mediaType(request) === APPLY;
 
 /** Reads a patch. @returns how it changes an object @throws StatusError 400, 415 */
 export async function patched({ resource }: ResourceRequest, request: IncomingMessage): Promise<(old: KubeObject) => Json> {
   const type = mediaType(request);
-  // Not JSON Patch, and not server-side apply, which needs managed fields: they are not stored here.
-  const supported = resource.custom ? [MERGE] : [MERGE, STRATEGIC];
-  if (!supported.includes(type)) throw unsupportedMediaType(supported);
+  // Not JSON Patch.
+  const supported = resource.custom ? [MERGE, APPLY] : [MERGE, STRATEGIC];
+  if (!supported.includes(type) || type === APPLY) throw unsupportedMediaType(supported);
   const text = await readBody(request);
   let patch: Json;
   try {
@@ -29,7 +36,28 @@ export async function patched({ resource }: ResourceRequest, request: IncomingMe
   return (old) => merge(old as unknown as Json, patch) ?? null;
 }
 
-/** Applies a patch. The real server words unknown fields in a patch differently from those in a whole object. */
+/** Applies a configuration in YAML or JSON. @throws StatusError 400, 409, 422 */
+export async function apply(
+  { objects }: RequestDeps,
+  { resource, namespace, name, query }: ResourceRequest,
+  request: IncomingMessage,
+  options: WriteOptions,
+): Promise<{ object: KubeObject; created: boolean }> {
+  const manager = query.get('fieldManager') ?? '';
+  if (manager === '') {
+    const of = { group: 'meta.k8s.io', plural: 'patchoptions', kind: 'PatchOptions' };
+    throw invalid(of, '', [requiredValue('fieldManager', 'is required for apply patch')]);
+  }
+  let config: Json;
+  try {
+    config = parseYaml(await readBody(request)) as Json;
+  } catch (error) {
+    throw badRequest(`error decoding YAML: ${errorMessage(error)}`);
+  }
+  return objects.apply(resource, namespace, name, config, { manager, force: flag(query.get('force')) }, options);
+}
+
+/** Changes an object by a patch. The real server words unknown fields in a patch differently from those in a whole object. */
 export function patch(
   { objects }: RequestDeps,
   { resource, namespace, name, subresource }: ResourceRequest,

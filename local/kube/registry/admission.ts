@@ -11,6 +11,8 @@ export interface WriteOptions {
   /** How to handle unknown fields: `Ignore`, `Warn` (the real server's default) or `Strict`. */
   fieldValidation?: string;
   dryRun?: boolean;
+  /** The name of the writer. */
+  fieldManager?: string;
   /** Receives the warnings for the client. */
   warnings?: string[];
 }

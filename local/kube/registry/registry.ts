@@ -3,8 +3,9 @@ import { check, decodeBody, withDefaults, type WriteOptions } from './admission.
 import { deleter, isFinished, type DeleteOptions, type Deletion } from './deletion.ts';
 import * as status from '../status.ts';
 import type { Store } from '../storage/store.ts';
-import type { Json, KubeObject, Resource } from '../types.ts';
-import { checkIdentity, completeNew, countGeneration, isUnchanged, withStoredParts } from './written.ts';
+import type { Json, KubeObject, ManagedFields, Resource } from '../types.ts';
+import { afterUpdate, applied, type Apply } from './managed-fields.ts';
+import { checkIdentity, completeNew, countGeneration, isUnchanged, withManagedFields, withStoredParts } from './written.ts';
 
 export interface Registry {
   get(resource: Resource, namespace: string, name: string): KubeObject;
@@ -21,6 +22,15 @@ export interface Registry {
     subresource?: string,
     options?: WriteOptions,
   ): KubeObject;
+  /** Server-side apply: creates the object, or changes the fields of the configuration. */
+  apply(
+    resource: Resource,
+    namespace: string,
+    name: string,
+    config: Json,
+    by: Apply,
+    options?: WriteOptions,
+  ): { object: KubeObject; created: boolean };
   remove(resource: Resource, namespace: string, name: string, options?: DeleteOptions): Deletion;
 }
 
@@ -46,11 +56,13 @@ export function openRegistry(store: Store, now: () => Date): Registry {
     throw error;
   }
 
-  function create(resource: Resource, namespace: string, body: Json, options: WriteOptions = {}): KubeObject {
+  const create: Registry['create'] = (resource, namespace, body, options = {}) => put(resource, namespace, body, options);
+
+  function put(resource: Resource, namespace: string, body: Json, options: WriteOptions, fields?: ManagedFields[]): KubeObject {
     let object = decodeBody(body, resource, options);
     completeNew(object, resource, namespace, now());
     checkNamespace(resource, namespace, object.metadata.name);
-    object = withDefaults(object, resource);
+    object = withManagedFields(withDefaults(object, resource), fields);
     check(object, resource);
     resource.prepareCreate?.(object);
     if (store.get(resource.storage, object.metadata.namespace ?? '', object.metadata.name) !== undefined) {
@@ -61,9 +73,22 @@ export function openRegistry(store: Store, now: () => Date): Registry {
 
   const update: Registry['update'] = (resource, namespace, name, change, subresource = '', options = {}) => {
     const stored = get(resource, namespace, name);
-    let object = decodeBody(change(stored), resource, options);
+    const fieldsOf = (object: KubeObject) => afterUpdate(stored, object, options.fieldManager);
+    return replace(resource, stored, change(stored), fieldsOf, subresource, options);
+  };
+
+  function replace(
+    resource: Resource,
+    stored: KubeObject,
+    body: Json,
+    fieldsOf: (object: KubeObject) => ManagedFields[] | undefined,
+    subresource: string,
+    options: WriteOptions,
+  ): KubeObject {
+    let object = decodeBody(body, resource, options);
     checkIdentity(resource, object, stored);
     object = withDefaults(withStoredParts(object, stored, resource, subresource), resource);
+    object = withManagedFields(object, fieldsOf(object));
     check(object, resource, stored, subresource);
     resource.prepareUpdate?.(object, stored, subresource);
     if (resource.custom && subresource === '') countGeneration(object, stored, resource);
@@ -72,7 +97,22 @@ export function openRegistry(store: Store, now: () => Date): Registry {
     if (!isFinished(object)) return store.put(resource.storage, object);
     store.remove(resource.storage, object);
     return object;
+  }
+
+  const apply: Registry['apply'] = (resource, namespace, name, config, by, options = {}) => {
+    const stored = store.get(resource.storage, resource.namespaced ? namespace : '', name) ?? null;
+    const given = decodeBody(config, resource, options);
+    if (given.metadata.name !== name)
+      throw status.badRequest(`the name of the object (${given.metadata.name}) does not match the name on the URL (${name})`);
+    const { uid } = given.metadata;
+    if (stored === null && uid !== undefined) {
+      const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+      throw status.conflict(resource, name, why);
+    }
+    const { object, fields } = applied(stored, given, by);
+    if (stored === null) return { object: put(resource, namespace, object, options, fields), created: true };
+    return { object: replace(resource, stored, object, () => fields, '', options), created: false };
   };
 
-  return { get, create, update, remove: deleter(store, now, get) };
+  return { get, create, update, apply, remove: deleter(store, now, get) };
 }

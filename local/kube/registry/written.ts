@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { timestamp } from '../../../platform/clock.ts';
 import * as status from '../status.ts';
-import type { KubeObject, Meta, Resource } from '../types.ts';
+import type { KubeObject, ManagedFields, Meta, Resource } from '../types.ts';
 
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const suffix = (): string => Array.from({ length: 5 }, () => SUFFIX_ALPHABET[randomInt(SUFFIX_ALPHABET.length)]).join('');
@@ -32,6 +32,11 @@ function tidied(metadata: Meta): Meta {
     ...(ownerReferences === undefined || ownerReferences.length === 0 ? {} : { ownerReferences }),
     ...(finalizers === undefined || finalizers.length === 0 ? {} : { finalizers }),
   };
+}
+
+/** The metadata with other managed fields. */
+export function withManagedFields(object: KubeObject, managedFields: ManagedFields[] | undefined): KubeObject {
+  return managedFields === undefined ? object : { ...object, metadata: { ...object.metadata, managedFields } };
 }
 
 const withoutMeta = (object: KubeObject, ...also: string[]): Record<string, unknown> => {
@@ -127,4 +132,5 @@ export function countGeneration(object: KubeObject, stored: KubeObject, { status
 }
 
 export const isUnchanged = (object: KubeObject, stored: KubeObject): boolean =>
-  isDeepStrictEqual({ ...object, metadata: tidied(object.metadata) }, { ...stored, metadata: tidied(stored.metadata) });
+  isDeepStrictEqual({ ...object, metadata: tidied(object.metadata) }, { ...stored, metadata: tidied(stored.metadata) }) &&
+  isDeepStrictEqual(object.metadata.managedFields, stored.metadata.managedFields);

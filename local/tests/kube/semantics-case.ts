@@ -9,6 +9,7 @@ export const WIDGETS = widgets(NAMESPACE);
 export const JOBS = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`;
 export const MERGE = { type: 'application/merge-patch+json' };
 export const STRATEGIC = { type: 'application/strategic-merge-patch+json' };
+export const APPLY = { type: 'application/apply-patch+yaml' };
 export const TABLE = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
 
 /** Sends the requests of a case. Every response is recorded. */

@@ -1,7 +1,7 @@
 /** Cases on a custom resource, and on events about it. */
 import { expect } from 'chai';
 import type { Reply } from './client.ts';
-import { NAMESPACE, CORE, WIDGETS, MERGE, STRATEGIC, TABLE, behaves } from './semantics-case.ts';
+import { APPLY, NAMESPACE, CORE, WIDGETS, MERGE, STRATEGIC, TABLE, behaves } from './semantics-case.ts';
 import { DEFINITION, widget } from './widgets.ts';
 
 behaves('prunes and defaults custom resources', async ({ call }) => {
@@ -75,6 +75,44 @@ behaves('validates transition rules', async ({ call }) => {
   expect((await call('PATCH', path, { spec: { level: 'B' } }, MERGE)).code).to.equal(422);
   expect((await call('PATCH', path, { spec: null }, MERGE)).code).to.equal(422);
   expect((await call('PATCH', path, { spec: {} }, STRATEGIC)).code).to.equal(415);
+});
+
+behaves('applies on the server, and says who owns a field', async ({ call }) => {
+  const path = `${WIDGETS}/applied`;
+  const by = (manager: string, more = '') => `${path}?fieldManager=${manager}${more}`;
+  const config = (spec: object, metadata: object = {}) => ({ ...widget('applied', spec), metadata: { name: 'applied', ...metadata } });
+  const specOf = async () => (await call('GET', path)).body['spec'] as Record<string, unknown>;
+
+  expect((await call('PATCH', path, config({ url: 'http://a' }), APPLY)).code).to.equal(422);
+  const made = await call('PATCH', by('a'), config({ url: 'http://a', pages: 3, list: ['one'] }, { labels: { a: '1', b: '1' } }), APPLY);
+  expect(made.code).to.equal(201);
+  const { uid, resourceVersion } = made.body['metadata'] as { uid: string; resourceVersion: string };
+  expect(
+    (await call('PATCH', by('a'), config({ url: 'http://a', pages: 3, list: ['one'] }, { labels: { a: '1', b: '1' } }), APPLY)).code,
+  ).to.equal(200);
+
+  // Another manager: the same value is shared, another one is a conflict.
+  expect((await call('PATCH', by('b'), config({ url: 'http://a' }), APPLY)).code).to.equal(200);
+  expect((await call('PATCH', by('b'), config({ url: 'http://a', pages: 4 }), APPLY)).code).to.equal(409);
+  expect((await call('PATCH', by('b'), config({ url: 'http://a', pages: 4, list: [] }), APPLY)).code).to.equal(409);
+  expect((await call('PATCH', by('b', '&force=true'), config({ url: 'http://a', pages: 4 }), APPLY)).code).to.equal(200);
+  expect((await specOf())['pages']).to.equal(4);
+
+  // What a configuration no longer has is removed, unless another manager owns it.
+  const left = await call('PATCH', by('a'), config({ url: 'http://a' }, { labels: { a: '1' } }), APPLY);
+  expect(left.body).to.nested.include({ 'metadata.labels.a': '1', 'spec.pages': 4 });
+  expect(left.body['spec']).to.not.have.property('list');
+  expect(left.body).to.not.have.nested.property('metadata.labels.b');
+
+  // A merge patch takes a field over.
+  expect((await call('PATCH', by('c'), { spec: { level: 'AA', flag: true } }, MERGE)).code).to.equal(200);
+  expect((await call('PATCH', by('a'), config({ url: 'http://a', flag: false }), APPLY)).code).to.equal(409);
+
+  // An outdated version, and an object that is gone.
+  expect((await call('PATCH', by('a'), config({ url: 'http://a' }, { uid, resourceVersion }), APPLY)).code).to.equal(409);
+  await call('DELETE', path);
+  expect((await call('PATCH', by('a'), config({ url: 'http://a' }, { uid }), APPLY)).code).to.equal(409);
+  expect((await call('GET', path)).code).to.equal(404);
 });
 
 behaves('evaluates functions in rules', async ({ call }) => {
