@@ -47,6 +47,7 @@ export interface OperatorDeps {
     | 'members'
     | 'queueStates'
     | 'schedules'
+    | 'dashboardSchedules'
     | 'comparisonCache'
     | 'outbox'
     | 'suppressions'

@@ -207,6 +207,9 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['schedules', { organisation: 1, site: 1, optionsKey: 1, namespace: 1, name: 1 }, {}],
   // For the next runs of sites.
   ['schedules', { organisation: 1, site: 1, nextAt: 1 }, {}],
+  // A place of an organisation. Unique, so that no race exceeds their number.
+  ['dashboardSchedules', { slot: 1 }, { unique: true }],
+  ['dashboardSchedules', { organisation: 1 }, {}],
   // Sparse, because only ended scans whose webhooks are not in the queue have the field.
   ['scans', { unannounced: 1 }, { sparse: true }],
   // Sparse, because only ended scans that are not in the list of sites have the field.

@@ -14,6 +14,7 @@ import { createWebhookEvents } from './webhooks/events.ts';
 import { createWebhooks } from './webhooks/webhooks.ts';
 import { createPublicScans } from './public-scans/public-scans.ts';
 import { createQueueStates } from './submissions/queue-state.ts';
+import { createDashboardSchedules } from './schedules/dashboard-schedules.ts';
 import { createSchedules } from './schedules/schedules.ts';
 import { createKnownIssues } from './known-issues/known-issues.ts';
 import { createScans } from './scans/scans.ts';
@@ -45,6 +46,7 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     knownIssues: createKnownIssues(db),
     comparisonCache: createComparisonCache(db),
     schedules: createSchedules(db),
+    dashboardSchedules: createDashboardSchedules(db),
     credits: createCredits(db, { logger: options.logger, onMove: options.onCredits }),
     rateLimits: createRateLimits(db, { onFallback: options.onLimitFallback }),
     keys: createKeys(db),

@@ -64,6 +64,8 @@ export interface ObjectMeta {
   annotations?: Record<string, string>;
   finalizers?: string[];
   ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean; blockOwnerDeletion?: boolean }[];
+  /** Who has set which field, for server-side apply. The operator's caches do not have it. */
+  managedFields?: { manager: string; operation: string; subresource?: string; fieldsV1?: object }[];
 }
 
 export interface KubernetesObject {

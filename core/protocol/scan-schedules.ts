@@ -7,6 +7,12 @@ export const SCHEDULE_LABEL = 'curbcut.dev/schedule';
 export const SCHEDULED_AT_ANNOTATION = 'curbcut.dev/scheduled-at';
 /** On a ScanSchedule: a token that requests a run now. A new token is a new run; the same one is run once. */
 export const RUN_ANNOTATION = 'curbcut.dev/run';
+/** On a ScanSchedule: what writes it, if that is known. */
+export const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by';
+/** Marks the schedules of the dashboard as the value of `MANAGED_BY_LABEL`, and is the field manager that writes them. */
+export const DASHBOARD_MANAGER = 'curbcut-dashboard';
+/** The number of schedules that the dashboard keeps for an organisation. */
+export const DASHBOARD_SCHEDULES_MAX = 50;
 /** CronJob's limit: the names of its scans append up to 11 characters to it. */
 export const SCHEDULE_NAME_MAX = 52;
 /** `status.active` lists at most this many scans; `status.activeCount` counts all. */

@@ -52,6 +52,12 @@ export function readBaselineText(text: string): BaselineChoice | null {
     : null;
 }
 
+/** A baseline as `readBaselineText` reads it. Whether it is optional, and another site, cannot be typed. */
+export function baselineText({ scan, schedule, metadata = {} }: BaselineChoice): string {
+  if (scan !== undefined) return scan;
+  return schedule === undefined ? Object.entries(metadata).map((pair) => pair.join('=')).join(',') : `schedule:${schedule}`; // prettier-ignore
+}
+
 /** The ways to name a baseline, of which a choice has one. */
 export const BASELINE_WAYS = ['scan', 'metadata', 'schedule'] as const;
 

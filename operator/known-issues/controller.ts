@@ -28,7 +28,7 @@ export const KNOWN_ISSUES: ResourceType = { group: GROUP, version: VERSION, plur
 
 export interface KnownIssuesControllerDeps {
   scanClient: Pick<ScanClient, 'onChange'>;
-  stores: Pick<AllStores, 'knownIssues' | 'organisations'>;
+  stores: Pick<AllStores, 'knownIssues' | 'organisations' | 'dashboardSchedules'>;
   recorder: Recorder;
   settings: Pick<OperatorSettings, 'watchNamespaces' | 'operatorClass' | 'knownIssuesEveryMs'>;
   logger: Logger;
@@ -63,7 +63,7 @@ export function addKnownIssuesController(
   // In a namespace that is not watched any more, nothing says whether a resource still exists.
   const isListed = (namespace: string) =>
     watchNamespaces.length === 0 ? listed.has('') : listed.has(namespace) || !watchNamespaces.includes(namespace);
-  const owners = createNamespaceOwners(stores.organisations, clock.monotonic);
+  const owners = createNamespaceOwners(stores.organisations, stores.dashboardSchedules, clock.monotonic);
   const enqueue = manager.add<KnownIssuesFacts, KnownIssuesAction>({
     name: 'known-issues',
     workers: WORKERS,

@@ -45,7 +45,7 @@ import { createScanTraces, type ScanTraces } from './traces.ts';
 export interface ScanControllerDeps {
   connection: KubernetesConnection;
   scanClient: ScanClient;
-  stores: Pick<AllStores, 'scans' | 'credits' | 'organisations' | 'knownIssues'>;
+  stores: Pick<AllStores, 'scans' | 'credits' | 'organisations' | 'dashboardSchedules' | 'knownIssues'>;
   reports: Reports;
   bus: MessageBus;
   mirror: Mirror;

@@ -20,7 +20,7 @@ import { createScheduleActions } from './actions.ts';
 import { addComparisonController } from './comparisons.ts';
 import { createGather, createScheduleParser } from './gather.ts';
 import { addScheduleMirror } from './mirror/controller.ts';
-import { createNamespaceOwners, type NamespaceOwners } from './owners.ts';
+import { createNamespaceOwners, ownedKeyOf, type NamespaceOwners } from './owners.ts';
 import { planSchedule, type ScheduleAction, type ScheduleFacts } from './policy/plan.ts';
 import { timesWithoutResult } from './policy/times-without-result.ts';
 import { createScheduleStates, type ScheduleStates } from './state.ts';
@@ -28,7 +28,7 @@ import { createScheduleStates, type ScheduleStates } from './state.ts';
 export interface ScheduleControllerDeps {
   connection: KubernetesConnection;
   scanClient: ScanClient;
-  stores: Pick<AllStores, 'organisations' | 'schedules' | 'webhookEvents'>;
+  stores: Pick<AllStores, 'organisations' | 'schedules' | 'dashboardSchedules' | 'webhookEvents'>;
   comparer: ReportComparer;
   recorder: Recorder;
   settings: Pick<OperatorSettings, 'namespace' | 'watchNamespaces' | 'operatorClass' | 'scanWorkers' | 'schedulesEveryMs'>;
@@ -51,7 +51,7 @@ export function addScheduleController(manager: ScheduleManager, deps: ScheduleCo
   const { scanClient, settings, clock } = deps;
   const { now } = clock;
   const states = createScheduleStates();
-  const owners = createNamespaceOwners(deps.stores.organisations, clock.monotonic);
+  const owners = createNamespaceOwners(deps.stores.organisations, deps.stores.dashboardSchedules, clock.monotonic);
   const [listed, unreadable] = [new Set<string>(), new Set<string>()];
   const schedules = manager.watchResource<ScanSchedule>({
     resource: SCHEDULES,
@@ -107,7 +107,7 @@ export function addScheduleController(manager: ScheduleManager, deps: ScheduleCo
   });
   const enqueueMirror = addMirror(manager, deps, { schedules, owners, listed, now });
   manager.addTask(
-    ownersTask(owners, schedules, (schedule) => {
+    ownersTask(owners, schedules, settings.namespace, (schedule) => {
       enqueue(keyOf(schedule));
       enqueueMirror(keyOf(schedule));
     }),
@@ -145,10 +145,11 @@ function schedulesOf({ type, object, previous }: CacheEvent<AccessibilityScan>):
   return same ? [] : [toKey(object.metadata.namespace, owner.name)];
 }
 
-/** Plans the schedules of a namespace again when its organisation changes. */
+/** Plans schedules again when their organisation changes. */
 function ownersTask(
   owners: NamespaceOwners,
   schedules: Pick<ResourceClient<ScanSchedule>, 'list'>,
+  apiNamespace: string,
   enqueue: (schedule: ScanSchedule) => void,
 ): PeriodicTask {
   return {
@@ -157,8 +158,9 @@ function ownersTask(
     async run() {
       const all = schedules.list();
       if (all.length === 0) return;
-      const changed = new Set(await owners.refresh(all.map(({ metadata }) => metadata.namespace!)));
-      for (const schedule of all) if (changed.has(schedule.metadata.namespace!)) enqueue(schedule);
+      const keyed = all.map((schedule) => ({ schedule, key: ownedKeyOf(schedule.metadata, apiNamespace) }));
+      const changed = new Set(await owners.refresh(keyed.map(({ key }) => key)));
+      for (const { schedule, key } of keyed) if (changed.has(key)) enqueue(schedule);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Organisation } from '../../core/organisation.ts';
-import { createNamespaceOwners } from './owners.ts';
+import { createNamespaceOwners, ownedKeyOf } from './owners.ts';
 
 /** Organisations in memory, and how often they were asked for. */
 function organisationsOf(all: Organisation[]) {
@@ -12,6 +12,7 @@ function organisationsOf(all: Organisation[]) {
   return {
     state,
     findByNamespace: (namespace: string) => answer(state.all.find(({ namespaces }) => namespaces.includes(namespace)) ?? null),
+    find: (id: string) => answer(state.all.find((one) => one.id === id) ?? null),
     list: () => answer(state.all),
   };
 }
@@ -27,13 +28,15 @@ const acme = (blocked = false): Organisation => ({
   managedBy: 'admin',
   deletedAt: null,
 });
+/** No schedule of the dashboard. */
+const NO_CLAIMS = { owners: async () => new Map<string, string>() };
 const owned = (blocked: boolean) => ({ state: 'owned', organisation: 'acme', blocked });
 
 describe('namespace owners', () => {
   it('are asked for once by many schedules that are due together', async () => {
     let now = 0;
     const organisations = organisationsOf([acme()]);
-    const owners = createNamespaceOwners(organisations, () => now);
+    const owners = createNamespaceOwners(organisations, NO_CLAIMS, () => now);
     const answers = await Promise.all(Array.from({ length: 100 }, () => owners.of('team')));
     expect(answers.at(-1)).to.deep.equal(owned(false));
     expect(organisations.state.asked).to.equal(1);
@@ -46,7 +49,7 @@ describe('namespace owners', () => {
   it('keep their last answer while MongoDB is down', async () => {
     let now = 0;
     const organisations = organisationsOf([acme(true)]);
-    const owners = createNamespaceOwners(organisations, () => now);
+    const owners = createNamespaceOwners(organisations, NO_CLAIMS, () => now);
     await owners.of('team');
     organisations.state.down = true;
     now += 60_000;
@@ -58,7 +61,7 @@ describe('namespace owners', () => {
 
   it('report each change once', async () => {
     const organisations = organisationsOf([acme()]);
-    const owners = createNamespaceOwners(organisations, () => 0);
+    const owners = createNamespaceOwners(organisations, NO_CLAIMS, () => 0);
     await owners.of('team');
     await owners.of('strangers');
     expect(await owners.refresh(['team', 'team', 'strangers'])).to.deep.equal([]);
@@ -71,7 +74,7 @@ describe('namespace owners', () => {
   it('report a change also if only one caller has asked since', async () => {
     let now = 0;
     const organisations = organisationsOf([acme()]);
-    const owners = createNamespaceOwners(organisations, () => now);
+    const owners = createNamespaceOwners(organisations, NO_CLAIMS, () => now);
     await owners.of('team');
     await owners.refresh(['team']);
     organisations.state.all = [acme(true)];
@@ -79,5 +82,31 @@ describe('namespace owners', () => {
     expect(await owners.of('team')).to.deep.equal(owned(true));
     expect(await owners.refresh(['team'])).to.deep.equal(['team']);
     expect(await owners.refresh(['team'])).to.deep.equal([]);
+  });
+
+  it('are, for a schedule of the dashboard, its organisation instead of that of the namespace', async () => {
+    const scans: Organisation = { ...acme(), id: 'platform', namespaces: ['scans'] };
+    const organisations = organisationsOf([acme(), scans]);
+    const claims = new Map([['scans/shop', 'acme']]);
+    let asked = 0;
+    const owners = createNamespaceOwners(
+      organisations,
+      {
+        async owners(wanted) {
+          asked += wanted.length;
+          return new Map([...claims].filter(([key]) => wanted.some(({ namespace, name }) => key === `${namespace}/${name}`)));
+        },
+      },
+      () => 0,
+    );
+    expect(ownedKeyOf({ namespace: 'team', name: 'a' }, 'scans')).to.equal('team');
+    const [shop, other] = ['shop', 'other'].map((name) => ownedKeyOf({ namespace: 'scans', name }, 'scans'));
+    expect(await owners.of(shop!)).to.deep.equal({ ...owned(false), claimed: true });
+    expect(await owners.of(other!)).to.deep.equal({ ...owned(false), organisation: 'platform' });
+    expect(await owners.refresh([shop!, other!])).to.deep.equal([]);
+    organisations.state.all = [acme(true), scans];
+    expect(await owners.refresh([shop!, other!])).to.deep.equal([shop]);
+    expect(await owners.of(shop!)).to.deep.equal({ ...owned(true), claimed: true });
+    expect(asked, 'a known claim is not read again').to.equal(4);
   });
 });

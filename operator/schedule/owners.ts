@@ -1,34 +1,65 @@
-/** Which organisation is charged for a namespace. Remembered for a moment, because a thousand schedules may be due together. */
+/**
+ * Which organisation is charged for a namespace, or for one schedule of the dashboard. Remembered for a moment, because a thousand
+ * schedules may be due together.
+ */
+import type { ObjectMeta } from '../../core/protocol/custom-resources.ts';
 import type { Organisation } from '../../core/organisation.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
+import type { DashboardScheduleRef, DashboardSchedules } from '../../stores/schedules/dashboard-schedules.ts';
+import { fromKey, toKey } from '../runtime/key.ts';
 import type { NamespaceOwner } from './policy/facts.ts';
+
+/** What has an owner: a namespace, or `namespace/name` of a schedule. */
+export type OwnedKey = string;
+
+/** A schedule in the namespace of the API's scans may be one of the dashboard. Those of other namespaces share an owner. */
+export function ownedKeyOf({ namespace, name }: Pick<ObjectMeta, 'namespace' | 'name'>, apiNamespace: string): OwnedKey {
+  return namespace === apiNamespace ? toKey(namespace, name) : namespace!;
+}
 
 export interface NamespaceOwners {
   /** Never throws: if MongoDB is down, it returns the last answer, because a scan checks its organisation again. */
-  of(namespace: string): Promise<NamespaceOwner>;
-  /** Reads all organisations. @returns those of `namespaces` whose owner differs from the last answer of `of` or of the last refresh */
-  refresh(namespaces: Iterable<string>): Promise<string[]>;
+  of(key: OwnedKey): Promise<NamespaceOwner>;
+  /** Reads all organisations. @returns those of `keys` whose owner differs from the last answer of `of` or of the last refresh */
+  refresh(keys: Iterable<OwnedKey>): Promise<OwnedKey[]>;
 }
 
 /** The time for which an answer is used again, in milliseconds. */
 const FRESH_MS = 2_000;
 
-const ownerOf = (organisation: Organisation | null): NamespaceOwner =>
-  organisation === null ? { state: 'none' } : { state: 'owned', organisation: organisation.id, blocked: organisation.blocked };
+const scheduleOf = (key: OwnedKey): DashboardScheduleRef | null => (key.includes('/') ? fromKey(key) : null);
+const namespaceOf = (key: OwnedKey): string => scheduleOf(key)?.namespace ?? key;
+
+const ownerOf = (organisation: Organisation | null, claimed = false): NamespaceOwner =>
+  organisation === null
+    ? { state: 'none' }
+    : { state: 'owned', organisation: organisation.id, blocked: organisation.blocked, ...(claimed && { claimed: true as const }) };
 
 const isSame = (a: NamespaceOwner, b: NamespaceOwner): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 export function createNamespaceOwners(
-  organisations: Pick<Organisations, 'findByNamespace' | 'list'>,
+  organisations: Pick<Organisations, 'find' | 'findByNamespace' | 'list'>,
+  dashboardSchedules: Pick<DashboardSchedules, 'owners'>,
   monotonic: () => number,
 ): NamespaceOwners {
-  const known = new Map<string, { owner: Promise<NamespaceOwner>; at: number }>();
+  const known = new Map<OwnedKey, { owner: Promise<NamespaceOwner>; at: number }>();
+  /** The organisations of schedules of the dashboard, which never change. */
+  const claims = new Map<OwnedKey, string>();
   /** The owners at the last refresh. `of` may have told only some callers of a change since. */
-  let refreshed = new Map<string, NamespaceOwner>();
+  let refreshed = new Map<OwnedKey, NamespaceOwner>();
 
-  async function ask(namespace: string, last: Promise<NamespaceOwner> | undefined): Promise<NamespaceOwner> {
+  /** Reads the claims that are not known yet. */
+  async function readClaims(keys: readonly OwnedKey[]): Promise<void> {
+    const unknown = keys.flatMap((key) => (claims.has(key) ? [] : (scheduleOf(key) ?? [])));
+    for (const [key, organisation] of await dashboardSchedules.owners(unknown)) claims.set(key, organisation);
+  }
+
+  async function ask(key: OwnedKey, last: Promise<NamespaceOwner> | undefined): Promise<NamespaceOwner> {
     try {
-      return ownerOf(await organisations.findByNamespace(namespace));
+      await readClaims([key]);
+      const claimed = claims.get(key);
+      if (claimed !== undefined) return ownerOf(await organisations.find(claimed), true);
+      return ownerOf(await organisations.findByNamespace(namespaceOf(key)));
     } catch {
       // The periodic refresh fails too, and logs the error.
       return last ?? { state: 'unknown' };
@@ -36,27 +67,36 @@ export function createNamespaceOwners(
   }
 
   return {
-    of(namespace) {
-      const last = known.get(namespace);
+    of(key) {
+      const last = known.get(key);
       if (last !== undefined && monotonic() - last.at < FRESH_MS) return last.owner;
-      const owner = ask(namespace, last?.owner);
-      known.set(namespace, { owner, at: monotonic() });
+      const owner = ask(key, last?.owner);
+      known.set(key, { owner, at: monotonic() });
       return owner;
     },
-    async refresh(namespaces) {
-      const owners = new Map<string, NamespaceOwner>();
-      for (const organisation of await organisations.list())
-        for (const namespace of organisation.namespaces) owners.set(namespace, ownerOf(organisation));
-      const changed: string[] = [];
-      const current = new Map<string, NamespaceOwner>();
-      for (const namespace of new Set(namespaces)) {
-        const owner = owners.get(namespace) ?? ownerOf(null);
-        current.set(namespace, owner);
-        const last = known.get(namespace);
-        const before = refreshed.get(namespace);
+    async refresh(all) {
+      const keys = [...new Set(all)];
+      const byNamespace = new Map<string, NamespaceOwner>();
+      const byId = new Map<string, NamespaceOwner>();
+      for (const organisation of await organisations.list()) {
+        byId.set(organisation.id, ownerOf(organisation, true));
+        for (const namespace of organisation.namespaces) byNamespace.set(namespace, ownerOf(organisation));
+      }
+      await readClaims(keys);
+      const live = new Set(keys);
+      for (const forgotten of [known, claims])
+        for (const key of forgotten.keys()) if (key.includes('/') && !live.has(key)) forgotten.delete(key);
+      const changed: OwnedKey[] = [];
+      const current = new Map<OwnedKey, NamespaceOwner>();
+      for (const key of keys) {
+        const claimed = claims.get(key);
+        const owner = (claimed === undefined ? byNamespace.get(namespaceOf(key)) : byId.get(claimed)) ?? ownerOf(null);
+        current.set(key, owner);
+        const last = known.get(key);
+        const before = refreshed.get(key);
         if (last !== undefined && isSame(await last.owner, owner) && (before === undefined || isSame(before, owner))) continue;
-        known.set(namespace, { owner: Promise.resolve(owner), at: monotonic() });
-        changed.push(namespace);
+        known.set(key, { owner: Promise.resolve(owner), at: monotonic() });
+        changed.push(key);
       }
       refreshed = current;
       return changed;

@@ -3,6 +3,7 @@
  * Kubernetes API.
  */
 import type { Db, Filter } from 'mongodb';
+import type { ScheduleSource } from '../../core/schedule/source.ts';
 import type { TerminalPhase } from '../../core/scan/phases.ts';
 import { retryRace } from '../mongo-retry.ts';
 
@@ -44,6 +45,9 @@ export interface ScheduleRow extends ScheduleRef {
   site: string;
   /** Which scans its own are comparable with, as `optionsKeyOf` returns it. */
   optionsKey: string;
+  /** The maximum number of pages of each scan. */
+  maxPages: number;
+  source: ScheduleSource;
   /** The cron expression. */
   schedule: string;
   /** Null: UTC. */
@@ -92,17 +96,35 @@ export interface Schedules {
   /** Records that the stored schedules of an operator class were those of the cluster at this time. */
   observed(operatorClass: string, at: Date): Promise<void>;
   list(organisation: string, page: SchedulePage): Promise<ListedSchedule[]>;
+  find(organisation: string, schedule: Pick<ScheduleRef, 'namespace' | 'name'>): Promise<ListedSchedule | null>;
   /** Returns the next runs of the schedules of these sites, the soonest first, at most `NEXT_RUNS_MAX`. */
   nextRuns(organisation: string, sites: readonly string[]): Promise<NextRun[]>;
 }
 
 type ScheduleDocument = ScheduleRow & { _id: string; digest: string };
 
+/** What the first version did not store. The operator stores it soon after an upgrade. */
+const UNKNOWN: Pick<ScheduleRow, 'maxPages' | 'source'> = { maxPages: 0, source: { by: 'manifest', tool: null, application: null } };
+
 const idOf = ({ operatorClass, namespace, name }: ScheduleRef): string => `${operatorClass}/${namespace}/${name}`;
 
 export function createSchedules(db: Db): Schedules {
   const schedules = db.collection<ScheduleDocument>('schedules');
   const observers = db.collection<{ _id: string; at: Date }>('schedule_observers');
+
+  /** Reads schedules by namespace and name. Those that an older operator stored lack what it did not know. */
+  async function read(filter: Filter<ScheduleDocument>, limit: number): Promise<ListedSchedule[]> {
+    const found = await schedules
+      .find(filter, { projection: { _id: 0, digest: 0 } })
+      .sort({ namespace: 1, name: 1 })
+      .limit(limit)
+      .toArray();
+    const classes = [...new Set(found.map(({ operatorClass }) => operatorClass))];
+    const observed = classes.length === 0 ? [] : await observers.find({ _id: { $in: classes } }).toArray();
+    const at = new Map(observed.map((one) => [one._id, one.at]));
+    return found.map((row) => ({ ...UNKNOWN, ...row, observedAt: at.get(row.operatorClass) ?? null }));
+  }
+
   return {
     async put(row, digest) {
       await retryRace(() => schedules.updateOne({ _id: idOf(row) }, { $set: { ...row, digest } }, { upsert: true }));
@@ -129,20 +151,14 @@ export function createSchedules(db: Db): Schedules {
       return found.sort({ nextAt: 1 }).limit(NEXT_RUNS_MAX).toArray();
     },
 
-    async list(organisation, { of, after, limit }) {
+    list: (organisation, { of, after, limit }) => {
       const { namespace, name } = after ?? {};
       const later: Filter<ScheduleDocument> = after ? { $or: [{ namespace: { $gt: namespace } }, { namespace, name: { $gt: name } }] } : {};
-      const filter: Filter<ScheduleDocument> = { $and: [{ organisation, ...of }, later] };
-      const found = await schedules
-        .find(filter, { projection: { _id: 0, digest: 0 } })
-        .sort({ namespace: 1, name: 1 })
-        .limit(limit)
-        .toArray();
-      const classes = [...new Set(found.map(({ operatorClass }) => operatorClass))];
-      const at = new Map(
-        classes.length === 0 ? [] : (await observers.find({ _id: { $in: classes } }).toArray()).map((one) => [one._id, one.at]),
-      );
-      return found.map((row) => ({ ...row, observedAt: at.get(row.operatorClass) ?? null }));
+      return read({ $and: [{ organisation, ...of }, later] }, limit);
+    },
+
+    async find(organisation, { namespace, name }) {
+      return (await read({ organisation, namespace, name }, 1))[0] ?? null;
     },
   };
 }

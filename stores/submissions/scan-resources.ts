@@ -14,6 +14,7 @@ import {
   TRACEPARENT_ANNOTATION,
   VERSION,
   type AccessibilityScan,
+  type AccessibilityScanSpec,
 } from '../../core/protocol/custom-resources.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { hasThresholds } from '../../core/scan/thresholds.ts';
@@ -55,14 +56,19 @@ const TTL_SECONDS = 3_600;
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
+/** The part of the spec of a scan that its options decide. */
+export function scanSpecOf({ options, baseline }: Pick<ScanRow, 'options' | 'baseline'>): AccessibilityScanSpec {
+  // The custom resource definition rejects thresholds without a value, because a typing mistake would look like a passing scan.
+  const { thresholds, ...others } = options;
+  return { ...others, ...(hasThresholds(thresholds) && { thresholds }), ...(baseline && { baseline }) };
+}
+
 /** Returns the custom resource of a row. */
 export function resourceOf(
   row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'queue' | 'auth' | 'test' | 'options' | 'metadata' | 'baseline'>,
   origin: Origin = {},
   operatorClass: string = DEFAULT_CLASS,
 ): AccessibilityScan {
-  // The custom resource definition rejects thresholds without a value, because a typing mistake would look like a passing scan.
-  const { thresholds, ...options } = row.options;
   return {
     apiVersion: API_VERSION,
     kind: 'AccessibilityScan',
@@ -80,9 +86,7 @@ export function resourceOf(
       },
     },
     spec: {
-      ...options,
-      ...(hasThresholds(thresholds) && { thresholds }),
-      ...(row.baseline && { baseline: row.baseline }),
+      ...scanSpecOf(row),
       ...(row.auth !== undefined && { auth: { secretRef: { name: row.auth.secret } } }),
       ...(row.queue !== undefined && { queue: row.queue }),
       class: operatorClass,

@@ -70,7 +70,8 @@ export async function applySchedule(
     name = `s-${randomUUID().slice(0, 8)}`,
     namespace = context.team,
     annotations = {},
-  }: { name?: string; namespace?: string; annotations?: Record<string, string> } = {},
+    labels = {},
+  }: { name?: string; namespace?: string; annotations?: Record<string, string>; labels?: Record<string, string> } = {},
 ): Promise<Schedule> {
   const { connection } = context;
   const template = { spec: { url: TARGET, podTemplate: NOWHERE } };
@@ -78,10 +79,18 @@ export async function applySchedule(
     body: {
       apiVersion: API_VERSION,
       kind: 'ScanSchedule',
-      metadata: { name, namespace, annotations },
+      metadata: { name, namespace, annotations, labels },
       spec: { schedule: NOT_DUE, scanTemplate: template, ...spec },
     },
   });
+  return scheduleAt(context, created);
+}
+
+/** Controls for a schedule that exists. */
+export function scheduleAt(context: OperatorContext, created: ScanSchedule): Schedule {
+  const { connection } = context;
+  const { name } = created.metadata;
+  const namespace = created.metadata.namespace!;
   const path = connection.path(SCHEDULES, namespace, name);
 
   const schedule: Schedule = {

@@ -14,6 +14,8 @@ export function scheduleRow(change: Partial<ScheduleRow> = {}): ScheduleRow {
     url,
     site: siteOf(url),
     optionsKey: optionsKeyOf({ options: withDefaults({ url }) }),
+    maxPages: 50,
+    source: { by: 'manifest', tool: null, application: null },
     schedule: '0 3 * * *',
     timeZone: null,
     suspended: false,

@@ -6,7 +6,7 @@
  * gatherer, a pure planner, an executor and a number of workers.
  */
 import type { Logger } from '../../../platform/logger.ts';
-import type { KubernetesObject, ObjectMeta } from '../../../core/protocol/custom-resources.ts';
+import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
 import type { KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
 import type { Cache, CacheEvent, CacheOptions } from '../cache/cache.ts';
 import { sleep, type Clock } from '../../../platform/clock.ts';
@@ -172,7 +172,7 @@ export function createManager(deps: ManagerDeps): Manager {
 
 /** Removes `managedFields`, which are as large as the rest of a custom resource. */
 export function withoutManagedFields<T extends KubernetesObject>(object: T): T {
-  const { managedFields: _, ...metadata } = object.metadata as ObjectMeta & { managedFields?: unknown };
+  const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 

@@ -3,7 +3,7 @@ import { NOW, scanWith } from '../../../test/support/scan-samples.ts';
 import { scanRow } from '../../../test/support/scan-rows.ts';
 import type { Organisation } from '../../../core/organisation.ts';
 import type { Resolution } from '../../../core/scan/targets.ts';
-import type { AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
+import { ORGANISATION_LABEL, type AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
 import type { Reservation } from '../../../stores/credits/credits.ts';
 import type { NewRow, ScanRow } from '../../../stores/scans/scan-row.ts';
 import { createPreflight, ReservationLate } from './preflight.ts';
@@ -21,10 +21,20 @@ describe('the preflight of manifests', () => {
     pagesReserved?: number;
     /** Set: the scan has no row yet. */
     create?: (row: NewRow) => Promise<ScanRow>;
+    /** The organisations of schedules of the dashboard, by `namespace/name`. */
+    claims?: Map<string, string>;
   }
 
   /** A preflight of a scan of five pages, and the store calls that move or read credits. */
-  function preflightOf({ resolution = RESOLVED, balance = 5, answer = HELD, blocked = false, pagesReserved = 0, create }: World = {}) {
+  function preflightOf({
+    resolution = RESOLVED,
+    balance = 5,
+    answer = HELD,
+    blocked = false,
+    pagesReserved = 0,
+    create,
+    claims = new Map(),
+  }: World = {}) {
     const calls: string[] = [];
     const row = scanRow({ id: 'a', organisation: 'acme', resource: { namespace: 'team', name: 'a' }, pagesReserved });
     row.options.maxPages = 5;
@@ -38,6 +48,7 @@ describe('the preflight of manifests', () => {
         abandon: async () => expect.fail(),
       },
       organisations: { find: async (id) => ({ ...team, id }), findByNamespace: async () => (create ? team : null) },
+      dashboardSchedules: { owners: async () => claims },
       credits: {
         async balance() {
           calls.push('balance');
@@ -117,6 +128,19 @@ describe('the preflight of manifests', () => {
       [undefined, true],
       [undefined, true],
     ]);
+  });
+
+  it('charges the organisation of the schedule if the dashboard manages it, only in the namespace of the API', async () => {
+    const { preflight } = preflightOf({ create: async (row) => ({ ...scanRow(), ...row }), claims: new Map([['curbcut/shop', 'globex']]) });
+    const owner = { apiVersion: 'curbcut.dev/v1', kind: 'ScanSchedule', name: 'shop', uid: 'u', controller: true };
+    const organisationOf = async (namespace: string, ownerReferences?: [typeof owner]) => {
+      const scan = scanWith(undefined, { metadata: { name: 'a', namespace, ownerReferences } });
+      return (await preflight.claim(scan, 'a')).labels?.[ORGANISATION_LABEL];
+    };
+    expect(await organisationOf('curbcut', [owner])).to.equal('globex');
+    expect(await organisationOf('curbcut')).to.equal('acme');
+    expect(await organisationOf('curbcut', [{ ...owner, kind: 'Other' }])).to.equal('acme');
+    expect(await organisationOf('team', [owner])).to.equal('acme');
   });
 
   it('fails if a reservation is too late for the clock of MongoDB, and says so', async () => {

@@ -16,6 +16,8 @@ import { SCHEDULE_LABEL } from '../../../core/protocol/scan-schedules.ts';
 import { creditAccountOf } from '../../../core/scan/cost.ts';
 import { judgeScanUrl, type Resolver, type TargetRules } from '../../../core/scan/targets.ts';
 import { RESERVE_WITHIN_MS, type Credits, type ReservationRequest } from '../../../stores/credits/credits.ts';
+import type { Organisation } from '../../../core/organisation.ts';
+import type { DashboardSchedules } from '../../../stores/schedules/dashboard-schedules.ts';
 import type { Organisations } from '../../../stores/accounts/organisations.ts';
 import { newRow, type NewScan } from '../../../stores/scans/scan-row.ts';
 import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
@@ -28,6 +30,7 @@ export interface PreflightDeps {
   scans: Pick<Scans, 'create' | 'find' | 'accept' | 'abandon' | 'mirror'>;
   credits: Pick<Credits, 'balance' | 'reserve'>;
   organisations: Pick<Organisations, 'find' | 'findByNamespace'>;
+  dashboardSchedules: Pick<DashboardSchedules, 'owners'>;
   resolver: Resolver;
   apiNamespace: string;
   maxPagesLimit: number;
@@ -57,8 +60,17 @@ export interface Preflight {
 }
 
 export function createPreflight(deps: PreflightDeps): Preflight {
-  const { scans, organisations } = deps;
-  const isSubmission = (scan: AccessibilityScan): boolean => cameByApi(scan, deps.apiNamespace);
+  const { scans, organisations, dashboardSchedules, apiNamespace } = deps;
+  const isSubmission = (scan: AccessibilityScan): boolean => cameByApi(scan, apiNamespace);
+
+  /** The organisation that is charged: that of the schedule if the dashboard manages it, otherwise that of the namespace. */
+  async function organisationOf({ metadata }: AccessibilityScan): Promise<Organisation | null> {
+    const namespace = metadata.namespace!;
+    const schedule = metadata.ownerReferences?.find(({ kind, controller }) => controller && kind === 'ScanSchedule');
+    if (namespace !== apiNamespace || schedule === undefined) return organisations.findByNamespace(namespace);
+    const [claimed] = (await dashboardSchedules.owners([{ namespace, name: schedule.name }])).values();
+    return claimed === undefined ? organisations.findByNamespace(namespace) : organisations.find(claimed);
+  }
 
   /** Vets a scan that the API submitted and whose row already exists. */
   async function vetSubmission(scan: AccessibilityScan, scanId: string): Promise<Vetted> {
@@ -75,7 +87,7 @@ export function createPreflight(deps: PreflightDeps): Preflight {
   async function vetManifest(scan: AccessibilityScan, scanId: string): Promise<Vetted> {
     const namespace = scan.metadata.namespace!;
     const known = await scans.find(scanId);
-    const organisation = known ? await organisations.find(known.organisation) : await organisations.findByNamespace(namespace);
+    const organisation = known ? await organisations.find(known.organisation) : await organisationOf(scan);
     if (organisation === null) return { ok: false, end: reasons.noOrganisation(namespace) };
     const metadata = metadataOf(scan);
     const mistake = metadataMistake(metadata);
@@ -95,7 +107,7 @@ export function createPreflight(deps: PreflightDeps): Preflight {
     async claim(scan, scanId) {
       const finalizers = [...(scan.metadata.finalizers ?? []), SETTLE_FINALIZER];
       const row = isSubmission(scan) ? await scans.find(scanId) : null;
-      const organisation = row?.organisation ?? (await organisations.findByNamespace(scan.metadata.namespace!))?.id;
+      const organisation = row?.organisation ?? (await organisationOf(scan))?.id;
       return organisation === undefined ? { finalizers } : { finalizers, labels: { [ORGANISATION_LABEL]: organisation } };
     },
     async vet(scan, scanId) {

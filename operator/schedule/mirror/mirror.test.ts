@@ -23,7 +23,7 @@ function scanOf(name: string, status: AccessibilityScan['status']): Accessibilit
 }
 
 const row = (schedule: ScanSchedule, children: AccessibilityScan[] = []) =>
-  rowOf({ schedule, children, organisation: 'acme', operatorClass: 'curbcut', apiNamespace: 'curbcut' });
+  rowOf({ schedule, children, organisation: 'acme', operatorClass: 'curbcut', apiNamespace: 'curbcut', claimed: false });
 
 describe('the row of a schedule', () => {
   it('holds what people see of it', () => {
@@ -50,6 +50,8 @@ describe('the row of a schedule', () => {
       url: 'https://site.test/',
       site: 'site.test',
       optionsKey: optionsKeyOf({ options: withDefaults({ url: 'https://site.test/' }) }),
+      maxPages: withDefaults({ url: 'https://site.test/' }).maxPages,
+      source: { by: 'manifest', tool: null, application: null },
       schedule: '0 3 * * *',
       timeZone: 'Europe/Berlin',
       suspended: true,

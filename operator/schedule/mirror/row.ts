@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { scanIdOf, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
+import { sourceOf } from '../../../core/schedule/source.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { siteOf } from '../../../core/scan/site.ts';
@@ -16,11 +17,14 @@ export interface RowFacts {
   organisation: string;
   operatorClass: string;
   apiNamespace: string;
+  /** Whether the schedule is recorded as one of the dashboard. */
+  claimed: boolean;
 }
 
-export function rowOf({ schedule, children, organisation, operatorClass, apiNamespace }: RowFacts): ScheduleRow {
+export function rowOf({ schedule, children, organisation, operatorClass, apiNamespace, claimed }: RowFacts): ScheduleRow {
   const { metadata, spec, status = {} } = schedule;
   const { url, auth } = spec.scanTemplate.spec;
+  const options = withDefaults(spec.scanTemplate.spec);
   return {
     operatorClass,
     namespace: metadata.namespace!,
@@ -28,7 +32,9 @@ export function rowOf({ schedule, children, organisation, operatorClass, apiName
     organisation,
     url,
     site: siteOf(url),
-    optionsKey: optionsKeyOf({ options: withDefaults(spec.scanTemplate.spec), auth }),
+    optionsKey: optionsKeyOf({ options, auth }),
+    maxPages: options.maxPages,
+    source: sourceOf(schedule, claimed),
     schedule: spec.schedule,
     timeZone: spec.timeZone ?? null,
     suspended: spec.suspend === true,

@@ -5,8 +5,11 @@ import type { MergePatch } from '../../runtime/resource-client.ts';
 import type { ComparedReports } from '../../../report/diff/summary.ts';
 import type { ParsedSchedule } from '../../../core/schedule/times.ts';
 
-/** The organisation that is charged for a namespace. `unknown` while MongoDB is down and was not asked before. */
-export type NamespaceOwner = { state: 'unknown' | 'none' } | { state: 'owned'; organisation: string; blocked: boolean };
+/**
+ * The organisation that is charged for a namespace, or for a schedule that is recorded as one of the dashboard (`claimed`). `unknown`
+ * while MongoDB is down and was not asked before.
+ */
+export type NamespaceOwner = { state: 'unknown' | 'none' } | { state: 'owned'; organisation: string; blocked: boolean; claimed?: true };
 
 /** The difference between two completed scans; or why there is none. `retry` is true if the cause is an outage. */
 export type ComparisonOutcome = ComparedReports | { ok: false; message: string; retry: boolean };

@@ -1,0 +1,119 @@
+/** Times as people say them, such as "every Monday at 08:00", and as cron expressions. Pure. */
+import { parseSchedule } from './times.ts';
+
+export const FREQUENCIES = ['hour', 'day', 'weekdays', 'week', 'month', 'cron'] as const;
+export type Frequency = (typeof FREQUENCIES)[number];
+
+/** In the order of cron: 0 is Sunday. */
+export const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
+
+/** What a form has. Fields that the frequency does not use are kept, but mean nothing. */
+export interface TypedTimes {
+  frequency: Frequency;
+  /** `HH:MM`. */
+  time: string;
+  /** The minute of every hour. */
+  minute: string;
+  /** 0 to 6. */
+  weekday: string;
+  /** The day of the month. */
+  day: string;
+  /** The cron expression of the frequency `cron`. */
+  cron: string;
+}
+
+export const DEFAULT_TIMES: TypedTimes = { frequency: 'week', time: '08:00', minute: '0', weekday: '1', day: '1', cron: '' };
+
+export type ReadTimes = { ok: true; schedule: string } | { ok: false; field: Exclude<keyof TypedTimes, 'frequency'>; message: string };
+
+const wholeUpTo = (text: string, max: number): number | null => (/^\d{1,2}$/.test(text) && Number(text) <= max ? Number(text) : null);
+
+/** The cron expression of what was typed. */
+export function readTimes({ frequency, time, minute, weekday, day, cron }: TypedTimes): ReadTimes {
+  if (frequency === 'cron') {
+    const parsed = parseSchedule(cron);
+    return parsed.ok ? { ok: true, schedule: cron } : { ok: false, field: 'cron', message: parsed.message };
+  }
+  if (frequency === 'hour') {
+    const at = wholeUpTo(minute, 59);
+    return at === null ? { ok: false, field: 'minute', message: 'Enter a minute from 0 to 59.' } : { ok: true, schedule: `${at} * * * *` };
+  }
+  const [, hours, minutes] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(time) ?? [];
+  if (hours === undefined) return { ok: false, field: 'time', message: 'Enter a time of the day from 00:00 to 23:59, such as 08:30.' };
+  const at = `${Number(minutes)} ${Number(hours)}`;
+  switch (frequency) {
+    case 'day':
+      return { ok: true, schedule: `${at} * * *` };
+    case 'weekdays':
+      return { ok: true, schedule: `${at} * * 1-5` };
+    case 'week':
+      if (wholeUpTo(weekday, 6) === null) return { ok: false, field: 'weekday', message: 'Choose a day of the week.' };
+      return { ok: true, schedule: `${at} * * ${Number(weekday)}` };
+    case 'month': {
+      const number = wholeUpTo(day, 31);
+      if (number === null || number === 0) return { ok: false, field: 'day', message: 'Enter a day of the month from 1 to 31.' };
+      return { ok: true, schedule: `${at} ${number} * *` };
+    }
+  }
+}
+
+const MACROS: Readonly<Record<string, string>> = {
+  '@hourly': '0 * * * *',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@weekly': '0 0 * * 0',
+  '@monthly': '0 0 1 * *',
+};
+const DAY_NAMES = WEEKDAYS.map((name) => name.slice(0, 3).toLowerCase());
+
+/** What a form shows of a cron expression: the words that it consists of, or the expression itself. */
+export function typedTimes(schedule: string): TypedTimes {
+  const own = { ...DEFAULT_TIMES, frequency: 'cron' as const, cron: schedule };
+  const fields = (MACROS[schedule] ?? schedule).trim().split(/\s+/);
+  const [minute = '', hour = '', day, month, weekday = ''] = fields;
+  const minutes = wholeUpTo(minute, 59);
+  if (fields.length !== 5 || month !== '*' || minutes === null) return own;
+  if (hour === '*') return day === '*' && weekday === '*' ? { ...own, frequency: 'hour', minute: String(minutes), cron: '' } : own;
+  const hours = wholeUpTo(hour, 23);
+  if (hours === null) return own;
+  const daily = { ...own, cron: '', time: [hours, minutes].map((part) => String(part).padStart(2, '0')).join(':') };
+  const named = DAY_NAMES.indexOf(weekday.toLowerCase());
+  const number = named >= 0 ? named : wholeUpTo(weekday, 6);
+  if (day !== '*') {
+    const dayOfMonth = wholeUpTo(day ?? '', 31);
+    return weekday === '*' && dayOfMonth !== null && dayOfMonth > 0 ? { ...daily, frequency: 'month', day: String(dayOfMonth) } : own;
+  }
+  if (weekday === '*') return { ...daily, frequency: 'day' };
+  if (/^(1-5|mon-fri)$/i.test(weekday)) return { ...daily, frequency: 'weekdays' };
+  return number === null ? own : { ...daily, frequency: 'week', weekday: String(number) };
+}
+
+/** A cron expression in words; null if it has no simple ones. */
+export function timesInWords(schedule: string): string | null {
+  const { frequency, time, minute, weekday, day } = typedTimes(schedule);
+  switch (frequency) {
+    case 'cron':
+      return null;
+    case 'hour':
+      return minute === '0' ? 'Every hour' : `Every hour at minute ${minute}`;
+    case 'day':
+      return `Every day at ${time}`;
+    case 'weekdays':
+      return `Monday to Friday at ${time}`;
+    case 'week':
+      return `Every ${WEEKDAYS[Number(weekday)]} at ${time}`;
+    case 'month':
+      return `Every month on day ${day} at ${time}`;
+  }
+}
+
+/** The next times of a schedule; fewer if there are fewer. Empty if the schedule is invalid. */
+export function nextTimes(schedule: string, timeZone: string | undefined, after: Date, count: number): Date[] {
+  const parsed = parseSchedule(schedule, timeZone);
+  const found: Date[] = [];
+  for (let next = parsed.ok ? parsed.times.next(after) : null; next !== null && found.length < count;) {
+    found.push(next);
+    next = parsed.ok ? parsed.times.next(next) : null;
+  }
+  return found;
+}

@@ -1,0 +1,66 @@
+/**
+ * Which organisation is charged for each schedule of the dashboard. The schedules of all organisations are in the namespace of the
+ * API's scans, so the namespace does not say it, and authors can change labels. A record is stored before its schedule is created and
+ * removed after its schedule is deleted. Its organisation never changes.
+ */
+import { randomInt } from 'node:crypto';
+import type { Db } from 'mongodb';
+import { DASHBOARD_SCHEDULES_MAX } from '../../core/protocol/scan-schedules.ts';
+import { retryRace } from '../mongo-retry.ts';
+import type { ScheduleRef } from './schedules.ts';
+
+/** The name of a schedule. Its namespace is always that of the API's scans, but several installations may share a database. */
+export type DashboardScheduleRef = Pick<ScheduleRef, 'namespace' | 'name'>;
+
+export interface DashboardSchedule extends DashboardScheduleRef {
+  organisation: string;
+  createdAt: Date;
+}
+
+export interface DashboardSchedules {
+  /** Records a schedule in one of the organisation's places. A repeated call changes nothing. @returns false if it has no free place */
+  add(schedule: DashboardSchedule): Promise<boolean>;
+  /** Returns the organisations of those schedules that are recorded, by `namespace/name`. */
+  owners(schedules: readonly DashboardScheduleRef[]): Promise<Map<string, string>>;
+  list(organisation: string): Promise<DashboardSchedule[]>;
+  /** Removes a record. No error if there is none. */
+  remove(organisation: string, schedule: DashboardScheduleRef): Promise<void>;
+}
+
+/** `slot` is one of the organisation's places. A unique index gives each to one schedule, so that no race exceeds their number. */
+type Document = DashboardSchedule & { _id: string; slot: string };
+
+const idOf = ({ namespace, name }: DashboardScheduleRef): string => `${namespace}/${name}`;
+
+export function createDashboardSchedules(db: Db): DashboardSchedules {
+  const schedules = db.collection<Document>('dashboardSchedules');
+  return {
+    add: ({ namespace, name, organisation, createdAt }) =>
+      retryRace(async () => {
+        const _id = idOf({ namespace, name });
+        const all = await schedules.find({ organisation }, { projection: { slot: 1 } }).toArray();
+        if (all.some((one) => one._id === _id)) return true;
+        const taken = new Set(all.map(({ slot }) => slot));
+        const slots = Array.from({ length: DASHBOARD_SCHEDULES_MAX }, (_, place) => `${organisation}/${place}`);
+        const free = slots.filter((slot) => !taken.has(slot));
+        if (free.length === 0) return false;
+        await schedules.insertOne({ _id, namespace, name, organisation, createdAt, slot: free[randomInt(free.length)]! });
+        return true;
+      }),
+
+    async owners(wanted) {
+      if (wanted.length === 0) return new Map();
+      const found = await schedules.find({ _id: { $in: wanted.map(idOf) } }, { projection: { organisation: 1 } }).toArray();
+      return new Map(found.map(({ _id, organisation }) => [_id, organisation]));
+    },
+
+    async list(organisation) {
+      const found = await schedules.find({ organisation }, { projection: { _id: 0, slot: 0 } }).toArray();
+      return found.toSorted((a, b) => a.name.localeCompare(b.name));
+    },
+
+    async remove(organisation, schedule) {
+      await schedules.deleteOne({ _id: idOf(schedule), organisation });
+    },
+  };
+}

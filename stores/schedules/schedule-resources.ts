@@ -1,0 +1,131 @@
+/** Reads and writes the ScanSchedules of the dashboard in the namespace of the API's scans, under a field manager of their own. */
+import { API_VERSION, DEFAULT_CLASS, GROUP, metadataAnnotations, SCHEDULES_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
+import {
+  DASHBOARD_MANAGER,
+  MANAGED_BY_LABEL,
+  RUN_ANNOTATION,
+  type ScanSchedule,
+  type ScanScheduleSpec,
+} from '../../core/protocol/scan-schedules.ts';
+import type { BaselineChoice } from '../../core/scan/baseline.ts';
+import type { Metadata } from '../../core/scan/metadata.ts';
+import type { ScanOptions } from '../../core/scan/options.ts';
+import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { scanSpecOf } from '../submissions/scan-resources.ts';
+
+/** What the dashboard decides about a schedule. */
+export interface WantedSchedule {
+  schedule: string;
+  timeZone: string;
+  suspend: boolean;
+  options: ScanOptions;
+  baseline?: BaselineChoice;
+  metadata?: Metadata;
+}
+
+export type WrittenSchedule =
+  | { ok: true; schedule: ScanSchedule }
+  /** `changed`: it is not the one that was read any more. `conflict`: another writer owns a field. `refused`: a rule or a policy of the cluster. */
+  | { ok: false; reason: 'changed' | 'conflict' | 'refused'; message: string };
+
+export interface ScheduleResources {
+  /** The namespace of the dashboard's schedules. */
+  readonly namespace: string;
+  /** @returns null if there is none. @throws if the Kubernetes API is unavailable */
+  find(name: string): Promise<ScanSchedule | null>;
+  /** Creates a schedule. A repeated call changes nothing. @throws if the Kubernetes API is unavailable; it is then unknown whether it exists */
+  create(name: string, wanted: WantedSchedule): Promise<WrittenSchedule>;
+  /** Replaces the spec of a schedule that was just read. @throws as `create` */
+  replace(read: ScanSchedule, spec: ScanScheduleSpec): Promise<WrittenSchedule>;
+  /** Requests a run. The same token requests one run, however often. @throws as `create` */
+  run(read: ScanSchedule, token: string): Promise<WrittenSchedule>;
+  /** Deletes a schedule that was just read. Its scans are deleted too; their results are kept. @throws as `create` */
+  remove(read: ScanSchedule): Promise<void>;
+}
+
+const SCHEDULES = { group: GROUP, version: VERSION, plural: SCHEDULES_PLURAL };
+/** After this time the API responds with 503 instead of waiting for Kubernetes. */
+const TIMEOUT_MS = 5_000;
+
+/** The spec of a schedule. Runs never overlap: the one that is due waits for the one before. */
+export function scheduleSpecOf(wanted: WantedSchedule, operatorClass: string): ScanScheduleSpec {
+  const { schedule, timeZone, suspend, options, baseline, metadata = {} } = wanted;
+  const annotations = metadataAnnotations(metadata);
+  return {
+    schedule,
+    timeZone,
+    suspend,
+    concurrencyPolicy: 'Forbid',
+    scanTemplate: {
+      ...(Object.keys(annotations).length > 0 && { metadata: { annotations } }),
+      spec: { ...scanSpecOf({ options, ...(baseline && { baseline }) }), class: operatorClass },
+    },
+  };
+}
+
+const isMissing = (error: unknown): boolean => error instanceof KubernetesError && error.reason === 'NotFound';
+
+/** What the API server says about a write that it understood. @throws everything else */
+function refusalOf(error: unknown): WrittenSchedule {
+  if (!(error instanceof KubernetesError)) throw error;
+  const { code, message } = error;
+  if (code === 409) return { ok: false, reason: message.startsWith('Apply failed') ? 'conflict' : 'changed', message };
+  if (isMissing(error)) return { ok: false, reason: 'changed', message };
+  if (code === 400 || code === 422) return { ok: false, reason: 'refused', message };
+  throw error;
+}
+
+export function createScheduleResources(
+  connection: KubernetesConnection,
+  { namespace, operatorClass = DEFAULT_CLASS }: { namespace: string; operatorClass?: string },
+): ScheduleResources {
+  const pathOf = (name: string): string => connection.path(SCHEDULES, namespace, name);
+  const query = { fieldManager: DASHBOARD_MANAGER };
+
+  async function patch(name: string, contentType: string, body: object): Promise<WrittenSchedule> {
+    try {
+      const schedule = await connection.request<ScanSchedule>('PATCH', pathOf(name), { query, contentType, body, timeoutMs: TIMEOUT_MS });
+      return { ok: true, schedule };
+    } catch (error) {
+      return refusalOf(error);
+    }
+  }
+
+  /** @param version makes the API server refuse the change of another object, or of another version of it */
+  const apply = (name: string, spec: ScanScheduleSpec, version: { uid?: string; resourceVersion?: string } = {}) =>
+    patch(name, 'application/apply-patch+yaml', {
+      apiVersion: API_VERSION,
+      kind: 'ScanSchedule',
+      metadata: { name, namespace, labels: { [MANAGED_BY_LABEL]: DASHBOARD_MANAGER }, ...version },
+      spec,
+    });
+
+  return {
+    namespace,
+
+    async find(name) {
+      try {
+        return await connection.request<ScanSchedule>('GET', pathOf(name), { timeoutMs: TIMEOUT_MS });
+      } catch (error) {
+        if (isMissing(error)) return null;
+        throw error;
+      }
+    },
+
+    create: (name, wanted) => apply(name, scheduleSpecOf(wanted, operatorClass)),
+
+    replace: ({ metadata: { name, uid, resourceVersion } }, spec) => apply(name, spec, { uid, resourceVersion }),
+
+    run: ({ metadata: { name, uid } }, token) =>
+      patch(name, 'application/merge-patch+json', { metadata: { uid, annotations: { [RUN_ANNOTATION]: token } } }),
+
+    async remove({ metadata: { name, uid } }) {
+      try {
+        await connection.request('DELETE', pathOf(name), { body: { preconditions: { uid } }, timeoutMs: TIMEOUT_MS });
+      } catch (error) {
+        // Deleted meanwhile, or another one has its name, which stays.
+        if (!isMissing(error) && !(error instanceof KubernetesError && error.code === 409)) throw error;
+      }
+    },
+  };
+}
