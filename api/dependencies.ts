@@ -6,6 +6,7 @@ import type { AllStores } from '../stores/stores.ts';
 import type { MessageBus } from '../stores/nats.ts';
 import type { ComparisonStore } from '../report/workers/comparisons.ts';
 import type { Reports } from '../stores/reports.ts';
+import type { ScheduleResources } from '../stores/schedules/schedule-resources.ts';
 import type { ScanResources } from '../stores/submissions/scan-resources.ts';
 import type { IdentityProviderSettings } from './accounts/identity-settings.ts';
 import type { StreamTimings } from './streams/scan-stream.ts';
@@ -74,12 +75,14 @@ export interface ApiStores extends Pick<
     'claim' | 'releaseClaim' | 'remove' | 'findByToken' | 'findByScan' | 'findByShare' | 'share' | 'unshare'
   >;
   knownIssues: Pick<AllStores['knownIssues'], 'add' | 'find' | 'list' | 'change' | 'remove' | 'matchesOf' | 'matchesOfSites'>;
-  schedules: Pick<AllStores['schedules'], 'list' | 'nextRuns'>;
+  schedules: Pick<AllStores['schedules'], 'list' | 'find' | 'nextRuns'>;
+  dashboardSchedules: Pick<AllStores['dashboardSchedules'], 'add' | 'owners' | 'list' | 'remove'>;
   sites: Pick<AllStores['sites'], 'search' | 'find' | 'of'>;
   suppressions: Pick<AllStores['suppressions'], 'find' | 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
   webhooks: Pick<AllStores['webhooks'], 'add' | 'find' | 'list' | 'change' | 'setEnabled' | 'rotate' | 'remove'>;
   deliveries: Pick<AllStores['deliveries'], 'find' | 'list' | 'replay' | 'enqueue' | 'cancelAll'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
+  scheduleResources: ScheduleResources;
 }
 
 export interface AppDeps {

@@ -55,11 +55,11 @@ const connections = await openConnections(config, {
   anonymousConnections: ANONYMOUS_CONNECTIONS,
 }).catch(exitOnMistake);
 
-const { reports, scanResources } = connections;
+const { reports, scanResources, scheduleResources } = connections;
 const app = await buildApp(
   {
-    stores: { ...connections.stores, reports, scanResources },
-    anonymousStores: { ...connections.anonymousStores, reports, scanResources },
+    stores: { ...connections.stores, reports, scanResources, scheduleResources },
+    anonymousStores: { ...connections.anonymousStores, reports, scanResources, scheduleResources },
     bus: connections.bus,
     resolver: createResolver(),
     now: () => new Date(),

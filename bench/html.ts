@@ -87,7 +87,7 @@ async function pageRoutes(db: Parameters<typeof openStores>[0]): Promise<string[
   const unused = {} as never;
   const app = await buildApp(
     {
-      stores: { ...openStores(db, { logger }), reports: unused, scanResources: unused },
+      stores: { ...openStores(db, { logger }), reports: unused, scanResources: unused, scheduleResources: unused },
       bus: unused,
       resolver: unused,
       now: () => new Date(),

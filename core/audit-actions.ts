@@ -50,6 +50,12 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'known-issue.remove': 'Known issue removed',
   'known-issue.declare': 'Known issues of a manifest changed',
   'mail.lift': 'Bounce of a mail lifted',
+  'schedule.add': 'Schedule created',
+  'schedule.change': 'Schedule changed',
+  'schedule.suspend': 'Schedule suspended',
+  'schedule.resume': 'Schedule resumed',
+  'schedule.run': 'Run of a schedule requested',
+  'schedule.delete': 'Schedule deleted',
   'scan.submit': 'Scan started',
   'scan.cancel': 'Scan canceled',
 };

@@ -35,6 +35,10 @@ export const pagesPath = (scanId: string): string => `${scanPath(scanId)}/pages`
 /** What was found on one page of a scan. @param page its number in the scan, from 1 */
 export const pagePath = (scanId: string, page: number | string): string => `${pagesPath(scanId)}/${page}`;
 
+/** The schedules of an organisation. */
+export const SCHEDULES_PATH = '/dashboard/schedules';
+export const schedulePath = ({ namespace, name }: { namespace: string; name: string }): string => `${SCHEDULES_PATH}/${namespace}/${name}`;
+
 /** The page of the organisation's credits. */
 export const CREDITS_PATH = '/dashboard/credits';
 

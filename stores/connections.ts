@@ -13,6 +13,7 @@ import { createMessageBus, noMessageBus, type MessageBus } from './nats.ts';
 import { createReports, type Reports } from './reports.ts';
 import { openS3Identity } from './s3-identity.ts';
 import type { AllStores } from './stores.ts';
+import { createScheduleResources, type ScheduleResources } from './schedules/schedule-resources.ts';
 import { createScanResources, type ScanResources } from './submissions/scan-resources.ts';
 
 type SharedSettings = typeof DatabaseSettings & typeof KubernetesSettings & typeof NatsSettings & typeof S3Settings;
@@ -45,6 +46,7 @@ export interface Connections {
   reports: Reports;
   kubernetes: KubernetesConnection;
   scanResources: ScanResources;
+  scheduleResources: ScheduleResources;
   /** One probe per server. NATS and name servers are checked only if they are needed. */
   probes: Partial<Record<DependencyName, Probe>>;
   close(): Promise<void>;
@@ -78,7 +80,8 @@ export async function openConnections(config: ConnectionConfiguration, options: 
   live.onChange(['HTTPS_PROXY'], () => reports.renew());
   const { fieldManager, onSockets } = options;
   const kubernetes = connectKubernetes({ kubeconfig: config.KUBECONFIG, fieldManager, onSockets, logger });
-  const scanResources = createScanResources(kubernetes, { namespace: config.CURBCUT_NAMESPACE, operatorClass: config.CURBCUT_CLASS });
+  const resources = { namespace: config.CURBCUT_NAMESPACE, operatorClass: config.CURBCUT_CLASS };
+  const scanResources = createScanResources(kubernetes, resources);
 
   const names = hostNamesIn([config.MONGODB_URL, config.S3_ENDPOINT, config.NATS_URL]);
 
@@ -89,6 +92,7 @@ export async function openConnections(config: ConnectionConfiguration, options: 
     reports,
     kubernetes,
     scanResources,
+    scheduleResources: createScheduleResources(kubernetes, resources),
     probes: {
       // Never required by itself: it explains why the others are missing.
       ...(names.length > 0 && { dns: { required: false, check: createNameServerCheck(names) } }),

@@ -8,6 +8,7 @@ import type { AuditPage } from '../../stores/accounts/audit.ts';
 import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
 import type { ScanRow } from '../../stores/scans/scan-row.ts';
+import type { DashboardScheduleRef } from '../../stores/schedules/dashboard-schedules.ts';
 import type { NewDelivery } from '../../stores/webhooks/deliveries.ts';
 import type { WebhookFields } from '../../stores/webhooks/webhooks.ts';
 import type { ApiStores } from '../dependencies.ts';
@@ -31,6 +32,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     credits,
     organisations,
     schedules,
+    dashboardSchedules,
     members,
     invitations,
     sessions,
@@ -82,7 +84,16 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     },
     schedules: {
       list: (page: Parameters<typeof schedules.list>[1]) => schedules.list(id, page),
+      find: (schedule: Parameters<typeof schedules.find>[1]) => schedules.find(id, schedule),
       nextRuns: (hosts: readonly string[]) => schedules.nextRuns(id, hosts),
+    },
+    dashboardSchedules: {
+      add: (schedule: Omit<Parameters<typeof dashboardSchedules.add>[0], 'organisation'>) =>
+        dashboardSchedules.add({ ...schedule, organisation: id }),
+      /** Whether a schedule is the organisation's, and of the dashboard. */
+      has: async (schedule: DashboardScheduleRef) => [...(await dashboardSchedules.owners([schedule])).values()].includes(id),
+      list: () => dashboardSchedules.list(id),
+      remove: (schedule: DashboardScheduleRef) => dashboardSchedules.remove(id, schedule),
     },
     sites: {
       search: (search: Parameters<typeof sites.search>[1]) => sites.search(id, search),

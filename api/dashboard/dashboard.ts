@@ -104,7 +104,7 @@ async function signedInPages(scope: FastifyInstance, { stores, now, logger, scan
   await scope.register(keyPages, { rateLimits: stores.rateLimits, now, logger });
   await scope.register(webhookPages, { ...webhooks, now, logger });
   await scope.register(creditPages);
-  await scope.register(schedulePages, { now });
+  await scope.register(schedulePages, { resources: stores.scheduleResources, scans, record, now });
   await scope.register(knownIssuePages, { pictures: scans.pictures, now, logger });
   await scope.register(sitePages);
   await scope.register(scanListPages);

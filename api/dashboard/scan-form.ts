@@ -1,9 +1,10 @@
 /** The form for a scan: its fields, derived from the schema of a submission, and from typed texts to the body of one. */
 import type { TSchema } from 'typebox';
+import { stringify } from 'yaml';
 import { CRAWL_LABELS, OPTION_LABELS, type ScanOptions } from '../../core/scan/options.ts';
-import { readBaselineText, type BaselineChoice } from '../../core/scan/baseline.ts';
+import { baselineText, readBaselineText, type BaselineChoice } from '../../core/scan/baseline.ts';
 import { readPairs, type Metadata } from '../../core/scan/metadata.ts';
-import { readAddress } from '../../core/scan/typed-address.ts';
+import { addressToType, readAddress } from '../../core/scan/typed-address.ts';
 import { readSteps } from '../../core/scan/step-text.ts';
 import { THRESHOLD_NAMES, THRESHOLDS } from '../../core/scan/thresholds.ts';
 import { snakeCase } from '../../core/schemas.ts';
@@ -40,6 +41,8 @@ type FieldKind = 'choice' | 'box' | 'integer' | 'number' | 'lines' | 'pairs' | '
 
 export interface ScanField {
   name: ScanFieldName;
+  /** The name of the option. */
+  option: string;
   label: string;
   kind: FieldKind;
   schema: FieldSchema;
@@ -59,7 +62,7 @@ export function createScanForm(maxPagesLimit: number) {
   const schema = scanSubmission(maxPagesLimit);
   const validate = createValidatorCompiler()({ schema, method: 'POST', url: '/dashboard/scans/new', httpPart: 'body' });
   const fieldsOf = (labels: Readonly<Record<string, string>>): ScanField[] =>
-    Object.entries(labels).map(([name, label]) => fieldOf(snakeCase(name) as ScanFieldName, label, schema));
+    Object.entries(labels).map(([name, label]) => fieldOf(name, label, schema));
   const groups = {
     options: fieldsOf({ ...OPTION_LABELS, metadata: 'Metadata', failOnTruncation: 'Start only if there are credits for all pages' }),
     thresholds: fieldsOf({ ...Object.fromEntries(THRESHOLD_NAMES.map((name) => [name, THRESHOLDS[name].label])), baseline: 'Baseline' }),
@@ -110,6 +113,17 @@ export function createScanForm(maxPagesLimit: number) {
     groups,
     /** The values before anything is typed. */
     empty: valuesOf(({ schema: { default: value } }) => textOf(value)),
+    /** The values that lead to these options. */
+    valuesFor: ({ options, baseline, metadata = {} }: Pick<Extract<CheckedForm, { ok: true }>, 'options' | 'baseline' | 'metadata'>) => {
+      const given: Record<string, unknown> = { ...options.crawl, ...options.thresholds, ...options };
+      const typed: Partial<Record<ScanFieldName, string>> = {
+        url: addressToType(options),
+        prepare: options.crawl.prepare.length === 0 ? '' : stringify(options.crawl.prepare),
+        metadata: Object.entries(metadata).map((pair) => pair.join('=')).join('\n'), // prettier-ignore
+        baseline: baseline === undefined ? '' : baselineText(baseline),
+      };
+      return valuesOf(({ name, option }) => typed[name] ?? textOf(given[option]));
+    },
     read: (form: Form): ScanFormValues => valuesOf(({ name }) => form.text(name)),
     check,
     errorsOf,
@@ -117,10 +131,11 @@ export function createScanForm(maxPagesLimit: number) {
 }
 export type ScanForm = ReturnType<typeof createScanForm>;
 
-function fieldOf(name: ScanFieldName, label: string, submission: ReturnType<typeof scanSubmission>): ScanField {
+function fieldOf(option: string, label: string, submission: ReturnType<typeof scanSubmission>): ScanField {
+  const name = snakeCase(option) as ScanFieldName;
   const schema = submission.properties[name] as TSchema as unknown as FieldSchema;
   const required = submission.required.includes(name as 'url') || textOf(schema.default) !== '';
-  return { name, label, kind: kindOf(schema), schema, required };
+  return { name, option, label, kind: kindOf(schema), schema, required };
 }
 
 function kindOf({ type, enum: values, items, properties }: FieldSchema): FieldKind {

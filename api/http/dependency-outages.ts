@@ -64,6 +64,7 @@ export function detectOutages<T extends object>(dependency: CalledDependency, st
 const SERVERS: Readonly<Record<Exclude<keyof ApiStores, keyof AllStores>, CalledDependency>> = {
   reports: 'objects',
   scanResources: 'kubernetes',
+  scheduleResources: 'kubernetes',
 };
 
 /** Wraps every store in `detectOutages`, with the name of its server. */

@@ -24,6 +24,8 @@ export interface ScanSearch {
   /** A part of the URL, in any case. Longer texts than `SEARCH_TEXT_MAX` are cut. */
   text?: string;
   origin?: ScanRow['origin'];
+  /** Only the scans of this schedule. */
+  schedule?: { namespace: string; name: string };
   /** Only scans with all of these pairs. Empty: all scans. */
   metadata?: Metadata;
   /** Only scans that were submitted at this time or later. */
@@ -55,12 +57,16 @@ function filtersOf({
   verdict,
   phases,
   origin,
+  schedule,
   text,
   metadata = {},
 }: ScanSearch): { filter: ScanFilter; indexed: boolean }[] {
   const [pair, ...pairs] = Object.entries(metadata).map(pairText);
   const part = containing(text ?? '');
   return [
+    ...(schedule === undefined
+      ? []
+      : [{ filter: { schedule: schedule.name, 'resource.namespace': schedule.namespace } as ScanFilter, indexed: true }]),
     // One index has a pair, and another the site and a pair.
     // A third one has the site and its options.
     ...(site === undefined || optionsKey === undefined ? [] : [{ filter: { site, optionsKey }, indexed: true }]),

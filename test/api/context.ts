@@ -14,6 +14,7 @@ import { connectMongo, ensureIndexes, type MongoConnection } from '../../stores/
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { createReports, type Reports } from '../../stores/reports.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
+import { createScheduleResources } from '../../stores/schedules/schedule-resources.ts';
 import { createScanResources } from '../../stores/submissions/scan-resources.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { startReplica, type Replica, type ReplicaOptions } from './replica.ts';
@@ -63,13 +64,14 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
     const settings = { ...options, ...more };
     const bus = settings.messages ? createMessageBus(await busOptions(shared)) : noMessageBus();
     const scanResources = createScanResources(kubernetes, { namespace: NAMESPACE });
+    const scheduleResources = createScheduleResources(kubernetes, { namespace: NAMESPACE });
     const commands = recordCommands(mongo.db);
     const stores = openStores(mongo.db);
     const { anonymousConnections: poolSize } = settings;
     const apart = poolSize === undefined ? undefined : connectMongo({ url: monitored(database), poolSize });
     if (apart !== undefined) opened.push(apart);
-    const anonymous = apart && { ...openStores(apart.db), reports, scanResources };
-    const replica = await startReplica({ ...stores, reports, scanResources }, bus, settings, anonymous);
+    const anonymous = apart && { ...openStores(apart.db), reports, scanResources, scheduleResources };
+    const replica = await startReplica({ ...stores, reports, scanResources, scheduleResources }, bus, settings, anonymous);
     const one = { ...replica, commands, anonymousDb: apart?.db ?? mongo.db };
     allStores.push(stores);
     replicas.push(one);

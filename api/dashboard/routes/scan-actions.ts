@@ -32,7 +32,7 @@ const config = { permission: 'scans:write' } as const;
 const FORM_KEY = 'dashboard form ';
 
 /** The limit of the API's bodies, whose lists of globs and steps a form encodes in up to three times as many bytes. */
-const SCAN_FORM_LIMIT_BYTES = 192 * 1024;
+export const SCAN_FORM_LIMIT_BYTES = 192 * 1024;
 
 /** How often, and how many milliseconds later, a form asks again for the result of the same form that was sent just before. */
 const REPEATS_MAX = 20;
@@ -84,7 +84,7 @@ async function submit(
 }
 
 /** The error of a refusal that a page explains. @throws any other error, which gets the page of errors */
-function explained(error: unknown, reply: FastifyReply): ApiError | ValidationFailure {
+export function explained(error: unknown, reply: FastifyReply): ApiError | ValidationFailure {
   const refusal = refusalOf(error);
   if (statusOf(refusal) === 500) throw error;
   if (refusal instanceof ApiError && refusal.retryAfterSeconds !== null) reply.header('Retry-After', refusal.retryAfterSeconds);
@@ -92,7 +92,7 @@ function explained(error: unknown, reply: FastifyReply): ApiError | ValidationFa
 }
 
 /** The text of a refusal, as the API sends it. */
-function textOf(refusal: ApiError | ValidationFailure): string {
+export function textOf(refusal: ApiError | ValidationFailure): string {
   if (refusal instanceof ValidationFailure) return refusal.message;
   const after = refusal.retryAfterSeconds === null ? '' : ` (Retry-After: ${refusal.retryAfterSeconds} s)`;
   return messageOf(refusal) + after;

@@ -1,13 +1,11 @@
-/** The page of the schedules, which Kubernetes manifests define. */
+/** The list of schedules: those of the dashboard, and those of manifests. */
 import type { FastifyRequest } from 'fastify';
-import { docPath } from '../../../core/web-paths.ts';
-import { WORDS } from '../../../report/words/words.ts';
-import { OUTDATED_AFTER_MS, type ListedSchedule, type ScheduleProblem } from '../../../stores/schedules/schedules.ts';
-import { badge, card, code, emptyState, externalLink, link, notice, pagination, table, time } from '../../web/components/index.ts';
+import { docPath, SCHEDULES_PATH } from '../../../core/web-paths.ts';
+import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
+import { code, emptyState, foldedCard, link, linkButton, pagination } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { titledPage } from '../titled-page.ts';
-
-export const SCHEDULES_PATH = '/dashboard/schedules';
+import { outdated, scheduleTable } from './words.ts';
 
 export interface SchedulesPage {
   request: FastifyRequest;
@@ -15,92 +13,27 @@ export interface SchedulesPage {
   /** Whether this is the first part of the list. */
   first: boolean;
   nextCursor: string | null;
+  mayCreate: boolean;
+  done: string | null;
   now: Date;
 }
 
-export function schedulesPage({ request, schedules, first, nextCursor, now }: SchedulesPage): Html {
-  const body = html`<p class="lead">Scans at fixed times. They are Kubernetes resources of the kind ScanSchedule, and are changed in the cluster.</p>
-    ${schedules.length > 0 && outdated(schedules, now)}
+export function schedulesPage({ request, schedules, first, nextCursor, mayCreate, done, now }: SchedulesPage): Html {
+  const create = mayCreate && linkButton({ text: 'New schedule', href: `${SCHEDULES_PATH}/new`, kind: 'primary' });
+  const body = html`<p class="lead">Scans at fixed times. Those that a manifest in the cluster declares are changed there.</p>
+    ${create && html`<p>${create}</p>`} ${outdated(schedules, now)}
     ${schedules.length === 0 ? noSchedules(first) : scheduleTable(schedules)}
     ${pagination({ previous: first ? null : SCHEDULES_PATH, next: nextCursor === null ? null : `${SCHEDULES_PATH}?cursor=${nextCursor}` })}
-    ${howTo()}`;
-  return titledPage({ request, title: 'Schedules', active: 'schedules', body });
+    ${asManifest()}`;
+  return titledPage({ request, title: 'Schedules', active: 'schedules', done, body });
 }
 
 function noSchedules(first: boolean): Html {
   if (!first) return emptyState({ title: 'There are no more schedules', text: 'The list ended with the part before.' });
   return emptyState({
     title: 'There is no schedule',
-    text: 'Apply one to a namespace that is charged to your organisation. It appears here within seconds.',
+    text: 'Create one here, or apply one to a namespace that is charged to your organisation. It appears here within seconds.',
   });
-}
-
-/** Says so if no operator has confirmed the list for a while: then scheduled scans do not start either. */
-function outdated(schedules: readonly ListedSchedule[], now: Date): Html | null {
-  const times = schedules.map(({ observedAt }) => observedAt?.getTime() ?? 0);
-  const oldest = Math.min(...times);
-  if (now.getTime() - oldest <= OUTDATED_AFTER_MS) return null;
-  return notice({
-    kind: 'warn',
-    title: 'This list may be out of date',
-    body: html`The operator has not confirmed it${oldest > 0 && html` since ${time(new Date(oldest))}`}. While the operator is down, no
-    scheduled scan starts; the last missed one starts when it is back.`,
-  });
-}
-
-/** The table of schedules. */
-export const scheduleTable = (schedules: readonly ListedSchedule[]): Html =>
-  table({
-    id: 'schedules',
-    caption: 'Schedules by namespace and name',
-    captionHidden: true,
-    columns: [
-      { text: 'Schedule' },
-      { text: 'State', wide: true },
-      { text: 'Times' },
-      { text: 'Next run' },
-      { text: 'Last result', wide: true },
-    ],
-    rows: schedules.map((schedule) => [nameOf(schedule), stateOf(schedule), timesOf(schedule), nextOf(schedule), resultOf(schedule)]),
-  });
-
-const nameOf = ({ namespace, name, url }: ListedSchedule): Html =>
-  html`<span translate="no">${namespace}/${name}</span><br />${externalLink(url, url)}`;
-
-function stateOf({ suspended, active, stalled, regressed }: ListedSchedule): Html {
-  const badges = [
-    stalled && badge('bad', 'Stalled'),
-    regressed && badge('warn', 'Regressed'),
-    suspended && badge('plain', 'Suspended'),
-    active > 0 && badge('note', active === 1 ? '1 scan runs' : `${active} scans run`),
-  ].filter((one) => one !== null && one !== false);
-  return html`${badges.length === 0 ? badge('good', 'Active') : badges} ${problem(stalled)} ${problem(regressed)}`;
-}
-
-const problem = (one: ScheduleProblem | null): Html | null => one && html`<p class="hint">${one.message} Since ${time(one.since)}.</p>`;
-
-const timesOf = ({ schedule, timeZone }: ListedSchedule): Html =>
-  html`<code translate="no">${schedule}</code><br /><span class="soft">${timeZone ?? 'UTC'}</span>`;
-
-function nextOf({ nextAt, suspended, stalled }: ListedSchedule): Html {
-  if (nextAt !== null) return time(nextAt);
-  if (stalled !== null) return html`None: it is stalled`;
-  return suspended ? html`None: it is suspended` : html`Not known yet`;
-}
-
-const ENDS = { done: 'Completed', failed: 'Failed', canceled: 'Canceled' } as const;
-
-function resultOf({ lastScan, lastPassedAt }: ListedSchedule): Html {
-  if (lastScan === null) return html`No scan has ended yet`;
-  const { phase, passed, scanId, endedAt } = lastScan;
-  const verdict =
-    passed === null
-      ? badge('plain', ENDS[phase])
-      : passed
-        ? badge('good', WORDS.en.report.passed)
-        : badge('bad', phase === 'done' ? WORDS.en.report.notPassed : ENDS[phase]);
-  return html`${verdict} ${link(html`Scan of ${time(endedAt)}`, `/dashboard/scans/${scanId}`)}
-  ${passed === false && lastPassedAt !== null && html`<p class="hint">Last passed ${time(lastPassedAt)}.</p>`}`;
 }
 
 const EXAMPLE = `apiVersion: curbcut.dev/v1
@@ -118,9 +51,10 @@ spec:
       thresholds:
         minScore: 90`;
 
-const howTo = (): Html =>
-  card({
-    title: 'Create or change a schedule',
+const asManifest = (): Html =>
+  foldedCard({
+    id: 'manifests',
+    title: 'Schedules as manifests',
     body: html`<p>
         Save a manifest, apply it with <code translate="no">kubectl apply -f shop-nightly.yaml</code>, or commit it to the repository that
         Argo CD or Flux applies. The namespace must be charged to your organisation.

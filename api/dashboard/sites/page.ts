@@ -1,14 +1,14 @@
 /** The page of a site: how it is, how it changed, and what scans it. Pure. */
 import type { ActorNames } from '../actor-names.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
-import { DASHBOARD_PATH, differencePath, KNOWN_ISSUES_PATH, scanPath, sitePath } from '../../../core/web-paths.ts';
+import { DASHBOARD_PATH, differencePath, KNOWN_ISSUES_PATH, scanPath, SCHEDULES_PATH, sitePath } from '../../../core/web-paths.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { Site } from '../../../stores/scans/sites.ts';
 import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
 import { breadcrumb, card, figure, link, linkButton, notice, severityCounts, time } from '../../web/components/index.ts';
 import { html, NOTHING, type Html } from '../../web/html.ts';
 import { ALL_SCANS, listHref } from '../list-query.ts';
-import { SCHEDULES_PATH, scheduleTable } from '../schedules/page.ts';
+import { scheduleTable } from '../schedules/words.ts';
 import { originOf } from '../views/origin.ts';
 import { scanTable } from '../views/scan-list.ts';
 import { number, partsOf, PHASE_WORDS } from '../views/scan-words.ts';
@@ -25,6 +25,7 @@ export interface SitePageData {
   /** The scores of the scans that are comparable with `done`, oldest first. */
   trend: readonly TrendPoint[];
   schedules: readonly ListedSchedule[];
+  maySchedule: boolean;
   /** The last scans with these options, newest first. */
   latest: readonly ScanRow[];
   names: ActorNames;
@@ -80,11 +81,13 @@ function lastResult({ newest, names }: SitePageData, row: ScanRow, { score, viol
   </section>`;
 }
 
-function schedulesOf({ schedules }: SitePageData): Html {
-  const none = html`<p>No schedule scans this site with these options. ${link('Schedules', SCHEDULES_PATH)} are resources in the cluster.</p>`;
+function schedulesOf({ schedules, newest, maySchedule }: SitePageData): Html {
+  const none = html`<p>No schedule scans this site with these options.</p>`;
+  const create = `${SCHEDULES_PATH}/new?${new URLSearchParams({ url: newest.options.url }).toString()}`;
   return html`<section aria-labelledby="schedules-title">
     <h2 id="schedules-title">Schedules</h2>
     ${schedules.length === 0 ? none : scheduleTable(schedules)}
+    ${maySchedule && html`<p>${link('Schedule scans of this site', create)}</p>`}
   </section>`;
 }
 

@@ -1,11 +1,13 @@
 /** The pages of sites. */
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import { mayCall } from '../../../core/accounts.ts';
 import { DASHBOARD_PATH } from '../../../core/web-paths.ts';
 import { LIVE_PHASES } from '../../../core/scan/phases.ts';
 import type { ScanRow } from '../../../stores/scans/scan-row.ts';
 import type { NextRun } from '../../../stores/schedules/schedules.ts';
 import type { Site } from '../../../stores/scans/sites.ts';
 import { storesOf, type ScopedStores } from '../../accounts/scoped-stores.ts';
+import { callerOf } from '../../http/plugins/auth.ts';
 import { actorNames } from '../actor-names.ts';
 import { ApiError } from '../../http/errors.ts';
 import { dashboardPage } from '../../web/layout.ts';
@@ -36,7 +38,8 @@ export const sitePages: FastifyPluginAsync = async (scope) => {
 
   for (const path of ['/dashboard/sites/:site', '/dashboard/sites/:site/:optionsKey'])
     scope.get<{ Params: { site: string; optionsKey?: string } }>(path, { config }, async (request, reply) => {
-      const data = await siteData(storesOf(request), request.params);
+      const maySchedule = mayCall(callerOf(request), 'scans:write');
+      const data = { ...(await siteData(storesOf(request), request.params)), maySchedule };
       const title = `Site ${data.site.site}`;
       return reply.page(dashboardPage({ request, title, active: 'sites', body: sitePageBody(data) }));
     });
@@ -86,7 +89,7 @@ const nextOf = ({ site, optionsKey }: Site, runs: readonly NextRun[]): Date | nu
   runs.find((run) => run.site === site && run.optionsKey === optionsKey)?.nextAt ?? null;
 
 /** @throws ApiError if the organisation has no ended scan of the site with these options */
-async function siteData(stores: ScopedStores, params: { site: string; optionsKey?: string }): Promise<SitePageData> {
+async function siteData(stores: ScopedStores, params: { site: string; optionsKey?: string }): Promise<Omit<SitePageData, 'maySchedule'>> {
   const { scans, schedules } = stores;
   const host = params.site.toLowerCase();
   // The list of sites leads to more groups than the page of one names.

@@ -32,24 +32,32 @@ export interface NewScanData {
 }
 
 export function newScanBody(data: NewScanData): Html {
-  const { form, values, errors, csrfToken, idempotencyKey, credits, allowPrepareSteps } = data;
-  const controls = (fields: readonly ScanField[]): Html[] =>
-    fields.map((field) => control(field, values[field.name], errorOf(errors, field.name)));
+  const { csrfToken, idempotencyKey, credits } = data;
   return html`<p>A scan reserves one credit per page, and charges the pages that it tests.${credits !== null && ` ${number(credits)} credits are available.`}</p>
     <form method="post" action="/dashboard/scans/new" novalidate>
-      ${hiddenField('_csrf', csrfToken)}${hiddenField('idempotency_key', idempotencyKey)} ${controls(form.groups.options)}
-      <fieldset>
-        <legend>Thresholds</legend>
-        <p class="hint">The scan passes if it meets every threshold. Without thresholds it has no verdict.</p>
-        ${controls(form.groups.thresholds)}
-      </fieldset>
-      <fieldset>
-        <legend>Rules for pages</legend>
-        <p class="hint">Without rules, every page of the site belongs to the scan.</p>
-        ${controls(form.groups.crawl.filter(({ kind }) => allowPrepareSteps || kind !== 'steps'))}
-      </fieldset>
+      ${hiddenField('_csrf', csrfToken)}${hiddenField('idempotency_key', idempotencyKey)} ${scanFields(data)}
       ${button({ text: 'Start scan', kind: 'primary' })}
     </form>`;
+}
+
+/** The fields of a scan. @param data.without those that the form does not have */
+export function scanFields(
+  data: Pick<NewScanData, 'form' | 'values' | 'errors' | 'allowPrepareSteps'> & { without?: readonly ScanFieldName[] },
+): Html {
+  const { form, values, errors, allowPrepareSteps, without = [] } = data;
+  const controls = (fields: readonly ScanField[]): Html[] =>
+    fields.filter(({ name }) => !without.includes(name)).map((field) => control(field, values[field.name], errorOf(errors, field.name)));
+  return html`${controls(form.groups.options)}
+    <fieldset>
+      <legend>Thresholds</legend>
+      <p class="hint">The scan passes if it meets every threshold. Without thresholds it has no verdict.</p>
+      ${controls(form.groups.thresholds)}
+    </fieldset>
+    <fieldset>
+      <legend>Rules for pages</legend>
+      <p class="hint">Without rules, every page of the site belongs to the scan.</p>
+      ${controls(form.groups.crawl.filter(({ kind }) => allowPrepareSteps || kind !== 'steps'))}
+    </fieldset>`;
 }
 
 function control(field: ScanField, value: string, error: string | undefined): Html {

@@ -58,6 +58,8 @@ export type SubmissionOutcome =
 export interface Submissions {
   /** @throws DependencyDown if a dependency is down, and nothing is charged; SubmissionUnconfirmed if it is down and the outcome is unknown */
   submit(request: SubmissionRequest, logger: Logger): Promise<SubmissionOutcome>;
+  /** Checks what could be submitted, without regard to the queue and to credits. @returns why it is refused, or null */
+  check(request: SubmissionRequest): Promise<SubmissionRefusal | null>;
 }
 
 export interface SubmissionDeps {

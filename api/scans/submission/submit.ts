@@ -24,6 +24,8 @@ export function createSubmissions(deps: SubmissionDeps): Submissions {
   const charge = createCharge(deps);
 
   return {
+    check: (request) => refusalOfRequest(deps, request),
+
     async submit(request, requestLogger) {
       const attemptOf = (scanId: string, resumed: boolean, row: ScanRow | null): Attempt => {
         const logger = requestLogger.child({ scan: scanId, organisation: request.organisation });
@@ -101,6 +103,13 @@ async function isBaseline({ stores }: SubmissionDeps, { organisation, test = fal
 
 /** The checks before anything is charged. */
 async function refusalBeforeCharge(deps: SubmissionDeps, request: SubmissionRequest): Promise<SubmissionRefusal | null> {
+  const refusal = await refusalOfRequest(deps, request);
+  if (refusal !== null) return refusal;
+  const reason = await deps.queueGate();
+  return reason === null ? null : { ok: false, reason };
+}
+
+async function refusalOfRequest(deps: SubmissionDeps, request: SubmissionRequest): Promise<SubmissionRefusal | null> {
   const { url, crawl, thresholds } = request.options;
   const { baseline } = request;
   const wrong = baselineMistake(baseline, thresholds.maxNewViolations !== undefined);
@@ -123,6 +132,5 @@ async function refusalBeforeCharge(deps: SubmissionDeps, request: SubmissionRequ
       type: 'baseline.not_found',
       message: `There is no done scan ${baseline.scan} to compare with.`,
     };
-  const reason = await deps.queueGate();
-  return reason === null ? null : { ok: false, reason };
+  return null;
 }

@@ -23,7 +23,7 @@ export interface TextFieldOptions extends FieldOptions {
   /** What was typed. Never for passwords. */
   value?: string;
   /** Default: text. */
-  type?: 'text' | 'email' | 'url' | 'password' | 'number' | 'search' | 'date' | 'datetime-local';
+  type?: 'text' | 'email' | 'url' | 'password' | 'number' | 'search' | 'date' | 'time' | 'datetime-local';
   autocomplete?: string;
   inputmode?: string;
   spellcheck?: boolean;

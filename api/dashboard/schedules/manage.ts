@@ -1,0 +1,210 @@
+/**
+ * Creates, changes, runs and deletes the schedules of the dashboard for the caller of a request, and records it. The record of a
+ * schedule says whose it is: it is stored before the resource, and removed after it. The Kubernetes API decides everything else.
+ */
+import { createHash } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { auditName } from '../../../core/accounts.ts';
+import { DASHBOARD_SCHEDULES_MAX, type ScanSchedule, type ScanScheduleSpec } from '../../../core/protocol/scan-schedules.ts';
+import { otherWriter, sourceOf, type ScheduleSource } from '../../../core/schedule/source.ts';
+import { siteOf } from '../../../core/scan/site.ts';
+import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-schedules.ts';
+import {
+  scheduleSpecOf,
+  type ScheduleResources,
+  type WantedSchedule,
+  type WrittenSchedule,
+} from '../../../stores/schedules/schedule-resources.ts';
+import { storesOf } from '../../accounts/scoped-stores.ts';
+import { ApiError } from '../../http/errors.ts';
+import { callerOf } from '../../http/plugins/auth.ts';
+import { errorOf } from '../../scans/submission/refusals.ts';
+import type { Submissions } from '../../scans/submission/submission.ts';
+import { idOfForm } from '../form-ids.ts';
+import type { Recorder } from '../record.ts';
+
+const REFUSALS = {
+  too_many: `Your organisation has ${DASHBOARD_SCHEDULES_MAX} schedules of the dashboard, which is the limit. Delete one, then create the new one.`,
+  read_only: 'A manifest or another program in the cluster writes this schedule, so it is changed there. Nothing was changed here.',
+  changed: 'The schedule was changed meanwhile. Nothing was stored.',
+  refused: 'The cluster does not accept this schedule. Nothing was stored.',
+} as const;
+
+/** Why the dashboard does not do what was asked, as a conflict with the state of things. */
+export class ScheduleRefusal extends Error {
+  readonly reason: keyof typeof REFUSALS;
+  constructor(reason: keyof typeof REFUSALS, why?: string) {
+    super(why === undefined ? REFUSALS[reason] : `${REFUSALS[reason]} It says: ${why}`);
+    this.name = 'ScheduleRefusal';
+    this.reason = reason;
+  }
+}
+
+export interface ManageDeps {
+  resources: ScheduleResources;
+  submissions: Pick<Submissions, 'check'>;
+  record: Recorder;
+  now: () => Date;
+}
+
+/** A schedule of the organisation in the cluster, and why the dashboard does not change it. */
+export interface LiveSchedule {
+  schedule: ScanSchedule;
+  source: ScheduleSource;
+  /** A program that has changed it. Null: none has. */
+  writer: string | null;
+}
+
+/** How often a change is written again because the operator has written the status at the same time. */
+const ATTEMPTS = 5;
+/** A record without a resource that is older than this is left over. Requests are shorter. */
+const LEFTOVER_AFTER_MS = 10 * 60_000;
+const HOST_MAX = 40;
+
+/** The version of a schedule that a form shows. Status and annotations do not count. */
+export const versionOf = ({ metadata: { uid, generation } }: ScanSchedule): string => `${uid}.${generation}`;
+
+/** A name that says what is scanned, and that depends on the form, so that sending it twice creates one schedule. */
+export function nameOf(url: string, id: string): string {
+  const host = siteOf(url)
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, HOST_MAX)
+    .replaceAll(/^-+|-+$/g, '');
+  return `${host === '' ? 'schedule' : host}-${createHash('sha256').update(id).digest('hex').slice(0, 8)}`;
+}
+
+export function createScheduleManagement({ resources, submissions, record, now }: ManageDeps) {
+  const { namespace } = resources;
+  const isHere = (schedule: DashboardScheduleRef): boolean => schedule.namespace === namespace;
+  const subjectOf = ({ metadata: { name }, spec }: Pick<ScanSchedule, 'metadata' | 'spec'>): string =>
+    `${siteOf(spec.scanTemplate.spec.url)} ${namespace}/${name}`;
+
+  /** Refuses what could not be submitted as a scan either. */
+  async function check(request: FastifyRequest, { options, baseline, metadata }: WantedSchedule): Promise<void> {
+    const { organisation, actor } = callerOf(request);
+    const submission = { organisation: organisation.id, submittedBy: auditName(actor), options, metadata, partial: false };
+    const refusal = await submissions.check({ ...submission, ...(baseline && { baseline }), idempotency: null });
+    if (refusal !== null) throw errorOf(refusal, options.maxPages);
+  }
+
+  /** @throws ApiError if there is none; ScheduleRefusal if the dashboard does not write it */
+  async function writable(request: FastifyRequest, ref: DashboardScheduleRef): Promise<ScanSchedule> {
+    const live = await find(request, ref);
+    if (live === null) {
+      const mirrored = await storesOf(request).schedules.find(ref);
+      if (mirrored === null || isHere(ref)) throw new ApiError('not_found');
+      throw new ScheduleRefusal('read_only');
+    }
+    if (!mayWrite(live)) throw new ScheduleRefusal('read_only');
+    return live.schedule;
+  }
+
+  /** Writes a spec unless it has changed since `version`. */
+  async function write(
+    request: FastifyRequest,
+    ref: DashboardScheduleRef,
+    version: string | null,
+    specOf: (read: ScanSchedule) => ScanScheduleSpec,
+  ): Promise<ScanSchedule> {
+    for (let attempt = 1; ; attempt += 1) {
+      const read = await writable(request, ref);
+      if (version !== null && versionOf(read) !== version) throw new ScheduleRefusal('changed');
+      const written = await resources.replace(read, specOf(read));
+      if (!written.ok && written.reason === 'changed' && attempt < ATTEMPTS) continue;
+      return scheduleOf(written);
+    }
+  }
+
+  /** Returns the schedule if it is recorded as the organisation's and exists. @throws DependencyDown if Kubernetes does not answer */
+  async function find(request: FastifyRequest, ref: DashboardScheduleRef): Promise<LiveSchedule | null> {
+    if (!isHere(ref) || !(await storesOf(request).dashboardSchedules.has(ref))) return null;
+    const schedule = await resources.find(ref.name);
+    return schedule && { schedule, source: sourceOf(schedule, true), writer: otherWriter(schedule) };
+  }
+
+  return {
+    namespace,
+    find,
+
+    /** @throws ScheduleRefusal, ApiError, ValidationFailure or DependencyDown if it is refused */
+    async create(request: FastifyRequest, wanted: WantedSchedule, formId: string): Promise<DashboardScheduleRef> {
+      await check(request, wanted);
+      const name = nameOf(wanted.options.url, idOfForm(request, formId));
+      const ref = { namespace, name };
+      const add = () => storesOf(request).dashboardSchedules.add({ ...ref, createdAt: now() });
+      if (!(await add()) && !((await removeLeftovers(request)) && (await add()))) throw new ScheduleRefusal('too_many');
+      const written = await resources.create(name, wanted);
+      if (!written.ok && written.reason === 'refused') await storesOf(request).dashboardSchedules.remove(ref);
+      const schedule = scheduleOf(written);
+      await record(request, 'schedule.add', subjectOf(schedule), `${namespace}/${name}`);
+      return ref;
+    },
+
+    /** @param version that of the form. @throws as `create` */
+    async change(
+      request: FastifyRequest,
+      ref: DashboardScheduleRef,
+      wanted: Omit<WantedSchedule, 'suspend'>,
+      version: string,
+    ): Promise<void> {
+      await check(request, { ...wanted, suspend: false });
+      const schedule = await write(request, ref, version, ({ spec }) =>
+        scheduleSpecOf({ ...wanted, suspend: spec.suspend === true }, spec.scanTemplate.spec.class!),
+      );
+      await record(request, 'schedule.change', subjectOf(schedule));
+    },
+
+    async setSuspended(request: FastifyRequest, ref: DashboardScheduleRef, suspend: boolean): Promise<void> {
+      const schedule = await write(request, ref, null, ({ spec }) => ({ ...spec, suspend }));
+      await record(request, suspend ? 'schedule.suspend' : 'schedule.resume', subjectOf(schedule));
+    },
+
+    /** Requests a run. A form that is sent twice requests one. */
+    async run(request: FastifyRequest, ref: DashboardScheduleRef, formId: string): Promise<void> {
+      const read = await writable(request, ref);
+      const token = idOfForm(request, formId);
+      const schedule = scheduleOf(await resources.run(read, token));
+      await record(request, 'schedule.run', subjectOf(schedule), token);
+    },
+
+    async remove(request: FastifyRequest, ref: DashboardScheduleRef): Promise<void> {
+      const read = await writable(request, ref);
+      await resources.remove(read);
+      const stores = storesOf(request);
+      await stores.dashboardSchedules.remove(ref);
+      await record(request, 'schedule.delete', subjectOf(read), read.metadata.uid);
+    },
+  };
+
+  /** Removes records whose schedule does not exist: its creation has failed, or it was deleted in the cluster. @returns whether there were any */
+  async function removeLeftovers(request: FastifyRequest): Promise<boolean> {
+    const { dashboardSchedules } = storesOf(request);
+    const before = now().getTime() - LEFTOVER_AFTER_MS;
+    const old = (await dashboardSchedules.list()).filter((one) => isHere(one) && one.createdAt.getTime() < before);
+    let removed = false;
+    for (const one of old) {
+      if ((await resources.find(one.name)) !== null) continue;
+      await dashboardSchedules.remove(one);
+      removed = true;
+    }
+    return removed;
+  }
+}
+export type ScheduleManagement = ReturnType<typeof createScheduleManagement>;
+
+/** Whether the dashboard writes a schedule. */
+export const mayWrite = ({ source, writer }: LiveSchedule): boolean => source.by === 'dashboard' && writer === null;
+
+/** @throws ScheduleRefusal if it was not written */
+function scheduleOf(written: WrittenSchedule): ScanSchedule {
+  if (written.ok) return written.schedule;
+  const { reason, message } = written;
+  switch (reason) {
+    case 'changed':
+      throw new ScheduleRefusal('changed');
+    case 'conflict':
+      throw new ScheduleRefusal('read_only');
+    case 'refused':
+      throw new ScheduleRefusal('refused', message);
+  }
+}

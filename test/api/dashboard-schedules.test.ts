@@ -1,0 +1,350 @@
+/** Schedules in the dashboard: forms become ScanSchedules, those of others are read-only, and nothing is lost or done twice. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { GROUP, SCHEDULES_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
+import { DASHBOARD_MANAGER, DASHBOARD_SCHEDULES_MAX, RUN_ANNOTATION, type ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import { scheduleRow } from '../support/schedule-rows.ts';
+import { useContext } from './context.ts';
+import { signedIn, type Person } from './people.ts';
+import { down } from './replica.ts';
+import { NAMESPACE } from './stack.ts';
+
+const LIST = '/dashboard/schedules';
+const NEW = `${LIST}/new`;
+const SCHEDULES = { group: GROUP, version: VERSION, plural: SCHEDULES_PLURAL };
+
+describe('schedules in the dashboard', () => {
+  const context = useContext();
+
+  const member = async (): Promise<Person> =>
+    signedIn(context, { role: 'member', organisation: (await context.organisation({ credits: 20 })).id });
+  const fields = (change: Record<string, string> = {}) => ({
+    frequency: 'week',
+    weekday: '1',
+    time: '08:00',
+    minute: '0',
+    day: '1',
+    cron: '',
+    time_zone: 'Europe/Berlin',
+    url: 'https://example.com/shop',
+    max_pages: '7',
+    wcag_version: '2.2',
+    wcag_level: 'AA',
+    locale: 'en',
+    pictures: 'on',
+    advice: 'on',
+    min_score: '90',
+    consent: 'keep',
+    prepare: '- click: button.adult',
+    metadata: 'team=shop',
+    baseline: 'team=shop',
+    form_id: randomUUID(),
+    ...change,
+  });
+  const read = (name: string): Promise<ScanSchedule> =>
+    context.kubernetes.request('GET', context.kubernetes.path(SCHEDULES, NAMESPACE, name));
+  /** Writes as another program. @param subresource `status` or empty */
+  const patch = (name: string, body: object, fieldManager = 'kubectl-patch', subresource = ''): Promise<ScanSchedule> =>
+    context.kubernetes.request('PATCH', context.kubernetes.path(SCHEDULES, NAMESPACE, name, subresource), {
+      body,
+      contentType: 'application/merge-patch+json',
+      query: { fieldManager },
+    });
+  const recordsOf = (organisation: string): Promise<number> => context.db.collection('dashboardSchedules').countDocuments({ organisation });
+  const trailOf = async (organisation: string): Promise<string[]> =>
+    (await context.stores.organisations.auditPage(organisation, { limit: 50 }))
+      .map(({ action }) => action)
+      .filter((action) => action.startsWith('schedule.'))
+      .toReversed();
+
+  /** Creates a schedule. @returns the path of its page, and its name */
+  async function created({ client }: Person, change: Record<string, string> = {}): Promise<{ path: string; name: string }> {
+    const { status, headers, text } = await client.submit(NEW, fields(change));
+    expect(status, text).to.equal(303);
+    const path = headers.get('location')!.split('?')[0]!;
+    return { path, name: path.split('/').at(-1)! };
+  }
+  const hidden = (text: string, name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
+
+  it('become ScanSchedules of the field manager of the dashboard', async () => {
+    const person = await member();
+    const { name } = await created(person);
+    expect(name).to.match(/^example-com-[0-9a-f]{8}$/);
+    const { metadata, spec } = await read(name);
+    expect(metadata.labels).to.deep.equal({ 'app.kubernetes.io/managed-by': DASHBOARD_MANAGER });
+    expect(metadata.managedFields!.map(({ manager, operation }) => [manager, operation])).to.deep.equal([[DASHBOARD_MANAGER, 'Apply']]);
+    expect(spec).to.include({ schedule: '0 8 * * 1', timeZone: 'Europe/Berlin', suspend: false, concurrencyPolicy: 'Forbid' });
+    const { scanTemplate } = spec;
+    expect(scanTemplate.metadata).to.deep.equal({ annotations: { 'metadata.curbcut.dev/team': 'shop' } });
+    expect(scanTemplate.spec).to.deep.include({
+      url: 'https://example.com/shop',
+      maxPages: 7,
+      thresholds: { minScore: 90 },
+      baseline: { metadata: { team: 'shop' }, optional: false },
+    });
+    expect(scanTemplate.spec.crawl!.prepare).to.deep.equal([{ click: 'button.adult' }]);
+    expect(await trailOf(person.organisation)).to.deep.equal(['schedule.add']);
+  });
+
+  it('are created once if the form is sent twice, also at the same time', async () => {
+    const { client, organisation } = await member();
+    const form = fields();
+    const answers = [...(await Promise.all([client.submit(NEW, form), client.submit(NEW, form)])), await client.submit(NEW, form)];
+    expect(answers.map(({ status }) => status)).to.deep.equal([303, 303, 303]);
+    expect(new Set(answers.map(({ headers }) => headers.get('location'))).size).to.equal(1);
+    expect(await recordsOf(organisation)).to.equal(1);
+    expect(await trailOf(organisation)).to.deep.equal(['schedule.add']);
+  });
+
+  it('show the next five runs in their time zone before anything is stored, with what was typed', async () => {
+    const { client, organisation } = await member();
+    const { status, text } = await client.submit(NEW, fields({ frequency: 'day', time: '23:45', time_zone: 'Asia/Tokyo', preview: 'yes' }));
+    expect(status).to.equal(200);
+    expect(text.match(/<time datetime="[^"]*T14:45:00.000Z">[^<]*, 23:45<\/time>/g)).to.have.length(5);
+    expect(text).to.include('value="23:45"').and.include('value="https://example.com/shop"').and.include('- click: button.adult');
+    expect(await recordsOf(organisation)).to.equal(0);
+  });
+
+  it('say at each field what is wrong, and keep what was typed', async () => {
+    const { client, organisation } = await member();
+    const wrong = { frequency: 'cron', cron: '0 8 * *', time_zone: 'Mars', max_pages: 'many' };
+    const { status, text } = await client.submit(NEW, fields(wrong));
+    expect(status).to.equal(422);
+    for (const field of ['cron', 'time_zone', 'max_pages']) expect(text, field).to.include(`id="${field}-error"`);
+    expect(text).to.include('value="0 8 * *"').and.include('value="many"');
+    const target = await client.submit(NEW, fields({ url: 'http://127.0.0.1/' }));
+    expect([target.status, target.text.includes('id="url-error"')]).to.deep.equal([422, true]);
+    expect(await recordsOf(organisation)).to.equal(0);
+  });
+
+  it('fill the form again, and change without a loss', async () => {
+    const person = await member();
+    const { path, name } = await created(person, { include: '/shop/**\n/cart' });
+    const form = await person.client.get(`${path}/change`);
+    expect(form.text).to.include('value="08:00"').and.include('value="https://example.com/shop"').and.include('value="team=shop"');
+    expect(form.text).to.include('/shop/**\n/cart').and.include('- click: button.adult');
+    const version = hidden(form.text, 'version');
+    const changed = await person.client.submit(`${path}/change`, fields({ frequency: 'hour', minute: '5', min_score: '', version }));
+    expect(changed.status, changed.text).to.equal(303);
+    const { spec } = await read(name);
+    expect(spec.schedule).to.equal('5 * * * *');
+    expect(spec.scanTemplate.spec).to.not.have.nested.property('thresholds.minScore');
+    expect(await trailOf(person.organisation)).to.deep.equal(['schedule.add', 'schedule.change']);
+  });
+
+  it('keep what was typed if somebody else has changed the schedule, and store it when it is sent again', async () => {
+    const person = await member();
+    const { path, name } = await created(person);
+    const version = hidden((await person.client.get(`${path}/change`)).text, 'version');
+    expect((await person.client.submit(`${path}/suspend`, {}, path)).status).to.equal(303);
+    const stale = await person.client.submit(`${path}/change`, fields({ time: '09:30', version }));
+    expect(stale.status).to.equal(409);
+    expect(stale.text).to.include('was changed meanwhile').and.include('value="09:30"');
+    expect((await read(name)).spec.schedule).to.equal('0 8 * * 1');
+    const again = await person.client.submit(`${path}/change`, fields({ time: '09:30', version: hidden(stale.text, 'version') }));
+    expect(again.status).to.equal(303);
+    expect((await read(name)).spec).to.include({ schedule: '30 9 * * 1', suspend: true });
+  });
+
+  it('are no stale form because the operator has written the status meanwhile', async () => {
+    const person = await member();
+    const { path, name } = await created(person);
+    const version = hidden((await person.client.get(`${path}/change`)).text, 'version');
+    const operate = (activeCount: number) => patch(name, { status: { activeCount } }, 'curbcut-operator', 'status');
+    await operate(1);
+    // Also between the read and the write of the change.
+    let writes = 0;
+    context.faults.set('scheduleResources.replace', async (real, ...parameters) => {
+      writes += 1;
+      if (writes <= 2) await operate(1 + writes);
+      return real(...parameters);
+    });
+    expect((await person.client.submit(`${path}/change`, fields({ time: '09:30', version }))).status).to.equal(303);
+    expect([writes, (await read(name)).spec.schedule]).to.deep.equal([3, '30 9 * * 1']);
+  });
+
+  it('are suspended and continued, and run once per form', async () => {
+    const person = await member();
+    const { path, name } = await created(person);
+    const act = (action: string, form: Record<string, string> = {}) => person.client.submit(`${path}/${action}`, form, path);
+    expect((await act('suspend')).status).to.equal(303);
+    expect((await read(name)).spec.suspend).to.equal(true);
+    expect((await person.client.get(path)).text)
+      .to.include('None: it is suspended')
+      .and.include('Resume');
+    expect((await act('resume')).status).to.equal(303);
+    expect((await read(name)).spec.suspend).to.equal(false);
+    const form = { form_id: randomUUID() };
+    const tokens: unknown[] = [];
+    for (const sent of [form, form, { form_id: randomUUID() }]) {
+      expect((await act('run', sent)).status).to.equal(303);
+      tokens.push((await read(name)).metadata.annotations![RUN_ANNOTATION]);
+    }
+    expect([tokens[0] === tokens[1], tokens[1] === tokens[2]]).to.deep.equal([true, false]);
+    // A change does not take the request back.
+    expect((await act('suspend')).status).to.equal(303);
+    expect((await read(name)).metadata.annotations![RUN_ANNOTATION]).to.equal(tokens[2]);
+    expect(await trailOf(person.organisation)).to.deep.equal([
+      'schedule.add',
+      'schedule.suspend',
+      'schedule.resume',
+      'schedule.run',
+      'schedule.run',
+      'schedule.suspend',
+    ]);
+  });
+
+  it('are deleted after a question, and give their place back', async () => {
+    const person = await member();
+    const { path, name } = await created(person);
+    expect((await person.client.get(`${path}/delete`)).text).to.include('Delete this schedule?');
+    expect((await person.client.submit(`${path}/delete`, {}, `${path}/delete`)).headers.get('location')).to.equal(`${LIST}?done=deleted`);
+    expect(await recordsOf(person.organisation)).to.equal(0);
+    expect((await read(name).catch((error: { reason?: string }) => error.reason)) as unknown).to.equal('NotFound');
+    expect((await person.client.get(path)).status).to.equal(404);
+    expect((await person.client.submit(`${path}/run`, {}, LIST)).status).to.equal(404);
+    expect(await trailOf(person.organisation)).to.deep.equal(['schedule.add', 'schedule.delete']);
+  });
+
+  it('are read-only if another program has changed them', async () => {
+    const person = await member();
+    const { path, name } = await created(person);
+    await patch(name, { spec: { suspend: true } });
+    const page = await person.client.get(path);
+    expect(page.text).to.include('Read-only here').and.include('kubectl-patch').and.not.include('Run now');
+    for (const action of ['resume', 'run', 'delete']) {
+      const { status, text } = await person.client.submit(`${path}/${action}`, {}, LIST);
+      expect([status, text.includes('is changed there')], action).to.deep.equal([409, true]);
+    }
+    expect((await read(name)).spec.suspend).to.equal(true);
+    expect((await person.client.get(`${path}/change`)).headers.get('location')).to.equal(path);
+  });
+
+  it('are read-only if a GitOps tool has adopted them, and name its application', async () => {
+    const person = await member();
+    const { path, name } = await created(person);
+    const annotations = { 'argocd.argoproj.io/tracking-id': `shop:curbcut.dev/ScanSchedule:${NAMESPACE}/${name}` };
+    await patch(name, { metadata: { annotations } }, 'argocd-controller');
+    expect((await person.client.get(path)).text)
+      .to.include('Argo CD applies the manifest')
+      .and.include('>shop<');
+    expect((await person.client.submit(`${path}/suspend`, {}, LIST)).status).to.equal(409);
+  });
+
+  it('of manifests are shown with their source, and never written', async () => {
+    const person = await member();
+    const source = { by: 'manifest', tool: 'Flux', application: 'flux-system/shop' } as const;
+    await context.stores.schedules.put(scheduleRow({ organisation: person.organisation, name: 'flux-nightly', source }), 'x');
+    expect((await person.client.get(LIST)).text).to.include('flux-system/shop');
+    const path = `${LIST}/team/flux-nightly`;
+    expect((await person.client.get(path)).text)
+      .to.include('Flux applies the manifest')
+      .and.not.include('Run now');
+    context.calls.length = 0;
+    for (const action of ['suspend', 'run', 'delete'])
+      expect((await person.client.submit(`${path}/${action}`, {}, LIST)).status, action).to.equal(409);
+    expect(context.calls.filter((call) => call.startsWith('scheduleResources.'))).to.deep.equal([]);
+  });
+
+  it('of other organisations do not exist, although they are in the same namespace', async () => {
+    const { path, name } = await created(await member());
+    const stranger = await member();
+    expect((await stranger.client.get(path)).status).to.equal(404);
+    for (const action of ['suspend', 'resume', 'run', 'delete'])
+      expect((await stranger.client.submit(`${path}/${action}`, {}, LIST)).status, action).to.equal(404);
+    const change = await stranger.client.submit(`${path}/change`, fields({ version: 'x' }), LIST);
+    expect(change.status).to.equal(404);
+    expect((await read(name)).metadata.generation).to.equal(1);
+    expect(await trailOf(stranger.organisation)).to.deep.equal([]);
+  });
+
+  it('are read by viewers, who cannot write them', async () => {
+    const person = await member();
+    const { path } = await created(person);
+    const viewer = await signedIn(context, { role: 'viewer', organisation: person.organisation });
+    const page = await viewer.client.get(path);
+    expect([page.status, page.text.includes('Run now')]).to.deep.equal([200, false]);
+    expect((await viewer.client.get(NEW)).status).to.equal(403);
+    expect((await viewer.client.get(LIST)).text).to.not.include('New schedule');
+    for (const action of ['suspend', 'run', 'delete', 'change'])
+      expect((await viewer.client.submit(`${path}/${action}`, {}, LIST)).status, action).to.equal(403);
+  });
+
+  it('have a limit, and what is left over in it is found', async () => {
+    const { client, organisation } = await member();
+    const createdAt = new Date();
+    const add = (name: string, at: Date) =>
+      context.stores.dashboardSchedules.add({ namespace: NAMESPACE, name, organisation, createdAt: at });
+    for (let count = 0; count < DASHBOARD_SCHEDULES_MAX; count += 1)
+      expect(await add(`${organisation}-${count}`, createdAt)).to.equal(true);
+    const full = await client.submit(NEW, fields());
+    expect(full.status).to.equal(409);
+    expect(full.text).to.include(`has ${DASHBOARD_SCHEDULES_MAX} schedules of the dashboard`);
+    // One whose creation has failed long ago.
+    await context.stores.dashboardSchedules.remove(organisation, { namespace: NAMESPACE, name: `${organisation}-0` });
+    await add('long-gone', new Date(createdAt.getTime() - 3_600_000));
+    expect((await client.submit(NEW, fields())).status).to.equal(303);
+    expect(await recordsOf(organisation)).to.equal(DASHBOARD_SCHEDULES_MAX);
+  });
+
+  it('exceed no limit if many are created at the same time', async () => {
+    const { organisation } = await member();
+    const createdAt = new Date();
+    const added = await Promise.all(
+      Array.from({ length: DASHBOARD_SCHEDULES_MAX + 10 }, (_, count) =>
+        context.stores.dashboardSchedules
+          .add({ namespace: NAMESPACE, name: `${organisation}-${count}`, organisation, createdAt })
+          .catch(() => null),
+      ),
+    );
+    expect(added.filter(Boolean).length).to.equal(await recordsOf(organisation));
+    expect(await recordsOf(organisation)).to.be.at.most(DASHBOARD_SCHEDULES_MAX);
+  });
+
+  it('answer 503 while the Kubernetes API is down, with what was typed, and create one schedule afterwards', async () => {
+    const person = await member();
+    const form = fields();
+    context.faults.set('scheduleResources.create', async (real, ...parameters) => {
+      await real(...parameters);
+      return down();
+    });
+    const lost = await person.client.submit(NEW, form);
+    expect(lost.status).to.equal(503);
+    expect(lost.headers.get('retry-after')).to.match(/^\d+$/);
+    expect(lost.text).to.include('value="https://example.com/shop"').and.include(form.form_id);
+    context.faults.clear();
+    const again = await person.client.submit(NEW, form);
+    expect(again.status).to.equal(303);
+    expect(await recordsOf(person.organisation)).to.equal(1);
+
+    // The list and the page show what the operator has stored.
+    const path = again.headers.get('location')!.split('?')[0]!;
+    const name = path.split('/').at(-1)!;
+    await context.stores.schedules.put(
+      scheduleRow({ organisation: person.organisation, namespace: NAMESPACE, name, source: { by: 'dashboard' } }),
+      'x',
+    );
+    context.faults.set('scheduleResources.find', down);
+    expect((await person.client.get(LIST)).text).to.include(name);
+    const page = await person.client.get(path);
+    expect([page.status, page.text.includes('The Kubernetes API does not answer')]).to.deep.equal([200, true]);
+    const run = await person.client.submit(`${path}/run`, {}, LIST);
+    expect([run.status, run.headers.get('retry-after') !== null]).to.deep.equal([503, true]);
+  });
+
+  it('need the token of the form', async () => {
+    const person = await member();
+    const { path, name } = await created(person);
+    const answer = await person.client.post(`${path}/suspend`, { _csrf: 'forged' });
+    expect(answer.status).to.equal(403);
+    expect((await read(name)).spec.suspend).to.equal(false);
+  });
+
+  it('lead from the page of a site, with its address', async () => {
+    const { client, organisation } = await member();
+    await context.scan(organisation, { phase: 'done', finishedAt: new Date() });
+    const { text } = await client.get('/dashboard/sites/example.com');
+    expect(text).to.include('Schedule scans of this site').and.include(`${NEW}?url=https%3A%2F%2Fexample.com%2F`);
+    expect((await client.get(`${NEW}?url=https%3A%2F%2Fexample.com%2F`)).text).to.include('value="https://example.com/"');
+  });
+});
