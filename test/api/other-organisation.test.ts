@@ -13,12 +13,14 @@ import type { ScanRow } from '../../stores/scans/scans.ts';
 import { accountOf } from '../support/account-of.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { addWebhook } from '../support/add-webhook.ts';
+import { createScheduleResources } from '../../stores/schedules/schedule-resources.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
 import { storeView } from '../web/scan-views.ts';
 import { tokenIn } from './client.ts';
 import { useContext, SUBMISSION, type ApiContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn, type Person } from './people.ts';
 import { FACTORS } from './second-factor.ts';
+import { NAMESPACE } from './stack.ts';
 
 /** The root cause of a scan that has a picture. */
 const FINGERPRINT = '0123456789abcdef';
@@ -47,6 +49,8 @@ interface Belongings {
   passkey: string;
   webhook: string;
   delivery: string;
+  /** The name of a schedule of the dashboard. */
+  schedule: string;
 }
 
 /**
@@ -86,6 +90,16 @@ const CASES: Readonly<Record<string, Case>> = {
   'POST /dashboard/scans/:id/again': on(({ scan }) => `/dashboard/scans/${scan}/again`),
   'POST /dashboard/scans/:id/cancel': on(({ liveScan }) => `/dashboard/scans/${liveScan}/cancel`),
   'GET /dashboard/schedules': OWN,
+  'GET /dashboard/schedules/new': OWN,
+  'POST /dashboard/schedules/new': { expect: 'own', status: 422 },
+  'GET /dashboard/schedules/:namespace/:name': on(({ schedule }) => `/dashboard/schedules/${NAMESPACE}/${schedule}`),
+  ...Object.fromEntries(
+    ['GET change', 'POST change', 'GET delete', 'POST delete', 'POST run', 'POST suspend', 'POST resume'].map((route) => {
+      const [method, action] = route.split(' ');
+      const path = `/dashboard/schedules/:namespace/:name/${action}`;
+      return [`${method} ${path}`, on(({ schedule }) => `/dashboard/schedules/${NAMESPACE}/${schedule}/${action}`)];
+    }),
+  ),
   [`GET ${KNOWN_ISSUES_PATH}`]: OWN,
   [`GET ${KNOWN_ISSUES_PATH}/new`]: on(({ scan }) => `${KNOWN_ISSUES_PATH}/new?scan=${scan}&cause=${FINGERPRINT}`),
   [`POST ${KNOWN_ISSUES_PATH}/new`]: withForm(`${KNOWN_ISSUES_PATH}/new`, ({ scan }) => ({ scan, cause: FINGERPRINT })),
@@ -253,6 +267,11 @@ describe("another organisation's things", () => {
     await stores.credits.relay();
     await stores.organisations.record({ organisation: other.id, actor: their.email, action: 'user.invite', subject: SECRET });
     await stores.schedules.put(scheduleRow({ organisation: other.id, name: SECRET }), 'digest');
+    const schedule = `shop-${SECRET}`;
+    await stores.dashboardSchedules.add({ namespace: NAMESPACE, name: schedule, organisation: other.id, createdAt: new Date() });
+    const wanted = { schedule: '0 0 29 2 *', timeZone: 'UTC', suspend: false, options: withDefaults({ url: `https://${SITE}/` }) };
+    const written = await createScheduleResources(context.kubernetes, { namespace: NAMESPACE }).create(schedule, wanted);
+    if (!written.ok) throw new Error(written.message);
     const passkey = randomUUID();
     await stores.secondFactors.addPasskey(await accountOf(context.db, their.email), {
       id: passkey,
@@ -283,6 +302,7 @@ describe("another organisation's things", () => {
       passkey,
       webhook: webhook.id,
       delivery,
+      schedule,
       knownIssue: known.issue.id,
     };
     theirs = { organisation: other.id, email: their.email, ...ids };
@@ -330,6 +350,7 @@ describe("another organisation's things", () => {
     passkey: randomUUID(),
     webhook: randomUUID(),
     delivery: `msg_${randomUUID()}`,
+    schedule: `shop-${randomUUID()}`,
   });
   /** The text of a response without what differs between any two. */
   const plain = (text: string, of: Belongings): string =>

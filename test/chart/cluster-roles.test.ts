@@ -76,3 +76,23 @@ describe('ClusterRoles for people', () => {
     expect(rolesFor({ 'rbac.create': false })).to.deep.equal([]);
   });
 });
+
+describe('the Role of the API', () => {
+  before(function () {
+    if (hasHelm()) return;
+    console.log('      (skipped: helm is not installed)');
+    this.skip();
+  });
+
+  it('has the schedules of its own namespace only if there is a dashboard', () => {
+    const rulesWith = (values: Readonly<Record<string, unknown>>): unknown[] => {
+      const roles = render({ ...PLAIN, ...values }).filter(({ kind, metadata }) => kind === 'Role' && metadata.name === 'curbcut-api');
+      expect(roles.map(({ metadata }) => metadata.namespace)).to.deep.equal(['prod-scans']);
+      return roles[0]!.rules as Rule[];
+    };
+    const scans = { apiGroups: ['curbcut.dev'], resources: ['accessibilityscans'], verbs: ['create', 'get', 'list', 'patch'] };
+    const schedules = { apiGroups: ['curbcut.dev'], resources: ['scanschedules'], verbs: ['create', 'delete', 'get', 'patch'] };
+    expect(rulesWith({})).to.deep.equal([scans, schedules]);
+    expect(rulesWith({ 'dashboard.enabled': false })).to.deep.equal([scans]);
+  });
+});

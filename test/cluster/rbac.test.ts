@@ -12,7 +12,7 @@ const VALUES = {
 };
 
 /** The API's permissions, in the namespace of scans. */
-const API = ['accessibilityscans.curbcut.dev: create get list patch'];
+const API = ['accessibilityscans.curbcut.dev: create get list patch', 'scanschedules.curbcut.dev: create delete get patch'];
 /** The operator's permissions for Organisations, which are cluster-scoped, so they are shown for every namespace. */
 const OPERATOR_ORGANISATIONS = ['organisations.curbcut.dev/status: patch', 'organisations.curbcut.dev: list patch watch'];
 /** The operator's permissions in every watched namespace. */

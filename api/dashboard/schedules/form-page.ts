@@ -4,7 +4,7 @@ import { FREQUENCIES, WEEKDAYS, type Frequency, type TypedTimes } from '../../..
 import { DASHBOARD_SCHEDULES_MAX } from '../../../core/protocol/scan-schedules.ts';
 import { schedulePath, SCHEDULES_PATH } from '../../../core/web-paths.ts';
 import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-schedules.ts';
-import { button, hiddenField, notice, selectField, textField, type FormError } from '../../web/components/index.ts';
+import { actions, button, hiddenField, notice, selectField, textField, type FormError } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import type { ScanForm, ScanFormValues } from '../scan-form.ts';
@@ -168,7 +168,7 @@ function timeFields({ typed: { times, timeZone }, errors }: ScheduleFormPage): H
       choices: timeZones(timeZone).map((value) => ({ value, text: value.replaceAll('_', ' ') })),
       error: errorOf(errors, 'time_zone'),
     })}
-    ${button({ text: 'Show the next runs', attributes: { name: 'preview', value: 'yes' } })}
+    ${actions(button({ text: 'Show the next runs', attributes: { name: 'preview', value: 'yes' } }))}
   </fieldset>`;
 }
 

@@ -40,6 +40,12 @@ export class ScheduleRefusal extends Error {
   }
 }
 
+/** For forms of schedules that are read-only: the page of the schedule says why. @returns null @throws any other error */
+export function readOnly(error: unknown): null {
+  if (error instanceof ScheduleRefusal) return null;
+  throw error;
+}
+
 export interface ManageDeps {
   resources: ScheduleResources;
   submissions: Pick<Submissions, 'check'>;
@@ -87,16 +93,21 @@ export function createScheduleManagement({ resources, submissions, record, now }
     if (refusal !== null) throw errorOf(refusal, options.maxPages);
   }
 
-  /** @throws ApiError if there is none; ScheduleRefusal if the dashboard does not write it */
+  /** Asks only the stores. @throws ApiError if the organisation has no such schedule; ScheduleRefusal if a manifest declares it */
+  async function requireOwn(request: FastifyRequest, ref: DashboardScheduleRef): Promise<DashboardScheduleRef> {
+    const { dashboardSchedules, schedules } = storesOf(request);
+    if (isHere(ref) && (await dashboardSchedules.has(ref))) return ref;
+    if ((await schedules.find(ref)) === null) throw new ApiError('not_found');
+    throw new ScheduleRefusal('read_only');
+  }
+
+  /** @throws ApiError if there is none; ScheduleRefusal if the dashboard does not write it; DependencyDown if Kubernetes does not answer */
   async function writable(request: FastifyRequest, ref: DashboardScheduleRef): Promise<ScanSchedule> {
-    const live = await find(request, ref);
-    if (live === null) {
-      const mirrored = await storesOf(request).schedules.find(ref);
-      if (mirrored === null || isHere(ref)) throw new ApiError('not_found');
-      throw new ScheduleRefusal('read_only');
-    }
-    if (!mayWrite(live)) throw new ScheduleRefusal('read_only');
-    return live.schedule;
+    await requireOwn(request, ref);
+    const schedule = await resources.find(ref.name);
+    if (schedule === null) throw new ApiError('not_found');
+    if (!mayWrite(liveOf(schedule))) throw new ScheduleRefusal('read_only');
+    return schedule;
   }
 
   /** Writes a spec unless it has changed since `version`. */
@@ -119,12 +130,13 @@ export function createScheduleManagement({ resources, submissions, record, now }
   async function find(request: FastifyRequest, ref: DashboardScheduleRef): Promise<LiveSchedule | null> {
     if (!isHere(ref) || !(await storesOf(request).dashboardSchedules.has(ref))) return null;
     const schedule = await resources.find(ref.name);
-    return schedule && { schedule, source: sourceOf(schedule, true), writer: otherWriter(schedule) };
+    return schedule && liveOf(schedule);
   }
 
   return {
-    namespace,
     find,
+    requireOwn,
+    writable,
 
     /** @throws ScheduleRefusal, ApiError, ValidationFailure or DependencyDown if it is refused */
     async create(request: FastifyRequest, wanted: WantedSchedule, formId: string): Promise<DashboardScheduleRef> {
@@ -191,6 +203,8 @@ export function createScheduleManagement({ resources, submissions, record, now }
   }
 }
 export type ScheduleManagement = ReturnType<typeof createScheduleManagement>;
+
+const liveOf = (schedule: ScanSchedule): LiveSchedule => ({ schedule, source: sourceOf(schedule, true), writer: otherWriter(schedule) });
 
 /** Whether the dashboard writes a schedule. */
 export const mayWrite = ({ source, writer }: LiveSchedule): boolean => source.by === 'dashboard' && writer === null;

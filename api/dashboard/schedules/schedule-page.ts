@@ -1,5 +1,6 @@
 /** The page of one schedule, and the page that asks before it is deleted. Pure. */
 import type { FastifyRequest } from 'fastify';
+import type { ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
 import { SCHEDULES_PATH, schedulePath, sitePath } from '../../../core/web-paths.ts';
 import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-schedules.ts';
 import type { ScanRow } from '../../../stores/scans/scan-row.ts';
@@ -73,7 +74,7 @@ function facts(page: SchedulePageData): (readonly [HtmlValue, HtmlValue])[] {
       ? [['Each run', `At most ${number(maxPages)} ${maxPages === 1 ? 'page and credit' : 'pages and credits'}`] as const]
       : []),
     ['Last result', row === null ? html`No scan has ended yet` : resultOf(row)],
-    ...(row === null ? [] : [['Site', link(row.site, sitePath(row.site, row.optionsKey))] as const]),
+    ...(row?.lastScan == null ? [] : [['Site', link(row.site, sitePath(row.site, row.optionsKey))] as const]),
     ['Written by', sourceWords(source)],
     ['In the cluster', html`<span translate="no">${ref.namespace}/${ref.name}</span>`],
   ];
@@ -114,7 +115,7 @@ function buttons({ request, ref, mayWrite: mayCall, formId }: SchedulePageData, 
   </div>`;
 }
 
-export function deleteSchedulePage(request: FastifyRequest, ref: DashboardScheduleRef, { schedule: { spec } }: LiveSchedule): Html {
+export function deleteSchedulePage(request: FastifyRequest, ref: DashboardScheduleRef, { spec }: ScanSchedule): Html {
   const { url } = spec.scanTemplate.spec;
   const path = schedulePath(ref);
   const body = html`${definitions([

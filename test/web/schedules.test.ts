@@ -1,0 +1,126 @@
+/** Schedules in a real browser: from the page of a site to a schedule that runs, with the keyboard and without scripts. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { NAMESPACE } from '../api/stack.ts';
+import { scheduleRow } from '../support/schedule-rows.ts';
+import { expectAccessible } from './accessible.ts';
+import { openAs, type PersonPage } from './open-as.ts';
+import { useWeb } from './web.ts';
+
+const LIST = '/dashboard/schedules';
+
+describe('pages of schedules in a browser', () => {
+  const web = useWeb();
+
+  const press = (page: Page, role: 'link' | 'button', name: string) => page.getByRole(role, { name, exact: true }).press('Enter');
+  const nameOf = (page: Page): string => new URL(page.url()).pathname.split('/')[4]!;
+
+  /** Creates a schedule, as a member without scripts. */
+  async function create(): Promise<PersonPage> {
+    const page = await openAs(web, 'member', `${LIST}/new`, { javaScriptEnabled: false });
+    await page.getByLabel('Address').fill('https://example.com/shop');
+    await press(page, 'button', 'Create schedule');
+    await page.getByText('The schedule was created.').waitFor();
+    return page;
+  }
+
+  /** Stores what the operator would. */
+  async function mirror(page: PersonPage): Promise<void> {
+    const { organisation } = page;
+    const url = 'https://example.com/shop';
+    const row = {
+      organisation,
+      namespace: NAMESPACE,
+      name: nameOf(page),
+      url,
+      schedule: '0 8 * * 1',
+      source: { by: 'dashboard' } as const,
+    };
+    await web.stores.schedules.put(scheduleRow(row), 'x');
+    await web.stores.schedules.observed('curbcut', new Date());
+    await page.reload();
+  }
+
+  it('show the fields that a frequency uses, and the next runs', async () => {
+    const page = await openAs(web, 'member', `${LIST}/new`);
+    const shown = async () => {
+      const fields = {
+        weekday: 'Day of the week',
+        day: 'Day of the month',
+        time: 'Time',
+        minute: 'Minute of the hour',
+        cron: 'Cron expression',
+      };
+      const visible = await Promise.all(
+        Object.entries(fields).map(async ([id]) => ((await page.locator(`#${id}`).isVisible()) ? [id] : [])),
+      );
+      return visible.flat();
+    };
+    expect(await shown()).to.deep.equal(['weekday', 'time']);
+    await expectAccessible(page, 'schedule-new');
+    for (const [frequency, fields] of Object.entries({ hour: ['minute'], month: ['day', 'time'], cron: ['cron'], weekdays: ['time'] })) {
+      await page.getByLabel('How often').selectOption(frequency);
+      expect(await shown(), frequency).to.deep.equal(fields);
+    }
+    await page.getByLabel('Time', { exact: true }).fill('18:30');
+    await page.getByLabel('Time zone').selectOption('Europe/Berlin');
+    await page.getByLabel('Address').fill('https://example.com/shop');
+    await press(page, 'button', 'Show the next runs');
+    const preview = page.getByRole('status').filter({ hasText: 'The next runs' });
+    expect(await preview.getByText(/, 18:30$/).count()).to.equal(5);
+    expect(await page.getByLabel('Address').inputValue()).to.equal('https://example.com/shop');
+    await expectAccessible(page, 'schedule-preview');
+    await page.getByLabel('How often').selectOption('cron');
+    await page.getByLabel('Cron expression').fill('0 8 * *');
+    await press(page, 'button', 'Create schedule');
+    await page.getByRole('alert').getByRole('link').first().waitFor();
+    await expectAccessible(page, 'schedule-errors');
+  });
+
+  it('create, run, suspend, change and delete a schedule with the keyboard, without scripts', async () => {
+    const page = await create();
+    await mirror(page);
+    await press(page, 'button', 'Run now');
+    expect(await page.getByText('A run was requested.').count()).to.equal(1);
+    await press(page, 'button', 'Suspend');
+    expect(await page.getByText('The schedule is suspended').count()).to.equal(1);
+    await press(page, 'button', 'Resume');
+    await press(page, 'link', 'Change');
+    await page.getByLabel('Time', { exact: true }).fill('09:15');
+    await press(page, 'button', 'Save changes');
+    expect(await page.getByText('Every Monday at 09:15').count()).to.equal(1);
+    await press(page, 'link', 'Delete');
+    await press(page, 'button', 'Delete the schedule');
+    expect(await page.getByText('The schedule was deleted.').count()).to.equal(1);
+  });
+
+  it('of one schedule are accessible', async () => {
+    const creator = await create();
+    const name = nameOf(creator);
+    const { organisation } = creator;
+    const page = await openAs(web, 'member', `${LIST}/${NAMESPACE}/${name}`, { organisation });
+    await web.scan(organisation, { schedule: name, origin: 'manifest', phase: 'done', finishedAt: new Date() });
+    await mirror(Object.assign(page, { organisation }));
+    await expectAccessible(page, 'schedule');
+    await press(page, 'link', 'Change');
+    await expectAccessible(page, 'schedule-change');
+    await press(creator, 'button', 'Suspend');
+    await press(page, 'button', 'Save changes');
+    await page.getByText('was changed meanwhile').waitFor();
+    await expectAccessible(page, 'schedule-stale');
+    await page.goto(`${LIST}/${NAMESPACE}/${name}`);
+    await expectAccessible(page, 'schedule-suspended');
+    await press(page, 'link', 'Delete');
+    await expectAccessible(page, 'schedule-delete');
+  });
+
+  it('of a schedule of Git say so, and name its source', async () => {
+    const { id: organisation } = await web.organisation();
+    const source = { by: 'manifest', tool: 'Argo CD', application: 'shop' } as const;
+    await web.stores.schedules.put(scheduleRow({ organisation, name: 'git-nightly', source }), 'x');
+    const page = await openAs(web, 'owner', `${LIST}/team/git-nightly`, { organisation });
+    expect(await page.getByRole('button', { name: 'Run now' }).count()).to.equal(0);
+    expect(await page.getByText('Argo CD applies the manifest').count()).to.equal(1);
+    await expectAccessible(page, 'schedule-read-only');
+  });
+});
