@@ -81,7 +81,7 @@ export interface ApiStores extends Pick<
   suppressions: Pick<AllStores['suppressions'], 'find' | 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
   webhooks: Pick<AllStores['webhooks'], 'add' | 'find' | 'list' | 'change' | 'setEnabled' | 'rotate' | 'remove'>;
   deliveries: Pick<AllStores['deliveries'], 'find' | 'list' | 'replay' | 'enqueue' | 'cancelAll'>;
-  scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
+  scanResources: Pick<ScanResources, 'namespace' | 'submit' | 'cancel' | 'exists'>;
   scheduleResources: ScheduleResources;
 }
 

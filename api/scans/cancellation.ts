@@ -13,10 +13,19 @@ import { isRejection } from './submission/resource-writer.ts';
 
 export interface CancellationDeps {
   scans: Pick<Scans, 'markCanceling'>;
-  scanResources: Pick<ScanResources, 'cancel'>;
+  scanResources: Pick<ScanResources, 'cancel' | 'namespace'>;
   logger: Logger;
   metrics: Pick<Metrics, 'cancellation'>;
 }
+
+/**
+ * Whether a scan is canceled in the cluster only: the API may write only in its own namespace, and a GitOps tool would revert a change to
+ * a manifest. A run of a schedule has none.
+ */
+export const isOfManifest = (
+  { origin, schedule, resource }: Pick<ScanRow, 'origin' | 'schedule' | 'resource'>,
+  namespace: string,
+): boolean => origin === 'manifest' && !(schedule !== undefined && resource.namespace === namespace);
 
 const CODES: Readonly<Record<Exclude<CancellationOutcome, 'accepted'>, ErrorCode>> = {
   already_ended: 'scan_already_ended',
@@ -49,8 +58,7 @@ async function cancel(
   scanResources: CancellationDeps['scanResources'],
 ): Promise<{ outcome: CancellationOutcome; cause?: unknown }> {
   if (isTerminal(row.phase)) return { outcome: 'already_ended' };
-  // The API may write only in its own namespace, and a GitOps tool would revert a change to its manifest.
-  if (row.origin === 'manifest') return { outcome: 'managed_by_manifest' };
+  if (isOfManifest(row, scanResources.namespace)) return { outcome: 'managed_by_manifest' };
   try {
     const canceled = await scanResources.cancel(row);
     if (!canceled.ok && canceled.reason === 'ended') return { outcome: 'already_ended' };

@@ -32,6 +32,8 @@ export interface Origin {
 export type Cancellation = { ok: true } | { ok: false; reason: 'ended' | 'missing' };
 
 export interface ScanResources {
+  /** The namespace of the API's scans, in which alone it may write. */
+  readonly namespace: string;
   /**
    * Creates the custom resource of a row. Idempotent, because its name is derived from the scan id.
    * @throws if the Kubernetes API refuses or is unavailable; it is then unknown whether the resource exists
@@ -110,6 +112,8 @@ export function createScanResources(
   /** After this time the API responds with 503 instead of waiting for Kubernetes. */
   const timeoutMs = 5_000;
   return {
+    namespace,
+
     async submit(row, origin) {
       try {
         await connection.request('POST', connection.path(SCANS, row.resource.namespace), {

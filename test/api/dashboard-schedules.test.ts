@@ -347,4 +347,19 @@ describe('schedules in the dashboard', () => {
     expect(text).to.include('Schedule scans of this site').and.include(`${NEW}?url=https%3A%2F%2Fexample.com%2F`);
     expect((await client.get(`${NEW}?url=https%3A%2F%2Fexample.com%2F`)).text).to.include('value="https://example.com/"');
   });
+
+  it('have runs that people cancel here, unlike those of manifests in other namespaces', async () => {
+    const { client, organisation } = await member();
+    const run = async (namespace: string) => {
+      const resource = { namespace, name: `shop-${randomUUID()}` };
+      return (await context.scan(organisation, { origin: 'manifest', schedule: 'shop', resource })).id;
+    };
+    const cancel = async (id: string) => (await client.submit(`/dashboard/scans/${id}/cancel`, {}, '/dashboard/account')).status;
+    const [own, other] = [await run(NAMESPACE), await run('team')];
+    const page = await client.get(`/dashboard/scans/${own}`);
+    expect(page.text).to.include('Cancel scan').and.include('Schedule').and.include(`${NAMESPACE}/shop`);
+    expect(await cancel(own)).to.equal(303);
+    expect((await client.get(`/dashboard/scans/${other}`)).text).to.include('Cancel it in the cluster');
+    expect(await cancel(other)).to.equal(409);
+  });
 });

@@ -94,6 +94,7 @@ describe('submissions that API, operator and sweeper decide at once', () => {
         stores: {
           ...stores,
           scanResources: {
+            namespace: NAMESPACE,
             async submit(row) {
               await later();
               if (chance(0.15)) return lost();

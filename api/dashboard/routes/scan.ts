@@ -14,6 +14,7 @@ import { reportLink, type ReportKind } from '../../scans/report-links.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { breadcrumb } from '../../web/components/index.ts';
 import { html } from '../../web/html.ts';
+import { isOfManifest } from '../../scans/cancellation.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { actorNames } from '../actor-names.ts';
 import { differenceSection, type Difference } from '../views/difference.ts';
@@ -77,6 +78,7 @@ export async function sendScanPage(
     view,
     causes,
     trend: pointsOf(trend),
+    ofManifest: isOfManifest(row, deps.scanResources.namespace),
     mayAccept: mayCall(callerOf(request), 'known-issues:write'),
     write: mayWrite
       ? { csrfToken: request.viewer!.csrfToken, idempotencyKey: idempotencyKey ?? deps.newId(), credits: account?.balance ?? null }
@@ -126,7 +128,8 @@ export const scanPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) =
     const row = await scanOf(request);
     if (isTerminal(row.phase)) return sendFragment(request, reply, scanEnded(row));
     const csrfToken = mayCall(callerOf(request), 'scans:write') ? request.viewer!.csrfToken : null;
-    return sendFragment(request, reply, scanProgress({ row, position: await deps.positions(row), csrfToken }));
+    const ofManifest = isOfManifest(row, deps.scanResources.namespace);
+    return sendFragment(request, reply, scanProgress({ row, position: await deps.positions(row), ofManifest, csrfToken }));
   });
 
   // The response to HEAD would be a stream that never ends.

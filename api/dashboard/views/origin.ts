@@ -10,9 +10,10 @@ export interface OriginWords {
 }
 
 export function originOf(
-  { origin, resource, submittedBy }: Pick<ScanRow, 'origin' | 'resource' | 'submittedBy'>,
+  { origin, resource, schedule, submittedBy }: Pick<ScanRow, 'origin' | 'resource' | 'schedule' | 'submittedBy'>,
   names: ActorNames,
 ): OriginWords {
+  if (schedule !== undefined) return { text: 'Schedule', who: `${resource.namespace}/${schedule}` };
   if (origin === 'manifest') return { text: 'Manifest', who: `${resource.namespace}/${resource.name}` };
   const isPerson = submittedBy !== undefined && keyIdOf(submittedBy) === null;
   return { text: isPerson ? 'Dashboard' : 'API', who: submittedBy === undefined ? null : names(submittedBy) };

@@ -32,6 +32,8 @@ export interface ScanPageData {
   trend: readonly TrendPoint[];
   /** Whether the person may accept known issues. */
   mayAccept: boolean;
+  /** Whether it is canceled in the cluster only. */
+  ofManifest: boolean;
   /** What a person needs to change something. Null: they may only read. */
   write: { csrfToken: string; idempotencyKey: string; credits: number | null } | null;
   /** The result of what the person did. */
@@ -45,7 +47,7 @@ export function scanTitle({ options, phase, passed }: ScanRow): string {
 }
 
 export function scanBody(data: ScanPageData): Html {
-  const { row, list, message, position, write } = data;
+  const { row, list, message, position, ofManifest, write } = data;
   const { host, path } = partsOf(row.options.url);
   const ended = isTerminal(row.phase);
   return html`${breadcrumb([{ text: 'Scans', href: list }, { text: host }])}
@@ -55,7 +57,7 @@ export function scanBody(data: ScanPageData): Html {
       ${(row.test || isUnjudged(row)) && html`<p class="badges">${testBadge(row)} ${isUnjudged(row) && verdictBadge(row)}</p>`}
     </div>
     <p>${siteLink(row.options.url)}${toSite(row)}</p>
-    ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, csrfToken: write?.csrfToken ?? null }), row.id)} ${metadataList(row)} ${optionList(row, data.names)}`;
+    ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, ofManifest, csrfToken: write?.csrfToken ?? null }), row.id)} ${metadataList(row)} ${optionList(row, data.names)}`;
 }
 
 /** The page of the site has the trend and the other scans. Scans of test keys are not listed there. */

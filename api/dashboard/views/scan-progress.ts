@@ -10,6 +10,8 @@ export interface ScanProgressData {
   row: ScanRow;
   /** Undefined if the scan does not wait, or if the place is unknown. */
   position: QueuePosition | undefined;
+  /** Whether it is canceled in the cluster only. */
+  ofManifest: boolean;
   /** Null if the person may not cancel scans. */
   csrfToken: string | null;
 }
@@ -21,7 +23,7 @@ export const eventsPath = (id: string): string => `/dashboard/scans/${id}/events
 const REFRESH_SECONDS = 5;
 
 /** The part of the page that refreshes itself until the scan ends. */
-export function scanProgress({ row, position, csrfToken }: ScanProgressData): Html {
+export function scanProgress({ row, position, ofManifest, csrfToken }: ScanProgressData): Html {
   const { id, phase, pages } = row;
   return html`<section${attributes({
     id: 'progress',
@@ -33,7 +35,7 @@ export function scanProgress({ row, position, csrfToken }: ScanProgressData): Ht
     'data-announce': PHASE_WORDS[phase].text,
   })}>
     <h2 id="progress-title">In progress</h2>
-    ${steps(phase as LivePhase)} ${phase === 'queued' ? waiting(position) : testing(pages)} ${cancelForm(row, csrfToken)}
+    ${steps(phase as LivePhase)} ${phase === 'queued' ? waiting(position) : testing(pages)} ${cancelForm(row, ofManifest, csrfToken)}
   </section>`;
 }
 
@@ -67,10 +69,10 @@ function testing(pages: ScanRow['pages']): Html {
   return progress({ label: 'Pages', value: tried, max: Math.max(pages.total, tried), text: progressText(pages) });
 }
 
-function cancelForm({ id, origin, pages, resource, canceling }: ScanRow, csrfToken: string | null): Html {
+function cancelForm({ id, pages, resource, canceling }: ScanRow, ofManifest: boolean, csrfToken: string | null): Html {
   if (canceling) return html`<p>Canceling: the scan ends when the report of the tested pages is stored, within seconds.</p>`;
   if (csrfToken === null) return NOTHING;
-  if (origin === 'manifest')
+  if (ofManifest)
     return notice({
       body: html`A Kubernetes manifest created this scan. Cancel it in the cluster: delete ${resource.namespace}/${resource.name}, or set spec.cancel to true.`,
     });
