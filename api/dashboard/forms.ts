@@ -1,6 +1,7 @@
 /** What all forms of the dashboard share. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ValidationFailure } from '../http/errors.ts';
+import { validationTextForPeople } from '../../core/validation-texts.ts';
+import type { ValidationItem } from '../http/errors.ts';
 import { hiddenField, textField, type FormError } from '../web/components/index.ts';
 import { html, type Html } from '../web/html.ts';
 
@@ -41,13 +42,42 @@ export function errorOf(errors: readonly FormError[], field: string): string | u
   return errors.find((error) => error.field === field)?.text;
 }
 
-/**
- * The errors of a refused request at the fields of its form: the first of each.
- * @param texts other texts than those of the API, by type of the error
- */
-export function formErrors({ items }: ValidationFailure, texts: Readonly<Record<string, string>> = {}): FormError[] {
-  const errors = items.map(({ loc, msg, type }) => ({ field: String(loc[1]), text: texts[type] ?? msg }));
-  return errors.filter(({ field }, at) => errors.findIndex((error) => error.field === field) === at);
+/** What a form calls a field of a request. */
+export interface FormField {
+  label: string;
+  /** What to enter: the error of a value that is missing, or that is of another kind. */
+  enter?: string;
+  /** Other texts than those of the API, by type of the error. */
+  texts?: Readonly<Partial<Record<ValidationItem['type'], string>>>;
+}
+export type FormFields = Readonly<Record<string, FormField>>;
+
+const NOT_ENTERED: ReadonlySet<ValidationItem['type']> = new Set([
+  'missing_field',
+  'type.integer',
+  'array.min_items',
+  'string.min_length',
+  'string.pattern',
+  'string.uri',
+  'string.date_time',
+]);
+
+/** The errors of a refused request at the fields of its form, in the words of the form. */
+export function formErrors(items: readonly ValidationItem[], fields: FormFields): FormError[] {
+  return items.map((item) => {
+    const [, name, ...path] = item.loc;
+    const field = fields[String(name)];
+    if (field === undefined) return { field: null, text: item.msg };
+    const { label, enter, texts = {} } = field;
+    const own = texts[item.type] ?? (path.length === 0 && NOT_ENTERED.has(item.type) ? enter : undefined);
+    return { field: String(name), text: own ?? validationTextForPeople(subjectOf(label, path), item) ?? item.msg };
+  });
+}
+
+/** `Steps before the pages (item 1, press)`. */
+function subjectOf(label: string, path: readonly (string | number)[]): string {
+  const parts = path.map((part) => (typeof part === 'number' ? `item ${part + 1}` : part));
+  return parts.length === 0 ? label : `${label} (${parts.join(', ')})`;
 }
 
 /** The error of a form that was sent too often. Also sets `Retry-After`. */

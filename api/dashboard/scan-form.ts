@@ -8,12 +8,12 @@ import { addressToType, readAddress } from '../../core/scan/typed-address.ts';
 import { readSteps } from '../../core/scan/step-text.ts';
 import { THRESHOLD_NAMES, THRESHOLDS } from '../../core/scan/thresholds.ts';
 import { snakeCase } from '../../core/schemas.ts';
-import { validationTextForPeople } from '../../core/validation-texts.ts';
 import type { ValidationFailure, ValidationItem } from '../http/errors.ts';
 import { scanSubmission, toScanOptions, type ScanSubmission } from '../scans/scans.ts';
 import { createValidatorCompiler } from '../http/validation.ts';
 import type { FormError } from '../web/components/index.ts';
 import type { Form } from '../web/html-scope.ts';
+import { formErrors } from './forms.ts';
 
 export type ScanFieldName = keyof ScanSubmission;
 
@@ -72,15 +72,9 @@ export function createScanForm(maxPagesLimit: number) {
   const valuesOf = (text: (field: ScanField) => string): ScanFormValues =>
     Object.fromEntries(fields.map((field) => [field.name, text(field)])) as ScanFormValues;
 
-  /** The errors of a request as those of its form: they name the label. */
-  function errorsOf(items: readonly ValidationItem[]): FormError[] {
-    return items.map((item) => {
-      const [, name, ...path] = item.loc;
-      const field = fields.find((one) => one.name === name);
-      if (field === undefined) return { field: null, text: item.msg };
-      return { field: field.name, text: validationTextForPeople(subjectOf(field, path), item) ?? item.msg };
-    });
-  }
+  const labels = Object.fromEntries(fields.map(({ name, label }) => [name, { label }]));
+  /** The errors of a request as those of its form. */
+  const errorsOf = (items: readonly ValidationItem[]): FormError[] => formErrors(items, labels);
 
   /** Checks what was typed with the schema and the messages of the API. */
   function check(values: ScanFormValues): CheckedForm {
@@ -174,10 +168,4 @@ const PARSE: Readonly<Record<Exclude<FieldKind, 'steps' | 'pairs'>, (text: strin
 function textOf(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'on' : '';
   return Array.isArray(value) ? value.join('\n') : String(value ?? '');
-}
-
-/** `Steps before the pages (item 1, press)`. */
-function subjectOf({ label }: ScanField, path: readonly (string | number)[]): string {
-  const parts = path.map((part) => (typeof part === 'number' ? `item ${part + 1}` : part));
-  return parts.length === 0 ? label : `${label} (${parts.join(', ')})`;
 }

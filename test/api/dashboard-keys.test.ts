@@ -96,14 +96,14 @@ describe('the pages of API keys', () => {
   });
 
   for (const [what, change, text] of [
-    ['no name', { name: ' ' }, 'name must have at least 1 character.'],
-    ['a name that is too long', { name: 'x'.repeat(101) }, 'name must have at most 100 characters.'],
-    ['a date that does not exist', { expires_at: '2030-02-30' }, 'expires_at must be a date such as 2030-01-31.'],
-    ['a date in the past', { expires_at: '2020-01-31' }, 'expires_at must be in the future.'],
-    ['no scope', { scopes: undefined }, 'scopes must have at least 1 item.'],
-    ['an unknown scope', { scopes: 'members:write' }, 'scopes.0 must be one of'],
+    ['no name', { name: ' ' }, 'Enter a name.'],
+    ['a name that is too long', { name: 'x'.repeat(101) }, 'Name must have at most 100 characters.'],
+    ['a date that does not exist', { expires_at: '2030-02-30' }, 'Enter a date, such as 2030-01-31.'],
+    ['a date in the past', { expires_at: '2020-01-31' }, 'Enter a date in the future.'],
+    ['no scope', { scopes: undefined }, 'Choose at least one scope.'],
+    ['an unknown scope', { scopes: 'members:write' }, 'Scopes [(]item 1[)] must be one of'],
   ] as const)
-    it(`show the API's error at its field for ${what}, and keep what was typed`, async () => {
+    it(`show the error in the words of the form at its field for ${what}, and keep what was typed`, async () => {
       const person = await signedIn(context);
       const typed = { ...(await form(person)), name: 'typed <b>', expires_at: '2126-01-31', scopes: 'scans:read', ...change };
       const fields = Object.fromEntries(Object.entries(typed).filter(([, value]) => value !== undefined)) as Record<string, string>;

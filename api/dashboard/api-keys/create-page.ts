@@ -40,6 +40,14 @@ export interface CreateKeyPage {
   errors: readonly FormError[];
 }
 
+/** The labels of the fields, and what to enter. */
+export const KEY_FIELDS = {
+  name: { label: 'Name', enter: 'Enter a name.' },
+  expires_at: { label: 'Expires on', enter: 'Enter a date, such as 2030-01-31.', texts: { 'date.past': 'Enter a date in the future.' } },
+  scopes: { label: 'Scopes', enter: 'Choose at least one scope.' },
+  test: { label: 'Use' },
+};
+
 const FRAME = { active: 'api-keys', trail: [{ text: 'API keys', href: KEYS_PATH }], narrow: true } as const;
 
 export function createKeyPage({ request, typed, errors }: CreateKeyPage): Html {
@@ -47,7 +55,7 @@ export function createKeyPage({ request, typed, errors }: CreateKeyPage): Html {
       ${csrfField(request)} ${hiddenField('form_id', typed.formId)}
       ${textField({
         name: 'name',
-        label: 'Name',
+        label: KEY_FIELDS.name.label,
         hint: 'What uses the key, such as "CI of the shop".',
         value: typed.name,
         required: true,
@@ -57,7 +65,7 @@ export function createKeyPage({ request, typed, errors }: CreateKeyPage): Html {
       })}
       ${textField({
         name: 'expires_at',
-        label: 'Expires on',
+        label: KEY_FIELDS.expires_at.label,
         hint: 'The key stops working at 00:00 UTC on this day. Without a date it works until it is revoked.',
         type: 'date',
         width: 'medium',
@@ -66,7 +74,7 @@ export function createKeyPage({ request, typed, errors }: CreateKeyPage): Html {
       })}
       ${choices({
         name: 'scopes',
-        label: 'Scopes',
+        label: KEY_FIELDS.scopes.label,
         hint: 'What requests with the key may do. A pipeline needs the first two.',
         type: 'checkbox',
         values: typed.scopes,
@@ -75,7 +83,7 @@ export function createKeyPage({ request, typed, errors }: CreateKeyPage): Html {
       })}
       ${choices({
         name: 'test',
-        label: 'Use',
+        label: KEY_FIELDS.test.label,
         type: 'radio',
         values: [typed.test ? 'yes' : 'no'],
         choices: [

@@ -18,7 +18,7 @@ import { formOf } from '../../web/html-scope.ts';
 import { actorNames } from '../actor-names.ts';
 import { formIdOf, idOfForm } from '../form-ids.ts';
 import { formErrors } from '../forms.ts';
-import { alreadyCreatedPage, createKeyPage, newKeyPage, type TypedKey } from './create-page.ts';
+import { alreadyCreatedPage, createKeyPage, KEY_FIELDS, newKeyPage, type TypedKey } from './create-page.ts';
 import { keyListPage, KEYS_PATH } from './list-page.ts';
 import { revokeKeyPage } from './revoke-page.ts';
 
@@ -67,7 +67,7 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
       if (issued.reason === 'already_issued') return reply.page(alreadyCreatedPage(request));
       return refuse([{ field: null, text: ERRORS[issued.reason].message }], ERRORS[issued.reason].status);
     } catch (error) {
-      if (error instanceof ValidationFailure) return refuse(formErrors(error, TEXTS), 422);
+      if (error instanceof ValidationFailure) return refuse(formErrors(error.items, KEY_FIELDS), 422);
       throw error;
     }
   });
@@ -110,13 +110,12 @@ type Checked =
   { ok: true; key: { name: string; expiresAt: Date | null; scopes: KeyScope[]; test: boolean } } | { ok: false; errors: FormError[] };
 
 const validate = createValidatorCompiler()({ schema: NewKey, method: 'POST', url: KEYS_PATH, httpPart: 'body' });
-const TEXTS = { 'string.date_time': 'expires_at must be a date such as 2030-01-31.' };
 
 /** Checks a form by the schema of the API, so that the errors are the same. */
 function checkForm({ name, expires, scopes, test }: TypedKey): Checked {
   const at = expires === '' ? null : `${expires}T00:00:00Z`;
   const { error } = validate({ name, expires_at: at, scopes }) as { error?: unknown };
-  if (error instanceof ValidationFailure) return { ok: false, errors: formErrors(error, TEXTS) };
+  if (error instanceof ValidationFailure) return { ok: false, errors: formErrors(error.items, KEY_FIELDS) };
   return { ok: true, key: { name, expiresAt: at === null ? null : readDateTime(at), scopes: scopes as KeyScope[], test } };
 }
 

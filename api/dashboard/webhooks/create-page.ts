@@ -33,6 +33,15 @@ export interface TypedWebhook {
 
 const FRAME = { active: 'webhooks', trail: [{ text: 'Webhooks', href: WEBHOOKS_PATH }], narrow: true } as const;
 
+/** The labels of the fields, and what to enter. */
+export const WEBHOOK_FIELDS = {
+  name: { label: 'Name', enter: 'Enter a name.' },
+  url: { label: 'Address', enter: 'Enter an absolute URL, such as https://example.com/hook.' },
+  events: { label: 'Events', enter: 'Choose at least one event.' },
+  format: { label: 'Format' },
+  credits_below: { label: 'Credits', enter: 'Enter a whole number.' },
+};
+
 const MEANINGS: Readonly<Record<WebhookEvent, string>> = {
   'scan.completed': 'A scan is done, whether or not it passed.',
   'scan.failed': 'A scan failed or was canceled.',
@@ -45,7 +54,7 @@ export function createWebhookPage(request: FastifyRequest, typed: TypedWebhook, 
       ${csrfField(request)} ${hiddenField('form_id', typed.formId)}
       ${textField({
         name: 'name',
-        label: 'Name',
+        label: WEBHOOK_FIELDS.name.label,
         hint: 'What receives the events, such as "Chat of the web team".',
         value: typed.name,
         required: true,
@@ -55,7 +64,7 @@ export function createWebhookPage(request: FastifyRequest, typed: TypedWebhook, 
       })}
       ${textField({
         name: 'url',
-        label: 'Address',
+        label: WEBHOOK_FIELDS.url.label,
         hint: 'The URL that receives the events. Use https to keep them private.',
         type: 'url',
         value: typed.url,
@@ -65,7 +74,7 @@ export function createWebhookPage(request: FastifyRequest, typed: TypedWebhook, 
       })}
       ${choices({
         name: 'events',
-        label: 'Events',
+        label: WEBHOOK_FIELDS.events.label,
         type: 'checkbox',
         values: typed.events,
         choices: WEBHOOK_EVENTS.map((event) => ({ value: event, text: event, hint: MEANINGS[event] })),
@@ -73,7 +82,7 @@ export function createWebhookPage(request: FastifyRequest, typed: TypedWebhook, 
       })}
       ${choices({
         name: 'format',
-        label: 'Format',
+        label: WEBHOOK_FIELDS.format.label,
         type: 'radio',
         required: true,
         values: [typed.format],
@@ -85,7 +94,7 @@ export function createWebhookPage(request: FastifyRequest, typed: TypedWebhook, 
       })}
       ${textField({
         name: 'credits_below',
-        label: 'Credits',
+        label: WEBHOOK_FIELDS.credits_below.label,
         hint: 'credits.low is sent when fewer credits than this can be used.',
         inputmode: 'numeric',
         width: 'short',

@@ -13,7 +13,7 @@ import { NewWebhook } from '../../webhooks/schemas.ts';
 import { actorNames } from '../actor-names.ts';
 import { formIdOf, idOfForm } from '../form-ids.ts';
 import { doneOf, formErrors } from '../forms.ts';
-import { createWebhookPage, secretPage, webhookCreatedPage, type TypedWebhook } from './create-page.ts';
+import { createWebhookPage, secretPage, webhookCreatedPage, type TypedWebhook, WEBHOOK_FIELDS } from './create-page.ts';
 import { webhookListPage } from './list-page.ts';
 import { webhookPage } from './webhook-page.ts';
 
@@ -61,7 +61,8 @@ export const webhookPages: FastifyPluginAsync<WebhookManagementDeps> = async (sc
       if (created === null) return reply.page(webhookCreatedPage(request));
       return reply.page(secretPage(request, created.webhook, created.secret, null), { status: 201 });
     } catch (error) {
-      if (error instanceof ValidationFailure) return reply.page(createWebhookPage(request, typed, formErrors(error)), { status: 422 });
+      if (error instanceof ValidationFailure)
+        return reply.page(createWebhookPage(request, typed, formErrors(error.items, WEBHOOK_FIELDS)), { status: 422 });
       if (!(error instanceof ApiError) || !['too_many_webhooks', 'webhooks_off'].includes(error.code)) throw error;
       return reply.page(createWebhookPage(request, typed, [{ field: null, text: messageOf(error) }]), { status: statusOf(error) });
     }
