@@ -200,7 +200,7 @@ describe('scanner pod', () => {
     } finally {
       for (const front of fronts) await front.close();
     }
-  });
+  }).timeout(240_000);
 
   it('stores its results, retries while the store is unavailable, and reports progress and outcome', async () => {
     refuse = 1;
