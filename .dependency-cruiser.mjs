@@ -1,4 +1,4 @@
-/** A package may import those that its package.json names (docs/architecture.md). Type imports count; there are no exceptions. */
+/** A package may import those that its package.json names (docs/contributing/architecture.md). Type imports count; there are no exceptions. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

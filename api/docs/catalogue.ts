@@ -1,4 +1,4 @@
-/** Which files of docs/ are pages of `/docs`. The others are for people who change Curbcut, and no image contains them. */
+/** The order of the pages of `/docs`. docs/contributing/ is for people who change Curbcut; no image contains it. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 

@@ -25,7 +25,9 @@ describe('renderDoc', () => {
     expect(bodyOf('[errors.md](errors.md#not_found)')).to.include('<a href="/docs/errors#not_found">errors</a>');
     expect(bodyOf('[here](#a)')).to.include('href="#a"');
     expect(bodyOf('[out](https://example.com/)')).to.include('href="https://example.com/" rel="noreferrer noopener external"');
-    expect(bodyOf('[tests](development.md)')).to.equal('<p>tests (<code translate="no">docs/development.md</code>)</p>');
+    expect(bodyOf('[tests](contributing/development.md)')).to.equal(
+      '<p>tests (<code translate="no">docs/contributing/development.md</code>)</p>',
+    );
     expect(bodyOf('[examples/a.yaml](../examples/a.yaml)')).to.equal('<p><code translate="no">examples/a.yaml</code></p>');
     expect(bodyOf('[x](javascript:1)')).to.include('href="#"');
   });

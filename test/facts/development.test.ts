@@ -1,4 +1,4 @@
-/** The pages of docs/ name existing files, docs/architecture.md every package, and all settings and error codes are documented. */
+/** The pages of docs/ name existing files, docs/contributing/architecture.md every package, and all settings and error codes are documented. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -13,7 +13,7 @@ describe('the pages of docs/', () => {
   const TOP = /^(core|report|demo-site|platform|stores|api|operator|scanner-image|cli|local|helm|images|test|tools|docs|bench)\//;
 
   it('name files and folders that exist', () => {
-    const pages = globSync('docs/*.md', { cwd: root });
+    const pages = globSync('docs/**/*.md', { cwd: root });
     const named = pages.flatMap((page) =>
       [...read(page).matchAll(/`([^`\s]+)`/g)].map(([, path]) => path!).filter((path) => TOP.test(path)),
     );
@@ -23,10 +23,10 @@ describe('the pages of docs/', () => {
   });
 });
 
-describe('docs/architecture.md', () => {
+describe('docs/contributing/architecture.md', () => {
   const { workspaces } = JSON.parse(read('package.json')) as { workspaces: string[] };
   const rows = new Map(
-    [...read('docs/architecture.md').matchAll(/^\| `([^`]+)\/` \| (.*) \| (.*) \|$/gm)].map(([, name, contents, imports]) => [
+    [...read('docs/contributing/architecture.md').matchAll(/^\| `([^`]+)\/` \| (.*) \| (.*) \|$/gm)].map(([, name, contents, imports]) => [
       name!,
       { contents: contents!, imports: imports! },
     ]),

@@ -107,7 +107,7 @@ if (import.meta.main) {
   }
   try {
     setVersion(root, version, new Date().toISOString().slice(0, 10));
-    console.log(`Every place states ${version}. Look at the difference, and commit it: docs/releasing.md`);
+    console.log(`Every place states ${version}. Look at the difference, and commit it: docs/contributing/releasing.md`);
   } catch (error) {
     console.error((error as Error).message);
     process.exit(1);

@@ -2,7 +2,7 @@
  * The wall-clock times of a cron expression, without a time zone. A wall-clock time is held as the milliseconds that it
  * would have in UTC.
  *
- * Own code, because no library has these rules (docs/dependencies.md): CronJob's syntax, exact counts and previous times of
+ * Own code, because no library has these rules (docs/contributing/dependencies.md): CronJob's syntax, exact counts and previous times of
  * missed runs, and changes of the clock that neither lose nor repeat a run.
  */
 import type { CronFields } from './cron-fields.ts';

@@ -1,7 +1,7 @@
 /**
  * Runs in our world after axe-core. Counts the lines of a text for axe-core's check `important-line-height`, which is for texts
  * of more than one line. axe-core takes lines that overlap for one line, and lines overlap where their height is small
- * (docs/dependencies.md, "A fault of axe-core").
+ * (docs/contributing/dependencies.md, "A fault of axe-core").
  */
 
 const CHECK = 'important-line-height';
