@@ -1,5 +1,5 @@
 // Fills times.json with what robfig/cron, the parser of Kubernetes' CronJob, answers. The test that reads the file
-// (operator/schedule/cron/robfig-cron.test.ts) does not need Go. To add a case, add its schedule, timeZone and after to
+// (core/schedule/cron/robfig-cron.test.ts) does not need Go. To add a case, add its schedule, timeZone and after to
 // the file, then run in this folder: go run . times.json && npx prettier --write times.json
 package main
 
