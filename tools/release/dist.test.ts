@@ -63,6 +63,13 @@ describe('make release-dry-run', function () {
     for (const name of tracked.filter((one) => needed.test(one))) cpSync(join(ROOT, name), path(name));
     writeFileSync(join(folder, 'bin/builder.mjs'), BUILDER);
     writeFileSync(join(folder, 'bin/docker'), `#!/bin/sh\nexec '${process.execPath}' '${folder}/bin/builder.mjs' "$@"\n`, { mode: 0o755 });
+    // The real one bundles the whole command line; test/bundle/ checks it.
+    const bundler = `import { mkdirSync, writeFileSync } from 'node:fs';
+const out = process.argv[2]!;
+mkdirSync(out);
+writeFileSync(out + '/curbcut.yaml', process.env.DOWNLOAD_URL ?? 'no address');
+`;
+    writeFileSync(path('tools/bundle.ts'), bundler);
     git('init', '--quiet');
     git('add', '.');
     git('commit', '--quiet', '-m', 'First');
@@ -142,6 +149,7 @@ describe('make release-dry-run', function () {
     const run = { GITHUB_ACTIONS: 'true', GITHUB_RUN_ID: '7', GITHUB_REF: `refs/tags/v${VERSION}`, SOURCE_URL: source };
     const { status, stderr } = release({ RELEASE: 'true', ...run });
     expect(status, stderr).to.equal(0);
+    expect(dist('cli/curbcut.yaml').toString()).to.equal(`${source}/releases/download/v${VERSION}`);
     expect(stderr).to.not.include('dry run').and.not.include('nothing is signed');
     expect(dist('provenance.intoto.json').toString()).to.include(`${source}/.github/workflows/release.yaml@refs/tags/v${VERSION}`);
   });

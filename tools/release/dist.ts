@@ -6,7 +6,7 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { notesOf } from './changelog.ts';
 import { licenceTable, type Sbom } from './licences.ts';
@@ -124,9 +124,7 @@ function buildImages(names: readonly string[], version: string, revision: string
 /** The npm package and the archives of the kubectl plugin. */
 function bundle(version: string, source: string): void {
   const DOWNLOAD_URL = source && `${source}/releases/download/v${version}`;
-  if (existsSync(join(ROOT, 'tools/bundle.ts')))
-    run(process.execPath, ['tools/bundle.ts', join(DIST, 'cli')], DOWNLOAD_URL ? { DOWNLOAD_URL } : {});
-  else say('left out: the npm package and the archives of the kubectl plugin, because there is no tools/bundle.ts');
+  run(process.execPath, ['tools/bundle.ts', join(DIST, 'cli')], DOWNLOAD_URL ? { DOWNLOAD_URL } : {});
 }
 
 const filesIn = (folder: string): string[] =>
