@@ -30,7 +30,7 @@ import {
   time,
   type NoticeKind,
 } from '../../web/components/index.ts';
-import { attributes, html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
+import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
 import type { ActorNames } from '../actor-names.ts';
 import { originOf } from './origin.ts';
 import { CONSENT_WORDS, number, pagesText, siteLink } from './scan-words.ts';
@@ -107,6 +107,7 @@ const AFTER_CANCELLATION = 'Reserved credits that were not charged were returned
 function figures({ phase, passed, options }: ScanRow, outcome: Outcome, explained: ScoreSentences): Html {
   const { score, violations, pages, known } = outcome;
   const coverage = coverageOf(pages);
+  const isInHeadline = phase === 'done' && coverage < 100;
   return html`<section class="card" aria-labelledby="result-title">
     <h2 id="result-title">${phase === 'canceled' ? 'Partial result' : 'Result'}</h2>
     <div class="figures">
@@ -115,7 +116,7 @@ function figures({ phase, passed, options }: ScanRow, outcome: Outcome, explaine
     </div>
     ${severityCounts(severities(violations))}
     ${known !== undefined && html`<p class="hint">Without known issues: ${number(known.violations.total)}, score ${number(known.score)}. Thresholds are judged by these numbers.</p>`}
-    <p${attributes({ class: coverage < 100 ? undefined : 'hint' })}>Coverage ${number(coverage)} %: ${number(pages.scanned)} of ${pagesText(pages.scanned + pages.failed)} could be tested.</p>
+    ${!isInHeadline && html`<p class="hint">Coverage ${number(coverage)} %: ${number(pages.scanned)} of ${pagesText(pages.scanned + pages.failed)} could be tested.</p>`}
     <details>
       <summary>What the score is made of</summary>
       <p>${explained.score} ${explained.counting}</p>
