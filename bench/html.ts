@@ -1,4 +1,4 @@
-/** Measures the server time of every HTML page with many scans stored, beside a static route in the same run. */
+/** Measures the server time of every HTML page with many scans stored, and of scans with many root causes, beside a static route in the same run. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,14 +9,19 @@ import { createMetrics } from '../api/metrics.ts';
 import { DEMO_EMAIL, ensureDemoOrganisation } from '../local/demo-organisation.ts';
 import { startDemoSite } from '../demo-site/server.ts';
 import { siteOf } from '../core/scan/site.ts';
+import { outcomeOf } from '../report/results/results.ts';
+import { viewObjectsOf } from '../report/view/view.ts';
 import { startProduct } from '../local/product.ts';
 import { startStack } from '../local/stack.ts';
 import { connectMongo } from '../stores/mongo.ts';
+import { createReports } from '../stores/reports.ts';
+import type { ScanRow } from '../stores/scans/scans.ts';
 import { openStores } from '../stores/stores.ts';
 import { readStart } from './installation.ts';
 import { measurePage, type PageLoad } from './page-load.ts';
 import { startPeer } from './peer.ts';
 import { signIn } from '../test/support/sign-in.ts';
+import { reportWith } from '../test/web/large-report.ts';
 import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 export interface MeasuredPage extends PageLoad {
@@ -25,14 +30,24 @@ export interface MeasuredPage extends PageLoad {
   /** The p95 of sequential requests divided by that of the static route. */
   ratio: number;
 }
+/** A page of a scan with a small and with a large report. */
+export interface MeasuredReport {
+  route: string;
+  small: PageLoad;
+  large: PageLoad;
+}
 export interface MeasuredPages {
   scans: number;
   peer: PageLoad;
   pages: MeasuredPage[];
+  reports: MeasuredReport[];
 }
 
 const ORGANISATION = 'demo';
 const BATCH = 500;
+/** The compared reports. */
+export const REPORT_SIZES = { small: { pages: 15, causes: 75 }, large: { pages: 500, causes: 3_000 } } as const;
+const REPORT_ROUTES = ['/dashboard/scans/:id', '/dashboard/scans/:id/pages', '/dashboard/scans/:id/pages/1'];
 const SCAN_TIMEOUT_MS = 120_000;
 
 /** Measures every page `requests` times with `scans` stored scans of one organisation, on the embedded stack. */
@@ -74,7 +89,17 @@ export async function measureHtml(scans: number, requests: number): Promise<Meas
       const page = await load(product.url, path);
       if (page !== null) pages.push({ route, ...page, ratio: page.sequential.p95 / before.sequential.p95 });
     }
-    return { scans, peer: before, pages };
+    const stored = await storeReports(mongo.db, stack.environment, { id: ids[0]!, url: demo.url });
+    const reports: MeasuredReport[] = [];
+    for (const route of REPORT_ROUTES) {
+      const [small, large] = [
+        await load(product.url, route.replace(':id', stored.small)),
+        await load(product.url, route.replace(':id', stored.large)),
+      ];
+      if (small?.status !== 200 || large?.status !== 200) throw new Error(`${route} of a stored report is no page`);
+      reports.push({ route, small, large });
+    }
+    return { scans, peer: before, pages, reports };
   } finally {
     for (const close of closers.reverse()) await close();
   }
@@ -145,6 +170,31 @@ async function publicScan(api: string, url: string): Promise<string> {
     const { status } = await answerOf<{ status: string }>(await fetch(`${api}/v1/public/scan-status/${token}`), 200);
     return status === 'done' ? token : null;
   });
+}
+
+/** Stores a scan with a report of each size, as the operator does. @returns their ids */
+async function storeReports(
+  db: Parameters<typeof openStores>[0],
+  environment: Readonly<Record<string, string>>,
+  { id, url }: { id: string; url: string },
+): Promise<Record<keyof typeof REPORT_SIZES, string>> {
+  const { S3_ENDPOINT: endpoint, S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = environment;
+  const objects = createReports({ endpoint: endpoint!, region: 'us-east-1', bucket: bucket!, accessKeyId: accessKeyId!, secretAccessKey: secretAccessKey! }); // prettier-ignore
+  const rows = db.collection<Omit<ScanRow, 'id'> & { _id: string }>('scans');
+  try {
+    const original = await rows.findOne({ _id: id });
+    const ids = { small: randomUUID(), large: randomUUID() };
+    for (const size of ['small', 'large'] as const) {
+      const report = reportWith(REPORT_SIZES[size].pages, REPORT_SIZES[size].causes, url);
+      const { view, findings } = viewObjectsOf(report);
+      await objects.writeFindings(ids[size], findings);
+      await objects.writeView(ids[size], Buffer.from(JSON.stringify(view)));
+      await rows.insertOne({ ...original!, _id: ids[size], outcome: outcomeOf(report) });
+    }
+    return ids;
+  } finally {
+    objects.close();
+  }
 }
 
 /** Stores copies of a finished scan with other ids, a minute apart, on 20 sites. */

@@ -8,7 +8,7 @@ import { writeSite } from '../demo-site/site.ts';
 import { axeCli, bareLoop, curbcut, pa11yCi, type BenchFindings, type Run, type Scanner } from './scanners.ts';
 import { readCounts } from './counts.ts';
 import { measureDeletions } from './deletions.ts';
-import { measureHtml } from './html.ts';
+import { measureHtml, REPORT_SIZES } from './html.ts';
 import { measureLongScan } from './long-scan.ts';
 import { measureMemory } from './memory.ts';
 import { measureNamespaces, type NamespacesCost } from './namespaces.ts';
@@ -28,7 +28,8 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --only long-scan           memory of the scanner over 500 pages (--pages N)
   --only own-checks          what our own checks add to the test of a page, on the demo site
   --only report              seconds and memory of the report of 500 pages (--pages N) with 20,000 violations
-  --only html                server time of every HTML page with many scans stored, beside a static route; sizes
+  --only html                server time of every HTML page with many scans stored, beside a static route; of a scan with
+                             3,000 root causes, beside a small one; sizes
   --only counts              MongoDB commands, Kubernetes writes and subscriptions that the tests count
   --only deletions           seconds until live scans are settled and gone after kubectl delete
   --only scale               operator beside thousands of resources, on the API server of the cluster of KUBECONFIG
@@ -225,7 +226,7 @@ async function longScan(): Promise<void> {
 }
 
 async function html(): Promise<void> {
-  const { scans, peer, pages } = await measureHtml(Number(values.stored), Number(values.requests));
+  const { scans, peer, pages, reports } = await measureHtml(Number(values.stored), Number(values.requests));
   const ms = (value: number): string => value.toFixed(1);
   const kb = (bytes: number): string => (bytes / 1000).toFixed(1);
   console.log(`\nHTML pages with ${scans} scans stored, ${values.requests} requests each, embedded stack on the same machine\n`);
@@ -235,7 +236,15 @@ async function html(): Promise<void> {
     console.log(
       `| ${page.route} | ${page.status} | ${ms(page.sequential.p50)} | ${ms(page.sequential.p95)} | ${page.ratio.toFixed(1)} | ${ms(page.parallel.p50)} | ${ms(page.parallel.p95)} | ${kb(page.bytes)} | ${kb(page.withAssets)} |`,
     );
-  results.html = { scans, peer, pages };
+  const { small, large } = REPORT_SIZES;
+  console.log(`\nScans of ${large.pages} pages with ${large.causes} root causes, beside ${small.pages} pages with ${small.causes}\n`);
+  console.log('| page | first request ms | p50 ms | p95 ms | p95 ÷ smaller scan | p95 ÷ static route | KB of HTML | KB |');
+  console.log('|---|---|---|---|---|---|---|---|');
+  for (const { route, small: one, large: page } of reports)
+    console.log(
+      `| ${route} | ${ms(page.firstMs)} | ${ms(page.sequential.p50)} | ${ms(page.sequential.p95)} | ${(page.sequential.p95 / one.sequential.p95).toFixed(1)} | ${(page.sequential.p95 / peer.sequential.p95).toFixed(1)} | ${kb(page.htmlBytes)} | ${kb(page.bytes)} |`,
+    );
+  results.html = { scans, peer, pages, reports };
 }
 
 async function scale(): Promise<void> {

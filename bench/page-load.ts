@@ -11,6 +11,10 @@ export interface PageLoad {
   type: string;
   /** The compressed bytes of the page itself. */
   bytes: number;
+  /** The bytes of its HTML. */
+  htmlBytes: number;
+  /** Milliseconds of the first request, which finds nothing in memory. */
+  firstMs: number;
   /** The compressed bytes of the page and of the files that it loads from `/assets/`. */
   withAssets: number;
   sequential: Times;
@@ -61,7 +65,9 @@ export async function measurePage(
     return { p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
   };
   try {
+    const before = performance.now();
     const first = await get(pool, path, headers);
+    const firstMs = performance.now() - before;
     if (!first.type.startsWith('text/html')) return null;
     const plain = await get(pool, path, { ...headers, 'accept-encoding': 'identity' });
     const assets = await Promise.all(assetsOf(plain.body.toString()).map((asset) => get(pool, asset, {})));
@@ -78,6 +84,8 @@ export async function measurePage(
       status: first.status,
       type: first.type,
       bytes: first.body.length,
+      htmlBytes: plain.body.length,
+      firstMs,
       withAssets: first.body.length + assets.reduce((sum, { body }) => sum + body.length, 0),
       sequential: times(sequential),
       parallel: times(parallel),
