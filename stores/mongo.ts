@@ -66,6 +66,9 @@ export interface MongoConnection {
 /** How long an earlier connection stays open for the operations on it, in milliseconds. Longer than any of them. */
 const DRAIN_MS = 60_000;
 
+/** The pause after a first connection that failed, in milliseconds. The driver itself has waited for the server before. */
+const RECONNECT_MS = 500;
+
 /**
  * Connects in the background. Operations wait for the connection, at most for the server-selection time-out. While the
  * database is down or does not respond, each operation fails within 2 to 5 seconds. The driver reconnects automatically.
@@ -81,6 +84,7 @@ export function connectMongo({ url, logger, poolSize }: { url: string; logger?: 
     return { client, db };
   };
   let current = open(url);
+  keepConnecting(current.client);
   if (logger !== undefined) logConnection(current.client, logger);
   const earlier = new Set<MongoClient>();
   const collection: Db['collection'] = (name, options) => forwarding(() => current.db.collection(name, options));
@@ -106,9 +110,20 @@ export function connectMongo({ url, logger, poolSize }: { url: string; logger?: 
       }, DRAIN_MS).unref();
     },
     async close() {
+      current.client.removeAllListeners('topologyClosed');
       await Promise.all([current.client, ...earlier].map((client) => client.close()));
     },
   };
+}
+
+/** The driver reconnects by itself, except if its first connection fails: such a client stays closed until it is told to connect. */
+function keepConnecting(client: MongoClient): void {
+  client.on('topologyClosed', () => {
+    setTimeout(() => {
+      // Another failure closes it again.
+      if (client.listenerCount('topologyClosed') > 0) void client.connect().catch(() => undefined);
+    }, RECONNECT_MS).unref();
+  });
 }
 
 /** @throws if the server cannot be reached or accepts no writes */

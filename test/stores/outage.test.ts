@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { startDocuments } from '../../local/documents/documents.ts';
 import { dependencyIsDown } from '../../stores/availability.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { openStores } from '../../stores/stores.ts';
 import { createReports } from '../../stores/reports.ts';
+import { eventually } from '../api/context.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { openDatabase } from './database.ts';
 
@@ -38,6 +40,17 @@ describe('unavailable dependencies', () => {
       await connection.close();
     }
     await silent.close();
+  });
+
+  it('connects to a database that is started after this process', async () => {
+    const { port } = await startSilentServer().then(async (silent) => (await silent.close(), silent));
+    const connection = connectMongo({ url: `mongodb://127.0.0.1:${port}/?directConnection=true`, logger: silentLogger });
+    expect(dependencyIsDown(await failure(connection.ping()))).to.equal(true);
+    expect(dependencyIsDown(await failure(connection.ping()))).to.equal(true);
+    const documents = await startDocuments({ port });
+    await eventually('a connection', async () => (await failure(connection.ping())) === null);
+    await connection.close();
+    await documents.close();
   });
 
   it('reports the object store as down if the port is closed', async () => {
