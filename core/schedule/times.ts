@@ -32,7 +32,7 @@ function toDates(times: ZonedTimes): CronTimes {
   };
 }
 
-/** Reads a schedule as CronJob does. The differences are in `docs/contributing/dependencies.md`. */
+/** Reads a schedule as CronJob does. The differences are in `docs/kubernetes.md`. */
 export function parseSchedule(schedule: string, timeZone: string = DEFAULT_TIME_ZONE): ParsedSchedule {
   const invalid = (message: string): ParsedSchedule => ({
     ok: false,
