@@ -12,7 +12,19 @@ export const DOC_GROUPS = [
   { title: 'Kubernetes', pages: ['kubernetes', 'gitops'] },
   {
     title: 'Run an installation',
-    pages: ['install', 'company-networks', 'configuration', 'operate', 'metrics', 'runbooks', 'sizing', 'mail', 'security'],
+    pages: [
+      'install',
+      'production',
+      'chart',
+      'company-networks',
+      'configuration',
+      'operate',
+      'metrics',
+      'runbooks',
+      'sizing',
+      'mail',
+      'security',
+    ],
   },
 ] as const;
 
