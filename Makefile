@@ -8,7 +8,7 @@ with_node := . tools/node.sh &&
 comma := ,
 packages := core report platform stores api operator scanner-image cli local demo-site
 
-.PHONY: help run test test-cluster lint check format docs bench parity act images release-dry-run clean
+.PHONY: help run test test-cluster lint check format docs pictures bench parity act images release-dry-run clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ format: ## Format all files
 docs: ## Write what is generated from the code: pages of docs/, scan options in helm/files/crds/
 	@tools/setup --dev
 	@$(with_node) exec node tools/docs.ts
+
+pictures: ## Take the pictures of README.md into docs/pictures/
+	@tools/setup --dev
+	@$(with_node) exec node tools/pictures.ts
 
 bench: ## Measure speed beside other scanners, submissions per second, memory (BENCH="--help" for options)
 	@tools/setup --dev

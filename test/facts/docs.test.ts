@@ -1,4 +1,4 @@
-import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import type { Nodes } from 'mdast';
@@ -22,6 +22,17 @@ describe('documentation', () => {
       expect(links.filter((link) => !existsSync(join(root, dirname(file), link)))).to.deep.equal([]);
     });
   }
+
+  it('shows each picture of make pictures, which is small and has a text', () => {
+    const pictures = readdirSync(join(root, 'docs', 'pictures'));
+    expect(pictures.sort()).to.deep.equal(['comment.png', 'difference.png', 'report.png', 'terminal.png']);
+    const shown = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/!\[([^\]]*)\]\(docs\/pictures\/([^)]+)\)/g)];
+    expect(shown.map(([, , name]) => name).sort()).to.deep.equal(pictures);
+    for (const [, text, name] of shown) {
+      expect(text, name).to.have.length.above(30);
+      expect(statSync(join(root, 'docs', 'pictures', name!)).size, name).to.be.below(150 * 1024);
+    }
+  });
 
   it('names no value of earlier charts, except in the table of renamed values', () => {
     const renamed = renamedValues(readFileSync(join(root, 'helm', 'files', 'renamed-values.yaml'), 'utf8'));
