@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
-export const PAGES = ['README.md', 'docs/gitops.md', 'docs/kubernetes.md', 'docs/known-issues.md', 'docs/install.md'];
+export const PAGES = ['README.md', ...globSync('docs/**/*.md', { cwd: join(import.meta.dirname, '..', '..') }).sort()];
 
 export interface Manifest {
   /** The file, and the line of a page at which the block begins. */
@@ -16,6 +16,18 @@ export interface Manifest {
 
 /** Something that is YAML, but no manifest: the chart's values, or what another tool reads. */
 const isManifest = (value: unknown): value is Manifest['object'] => typeof value === 'object' && value !== null && 'apiVersion' in value;
+/** The fields of a scan's spec of which pages print a part. */
+const PARTS_OF_SPEC = ['auth', 'crawl'];
+/** The scan that a part of one is about, which an API server can judge. Null: the value is no such part. */
+export function fragmentOf(value: unknown): Manifest['object'] | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const scan = (more: object) => ({ apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', ...more }) as Manifest['object'];
+  const names = Object.keys(value);
+  const spec = { url: 'https://staging.example.com/' };
+  if (names.length > 0 && names.every((name) => PARTS_OF_SPEC.includes(name)))
+    return scan({ metadata: { name: 'part' }, spec: { ...spec, ...value } });
+  return names.join() === 'metadata' ? scan({ ...value, spec }) : null;
+}
 /** A file for kustomize itself, which no cluster knows. */
 const isKustomization = ({ apiVersion }: KubernetesObject): boolean => apiVersion.startsWith('kustomize.config.k8s.io/');
 
@@ -47,6 +59,7 @@ export function blocksOf(page: string): Block[] {
 /** The manifests of a YAML text. */
 export const manifestsIn = (text: string, from: string): Manifest[] =>
   documents(text, from)
+    .map((value) => fragmentOf(value) ?? value)
     .filter(isManifest)
     .filter((object) => !isKustomization(object))
     .map((object) => ({ from, object }));
