@@ -43,7 +43,7 @@ const BYTES_PER_VALUE = 24;
 /** The number of values that is always allowed, because small exports are harmless. */
 const VALUES_MIN = 200_000;
 
-/** Returns whether a text can be parsed with memory proportional to its size: at most about 130 bytes per value (measured), plus strings. */
+/** Returns whether a text can be parsed with memory proportional to its size: at most about 160 bytes per value (measured), plus strings. */
 export function isParseable(bytes: Uint8Array): boolean {
   const { values, depth } = shapeOf(bytes);
   return depth <= DEPTH_MAX && values <= Math.max(VALUES_MIN, bytes.byteLength / BYTES_PER_VALUE);

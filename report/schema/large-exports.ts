@@ -9,7 +9,7 @@ const MIB = 1024 * 1024;
 export const LARGE_EXPORT_BYTES = 4 * MIB;
 
 /**
- * The heap limit for exports of at most this size, in MiB. Parsing needs the text, its strings and about 130 bytes for each
+ * The heap limit for exports of at most this size, in MiB. Parsing needs the text, its strings and about 160 bytes for each
  * value that `isParseable` allows: less than ten times the size.
  */
 export const exportMemoryMib = (maxMib: number): number => 256 + 12 * maxMib;

@@ -202,6 +202,13 @@ describe('ingestion', () => {
       edit(report);
       return report;
     };
+    /** The second picture is one of the page. */
+    const withPage = (edit: (picture: NonNullable<Report['page_pictures']>[number]) => void = () => undefined): Report =>
+      withPictures((report) => {
+        const { fingerprint: _, ...picture } = report.pictures.pop()!;
+        edit(picture);
+        report.page_pictures = [picture];
+      });
     const ingest = async (report: Report, object: Uint8Array | null, announced = object) => {
       const bytes = bytesOf(report);
       const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
@@ -217,6 +224,20 @@ describe('ingestion', () => {
       expect(objects[to.pictures]).to.equal(pictures);
     });
 
+    it('copies them with those of pages, which the view places', async () => {
+      const { ingested, objects } = await ingest(withPage(), pictures);
+      expect(ingested).to.have.property('ok', true);
+      const { pages } = JSON.parse(Buffer.from(objects[to.view]!).toString()) as ReturnType<typeof viewObjectsOf>['view'];
+      const places = pages.map((page) => (page.tested ? page.picture : undefined));
+      expect(places).to.deep.equal([{ offset: picture.length, bytes: picture.length, width: 320, height: 200 }, undefined]);
+    });
+
+    const twoOfOnePage = (): Report => {
+      const report = withPage();
+      report.page_pictures!.push({ ...report.page_pictures![0]!, offset: report.pictures.pop()!.offset });
+      report.page_pictures!.reverse();
+      return report;
+    };
     const other = Buffer.from(pictures);
     other[3] = 0xda;
     const refused: [string, Report, Uint8Array | null, (Uint8Array | null)?][] = [
@@ -232,6 +253,11 @@ describe('ingestion', () => {
       ['are of an unknown root cause', withPictures((report) => (report.pictures[1]!.fingerprint = '0'.repeat(16))), pictures],
       ['are two of one root cause', withPictures(({ pictures: [one, two] }) => (two!.fingerprint = one!.fingerprint)), pictures],
       ['are of another page', withPictures((report) => (report.pictures[0]!.page_url = 'https://x.example/')), pictures],
+      ['are of a page that was not tested', withPage((one) => (one.page_url = 'https://x.example/')), pictures],
+      ['are of a page, and have another size', withPage((one) => (one.height = 201)), pictures],
+      ['are of a page, and overlap one of a root cause', withPage((one) => (one.offset = 0)), pictures],
+      ['are of a page, and exceed the object', withPage((one) => (one.bytes += 1)), pictures],
+      ['are two of one page', twoOfOnePage(), pictures],
     ];
     for (const [why, report, object, announced] of refused)
       it(`refuses pictures that ${why}`, async () => {
