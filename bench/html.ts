@@ -131,7 +131,8 @@ async function pageRoutes(db: Parameters<typeof openStores>[0]): Promise<string[
     },
   );
   try {
-    return app.web.routes();
+    // A file is no page.
+    return app.web.routes().filter((route) => !/\.\w+$/.test(route));
   } finally {
     await app.close();
   }
