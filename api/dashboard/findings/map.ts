@@ -7,6 +7,8 @@ import { count, ELEMENTS, number } from '../views/scan-words.ts';
 const WIDTH = 320;
 /** The height at which the map of a very long page ends. */
 const HEIGHT_MAX = 6_000;
+/** The height from which the map scrolls on most screens, as the rule for its size in site.css says. */
+const LONG = 500;
 /** The smallest side of a mark, so that it can be seen and hit. */
 const SIDE_MIN = 4;
 const LABEL_HEIGHT = 16;
@@ -38,17 +40,19 @@ export function pageMap({ size, marks, picture }: PageMap): Html {
   const height = Math.min(Math.max(Math.ceil(size.height * scale), LABEL_HEIGHT), HEIGHT_MAX);
   const isTaken = new Map<string, string>();
   const drawn = marks.map((mark) => drawingOf(mark, { scale, height, isTaken }));
+  const isDrawn = drawn.some(({ places }) => places > 0);
   const missing = marks.flatMap(({ boxes }) => boxes).length - drawn.reduce((sum, { places }) => sum + places, 0);
   return html`<section class="card page-map" aria-labelledby="map-title">
     <h2 id="map-title">Map of this page</h2>
     <p>
       Each number leads to its finding.
+      ${isDrawn && height > LONG && html`<span class="map-scrolls">The page is long: scroll in the map to see all of it.</span>`}
       ${marks.some(({ kind }) => kind === 'review') && 'Dashed marks need review.'}
       ${picture === null && 'There is no picture of this page.'}
       ${missing > 0 && html`${count(ELEMENTS, missing)} ${missing === 1 ? 'is' : 'are'} not on the map: not displayed, or outside of the page.`}
     </p>
     ${
-      drawn.some(({ places }) => places > 0) &&
+      isDrawn &&
       html`<div class="page-map-drawing">
         <svg viewBox="0 0 ${WIDTH} ${height}" role="group" aria-label="Map of this page">
           <rect class="map-page" width="${WIDTH}" height="${height}"></rect>
