@@ -58,6 +58,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   gitops: { files: ['test/gitops/{examples,manifests}.test.ts'], node: 0, images: false },
   // One process: they share an installation of the chart.
   chart: { files: ['test/cluster/{chart,people,restart}.test.ts'], node: 1, images: true },
+  install: { files: ['test/cluster/install.test.ts'], node: 1, images: true },
   chaos: { files: ['test/cluster/chaos.test.ts'], node: 1, images: true },
   sandbox: { files: ['test/cluster/sandbox.test.ts'], node: 1, images: true },
 };

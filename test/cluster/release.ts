@@ -120,8 +120,18 @@ export interface Evaluation {
   close(): Promise<void>;
 }
 
+/** The address of a node, as this machine reaches it. */
+export const nodeAddress = async (): Promise<string> =>
+  process.env.CURBCUT_CLUSTER_NODE_IP ??
+  (await kubectl(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}']));
+
+export async function freeNodePorts(): Promise<number[]> {
+  const taken = await kubectl(['get', 'services', '-A', '-o', 'jsonpath={.items[*].spec.ports[*].nodePort}']);
+  return [...new Set(Array.from({ length: 50 }, () => randomInt(30_000, 32_768)))].filter((port) => !taken.includes(String(port)));
+}
+
 /** The chart allows the name servers in kube-system. A cluster without them has one on the node. */
-async function nameServers(node: string): Promise<Record<string, unknown>> {
+export async function nameServers(node: string): Promise<Record<string, unknown>> {
   const service = await kubectl(['get', 'services', '-n', 'kube-system', 'kube-dns', '--ignore-not-found', '-o', 'name']);
   return service.trim() === '' ? { 'networkPolicy.dns.to': [{ ipBlock: { cidr: `${node}/32` } }] } : {};
 }
@@ -130,13 +140,8 @@ async function nameServers(node: string): Promise<Record<string, unknown>> {
 export async function startEvaluation(values: Readonly<Record<string, unknown>> = {}): Promise<Evaluation> {
   const namespace = `curbcut-chart-${process.pid}`;
   const scans = `${namespace}-scans`;
-  const node =
-    process.env.CURBCUT_CLUSTER_NODE_IP ??
-    (await kubectl(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}']));
-  const taken = await kubectl(['get', 'services', '-A', '-o', 'jsonpath={.items[*].spec.ports[*].nodePort}']);
-  const [apiPort, objectsPort, inboxPort] = [...new Set(Array.from({ length: 50 }, () => randomInt(30_000, 32_768)))].filter(
-    (port) => !taken.includes(String(port)),
-  );
+  const node = await nodeAddress();
+  const [apiPort, objectsPort, inboxPort] = await freeNodePorts();
   const url = `http://${node}:${apiPort}`;
   const all = {
     ...IMAGES,

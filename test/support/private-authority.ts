@@ -1,6 +1,7 @@
 /** A private certificate authority for tests, and TLS in front of servers without it. */
-import { connect, type AddressInfo, type Socket } from 'node:net';
-import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { getCACertificates, setDefaultCACertificates, TLSSocket } from 'node:tls';
 import { makeCertificate, type KeyPair } from '../../local/kube/credentials/certificate.ts';
 
 export interface PrivateAuthority {
@@ -23,23 +24,38 @@ export interface TlsFront {
   close(): Promise<void>;
 }
 
-/** Accepts TLS on loopback and passes the bytes to a port. */
-export async function startTlsFront(port: number, { key, certificate }: KeyPair): Promise<TlsFront> {
+/**
+ * Accepts TLS and passes the bytes to a port of the same address.
+ * @param options.host default: loopback
+ * @param options.greeting what a client gets in plain text before TLS begins, as with NATS, from the first bytes of the server
+ */
+export async function startTlsFront(
+  port: number,
+  { key, certificate }: KeyPair,
+  { host = '127.0.0.1', greeting }: { host?: string; greeting?: (first: string) => string } = {},
+): Promise<TlsFront> {
   const sockets = new Set<Socket>();
-  const server = createServer({ key, cert: certificate }, (client) => {
-    const plain = connect(port, '127.0.0.1');
-    for (const [one, other] of [
-      [client, plain],
-      [plain, client],
-    ] as const) {
-      sockets.add(one);
-      one.on('error', () => other.destroy()).on('close', () => (sockets.delete(one), other.destroy()));
-    }
-    client.pipe(plain).pipe(client);
+  const keep = (one: Socket, other: () => Socket): void => {
+    sockets.add(one);
+    // A client that does not trust the certificate closes the connection.
+    one.on('error', () => other().destroy()).on('close', () => (sockets.delete(one), other().destroy()));
+  };
+  const server = createServer((client) => {
+    const plain = connect(port, host);
+    keep(client, () => plain);
+    keep(plain, () => client);
+    const begin = (): void => {
+      const secure = new TLSSocket(client, { isServer: true, key, cert: certificate });
+      keep(secure, () => plain);
+      secure.pipe(plain).pipe(secure);
+    };
+    if (greeting === undefined) return begin();
+    void once(plain, 'data').then(([first]) => {
+      plain.pause();
+      client.write(greeting(String(first)), begin);
+    }, () => undefined); // prettier-ignore
   });
-  // A client that does not trust the certificate closes the connection.
-  server.on('tlsClientError', () => undefined);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
   return {
     port: (server.address() as AddressInfo).port,
     async close() {
