@@ -260,7 +260,7 @@ describe('scan whose pod does not start', function () {
     product = await startWholeProduct({
       SCANNER_IMAGE: image,
       PENDING_DEADLINE_SECONDS: String(SECONDS),
-      POD_TEMPLATE_ALLOW: 'nodeSelector',
+      POD_TEMPLATE_ALLOW: 'nodeSelector,runtimeClassName',
     });
     by = user(product);
     had = await by.balance();
@@ -288,6 +288,23 @@ describe('scan whose pod does not start', function () {
     await failsWith(full, 'QuotaExceeded', /quota exceeded \(.*exceeded quota: tight/, 0);
     await product.kubectl(['delete', 'resourcequota', 'tight']);
     await eventually(by.balance, (now) => now === had);
+  });
+
+  it('fails before that on a node without user namespaces, with the values of the chart that help', async () => {
+    const runtimeClass = `curbcut-test-${product.namespace}`;
+    // The kubelet refuses pods with hostUsers: false if the handler does not support user namespaces, or is unknown to the node.
+    await product.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: runtimeClass }, handler: 'absent' })); // prettier-ignore
+    try {
+      const scan = await by.ended(await by.apply({ runtimeClassName: runtimeClass }));
+      expect(succeeded(scan)).to.include({ status: 'False', reason: 'UserNamespacesUnavailable' });
+      expect(scan.status!.message)
+        .to.match(/RuntimeClass handler "absent" does not support user namespaces/)
+        .and.include('scanner.hostUsers: true')
+        .and.match(/Nothing was charged\.$/);
+      await eventually(by.balance, (now) => now === had);
+    } finally {
+      await product.kubectl(['delete', 'runtimeclass', runtimeClass]);
+    }
   });
 });
 
