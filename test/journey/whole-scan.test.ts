@@ -72,7 +72,7 @@ describe('a whole scan', function () {
   };
   /** The pages that the message of a canceled scan says were charged. */
   const chargedBy = ({ message }: Result): number => {
-    const said = /(Nothing|The page|The (\d+) pages)(?: tested until then)? (?:was|were) charged\.$/.exec(message ?? '');
+    const said = /(Nothing|The page|The (\d+) pages)(?: tested until then)? (?:was|were) charged\./.exec(message ?? '');
     return said![1] === 'Nothing' ? 0 : Number(said![2] ?? 1);
   };
   const scans = async (): Promise<AccessibilityScan[]> =>
