@@ -23,8 +23,8 @@ export interface S3Identity {
   lasting(seconds: number): Promise<S3Key>;
 }
 
-/** A session that is younger is not renewed, because a new one would hardly last longer. In milliseconds. */
-const YOUNG_MS = 60_000;
+/** The pause between two attempts to renew a session that has not ended, successful or not, in milliseconds. */
+const RENEW_PAUSE_MS = 60_000;
 /** A session that ends sooner is renewed for any request, in seconds. */
 const SPARE_SECONDS = 300;
 const OBTAIN_LIMIT_MS = 5_000;
@@ -41,27 +41,29 @@ export function sessionIdentity(
   obtain: () => Promise<S3Key>,
   { now = () => Date.now(), onFailure = () => undefined }: { now?: () => number; onFailure?: (error: unknown) => void } = {},
 ): S3Identity {
-  let session: { identity: S3Key; obtainedAt: number } | null = null;
+  let session: S3Key | null = null;
+  let attemptedAt = -Infinity;
   let obtaining: Promise<S3Key> | null = null;
 
-  const secondsLeft = (): number => (session === null ? -1 : secondsUntil(session.identity.expiration, now()));
+  const secondsLeft = (): number => (session === null ? -1 : secondsUntil(session.expiration, now()));
 
   async function renew(): Promise<S3Key> {
     try {
-      const identity = await withTimeLimit(obtain(), OBTAIN_LIMIT_MS, 'session of the object store');
-      session = { identity, obtainedAt: now() };
-      return identity;
+      return (session = await withTimeLimit(obtain(), OBTAIN_LIMIT_MS, 'session of the object store'));
     } catch (error) {
       if (session === null || secondsLeft() <= 0) throw error;
       onFailure(error);
-      return session.identity;
+      return session;
+    } finally {
+      attemptedAt = now();
     }
   }
 
   return {
     lasting(seconds) {
-      const isYoung = session !== null && now() - session.obtainedAt < YOUNG_MS && secondsLeft() > 0;
-      if (session !== null && (isYoung || secondsLeft() >= Math.max(seconds, SPARE_SECONDS))) return Promise.resolve(session.identity);
+      // A launch signs many links. Each would wait for a token service that hangs.
+      const pauses = now() - attemptedAt < RENEW_PAUSE_MS && secondsLeft() > 0;
+      if (session !== null && (pauses || secondsLeft() >= Math.max(seconds, SPARE_SECONDS))) return Promise.resolve(session);
       obtaining ??= renew().finally(() => (obtaining = null));
       return obtaining;
     },

@@ -200,5 +200,20 @@ describe('sessionIdentity', () => {
     expect(await lasting(identity, 0).catch((error: Error) => error.message)).to.equal('down');
   });
 
+  it('waits for a token service that is down at most once a minute while it lasts', async () => {
+    const { identity, state, pass } = world();
+    await lasting(identity, 0);
+    state.down = true;
+    pass(60);
+    for (const _ of [1, 2, 3]) expect(await lasting(identity, 3600)).to.equal('1');
+    expect(state.failures).to.equal(1);
+    pass(60);
+    expect(await lasting(identity, 3600)).to.equal('1');
+    expect(state.failures).to.equal(2);
+    state.down = false;
+    pass(60);
+    expect(await lasting(identity, 3600)).to.equal('2');
+  });
+
   it('does not end for an access key', () => expect(secondsUntil(undefined, 0)).to.equal(Infinity));
 });
