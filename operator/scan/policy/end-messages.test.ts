@@ -82,6 +82,17 @@ describe('messages of failed scans', () => {
     expect(reasonOf('MountVolume.SetUp failed for volume "ca" : secret "shop-ca" not found')).to.equal('PodPending');
   });
 
+  it('do not mistake a name that authors choose for a node without user namespaces', () => {
+    const scan = scanWith(launched(), { spec: { auth: { secretRef: { name: 'userns' } } } });
+    const waiting = (reason: string, message: string) => ({ containerStatuses: [{ name: 'scanner', image: 'x', state: { waiting: { reason, message } } }] }); // prettier-ignore
+    const reasonOf = (podWarning: string | null, status: object = {}) =>
+      endOf(runningFacts({ scan, pods: [podWith(0, { phase: 'Pending', ...status }, 300)], podWarning }))?.reason;
+    expect(reasonOf('MountVolume.SetUp failed for volume "auth" : secret "userns" not found')).to.equal('SignInSecretMissing');
+    expect(reasonOf('MountVolume.SetUp failed for volume "auth" : secrets userns is forbidden')).to.equal('PodPending');
+    expect(reasonOf('Failed to create pod sandbox: name "scan-userns-x_a_0" is reserved')).to.equal('PodPending');
+    expect(reasonOf(null, waiting('CreateContainerConfigError', "couldn't find key userns in Secret a/b"))).to.equal('ContainerConfig');
+  });
+
   it('state how the scanner crashed', () => {
     const over = jobWith({ type: 'Failed', reason: 'FailedIndexes' });
     const status = (pod: object) =>

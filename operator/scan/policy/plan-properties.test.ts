@@ -71,7 +71,7 @@ describe('plan, for arbitrary facts', () => {
     job: fc.constantFrom(null, jobWith(), jobWith({ type: 'Complete' }), jobWith({ type: 'Failed', reason: 'FailedIndexes' })),
     pods: fc.uniqueArray(pod, { selector: (one) => one.metadata.name, maxLength: 3 }),
     podCreationError: fc.constantFrom(null, 'exceeded quota'),
-    podWarning: fc.constantFrom(null, 'user namespaces are not supported'),
+    podWarning: fc.constantFrom(null, 'Failed to create pod sandbox: user namespaces are not supported'),
     podMessages: fc
       .record({
         progress: fc.option(

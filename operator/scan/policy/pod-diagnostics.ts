@@ -15,6 +15,11 @@ export interface PodProblem {
 /** What kubelets, containerd, CRI-O and runc say about a node without user namespaces, or without ID-mapped mounts for them. */
 const USER_NAMESPACES = /user ?namespaces?\b|\buserns\b|MOUNT_ATTR_IDMAP|id-?mapp?ed mounts?|\bidmap|max_user_namespaces/i;
 
+/** The beginning of messages of the reason FailedCreatePodSandBox. */
+const SANDBOX = /^Failed (to )?create pod sandbox/;
+/** Names, of which authors of scans choose some. */
+const QUOTED = /"[^"]*"/g;
+
 const IMAGE = new Set([
   'ErrImagePull',
   'ImagePullBackOff',
@@ -36,17 +41,18 @@ export function diagnosePendingPod(pod: Pod, scan: AccessibilityScan, warning: s
   const { waiting } = scannerState(pod);
   const reason = waiting?.reason ?? '';
   const reported = warning ?? (CONTAINER_CONFIG.has(reason) ? (waiting?.message ?? '') : '');
-  if (USER_NAMESPACES.test(reported))
-    return {
-      reason: 'UserNamespacesUnavailable',
-      message: `the node cannot start pods with user namespaces (${sentence(reported)}) They need Linux 6.3, containerd 2.0 or CRI-O 1.25, and runc 1.2 or crun 1.9. Ask the administrator of this installation to scan on other nodes (scanner.nodeSelector of the chart) or without user namespaces (scanner.hostUsers: true).`,
-      hopeless: true,
-    };
   const secret = scan.spec.auth?.secretRef.name;
   if (secret !== undefined && reported.includes(`secret "${secret}" not found`))
     return {
       reason: 'SignInSecretMissing',
       message: `the Secret of the sign-in does not exist (${sentence(reported)}) Check that the Secret ${secret} exists in namespace ${scan.metadata.namespace}.`,
+    };
+  const isOfRuntime = warning === null ? reason !== 'CreateContainerConfigError' : SANDBOX.test(warning);
+  if (isOfRuntime && USER_NAMESPACES.test(reported.replaceAll(QUOTED, '')))
+    return {
+      reason: 'UserNamespacesUnavailable',
+      message: `the node cannot start pods with user namespaces (${sentence(reported)}) They need Linux 6.3, containerd 2.0 or CRI-O 1.25, and runc 1.2 or crun 1.9. Ask the administrator of this installation to scan on other nodes (scanner.nodeSelector of the chart) or without user namespaces (scanner.hostUsers: true).`,
+      hopeless: true,
     };
   if (IMAGE.has(reason))
     return {
