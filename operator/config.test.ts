@@ -56,11 +56,14 @@ describe('operator configuration', () => {
 
   it('permits scans to set resources of their pods only, unless configured', () => {
     const settings = settingsOf(readOperatorConfiguration(least));
-    expect(settings.podTemplate).to.deep.equal({ allow: ['resources'], maxResources: { cpu: '4', memory: '8Gi' } });
+    const { resources } = settings.scanner.pod;
+    expect(resources).to.not.equal(undefined);
+    expect(settings.podTemplate).to.deep.equal({ allow: ['resources'], maxResources: { cpu: '4', memory: '8Gi' }, resources });
     const more = { POD_TEMPLATE_ALLOW: 'resources, nodeSelector', POD_TEMPLATE_MAX_MEMORY: '16Gi' };
     expect(settingsOf(readOperatorConfiguration({ ...least, ...more })).podTemplate).to.deep.equal({
       allow: ['resources', 'nodeSelector'],
       maxResources: { cpu: '4', memory: '16Gi' },
+      resources,
     });
     expect(problemsOf({ ...least, POD_TEMPLATE_ALLOW: 'volumes' })).to.have.length(1);
   });

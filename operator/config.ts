@@ -197,6 +197,7 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
     podTemplate: {
       allow: listOf(config.POD_TEMPLATE_ALLOW) as PodTemplateField[],
       maxResources: { cpu: config.POD_TEMPLATE_MAX_CPU, memory: config.POD_TEMPLATE_MAX_MEMORY },
+      resources: config.scannerPod.resources,
     },
     pod: {
       allowTargets: config.targets.allow,

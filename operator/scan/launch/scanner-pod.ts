@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import type { AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
 import { amountOf } from '../../../platform/kubernetes/quantity.ts';
-import { isReservedKey } from '../policy/pod-template.ts';
+import { isReservedKey, mergeResources } from '../policy/pod-template.ts';
 import { OWN_VARIABLES, OWN_VOLUMES } from './own-names.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -113,9 +113,6 @@ export function mergePodTemplate(installation: ScannerPodTemplate, scan: Accessi
     affinity: { ...scan.affinity, ...installation.affinity },
     priorityClassName: installation.priorityClassName || scan.priorityClassName,
     runtimeClassName: installation.runtimeClassName || scan.runtimeClassName,
-    resources: {
-      requests: { ...installation.resources?.requests, ...scan.resources?.requests },
-      limits: { ...installation.resources?.limits, ...scan.resources?.limits },
-    },
+    resources: mergeResources(installation.resources, scan.resources),
   };
 }

@@ -14,7 +14,8 @@ describe('the podTemplate of a scan', () => {
     for (const template of [
       undefined,
       {},
-      { resources: { requests: { cpu: '4', memory: '8192Mi' }, limits: { cpu: '500m', memory: '1e9' } } },
+      { resources: { requests: { cpu: '4', memory: '8192Mi' }, limits: { cpu: '4000m', memory: '8Gi' } } },
+      { resources: { limits: { cpu: '500m', memory: '1e9' } } },
     ])
       expect(messageOf(template), JSON.stringify(template)).to.equal(null);
   });
@@ -54,6 +55,17 @@ describe('the podTemplate of a scan', () => {
       );
       expect(messageOf({ annotations: { [name]: 'x' } }, EVERYTHING)).to.match(/reserved/);
     }
+  });
+
+  it('may not request more than its limit, also if only one of them is its own', () => {
+    const rules = { ...DEFAULT, resources: { requests: { cpu: '500m', memory: '768Mi' }, limits: { memory: '2Gi' } } };
+    const judged = (resources: NonNullable<Template>['resources']) => messageOf({ resources }, rules);
+    expect(judged({ requests: { memory: '4Gi' } })).to.equal(
+      'podTemplate.resources: the request for memory is 4Gi, more than the limit of 2Gi; set both resources.requests.memory and resources.limits.memory.',
+    );
+    expect(judged({ limits: { cpu: '100m' } })).to.match(/the request for cpu is 500m, more than the limit of 100m/);
+    expect(judged({ requests: { memory: '4Gi' }, limits: { memory: '4Gi' } })).to.equal(null);
+    expect(judged({ requests: { memory: '2Gi' } })).to.equal(null);
   });
 
   it('may not exceed the bounds, and the message names the setting', () => {

@@ -17,11 +17,25 @@ export const POD_TEMPLATE_FIELDS = [
 ] as const;
 export type PodTemplateField = (typeof POD_TEMPLATE_FIELDS)[number];
 
+type Quantities = Record<string, string | number>;
+export interface Resources {
+  requests?: Quantities;
+  limits?: Quantities;
+}
+
+/** Merges the resources of a scan into those of the installation. */
+export const mergeResources = (installation: Resources = {}, scan: Resources = {}): Required<Resources> => ({
+  requests: { ...installation.requests, ...scan.requests },
+  limits: { ...installation.limits, ...scan.limits },
+});
+
 /** The installation's settings for `podTemplate`. */
 export interface PodTemplateRules {
   allow: readonly PodTemplateField[];
   /** The highest request or limit of each resource, as Kubernetes quantities. Other resources are refused. */
   maxResources: { cpu: string; memory: string };
+  /** The requests and limits of scanners, which those of a scan replace one by one. Default: none. */
+  resources?: Resources;
 }
 
 export type PodTemplateJudgement = { ok: true } | { ok: false; message: string };
@@ -55,6 +69,18 @@ export function judgePodTemplate(template: AccessibilityScanSpec['podTemplate'],
       if (!judged.ok) return judged;
       if (field === 'limits' && amountOf(quantity) === 0) return refused(`${path} is ${quantity}, which Kubernetes reads as no limit.`);
     }
+  return template.resources === undefined ? { ok: true } : judgeMerged(mergeResources(rules.resources, template.resources));
+}
+
+/** Kubernetes refuses a request that exceeds its limit. One of them may be the installation's. */
+function judgeMerged({ requests, limits }: Required<Resources>): PodTemplateJudgement {
+  for (const [resource, request] of Object.entries(requests)) {
+    const limit = limits[resource];
+    if (limit === undefined || amountOf(String(request))! <= amountOf(String(limit))!) continue;
+    return refused(
+      `podTemplate.resources: the request for ${resource} is ${request}, more than the limit of ${limit}; set both resources.requests.${resource} and resources.limits.${resource}.`,
+    );
+  }
   return { ok: true };
 }
 
