@@ -231,8 +231,6 @@ describe('readApiConfiguration', () => {
     ['NATS_URL', 'http://nats'],
     ['PRIVATE_CA', '/etc/ca.pem'],
     ['HTTPS_PROXY', 'https://proxy.example:3128'],
-    ['HTTPS_PROXY', 'http://proxy.example'],
-    ['NO_PROXY', '10.0.0.0/8'],
     ['S3_ENDPOINT', 's3.example.com'],
     ['AWS_ENDPOINT_URL_STS', 'sts.example.com'],
     ['S3_SESSION_SECONDS', '60'],

@@ -14,6 +14,7 @@ import {
   port,
   ProcessSettings,
   PublicAddressSettings,
+  proxyProblems,
   s3Problems,
   S3Settings,
   TargetSettings,
@@ -94,6 +95,7 @@ export function readApiConfiguration(environment: Variables, further: readonly s
   const read = readConfiguration(Environment, environment, [
     ...further,
     ...s3Problems(environment),
+    ...proxyProblems(environment),
     ...problems,
     ...tests.problems,
     ...secretProblems(listOf(environment.ALLOW_SCAN_SECRETS)),

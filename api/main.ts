@@ -31,7 +31,7 @@ function configuration(): { config: Configuration; files: SettingFiles } {
 
 const { config, files } = configuration();
 const logger = openLogger({ level: config.LOG_LEVEL, base: { process: 'api' } });
-applyOutboundSettings(files);
+applyOutboundSettings(files, logger);
 const stopFollowing = files.follow(logger);
 
 const metrics = createMetrics();

@@ -90,7 +90,9 @@ function curbcut(environment: NodeJS.ProcessEnv, args: readonly string[]): Promi
 }
 
 function environmentOf(stack: Stack): NodeJS.ProcessEnv {
-  const environment: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: join(state, 'compile-cache'), ...process.env, ...stack.environment };
+  // Docker sets the proxy of the machine in every container. What runs here is reached without it.
+  const { HTTPS_PROXY: _url, NO_PROXY: _direct, ...given } = process.env;
+  const environment: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: join(state, 'compile-cache'), ...given, ...stack.environment };
   if (!environment.ALLOW_TARGETS) {
     const named = positionals[0] !== undefined && URL.canParse(positionals[0]) ? [new URL(positionals[0]).hostname] : [];
     environment.ALLOW_TARGETS = ['127.0.0.0/8', '::1/128', ...named].join(',');

@@ -18,6 +18,7 @@ import {
   port,
   ProcessSettings,
   PublicAddressSettings,
+  proxyProblems,
   s3Problems,
   S3Settings,
   ScannerProxySettings,
@@ -164,6 +165,7 @@ export function readOperatorConfiguration(environment: Variables, further: reado
   const read = readConfiguration(Environment, environment, [
     ...further,
     ...s3Problems(environment),
+    ...proxyProblems(environment),
     ...mailProblems(environment),
     ...problems,
     ...pod.problems,

@@ -48,7 +48,7 @@ function configuration(): { config: Configuration; files: SettingFiles } {
 
 const { config, files } = configuration();
 const logger = openLogger({ level: config.LOG_LEVEL, base: { process: 'operator' } });
-applyOutboundSettings(files);
+applyOutboundSettings(files, logger);
 const stopFollowing = files.follow(logger);
 
 const metrics = createOperatorMetrics();

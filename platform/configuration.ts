@@ -33,6 +33,25 @@ export const isFromFile = (property: TSchema): boolean => (property as { fromFil
  */
 export const checked = (mistakes: (value: string) => readonly string[]) => ({ mistakes });
 
+/** Returns a sentence if a URL with credentials cannot be used. The sentence names no part of it. */
+export function addressMistakes(name: string, value: string): string[] {
+  const url = URL.parse(value);
+  // A # or ? in a password ends the host before the @.
+  if (url !== null && url.port !== '0' && !/[?#].*@/.test(value) && [url.username, url.password].every(isDecodable)) return [];
+  return [
+    `${name} is (hidden), which is not a valid address; its port must be from 1 to 65535, and special characters of its user and password must be percent-encoded, such as # as %23, % as %25 and ? as %3F.`,
+  ];
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Splits a comma-separated list into trimmed, non-empty items. Returns an empty list if the value is absent or empty. */
 export function listOf(value: string | undefined): string[] {
   return (value ?? '')

@@ -16,10 +16,15 @@ export interface OutboundProxy {
 
 const NO_PROXY_ITEM = /^(\*|(\*?\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?|\[[0-9a-f:]+\]|[0-9a-f:]+)(:\d{1,5})?$/i;
 
-/** Returns a sentence for each item that is not a host, a domain or an address. Programs read ranges in different ways. */
+const RANGE = /^[0-9a-f:.]+\/\d{1,3}$/i;
+
+/** The items that are ranges. They are ignored: programs read them in different ways, and container runtimes set them. */
+export const rangesOf = (noProxy: string): string[] => listOf(noProxy).filter((item) => RANGE.test(item));
+
+/** Returns a sentence for each item that is not a host, a domain, an address or a range. */
 export function noProxyMistakes(name: string, value: string): string[] {
   return listOf(value)
-    .filter((item) => !NO_PROXY_ITEM.test(item))
+    .filter((item) => !NO_PROXY_ITEM.test(item) && !RANGE.test(item))
     .map((item) => `${name} holds ${JSON.stringify(item)}; each item must be a host name, a domain with a leading dot, or an address, each with or without a port.`); // prettier-ignore
 }
 

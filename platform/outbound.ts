@@ -1,6 +1,7 @@
 /** Applies the settings of outbound connections that concern the whole process, and follows their changes. */
 import { trustAuthorities } from './authorities.ts';
-import { useProxy, type OutboundProxy } from './outbound-proxy.ts';
+import type { Logger } from './logger.ts';
+import { rangesOf, useProxy, type OutboundProxy } from './outbound-proxy.ts';
 import type { LiveSettings } from './setting-files.ts';
 
 /** The proxy that settings name. @param prefix of the names of the settings */
@@ -10,11 +11,15 @@ export function outboundProxyOf(live: Pick<LiveSettings, 'credential'>, prefix: 
 }
 
 /** Trusts private authorities, and sends requests of `fetch` through the proxy. */
-export function applyOutboundSettings(live: LiveSettings): void {
+export function applyOutboundSettings(live: LiveSettings, logger: Logger): void {
   const authorities = live.credential('PRIVATE_CA');
   if (authorities !== undefined) {
     trustAuthorities(authorities());
     live.onChange(['PRIVATE_CA'], () => trustAuthorities(authorities()));
+  }
+  for (const prefix of ['', 'SCANNER_'] as const) {
+    const ranges = rangesOf(outboundProxyOf(live, prefix)?.noProxy ?? '');
+    if (ranges.length > 0) logger.warn({ setting: `${prefix}NO_PROXY`, ranges }, 'ranges ignored; list host names, domains or addresses');
   }
   const proxy = outboundProxyOf(live);
   if (proxy === undefined) return;

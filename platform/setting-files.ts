@@ -69,7 +69,7 @@ export function openSettingFiles(schema: TObject, given: Environment): SettingFi
       changed.add(name);
       logger.info({ setting: name }, 'setting changed');
     }
-    for (const { names, listener } of listeners) if (names.some((name) => changed.has(name))) listener();
+    for (const { names, listener } of listeners) if (names.some((name) => changed.has(name))) apply(names, listener, logger);
   }
 
   return {
@@ -107,6 +107,16 @@ export function fixedSettings(values: Readonly<Record<string, unknown>>): LiveSe
     credential: (name) => (values[name] ? () => String(values[name]) : undefined),
     onChange: () => undefined,
   };
+}
+
+/** A listener that fails must not end the process, nor keep others from learning the change. */
+function apply(names: readonly string[], listener: () => void, logger: Logger): void {
+  try {
+    listener();
+  } catch {
+    // The error may contain the value.
+    logger.error({ settings: names }, 'changed setting not applied; restart the process');
+  }
 }
 
 const fileVariable = (name: string): string => `${name}_FILE`;

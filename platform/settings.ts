@@ -1,7 +1,7 @@
 /** The settings that several processes read, each defined once. A process spreads the groups that it needs into its own schema. */
 import { isIPv4 } from 'node:net';
 import { Type, type TOptional, type TString } from 'typebox';
-import { checked, fromFile, secret, type Environment } from './configuration.ts';
+import { addressMistakes, checked, fromFile, secret, type Environment } from './configuration.ts';
 import { bundleMistakes } from './authorities.ts';
 import { noProxyMistakes } from './outbound-proxy.ts';
 import { mongodbUrlProblems } from './mongodb-url.ts';
@@ -45,19 +45,19 @@ export const SiteTrustSettings = {
 };
 
 const proxySettings = <const Prefix extends string>(prefix: Prefix, what: string) => {
-  const noProxy = `${prefix}NO_PROXY`;
+  const url = `${prefix}HTTPS_PROXY`;
   const settings = {
-    [`${prefix}HTTPS_PROXY`]: Type.Optional(
+    [url]: Type.Optional(
       Type.String({
-        pattern: '^http://[^\\s/]+:[0-9]{1,5}/?$',
+        pattern: '^http://[^\\s/?#]+/?$',
         ...secret,
-        description: `the HTTP proxy for ${what}, such as http://user:password@proxy.example.com:3128; if it is not set, they go directly`,
+        ...checked((value) => addressMistakes(url, value)),
+        description: `the HTTP proxy for ${what}, such as http://user:password@proxy.example.com:3128 (port 80 by default), with # as %23, / as %2F and ? as %3F in the password; if it is not set, they go directly`,
       }),
     ),
-    [noProxy]: Type.String({
+    [`${prefix}NO_PROXY`]: Type.String({
       default: '',
-      ...checked((value) => noProxyMistakes(noProxy, value)),
-      description: 'a comma-separated list of hosts that are reached without the proxy: host names, domains as .example.com, addresses, each with or without a port, or * for all', // prettier-ignore
+      description: 'a comma-separated list of hosts that are reached without the proxy: host names, domains as .example.com, addresses, each with or without a port, or * for all; ranges are ignored', // prettier-ignore
     }),
   };
   return settings as Record<`${Prefix}HTTPS_PROXY`, TOptional<TString>> & Record<`${Prefix}NO_PROXY`, TString>;
@@ -65,6 +65,12 @@ const proxySettings = <const Prefix extends string>(prefix: Prefix, what: string
 
 export const OutboundProxySettings = proxySettings('', 'requests to S3, mail, OpenID Connect, Turnstile, webhooks and the collector');
 export const ScannerProxySettings = proxySettings('SCANNER_', 'connections of scanner pods to scanned sites, S3 and the collector');
+
+/** The mistakes in the settings of a proxy that is used. Without one, container runtimes may have set the others for other programs. */
+export const proxyProblems = (environment: Environment): string[] =>
+  (['', 'SCANNER_'] as const).flatMap((prefix) =>
+    environment[`${prefix}HTTPS_PROXY`] ? noProxyMistakes(`${prefix}NO_PROXY`, environment[`${prefix}NO_PROXY`] ?? '') : [],
+  );
 
 export const KubernetesSettings = {
   CURBCUT_NAMESPACE: Type.String({
@@ -148,6 +154,7 @@ export const MailSettings = {
     Type.String({
       pattern: '^smtps?://[^\\s/]',
       ...secret,
+      ...checked((value) => addressMistakes('SMTP_URL', value)),
       description:
         'the address of a mail server, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://user:password@mail.example.com:465; if it is not set, no mails are sent and public scans are off',
     }),

@@ -107,20 +107,21 @@ export function createMailTransport({ smtpUrl, from, connections, limits = TRANS
 
   /** Whether the server answers on a new connection, up to its check of the credentials. */
   async function isAvailable(): Promise<boolean> {
-    const probe = createTransport({
-      ...current(),
-      connectionTimeout: limits.connectMs,
-      greetingTimeout: limits.greetingMs,
-      socketTimeout: limits.greetingMs,
-      dnsTimeout: limits.connectMs,
-    } as Parameters<typeof createTransport>[0]);
+    let probe: ReturnType<typeof createTransport> | undefined;
     try {
+      probe = createTransport({
+        ...current(),
+        connectionTimeout: limits.connectMs,
+        greetingTimeout: limits.greetingMs,
+        socketTimeout: limits.greetingMs,
+        dnsTimeout: limits.connectMs,
+      } as Parameters<typeof createTransport>[0]);
       return await probe.verify();
     } catch {
       // The error of the delivery is reported.
       return false;
     } finally {
-      probe.close();
+      probe?.close();
     }
   }
 

@@ -5,13 +5,18 @@ import { startMail } from '../../local/mail/mail.ts';
 import type { CaughtMail } from '../../local/mail/mailbox.ts';
 import { createMailTransport } from '../../operator/mail/transport.ts';
 import { createPost } from '../../operator/webhooks/post.ts';
+import { mistakesIn, Type } from '../../platform/configuration.ts';
 import { applyOutboundSettings, outboundProxyOf } from '../../platform/outbound.ts';
 import { noProxyMistakes, proxyFor, useProxy } from '../../platform/outbound-proxy.ts';
+import { openSettingFiles } from '../../platform/setting-files.ts';
+import { MailSettings, OutboundProxySettings } from '../../platform/settings.ts';
 import { createOtlpTracer } from '../../platform/otlp.ts';
 import { createReports } from '../../stores/reports.ts';
+import { eventually } from '../api/context.ts';
 import { startCollector } from '../support/collector.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 import { startProxy, type TestProxy } from '../support/http-proxy.ts';
+import { mountSecret } from '../support/mounted-secret.ts';
 import { startReceiver } from '../support/webhook-receiver.ts';
 
 describe('connections through an outbound proxy', () => {
@@ -97,7 +102,7 @@ describe('connections through an outbound proxy', () => {
     const collector = await startCollector();
     closing.push(() => collector.close());
     settings['NO_PROXY'] = '.svc, 127.0.0.1';
-    applyOutboundSettings(live);
+    applyOutboundSettings(live, createFakeLogger());
     const port = portOf(collector.url);
     const trace = async (endpoint: string) => {
       const tracer = createOtlpTracer({ endpoint, service: 's', version: '1', logger: createFakeLogger() });
@@ -111,6 +116,65 @@ describe('connections through an outbound proxy', () => {
     const before = proxy.asked.length;
     expect(await trace(`http://127.0.0.1:${port}`)).to.equal(3);
     expect(proxy.asked.slice(before)).to.deep.equal([]);
+  });
+});
+
+describe('the credentials of a proxy and a mail server', () => {
+  const schema = Type.Object({ ...OutboundProxySettings, ...MailSettings });
+  const problemsOf = (name: string, value: string): readonly string[] => mistakesIn(name, schema.properties[name as 'SMTP_URL'], value);
+  for (const [name, scheme] of [
+    ['HTTPS_PROXY', 'http'],
+    ['SMTP_URL', 'smtp'],
+  ] as const)
+    it(`must be percent-encoded in ${name}, and are in no message`, () => {
+      for (const rest of [
+        'user:hu#sh@host:25',
+        'user:hu?sh@host:25',
+        'user:1#hush@host:25',
+        'user:hush%@host:25',
+        'user:hush@host:99999',
+        'user:hush@host:0',
+      ]) {
+        // prettier-ignore
+        const problems = problemsOf(name, `${scheme}://${rest}`);
+        expect(problems, rest).to.have.length(1);
+        expect(problems[0]).to.match(new RegExp(`^${name} is \\(hidden\\).*%23`)).and.not.match(/hu.?sh/); // prettier-ignore
+      }
+      for (const rest of ['user:hu%23%25sh@host:25', 'user:hush@host', '[fd00::1]:25', 'host'])
+        expect(problemsOf(name, `${scheme}://${rest}`), rest).to.deep.equal([]);
+    });
+
+  it('stay in use if their replacement is not valid, and a listener that fails does not end the process', async () => {
+    const logger = createFakeLogger();
+    const mounted = mountSecret({ HTTPS_PROXY: 'http://user:hush@127.0.0.1:1', SMTP_URL: 'smtp://127.0.0.1:1' });
+    const files = openSettingFiles(schema, mounted.environment);
+    const stop = files.follow(logger, 10);
+    try {
+      let told = 0;
+      files.onChange(['SMTP_URL'], () => {
+        throw new Error('smtp://user:hush@');
+      });
+      files.onChange(['SMTP_URL'], () => void told++);
+      mounted.write({ HTTPS_PROXY: 'http://user:hu#sh@127.0.0.1:1', SMTP_URL: 'smtp://user:hush@127.0.0.1:2' });
+      await eventually('the change', () => told === 1);
+      expect(files.credential('HTTPS_PROXY')!()).to.equal('http://user:hush@127.0.0.1:1');
+      const errors = logger.lines.filter(({ level }) => level === 'error').map(({ message }) => message);
+      expect(errors).to.deep.equal(['changed setting refused, the earlier value stays in use', 'changed setting not applied; restart the process']); // prettier-ignore
+      expect(JSON.stringify(logger.lines)).to.not.match(/hu.?sh/);
+    } finally {
+      stop();
+      mounted.remove();
+    }
+  });
+
+  it('let a delivery fail and not throw, whatever they are', async () => {
+    let smtpUrl = 'smtp://127.0.0.1:1';
+    const transport = createMailTransport({ smtpUrl: () => smtpUrl, from: 'a@example.com', connections: 1 });
+    smtpUrl = 'smtp://user:hu#sh@127.0.0.1:1';
+    const delivery = await transport.send({ messageId: '<1@x>', date: new Date(), to: 'ada@example.com', subject: 's', text: 't', html: '', headers: {} }); // prettier-ignore
+    transport.close();
+    expect(delivery).to.include({ ok: false });
+    expect(JSON.stringify(delivery)).to.not.match(/hu.?sh/);
   });
 });
 
@@ -143,9 +207,15 @@ describe('NO_PROXY', () => {
       expect(isDirect(url, noProxy), `${url} ${noProxy}`).to.equal(false);
   });
 
-  it('must not have ranges, which programs read in different ways', () => {
-    expect(noProxyMistakes('NO_PROXY', '.svc,localhost,10.0.0.1:80,[::1]:80,fd00::1,*,*.example.com')).to.deep.equal([]);
-    expect(noProxyMistakes('NO_PROXY', '10.0.0.0/8')[0]).to.match(/^NO_PROXY holds "10.0.0.0\/8"; each item must be a host name/);
-    expect(noProxyMistakes('NO_PROXY', 'http://a.example')).to.have.length(1);
+  it('may have ranges, which programs read in different ways, but they are ignored with a warning', () => {
+    expect(noProxyMistakes('NO_PROXY', '.svc,localhost,10.0.0.1:80,[::1]:80,fd00::1,*,*.example.com,10.0.0.0/8')).to.deep.equal([]);
+    expect(noProxyMistakes('NO_PROXY', 'http://a.example')[0]).to.match(/^NO_PROXY holds "http:.*"; each item must be a host name/);
+    expect(isDirect('http://10.0.0.1/', '10.0.0.0/8')).to.equal(false);
+    const logger = createFakeLogger();
+    const settings: Record<string, string> = { SCANNER_HTTPS_PROXY: 'http://proxy:1', SCANNER_NO_PROXY: '.svc, 10.0.0.0/8,fd00::/8', NO_PROXY: '10.0.0.0/8' }; // prettier-ignore
+    applyOutboundSettings({ credential: (name) => (settings[name] ? () => settings[name]! : undefined), onChange: () => undefined }, logger); // prettier-ignore
+    expect(logger.lines.map(({ level, fields }) => [level, fields])).to.deep.equal([
+      ['warn', { setting: 'SCANNER_NO_PROXY', ranges: ['10.0.0.0/8', 'fd00::/8'] }],
+    ]);
   });
 });
