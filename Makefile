@@ -69,7 +69,7 @@ images: ## Build the container images (with docker, podman, buildah, or the comm
 	@tools/images
 
 release-dry-run: ## Build everything that a release consists of into dist/, and publish nothing (IMAGES=cli,service for some)
-	@tools/setup --dev
+	@tools/setup --build
 	@$(with_node) exec node tools/release/dist.ts $(subst $(comma), ,$(IMAGES))
 
 clean: ## Remove the state of `make run` and everything that the commands installed in this folder

@@ -19,26 +19,40 @@ export interface Machine {
 }
 
 /** In order of preference. The headless shell is faster, because it has no window system. */
-const NAMES = ['chromium-headless-shell', 'chrome-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+export const BROWSERS = [
+  'chromium-headless-shell',
+  'chrome-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+];
+
+/** Browsers that macOS has as applications. */
+export const APPLICATIONS = ['Google Chrome.app/Contents/MacOS/Google Chrome', 'Chromium.app/Contents/MacOS/Chromium'];
 
 /** The shared memory that Chromium needs in /dev/shm, in bytes. With less it uses files in /tmp. */
 const SHARED_MEMORY = 256 * 1024 * 1024;
 
-/** @throws Error if no Chromium is found; the message names what to install or set */
-export function findChromium(machine: Pick<Machine, 'chromiumPath' | 'path'>): string {
+/**
+ * @param applications the folder of macOS' applications
+ * @throws Error if no Chromium is found; the message names what to install or set
+ */
+export function findChromium(machine: Pick<Machine, 'chromiumPath' | 'path'>, applications = '/Applications'): string {
   if (machine.chromiumPath !== undefined) return machine.chromiumPath;
-  for (const name of NAMES) {
-    for (const folder of machine.path.split(delimiter)) {
-      const file = join(folder, name);
-      try {
-        accessSync(file, constants.X_OK);
-        return file;
-      } catch {
-        continue;
-      }
+  const folders = machine.path.split(delimiter);
+  const files = BROWSERS.flatMap((name) => folders.map((folder) => join(folder, name)));
+  for (const file of [...files, ...APPLICATIONS.map((name) => join(applications, name))]) {
+    try {
+      accessSync(file, constants.X_OK);
+      return file;
+    } catch {
+      continue;
     }
   }
-  throw new Error('Chromium not found. Install the Debian package "chromium-headless-shell" (or "chromium"), or set CHROMIUM_PATH.');
+  throw new Error(
+    'Chromium not found. Install Google Chrome, or the Debian package "chromium-headless-shell" (or "chromium"), or set CHROMIUM_PATH.',
+  );
 }
 
 /** Flags for untrusted pages, beside those with which Playwright starts a browser without a window. */
