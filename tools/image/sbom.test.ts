@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { debianComponents, licencesOf, npmComponents, sbomOf } from './sbom.ts';
+import { debianComponents, licencesOf, nodeComponent, npmComponents, sbomOf } from './sbom.ts';
 
 const STATUS = `Package: libc6
 Status: install ok installed
@@ -42,6 +42,10 @@ describe('the SBOM of an image', () => {
       [{ license: { name: 'LGPL-2.1+' } }, { license: { name: 'MIT' } }],
       undefined,
     ]);
+  });
+
+  it('lists Node.js as scanners look for it', () => {
+    expect(nodeComponent('24.1.0')).to.include({ type: 'application', cpe: 'cpe:2.3:a:nodejs:node.js:24.1.0:*:*:*:*:*:*:*' });
   });
 
   it('knows no licence of a free text', () => expect(licencesOf('License: see below')).to.deep.equal([]));

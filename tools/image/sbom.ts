@@ -10,10 +10,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { arch, version as nodeVersion } from 'node:process';
 
 interface Component {
-  type: 'library' | 'platform' | 'operating-system';
+  type: 'library' | 'application' | 'operating-system';
   name: string;
   version: string;
   purl?: string;
+  cpe?: string;
   'bom-ref': string;
   hashes?: { alg: string; content: string }[];
   licenses?: ({ license: { name: string } } | { expression: string })[];
@@ -65,6 +66,13 @@ export function debianComponents(status: string, distribution: string, copyright
   });
 }
 
+/** Node.js. Advisories name it by its CPE, and scanners look at libraries and applications only. */
+export function nodeComponent(version: string): Component {
+  const purl = `pkg:generic/node@${version}?arch=${arch}`;
+  const cpe = `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`;
+  return { type: 'application', name: 'node', version, cpe, purl, 'bom-ref': purl, licenses: [{ expression: 'MIT' }] };
+}
+
 /** An SBOM without a date or a random number, so that the same packages give the same file. */
 export function sbomOf(version: string, components: readonly Component[]): object {
   const component = {
@@ -91,10 +99,9 @@ if (import.meta.main) {
     [...readFileSync('/etc/os-release', 'utf8').matchAll(/^(\w+)="?([^"\n]*)"?$/gm)].map(([, name, value]) => [name, value]),
   );
   const [id = '', release = ''] = [system.get('ID'), system.get('VERSION_ID')];
-  const purl = `pkg:generic/node@${nodeVersion.slice(1)}?arch=${arch}`;
   const sbom = sbomOf(json<{ version: string }>('package.json').version, [
     { type: 'operating-system', name: id, version: release, 'bom-ref': `os:${id}@${release}` },
-    { type: 'platform', name: 'node', version: nodeVersion.slice(1), purl, 'bom-ref': purl },
+    nodeComponent(nodeVersion.slice(1)),
     ...npmComponents(json<Installed>('node_modules/.package-lock.json'), existsSync),
     ...debianComponents(readFileSync('/var/lib/dpkg/status', 'utf8'), `${id}-${release}`, (name) =>
       readIfThere(`/usr/share/doc/${name}/copyright`),
