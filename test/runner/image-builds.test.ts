@@ -1,6 +1,6 @@
 /** `tools/images`, with a builder and an image store that are files. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -48,6 +48,17 @@ describe('tools/images', () => {
     expect(builds()).to.equal(true);
     write('images/service/Dockerfile', 'FROM node:25\nCOPY api api\n');
     expect(builds()).to.equal(true);
+    chmodSync(join(folder, 'api/main.ts'), 0o644);
+    expect([builds(), builds()]).to.deep.equal([true, false]);
+  });
+
+  it('works with the commands of macOS', () => {
+    mkdirSync(join(folder, 'bin'));
+    write('bin/stat', '#!/bin/sh\nexit 1\n');
+    write('bin/date', '#!/bin/sh\ncase "$*" in *-d*) exit 1 ;; "-u -r "*) exec /bin/date -u -d "@$3" "$4" ;; esac\nexec /bin/date "$@"\n');
+    const PATH = `${join(folder, 'bin')}:${process.env.PATH}`;
+    expect([builds({ PATH }), builds({ PATH })]).to.deep.equal([true, false]);
+    expect(calls('docker', ['service']).join()).to.include('--label org.opencontainers.image.created=2023-11-14T22:13:20Z ');
   });
 
   it('builds if the store was emptied, or holds an image that something else built', () => {
@@ -133,6 +144,12 @@ describe('tools/images', () => {
       'podman build -t curbcut.dev/service:dev --timestamp 1577836800',
       'podman save --quiet --format oci-archive -o out/service.tar curbcut.dev/service:dev',
     ]);
+  });
+
+  it('refuses platforms that podman would leave out', () => {
+    expect(() => calls('podman', ['--archive', 'out', 'service'], { PLATFORMS: 'linux/amd64,linux/arm64' })).to.throw();
+    expect(existsSync(join(folder, 'calls'))).to.equal(false);
+    expect(calls('docker', ['--archive', 'out', 'service'], { PLATFORMS: 'linux/amd64,linux/arm64' }).join()).to.include('buildx build');
   });
 
   it('builds scanner and try as targets of one file', () => {
