@@ -3,16 +3,17 @@
  *
  *   node tools/bundle.ts [--only-program] OUT
  *
- * OUT gets `curbcut.cjs` (both programs in one file, without the scanner), `curbcut-VERSION.tgz` (the npm package, with the scanner),
- * `kubectl-curbcut-VERSION.tar.gz` and `curbcut.yaml` (krew's archive and manifest). --only-program writes only the first, for
- * images/cli. DOWNLOAD_URL is the address of the folder from which krew gets the archive. The same input gives the same bytes.
+ * OUT gets `curbcut.cjs` (both programs in one file, without the scanner) with `LICENSE` and `LICENSES-OF-PACKAGES.txt`,
+ * `curbcut-npm-VERSION.tgz` (the npm package, with the scanner), `kubectl-curbcut-VERSION.tar.gz` and `curbcut.yaml` (krew's archive and
+ * manifest). --only-program writes only the first, for images/cli. SOURCE_URL is the address of the repository, from whose releases krew
+ * gets the archive. The same input gives the same bytes.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundleProgram } from './bundle/bundle.ts';
 import { writeKrew } from './bundle/krew.ts';
-import { writePackage } from './bundle/npm-package.ts';
+import { licenceFiles, writePackage } from './bundle/npm-package.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 
 const { values, positionals } = parseArgs({ options: { 'only-program': { type: 'boolean' } }, allowPositionals: true });
@@ -24,7 +25,11 @@ if (out === undefined || positionals.length > 1) {
 await mkdir(out, { recursive: true });
 const program = await bundleProgram();
 await writeFile(join(out, 'curbcut.cjs'), program.code);
+for (const [name, { content }] of Object.entries(licenceFiles(program.packages))) await writeFile(join(out, name), content);
 if (!values['only-program']) {
-  await writePackage(program, out);
-  await writeKrew(program, out, process.env.DOWNLOAD_URL ?? `https://downloads.example.com/curbcut/v${CURBCUT_VERSION}`);
+  const source = process.env.SOURCE_URL ?? '';
+  if (source === '')
+    console.error('bundle: SOURCE_URL is not set: curbcut.yaml has the address of an example, and the npm package no repository');
+  await writePackage(program, out, source);
+  await writeKrew(program, out, `${source || 'https://git.example.com/curbcut'}/releases/download/v${CURBCUT_VERSION}`);
 }

@@ -7,8 +7,11 @@ import { promisify } from 'node:util';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
-export const PACKAGE = `curbcut-${CURBCUT_VERSION}.tgz`;
+export const PACKAGE = `curbcut-npm-${CURBCUT_VERSION}.tgz`;
 export const KREW_ARCHIVE = `kubectl-curbcut-${CURBCUT_VERSION}.tar.gz`;
+
+/** The repository that bundles name. */
+export const SOURCE_URL = 'https://git.example.com/owner/curbcut';
 
 export interface Ran {
   code: number;
@@ -28,7 +31,7 @@ export function execute(file: string, args: readonly string[], env: Record<strin
 
 /** Runs tools/bundle.ts. */
 export async function bundleTo(out: string, ...args: string[]): Promise<void> {
-  await promisify(execFile)(process.execPath, [join(ROOT, 'tools/bundle.ts'), ...args, out]);
+  await promisify(execFile)(process.execPath, [join(ROOT, 'tools/bundle.ts'), ...args, out], { env: { ...process.env, SOURCE_URL } });
 }
 
 export interface Installation {

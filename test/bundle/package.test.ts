@@ -11,7 +11,7 @@ import { CURBCUT_VERSION } from '../../platform/version.ts';
 import type { Report } from '../../report/schema/schema.ts';
 import { startWholeProduct, type WholeProduct } from '../journey/product.ts';
 import { opened } from '../support/opened.ts';
-import { bundleTo, openInstallation } from './installed.ts';
+import { bundleTo, openInstallation, SOURCE_URL } from './installed.ts';
 import { nodeOf } from './node-versions.ts';
 
 describe('the npm package', function () {
@@ -26,7 +26,12 @@ describe('the npm package', function () {
       expect(licences, name).to.match(new RegExp(`^${name} \\d+\\.\\S+ \\(`, 'm'));
     expect(readFileSync(join(modules, 'curbcut/LICENSE'), 'utf8')).to.include('Apache License');
     const readme = readFileSync(join(modules, 'curbcut/README.md'), 'utf8');
-    const { engines } = JSON.parse(readFileSync(join(modules, 'curbcut/package.json'), 'utf8')) as { engines: { node: string } };
+    const { engines, repository } = JSON.parse(readFileSync(join(modules, 'curbcut/package.json'), 'utf8')) as {
+      engines: { node: string };
+      repository: object;
+    };
+    // npm publishes provenance only of a package that names the repository.
+    expect(repository).to.deep.equal({ type: 'git', url: `git+${SOURCE_URL}.git` });
     expect(readme).to.include(`Node.js ${engines.node.replace('>=', '')} or later`);
   });
 
@@ -70,7 +75,7 @@ describe('the npm package', function () {
     }
     const digests = (folder: string): string[] =>
       readdirSync(folder).map((name) => `${name} ${createHash('sha256').update(readFileSync(join(folder, name))).digest('hex')}`); // prettier-ignore
-    expect(digests(again)).to.deep.equal(digests(installation.out)).and.have.length(4);
+    expect(digests(again)).to.deep.equal(digests(installation.out)).and.have.length(6);
     await rm(again, { recursive: true });
   });
 
@@ -112,6 +117,17 @@ describe('the npm package', function () {
         expect((await readFile(join(installation.folder, 'local.pdf'))).subarray(0, 5).toString()).to.equal('%PDF-');
         expect(await readFile(join(installation.folder, 'local.sarif'), 'utf8')).to.include('image-alt');
       });
+  });
+
+  it('as a single file has the licences beside it, without those of the scanner', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'curbcut-program-'));
+    await bundleTo(folder, '--only-program');
+    expect(readdirSync(folder).toSorted()).to.deep.equal(['LICENSE', 'LICENSES-OF-PACKAGES.txt', 'curbcut.cjs']);
+    const licences = readFileSync(join(folder, 'LICENSES-OF-PACKAGES.txt'), 'utf8');
+    expect(licences)
+      .to.match(/^yaml \d/m)
+      .and.not.match(/^playwright-core \d/m);
+    await rm(folder, { recursive: true });
   });
 
   it('as a single file says that it has no scanner', async () => {

@@ -13,8 +13,8 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   'kubectl_complete-curbcut': "process.argv.splice(2, 0, '__complete');\nrequire('../curbcut.cjs').run('kubectl curbcut');",
 };
 
-/** Writes the package into a folder. */
-export async function writePackage(program: Bundle, out: string): Promise<void> {
+/** Writes the package into a folder. @param source the address of the repository, which a package with provenance must name; or empty */
+export async function writePackage(program: Bundle, out: string, source: string): Promise<void> {
   const { name, version, description, license } = JSON.parse(read('package.json')) as Record<string, string>;
   const scanner = await scannerFiles();
   const manifest = {
@@ -22,6 +22,7 @@ export async function writePackage(program: Bundle, out: string): Promise<void> 
     version,
     description,
     license,
+    ...(source !== '' && { repository: { type: 'git', url: `git+${source}.git` } }),
     engines: { node: `>=${NODE_NEEDED}` },
     bin: Object.fromEntries(Object.keys(PROGRAMS).map((file) => [file, `bin/${file}`])),
   };
@@ -36,7 +37,8 @@ export async function writePackage(program: Bundle, out: string): Promise<void> 
     ...scanner.files,
   };
   const inPackage = Object.fromEntries(Object.entries(files).map(([path, file]) => [`package/${path}`, file]));
-  await writeArchive(join(out, `${name}-${version}.tgz`), inPackage);
+  // The chart is called curbcut-VERSION.tgz, and the page of a release has both.
+  await writeArchive(join(out, `${name}-npm-${version}.tgz`), inPackage);
 }
 
 /** The licences of ours and of the packages. Texts of axe-core's rules are in every bundle. */

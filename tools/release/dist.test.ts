@@ -1,11 +1,12 @@
 /** `make release-dry-run` in a small copy of the repository, with a builder that writes images of one file. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import { parse } from 'yaml';
 import { versionOf } from './version.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -36,7 +37,7 @@ Object.assign(Labels, JSON.parse(process.env.OTHER_LABELS ?? '{}'));
 writeFileSync(folder + '/app/sbom.cdx.json', JSON.stringify({ components: [{ name: 'pino', version: '1.0.0', purl: 'pkg:npm/pino@1.0.0', licenses: [{ expression: 'MIT' }] }] }));
 const tar = execFileSync('tar', ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '-C', folder, '-cf', '-', 'app']);
 const layer = blob(gzipSync(tar), 'application/vnd.oci.image.layer.v1.tar+gzip');
-const manifests = (after('--platform')[0] ?? 'linux/amd64').split(',').map((platform) => {
+const manifests = (process.env.BUILT ?? after('--platform')[0] ?? 'linux/amd64').split(',').map((platform) => {
   const [os, architecture] = platform.split('/');
   const config = blob({ os, architecture, config: { Labels, User: process.env.USER_OF_IMAGE ?? '65532:65532' } }, 'application/vnd.oci.image.config.v1+json');
   return { ...blob({ config, layers: [layer] }, 'application/vnd.oci.image.manifest.v1+json'), platform: { os, architecture } };
@@ -46,6 +47,9 @@ writeFileSync(folder + '/index.json', JSON.stringify({ manifests: [top] }));
 const dest = after('--output')[0].split('dest=')[1];
 execFileSync('tar', ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '-C', folder, '-cf', dest, 'index.json', 'blobs']);
 `;
+
+const REGISTRY = 'ghcr.io/example/curbcut';
+type Values = { image: { registry: string } } & Record<'api' | 'operator', { image: { digest: string } }>;
 
 describe('make release-dry-run', function () {
   this.timeout(60_000);
@@ -59,7 +63,7 @@ describe('make release-dry-run', function () {
     mkdirSync(join(folder, 'bin'));
     const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0');
     const needed =
-      /^(package|tools\/images$|tools\/release\/|helm\/|images\/|scanner-image\/Dockerfile|LICENSE|CHANGELOG|\.dockerignore|\.gitignore)/;
+      /^(package|tools\/images$|tools\/release\/|tools\/bundle\/archive|helm\/|images\/|scanner-image\/Dockerfile|LICENSE|CHANGELOG|\.dockerignore|\.gitignore)/;
     for (const name of tracked.filter((one) => needed.test(one))) cpSync(join(ROOT, name), path(name));
     writeFileSync(join(folder, 'bin/builder.mjs'), BUILDER);
     writeFileSync(join(folder, 'bin/docker'), `#!/bin/sh\nexec '${process.execPath}' '${folder}/bin/builder.mjs' "$@"\n`, { mode: 0o755 });
@@ -67,9 +71,10 @@ describe('make release-dry-run', function () {
     const bundler = `import { mkdirSync, writeFileSync } from 'node:fs';
 const out = process.argv[2]!;
 mkdirSync(out);
-writeFileSync(out + '/curbcut.yaml', process.env.DOWNLOAD_URL ?? 'no address');
+writeFileSync(out + '/curbcut.yaml', process.env.SOURCE_URL ?? 'no address');
 `;
     writeFileSync(path('tools/bundle.ts'), bundler);
+    symlinkSync(join(ROOT, 'node_modules'), path('node_modules'));
     git('init', '--quiet');
     git('add', '.');
     git('commit', '--quiet', '-m', 'First');
@@ -90,14 +95,15 @@ writeFileSync(out + '/curbcut.yaml', process.env.DOWNLOAD_URL ?? 'no address');
     const PLATFORMS = 'linux/amd64,linux/arm64';
     const { status, stderr } = release({ PLATFORMS });
     expect(status, stderr).to.equal(0);
-    expect(readdirSync(path('dist')).toSorted()).to.include.members([
-      ...['LICENSE', 'SHA256SUMS', 'chart', 'digests.txt', 'images', 'licences.md'],
+    expect(readdirSync(path('dist')).toSorted()).to.deep.equal([
+      ...['LICENSE', 'SHA256SUMS', 'chart', 'cli', 'digests.txt', 'images', 'licences.md'],
       ...['provenance.intoto.json', 'release-notes.md', 'sbom'],
     ]);
     expect(readdirSync(path('dist/sbom')).toSorted()).to.deep.equal(
       ['cli', 'service'].flatMap((name) => [`${name}-linux-amd64.cdx.json`, `${name}-linux-arm64.cdx.json`]),
     );
     expect(dist('licences.md').toString()).to.include('| npm | pino | 1.0.0 | MIT | cli, service |');
+    expect(readdirSync(path('dist/cli'))).to.deep.equal(['curbcut.yaml']);
     expect(stderr).to.match(/service linux\/arm64: \d+\.\d MB compressed/);
 
     const sums = dist('SHA256SUMS').toString();
@@ -114,6 +120,9 @@ writeFileSync(out + '/curbcut.yaml', process.env.DOWNLOAD_URL ?? 'no address');
     expect(subject.find(({ name }) => name === 'image:service')?.digest.sha256).to.equal(index.manifests[0]!.digest.slice(7));
     expect(dist('digests.txt').toString()).to.include(`service ${index.manifests[0]!.digest}\n`);
     expect(subject.find(({ name }) => name === 'LICENSE')?.digest.sha256).to.equal(sha256(dist('LICENSE')));
+    // By the names on the page of the release, which has no folders and no images.
+    expect(subject.map(({ name }) => name)).to.include.members([`curbcut-${VERSION}.tgz`, 'curbcut.yaml', 'cli-linux-amd64.cdx.json']);
+    expect(subject.filter(({ name }) => name.includes('/') || name.endsWith('.tar'))).to.deep.equal([]);
 
     release({ PLATFORMS });
     expect(dist('SHA256SUMS').toString()).to.equal(sums);
@@ -126,10 +135,17 @@ writeFileSync(out + '/curbcut.yaml', process.env.DOWNLOAD_URL ?? 'no address');
     expect(names.toSorted()).to.deep.equal(tracked.map((name) => name.replace(/^helm\//, 'curbcut/')).toSorted());
     const chart = execFileSync('tar', ['-xOf', '-', 'curbcut/Chart.yaml'], { input: tar, encoding: 'utf8' });
     expect(chart).to.include(`\nversion: ${VERSION}\n`);
+    const values = execFileSync('tar', ['-xOf', '-', 'curbcut/values.yaml'], { input: tar, encoding: 'utf8' });
+    expect(values).to.equal(readFileSync(path('helm/values.yaml'), 'utf8'));
   });
 
   it('says what keeps it from being a release, and then refuses to be one', () => {
-    const problems = ['images/node-image has no digest', `the commit has no tag v${VERSION}`];
+    const problems = [
+      'images/node-image has no digest',
+      `the commit has no tag v${VERSION}`,
+      'SOURCE_URL is not set',
+      'REGISTRY is not set: the chart names images of curbcut.dev by their tags',
+    ];
     const dry = release();
     for (const problem of problems) expect(dry.stderr).to.include(`release: a dry run, because ${problem}`);
     expect(dry.stderr).to.include('nothing is signed');
@@ -146,12 +162,25 @@ writeFileSync(out + '/curbcut.yaml', process.env.DOWNLOAD_URL ?? 'no address');
     git('commit', '--quiet', '-am', 'Pin');
     git('tag', `v${VERSION}`);
     const source = 'https://git.example.com/curbcut';
-    const run = { GITHUB_ACTIONS: 'true', GITHUB_RUN_ID: '7', GITHUB_REF: `refs/tags/v${VERSION}`, SOURCE_URL: source };
+    const run = { GITHUB_ACTIONS: 'true', GITHUB_RUN_ID: '7', GITHUB_REF: `refs/tags/v${VERSION}`, SOURCE_URL: source, REGISTRY };
     const { status, stderr } = release({ RELEASE: 'true', ...run });
     expect(status, stderr).to.equal(0);
-    expect(dist('cli/curbcut.yaml').toString()).to.equal(`${source}/releases/download/v${VERSION}`);
+    expect(dist('cli/curbcut.yaml').toString()).to.equal(source);
+    const tar = gunzipSync(dist(`chart/curbcut-${VERSION}.tgz`));
+    const values = parse(execFileSync('tar', ['-xOf', '-', 'curbcut/values.yaml'], { input: tar, encoding: 'utf8' })) as Values;
+    const [, digest] = /^service (sha256:\w+)$/m.exec(dist('digests.txt').toString())!;
+    expect(values.image.registry).to.equal(REGISTRY);
+    expect([values.api.image.digest, values.operator.image.digest]).to.deep.equal([digest, digest]);
+    const tracked = parse(readFileSync(path('helm/values.yaml'), 'utf8')) as Values;
+    for (const part of ['api', 'operator'] as const) tracked[part].image.digest = digest!;
+    expect(values).to.deep.equal({ ...tracked, image: { ...tracked.image, registry: REGISTRY } });
     expect(stderr).to.not.include('dry run').and.not.include('nothing is signed');
     expect(dist('provenance.intoto.json').toString()).to.include(`${source}/.github/workflows/release.yaml@refs/tags/v${VERSION}`);
+  });
+
+  it('refuses images that lack a platform', () => {
+    const { status, stderr } = release({ PLATFORMS: 'linux/amd64,linux/arm64', BUILT: 'linux/arm64' });
+    expect([status, stderr.includes('cli is for linux/arm64, not for linux/amd64, linux/arm64')]).to.deep.equal([1, true]);
   });
 
   it('refuses images with other labels, and images that run as root', () => {

@@ -1,14 +1,17 @@
 /**
  * Builds everything that a release consists of into dist/: node tools/release/dist.ts [IMAGE …]
  *
+ * SOURCE_URL is the address of the repository, REGISTRY where the images will be published: the chart names them there, by their digests.
  * With RELEASE=true, as in the release workflow, it refuses what a release must not have: changed files, a base without a digest,
- * another tag than the version's.
+ * another tag than the version's, no SOURCE_URL, no REGISTRY.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { writeArchive } from '../bundle/archive.ts';
 import { notesOf } from './changelog.ts';
+import { releasedValues } from './chart.ts';
 import { licenceTable, type Sbom } from './licences.ts';
 import { fileOf, layerTar, readArchive, type Archive } from './oci.ts';
 import { provenanceOf, type Digest, type Subject } from './provenance.ts';
@@ -22,6 +25,9 @@ const say = (line: string): void => console.error(`release: ${line}`);
 const git = (...args: string[]): string => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const sha256 = (path: string): Digest => ({ sha256: createHash('sha256').update(readFileSync(path)).digest('hex') });
+/** What an image is called among the subjects of the provenance. */
+const IMAGE = 'image:';
+const nameOf = (subject: string): string => subject.replace(IMAGE, '');
 /** Decimal, as registries count. */
 const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
 
@@ -49,6 +55,8 @@ function facts() {
       ? []
       : ['images/node-image has no digest: run node tools/release/pin-base.ts where a registry can be reached']),
     ...(git('tag', '--points-at', 'HEAD').split('\n').includes(`v${version}`) ? [] : [`the commit has no tag v${version}`]),
+    ...(env.SOURCE_URL ? [] : ['SOURCE_URL is not set, the address of the repository']),
+    ...(env.REGISTRY ? [] : ['REGISTRY is not set: the chart names images of curbcut.dev by their tags']),
   ];
   if (env.RELEASE === 'true' && problems.length > 0) throw new Error(`this is no release: ${problems.join('; ')}`);
   for (const problem of problems) say(`a dry run, because ${problem}`);
@@ -65,18 +73,24 @@ function facts() {
   };
 }
 
-/** The chart as `helm package` names it. Its bytes depend on the commit only. */
-function packChart(version: string, epoch: string): void {
+/** The chart as `helm package` names it. Its bytes depend on the commit, the registry and the digests only. */
+async function packChart(version: string, images: readonly Subject[]): Promise<void> {
+  const digests = Object.fromEntries(images.map(({ name, digest }) => [nameOf(name), `sha256:${digest.sha256}`]));
   const files = git('ls-files', 'helm').split('\n');
-  const fixed = ['--sort=name', `--mtime=@${epoch}`, '--owner=0', '--group=0', '--numeric-owner', '--mode=u=rw,go=r', '--format=ustar'];
-  const tar = execFileSync('tar', [...fixed, '--transform', 's,^helm/,curbcut/,', '-cf', '-', ...files], { cwd: ROOT, maxBuffer: 1e9 });
-  const packed = execFileSync('gzip', ['-n', '-9'], { input: tar, maxBuffer: 1e9 });
+  const contents = files.map((path) => {
+    const isReleased = path === 'helm/values.yaml' && env.REGISTRY;
+    const content = isReleased ? releasedValues(read(path), env.REGISTRY!, digests) : readFileSync(join(ROOT, path));
+    return [path.replace(/^helm\//, 'curbcut/'), { content }] as const;
+  });
   mkdirSync(join(DIST, 'chart'));
-  writeFileSync(join(DIST, 'chart', `curbcut-${version}.tgz`), packed);
+  await writeArchive(join(DIST, 'chart', `curbcut-${version}.tgz`), Object.fromEntries(contents));
 }
 
-/** Checks what the builder made of the labels and the user. */
+/** Checks what the builder made of the platforms, the labels and the user. */
 function checkImage(name: string, { images }: Archive, version: string, revision: string): void {
+  const platforms = images.map(({ platform }) => platform).toSorted();
+  const wanted = env.PLATFORMS?.split(',').toSorted() ?? platforms;
+  if (String(platforms) !== String(wanted)) throw new Error(`${name} is for ${platforms.join(', ')}, not for ${wanted.join(', ')}`);
   for (const { platform, labels, user } of images) {
     const expected = { version, revision };
     for (const [label, value] of Object.entries(expected)) {
@@ -100,7 +114,7 @@ function describeImage(name: string, path: string, { images }: Archive): void {
 function buildImages(names: readonly string[], version: string, revision: string): Subject[] {
   run('tools/images', ['--archive', join(DIST, 'images'), ...names], { TAG: version });
   mkdirSync(join(DIST, 'sbom'));
-  const sboms: Record<string, Sbom> = {};
+  const sboms: Record<string, Sbom[]> = {};
   const subjects = filesIn(join(DIST, 'images')).map((file) => {
     const [name, path] = [file.replace('.tar', ''), join(DIST, 'images', file)];
     const archive = readArchive(path);
@@ -108,23 +122,14 @@ function buildImages(names: readonly string[], version: string, revision: string
     describeImage(name, path, archive);
     for (const image of archive.images) {
       const bytes = fileOf(path, image, 'app/sbom.cdx.json');
-      sboms[name] = JSON.parse(bytes.toString()) as Sbom;
+      (sboms[name] ??= []).push(JSON.parse(bytes.toString()) as Sbom);
       writeFileSync(join(DIST, 'sbom', `${name}-${image.platform.replace('/', '-')}.cdx.json`), bytes);
     }
-    return { name: `image:${name}`, digest: { sha256: archive.digest.replace('sha256:', '') } };
+    return { name: `${IMAGE}${name}`, digest: { sha256: archive.digest.replace('sha256:', '') } };
   });
   writeFileSync(join(DIST, 'licences.md'), licenceTable(sboms));
-  writeFileSync(
-    join(DIST, 'digests.txt'),
-    subjects.map(({ name, digest }) => `${name.replace('image:', '')} sha256:${digest.sha256}\n`).join(''),
-  );
+  writeFileSync(join(DIST, 'digests.txt'), subjects.map(({ name, digest }) => `${nameOf(name)} sha256:${digest.sha256}\n`).join(''));
   return subjects;
-}
-
-/** The npm package and the archives of the kubectl plugin. */
-function bundle(version: string, source: string): void {
-  const DOWNLOAD_URL = source && `${source}/releases/download/v${version}`;
-  run(process.execPath, ['tools/bundle.ts', join(DIST, 'cli')], DOWNLOAD_URL ? { DOWNLOAD_URL } : {});
 }
 
 const filesIn = (folder: string): string[] =>
@@ -133,16 +138,18 @@ const filesIn = (folder: string): string[] =>
     .map((one) => join(one.parentPath, one.name).slice(folder.length + 1))
     .sort();
 
-function main(names: readonly string[]): void {
+async function main(names: readonly string[]): Promise<void> {
   const release = facts();
   rmSync(DIST, { recursive: true, force: true });
   mkdirSync(DIST);
   writeFileSync(join(DIST, 'release-notes.md'), release.notes);
   cpSync(join(ROOT, 'LICENSE'), join(DIST, 'LICENSE'));
-  packChart(release.version, env.SOURCE_DATE_EPOCH ?? git('log', '-1', '--format=%ct'));
-  bundle(release.version, release.source);
+  run(process.execPath, ['tools/bundle.ts', join(DIST, 'cli')]);
   const images = buildImages(names, release.version, release.revision);
-  const subjects = filesIn(DIST).map((name) => ({ name, digest: sha256(join(DIST, name)) }));
+  await packChart(release.version, images);
+  // By the names that the files have on the page of the release. Images are named by what they are in a registry.
+  const files = filesIn(DIST).filter((name) => !name.startsWith('images/'));
+  const subjects = files.map((name) => ({ name: basename(name), digest: sha256(join(DIST, name)) }));
   writeFileSync(join(DIST, 'provenance.intoto.json'), `${JSON.stringify(provenanceOf(release, [...images, ...subjects]), null, 2)}\n`);
   const sums = filesIn(DIST).map((name) => `${sha256(join(DIST, name)).sha256}  ${name}\n`);
   writeFileSync(join(DIST, 'SHA256SUMS'), sums.join(''));
@@ -151,7 +158,7 @@ function main(names: readonly string[]): void {
 }
 
 try {
-  main(process.argv.slice(2));
+  await main(process.argv.slice(2));
 } catch (error) {
   say((error as Error).message);
   process.exit(1);

@@ -9,11 +9,14 @@ export interface Sbom {
   }[];
 }
 
-/** A table in Markdown: each package once, with the images that hold it. Own packages are left out. */
-export function licenceTable(sboms: Readonly<Record<string, Sbom>>): string {
+/**
+ * A table in Markdown: each package once, with the images that hold it. Own packages are left out.
+ * @param sboms those of an image's platforms, by the names of the images
+ */
+export function licenceTable(sboms: Readonly<Record<string, readonly Sbom[]>>): string {
   const rows = new Map<string, { licences: string; images: string[] }>();
-  for (const [image, { components }] of Object.entries(sboms)) {
-    for (const { name, version = '', purl = '', licenses = [] } of components) {
+  for (const [image, ofPlatforms] of Object.entries(sboms)) {
+    for (const { name, version = '', purl = '', licenses = [] } of ofPlatforms.flatMap(({ components }) => components)) {
       if (name.startsWith('@curbcut/') || name === 'curbcut') continue;
       const kind = purl.startsWith('pkg:deb/') ? 'Debian' : purl.startsWith('pkg:npm/') ? 'npm' : 'other';
       const key = `| ${kind} | ${name} | ${version} |`;
@@ -26,7 +29,7 @@ export function licenceTable(sboms: Readonly<Record<string, Sbom>>): string {
   const lines = [...rows].map(([key, row]) => `${key} ${row.licences || 'see /usr/share/doc in the image'} | ${row.images.join(', ')} |`);
   return [
     '# Licences of the packages in the images\n',
-    'Curbcut itself is licensed under Apache-2.0. The licence texts are in the images: `/app/node_modules/*/LICENSE`, `/usr/share/doc/*/copyright`.\n',
+    'Curbcut itself is licensed under Apache-2.0. Licence texts are in the images: `/app/LICENSE`, `/usr/share/doc/*/copyright`, and those of the npm packages in `/app/node_modules/*/LICENSE`, in `cli` in `/app/LICENSES-OF-PACKAGES.txt`.\n',
     '| from | package | version | licences | images |',
     '|---|---|---|---|---|',
     ...lines.sort(),

@@ -46,10 +46,14 @@ describe('the table of licences', () => {
   const pino = { name: 'pino', version: '1.0.0', purl: 'pkg:npm/pino@1.0.0', licenses: [{ license: { id: 'MIT' } }] };
   const dual = { name: 'dual', version: '2.0.0', purl: 'pkg:npm/dual@2.0.0', licenses: [{ expression: '(MIT OR Apache-2.0)' }] };
   const libc = { name: 'libc6', version: '2.36', purl: 'pkg:deb/debian/libc6@2.36' };
+  const arm = { name: 'arm', version: '3.0.0', purl: 'pkg:npm/arm@3.0.0', licenses: [{ expression: 'ISC' }] };
   const own = { name: '@curbcut/core', version: '1.2.3', purl: 'pkg:npm/%40curbcut/core@1.2.3' };
 
-  it('lists each package once, with the images that hold it', () => {
-    const table = licenceTable({ cli: { components: [pino, libc, own] }, service: { components: [dual, pino, pino] } });
+  it('lists each package of each platform once, with the images that hold it', () => {
+    const table = licenceTable({
+      cli: [{ components: [pino, libc, own] }],
+      service: [{ components: [dual, pino, pino] }, { components: [arm, pino] }],
+    });
     expect(
       table
         .split('\n')
@@ -57,6 +61,7 @@ describe('the table of licences', () => {
         .slice(1),
     ).to.deep.equal([
       '| Debian | libc6 | 2.36 | see /usr/share/doc in the image | cli |',
+      '| npm | arm | 3.0.0 | ISC | service |',
       '| npm | dual | 2.0.0 | (MIT OR Apache-2.0) | service |',
       '| npm | pino | 1.0.0 | MIT | cli, service |',
     ]);

@@ -19,7 +19,8 @@ const PLACES: readonly Place[] = [
   { files: ['helm/files/crds/*.yaml'], before: /^ {4}app\.kubernetes\.io\/version: / },
   {
     files: ['action.yml', 'README.md', '{docs,examples,helm,templates}/**/*.{md,yml,yaml}', 'examples/**/Jenkinsfile'],
-    before: /\bcurbcut[\w.-]*\/(?:service|scanner|cli|evaluation|try):|\bcurbcut(?:\.dev)?, tag: |\bTAG=|\bcurbcut-(?=\d[\w.-]*\.tgz)/,
+    before:
+      /\bcurbcut[\w.-]*\/(?:service|scanner|cli|evaluation|try):|\bcurbcut(?:\.dev)?, tag: |\bTAG=|\bcurbcut-(?:npm-)?(?=\d[\w.-]*\.tgz)/,
   },
 ];
 
