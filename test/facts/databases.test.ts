@@ -6,14 +6,13 @@ import { filesOf } from '../runner/suites.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-/** May start the embedded store themselves, because they test it, offer it, stop its process, need faults that MongoDB has not, or
- * put TLS before it. */
+/** May start the embedded store themselves, because they test it, offer it, start it late, stop its process, need faults that MongoDB has
+ * not, or put TLS before it. */
 const OWN_STORE = [
   /^local\//,
-  /^test\/cluster\/documents-process\.ts$/,
+  /^test\/cluster\/(documents-process|services)\.ts$/,
   /^test\/support\/databases\.ts$/,
-  /^test\/stores\/mongo-options\.test\.ts$/,
-  /^test\/stores\/private-authority\.test\.ts$/,
+  /^test\/stores\/(mongo-options|outage|private-authority)\.test\.ts$/,
   /^test\/stores\/failover\/faulty-server\.ts$/,
   /^test\/facts\//,
 ];
