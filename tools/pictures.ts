@@ -53,9 +53,9 @@ async function pictureOfDifference(browser: Browser, product: WholeProduct, id: 
   const difference = page.locator('#difference');
   await page.getByRole('heading', { name: 'Difference to the baseline' }).click();
   await difference.getByRole('heading', { name: 'New violations by root cause' }).waitFor();
-  const box = await difference.boundingBox();
-  const top = box!.y + (await page.evaluate<number>('scrollY'));
-  const clip = { x: 0, y: Math.max(0, top - 16), width: 1100, height: Math.min(box!.height + 32, 800) };
+  const box = (await difference.boundingBox())!;
+  const top = box.y + (await page.evaluate<number>('scrollY'));
+  const clip = { x: 0, y: Math.max(0, top - 16), width: 1100, height: Math.min(box.height + 32, 800) };
   await page.screenshot({ path: join(FOLDER, 'difference.png'), fullPage: true, clip });
   await context.close();
 }

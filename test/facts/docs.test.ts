@@ -34,6 +34,16 @@ describe('documentation', () => {
     }
   });
 
+  it('compares by the figures of docs/act.md', () => {
+    const act = readFileSync(join(root, 'docs', 'act.md'), 'utf8');
+    const [, failing, flagged, review, others, wrong] =
+      /Failed cases: (\d+) \((\d+) flagged, (\d+) to review, 0 missed\)\. Passed and inapplicable cases: (\d+) \((\d+) falsely/.exec(act)!;
+    const stated = readFileSync(join(root, 'README.md'), 'utf8').replaceAll(/\]\([^)]*\)|\[/g, '');
+    expect(stated).to.include(
+      `Of ${failing} failing ACT cases of approved rules ${flagged} are flagged and ${review} left to review; ${wrong} of ${others}`,
+    );
+  });
+
   it('names no value of earlier charts, except in the table of renamed values', () => {
     const renamed = renamedValues(readFileSync(join(root, 'helm', 'files', 'renamed-values.yaml'), 'utf8'));
     for (const path of ['README.md', ...globSync('{docs,examples}/**/*.md', { cwd: root })]) {
