@@ -47,7 +47,12 @@ const ALERT = {
   },
 };
 
-const RESERVED_LABELS = '^(app\\.kubernetes\\.io|curbcut\\.dev|batch\\.kubernetes\\.io|helm\\.sh)/';
+const RESERVED_LABELS = '^((app\\.kubernetes\\.io|curbcut\\.dev|batch\\.kubernetes\\.io|helm\\.sh)/|(job-name|controller-uid)$)';
+const ENV_NAME = { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]*$' };
+const QUANTITIES = { type: 'object', additionalProperties: { type: ['string', 'number'] } };
+const PORT = '([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])';
+const USER_INFO = '([^\\s/?#%]|%[0-9a-fA-F]{2})*@';
+const HOST = '(\\[[0-9a-fA-F:.]+\\]|[^\\s/?#@:\\[]+)';
 
 /** The values in a map, and any other. */
 const OPEN = { additionalProperties: true };
@@ -77,7 +82,24 @@ const KINDS: Readonly<Record<string, Schema>> = {
   labels: STRINGS,
   // The chart and the operator set the others.
   ownLabels: { ...STRINGS, patternProperties: { [RESERVED_LABELS]: false } },
-  env: { items: { type: 'object', required: ['name'], properties: { name: { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]*$' } } } },
+  // The operator refuses other types in SCANNER_POD_TEMPLATE, and fields that a pod of its own could have.
+  scannerEnv: {
+    items: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['name'],
+      properties: { name: ENV_NAME, value: { type: 'string' }, valueFrom: { type: 'object' } },
+    },
+  },
+  scannerResources: { additionalProperties: false, properties: { requests: QUANTITIES, limits: QUANTITIES } },
+  proxyUrl: { pattern: `^(http://(${USER_INFO})?${HOST}(:${PORT})?/?)?$` },
+  noProxy: {
+    items: {
+      type: 'string',
+      pattern: `^(\\*|(\\*?\\.)?[a-zA-Z0-9_-]+(\\.[a-zA-Z0-9_-]+)*\\.?|\\[[0-9a-fA-F:]+\\]|[0-9a-fA-F:]+)(:${PORT})?$`,
+    },
+  },
+  env: { items: { type: 'object', required: ['name'], properties: { name: ENV_NAME } } },
   resources: {
     additionalProperties: false,
     properties: { requests: { type: 'object' }, limits: { type: 'object' }, claims: { type: 'array' } },

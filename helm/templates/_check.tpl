@@ -28,10 +28,18 @@
 {{- end }}
 {{- if and (or .Values.api.ingress.enabled .Values.api.httpRoute.enabled) (not .Values.api.trustedProxies) }}{{ fail "\n\napi.trustedProxies is not set: without it every client behind the ingress or gateway has the address of its controller, and one client's failed sign-ins count for all. List the addresses of the controller's pods, for example the pod network: --set 'api.trustedProxies={10.244.0.0/16}' (docs/install.md)" }}{{ end }}
 {{- if and .Values.publicScans.enabled (not .Values.evaluation.enabled) (not (or .Values.smtp.url .Values.smtp.existingSecret.name)) }}{{ fail "\n\npublicScans.enabled needs a mail server, because results are sent by mail: set smtp.url or smtp.existingSecret.name" }}{{ end }}
-{{- if and .Values.evaluation.enabled (or .Values.mongodb.url .Values.mongodb.existingSecret.name .Values.s3.endpoint .Values.nats.url .Values.smtp.url .Values.smtp.existingSecret.name) }}{{ fail "\n\nevaluation.enabled brings its own MongoDB, NATS, S3 and mail server: leave theirs unset, or the evaluation off" }}{{ end }}
+{{- if and .Values.evaluation.enabled (or .Values.mongodb.url .Values.mongodb.existingSecret.name .Values.s3.endpoint (include "curbcut.workloadIdentity" .) .Values.nats.url .Values.smtp.url .Values.smtp.existingSecret.name) }}{{ fail "\n\nevaluation.enabled brings its own MongoDB, NATS, S3 and mail server: leave theirs unset, or the evaluation off" }}{{ end }}
 {{- with .Values.oidc }}
 {{- $set := compact (list .issuer .clientId .existingSecret.name) }}
 {{- if and $set (ne (len $set) 3) }}{{ fail "\n\noidc.issuer, oidc.clientId and oidc.existingSecret.name belong together: set all of them, or none" }}{{ end }}
+{{- end }}
+{{- with .Values.s3.workloadIdentity }}
+{{- if and .roleArn .podIdentity }}{{ fail "\n\ns3.workloadIdentity.roleArn and s3.workloadIdentity.podIdentity are both set: set one of them" }}{{ end }}
+{{- end }}
+{{- if and (or .Values.scans.extraNamespaces .Values.scans.clusterWide) (include "curbcut.proxied" (dict "root" . "part" "scanners")) }}
+{{- with .Values.outboundProxy }}
+{{- if and (or .existingSecret.name (contains "@" .url)) (not (or .scannerUrl .scannerExistingSecret.name)) }}{{ fail "\n\noutboundProxy.scannerExistingSecret.name (or outboundProxy.scannerUrl) is not set: scanner pods get the password of the proxy in a Secret of their namespace, which others may read in scans.extraNamespaces and with scans.clusterWide. Give scanners an account of their own at the proxy, or set outboundProxy.scanners=false (docs/company-networks.md)" }}{{ end }}
+{{- end }}
 {{- end }}
 {{- range $name, $bundle := .Values.privateCA }}
 {{- if and $bundle.configMap $bundle.secret }}{{ fail (printf "\n\nprivateCA.%s.configMap and privateCA.%s.secret are both set: set one of them" $name $name) }}{{ end }}

@@ -13,24 +13,44 @@
 {{- end }}
 
 {{- define "curbcut.selector" -}}
-app.kubernetes.io/name: {{ include "curbcut.chartName" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
-app.kubernetes.io/component: {{ .component }}
+{{ dict "app.kubernetes.io/name" (include "curbcut.chartName" .root) "app.kubernetes.io/instance" .root.Release.Name "app.kubernetes.io/component" .component | toYaml }}
 {{- end }}
 
+{{/* Labels of an object: (dict "root" . "component" "api" "more" .Values.api.podLabels). */}}
 {{- define "curbcut.labels" -}}
-{{ include "curbcut.selector" . }}
-app.kubernetes.io/part-of: curbcut
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
-{{- include "curbcut.moreLabels" .root.Values.commonLabels }}
+{{- $own := dict
+  "app.kubernetes.io/part-of" "curbcut"
+  "app.kubernetes.io/version" .root.Chart.AppVersion
+  "app.kubernetes.io/managed-by" .root.Release.Service
+  "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version) }}
+{{- include "curbcut.merged" (list (include "curbcut.selector" . | fromYaml) $own .more .root.Values.commonLabels) }}
 {{- end }}
 
-{{/* More lines of labels. The schema refuses those that the chart itself sets. */}}
-{{- define "curbcut.moreLabels" -}}
-{{- range $name, $value := . }}
-{{ $name }}: {{ $value | quote }}
+{{/* One map of strings from several. Earlier ones take precedence. A value that is null removes its key. */}}
+{{- define "curbcut.merged" -}}
+{{- $merged := dict }}
+{{- range . }}{{ range $name, $value := . }}{{ if not (hasKey $merged $name) }}{{ $_ := set $merged $name $value }}{{ end }}{{ end }}{{ end }}
+{{- range $name, $value := $merged }}{{ if kindIs "invalid" $value }}{{ $_ := unset $merged $name }}{{ end }}{{ end }}
+{{- with $merged }}{{ toYaml . }}{{ end }}
+{{- end }}
+
+{{/* The annotations of a process's pods: (dict "root" . "values" .Values.api). */}}
+{{- define "curbcut.podAnnotations" -}}
+{{- $checksum := dict "checksum/connections" (include (print .root.Template.BasePath "/connections.yaml") .root | sha256sum) }}
+{{- $scrape := .root.Values.metrics.annotations | ternary (dict "prometheus.io/scrape" "true" "prometheus.io/port" "9090" "prometheus.io/path" "/metrics") dict }}
+{{- include "curbcut.merged" (list $checksum .values.podAnnotations $scrape) }}
+{{- end }}
+
+{{/* The chart's variables of a process and extraEnv, which may not repeat them: (dict "component" "api" "own" … "extra" .Values.api.extraEnv). */}}
+{{- define "curbcut.env" -}}
+{{- $names := list }}
+{{- range .own | fromYamlArray }}{{ $names = append $names (trimSuffix "_FILE" .name) }}{{ end }}
+{{- range .extra }}
+{{- if has (trimSuffix "_FILE" .name) $names }}{{ fail (printf "\n\n%s.extraEnv sets %s, which the chart itself sets: change the value that it comes from" $.component .name) }}{{ end }}
+{{- end }}
+{{- trim .own }}
+{{- with .extra }}
+{{ toYaml . }}
 {{- end }}
 {{- end }}
 
@@ -90,10 +110,18 @@ curbcut.dev/scan-queues
 {{- else if .Values.api.httpRoute.enabled }}{{ first .Values.api.httpRoute.hostnames }}
 {{- end }}
 {{- end }}
+{{/* Whether TLS ends at the HTTPRoute's Gateway, or at the Ingress for this host: (dict "root" . "host" …). "true" or empty. */}}
+{{- define "curbcut.hasTls" -}}
+{{- $found := not .root.Values.api.ingress.enabled }}
+{{- $wildcard := regexReplaceAll "^[^.]+" .host "*" }}
+{{- range .root.Values.api.ingress.tls }}{{ if or (not .hosts) (has $.host .hosts) (has $wildcard .hosts) }}{{ $found = true }}{{ end }}{{ end }}
+{{- if $found }}true{{ end }}
+{{- end }}
 {{- define "curbcut.publicBaseUrl" -}}
 {{- $host := include "curbcut.publicHost" . }}
 {{- if .Values.api.publicBaseUrl }}{{ .Values.api.publicBaseUrl -}}
-{{- else if $host }}{{ .Values.api.publicScheme | default (and .Values.api.ingress.enabled (not .Values.api.ingress.tls) | ternary "http" "https") }}://{{ $host -}}
+{{- else if hasPrefix "*" $host }}{{ fail (printf "\n\napi.publicBaseUrl is not set: the address that people open cannot be derived from %s" $host) }}
+{{- else if $host }}{{ .Values.api.publicScheme | default (include "curbcut.hasTls" (dict "root" . "host" $host) | eq "true" | ternary "https" "http") }}://{{ $host -}}
 {{- else if .Values.evaluation.enabled }}http://localhost:8080
 {{- else }}http://{{ include "curbcut.name" . }}.{{ .Release.Namespace }}.svc:{{ .Values.api.service.port }}
 {{- end }}
@@ -143,11 +171,11 @@ source, key}. (dict "root" . "component" "api").
 {{- $settings = append $settings (dict "name" $name "kind" (ternary "configMap" "secret" (ne $bundle.configMap "")) "source" ($bundle.configMap | default $bundle.secret) "key" $bundle.key) }}
 {{- end }}
 {{- end }}
-{{- $proxy := $values.outboundProxy }}
-{{- if or $proxy.url $proxy.existingSecret.name }}
-{{- $key := ternary $proxy.existingSecret.key "proxy-url" (ne $proxy.existingSecret.name "") }}
-{{- if $proxy.services }}{{ $settings = append $settings (dict "name" "HTTPS_PROXY" "source" ($proxy.existingSecret.name | default $own) "key" $key) }}{{ end }}
-{{- if and $proxy.scanners (eq .component "operator") }}{{ $settings = append $settings (dict "name" "SCANNER_HTTPS_PROXY" "source" ($proxy.existingSecret.name | default $own) "key" $key) }}{{ end }}
+{{- range $name, $part := dict "HTTPS_PROXY" "services" "SCANNER_HTTPS_PROXY" "scanners" }}
+{{- if and (include "curbcut.proxied" (dict "root" $.root "part" $part)) (or (eq $part "services") (eq $.component "operator")) }}
+{{- $account := include "curbcut.proxyAccount" (dict "root" $.root "part" $part) | fromJson }}
+{{- $settings = append $settings (dict "name" $name "source" ($account.secret | default $own) "key" $account.key) }}
+{{- end }}
 {{- end }}
 {{- if eq .component "api" }}
 {{- with $values.oidc }}{{ if .issuer }}{{ $settings = append $settings (dict "name" "OIDC_CLIENT_SECRET" "source" .existingSecret.name "key" .existingSecret.key) }}{{ end }}{{ end }}
@@ -214,8 +242,8 @@ source, key}. (dict "root" . "component" "api").
 {{- with .Values.tracing.endpoint }}
 - { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
 {{- end }}
-{{- if or .Values.outboundProxy.url .Values.outboundProxy.existingSecret.name }}
-- { name: NO_PROXY, value: {{ .Values.outboundProxy.noProxy | join "," | quote }} }
+{{- if include "curbcut.proxied" (dict "root" . "part" "services") }}
+- { name: NO_PROXY, value: {{ include "curbcut.noProxy" . | fromJsonArray | join "," | quote }} }
 {{- end }}
 {{- end }}
 {{- end }}
@@ -238,10 +266,10 @@ of webhooks that is missing must not keep the operator from starting.
 {{- end }}
 {{- end }}
 {{- define "curbcut.volumes" -}}
-# One volume, so that the kubelet updates all settings at once.
+# One volume, so that the kubelet updates all settings at once. Only this pod has it, and its user may be of any ID and group.
 - name: settings
   projected:
-    defaultMode: 0o440
+    defaultMode: 0o444
     sources:
       {{- range include "curbcut.fileSettings" . | fromJsonArray }}
       - {{ .kind | default "secret" }}: { name: {{ .source }}, items: [{ key: {{ .key }}, path: {{ .name }} }] }
@@ -249,13 +277,13 @@ of webhooks that is missing must not keep the operator from starting.
 {{- if eq (include "curbcut.workloadIdentity" .root) "role" }}
 - name: identity
   projected:
-    defaultMode: 0o440
+    defaultMode: 0o444
     sources:
       - serviceAccountToken: { path: token, audience: {{ .root.Values.s3.workloadIdentity.audience | quote }}, expirationSeconds: 3600 }
 {{- end }}
 {{- range $index, $secret := .secrets }}
 - name: webhook-{{ $index }}
-  secret: { secretName: {{ $secret }}, optional: true, defaultMode: 0o440 }
+  secret: { secretName: {{ $secret }}, optional: true, defaultMode: 0o444 }
 {{- end }}
 {{- with .values.extraVolumes }}
 {{ toYaml . }}
@@ -264,7 +292,8 @@ of webhooks that is missing must not keep the operator from starting.
 
 {{/* The security contexts of a part: (dict "root" . "values" .Values.api). */}}
 {{- define "curbcut.podSecurity" -}}
-{{- with mergeOverwrite (deepCopy .root.Values.podSecurityContext) (.values.podSecurityContext | default dict) }}
+{{- $shared := .root.Values.openshift | ternary (omit .root.Values.podSecurityContext "runAsUser" "runAsGroup" "fsGroup") .root.Values.podSecurityContext }}
+{{- with mergeOverwrite (deepCopy $shared) (.values.podSecurityContext | default dict) }}
 securityContext: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
@@ -318,8 +347,8 @@ priorityClassName: {{ . }}
 {{- define "curbcut.scannerPod" -}}
 {{- $scanner := .Values.scanner }}
 {{- $fields := dict
-  "labels" (merge (deepCopy $scanner.podLabels) .Values.commonLabels)
-  "annotations" $scanner.podAnnotations
+  "labels" (include "curbcut.merged" (list $scanner.podLabels .Values.commonLabels) | fromYaml)
+  "annotations" (include "curbcut.merged" (list $scanner.podAnnotations) | fromYaml)
   "imagePullSecrets" (include "curbcut.pullSecretList" . | fromJsonArray)
   "resources" $scanner.resources
   "nodeSelector" $scanner.nodeSelector

@@ -5,7 +5,7 @@ namespace, and an IP address allows itself. Every other name needs networkPolicy
 silently. If "closed" is true, such a name allows nothing; the rule for the public internet then applies to it.
 */}}
 {{- define "curbcut.egressTo" -}}
-{{- $hosts := regexReplaceAll "^[^:]+://([^@/]*@)?([^/?]*).*$" .url "${2}" | splitList "," | compact }}
+{{- $hosts := regexReplaceAll "^[^:]+://([^/?#]*@)?([^/?#]*).*$" .url "${2}" | splitList "," | compact }}
 {{- $peers := list }}
 {{- $ports := list }}
 {{- $unknown := $hosts | empty | ternary (list "an address in a Secret") list }}
@@ -40,17 +40,76 @@ silently. If "closed" is true, such a name allows nothing; the rule for the publ
 
 {{/* Whether the connections of a part leave through the outbound proxy: (dict "root" . "part" "services"). "true" or empty. */}}
 {{- define "curbcut.proxied" -}}
-{{- with .root.Values.outboundProxy }}{{ if and (or .url .existingSecret.name) (index . $.part) }}true{{ end }}{{ end }}
+{{- with .root.Values.outboundProxy }}{{ if and (or .url .existingSecret.name (and (eq $.part "scanners") (or .scannerUrl .scannerExistingSecret.name))) (index . $.part) }}true{{ end }}{{ end }}
+{{- end }}
+
+{{/*
+The account at the outbound proxy of a part: (dict "root" . "part" "scanners"), as JSON: its url, or the secret with it, and the key.
+*/}}
+{{- define "curbcut.proxyAccount" -}}
+{{- $proxy := .root.Values.outboundProxy }}
+{{- $own := and (eq .part "scanners") (ne (print $proxy.scannerUrl $proxy.scannerExistingSecret.name) "") }}
+{{- $secret := $own | ternary $proxy.scannerExistingSecret $proxy.existingSecret }}
+{{- if $secret.name }}{{ dict "url" "" "secret" $secret.name "key" $secret.key | toJson }}
+{{- else }}{{ dict "url" ($own | ternary $proxy.scannerUrl $proxy.url) "secret" "" "key" ($own | ternary "scanner-proxy-url" "proxy-url") | toJson }}
+{{- end }}
+{{- end }}
+
+{{/* What is reached without the proxy, as a JSON list: the cluster, this machine, hosts of the values without a dot, and noProxy. */}}
+{{- define "curbcut.noProxy" -}}
+{{- $direct := list ".svc" ".cluster.local" "localhost" "127.0.0.1" "[::1]" }}
+{{- with .Values }}
+{{- range list .s3.endpoint .s3.podEndpoint .s3.workloadIdentity.stsEndpoint .smtp.url .oidc.issuer .turnstile.verifyUrl .tracing.endpoint .tracing.scannerEndpoint }}
+{{- $host := include "curbcut.hostOf" . }}
+{{- if and $host (not (regexMatch "[.:]" $host)) }}{{ $direct = append $direct $host }}{{ end }}
+{{- end }}
+{{- concat $direct .outboundProxy.noProxy | uniq | toJson }}
+{{- end }}
+{{- end }}
+{{- define "curbcut.hostOf" -}}
+{{ regexReplaceAll "^[^:]+://([^/?#]*@)?(\\[[^\\]]*\\]|[^/?#:]*).*$" . "${2}" }}
+{{- end }}
+
+{{/*
+Whether the connections of a part to an address leave through the proxy: (dict "root" . "part" "services" "url" … "port" default).
+"true" or empty, also if the address is unknown, because it is in a Secret.
+*/}}
+{{- define "curbcut.throughProxy" -}}
+{{- if and .url (include "curbcut.proxied" .) }}
+{{- $host := include "curbcut.hostOf" .url | lower }}
+{{- $given := regexFind ":[0-9]+$" (regexReplaceAll "^[^:]+://([^/?#]*@)?([^/?#]*).*$" .url "${2}") | trimPrefix ":" }}
+{{- $port := $given | default (print .port) }}
+{{- $through := true }}
+{{- range include "curbcut.noProxy" .root | fromJsonArray }}
+{{- $itemPort := regexMatch "^([^:]+|\\[.*\\]):[0-9]+$" . | ternary (regexFind "[0-9]+$" .) $port }}
+{{- $item := regexReplaceAll "^([^:]+|\\[.*\\]):[0-9]+$" . "${1}" | lower | trimPrefix "*" }}
+{{- if and (eq $itemPort $port) (or (eq $item "") (eq $item $host) (eq (printf "[%s]" $item) $host) (and (hasPrefix "." $item) (hasSuffix $item $host))) }}{{ $through = false }}{{ end }}
+{{- end }}
+{{- if $through }}true{{ end }}
+{{- end }}
+{{- end }}
+
+{{/*
+The egress rule of a service for an address, which needs none if it leaves through the proxy: (dict "root" . "url" … "port" default "name" "s3").
+*/}}
+{{- define "curbcut.egressOfService" -}}
+{{- $through := include "curbcut.throughProxy" (merge (dict "part" "services") .) | eq "true" }}
+{{- include "curbcut.egressTo" (merge (dict "conf" (index .root.Values.networkPolicy .name) "closed" $through) .) }}
+{{- end }}
+
+{{/* The same for scanners, which reach public addresses without a rule unless they have a proxy. */}}
+{{- define "curbcut.egressOfScanner" -}}
+{{- $scanners := merge (dict "part" "scanners") . }}
+{{- $closed := or (not (include "curbcut.proxied" $scanners)) (include "curbcut.throughProxy" $scanners) | not | not }}
+{{- include "curbcut.egressTo" (merge (dict "conf" (index .root.Values.networkPolicy .name) "closed" $closed) .) }}
 {{- end }}
 
 {{/* The outbound proxy, if the connections of a part leave through it: (dict "root" . "part" "services"). */}}
 {{- define "curbcut.egressProxy" -}}
 {{- if include "curbcut.proxied" . }}
-{{- with .root }}
 # The outbound proxy.
-{{- $url := .Values.outboundProxy.existingSecret.name | empty | ternary .Values.outboundProxy.url "" }}
-{{ include "curbcut.egressTo" (dict "root" . "url" $url "port" 3128 "conf" .Values.networkPolicy.proxy "name" "proxy" "closed" false) | trim }}
-{{- end }}
+{{- $url := (include "curbcut.proxyAccount" . | fromJson).url }}
+{{ include "curbcut.egressTo" (dict "root" .root "url" $url "port" ($url | empty | ternary 3128 80) "conf" .root.Values.networkPolicy.proxy "name" "proxy" "closed" false) | trim }}
 {{- end }}
 {{- end }}
 
@@ -62,7 +121,7 @@ silently. If "closed" is true, such a name allows nothing; the rule for the publ
   ports: [{ protocol: TCP, port: 80 }]
 {{- else if include "curbcut.workloadIdentity" . }}
 {{- $sts := .Values.s3.workloadIdentity.stsEndpoint | default (printf "https://sts.%s.amazonaws.com" .Values.s3.region) }}
-{{ include "curbcut.egressTo" (dict "root" . "url" $sts "port" (hasPrefix "https:" $sts | ternary 443 80) "conf" .Values.networkPolicy.sts "name" "sts" "closed" (include "curbcut.proxied" (dict "root" . "part" "services") | eq "true")) | trim }}
+{{ include "curbcut.egressOfService" (dict "root" . "url" $sts "port" (hasPrefix "https:" $sts | ternary 443 80) "name" "sts") | trim }}
 {{- end }}
 {{- end }}
 

@@ -68,7 +68,7 @@ describe('chart', () => {
     expect(volumes.slice(before.volumes.length)).to.deep.equal(
       ['hooks', 'more.hooks'].map((secretName, index) => ({
         name: `webhook-${index}`,
-        secret: { secretName, optional: true, defaultMode: 0o440 },
+        secret: { secretName, optional: true, defaultMode: 0o444 },
       })),
     );
     expect(mounts.slice(before.mounts.length)).to.deep.equal([

@@ -109,6 +109,49 @@ describe('company networks in the chart', () => {
     expect(JSON.stringify(others)).to.not.include('hush');
   });
 
+  it('open the network to what does not leave through the proxy, or fail', () => {
+    const to = [{ ipBlock: { cidr: '203.0.113.7/32' } }];
+    const proxied = { ...PLAIN, 'networkPolicy.s3.to': [], 'outboundProxy.url': PROXY };
+    for (const noProxy of ['s3.example.com', '.example.com', '*.example.com', 's3.example.com:443', '*']) {
+      const direct = { ...proxied, 'outboundProxy.noProxy': [noProxy] };
+      expect(() => render(direct), noProxy).to.throw('networkPolicy.s3.to is not set');
+      const objects = render({ ...direct, 'networkPolicy.s3.to': to });
+      for (const name of ['curbcut-api', 'curbcut-scanner']) expect(egressOf(objects, name), name).to.include('203.0.113.7/32');
+    }
+    for (const noProxy of ['s3.example.com:80', '.s3.example.com', 'example.com'])
+      expect(() => render({ ...proxied, 'outboundProxy.noProxy': [noProxy] }), noProxy).to.not.throw();
+    expect(() => render({ ...proxied, 'smtp.existingSecret.name': 'mail' })).to.throw('networkPolicy.smtp.to is not set');
+    const messages = { ...proxied, 'nats.podUrl': 'nats://messages.example.com' };
+    expect(() => render(messages)).to.throw('networkPolicy.nats.to is not set');
+    expect(() => render({ ...messages, 'outboundProxy.scanners': false })).to.not.throw();
+  });
+
+  it('reach the cluster, this machine and names without a dot directly, whatever noProxy adds', () => {
+    const values = { ...PLAIN, 'outboundProxy.url': PROXY, 'outboundProxy.noProxy': ['.intranet'], 's3.podEndpoint': 'http://minio:9000' };
+    const { api, operator } = read(render(values));
+    expect(api.NO_PROXY).to.equal('.svc,.cluster.local,localhost,127.0.0.1,[::1],minio,.intranet');
+    expect(operator.SCANNER_NO_PROXY).to.equal(api.NO_PROXY);
+    for (const bad of ['10.0.0.0/8', 'http://a', 'x.y:99999']) expect(() => render({ ...values, 'outboundProxy.noProxy': [bad] }), bad).to.throw('noProxy'); // prettier-ignore
+    for (const bad of ['http://a:b#c@p:1', 'http://a:b%@p:1', 'http://p:99999', 'http://p:0', 'https://p'])
+      expect(() => render({ ...values, 'outboundProxy.url': bad }), bad).to.throw('outboundProxy');
+    for (const good of ['http://a:b%23c@[fd00::1]:1/', 'http://p', 'http://p.svc.x.svc:65535'])
+      expect(() => render({ ...values, 'outboundProxy.url': good, 'networkPolicy.proxy.to': [{ ipBlock: { cidr: '10.0.0.1/32' } }] }), good).to.not.throw(); // prettier-ignore
+    expect(() => render({ ...values, 'smtp.url': 'smtp://a:b#c@mail' })).to.throw('smtp');
+  });
+
+  it('give scanners an account of their own at the proxy, which scans in namespaces of others need', () => {
+    const shared = { ...PLAIN, 'outboundProxy.url': PROXY, 'scans.extraNamespaces': ['team-a'] };
+    expect(() => render(shared)).to.throw('outboundProxy.scannerExistingSecret.name (or outboundProxy.scannerUrl) is not set');
+    expect(() => render({ ...shared, 'outboundProxy.scanners': false })).to.not.throw();
+    expect(() => render({ ...shared, 'outboundProxy.url': 'http://10.3.3.3:3128' })).to.not.throw();
+    const ofSecret = settingSources(render({ ...shared, 'outboundProxy.scannerExistingSecret.name': 'scans', 'networkPolicy.proxy.to': [{ ipBlock: { cidr: '10.3.3.3/32' } }] }), 'curbcut-operator'); // prettier-ignore
+    expect(ofSecret).to.include({ HTTPS_PROXY: 'secret/curbcut-connections proxy-url', SCANNER_HTTPS_PROXY: 'secret/scans url' });
+    const plain = render({ ...shared, 'scans.extraNamespaces': [], 'outboundProxy.scannerUrl': 'http://scans:hush@10.3.3.4:3128' });
+    expect(settingSources(plain, 'curbcut-operator')).to.include({ SCANNER_HTTPS_PROXY: 'secret/curbcut-connections scanner-proxy-url' });
+    expect(egressOf(plain, 'curbcut-scanner')).to.include('10.3.3.4/32').and.not.include('10.3.3.3/32');
+    expect(settingSources(plain, 'curbcut-api')).to.not.have.property('SCANNER_HTTPS_PROXY');
+  });
+
   it('leave a part out of the proxy', () => {
     const scannersOnly = render({ ...PLAIN, 'outboundProxy.url': PROXY, 'outboundProxy.services': false });
     expect(egressOf(scannersOnly, 'curbcut-operator')).to.include('0.0.0.0/0').and.not.include('10.3.3.3/32');
@@ -148,6 +191,8 @@ describe('company networks in the chart', () => {
     expect(() => render({ ...KEYLESS, ...withoutNetwork })).to.throw('networkPolicy.sts.to is not set');
     expect(() => render({ ...PLAIN, ...ROLE })).to.throw('s3.workloadIdentity replaces the access key');
     expect(() => render(KEYLESS)).to.throw('or s3.workloadIdentity');
+    expect(() => render({ ...KEYLESS, ...ROLE, 's3.workloadIdentity.podIdentity': true })).to.throw('are both set');
+    expect(() => render({ ...ROLE, 'evaluation.enabled': true })).to.throw('evaluation.enabled brings its own MongoDB');
   });
 
   it('are configured by the values in docs/company-networks.md', () => {

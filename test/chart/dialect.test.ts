@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { readApiConfiguration } from '../../api/config.ts';
 import { readOperatorConfiguration } from '../../operator/config.ts';
 import { renamedValues } from '../../tools/chart-values.ts';
@@ -13,6 +13,7 @@ import {
   EVALUATION,
   FROM_SECRETS,
   hasHelm,
+  helm,
   notes,
   one,
   PLAIN,
@@ -155,7 +156,61 @@ describe("the chart's values", () => {
       expect(refusalOf({ ...PLAIN, [`${part}.serviceAccount.create`]: false })).to.include(`${part}.serviceAccount.name is not set`);
     });
 
+  it('prefer the labels and annotations of a part, and leave out those that are null', () => {
+    const values = {
+      commonLabels: { team: 'web', gone: 'x' },
+      'api.podLabels': { team: 'api', gone: null },
+      'api.podAnnotations': { 'prometheus.io/scrape': 'false' },
+      'scanner.podLabels': { team: 'scans', gone: null },
+      'metrics.serviceMonitor': { enabled: true, labels: { team: 'metrics' } },
+      'metrics.rules': { enabled: true, labels: { team: 'metrics' } },
+    };
+    const objects = render({ ...PLAIN, ...values });
+    const { template } = one(objects, 'Deployment', 'curbcut-api').spec as { template: Rendered };
+    expect(template.metadata.labels).to.include({ team: 'api' }).and.not.have.property('gone');
+    expect(template.metadata.annotations).to.include({ 'prometheus.io/scrape': 'false' });
+    for (const kind of ['ServiceMonitor', 'PrometheusRule'])
+      expect(one(objects, kind, 'curbcut').metadata.labels).to.include({ team: 'metrics' });
+    expect(operatorOf(objects).scannerPod.labels).to.deep.equal({ team: 'scans' });
+    expect(refusalOf({ ...PLAIN, commonLabels: { 'job-name': 'x' } })).to.match(/commonLabels/);
+  });
+
+  it('refuse a variable that the chart itself sets', () => {
+    for (const name of ['LOG_LEVEL', 'MONGODB_URL', 'MONGODB_URL_FILE'])
+      for (const part of ['api', 'operator'])
+        expect(refusalOf({ ...PLAIN, [`${part}.extraEnv`]: [{ name, value: 'x' }] })).to.include(`${part}.extraEnv sets ${name}`);
+  });
+
+  it('refuse what the operator would refuse at its start', () => {
+    for (const [key, value] of [
+      ['scanner.resources.claims', []],
+      ['scanner.resources.limits', { memory: true }],
+      ['scanner.extraEnv', [{ name: 'A', value: 1 }]],
+      ['scanner.extraEnv', [{ name: 'A', value: null }]],
+    ] as const)
+      expect(refusalOf({ ...PLAIN, [key]: value }), key).to.include('/scanner/');
+  });
+
+  it('stay strings in names that look like numbers', () => {
+    const text = helm('template', '123', CHART, '--namespace', '123', '--set', 'evaluation.enabled=true,nameOverride=a11y');
+    const objects = parseAllDocuments(text).map((document) => document.toJS() as Rendered | null);
+    for (const object of objects.filter((one) => one !== null)) {
+      const { name, namespace = '', labels } = object.metadata;
+      for (const value of [name, namespace, ...Object.values(labels)]) expect(value, `${object.kind}/${name}`).to.be.a('string');
+    }
+    expect(refusalOf({ ...PLAIN, fullnameOverride: '1e3' })).to.include('fullnameOverride');
+    expect(render({ ...PLAIN, fullnameOverride: 'true' }).find(({ kind }) => kind === 'Service')!.metadata.name).to.equal('true');
+  });
+
   it('leave IDs to OpenShift', () => {
+    for (const [name, { securityContext }] of podsOf(render({ ...EVALUATION, openshift: true })))
+      expect(securityContext, name).to.deep.equal({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    // Files of credentials must be readable by a user of any ID and group.
+    const mounted = podOf({ ...PLAIN, 'webhooks.secrets': ['hooks'] }, 'curbcut-operator').volumes as unknown as Record<
+      string,
+      { defaultMode?: number }
+    >[];
+    expect(mounted.map((volume) => (volume['projected'] ?? volume['secret'])?.defaultMode)).to.deep.equal([0o444, 0o444]);
     const none = { 'podSecurityContext.runAsUser': null, 'podSecurityContext.runAsGroup': null, 'podSecurityContext.fsGroup': null };
     for (const [name, { securityContext }] of podsOf(render({ ...EVALUATION, ...none })))
       expect(securityContext, name).to.deep.equal({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
@@ -248,6 +303,13 @@ describe("the chart's values", () => {
     expect(publicUrlOf(INGRESS)).to.equal('http://scan.example.com');
     expect(publicUrlOf({ ...INGRESS, ...tls })).to.equal('https://scan.example.com');
     expect(publicUrlOf({ ...INGRESS, 'api.publicScheme': 'https' })).to.equal('https://scan.example.com');
+    const others = { 'api.ingress.tls': [{ secretName: 'tls', hosts: ['other.example.com'] }] };
+    expect(publicUrlOf({ ...INGRESS, ...others })).to.equal('http://scan.example.com');
+    for (const hosts of [['*.example.com'], undefined])
+      expect(publicUrlOf({ ...INGRESS, 'api.ingress.tls': [{ secretName: 'tls', hosts }] })).to.equal('https://scan.example.com');
+    const wildcard = { ...INGRESS, 'api.ingress.hosts': [{ host: '*.example.com' }] };
+    expect(refusalOf({ ...PLAIN, ...wildcard })).to.include('cannot be derived from *.example.com');
+    expect(publicUrlOf({ ...wildcard, 'api.publicBaseUrl': 'https://a.example.com' })).to.equal('https://a.example.com');
     expect(publicUrlOf(ROUTE)).to.equal('https://scan.example.com');
     expect(publicUrlOf({ ...ROUTE, 'api.publicScheme': 'http' })).to.equal('http://scan.example.com');
     expect(notes({ ...PLAIN, ...INGRESS })).to.include('WARNING: the public address http://scan.example.com is not https');

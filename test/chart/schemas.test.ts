@@ -14,7 +14,7 @@ const EXTRAS = {
   topologySpreadConstraints: [{ maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' }],
   priorityClassName: 'high',
   podLabels: { a: 'b' },
-  podAnnotations: { a: 'b' },
+  podAnnotations: { a: 'b', 'prometheus.io/scrape': 'false', gone: null },
   podSecurityContext: { fsGroupChangePolicy: 'OnRootMismatch' },
   securityContext: { runAsUser: 1001 },
   extraEnv: [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'a', key: 'b' } } }],
@@ -22,6 +22,8 @@ const EXTRAS = {
   extraVolumeMounts: [{ name: 'ca', mountPath: '/etc/ca', readOnly: true }],
   serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn' } },
 };
+
+const { 's3.accessKeyId': _id, 's3.secretAccessKey': _key, ...KEYLESS } = PLAIN;
 
 /** Values that together turn on every branch of the templates. */
 const MATRIX: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
@@ -37,7 +39,10 @@ const MATRIX: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     ...PLAIN,
     api: EXTRAS,
     operator: EXTRAS,
-    commonLabels: { team: 'web' },
+    // The same keys as in podLabels and podAnnotations, and as the chart's own annotations.
+    commonLabels: { team: 'web', a: 'c' },
+    'metrics.serviceMonitor': { enabled: true, labels: { team: 'x' } },
+    'metrics.dashboard': { enabled: true, labels: { team: 'x' } },
     imageCredentials: { registry: 'r.example', username: 'a', password: 'b' },
     imagePullSecrets: [{ name: 'own' }],
     'scans.extraNamespaces': ['team-a'],
@@ -76,6 +81,16 @@ const MATRIX: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     'crds.keep': false,
     'metrics.annotations': false,
   },
+  'a company network': {
+    ...PLAIN,
+    privateCA: { services: { configMap: 'ca' }, sites: { secret: 'ca' } },
+    outboundProxy: { url: 'http://a:b@10.3.3.3:3128', scannerExistingSecret: { name: 'scanner-proxy' } },
+    'networkPolicy.proxy.to': ANY,
+    'scans.extraNamespaces': ['team-a'],
+    openshift: true,
+  },
+  'a role': { ...KEYLESS, 's3.workloadIdentity.roleArn': 'arn:aws:iam::1:role/a', 'networkPolicy.sts.to': ANY },
+  'an agent': { ...KEYLESS, 's3.workloadIdentity.podIdentity': true },
   'mail, sign-in and monitoring': {
     ...PLAIN,
     'smtp.url': 'smtps://a:b@mail.example',
