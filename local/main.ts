@@ -17,6 +17,7 @@ import { lockFolder } from './folder-lock.ts';
 import { freePort } from './port.ts';
 import { startProduct } from './product.ts';
 import { startStack, type Stack } from './stack.ts';
+import { allowedTargets } from './targets.ts';
 import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -27,8 +28,8 @@ const USAGE = IN_CONTAINER
   : 'make run [URL=http://…]      (node local/main.ts [URL])';
 const HELP = `Usage: ${USAGE}
 
-Starts the API, the operator, nats-server, a mail catcher and an embedded Kubernetes, document store and object store on this
-${IN_CONTAINER ? 'port 8080' : 'machine'}, scans the bundled demo site (or URL), prints the result, and serves until Ctrl-C.
+Starts the API, the operator, nats-server, a mail catcher and an embedded Kubernetes, document store and object store
+${IN_CONTAINER ? 'in this container, behind port 8080' : 'on this machine'}, scans the bundled demo site (or URL), prints the result, and serves until Ctrl-C.
 
   --no-scan     serve only, without a first scan
   --pages N     maximum number of pages of the first scan (default 15)
@@ -41,14 +42,26 @@ ${
 } To use a real service instead of an embedded one, set KUBECONFIG,
 MONGODB_URL, NATS_URL, S3_ENDPOINT or SMTP_URL. ALLOW_TARGETS defaults to loopback and the host of URL.`;
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    'no-scan': { type: 'boolean', default: false },
-    pages: { type: 'string', default: '15' },
-    help: { type: 'boolean', default: false },
-  },
-});
+function readArguments() {
+  try {
+    const read = parseArgs({
+      allowPositionals: true,
+      options: {
+        'no-scan': { type: 'boolean', default: false },
+        pages: { type: 'string', default: '15' },
+        help: { type: 'boolean', default: false },
+      },
+    });
+    if (read.positionals.length > 1) throw new Error(`One URL can be scanned, not ${read.positionals.length}`);
+    return read;
+  } catch (error) {
+    // The rest of Node.js' message is about arguments that start with a hyphen.
+    console.error(`${errorMessage(error).split('. ')[0]!}. Usage: ${USAGE}`);
+    return process.exit(2);
+  }
+}
+
+const { values, positionals } = readArguments();
 if (values.help) {
   console.log(HELP);
   process.exit(0);
@@ -94,11 +107,12 @@ function environmentOf(stack: Stack): NodeJS.ProcessEnv {
   const { HTTPS_PROXY: _url, NO_PROXY: _direct, ...given } = process.env;
   const environment: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: join(state, 'compile-cache'), ...given, ...stack.environment };
   if (!environment.ALLOW_TARGETS) {
-    const named = positionals[0] !== undefined && URL.canParse(positionals[0]) ? [new URL(positionals[0]).hostname] : [];
-    environment.ALLOW_TARGETS = ['127.0.0.0/8', '::1/128', ...named].join(',');
-    print(`ALLOW_TARGETS is not set: scans of ${['loopback', ...named].join(' and ')} are allowed, and of public sites.`);
+    const { value, described } = allowedTargets(positionals[0]);
+    environment.ALLOW_TARGETS = value;
+    print(`ALLOW_TARGETS is not set: scans of ${described} are allowed, and of public sites.`);
   }
-  if (publicUrl !== undefined) environment.S3_PUBLIC_ENDPOINT ??= publicUrl;
+  // People reach a real object store by its own address.
+  if (publicUrl !== undefined && !process.env.S3_ENDPOINT) environment.S3_PUBLIC_ENDPOINT ??= publicUrl;
   return environment;
 }
 
@@ -155,11 +169,12 @@ Curbcut is serving on ${url}. Press Ctrl-C to stop it. From another terminal:
 /** Starts what a container needs besides: one port for all that browsers open. @returns the addresses that people open */
 async function openToPeople(stack: Stack, api: string, demo: string, environment: NodeJS.ProcessEnv) {
   if (publicUrl === undefined) return { url: api, inbox: stack.inboxUrl, demo };
-  const { S3_ENDPOINT: objects, S3_BUCKET: bucket } = environment;
+  const { S3_ENDPOINT, S3_BUCKET } = environment;
+  const objects = process.env.S3_ENDPOINT ? null : { address: S3_ENDPOINT!, bucket: S3_BUCKET! };
   const front = await startFront({
     host: process.env.HOST ?? '127.0.0.1',
     port: Number(process.env.PORT) || 8080,
-    ...{ api, inbox: stack.inboxUrl, demo, objects: objects!, bucket: bucket! },
+    ...{ api, inbox: stack.inboxUrl, demo, objects },
   });
   closers.push(() => front.close());
   return { url: publicUrl, inbox: stack.inboxUrl && namedAddress('inbox', publicUrl), demo: namedAddress('demo', publicUrl) ?? demo };

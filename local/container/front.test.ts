@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { freePort } from '../port.ts';
-import { namedAddress, startFront, type Front } from './front.ts';
+import { backendOf, namedAddress, startFront, type Front } from './front.ts';
 
 describe('the front of a container', () => {
   const servers: Server[] = [];
@@ -32,7 +32,14 @@ describe('the front of a container', () => {
   before(async () => {
     const [api, inbox, demo, objects] = await Promise.all(['api', 'inbox', 'demo', 'objects'].map(serve));
     port = await freePort();
-    front = await startFront({ host: '127.0.0.1', port, api: api!, inbox: inbox!, demo: demo!, objects: objects!, bucket: 'curbcut' });
+    front = await startFront({
+      host: '127.0.0.1',
+      port,
+      api: api!,
+      inbox: inbox!,
+      demo: demo!,
+      objects: { address: objects!, bucket: 'curbcut' },
+    });
   });
   after(async () => {
     await front.close();
@@ -71,6 +78,12 @@ describe('the front of a container', () => {
     expect((await ask('/curbcut-news')).server).to.equal('api');
     expect((await ask('/', `inbox.localhost:${port}`)).server).to.equal('inbox');
     expect((await ask('/curbcut/', `DEMO.localhost:${port}`)).server).to.equal('demo');
+  });
+
+  it('passes nothing to a real object store, which people reach by its own address', () => {
+    const addresses = { api: 'http://api', inbox: null, demo: 'http://demo', objects: null };
+    const options = { host: '127.0.0.1', port: 0, ...addresses };
+    expect(backendOf({ url: '/curbcut/reports/1.pdf', headers: {} }, options)).to.equal('http://api');
   });
 
   it('ends a stream when its reader leaves', async () => {

@@ -11,8 +11,8 @@ export interface FrontOptions {
   api: string;
   inbox: string | null;
   demo: string;
-  objects: string;
-  bucket: string;
+  /** The embedded object store. Null: people reach a real one by its own address. */
+  objects: { address: string; bucket: string } | null;
 }
 
 export interface Front {
@@ -31,7 +31,8 @@ export function backendOf({ url = '/', headers }: Pick<IncomingMessage, 'url' | 
   const [name] = (headers.host ?? '').toLowerCase().split('.localhost', 1);
   if (name === 'demo') return options.demo;
   if (name === 'inbox' && options.inbox !== null) return options.inbox;
-  return url.startsWith(`/${options.bucket}/`) ? options.objects : options.api;
+  const { objects, api } = options;
+  return objects !== null && url.startsWith(`/${objects.bucket}/`) ? objects.address : api;
 }
 
 /** Starts the front. @throws Error if the port is in use */

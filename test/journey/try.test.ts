@@ -59,6 +59,16 @@ describe('the whole product in one container', () => {
     expect(code, output).to.equal(0);
   });
 
+  it('refuses arguments that it does not know, in one sentence', async () => {
+    for (const [args, sentence] of [
+      [['--page', '2'], "Unknown option '--page'"],
+      [['http://a.example/', 'http://b.example/'], 'One URL can be scanned, not 2'],
+    ] as const) {
+      const [code] = (await once(start({}, args), 'close')) as [number];
+      expect([code, output]).to.deep.equal([2, `${sentence}. Usage: docker run --rm -p 127.0.0.1:8080:8080 IMAGE [http://…]\n`]);
+    }
+  });
+
   it('says what the container lacks', async () => {
     child = start({ CURBCUT_STATE: '/proc/curbcut' });
     const [code] = (await once(child, 'close')) as [number];
