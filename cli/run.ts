@@ -72,7 +72,7 @@ export async function run(args: readonly string[], started: CliProcess): Promise
     }
     // A mistake of ours: start.cjs reports it, and ends with 2.
     if (!(error instanceof CliError)) throw error;
-    stderr.write(`curbcut: ${printableLines(error.message)}\n`);
+    stderr.write(`${started.program}: ${printableLines(error.message)}\n`);
     if (error instanceof UsageError)
       stderr.write(`Try: ${[started.program, error.command, '--help'].filter((word) => word !== undefined).join(' ')}\n`);
     if (error instanceof ServiceUnavailable && (hint.submitted || !error.answered))
@@ -95,6 +95,7 @@ export async function run(args: readonly string[], started: CliProcess): Promise
       stdout.write(`curbcut ${process.version}\n`);
       return 0;
     }
+    if (command === 'help' && rest[0] !== undefined) return dispatch([...flags, rest[0], '--help'], process, after);
     if (command === '--help' || command === '-h' || command === 'help') {
       const { HELP } = plugin ? await import('./kubectl/help.ts') : await import('./commands/help.ts');
       stdout.write(HELP);

@@ -13,7 +13,7 @@ export function completion(args: readonly string[], context: CliContext): Promis
   }
   const given = onlyArgument('completion', 'shell', positionals);
   const shell = SHELLS.find((name) => name === given);
-  if (shell === undefined) throw new UsageError(`There is no completion for ${given}, but for ${SHELLS.join(', ')}.`, 'completion');
+  if (shell === undefined) throw new UsageError(`There is no completion for ${given}. Choose one of ${SHELLS.join(', ')}.`, 'completion');
   context.stdout.write(SCRIPTS[shell]);
   return Promise.resolve(0);
 }

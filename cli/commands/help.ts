@@ -60,7 +60,8 @@ Usage:
   curbcut comment FILE|ID       write the result as a comment on a pull request
   curbcut accept SCAN           accept violations until a date, in a KnownIssues manifest
   curbcut open [ID]             print the address of a scan in the dashboard, and open it
-  curbcut login [URL]           store the service's address and an API key; curbcut logout removes them
+  curbcut login [URL]           store the service's address and an API key
+  curbcut logout                remove what curbcut login has stored
   curbcut run schedule/NAME     run a ScanSchedule now, with kubectl
   curbcut completion SHELL      print the script for completion with Tab: bash, zsh or fish
   curbcut --version
@@ -288,8 +289,8 @@ Prints the script by which a shell completes commands, options, their values, an
 curbcut login or the environment names; without one they are left out.
 
 Examples:
-  source <(curbcut completion bash)                               in ~/.bashrc
-  source <(curbcut completion zsh)                                in ~/.zshrc, after compinit
+  eval "$(curbcut completion bash)"                               in ~/.bashrc
+  eval "$(curbcut completion zsh)"                                in ~/.zshrc, after compinit
   curbcut completion fish >~/.config/fish/completions/curbcut.fish
 
 Exit codes:

@@ -60,7 +60,7 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
       context,
     );
   if (file !== undefined)
-    throw new UsageError('--known-issues needs --local. A service has its own: apply the manifest, or see docs/known-issues.md.', 'scan');
+    throw new UsageError('--known-issues needs --local. A service has its own: apply the manifest with kubectl.', 'scan');
   const baseline = baselineFrom(await withBaselineId(values, context), thresholds);
   if (values.auth !== undefined)
     throw new UsageError('--auth needs --local. A service signs in with --auth-secret, or as its scan in Kubernetes says.', 'scan');

@@ -12,6 +12,8 @@ export interface HelpOption {
 
 /** A row starts with an option, or with several that belong together: `  --rule R --selector S`. */
 const ROW = /^ {2}(?=-)((?:(?:-\w, )?--[a-z][a-z-]*(?: [A-Z][A-Z=]*(?= |$))?(?: |$))+) *(.*)$/;
+/** A line that continues the meaning of the row above. */
+const CONTINUED = /^ {8,}\S/;
 const OPTION = /(?:-(\w), )?--([a-z][a-z-]*)(?: ([A-Z][A-Z=]*))?(?: |$)/g;
 
 /** Returns the options in a help text. */
@@ -20,8 +22,13 @@ export function optionsIn(help: string): HelpOption[] {
   return lines.flatMap((line, index) => {
     const [, head, rest] = ROW.exec(line) ?? [];
     if (head === undefined) return [];
-    // The meaning of a long option is on a line of its own.
-    const meaning = rest !== '' ? rest! : lines[index + 1]!.trim();
+    // The meaning of a long option starts on the next line, and any meaning may go on there.
+    const after = lines.slice(index + 1);
+    const more = after.slice(
+      0,
+      after.findIndex((one) => !CONTINUED.test(one)),
+    );
+    const meaning = [rest!, ...more].map((one) => one.trim()).join(' ').trim(); // prettier-ignore
     return [...head.matchAll(OPTION)].map(([, short, name, value]) => ({
       name: name!,
       short: short ?? null,

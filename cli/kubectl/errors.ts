@@ -28,7 +28,7 @@ const LOG_LINE = /^[EWIF]\d{4} /;
 const ADVICE: readonly [RegExp, string][] = [
   [
     /doesn't have a resource type|no matches for kind|could not find the requested resource/,
-    'Curbcut is not installed in this cluster, or its version is too old: see docs/install.md.',
+    'Curbcut is not installed in this cluster, or its version is too old: install or upgrade its chart.',
   ],
   [/localhost:8080/, 'kubectl has no cluster: set KUBECONFIG, or use --kubeconfig or --context.'],
 ];

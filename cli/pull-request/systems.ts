@@ -63,7 +63,7 @@ export async function githubOf(environment: Environment, number: number | undefi
       // The token of a job belongs to an app, which may not ask for its account. No person has this type.
       isOwn: ({ user }, account) => (account === null ? user?.type === 'Bot' : user?.id === account),
       permission:
-        'Give the job `permissions: pull-requests: write`. For pull requests from forks, GitHub gives a token that can only read; see docs/ci.md.',
+        'Give the job `permissions: pull-requests: write`. For pull requests from forks, GitHub gives a token that can only read.',
     },
   };
 }

@@ -75,6 +75,14 @@ describe('curbcut: completion', () => {
     [['nothing', ''], [':4']],
     [['constructor', ''], [':4']],
   ];
+  it('describes every command, and options with their whole meaning', async () => {
+    const described = async (...words: string[]) => (await curbcut(['__complete', ...words], NONE)).stdout;
+    const commands = (await described('')).trimEnd().split('\n').slice(0, -1);
+    expect(commands.filter((line) => !/^[a-z]+\t\S/.test(line))).to.deep.equal([]);
+    expect(await described('open', '--max')).to.include('(default 300); it does not limit the scan itself\n');
+    expect(await described('accept', 'report.json', '--rule')).to.include('--rule\tthe elements of this rule with exactly this selector\n');
+  });
+
   for (const [words, expected] of cases)
     it(`completes ${JSON.stringify(words.join(' '))} to ${expected.join(' ')}`, async () =>
       expect(await complete(words)).to.deep.equal(expected));
@@ -121,7 +129,7 @@ describe('curbcut: completion', () => {
 
   it('ends with 2 for another shell', async () => {
     const { code, stderr } = await curbcut(['completion', 'tcsh'], NONE);
-    expect([code, stderr.split('\n')[0]]).to.deep.equal([2, 'curbcut: There is no completion for tcsh, but for bash, zsh, fish.']);
+    expect([code, stderr.split('\n')[0]]).to.deep.equal([2, 'curbcut: There is no completion for tcsh. Choose one of bash, zsh, fish.']);
   });
 });
 

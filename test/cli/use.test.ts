@@ -5,6 +5,7 @@ describe('curbcut', () => {
   const wrong: [string, string[], string][] = [
     ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report|diff|comment|accept|open|login|logout|run|completion>'],
     ['an unknown command', ['scna'], 'unknown command scna; did you mean curbcut scan?'],
+    ['help of an unknown command', ['help', 'scna'], 'unknown command scna; did you mean curbcut scan?'],
     ['a command that is like none', ['xylophone'], 'unknown command xylophone; usage: curbcut <'],
     ['no URL', ['scan'], 'The URL is missing.'],
     ['two URLs', ['scan', 'a', 'b'], 'Too many arguments: b'],
@@ -45,6 +46,11 @@ describe('curbcut', () => {
         .to.include(said)
         .and.to.match(/Try: curbcut .*--help/);
     });
+
+  it('prints the help of a command for help COMMAND, too', async () => {
+    const [help, same] = await Promise.all([curbcut(['help', 'scan']), curbcut(['scan', '--help'])]);
+    expect(help).to.deep.equal(same).and.to.include({ code: 0 });
+  });
 
   it('names the variables to set if the environment is incomplete: exit code 2', async () => {
     const ran = await curbcut(['scan', 'https://x.example'], { environment: { CURBCUT_URL: 'ftp://x' } });

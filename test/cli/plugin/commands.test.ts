@@ -78,8 +78,8 @@ describe('kubectl curbcut', () => {
   });
 
   const kubectlErrors: [string, string[], RegExp][] = [
-    ['an unknown context', ['--context', 'none'], /^curbcut: kubectl: .*context.*none/],
-    ['an unknown file', ['--kubeconfig', '/none'], /^curbcut: kubectl: .*\/none/],
+    ['an unknown context', ['--context', 'none'], /^kubectl curbcut: kubectl: .*context.*none/],
+    ['an unknown file', ['--kubeconfig', '/none'], /^kubectl curbcut: kubectl: .*\/none/],
   ];
   for (const [name, args, said] of kubectlErrors)
     it(`passes on what kubectl says about ${name}: exit code 2`, async () => {
@@ -167,7 +167,7 @@ describe('kubectl curbcut', () => {
       const environment = await serve(`/v1/scans/${uid}/report/json`, link);
       const ran = await cluster.plugin(['report', 'a', '--max-wait', '0'], { environment });
       // The PDF is asked for first.
-      expect(ran.stderr).to.equal('curbcut: No report. (404)\n');
+      expect(ran.stderr).to.equal('kubectl curbcut: No report. (404)\n');
       expect(service!.requests.map(({ path }) => path)).to.deep.equal([`/v1/scans/${uid}/report`]);
     });
 
@@ -213,7 +213,7 @@ describe('kubectl curbcut', () => {
       await create('b', DONE);
       const environment = await serve('/', {});
       const ran = await cluster.plugin(['diff', 'a', 'a11y/b'], { environment });
-      expect(ran).to.include({ code: 2, stderr: 'curbcut: No report. (404)\n' });
+      expect(ran).to.include({ code: 2, stderr: 'kubectl curbcut: No report. (404)\n' });
       expect(service!.requests.map(({ path }) => path)).to.deep.equal([`/v1/scans/${uid}/report/json`]);
     });
 

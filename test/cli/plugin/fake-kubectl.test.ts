@@ -25,7 +25,7 @@ describe('kubectl curbcut, with limited permissions', () => {
     const ran = await plugin(['scan', 'https://shop.example/'], forbidden('create'));
     expect(ran).to.deep.include({ code: 2, stdout: '', slept: [] });
     expect(ran.stderr).to.equal(
-      'curbcut: kubectl: accessibilityscans.curbcut.dev is forbidden: User "ada" cannot create resource "accessibilityscans" (Forbidden)\n',
+      'kubectl curbcut: kubectl: accessibilityscans.curbcut.dev is forbidden: User "ada" cannot create resource "accessibilityscans" (Forbidden)\n',
     );
     expect(ran.calls).to.have.length(1);
   });

@@ -113,7 +113,7 @@ describe('curbcut run', () => {
 
   it('reports a schedule that does not exist, or is deleted meanwhile: exit code 2', async () => {
     const missing = await cluster.plugin(['run', 'schedule/none']);
-    expect(missing).to.include({ code: 2, stderr: 'curbcut: kubectl: scanschedules.curbcut.dev "none" not found (NotFound)\n' });
+    expect(missing).to.include({ code: 2, stderr: 'kubectl curbcut: kubectl: scanschedules.curbcut.dev "none" not found (NotFound)\n' });
     const running = cluster.plugin(['run', 'schedule/nightly']);
     await token();
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -128,7 +128,7 @@ describe('curbcut run', () => {
       const ran = await cluster.plugin(['run', argument]);
       expect(ran).to.include({
         code: 2,
-        stderr: `curbcut: ${argument} is not a schedule: write schedule/NAME.\nTry: kubectl curbcut run --help\n`,
+        stderr: `kubectl curbcut: ${argument} is not a schedule: write schedule/NAME.\nTry: kubectl curbcut run --help\n`,
       });
     });
 

@@ -171,7 +171,7 @@ describe('kubectl curbcut scan', () => {
   it('creates the scan in the namespace of -n, which may stand before the command', async () => {
     const ran = await cluster.plugin(['-n', 'nowhere', 'scan', URL_OF_SITE]);
     expect(ran).to.deep.include({ code: 2, stdout: '' });
-    expect(ran.stderr).to.equal('curbcut: kubectl: namespaces "nowhere" not found (NotFound)\n');
+    expect(ran.stderr).to.equal('kubectl curbcut: kubectl: namespaces "nowhere" not found (NotFound)\n');
   });
 
   it('shows what the definition rejects: exit code 2', async () => {
@@ -351,12 +351,12 @@ describe('kubectl curbcut follow', () => {
     expect(await cluster.plugin(['follow', 'none'])).to.deep.include({
       code: 2,
       stdout: '',
-      stderr: 'curbcut: kubectl: accessibilityscans.curbcut.dev "none" not found (NotFound)\n',
+      stderr: 'kubectl curbcut: kubectl: accessibilityscans.curbcut.dev "none" not found (NotFound)\n',
     });
   });
 
   it('rejects another kind: exit code 2', async () => {
     const ran = await cluster.plugin(['follow', 'pod/shop']);
-    expect(ran).to.deep.include({ code: 2, stderr: 'curbcut: pod/shop is not the name of a scan.\nTry: kubectl curbcut --help\n' });
+    expect(ran).to.deep.include({ code: 2, stderr: 'kubectl curbcut: pod/shop is not the name of a scan.\nTry: kubectl curbcut --help\n' });
   });
 });
