@@ -50,15 +50,15 @@ describe('the version', () => {
       const changed = changelog.replace('## [Unreleased]\n', '## [Unreleased]\n\n### Fixed\n\n- A fault.\n');
       writeFileSync(join(copy, 'CHANGELOG.md'), changed);
 
-      setVersion(copy, '9.8.7-rc.1', '2030-01-02');
+      setVersion(copy, '9.8.7-rc.1', '2030-01-02', false);
 
       const places = (root: string) => statedVersions(root).map(({ where }) => where);
       expect([...new Set(statedVersions(copy).map(({ version }) => version))]).to.deep.equal(['9.8.7-rc.1']);
       expect(places(copy)).to.deep.equal(places(ROOT));
       expect(notesOf(readFileSync(join(copy, 'CHANGELOG.md'), 'utf8'), '9.8.7-rc.1')).to.equal('### Fixed\n\n- A fault.\n');
-      expect(() => setVersion(copy, 'v9.9.9', '2030-01-03')).to.throw('v9.9.9 is no version: use X.Y.Z');
+      expect(() => setVersion(copy, 'v9.9.9', '2030-01-03', false)).to.throw('v9.9.9 is no version: use X.Y.Z');
       // Nothing changes if the changelog has nothing to release.
-      expect(() => setVersion(copy, '9.9.9', '2030-01-03')).to.throw('has no changes below');
+      expect(() => setVersion(copy, '9.9.9', '2030-01-03', false)).to.throw('has no changes below');
       expect(versionOf(copy)).to.equal('9.8.7-rc.1');
     } finally {
       rmSync(copy, { recursive: true });

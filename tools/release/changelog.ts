@@ -3,10 +3,19 @@
 const UNRELEASED = '## [Unreleased]';
 const GROUPS = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
 
-/** Turns the unreleased changes into the release of a version. @throws Error if there are none, or the version has a release */
-export function cutRelease(changelog: string, version: string, date: string): string {
-  if (sectionOf(changelog, `## [${version}]`) !== null) throw new Error(`CHANGELOG.md has a release ${version} already`);
+/**
+ * Turns the unreleased changes into the release of a version. One that is described and has no tag yet gets the date.
+ * @throws Error if there are no changes, or the version is released
+ */
+export function cutRelease(changelog: string, version: string, date: string, isTagged: boolean): string {
+  const described = sectionOf(changelog, `## [${version}]`) !== null;
+  if (described && isTagged) throw new Error(`CHANGELOG.md has a release ${version} already`);
   const changes = sectionOf(changelog, UNRELEASED);
+  if (described) {
+    if (changes) throw new Error(`CHANGELOG.md describes ${version}, and has changes below "${UNRELEASED}": move them there`);
+    const heading = `## [${version}] - `;
+    return changelog.split('\n').map((line) => (line.startsWith(heading) ? heading + date : line)).join('\n'); // prettier-ignore
+  }
   if (changes === null || changes === '') throw new Error(`CHANGELOG.md has no changes below "${UNRELEASED}": describe what users get`);
   return changelog.replace(UNRELEASED, `${UNRELEASED}\n\n## [${version}] - ${date}`);
 }

@@ -1,4 +1,5 @@
 /** Sets the version everywhere: node tools/release/version.ts X.Y.Z */
+import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cutRelease } from './changelog.ts';
@@ -50,11 +51,14 @@ export function statedVersions(root: string): Statement[] {
   return [...texts, ...lockStatements(readLock(root))];
 }
 
-/** Sets the version in every place, and turns the unreleased changes of CHANGELOG.md into the release of that day. */
-export function setVersion(root: string, version: string, date: string): void {
+/**
+ * Sets the version in every place, and turns the unreleased changes of CHANGELOG.md into the release of that day.
+ * @param isTagged whether the version was released
+ */
+export function setVersion(root: string, version: string, date: string, isTagged: boolean): void {
   if (new RegExp(`^${VERSION.source}$`).exec(version) === null) throw new Error(`${version} is no version: use X.Y.Z or X.Y.Z-rc.1`);
   const changelog = join(root, 'CHANGELOG.md');
-  const cut = cutRelease(readFileSync(changelog, 'utf8'), version, date);
+  const cut = cutRelease(readFileSync(changelog, 'utf8'), version, date, isTagged);
   for (const { files, before } of PLACES) {
     for (const path of filesOf(root, files)) {
       const text = readFileSync(join(root, path), 'utf8');
@@ -107,7 +111,8 @@ if (import.meta.main) {
     process.exit(2);
   }
   try {
-    setVersion(root, version, new Date().toISOString().slice(0, 10));
+    const tags = execFileSync('git', ['tag', '--list', `v${version}`], { cwd: root, encoding: 'utf8' });
+    setVersion(root, version, new Date().toISOString().slice(0, 10), tags !== '');
     console.log(`Every place states ${version}. Look at the difference, and commit it: docs/contributing/releasing.md`);
   } catch (error) {
     console.error((error as Error).message);
