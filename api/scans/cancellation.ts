@@ -1,6 +1,6 @@
 /** Cancels a scan, for the API and for the dashboard. It marks the custom resource; the operator then ends the scan and settles its credits. */
 import { isTerminal } from '../../core/scan/phases.ts';
-import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
+import { isRejection, KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from '../../platform/logger.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
@@ -9,7 +9,6 @@ import { DependencyDown } from '../http/dependency-outages.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import type { CancellationOutcome, Metrics } from '../metrics.ts';
 import { recordScan } from './scan-trail.ts';
-import { isRejection } from './submission/resource-writer.ts';
 
 export interface CancellationDeps {
   scans: Pick<Scans, 'markCanceling'>;

@@ -29,6 +29,9 @@ export class KubernetesError extends Error {
 /** Whether the API server does not permit a request. */
 export const isForbidden = (error: unknown): boolean => error instanceof KubernetesError && error.code === 403;
 
+/** Whether the API server found the request itself wrong, such as by its schema, a quota or a policy, so that a retry does not help. */
+export const isRejection = (error: unknown): boolean => error instanceof KubernetesError && [400, 403, 422].includes(error.code);
+
 /** No byte arrived on a watch for longer than allowed: its connection counts as dead. */
 export class WatchIdleError extends Error {
   constructor(path: string, idleMs: number) {

@@ -10,7 +10,7 @@ import {
 import type { BaselineChoice } from '../../core/scan/baseline.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
-import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { isRejection, KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { scanSpecOf } from '../submissions/scan-resources.ts';
 
 /** What the dashboard decides about a schedule. */
@@ -33,10 +33,10 @@ export interface ScheduleResources {
   readonly namespace: string;
   /** @returns null if there is none. @throws if the Kubernetes API is unavailable */
   find(name: string): Promise<ScanSchedule | null>;
-  /** Creates a schedule. A repeated call changes nothing. @throws if the Kubernetes API is unavailable; it is then unknown whether it exists */
+  /** Creates a schedule of which `find` has returned null. A repeated call changes nothing. @throws if the Kubernetes API is unavailable; it is then unknown whether it exists */
   create(name: string, wanted: WantedSchedule): Promise<WrittenSchedule>;
-  /** Replaces the spec of a schedule that was just read. @throws as `create` */
-  replace(read: ScanSchedule, spec: ScanScheduleSpec): Promise<WrittenSchedule>;
+  /** Replaces the spec of a schedule that was just read. @param force also fields that another writer owns. @throws as `create` */
+  replace(read: ScanSchedule, spec: ScanScheduleSpec, force?: boolean): Promise<WrittenSchedule>;
   /** Requests a run. The same token requests one run, however often. @throws as `create` */
   run(read: ScanSchedule, token: string): Promise<WrittenSchedule>;
   /** Deletes a schedule that was just read. Its scans are deleted too; their results are kept. @throws as `create` */
@@ -71,7 +71,7 @@ function refusalOf(error: unknown): WrittenSchedule {
   const { code, message } = error;
   if (code === 409) return { ok: false, reason: message.startsWith('Apply failed') ? 'conflict' : 'changed', message };
   if (isMissing(error)) return { ok: false, reason: 'changed', message };
-  if (code === 400 || code === 422) return { ok: false, reason: 'refused', message };
+  if (isRejection(error)) return { ok: false, reason: 'refused', message };
   throw error;
 }
 
@@ -80,10 +80,10 @@ export function createScheduleResources(
   { namespace, operatorClass = DEFAULT_CLASS }: { namespace: string; operatorClass?: string },
 ): ScheduleResources {
   const pathOf = (name: string): string => connection.path(SCHEDULES, namespace, name);
-  const query = { fieldManager: DASHBOARD_MANAGER };
 
-  async function patch(name: string, contentType: string, body: object): Promise<WrittenSchedule> {
+  async function patch(name: string, contentType: string, body: object, force = false): Promise<WrittenSchedule> {
     try {
+      const query = { fieldManager: DASHBOARD_MANAGER, ...(force && { force: 'true' }) };
       const schedule = await connection.request<ScanSchedule>('PATCH', pathOf(name), { query, contentType, body, timeoutMs: TIMEOUT_MS });
       return { ok: true, schedule };
     } catch (error) {
@@ -92,13 +92,10 @@ export function createScheduleResources(
   }
 
   /** @param version makes the API server refuse the change of another object, or of another version of it */
-  const apply = (name: string, spec: ScanScheduleSpec, version: { uid?: string; resourceVersion?: string } = {}) =>
-    patch(name, 'application/apply-patch+yaml', {
-      apiVersion: API_VERSION,
-      kind: 'ScanSchedule',
-      metadata: { name, namespace, labels: { [MANAGED_BY_LABEL]: DASHBOARD_MANAGER }, ...version },
-      spec,
-    });
+  const apply = (name: string, spec: ScanScheduleSpec, version: { uid?: string; resourceVersion?: string } = {}, force = false) => {
+    const metadata = { name, namespace, labels: { [MANAGED_BY_LABEL]: DASHBOARD_MANAGER }, ...version };
+    return patch(name, 'application/apply-patch+yaml', { apiVersion: API_VERSION, kind: 'ScanSchedule', metadata, spec }, force);
+  };
 
   return {
     namespace,
@@ -114,7 +111,7 @@ export function createScheduleResources(
 
     create: (name, wanted) => apply(name, scheduleSpecOf(wanted, operatorClass)),
 
-    replace: ({ metadata: { name, uid, resourceVersion } }, spec) => apply(name, spec, { uid, resourceVersion }),
+    replace: ({ metadata: { name, uid, resourceVersion } }, spec, force) => apply(name, spec, { uid, resourceVersion }, force),
 
     run: ({ metadata: { name, uid } }, token) =>
       patch(name, 'application/merge-patch+json', { metadata: { uid, annotations: { [RUN_ANNOTATION]: token } } }),

@@ -64,7 +64,7 @@ export interface ScheduleRow extends ScheduleRef {
   active: number;
   /** Condition `Regressed`: the last scan is worse than the one before it. */
   regressed: ScheduleProblem | null;
-  /** Condition `Stalled`: no scan is started until somebody acts. */
+  /** Condition `Stalled`: somebody must act. Scans are still started if `nextAt` is set, and fail. */
   stalled: ScheduleProblem | null;
 }
 

@@ -96,6 +96,41 @@ describe('schedules in the dashboard', () => {
     expect(await trailOf(organisation)).to.deep.equal(['schedule.add']);
   });
 
+  it('are not overwritten by the form that has created them, which then creates another one', async () => {
+    const person = await member();
+    const form = fields();
+    const { path, name } = await created(person, form);
+    expect((await person.client.submit(`${path}/suspend`, {}, path)).status).to.equal(303);
+    const changed = { ...form, time: '18:00', min_score: '' };
+    const second = await person.client.submit(NEW, changed);
+    expect(second.status).to.equal(409);
+    expect(second.text).to.include('has created a schedule already').and.include('value="18:00"').and.not.include(form.form_id);
+    expect((await read(name)).spec).to.include({ schedule: '0 8 * * 1', suspend: true });
+    // The same values lead to it, also after it was suspended.
+    expect((await person.client.submit(NEW, form)).headers.get('location')).to.include(path);
+    const third = await person.client.submit(NEW, { ...changed, form_id: hidden(second.text, 'form_id') });
+    expect(third.status).to.equal(303);
+    expect(await recordsOf(person.organisation)).to.equal(2);
+    expect(await trailOf(person.organisation)).to.deep.equal(['schedule.add', 'schedule.suspend', 'schedule.add']);
+  });
+
+  it('use no place if the cluster refuses them, and keep it if they exist', async () => {
+    const { client, organisation } = await member();
+    const message = 'exceeded quota: schedules of curbcut-scans';
+    context.faults.set('scheduleResources.create', async () => ({ ok: false, reason: 'refused', message }));
+    const refused = await client.submit(NEW, fields());
+    expect(refused.status).to.equal(409);
+    expect(refused.text).to.include('The cluster does not accept this schedule').and.not.include(message);
+    expect(await recordsOf(organisation)).to.equal(0);
+    // Another request with this form has created it meanwhile.
+    context.faults.set('scheduleResources.create', async (real, ...parameters) => {
+      await real(...parameters);
+      return { ok: false, reason: 'refused', message };
+    });
+    expect((await client.submit(NEW, fields())).status).to.equal(409);
+    expect(await recordsOf(organisation)).to.equal(1);
+  });
+
   it('show the next five runs in their time zone before anything is stored, with what was typed', async () => {
     const { client, organisation } = await member();
     const { status, text } = await client.submit(NEW, fields({ frequency: 'day', time: '23:45', time_zone: 'Asia/Tokyo', preview: 'yes' }));
@@ -179,6 +214,11 @@ describe('schedules in the dashboard', () => {
     for (const sent of [form, form, { form_id: randomUUID() }]) {
       expect((await act('run', sent)).status).to.equal(303);
       tokens.push((await read(name)).metadata.annotations![RUN_ANNOTATION]);
+      if (tokens.length < 2) continue;
+      // Another one is refused until the operator has started that run.
+      const early = await act('run', { form_id: randomUUID() });
+      expect([early.status, early.text.includes('A run was requested already')]).to.deep.equal([409, true]);
+      await patch(name, { status: { lastRunRequest: tokens.at(-1) } }, 'curbcut-operator', 'status');
     }
     expect([tokens[0] === tokens[1], tokens[1] === tokens[2]]).to.deep.equal([true, false]);
     // A change does not take the request back.
@@ -201,23 +241,32 @@ describe('schedules in the dashboard', () => {
     expect((await person.client.submit(`${path}/delete`, {}, `${path}/delete`)).headers.get('location')).to.equal(`${LIST}?done=deleted`);
     expect(await recordsOf(person.organisation)).to.equal(0);
     expect((await read(name).catch((error: { reason?: string }) => error.reason)) as unknown).to.equal('NotFound');
+    // Also until the operator has removed its row.
+    await context.stores.schedules.put(
+      scheduleRow({ organisation: person.organisation, namespace: NAMESPACE, name, source: { by: 'dashboard' } }),
+      'x',
+    );
     expect((await person.client.get(path)).status).to.equal(404);
     expect((await person.client.submit(`${path}/run`, {}, LIST)).status).to.equal(404);
     expect(await trailOf(person.organisation)).to.deep.equal(['schedule.add', 'schedule.delete']);
   });
 
-  it('are read-only if another program has changed them', async () => {
+  it('are only suspended and deleted if another program has changed them', async () => {
     const person = await member();
     const { path, name } = await created(person);
-    await patch(name, { spec: { suspend: true } });
+    await patch(name, { spec: { schedule: '*/5 * * * *', suspend: false } });
     const page = await person.client.get(path);
-    expect(page.text).to.include('Read-only here').and.include('kubectl-patch').and.not.include('Run now');
-    for (const action of ['resume', 'run', 'delete']) {
+    expect(page.text).to.include('Read-only here').and.include('kubectl-patch').and.not.include('Run now').and.not.include('>Change<');
+    for (const action of ['resume', 'run']) {
       const { status, text } = await person.client.submit(`${path}/${action}`, {}, LIST);
       expect([status, text.includes('is changed there')], action).to.deep.equal([409, true]);
     }
-    expect((await read(name)).spec.suspend).to.equal(true);
     expect((await person.client.get(`${path}/change`)).headers.get('location')).to.equal(path);
+    // The organisation pays for it.
+    expect((await person.client.submit(`${path}/suspend`, {}, path)).status).to.equal(303);
+    expect((await read(name)).spec).to.include({ schedule: '*/5 * * * *', suspend: true });
+    expect((await person.client.submit(`${path}/delete`, {}, `${path}/delete`)).status).to.equal(303);
+    expect(await recordsOf(person.organisation)).to.equal(0);
   });
 
   it('are read-only if a GitOps tool has adopted them, and name its application', async () => {
@@ -227,7 +276,8 @@ describe('schedules in the dashboard', () => {
     await patch(name, { metadata: { annotations } }, 'argocd-controller');
     expect((await person.client.get(path)).text)
       .to.include('Argo CD applies the manifest')
-      .and.include('>shop<');
+      .and.include('>shop<')
+      .and.not.include('>Delete<');
     expect((await person.client.submit(`${path}/suspend`, {}, LIST)).status).to.equal(409);
   });
 
@@ -330,6 +380,17 @@ describe('schedules in the dashboard', () => {
     expect([page.status, page.text.includes('The Kubernetes API does not answer')]).to.deep.equal([200, true]);
     const run = await person.client.submit(`${path}/run`, {}, LIST);
     expect([run.status, run.headers.get('retry-after') !== null]).to.deep.equal([503, true]);
+  });
+
+  it('that are stalled because their scans fail still show their next runs', async () => {
+    const person = await member();
+    const stalled = { reason: 'ScansFail', message: 'The last three scans failed.', since: new Date() };
+    const put = (name: string, nextAt: Date | null) =>
+      context.stores.schedules.put(scheduleRow({ organisation: person.organisation, name, stalled, nextAt }), 'x');
+    await put('fails', new Date(Date.now() + 3_600_000));
+    await put('held', null);
+    expect((await person.client.get(`${LIST}/team/fails`)).text).to.not.include('None: it is stalled');
+    expect((await person.client.get(`${LIST}/team/held`)).text).to.include('None: it is stalled');
   });
 
   it('need the token of the form', async () => {

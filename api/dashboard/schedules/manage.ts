@@ -3,10 +3,17 @@
  * schedule says whose it is: it is stored before the resource, and removed after it. The Kubernetes API decides everything else.
  */
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { FastifyRequest } from 'fastify';
 import { auditName } from '../../../core/accounts.ts';
-import { DASHBOARD_SCHEDULES_MAX, type ScanSchedule, type ScanScheduleSpec } from '../../../core/protocol/scan-schedules.ts';
+import {
+  DASHBOARD_SCHEDULES_MAX,
+  RUN_ANNOTATION,
+  type ScanSchedule,
+  type ScanScheduleSpec,
+} from '../../../core/protocol/scan-schedules.ts';
 import { otherWriter, sourceOf, type ScheduleSource } from '../../../core/schedule/source.ts';
+import { withDefaults } from '../../../core/scan/options.ts';
 import { siteOf } from '../../../core/scan/site.ts';
 import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-schedules.ts';
 import {
@@ -15,6 +22,7 @@ import {
   type WantedSchedule,
   type WrittenSchedule,
 } from '../../../stores/schedules/schedule-resources.ts';
+import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
@@ -27,14 +35,18 @@ const REFUSALS = {
   too_many: `Your organisation has ${DASHBOARD_SCHEDULES_MAX} schedules of the dashboard, which is the limit. Delete one, then create the new one.`,
   read_only: 'A manifest or another program in the cluster writes this schedule, so it is changed there. Nothing was changed here.',
   changed: 'The schedule was changed meanwhile. Nothing was stored.',
-  refused: 'The cluster does not accept this schedule. Nothing was stored.',
+  exists:
+    'This form has created a schedule already, with other values. Nothing was changed. Create this one too, or change the other one on its page.',
+  requested: 'A run was requested already and has not started yet. Nothing more was requested.',
+  refused:
+    'The cluster does not accept this schedule. Nothing was stored. Change what you typed, or ask your administrator: the reason is in the log of the API.',
 } as const;
 
 /** Why the dashboard does not do what was asked, as a conflict with the state of things. */
 export class ScheduleRefusal extends Error {
   readonly reason: keyof typeof REFUSALS;
-  constructor(reason: keyof typeof REFUSALS, why?: string) {
-    super(why === undefined ? REFUSALS[reason] : `${REFUSALS[reason]} It says: ${why}`);
+  constructor(reason: keyof typeof REFUSALS) {
+    super(REFUSALS[reason]);
     this.name = 'ScheduleRefusal';
     this.reason = reason;
   }
@@ -101,28 +113,31 @@ export function createScheduleManagement({ resources, submissions, record, now }
     throw new ScheduleRefusal('read_only');
   }
 
-  /** @throws ApiError if there is none; ScheduleRefusal if the dashboard does not write it; DependencyDown if Kubernetes does not answer */
-  async function writable(request: FastifyRequest, ref: DashboardScheduleRef): Promise<ScanSchedule> {
+  /**
+   * @param may which schedules
+   * @throws ApiError if there is none; ScheduleRefusal if it may not; DependencyDown if Kubernetes does not answer
+   */
+  async function writable(request: FastifyRequest, ref: DashboardScheduleRef, may = mayWrite): Promise<ScanSchedule> {
     await requireOwn(request, ref);
     const schedule = await resources.find(ref.name);
     if (schedule === null) throw new ApiError('not_found');
-    if (!mayWrite(liveOf(schedule))) throw new ScheduleRefusal('read_only');
+    if (!may(liveOf(schedule))) throw new ScheduleRefusal('read_only');
     return schedule;
   }
 
-  /** Writes a spec unless it has changed since `version`. */
+  /** Writes a spec unless it has changed since `version`. @param force also fields that another program has set */
   async function write(
     request: FastifyRequest,
     ref: DashboardScheduleRef,
-    version: string | null,
+    { version = null, force = false }: { version?: string | null; force?: boolean },
     specOf: (read: ScanSchedule) => ScanScheduleSpec,
   ): Promise<ScanSchedule> {
     for (let attempt = 1; ; attempt += 1) {
-      const read = await writable(request, ref);
+      const read = await writable(request, ref, force ? mayStop : mayWrite);
       if (version !== null && versionOf(read) !== version) throw new ScheduleRefusal('changed');
-      const written = await resources.replace(read, specOf(read));
+      const written = await resources.replace(read, specOf(read), force);
       if (!written.ok && written.reason === 'changed' && attempt < ATTEMPTS) continue;
-      return scheduleOf(written);
+      return scheduleOf(request, written);
     }
   }
 
@@ -137,17 +152,26 @@ export function createScheduleManagement({ resources, submissions, record, now }
     find,
     requireOwn,
     writable,
+    stoppable: (request: FastifyRequest, ref: DashboardScheduleRef) => writable(request, ref, mayStop),
+    /** Whether it was deleted, although the operator has not seen that yet. @param live what `find` returned */
+    isDeleted: (row: ListedSchedule | null, live: LiveSchedule | 'down' | null): boolean =>
+      live === null && row !== null && row.source.by === 'dashboard' && isHere(row),
 
     /** @throws ScheduleRefusal, ApiError, ValidationFailure or DependencyDown if it is refused */
     async create(request: FastifyRequest, wanted: WantedSchedule, formId: string): Promise<DashboardScheduleRef> {
       await check(request, wanted);
       const name = nameOf(wanted.options.url, idOfForm(request, formId));
       const ref = { namespace, name };
-      const add = () => storesOf(request).dashboardSchedules.add({ ...ref, createdAt: now() });
+      const { dashboardSchedules } = storesOf(request);
+      const add = () => dashboardSchedules.add({ ...ref, createdAt: now() });
       if (!(await add()) && !((await removeLeftovers(request)) && (await add()))) throw new ScheduleRefusal('too_many');
-      const written = await resources.create(name, wanted);
-      if (!written.ok && written.reason === 'refused') await storesOf(request).dashboardSchedules.remove(ref);
-      const schedule = scheduleOf(written);
+      // A form that was sent before has created it. Only its page changes it, with its version.
+      const existing = await resources.find(name);
+      if (existing !== null && !isSame(existing, wanted)) throw new ScheduleRefusal('exists');
+      const written: WrittenSchedule = existing === null ? await resources.create(name, wanted) : { ok: true, schedule: existing };
+      // Only without a schedule: it would start scans that nobody could stop here.
+      if (!written.ok && written.reason === 'refused' && (await resources.find(name)) === null) await dashboardSchedules.remove(ref);
+      const schedule = scheduleOf(request, written);
       await record(request, 'schedule.add', subjectOf(schedule), `${namespace}/${name}`);
       return ref;
     },
@@ -160,27 +184,30 @@ export function createScheduleManagement({ resources, submissions, record, now }
       version: string,
     ): Promise<void> {
       await check(request, { ...wanted, suspend: false });
-      const schedule = await write(request, ref, version, ({ spec }) =>
+      const schedule = await write(request, ref, { version }, ({ spec }) =>
         scheduleSpecOf({ ...wanted, suspend: spec.suspend === true }, spec.scanTemplate.spec.class!),
       );
       await record(request, 'schedule.change', subjectOf(schedule));
     },
 
     async setSuspended(request: FastifyRequest, ref: DashboardScheduleRef, suspend: boolean): Promise<void> {
-      const schedule = await write(request, ref, null, ({ spec }) => ({ ...spec, suspend }));
+      const schedule = await write(request, ref, { force: suspend }, ({ spec }) => ({ ...spec, suspend }));
       await record(request, suspend ? 'schedule.suspend' : 'schedule.resume', subjectOf(schedule));
     },
 
-    /** Requests a run. A form that is sent twice requests one. */
+    /** Requests a run. A form that is sent twice requests one. @throws ScheduleRefusal also while another requested run waits */
     async run(request: FastifyRequest, ref: DashboardScheduleRef, formId: string): Promise<void> {
       const read = await writable(request, ref);
       const token = idOfForm(request, formId);
-      const schedule = scheduleOf(await resources.run(read, token));
+      const requested = read.metadata.annotations?.[RUN_ANNOTATION] ?? '';
+      if (requested === token) return;
+      if (requested !== '' && requested !== read.status?.lastRunRequest) throw new ScheduleRefusal('requested');
+      const schedule = scheduleOf(request, await resources.run(read, token));
       await record(request, 'schedule.run', subjectOf(schedule), token);
     },
 
     async remove(request: FastifyRequest, ref: DashboardScheduleRef): Promise<void> {
-      const read = await writable(request, ref);
+      const read = await writable(request, ref, mayStop);
       await resources.remove(read);
       const stores = storesOf(request);
       await stores.dashboardSchedules.remove(ref);
@@ -209,8 +236,21 @@ const liveOf = (schedule: ScanSchedule): LiveSchedule => ({ schedule, source: so
 /** Whether the dashboard writes a schedule. */
 export const mayWrite = ({ source, writer }: LiveSchedule): boolean => source.by === 'dashboard' && writer === null;
 
+/** Whether the paying organisation may suspend and delete a schedule: a GitOps tool that applies it would revert that. */
+export const mayStop = ({ source }: LiveSchedule): boolean => source.by === 'dashboard' || source.tool === null;
+
+/** Whether a schedule has what a form says. The API server has added defaults. */
+function isSame({ spec }: ScanSchedule, wanted: WantedSchedule): boolean {
+  const said = ({ schedule, timeZone, scanTemplate }: ScanScheduleSpec) => {
+    const { baseline, class: _, ...options } = scanTemplate.spec;
+    const { optional = false, ...against } = baseline ?? {};
+    return [schedule, timeZone, withDefaults(options), optional, against, scanTemplate.metadata?.annotations ?? {}];
+  };
+  return isDeepStrictEqual(said(spec), said(scheduleSpecOf(wanted, '')));
+}
+
 /** @throws ScheduleRefusal if it was not written */
-function scheduleOf(written: WrittenSchedule): ScanSchedule {
+function scheduleOf({ log }: FastifyRequest, written: WrittenSchedule): ScanSchedule {
   if (written.ok) return written.schedule;
   const { reason, message } = written;
   switch (reason) {
@@ -219,6 +259,8 @@ function scheduleOf(written: WrittenSchedule): ScanSchedule {
     case 'conflict':
       throw new ScheduleRefusal('read_only');
     case 'refused':
-      throw new ScheduleRefusal('refused', message);
+      // What the API server says names fields and policies that people do not know.
+      log.warn({ reason: message }, 'schedule refused by the Kubernetes API');
+      throw new ScheduleRefusal('refused');
   }
 }

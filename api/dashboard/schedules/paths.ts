@@ -17,7 +17,7 @@ export const DONE = {
   created: 'The schedule was created.',
   changed: 'The changes were saved. They apply to runs that start from now on.',
   suspend: 'The schedule is suspended: no scan starts at its times.',
-  resume: 'The schedule continues.',
+  resume: 'The schedule is active again.',
   run: 'A run was requested. Its scan appears below within seconds; if a scan of this schedule still runs, when that has ended.',
   deleted: 'The schedule was deleted.',
 };

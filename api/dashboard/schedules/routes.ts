@@ -52,6 +52,7 @@ export const schedulePages: FastifyPluginAsync<SchedulePageDeps> = async (scope,
       }),
       stores.scans.search({ schedule: ref, limit: RUNS }),
     ]);
+    if (management.isDeleted(row, live)) throw new ApiError('not_found');
     if (row === null && (live === null || live === 'down'))
       throw live === 'down' ? new ApiError('service_unavailable') : new ApiError('not_found');
     const { schedule, timeZone } = live === null || live === 'down' ? row! : live.schedule.spec;
@@ -90,7 +91,7 @@ export const schedulePages: FastifyPluginAsync<SchedulePageDeps> = async (scope,
 
   scope.get<One>(`${ONE}/delete`, WRITE, async (request, reply) => {
     const ref = refOf(request.params);
-    const schedule = await management.writable(request, ref).catch(readOnly);
+    const schedule = await management.stoppable(request, ref).catch(readOnly);
     return schedule === null ? reply.redirect(schedulePath(ref), 303) : reply.page(deleteSchedulePage(request, ref, schedule));
   });
 

@@ -12,7 +12,7 @@ import { csrfField } from '../forms.ts';
 import { titledPage } from '../titled-page.ts';
 import { scanTable } from '../views/scan-list.ts';
 import { number } from '../views/scan-words.ts';
-import { mayWrite, type LiveSchedule } from './manage.ts';
+import { mayStop, mayWrite, type LiveSchedule } from './manage.ts';
 import { outdated, resultOf, runTimes, sourceWords, stateOf, timesOf } from './words.ts';
 
 export interface SchedulePageData {
@@ -48,7 +48,8 @@ function shownOf({ row, live }: Pick<SchedulePageData, 'row' | 'live'>) {
 export function schedulePage(page: SchedulePageData): Html {
   const { request, ref, row, live, runs, names, done, problem, now } = page;
   const { suspended, timeZone } = shownOf(page);
-  const stopped = suspended || row?.stalled;
+  // A schedule whose scans fail is stalled, and starts them.
+  const stopped = suspended || (row !== null && row.stalled !== null && row.nextAt === null);
   const body = html`${problem !== undefined && notice({ kind: 'bad', body: problem, announce: true })}
     ${row !== null && outdated([row], now)} ${readOnly(page)} ${definitions(facts(page))} ${live !== null && live !== 'down' && buttons(page, live)}
     <section aria-labelledby="next-title">
@@ -91,9 +92,9 @@ function readOnly({ row, live, ref }: SchedulePageData): Html {
   const source = live?.source ?? row!.source;
   const why =
     source.by === 'dashboard'
-      ? html`<code translate="no">${live?.writer}</code> has changed this schedule in the cluster, so the dashboard does not change it any more.`
+      ? html`<code translate="no">${live?.writer}</code> has changed this schedule in the cluster, so the dashboard only suspends and deletes it.`
       : source.tool === null
-        ? 'A manifest declares this schedule, so it is changed in the cluster.'
+        ? `A manifest declares this schedule, so it is changed in the cluster.${live === null ? '' : ' The dashboard only suspends and deletes it.'}`
         : html`${source.tool} applies the manifest of this schedule, from <span translate="no">${source.application}</span>. Change it there, because the tool would revert changes.`;
   const text = `kubectl get scanschedule ${ref.name} -n ${ref.namespace} -o yaml`;
   return notice({
@@ -103,14 +104,16 @@ function readOnly({ row, live, ref }: SchedulePageData): Html {
 }
 
 function buttons({ request, ref, mayWrite: mayCall, formId }: SchedulePageData, live: LiveSchedule): Html {
-  if (!mayCall || !mayWrite(live)) return NOTHING;
+  if (!mayCall || !mayStop(live)) return NOTHING;
   const path = schedulePath(ref);
+  const isOurs = mayWrite(live);
+  const suspended = live.schedule.spec.suspend === true;
   const form = (action: string, text: string, kind: 'primary' | 'secondary', fields: HtmlValue = NOTHING): Html =>
     html`<form method="post" action="${path}/${action}">${csrfField(request)}${fields} ${button({ text, kind })}</form>`;
   return html`<div class="actions">
-    ${form('run', 'Run now', 'primary', hiddenField('form_id', formId))}
-    ${linkButton({ text: 'Change', href: `${path}/change` })}
-    ${live.schedule.spec.suspend === true ? form('resume', 'Resume', 'secondary') : form('suspend', 'Suspend', 'secondary')}
+    ${isOurs && form('run', 'Run now', 'primary', hiddenField('form_id', formId))}
+    ${isOurs && linkButton({ text: 'Change', href: `${path}/change` })}
+    ${suspended ? isOurs && form('resume', 'Resume', 'secondary') : form('suspend', 'Suspend', 'secondary')}
     ${linkButton({ text: 'Delete', href: `${path}/delete` })}
   </div>`;
 }
@@ -122,7 +125,10 @@ export function deleteSchedulePage(request: FastifyRequest, ref: DashboardSchedu
     ['Address', externalLink(url, url)],
     ['Times', timesOf(spec)],
   ])}
-    <p>No further scan starts. A scan that runs is canceled. The results of its scans are kept.</p>
+    <p>
+      No further scan starts. A scan that runs is canceled without a report: to keep its partial report, suspend the schedule and cancel the
+      scan first. The results of its scans that have ended are kept.
+    </p>
     <form method="post" action="${path}/delete">
       ${csrfField(request)}
       ${actions(button({ text: 'Delete the schedule', kind: 'danger' }), linkButton({ text: 'Keep it', href: path, kind: 'quiet' }))}

@@ -38,8 +38,8 @@ export function outdated(schedules: readonly ListedSchedule[], now: Date): Html 
   if (schedules.length === 0 || now.getTime() - oldest <= OUTDATED_AFTER_MS) return null;
   return notice({
     kind: 'warn',
-    title: 'This list may be out of date',
-    body: html`The operator has not confirmed it${oldest > 0 && html` since ${time(new Date(oldest))}`}. While the operator is down, no
+    title: 'What is shown may be out of date',
+    body: html`The operator has not confirmed this${oldest > 0 && html` since ${time(new Date(oldest))}`}. While the operator is down, no
     scheduled scan starts; the last missed one starts when it is back.`,
   });
 }
@@ -100,7 +100,7 @@ export function zonedTime(at: Date, timeZone: string): Html {
 /** The next runs of a schedule. */
 export const runTimes = (times: readonly Date[], timeZone: string): Html =>
   times.length === 0
-    ? html`<p>There is none: the days never come.</p>`
+    ? html`<p>It has no next run.</p>`
     : html`<ul>
           ${times.map((at) => html`<li>${zonedTime(at, timeZone)}</li>`)}
         </ul>

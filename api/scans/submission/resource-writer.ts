@@ -1,6 +1,6 @@
 /** Writes the custom resource of a submission, with retries. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
+import { isRejection, KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { Origin } from '../../../stores/submissions/scan-resources.ts';
 import type { ApiStores } from '../../dependencies.ts';
@@ -38,11 +38,6 @@ export async function writeResource(scanResources: ApiStores['scanResources'], r
   const exists = await scanResources.exists(row).catch(() => null);
   if (exists === true) return;
   throw failure instanceof KubernetesError ? new DependencyDown('kubernetes', failure) : failure;
-}
-
-/** Returns whether the API server found the request itself wrong, so that a retry does not help. */
-export function isRejection(error: unknown): boolean {
-  return error instanceof KubernetesError && [400, 403, 422].includes(error.code);
 }
 
 /** Returns whether the API server answered and will answer the same at once, such as 404 while the custom resource definition is missing. */
