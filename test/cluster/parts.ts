@@ -13,6 +13,8 @@ export interface Part {
   node: 0 | 0.5 | 1;
   /** Whether the part runs pods of the images under test. */
   images: boolean;
+  /** Whether it runs only with `NIGHTLY=1`, or if it is named, because what it needs takes longer to build than all parts to run. */
+  nightly?: true;
 }
 
 /**
@@ -59,6 +61,10 @@ export const PARTS: Readonly<Record<string, Part>> = {
   // One process: they share an installation of the chart.
   chart: { files: ['test/cluster/{chart,people,restart}.test.ts'], node: 1, images: true },
   install: { files: ['test/cluster/install.test.ts'], node: 1, images: true },
+  // Builds the images of another commit.
+  upgrade: { files: ['test/cluster/upgrade.test.ts'], node: 1, images: true, nightly: true },
+  // Needs dist/.
+  dist: { files: ['test/cluster/dist.test.ts'], node: 1, images: false, nightly: true },
   chaos: { files: ['test/cluster/chaos.test.ts'], node: 1, images: true },
   sandbox: { files: ['test/cluster/sandbox.test.ts'], node: 1, images: true },
 };

@@ -10,6 +10,7 @@ import { CRDS } from '../../local/stack.ts';
 import { runSuite } from '../runner/run-suite.ts';
 import { filesOf } from '../runner/suites.ts';
 import { closingLines, exitCodeOf, skipRules, type SuiteResult } from '../runner/summary.ts';
+import { NIGHTLY } from '../support/nightly.ts';
 import { PARTS } from './parts.ts';
 import { runShared } from './schedule.ts';
 
@@ -18,7 +19,7 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const PROCESSES = 4;
 
 const { values } = parseArgs({ options: { only: { type: 'string' }, 'keep-images': { type: 'boolean', default: false } } });
-const parts = values.only?.split(',') ?? Object.keys(PARTS);
+const parts = values.only?.split(',') ?? Object.keys(PARTS).filter((name) => NIGHTLY || !PARTS[name]!.nightly);
 const unknown = parts.filter((part) => !(part in PARTS));
 if (unknown.length > 0) fail(`unknown part: ${unknown.join(', ')}; the parts are ${Object.keys(PARTS).join(', ')}`);
 if (!process.env.KUBECONFIG) fail('KUBECONFIG is not set: set it to a cluster that the tests may use (kind, k3d, minikube, …)');
