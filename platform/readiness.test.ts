@@ -37,6 +37,15 @@ describe('monitor of dependencies', () => {
     return { monitor, seen, lines: logger.lines, until };
   }
 
+  it('logs an outage once, and again if a check that took too long is followed by a reason', async () => {
+    let checks = 0;
+    const busy: Probe = { required: true, check: () => (++checks === 1 ? new Promise(() => undefined) : down.check()) };
+    const { lines, until } = start({ dns: busy });
+    await until(() => checks > 4);
+    const reasons = lines.map(({ fields }) => (fields['err'] as Error).message);
+    expect(reasons).to.deep.equal(['check of dns took longer than 40 ms', 'connection refused']);
+  });
+
   it('reports every dependency as missing at once, before the first check ends', () => {
     const { monitor: started, seen } = start({ mongodb: up, nats: { ...hanging, required: false } });
     expect(seen).to.deep.equal([

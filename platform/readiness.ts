@@ -1,7 +1,7 @@
 /** Follows the dependencies of a process in the background: each one by itself, within a time limit. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from './logger.ts';
-import { withTimeLimit } from './time-limits.ts';
+import { TimeLimitExceeded, withTimeLimit } from './time-limits.ts';
 
 /** Checks one dependency. */
 export interface Probe {
@@ -55,6 +55,8 @@ export function monitorDependencies(probes: Probes, options: MonitorOptions): De
 
   async function follow(name: string, probe: Probe): Promise<void> {
     let known: boolean | null = null;
+    // Whether the log has a reason. That the check took too long, as when a process starts on a busy node, is none.
+    let explained = false;
     while (!stopping.signal.aborted) {
       const failure = await failureOf(name, probe, limitMs);
       if (stopping.signal.aborted) return;
@@ -62,7 +64,9 @@ export function monitorDependencies(probes: Probes, options: MonitorOptions): De
       up.set(name, isUp);
       if (isUp) first.get(name)?.resolve();
       onDependency(name, isUp);
-      if (isUp !== known && !isUp) logger.warn({ dependency: name, err: failure }, 'dependency unavailable');
+      const explains = !(failure instanceof TimeLimitExceeded);
+      if (!isUp && (isUp !== known || (explains && !explained))) logger.warn({ dependency: name, err: failure }, 'dependency unavailable');
+      explained = !isUp && (explained || explains);
       if (isUp && known === false) logger.info({ dependency: name }, 'dependency available again');
       known = isUp;
       // Rejected only by `stop`.
