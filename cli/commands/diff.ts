@@ -28,7 +28,13 @@ export async function diff(args: readonly string[], context: CliContext): Promis
   const client = connect(context, output);
   const ids = [await scanIdOf(before, client, context, output), await scanIdOf(after, client, context, output)] as const;
   // One after the other: an export needs much more memory than what is kept of it.
-  const compared = diffReduced(await readReduced(client, ids[0]), await readReduced(client, ids[1]));
+  const first = await readReduced(client, ids[0]);
+  if (first.about.partial)
+    throw new CliError(
+      `The report of scan ${ids[0]} is partial, because the scan was canceled: no other scan is compared with it.`,
+      'Name an earlier scan that is done.',
+    );
+  const compared = diffReduced(first, await readReduced(client, ids[1]));
   if (!values.quiet)
     await print(context.stdout, output.format, { before: ids[0], after: ids[1], ...compared }, (wide) =>
       renderDiff(compared, context.stdout, wide),

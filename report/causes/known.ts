@@ -77,11 +77,15 @@ export interface WithKnown {
 /** Numbers of known elements, by root cause and by the key of the known issue. */
 type Covered = Map<string, Map<string, number>>;
 
-/** Applies known issues to tested pages, of which there is at least one. */
+/**
+ * Applies known issues to tested pages, of which there is at least one.
+ * @param partial whether pages are missing: then it is unknown which issues match nothing
+ */
 export function applyKnownIssues(
   { issues, at, leftOut }: ChosenKnownIssues,
   tested: readonly TestedPage[],
   groups: readonly ReportGroup[],
+  partial = false,
 ): WithKnown {
   const matcher = knownMatcher(issues);
   const covered: Covered = new Map();
@@ -96,7 +100,7 @@ export function applyKnownIssues(
     ending: isEnding(expiresAt, at),
   }));
   const matched = listed.filter((issue) => issue.elements > 0).length;
-  const numbers = { matched, unmatched: listed.length - matched, ending: listed.filter(({ ending }) => ending).length };
+  const numbers = { matched, unmatched: partial ? 0 : listed.length - matched, ending: listed.filter(({ ending }) => ending).length };
   const byKey = firstByKey(listed);
   return {
     section: { score_without_known: score, violations_new_or_open: violations, ...numbers, issues: listed, left_out: leftOut },

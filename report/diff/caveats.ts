@@ -12,6 +12,7 @@ export const CAVEATS = [
   'score_version',
   'fingerprint_version',
   'elements_left_out',
+  'partial_report',
 ] as const;
 
 /** Those that may make violations new which are not the site's. */
@@ -88,6 +89,10 @@ const ASPECTS: Readonly<Record<Caveat['reason'], Aspect>> = {
     of: ({ uncounted }) => String(uncounted),
     message: 'An export leaves out root causes of pages with very many violations. Their elements are missing from the difference.',
     isAlike: (before, after) => before === '0' && after === '0',
+  },
+  partial_report: {
+    of: ({ partial }) => (partial ? 'partial' : 'complete'),
+    message: 'A scan was canceled before all pages were tested. What is on the missing pages is unknown.',
   },
 };
 

@@ -51,6 +51,8 @@ export interface ScanFacts extends Pick<Report['scan'], 'url' | 'options'> {
   tools: Report['tools'];
   scoreVersion: number;
   fingerprintVersion: number;
+  /** The scan was canceled before all pages were tested. */
+  partial: boolean;
   /** The number of failing elements that the export neither describes nor counts by root cause. */
   uncounted: number;
 }
@@ -70,6 +72,7 @@ export type ComparableReport = Pick<Report, 'tools' | 'pages'> & {
   scan: Pick<Report['scan'], 'url' | 'options'>;
   score: Pick<Report['score'], 'score_version'>;
   fingerprint_version?: number;
+  partial?: true;
 };
 
 /** Longer selectors of hostile pages are cut off in the result. */
@@ -99,6 +102,7 @@ export function reduceReport(report: ComparableReport, known: KnownMatcher = NON
       tools: report.tools,
       scoreVersion: report.score.score_version,
       fingerprintVersion: report.fingerprint_version ?? 1,
+      partial: report.partial === true,
       uncounted: 0,
     },
     pages: new Map(),

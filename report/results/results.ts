@@ -57,7 +57,7 @@ export function deriveResults(pages: ReportPage[], thresholds: Thresholds, judge
   );
   const causes = groupViolations(pages);
   const issues = chosen !== undefined && chosen.issues.length + chosen.leftOut > 0 ? chosen : undefined;
-  const known = issues && applyKnownIssues(issues, tested, causes);
+  const known = issues && applyKnownIssues(issues, tested, causes, partial);
   const groups = known?.groups ?? causes;
   const compared =
     against &&

@@ -433,7 +433,7 @@ export const ReportKnownIssues = Type.Object(
   {
     score_without_known: Type.Number({ minimum: 0, maximum: 100 }),
     violations_new_or_open: ReportCounts,
-    /** The numbers of known issues that matched a violation, that matched none, and that end within 30 days. */
+    /** The numbers of known issues that matched a violation, that matched none (0 in a partial report), and that end within 30 days. */
     matched: Count,
     unmatched: Count,
     ending: Count,

@@ -69,6 +69,15 @@ describe('curbcut diff', () => {
     expect((await diff(before, after, '--exit-zero')).code).to.equal(0);
   });
 
+  it('refuses a partial report as the earlier one, and says it of the later one', async () => {
+    const partial = { ...after, partial: true };
+    const refused = await diff(partial, after);
+    expect(refused.code).to.be.greaterThan(1);
+    expect(refused.stderr).to.include(`The report of scan ${SCAN_ID} is partial`);
+    expect((await diff(before, partial)).stdout).to.include('A scan was canceled before all pages were tested.');
+    expect((await diff(before, after)).stdout).to.not.include('canceled');
+  });
+
   it('prints the difference as data', async () => {
     const json = JSON.parse((await diff(before, after, '--json')).stdout) as Record<string, unknown>;
     expect(json).to.include({ before: SCAN_ID, after: AFTER, unchanged: 1 });

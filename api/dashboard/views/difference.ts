@@ -78,6 +78,7 @@ const CAVEATS: Readonly<Record<Caveat['reason'], string>> = {
   score_version: 'The scans were made with different checks of Curbcut, which may find more than earlier ones.',
   fingerprint_version: 'The scans hold different evidence of elements, so that elements that changed place are matched less surely.',
   elements_left_out: 'A report leaves out root causes of pages with very many violations. Their elements are missing here.',
+  partial_report: 'A scan was canceled before all pages were tested. What is on the missing pages is unknown.',
 };
 
 function caveats({ caveats: reasons }: ComparedReports): Html | false {

@@ -39,7 +39,7 @@ import { CONSENT_WORDS, number, pagesText, siteLink } from './scan-words.ts';
 export function scanResult(row: ScanRow, pages: readonly Counts[] | undefined): Html {
   const { outcome, options, id } = row;
   const explained = outcome && explainScore({ outcome, thresholds: options.thresholds, pages }, 'en');
-  return html`${headline(row, explained)} ${outcome?.baseline !== undefined && comparison(id, outcome.baseline)} ${outcome !== null && figures(row, outcome, explained!)}`;
+  return html`${headline(row, explained)} ${outcome?.baseline !== undefined && comparison(row, outcome.baseline)} ${outcome !== null && figures(row, outcome, explained!)}`;
 }
 
 /** Why the scan ended as it did. */
@@ -69,14 +69,15 @@ function notesText(thresholds: Thresholds, outcome: Outcome): string | null {
 }
 
 /** What differs from the baseline, before everything else: the gate is about it. */
-function comparison(id: string, { scanId, problem, difference }: BaselineOutcome): Html {
+function comparison({ id, phase }: ScanRow, { scanId, problem, difference }: BaselineOutcome): Html {
+  const isPartial = phase === 'canceled';
   const to =
     scanId === undefined
       ? NOTHING
-      : html`<p>Compared with ${link('the scan that is the baseline', `/dashboard/scans/${scanId}`)}. ${link('Show the difference', differencePath(id))}</p>`;
+      : html`<p>Compared with ${link('the scan that is the baseline', `/dashboard/scans/${scanId}`)}.${!isPartial && html` ${link('Show the difference', differencePath(id))}`}</p>`;
   return html`<section class="card" aria-labelledby="baseline-title">
     <h2 id="baseline-title">Since the baseline</h2>
-    ${problem !== undefined && html`<p>${PROBLEMS[problem]}</p>`} ${difference !== undefined && differenceFigures(difference)} ${to}
+    ${problem !== undefined && html`<p>${PROBLEMS[problem]}</p>`} ${difference !== undefined && differenceFigures(difference, isPartial)} ${to}
   </section>`;
 }
 
@@ -87,10 +88,15 @@ const PROBLEMS: Readonly<Record<BaselineProblem, string>> = {
   scans_differ: 'The scans were made with other rules or checks, so that new violations may not be the site’s.',
 };
 
-function differenceFigures({ new: added, newKnown = 0, fixed, unchanged, onNewPages, notTested }: BaselineDifference): Html {
+/** Pages are missing in a partial report: its numbers are no good news. */
+function differenceFigures(
+  { new: added, newKnown = 0, fixed, unchanged, onNewPages, notTested }: BaselineDifference,
+  isPartial: boolean,
+): Html {
+  const good = isPartial ? undefined : 'good';
   return html`<div class="columns">
-      ${figure({ value: number(added), label: 'new violations', kind: added > 0 ? 'bad' : 'good' })}
-      ${figure({ value: number(fixed), label: 'fixed violations', kind: fixed > 0 ? 'good' : undefined })}
+      ${figure({ value: number(added), label: 'new violations', kind: added > 0 ? 'bad' : good })}
+      ${figure({ value: number(fixed), label: 'fixed violations', kind: fixed > 0 ? good : undefined })}
       ${figure({ value: number(unchanged), label: 'unchanged violations' })}
     </div>
     ${newKnown > 0 && html`<p>${number(newKnown)} of the new violations are known issues, which the threshold does not count.</p>`}
@@ -115,7 +121,7 @@ function figures({ phase, passed, options }: ScanRow, outcome: Outcome, explaine
       ${figure({ value: number(violations.total), label: violations.total === 1 ? 'violation' : 'violations' })}
     </div>
     ${severityCounts(severities(violations))}
-    ${known !== undefined && html`<p class="hint">Without known issues: ${number(known.violations.total)}, score ${number(known.score)}. Thresholds are judged by these numbers.</p>`}
+    ${known !== undefined && html`<p class="hint">Without known issues: ${number(known.violations.total)}, score ${number(known.score)}.${phase === 'done' && ' Thresholds are judged by these numbers.'}</p>`}
     ${!isInHeadline && html`<p class="hint">Coverage ${number(coverage)} %: ${number(pages.scanned)} of ${pagesText(pages.scanned + pages.failed)} could be tested.</p>`}
     <details>
       <summary>What the score is made of</summary>
