@@ -12,6 +12,9 @@ import { html, machine, openSite, scan, testedOf, type Route, type Site } from '
 /** The machine of a test may be slow. */
 const UNHURRIED: Partial<PictureLimits> = { baseMs: 120_000 };
 
+/** Red, unless it is hidden or covered. */
+const SHOWN = '<span style="background:#f00;color:#f00;font-size:60px">token-1234</span>';
+
 describe('pictures', () => {
   let site: Site;
   let browser: Browser;
@@ -126,6 +129,35 @@ describe('pictures', () => {
     expect(await pixels(whole!, [0, 0, 0xff]), 'only the first box is above the end').to.be.within(4000, 5500);
     expect(await pixels(whole!, [0x76, 0x76, 0x76])).to.be.greaterThan(13_000);
   });
+
+  for (const [what, content, taken] of [
+    [
+      'moves when the window is resized',
+      `<p id="m">${SHOWN}</p><script>onresize = () => (m.style.cssText = 'position:absolute;top:1500px')</script>`,
+      true,
+    ],
+    [
+      'is written again when the window is resized',
+      `<p id="m">${SHOWN}</p><script>onresize = () => (m.innerHTML = m.innerHTML)</script>`,
+      false,
+    ],
+    [
+      'moves all the time',
+      `<style>@keyframes m { to { margin-left: 600px } }</style><p style="animation:m 0.3s infinite alternate">${SHOWN}</p>`,
+      true,
+    ],
+    ['is divided by elements', `<p>${SHOWN.replace('en-', '<b>en-</b>')}</p>`, true],
+  ] as const)
+    it(`of whole pages never show a secret that ${what}`, async () => {
+      site = await openSite({
+        '/': html(`<img src="/x.png" width="90" height="60"><div style="height:800px"></div>${content}<div style="height:2000px"></div>`),
+      });
+      const signIn = { headers: [], cookies: [], steps: [], marker: null, origins: [], secrets: ['token-1234'] };
+      const result = await scan(`${site.origin}/`, { pictures: true }, { pageBudgetMs: 20_000 }, { signIn, pictureLimits: UNHURRIED });
+      const whole = [...result.pagePictures.values()];
+      if (taken) expect(whole).to.have.length(1);
+      for (const one of whole) expect(await pixels(one, [0xff, 0, 0])).to.equal(0);
+    });
 
   it('of whole pages are only taken of pages with findings, that still are as they were tested', async () => {
     const grows = `<script>new MutationObserver((all) => {

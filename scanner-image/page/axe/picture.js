@@ -5,7 +5,7 @@
 
 const { picture: LIMITS, wholePicture: WHOLE } = globalThis.curbcutLimits;
 const { matches } = globalThis.curbcutDescribe;
-const { nameOf, typeOf, boxOf, queryIn } = globalThis.curbcutSeen;
+const { nameOf, parentOf, typeOf, boxOf, queryIn } = globalThis.curbcutSeen;
 const { meet, shifted, wholeBox, viewOf } = globalThis.curbcutBoxes;
 
 /** Fields with secrets, also while the page shows them as text. */
@@ -16,6 +16,9 @@ const SECRET = [
 ].join(',');
 /** What they contain is the page, or nothing that can be seen. */
 const UNSEEN = new Set(['html', 'head', 'body', 'title', 'meta', 'link', 'script', 'style', 'frameset']);
+
+/** Their text is never displayed. */
+const UNSEEN_TEXT = new Set(['script', 'style', 'noscript', 'template', 'title']);
 
 /** The element at a path: one step per document, each with the selectors through its shadow roots. Null: not found, or in a frame of another site. */
 function find(path) {
@@ -46,38 +49,87 @@ const inPage = (box, frames) =>
 const isVisible = ({ left, top, right, bottom }) => right - left >= 2 && bottom - top >= 2;
 const viewport = () => ({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
 
-/** The boxes in an area of everything that no picture may show: secret fields, frames of other sites, and texts with one of `words`. */
-function secretBoxes(words, area) {
-  const boxes = [];
+/**
+ * Everything that no picture may show: secret fields, frames of other sites, and texts with one of `words`, also if elements divide
+ * the text. @returns what to hide, with the boxes to cover
+ */
+function secrets(words) {
+  const found = [];
   const search = (root, frames) => {
-    const add = (box) => boxes.push(inPage(box, frames));
-    for (const field of queryIn(root, SECRET)) add(boxOf(field));
+    const add = (element, boxes) => found.push({ element, boxes: [...boxes].map((box) => inPage(box, frames)) });
+    for (const field of queryIn(root, SECRET)) add(field, [boxOf(field)]);
     for (const field of words.length === 0 ? [] : queryIn(root, 'input, textarea, select'))
-      if (words.some((word) => String(field.value).includes(word))) add(boxOf(field));
-    const walker = document.createTreeWalker(
-      root,
-      words.length === 0 ? NodeFilter.SHOW_ELEMENT : NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT,
-    );
+      if (words.some((word) => String(field.value).includes(word))) add(field, [boxOf(field)]);
+    for (const node of textsWith(words, root)) {
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      add(elementOf(node), range.getClientRects());
+    }
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT);
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-      if (typeOf(node) === Node.TEXT_NODE) {
-        if (words.some((word) => node.data.includes(word))) {
-          const range = document.createRange();
-          range.selectNodeContents(node);
-          for (const box of range.getClientRects()) add(box);
-        }
-        continue;
-      }
       if (node.shadowRoot) search(node.shadowRoot, frames);
       const name = nameOf(node);
       if (name !== 'iframe' && name !== 'frame' && name !== 'object' && name !== 'embed') continue;
       const inner = node.contentDocument ?? null;
-      if (inner === null) add(boxOf(node));
+      if (inner === null) add(node, [boxOf(node)]);
       else search(inner, [node, ...frames]);
     }
   };
   search(document, []);
-  return boxes.map((box) => meet(box, area)).filter(isVisible);
+  return found;
 }
+
+/** The element that displays a text: that of a shadow root is its host. */
+function elementOf(text) {
+  const parent = parentOf(text);
+  return typeOf(parent) === Node.ELEMENT_NODE ? parent : parent.host;
+}
+
+/** The texts of a tree that have a part of one of `words` in their joined text. */
+function textsWith(words, root) {
+  if (words.length === 0) return [];
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT, (node) =>
+    UNSEEN_TEXT.has(nameOf(elementOf(node))) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
+  );
+  const texts = [];
+  let joined = '';
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    texts.push({ node, start: joined.length });
+    joined += node.data;
+  }
+  const marked = new Uint8Array(joined.length);
+  for (const word of words)
+    for (let at = joined.indexOf(word); at >= 0; at = joined.indexOf(word, at + 1)) marked.fill(1, at, at + word.length);
+  return texts.filter(({ node, start }) => marked.subarray(start, start + node.data.length).includes(1)).map(({ node }) => node);
+}
+
+/** Animations that hide elements. They leave the attributes as they are, by which elements are found again. */
+const hidden = new Map();
+
+/**
+ * Hides secrets with all that is in them until `show`: a page may move them while its picture is taken.
+ * @returns false if one is all of the page
+ */
+function hide(found) {
+  for (const { element } of found) {
+    if (nameOf(element) === 'body' || nameOf(element) === 'html') return false;
+    if (!hidden.has(element))
+      hidden.set(element, Element.prototype.animate.call(element, { opacity: [0, 0] }, { duration: HIDDEN_MS, fill: 'both' }));
+  }
+  return true;
+}
+/** Longer than the budget of a page, in milliseconds. */
+const HIDDEN_MS = 3_600_000;
+
+function show() {
+  for (const animation of hidden.values()) animation.cancel();
+  hidden.clear();
+}
+
+/** Whether everything that no picture may show is still hidden. */
+const isHidden = (words) => secrets(words).every(({ element }) => hidden.has(element) && getComputedStyle(element).opacity === '0');
+
+const boxesIn = (found, area) => found.flatMap(({ boxes }) => boxes.map((box) => meet(box, area)).filter(isVisible));
 
 let overlay = null;
 
@@ -140,6 +192,7 @@ function surroundings(box, fromRight) {
  * @returns the part of the document to take, in CSS pixels, as JSON; `null` if none can be seen
  */
 function picture(candidates, words) {
+  show();
   for (const { path, html } of candidates) {
     const found = find(path);
     if (found === null || UNSEEN.has(nameOf(found.element))) continue;
@@ -150,7 +203,9 @@ function picture(candidates, words) {
     Element.prototype.scrollIntoView.call(element, { block: tall ? 'start' : 'center', inline: 'center', behavior: 'instant' });
     const visible = meet(inPage(wholeBox(element), frames), viewport());
     if (!isVisible(visible)) continue;
-    draw(visible, secretBoxes(words, viewport()));
+    const covered = secrets(words);
+    if (!hide(covered)) return 'null';
+    draw(visible, boxesIn(covered, viewport()));
     return JSON.stringify(surroundings(visible, getComputedStyle(element).direction === 'rtl'));
   }
   return 'null';
@@ -168,13 +223,16 @@ const HEIGHT_CHANGE = 0.02;
 function pagePicture({ width, height }, words) {
   overlay?.remove();
   overlay = null;
+  show();
   scrollTo({ left: 0, top: 0, behavior: 'instant' });
   const { scrollWidth, scrollHeight } = document.scrollingElement ?? document.documentElement;
   if (scrollX !== 0 || scrollY !== 0 || width > WHOLE.maxWidth || scrollWidth !== width) return 'null';
   if (Math.abs(scrollHeight - height) > height * HEIGHT_CHANGE) return 'null';
   const area = { left: 0, top: 0, right: width, bottom: Math.min(scrollHeight, WHOLE.maxHeight) };
-  draw(null, secretBoxes(words, area));
+  const found = secrets(words);
+  if (!hide(found)) return 'null';
+  draw(null, boxesIn(found, area));
   return JSON.stringify({ x: 0, y: 0, width, height: area.bottom });
 }
 
-globalThis.curbcut = { ...globalThis.curbcut, picture, pagePicture };
+globalThis.curbcut = { ...globalThis.curbcut, picture, pagePicture, isHidden };

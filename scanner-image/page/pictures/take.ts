@@ -81,7 +81,7 @@ async function takeOne(world: IsolatedWorld, nodes: readonly ReportNode[], words
   const clip = JSON.parse(
     await evaluate<string>(world, `curbcut.picture(${JSON.stringify(candidates)}, ${JSON.stringify(words)})`),
   ) as Clip | null;
-  return clip === null ? null : capture(world, clip, { tries: TRIES, beyond: false });
+  return clip === null ? null : capture(world, clip, words, { tries: TRIES, beyond: false });
 }
 
 /** The width of the picture of a page, in pixels. */
@@ -105,7 +105,9 @@ export async function takePage(
       await evaluate<string>(world, `curbcut.pagePicture(${JSON.stringify(size)}, ${JSON.stringify(words)})`),
     ) as Clip | null;
     const scale = PAGE_WIDTH / size.width;
-    return clip === null ? null : capture(world, clip, { tries: PAGE_QUALITIES.map((quality) => ({ quality, scale })), beyond: true });
+    return clip === null
+      ? null
+      : capture(world, clip, words, { tries: PAGE_QUALITIES.map((quality) => ({ quality, scale })), beyond: true });
   };
   try {
     const file = await withTimeLimit(take(), limitMs, 'taking a picture');
@@ -115,10 +117,15 @@ export async function takePage(
   }
 }
 
-/** @param options.beyond whether the clip exceeds the viewport; the browser then resizes the page for a moment, without a new layout */
+/**
+ * The page may change while its picture is taken, such as when it is resized. Then what no picture may show was hidden before, or there is
+ * no picture.
+ * @param options.beyond whether the clip exceeds the viewport; the browser then resizes the page for a moment, without a new layout
+ */
 async function capture(
   world: IsolatedWorld,
   clip: Clip,
+  words: readonly string[],
   { tries, beyond }: { tries: typeof TRIES; beyond: boolean },
 ): Promise<PictureFile | null> {
   for (const { quality, scale } of tries) {
@@ -129,6 +136,7 @@ async function capture(
       captureBeyondViewport: beyond,
       optimizeForSpeed: true,
     });
+    if (!(await evaluate<boolean>(world, `curbcut.isHidden(${JSON.stringify(words)})`))) return null;
     const bytes = new Uint8Array(Buffer.from(data, 'base64'));
     const size = jpegSize(bytes);
     if (size === null || size.width > PICTURE_MAX_PIXELS || size.height > PICTURE_MAX_PIXELS) return null;
