@@ -23,7 +23,7 @@ describe('page counts of a report', () => {
   it('are incomplete in a partial report, which does not say that a known issue matched nothing', () => {
     const pages = [testedPage('https://x.example/a')];
     const issue = { id: 'gone', rule: 'image-alt', selector: '.gone', reason: 'Gone.', owner: 'shop', expiresAt: '2027-01-01T00:00:00Z' };
-    const known = { issues: [issue], at: new Date('2026-01-01T00:00:00Z'), leftOut: 0 };
+    const known = { issues: [issue], at: '2026-01-01T00:00:00.000Z', leftOut: 0 };
     expect(deriveResults(pages, {}, { known }).outcome.known).to.include({ matched: 0, unmatched: 1 });
     expect(deriveResults(pages, {}, { known, partial: true }).outcome.known).to.include({ matched: 0, unmatched: 0 });
   });
