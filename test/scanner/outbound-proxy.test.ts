@@ -65,7 +65,8 @@ describe('scans behind an outbound proxy', () => {
 
   it('report that it refuses a host, or the credentials, which are in no log', async () => {
     proxy.refused.add('refused.example');
-    expect(await failureOf('https://refused.example/')).to.include('the outbound proxy answered with status 403');
+    for (const scheme of ['http', 'https'])
+      expect(await failureOf(`${scheme}://refused.example/`)).to.include('the outbound proxy answered with status 403');
     proxy.accept('another');
     for (const scheme of ['http', 'https'])
       expect(await failureOf(`${scheme}://site.example:${site.port}/`)).to.include(

@@ -29,7 +29,8 @@ export async function startProxy(): Promise<TestProxy> {
     asked.push(`${request.method} ${request.url}`);
     const target = new URL(request.url ?? '');
     const status = refusalOf(request.headers['proxy-authorization'], target.hostname);
-    if (status > 0) return void response.writeHead(status, { 'proxy-authenticate': 'Basic' }).end('refused');
+    if (status > 0)
+      return void response.writeHead(status, { 'proxy-authenticate': 'Basic', 'x-squid-error': 'ERR_ACCESS_DENIED 0' }).end('refused');
     const { 'proxy-authorization': _, ...headers } = request.headers;
     const onward = httpRequest(
       { host: '127.0.0.1', port: target.port || 80, method: request.method, path: target.pathname + target.search, headers },
