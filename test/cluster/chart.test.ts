@@ -5,7 +5,17 @@ import { expect } from 'chai';
 import { Value } from 'typebox/value';
 import { Report } from '../../report/schema/schema.ts';
 import { nightly } from '../support/nightly.ts';
-import { CHART, clusterAndHelm, eventually, follow, helm, kubectl, sharedEvaluation, type Evaluation, type StreamEvent } from './release.ts';
+import {
+  CHART,
+  clusterAndHelm,
+  eventually,
+  follow,
+  helm,
+  kubectl,
+  sharedEvaluation,
+  type Evaluation,
+  type StreamEvent,
+} from './release.ts';
 
 const IN_A_ROW = nightly(2, 5);
 

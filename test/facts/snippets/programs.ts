@@ -162,5 +162,7 @@ export const PROGRAMS: Readonly<Record<string, Check>> = {
     return args[at + 1] === 'curbcut' ? PROGRAMS['curbcut']!(args.slice(at + 2), call) : null;
   },
   // Programs of others, whose options are theirs.
-  ...Object.fromEntries(['cosign', 'git', 'kind', 'nsc', 'npm', 'npx', 'openapi-python-client', 'openssl'].map((name) => [name, nothing])),
+  ...Object.fromEntries(
+    ['cosign', 'git', 'kind', 'nsc', 'npm', 'npx', 'openapi-python-client', 'openssl', 'sha256sum'].map((name) => [name, nothing]),
+  ),
 };
