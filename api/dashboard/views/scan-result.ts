@@ -37,7 +37,7 @@ import { CONSENT_WORDS, number, pagesText, siteLink } from './scan-words.ts';
 
 /** @param pages the violations of each tested page, if every page is known */
 export function scanResult(row: ScanRow, pages: readonly Counts[] | undefined): Html {
-  const { outcome, options, id } = row;
+  const { outcome, options } = row;
   const explained = outcome && explainScore({ outcome, thresholds: options.thresholds, pages }, 'en');
   return html`${headline(row, explained)} ${outcome?.baseline !== undefined && comparison(row, outcome.baseline)} ${outcome !== null && figures(row, outcome, explained!)}`;
 }
