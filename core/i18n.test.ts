@@ -17,6 +17,9 @@ describe('texts in a language', () => {
   it('keep unknown placeholders, and format numbers', () => {
     expect(i18nOver('de', {}).format('{a} {b} {c}', { a: 1234.56, b: '<b>' })).to.equal('1.234,6 <b> {c}');
   });
+  it('have ratios with two decimals', () => {
+    expect([4.48, 4.5, 21].map((n) => pl.ratio(n))).to.deep.equal(['4,48', '4,5', '21']);
+  });
   it('show dates in UTC', () => {
     expect(i18nOver('en', {}).date('2026-01-31T23:05:00Z')).to.equal('January 31, 2026 at 11:05 PM UTC');
     expect(i18nOver('fr', {}).date(new Date('2026-01-31T23:05:00Z')))

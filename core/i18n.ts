@@ -15,6 +15,8 @@ export interface I18n<Texts> {
   /** The plural form for a number, with `{n}` and other placeholders replaced. */
   count(forms: Plural, n: number, values?: Readonly<Record<string, string | number>>): string;
   number(n: number): string;
+  /** With two decimals, for a ratio: 4.48 must not look like 4.5. */
+  ratio(n: number): string;
   /** Date and time in UTC, because readers are in different time zones. */
   date(iso: string | Date): string;
 }
@@ -22,6 +24,7 @@ export interface I18n<Texts> {
 /** The formats of a language over its texts. */
 export function i18nOver<Texts>(locale: Locale, texts: Texts): I18n<Texts> {
   const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
+  const ratios = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
   const plurals = new Intl.PluralRules(locale);
   const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
   const number = (n: number): string => numbers.format(n);
@@ -36,6 +39,7 @@ export function i18nOver<Texts>(locale: Locale, texts: Texts): I18n<Texts> {
     format,
     count: (forms, n, values = {}) => format(forms[plurals.select(n)] ?? forms.other, { ...values, n }),
     number,
+    ratio: (n) => ratios.format(n),
     date: (at) => `${dates.format(new Date(at))} UTC`,
   };
 }

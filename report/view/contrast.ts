@@ -17,12 +17,10 @@ const COLOR = /^#[0-9a-f]{6}$/i;
 /** Returns the words of a contrast. Colours that cannot be drawn stay words. */
 export function contrastText(
   { foreground, background, ratio, required, font_size_px: size, bold }: NonNullable<ReportNode['contrast']>,
-  { locale, texts, format }: Pick<ReportWords, 'locale' | 'texts' | 'format'>,
+  { texts, format, ratio: decimals }: Pick<ReportWords, 'texts' | 'format' | 'ratio'>,
 ): ContrastText {
-  // Ratios have two decimals: 4.48 must not look like 4.5.
-  const decimals = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
   return {
-    ratio: format(texts.contrast, { ratio: decimals.format(ratio), required: decimals.format(required) }),
+    ratio: format(texts.contrast, { ratio: decimals(ratio), required: decimals(required) }),
     colors: [
       { name: format(texts.foreground, { color: foreground }), color: foreground },
       { name: format(texts.background, { color: background }), color: background },
