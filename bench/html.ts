@@ -18,6 +18,7 @@ import { createReports } from '../stores/reports.ts';
 import type { ScanRow } from '../stores/scans/scans.ts';
 import { openStores } from '../stores/stores.ts';
 import { readStart } from './installation.ts';
+import { metric } from './memory.ts';
 import { measurePage, type PageLoad } from './page-load.ts';
 import { startPeer } from './peer.ts';
 import { signIn } from '../test/support/sign-in.ts';
@@ -78,24 +79,23 @@ export async function measureHtml(scans: number, requests: number): Promise<Meas
     const peer = await startPeer(closers);
 
     // Signed in, or without a session where a session leads elsewhere.
-    const load = async (origin: string, path: string) =>
-      (await measurePage(origin, path, { count: requests, headers: { cookie } })) ?? (await measurePage(origin, path, { count: requests }));
-    const before = (await load(peer, '/'))!;
+    const cpuSeconds = () => metric(product.apiProbesUrl, 'curbcut_process_cpu_seconds_total');
+    const load = async (path: string) =>
+      (await measurePage(product.url, path, { count: requests, headers: { cookie }, cpuSeconds })) ??
+      (await measurePage(product.url, path, { count: requests, cpuSeconds }));
+    const before = (await measurePage(peer, '/', { count: requests }))!;
     const pages: MeasuredPage[] = [];
     for (const route of routes) {
       const values: Readonly<Record<string, string>> = { page: '1', site: encodeURIComponent(siteOf(demo.url)), id: ids[1]! };
       const path = route.replace(/:(\w+)/g, (_, name: string) => values[name] ?? token);
       process.stderr.write(`bench: ${route}\n`);
-      const page = await load(product.url, path);
+      const page = await load(path);
       if (page !== null) pages.push({ route, ...page, ratio: page.sequential.p95 / before.sequential.p95 });
     }
     const stored = await storeReports(mongo.db, stack.environment, { id: ids[0]!, url: demo.url });
     const reports: MeasuredReport[] = [];
     for (const route of REPORT_ROUTES) {
-      const [small, large] = [
-        await load(product.url, route.replace(':id', stored.small)),
-        await load(product.url, route.replace(':id', stored.large)),
-      ];
+      const [small, large] = [await load(route.replace(':id', stored.small)), await load(route.replace(':id', stored.large))];
       if (small?.status !== 200 || large?.status !== 200) throw new Error(`${route} of a stored report is no page`);
       reports.push({ route, small, large });
     }

@@ -13,6 +13,8 @@ export interface PageLoad {
   bytes: number;
   /** The bytes of its HTML. */
   htmlBytes: number;
+  /** Milliseconds of CPU time of the server for each sequential request. Other programs of the machine do not count in it. */
+  cpuMs: number | null;
   /** Milliseconds of the first request, which finds nothing in memory. */
   firstMs: number;
   /** The compressed bytes of the page and of the files that it loads from `/assets/`. */
@@ -47,11 +49,14 @@ async function get(pool: Pool, path: string, headers: Readonly<Record<string, st
 /** The addresses of the files that a page loads. */
 const assetsOf = (html: string): string[] => [...new Set([...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!))];
 
-/** Measures `count` requests of one page, one after the other, and then as many over all connections. Null if it is no page. */
+/**
+ * Measures `count` requests of one page, one after the other, and then as many over all connections. Null if it is no page.
+ * @param cpuSeconds the CPU time of the server until now, for `cpuMs`
+ */
 export async function measurePage(
   origin: string,
   path: string,
-  { count, headers = {} }: { count: number; headers?: Readonly<Record<string, string>> },
+  { count, headers = {}, cpuSeconds }: { count: number; headers?: Readonly<Record<string, string>>; cpuSeconds?: () => Promise<number> },
 ): Promise<PageLoad | null> {
   const pool = new Pool(origin, { connections: CONNECTIONS });
   const timed = async (): Promise<number> => {
@@ -73,7 +78,9 @@ export async function measurePage(
     const assets = await Promise.all(assetsOf(plain.body.toString()).map((asset) => get(pool, asset, {})));
     for (let index = 0; index < WARM_UP; index++) await timed();
     const sequential: number[] = [];
+    const cpuBefore = await cpuSeconds?.();
     for (let index = 0; index < count; index++) sequential.push(await timed());
+    const cpuMs = cpuBefore === undefined ? null : ((await cpuSeconds!()) - cpuBefore) * (1000 / count);
     const parallel: number[] = [];
     await Promise.all(
       Array.from({ length: CONNECTIONS }, async () => {
@@ -85,6 +92,7 @@ export async function measurePage(
       type: first.type,
       bytes: first.body.length,
       htmlBytes: plain.body.length,
+      cpuMs,
       firstMs,
       withAssets: first.body.length + assets.reduce((sum, { body }) => sum + body.length, 0),
       sequential: times(sequential),
