@@ -95,7 +95,7 @@ const SITE: Readonly<Record<string, SiteOption>> = {
   },
   prepare: {
     value: 'FILE',
-    meaning: 'steps in YAML or JSON that run once before the pages, such as to answer an age gate (prepare.md)',
+    meaning: 'steps in YAML or JSON that run once before the pages, such as to answer an age gate',
     // The parser is loaded only for it.
     read: async (file: string) => ({ crawl: { prepare: await (await import('./steps.ts')).stepsOf(file) } }),
   },
@@ -125,11 +125,11 @@ export const SCAN_OPTION_HELP: OptionHelp[] = [
   { option: '--local', meaning: 'scan with the Chromium of this machine, without a service or credits' },
   {
     option: '--known-issues FILE',
-    meaning: 'with --local: judge without the known issues of this manifest, in YAML or JSON (known-issues.md)',
+    meaning: 'with --local: judge without the known issues of this manifest, in YAML or JSON',
   },
   { option: '--known-issues-site HOST', meaning: 'use those of this host, if it is not that of the URL, as for a site on this machine' },
   { option: '--auth FOLDER', meaning: 'with --local: sign in with the files username and password, or cookie, of this folder' },
-  { option: '--auth-secret NAME', meaning: 'sign in with this Secret of the service, if its operator allows it (sign-in.md)' },
+  { option: '--auth-secret NAME', meaning: 'sign in with this Secret of the service, if its operator allows it' },
   { option: '--partial', meaning: 'if there are not enough credits, scan as many pages as there are credits' },
   { option: '--idempotency-key K', meaning: 'for 24 hours, the same key and options return the same scan and are charged once' },
 ];

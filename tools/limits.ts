@@ -16,6 +16,7 @@ import {
   RELATED_MAX,
   SELECTOR_MAX,
 } from '../report/schema/schema.ts';
+import { DASHBOARD_SCHEDULES_MAX } from '../core/protocol/scan-schedules.ts';
 import { LIVE_TEST_SCANS_MAX } from '../core/scan/cost.ts';
 import { MAX_PAGES_CEILING } from '../core/scan/options.ts';
 import { PREPARE_MAX } from '../core/scan/steps.ts';
@@ -67,6 +68,7 @@ ${limits([
   ['links to reports of one organisation', per(LIMITS.reports)],
   ['new keys of one organisation', per(LIMITS['key-creations'])],
   ['live keys of one organisation', LIVE_KEYS_MAX],
+  ['schedules of the dashboard of one organisation', DASHBOARD_SCHEDULES_MAX],
   ['live scans of the test keys of one organisation', LIVE_TEST_SCANS_MAX],
   ['event streams of one key on a replica', STREAMS_PER_KEY],
 ])}

@@ -10,11 +10,11 @@ export const OPEN_FIELDS = {
     Type.Number({
       minimum: 0,
       maximum: 100,
-      description: 'The score without known issues, which `min_score` judges. Null while in progress.',
+      description: 'The score without known issues, which `min_score` judges. Null without a result.',
     }),
   ),
   violations_new_or_open: nullable(
-    count('The violations that are not known issues, which the other thresholds judge. Null while in progress.'),
+    count('The violations that are not known issues, which the other thresholds judge. Null without a result.'),
   ),
 };
 
@@ -28,7 +28,7 @@ export const KNOWN_FIELDS = {
         ending: count('Known issues that end within 30 days of the scan.'),
       },
       {
-        description: 'The numbers of known issues of the site. The JSON export lists them. Null while in progress, and if there are none.',
+        description: 'The numbers of known issues of the site. The JSON export lists them. Null without a result, and if there are none.',
       },
     ),
   ),

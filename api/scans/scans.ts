@@ -113,7 +113,7 @@ export const ScanAccepted = Type.Object(
 );
 export type ScanAccepted = Static<typeof ScanAccepted>;
 
-const count = (what: string) => nullable(Type.Integer({ minimum: 0, description: `${what} Null while in progress.` }));
+const count = (what: string) => nullable(Type.Integer({ minimum: 0, description: `${what} Null without a result.` }));
 
 const QueuePlace = Type.Object(
   {
@@ -137,7 +137,7 @@ export const ScanResult = Type.Object(
   {
     scan_id: Type.String({ format: 'uuid' }),
     status: growing(PHASES, { description: 'Treat an unknown status as not terminal.' }),
-    score: nullable(Type.Number({ minimum: 0, maximum: 100, description: 'Null while in progress.' })),
+    score: nullable(Type.Number({ minimum: 0, maximum: 100, description: 'Null without a result.' })),
     violations_count: count('Violations on all pages: failing elements, counted once per rule and page.'),
     violations_critical: count('Critical violations.'),
     violations_serious: count('Serious violations.'),
