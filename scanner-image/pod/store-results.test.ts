@@ -7,7 +7,11 @@ import { PDF_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
 import { ScanFailed } from './failure.ts';
 import { UploadFailed } from './upload.ts';
 
-const fitted = { report: {} as Report, text: new TextEncoder().encode('{}'), pictures: { places: [], pagePlaces: [], object: new Uint8Array() } };
+const fitted = {
+  report: {} as Report,
+  text: new TextEncoder().encode('{}'),
+  pictures: { places: [], pagePlaces: [], object: new Uint8Array() },
+};
 const about = { scanId: 'one', attempt: 0, shard: 0, pages: { scanned: 1, failed: 0, total: 1 } };
 const uploads = {
   export: 'https://store/export',

@@ -8,8 +8,8 @@ import { openContext, until, type OperatorContext } from './context.ts';
 
 const NAMESPACES = { group: '', version: 'v1', plural: 'namespaces' };
 const COUNT = 50;
-/** AccessibilityScans, ScanSchedules, KnownIssues, ScanQueues, Jobs, pods and the Events of Jobs in each namespace; Organisations once. */
-const WATCHES = 7 * COUNT + 1;
+/** AccessibilityScans, ScanSchedules, KnownIssues, ScanQueues, Jobs, pods and three reasons of Events in each namespace; Organisations once. */
+const WATCHES = 9 * COUNT + 1;
 
 describe(`operator: ${COUNT} watched namespaces`, function () {
   this.timeout(240_000);
