@@ -179,7 +179,7 @@ describe('the page of schedules', () => {
     context.calls.length = 0;
     const first = await person.client.get('/dashboard/schedules');
     expect(context.calls.filter((call) => call.startsWith('scanResources'))).to.deep.equal([]);
-    const names = (text: string) => [...text.matchAll(/no">(team\/s-\d+)/g)].map(([, name]) => name!);
+    const names = (text: string) => [...text.matchAll(/<a [^>]*>(team\/s-\d+)<\/a>/g)].map(([, name]) => name!);
     const next = /rel="next" href="([^"]+)"/.exec(first.text)![1]!;
     const second = await person.client.get(next);
     expect([...names(first.text), ...names(second.text)]).to.deep.equal(Array.from({ length: 27 }, (_, index) => `team/s-${index + 10}`));
