@@ -58,7 +58,7 @@ describe('pages of credits and schedules in a browser', () => {
       await schedules.put(scheduleRow({ organisation, namespace: 'team-a', name, url: `https://shop.example.com/${name}`, ...state }), 'x');
     await schedules.observed('curbcut', new Date(Date.now() - 600_000));
     await page.reload();
-    expect(await page.getByText('This list may be out of date').count()).to.equal(1);
+    expect(await page.getByText('What is shown may be out of date').count()).to.equal(1);
     expect(await page.getByText('minute 61').count()).to.equal(1);
     expect(await page.getByRole('link', { name: /Scan of/ }).count()).to.equal(3);
   });
