@@ -4,14 +4,17 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { KNOWN_ISSUES_PATH, WEBHOOKS_PATH } from '../../core/web-paths.ts';
+import { KNOWN_ISSUES_PATH, SCHEDULES_PATH, WEBHOOKS_PATH } from '../../core/web-paths.ts';
+import type { DashboardScheduleRef } from '../../stores/schedules/dashboard-schedules.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { addWebhook } from '../support/add-webhook.ts';
 import { accountOf } from '../support/account-of.ts';
+import { scheduleRow } from '../support/schedule-rows.ts';
 import { tokenIn } from './client.ts';
 import { useContext } from './context.ts';
 import { PASSWORD, signedIn } from './people.ts';
 import { FACTORS } from './second-factor.ts';
+import { NAMESPACE } from './stack.ts';
 
 /** What the other organisation has. */
 interface Theirs {
@@ -26,6 +29,7 @@ interface Theirs {
   webhook: string;
   delivery: string;
   knownIssue: string;
+  schedule: DashboardScheduleRef;
 }
 
 /** The value of each parameter in a path. */
@@ -40,6 +44,7 @@ const PARAMETERS: Readonly<Record<string, (theirs: Theirs) => string>> = {
   webhook_id: ({ webhook }) => webhook,
   delivery_id: ({ delivery }) => delivery,
   known_issue_id: ({ knownIssue }) => knownIssue,
+  namespace: ({ schedule }) => schedule.namespace,
 };
 
 /** The ids in the forms of the dashboard. Empty: the form has none, so it can change only what belongs to the sender. */
@@ -80,6 +85,10 @@ const FORMS: Readonly<Record<string, (theirs: Theirs) => Record<string, string>>
   [`POST ${KNOWN_ISSUES_PATH}/new`]: ({ scan }) => ({ scan, cause: '0123456789abcdef' }),
   [`POST ${KNOWN_ISSUES_PATH}/:known_issue_id`]: () => ({ reason: 'Mine.', owner: 'Mine', expires_at: '' }),
   [`POST ${KNOWN_ISSUES_PATH}/:known_issue_id/remove`]: () => ({}),
+  [`POST ${SCHEDULES_PATH}/new`]: () => ({}),
+  ...Object.fromEntries(
+    ['run', 'suspend', 'resume', 'change', 'delete'].map((action) => [`POST ${SCHEDULES_PATH}/:namespace/:name/${action}`, () => ({})]),
+  ),
   'POST /dashboard/scans/new': () => ({}),
   'POST /dashboard/scans/:id/cancel': () => ({}),
   'POST /dashboard/scans/:id/again': () => ({}),
@@ -130,6 +139,9 @@ describe('the scope of every route', () => {
       createdAt: new Date(),
     });
     if (!known.ok) throw new Error(known.reason);
+    const schedule = { namespace: NAMESPACE, name: `theirs-${randomUUID().slice(0, 8)}` };
+    expect(await context.stores.dashboardSchedules.add({ ...schedule, organisation, createdAt: new Date() })).to.equal(true);
+    await context.stores.schedules.put(scheduleRow({ ...schedule, organisation }), 'x');
     const { webhook, delivery } = await addWebhook(context.stores, { organisation });
     theirs = {
       organisation,
@@ -143,12 +155,14 @@ describe('the scope of every route', () => {
       webhook: webhook.id,
       delivery,
       knownIssue: known.issue.id,
+      schedule,
     };
   });
 
   const fill = (url: string): string =>
     url.replace(/:(\w+)/g, (_, name: string) => {
       if (url.startsWith(FACTORS)) return theirs.passkey;
+      if (url.startsWith(SCHEDULES_PATH) && name === 'name') return theirs.schedule.name;
       const value = PARAMETERS[name];
       if (value === undefined) throw new Error(`the parameter ${name} of ${url} has no value in this test`);
       return value(theirs);
@@ -182,11 +196,13 @@ describe('the scope of every route', () => {
   });
 
   it('left what belongs to the other organisation as it was', async () => {
-    const { members, keys, invitations, scans, credits, secondFactors, webhooks, deliveries, knownIssues } = context.stores;
+    const { dashboardSchedules, members, keys, invitations, scans, credits, secondFactors, webhooks, deliveries, knownIssues } =
+      context.stores;
     expect(await knownIssues.find(theirs.organisation, theirs.knownIssue)).to.include({ reason: 'Theirs.' });
     expect((await webhooks.list(theirs.organisation)).map(({ name, disabled }) => [name, disabled])).to.deep.equal([['Chat', null]]);
     const sent = await deliveries.list(theirs.organisation, theirs.webhook, { limit: 5 });
     expect(sent.map(({ state }) => state)).to.deep.equal(['waiting']);
+    expect(await dashboardSchedules.list(theirs.organisation)).to.have.lengthOf(1);
     expect((await members.find(theirs.organisation, theirs.email))?.role).to.equal('owner');
     expect([...(await keys.usable([theirs.key]))]).to.deep.equal([theirs.key]);
     expect((await invitations.list(theirs.organisation)).map(({ id }) => id)).to.deep.equal([theirs.invitation]);

@@ -222,7 +222,7 @@ describe('the dashboard', () => {
     await page.getByText('The scan is being canceled.').waitFor();
     await eventually('the cancellation', async () => (await resourceOf(id)).spec.cancel === true);
     await page.goto(`/dashboard/scans/${id}`);
-    await page.getByText('Canceling: the scan ends within seconds.').waitFor();
+    await page.getByText('Canceling: the scan ends when the report of the tested pages is stored').waitFor();
     expect(await page.getByRole('button', { name: 'Cancel scan' }).count()).to.equal(0);
   });
 
