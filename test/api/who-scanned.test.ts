@@ -62,7 +62,9 @@ describe('who started and canceled scans', () => {
     expect((await client.submit(`${path}/cancel`, {}, '/dashboard/scans/new')).status).to.equal(303);
     for (const page of [path, `${path}/progress`]) {
       const { text } = await client.get(page);
-      expect(text, page).to.include('Canceling: the scan ends when the report of the tested pages is stored').and.not.include('Cancel this scan?');
+      expect(text, page)
+        .to.include('Canceling: the scan ends when the report of the tested pages is stored')
+        .and.not.include('Cancel this scan?');
     }
     expect(await entries(organisation)).to.have.length(2);
   });
