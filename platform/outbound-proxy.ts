@@ -2,7 +2,8 @@
  * The HTTP proxy by which an installation reaches other networks. It is asked for connections by name (`CONNECT`), and for plain HTTP by
  * the whole address; TLS is between this process and the server. The proxy itself is reached without TLS.
  */
-import { request, setGlobalProxyFromEnv } from 'node:http';
+// As a namespace, because Node.js 22, on which `curbcut scan --local` runs, does not export setGlobalProxyFromEnv.
+import * as http from 'node:http';
 import type { Socket } from 'node:net';
 import { listOf } from './configuration.ts';
 import { currentOf, type Credential } from './setting-files.ts';
@@ -53,7 +54,7 @@ let restore: (() => void) | undefined;
 /** Sends the requests of `fetch` through a proxy from now on, and no longer through that of an earlier call. Undefined: none. */
 export function useProxy(proxy: OutboundProxy | undefined): void {
   restore?.();
-  restore = proxy && setGlobalProxyFromEnv(proxyVariables(proxy));
+  restore = proxy && http.setGlobalProxyFromEnv(proxyVariables(proxy));
 }
 
 /** The header with the credentials of a proxy; none without credentials. */
@@ -80,7 +81,7 @@ export const proxyRefusal = (status: number): string =>
  */
 export function connectThrough(proxy: URL, authority: string, timeoutMs: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const asking = request({
+    const asking = http.request({
       method: 'CONNECT',
       host: proxy.hostname.replace(/^\[|\]$/g, ''),
       port: Number(proxy.port || 80),
