@@ -76,7 +76,7 @@ describe('the next times of a schedule', () => {
     ]);
   });
 
-  it('are none if there are none', () => {
+  it('are empty for a schedule that never runs, and for an invalid one', () => {
     expect(nextTimes('0 0 30 2 *', undefined, new Date(0), 5)).to.deep.equal([]);
     expect(nextTimes('soon', undefined, new Date(0), 5)).to.deep.equal([]);
   });

@@ -86,7 +86,7 @@ export const scheduleForms: FastifyPluginAsync<ScheduleFormDeps> = async (scope,
     }
   }
 
-  /** The form with what was typed, and with the current version: whoever sends it again has been told. */
+  /** The form with what was typed and the current version: its notice says what changed, so sending it again is a decision. */
   async function sendStale(
     request: FastifyRequest,
     reply: FastifyReply,

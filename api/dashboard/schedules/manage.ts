@@ -169,7 +169,7 @@ export function createScheduleManagement({ resources, submissions, record, now }
       const existing = await resources.find(name);
       if (existing !== null && !isSame(existing, wanted)) throw new ScheduleRefusal('exists');
       const written: WrittenSchedule = existing === null ? await resources.create(name, wanted) : { ok: true, schedule: existing };
-      // Only without a schedule: it would start scans that nobody could stop here.
+      // Keep the record if the schedule exists: without a record, nobody could stop the schedule here.
       if (!written.ok && written.reason === 'refused' && (await resources.find(name)) === null) await dashboardSchedules.remove(ref);
       const schedule = scheduleOf(request, written);
       await record(request, 'schedule.add', subjectOf(schedule), `${namespace}/${name}`);
