@@ -133,7 +133,7 @@ describe('operator: the lane of results', function () {
 
   it('waits while the object store is down, says so, and stays cancelable', async () => {
     const { reports, repair } = down();
-    context.start({}, { reports, timeouts: { cancelMs: 1_500 } });
+    context.start({ timeouts: { cancelMs: 1_500 } }, { reports });
     const [scan, canceled] = [await context.submit(), await context.submit()];
     for (const one of [scan, canceled]) await store(one);
     const waiting = await scan.reaches('waiting for the object store', (read) => reasonOf(read, 'Succeeded') === 'StoreUnavailable');
