@@ -28,8 +28,9 @@ interface Settings {
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 
-function settingsTable(schema: Settings): string {
-  const rows = Object.entries(schema.properties as Record<string, Property>).map(([name, property]) => {
+/** The row of each setting, by its name. */
+function settingRows(schema: Settings): Map<string, string> {
+  const rows = Object.entries(schema.properties as Record<string, Property>).map(([name, property]): [string, string] => {
     const needed = property.default === undefined && (schema.required ?? []).includes(name);
     const fallback =
       property.default === undefined
@@ -40,9 +41,19 @@ function settingsTable(schema: Settings): string {
           ? 'empty'
           : `\`${String(property.default)}\``;
     const names = property.fromFile ? `\`${name}\` or \`${name}_FILE\`` : `\`${name}\``;
-    return `| ${names} | ${cell(property.description ?? '')}${property.secret ? ' (secret: never printed)' : ''} | ${fallback} |`;
+    return [name, `| ${names} | ${cell(property.description ?? '')}${property.secret ? ' (secret: never printed)' : ''} | ${fallback} |`];
   });
-  return ['| variable | must be | default |', '|---|---|---|', ...rows].join('\n');
+  return new Map(rows);
+}
+
+const settingsTable = (rows: Iterable<string>): string => ['| variable | must be | default |', '|---|---|---|', ...rows].join('\n');
+
+/** The settings that both processes read in the same way, and those of each. */
+function serviceSettings(): { both: string[]; api: string[]; operator: string[] } {
+  const [api, operator] = [ApiEnvironment, OperatorEnvironment].map((schema) => settingRows(schema as unknown as Settings));
+  const isShared = (name: string): boolean => api!.get(name) === operator!.get(name);
+  const own = (rows: Map<string, string>): string[] => [...rows].filter(([name]) => !isShared(name)).map(([, row]) => row);
+  return { both: [...api!].filter(([name]) => isShared(name)).map(([, row]) => row), api: own(api!), operator: own(operator!) };
 }
 
 /** A metric as its module declares it. */
@@ -89,35 +100,35 @@ function errorSections(): string {
 
 /** The generated pages by file name. */
 function pages(): Record<string, string> {
+  const settings = serviceSettings();
   return {
     'configuration.md': `# Configuration
 
-Set these environment variables for each process. A process reads its environment once, when it starts. If variables are
-invalid, it exits with code 1 and lists all of them, with their value (secrets masked) and the allowed values. An empty
-variable counts as absent.
+Set these environment variables, or with the chart [its values](chart.md). A process reads them once, when it starts. If some are invalid,
+it exits with code 1 and lists all of them. An empty variable counts as absent.
 
-\`NAME_FILE\` is the path of a file with the value of \`NAME\`, such as a key of a mounted Secret. A process reads these files again
-every 5 seconds and uses a changed value within 15 seconds, for new connections and links. It logs \`setting changed\`. An invalid
-value is refused with a line in the log, and the earlier one stays in use. Set a credential by its file, and it can be rotated without
-a restart.
-
-With the chart, use its values instead ([install.md](install.md)).
+\`NAME_FILE\` is the path of a file with the value of \`NAME\`, such as a key of a mounted Secret. Set a credential by its file, and you can
+[rotate it](company-networks.md#rotate-credentials) without a restart.
 
 This page is generated from the code by \`make docs\`; a test fails if it is out of date.
 
+## API and operator
+
+${settingsTable(settings.both)}
+
 ## API (\`api/main.ts\`)
 
-${settingsTable(ApiEnvironment as unknown as Settings)}
+${settingsTable(settings.api)}
 
 ## Operator (\`operator/main.ts\`)
 
-${settingsTable(OperatorEnvironment as unknown as Settings)}
+${settingsTable(settings.operator)}
 
 ## Scanner (\`scanner-image/main.ts\`)
 
 The operator sets them on scanner pods.
 
-${settingsTable(ScannerConfiguration as unknown as Settings)}
+${settingsTable(settingRows(ScannerConfiguration as unknown as Settings).values())}
 
 ## \`make run\`
 
@@ -134,13 +145,10 @@ provides a ServiceMonitor (\`metrics.serviceMonitor.enabled\`), alerts (\`metric
 (\`metrics.dashboard.enabled\`). Without the Prometheus operator and Grafana's sidecar, load \`helm/alerts/curbcut.yaml\` and
 \`helm/dashboards/curbcut.json\` directly.
 
-Times are in seconds. Label values are bounded: route patterns, phases, reasons and outcomes, never an ID or a URL. For single
-scans, see their status, Kubernetes events and logs.
-
-Only watched namespaces, queues and schedules are named. Each schedule has its own series, with the labels \`schedule_namespace\` and \`schedule\`
-(\`namespace\` is the installation's, which Prometheus adds). They end when the schedule is deleted. If an installation has more than
-${SCHEDULE_SERIES_MAX.toLocaleString('en')} schedules, none has series, and \`curbcut_schedule_series_missing{reason="too_many"}\` is 1. For
-metrics of any number of schedules, and of single scans, use [kube-state-metrics](../examples/kube-state-metrics/README.md).
+Times are in seconds. No label has an ID or a URL; only watched namespaces, queues and schedules are named. A schedule has series, with the
+labels \`schedule_namespace\` and \`schedule\`, until it is deleted. If an installation has more than
+${SCHEDULE_SERIES_MAX.toLocaleString('en')} schedules, none has series, and \`curbcut_schedule_series_missing{reason="too_many"}\` is 1. For any
+number of schedules, and for single scans, use [kube-state-metrics](../examples/kube-state-metrics/README.md).
 
 This page is generated from the code by \`make docs\`; a test fails if it is out of date.
 
@@ -152,7 +160,7 @@ ${metricsTable(metrics().api)}
 
 Scrape every replica. Only the leader has values for scans: take the \`max\` of gauges and the \`sum\` of counters over
 replicas. Counters of scans and pages increase once per scan, or twice if the operator was killed in between. For exact
-charges, use the ledger in MongoDB.
+charges, use the ledger in MongoDB. The queue \`(other)\` stands for queues beyond the first 50, and for missing ones.
 
 ${metricsTable(metrics().operator)}
 

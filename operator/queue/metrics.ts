@@ -19,8 +19,7 @@ export interface QueueGauges {
 }
 
 function registerGauges({ gauge }: MetricFactory) {
-  const ofQueue = (name: string, help: string) =>
-    gauge(name, `${help} \`(other)\`: the queues beyond the first 50, and missing ones.`, { queue: [] });
+  const ofQueue = (name: string, help: string) => gauge(name, `${help} \`(other)\`: all further ones.`, { queue: [] });
   return {
     running: ofQueue('scans_running', 'Number of admitted scans that have not ended, by ScanQueue.'),
     queued: ofQueue('scans_queued', 'Number of scans that wait for admission, by ScanQueue.'),
