@@ -22,7 +22,7 @@ export interface NameLookups {
 export class NameServersUnreachable extends Error {
   constructor(hostnames: readonly string[]) {
     super(
-      `No name server answers for ${hostnames.join(', ')}. If a NetworkPolicy blocks DNS, set networkPolicy.dns of the chart to the name servers of this cluster (docs/install.md, Networks).`,
+      `No name server answers for ${hostnames.join(', ')}. If a NetworkPolicy blocks DNS, set networkPolicy.dns of the chart to the name servers of this cluster (docs/chart.md, Networks).`,
     );
     this.name = 'NameServersUnreachable';
   }

@@ -25,7 +25,7 @@ const NOT_WRITABLE_PRIMARY = 10107;
  *
  * Reads have no read concern, which means `local`. `majority` would be older, never newer: it hides what the primary does
  * not know yet to be on a majority, so that a new primary could accept a key whose revocation was acknowledged by the old one.
- * Neither protects from an old primary that is cut off and has not stepped down yet (docs/install.md).
+ * Neither protects from an old primary that is cut off and has not stepped down yet (docs/production.md).
  */
 const GUARANTEES: MongoClientOptions = {
   readPreference: 'primary',

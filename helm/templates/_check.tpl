@@ -9,7 +9,7 @@
 {{- end }}
 {{- if $set }}{{ $found = append $found (printf "%s has been replaced by %s%s" .old .new (.how | empty | ternary "" (printf ", %s" .how))) }}{{ end }}
 {{- end }}
-{{- with $found }}{{ fail (printf "\n\nThese values are those of an earlier chart (docs/install.md, Upgrading):\n  %s" (join "\n  " .)) }}{{ end }}
+{{- with $found }}{{ fail (printf "\n\nThese values are those of an earlier chart (docs/install.md, Renamed values):\n  %s" (join "\n  " .)) }}{{ end }}
 {{- end }}
 
 {{/* Fails if a required value is missing. */}}
@@ -26,7 +26,7 @@
 {{- with .Values.api.httpRoute }}
 {{- if and .enabled (not (and .parentRefs .hostnames)) }}{{ fail "\n\napi.httpRoute.parentRefs and api.httpRoute.hostnames are not set: name the Gateway and at least one host name" }}{{ end }}
 {{- end }}
-{{- if and (or .Values.api.ingress.enabled .Values.api.httpRoute.enabled) (not .Values.api.trustedProxies) }}{{ fail "\n\napi.trustedProxies is not set: without it every client behind the ingress or gateway has the address of its controller, and one client's failed sign-ins count for all. List the addresses of the controller's pods, for example the pod network: --set 'api.trustedProxies={10.244.0.0/16}' (docs/install.md)" }}{{ end }}
+{{- if and (or .Values.api.ingress.enabled .Values.api.httpRoute.enabled) (not .Values.api.trustedProxies) }}{{ fail "\n\napi.trustedProxies is not set: without it every client behind the ingress or gateway has the address of its controller, and one client's failed sign-ins count for all. List the addresses of the controller's pods, for example the pod network: --set 'api.trustedProxies={10.244.0.0/16}' (docs/public-scans.md)" }}{{ end }}
 {{- if and .Values.publicScans.enabled (not .Values.evaluation.enabled) (not (or .Values.smtp.url .Values.smtp.existingSecret.name)) }}{{ fail "\n\npublicScans.enabled needs a mail server, because results are sent by mail: set smtp.url or smtp.existingSecret.name" }}{{ end }}
 {{- if and .Values.evaluation.enabled (or .Values.mongodb.url .Values.mongodb.existingSecret.name .Values.s3.endpoint (include "curbcut.workloadIdentity" .) .Values.nats.url .Values.smtp.url .Values.smtp.existingSecret.name) }}{{ fail "\n\nevaluation.enabled brings its own MongoDB, NATS, S3 and mail server: leave theirs unset, or the evaluation off" }}{{ end }}
 {{- with .Values.oidc }}

@@ -1,4 +1,4 @@
-/** The seccomp profile for Chromium's own sandbox, installed on the node as docs/install.md describes. */
+/** The seccomp profile for Chromium's own sandbox, installed on the node as docs/chart.md describes. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
