@@ -1,4 +1,4 @@
-/** The chart's schema and the tables of its values, from the comments of helm/values.yaml and from helm/files/renamed-values.yaml. */
+/** The chart's schema, from the comments of helm/values.yaml and from helm/files/renamed-values.yaml, and the table of its values. */
 import { isMap, isScalar, parse, parseDocument, type Pair, type YAMLMap } from 'yaml';
 
 /** A part of a JSON schema. */
@@ -11,7 +11,6 @@ export interface Schema {
 export interface RenamedValue {
   old: string;
   new: string;
-  how?: string;
 }
 
 /** A value that has no values inside it, or a group of values that has a description. */
@@ -202,21 +201,8 @@ function valuesTable(values: string): string {
 }
 
 /** helm/README.md with the table of all values. */
-export const withValues = (page: string, values: string): string => withTable(page, 'values', valuesTable(values));
-
-/** docs/install.md with the table of renamed values. */
-export const withRenamedValues = (page: string, renamed: string): string => withTable(page, 'renamed values', renamedTable(renamed));
-
-function withTable(page: string, name: string, table: string): string {
-  const pattern = new RegExp(`(<!-- begin ${name} \\(make docs\\) -->\\n)[^]*?(<!-- end ${name} -->)`);
-  if (!pattern.test(page)) throw new Error(`there is no block for the ${name}`);
-  return page.replace(pattern, (_, begin: string, end: string) => `${begin}${table}\n${end}`);
-}
-
-function renamedTable(renamed: string): string {
-  const rows = renamedValues(renamed).map(({ old, new: now, how }) => {
-    const name = / /.test(now) ? now.replaceAll(/[a-z]+\.[a-z.]+/g, (value) => `\`${value}\``) : `\`${now}\``;
-    return `| \`${old}\` | ${name}${how === undefined ? '' : `, ${how.replace(/[[{].*[\]}]$/, (example) => `\`${example}\``)}`} |`;
-  });
-  return ['| before | now |', '|---|---|', ...rows].join('\n');
+export function withValues(page: string, values: string): string {
+  const pattern = /(<!-- begin values \(make docs\) -->\n)[^]*?(<!-- end values -->)/;
+  if (!pattern.test(page)) throw new Error('helm/README.md has no block for the values');
+  return page.replace(pattern, (_, begin: string, end: string) => `${begin}${valuesTable(values)}\n${end}`);
 }

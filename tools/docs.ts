@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
-import { valuesSchema, withRenamedValues, withValues } from './chart-values.ts';
+import { valuesSchema, withValues } from './chart-values.ts';
 import { argocdConfigMap } from './argocd.ts';
 import { limitsPage } from './limits.ts';
 import { referencePage, withOptionTables } from './reference.ts';
@@ -208,7 +208,6 @@ export function generatedFiles(): Record<string, string> {
     'docs/limits.md': limitsPage(),
     'docs/reference.md': referencePage(),
     'docs/cli.md': withOptionTables(read('docs/cli.md')),
-    'docs/install.md': withRenamedValues(read('docs/install.md'), renamed),
     'helm/README.md': withValues(read('helm/README.md'), values),
     'helm/values.schema.json': valuesSchema(values, renamed),
     'examples/argocd/argocd-cm-curbcut.yaml': argocdConfigMap(),
