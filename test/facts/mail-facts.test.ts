@@ -2,8 +2,6 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ATTEMPTS_MAX } from '../../operator/mail/back-off.ts';
-import { CONCURRENCY, CONNECTIONS, LOWEST_FIRST_EVERY, PER_DOMAIN, PER_ORGANISATION } from '../../operator/mail/lanes.ts';
-import { CLAIM_LEASE_MS, RECORD_ATTEMPTS, RECORD_PAUSE_MS } from '../../operator/mail/sender.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { resultPath } from '../../core/web-paths.ts';
@@ -12,21 +10,12 @@ import { BOUNCE_STOPS, LINK_KEPT_DAYS } from '../../stores/mail/suppressions.ts'
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'mail.md'), 'utf8').replace(/\s+/g, ' ');
 const [DAY_MS, MINUTE_MS] = [86_400_000, 60_000];
-const WORDS: Readonly<Record<number, string>> = { 2: 'two', 4: 'fourth', 5: 'five', 7: 'seven', 8: 'Eight' };
 
 describe('docs/mail.md', () => {
   for (const [what, sentence] of [
     ['attempts', `after ${ATTEMPTS_MAX} attempts`],
-    ['deliveries at the same time', `${WORDS[CONCURRENCY]} mails are delivered at the same time`],
-    ['deliveries to one domain', `at most ${WORDS[PER_DOMAIN]} of them to one domain`],
-    ['the lease', `for ${WORDS[CLAIM_LEASE_MS / 60_000]} minutes in one atomic update`],
-    ['how long a delivery is recorded', `for ${(RECORD_ATTEMPTS * RECORD_PAUSE_MS) / 1000} seconds`],
     ['how long addresses are kept', `for ${ADDRESS_KEPT_DAYS} days after a mail was sent or given up`],
     ['how long entries are kept', `the entry for ${ENTRY_KEPT_DAYS} days`],
-    ['deliveries of results', `at most ${WORDS[CONNECTIONS.public]} results, so that`],
-    ['deliveries of results and invitations', `at most ${WORDS[CONNECTIONS.organisation]} results and invitations`],
-    ['deliveries for one organisation', `at most ${WORDS[PER_ORGANISATION]} for one organisation`],
-    ['how often results come first', `each ${WORDS[LOWEST_FIRST_EVERY]} delivery`],
     [
       'what a certain bounce stops',
       `| ${BOUNCE_STOPS.certain.results / DAY_MS} days | ${BOUNCE_STOPS.certain.others / MINUTE_MS} minutes |`,
