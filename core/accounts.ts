@@ -68,7 +68,6 @@ export function mayCall({ actor }: Pick<Caller, 'actor'>, permission: Permission
   return granted.includes(permission);
 }
 
-/** Whether the actor is a test key. */
 export const isTest = (actor: Actor): boolean => actor.kind === 'key' && actor.test;
 
 /** The actor as the audit log names it: `key:<id>`, or the e-mail address. */
@@ -89,7 +88,6 @@ export interface KeyCreator {
   rootCreator: string;
 }
 
-/** The creator of a key that the actor creates. */
 export function keyCreator(actor: Actor): KeyCreator {
   const createdBy = auditName(actor);
   return { createdBy, rootCreator: actor.kind === 'key' ? actor.rootCreator : createdBy };

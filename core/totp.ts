@@ -10,7 +10,6 @@ export const TOTP_SECRET_BYTES = 20;
 
 export type TotpMatch = { ok: true; step: number } | { ok: false; reason: 'wrong' | 'used' };
 
-/** The number of the time step at a time. */
 export const totpStep = (at: Date): number => Math.floor(at.getTime() / 1000 / STEP_SECONDS);
 
 /** Returns the code of a time step. */

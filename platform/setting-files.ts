@@ -14,7 +14,6 @@ export type Credential = string | (() => string);
 /** The current value of a credential. Do not keep it: read it whenever it is used. */
 export const currentOf = (credential: Credential): string => (typeof credential === 'function' ? credential() : credential);
 
-/** The current values of settings. */
 export interface LiveSettings {
   /** Returns a function that returns the current value of a setting, or undefined if the setting is not set. */
   credential(name: string): (() => string) | undefined;

@@ -120,5 +120,4 @@ function granted(caller: Caller, rights: KeyRights): Extract<KeyRights, { ok: tr
   }
 }
 
-/** Who asks by a request. */
 export const askedBy = (request: FastifyRequest): Asked => ({ caller: callerOf(request), stores: storesOf(request), request: request.id });

@@ -24,7 +24,6 @@ declare module 'fastify' {
 
 export type ScopedStores = ReturnType<typeof scopedTo>;
 
-/** Binds the stores to the organisation of a caller. */
 export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiStores) {
   const {
     scans,

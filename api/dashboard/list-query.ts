@@ -90,7 +90,6 @@ export const activeFilters = ({ search, site, metadata, state, verdict, origin }
 /** Whether the query leaves out scans. */
 export const isFiltered = (query: ListQuery): boolean => activeFilters(query) > 0;
 
-/** What to search for. */
 export function toSearch({ search, site, metadata, state, verdict, origin, after }: ListQuery, limit: number): ScanSearch {
   return {
     ...(search !== '' && { text: search }),

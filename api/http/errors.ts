@@ -281,7 +281,6 @@ export function bodyOf(error: ApiError | ValidationFailure, requestId: string): 
   return { detail: error.code, ...error.fields, message: messageOf(error), docs_url: errorDocsPath(error.code), request_id: requestId };
 }
 
-/** The HTTP status of an error. */
 export function statusOf(error: ApiError | ValidationFailure): number {
   return error instanceof ValidationFailure ? VALIDATION_STATUS : ERRORS[error.code].status;
 }

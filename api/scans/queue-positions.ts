@@ -6,11 +6,9 @@ import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 
 export interface QueuePosition {
-  /** The name of the ScanQueue. */
   name: string;
   /** 1 for the scan that is admitted next; null behind the positions that the operator mirrors. */
   position: number | null;
-  /** The number of scans that wait in the queue. */
   waiting: number;
 }
 

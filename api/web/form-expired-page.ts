@@ -7,7 +7,6 @@ import { dashboardPage } from './layout.ts';
 
 interface FormExpired {
   request: FastifyRequest;
-  /** The address of the page with the form. */
   formAddress: string;
 }
 

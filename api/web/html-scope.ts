@@ -42,7 +42,6 @@ export interface Form {
   all(name: string): string[];
 }
 
-/** Reads the body of a form. */
 export function formOf(body: unknown): Form {
   const fields = new Map(Object.entries((body ?? {}) as Record<string, unknown>));
   const all = (name: string): string[] => [fields.get(name)].flat().filter((value) => typeof value === 'string');

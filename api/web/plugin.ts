@@ -21,7 +21,6 @@ export interface PageReplyOptions {
 export interface Web {
   publicBaseUrl: string;
   assets: Assets;
-  /** Whether there is a dashboard. */
   dashboard: boolean;
   /** The addresses of GET requests that are not in the OpenAPI document. All pages are among them. */
   routes(): string[];

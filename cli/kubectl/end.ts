@@ -7,7 +7,6 @@ import { followResource } from './follow.ts';
 import type { Kubectl } from './kubectl.ts';
 import { idOf, namedResultOf, outcomeOfScan } from './scans.ts';
 
-/** The reports of a scan. */
 export type ReportsOf = (scan: AccessibilityScan) => ReportSource;
 
 /** Checks, before anything is created, that reports can be saved if the user wants them. @throws CliError if not */

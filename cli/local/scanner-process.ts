@@ -13,7 +13,6 @@ import { SCANNER_PROGRAM } from '../../core/protocol/scanner-program.ts';
 /** The time that the scanner gets to close its browser after SIGTERM, in milliseconds. */
 const CLOSE_MS = 10_000;
 
-/** A line of the scanner's log. */
 interface LogLine {
   msg?: string;
   url?: string;

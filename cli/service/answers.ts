@@ -9,7 +9,6 @@ export interface Answer {
   retryAfterSeconds: number | null;
 }
 
-/** Reads a whole response. */
 export async function readAnswer(response: Response): Promise<Answer> {
   const text = await response.text();
   let body: unknown = null;

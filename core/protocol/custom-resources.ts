@@ -232,7 +232,6 @@ export function metadataOf({ metadata }: KubernetesObject): Metadata {
   return Object.fromEntries(own.map(([name, value]) => [name.slice(METADATA_ANNOTATION_PREFIX.length), value]));
 }
 
-/** The annotations of metadata. */
 export function metadataAnnotations(metadata: Metadata): Record<string, string> {
   return Object.fromEntries(Object.entries(metadata).map(([key, value]) => [METADATA_ANNOTATION_PREFIX + key, value]));
 }

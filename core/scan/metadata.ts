@@ -25,7 +25,6 @@ export const METADATA_RULES: Readonly<Record<string, string>> = {
   [METADATA_VALUE]: 'be printable text without a space at either end',
 };
 
-/** The metadata of a scan. */
 export type Metadata = Record<string, string>;
 
 /** The keys that Curbcut shows by name and that the command line sets from the variables of a CI system. */

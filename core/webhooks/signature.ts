@@ -6,7 +6,6 @@ const PREFIX = 'whsec_';
 export const SECRET_BYTES = 32;
 const SECRET_BYTES_ALLOWED = { min: 24, max: 64 };
 
-/** The text of a secret. */
 export const secretText = (bytes: Uint8Array): string => PREFIX + Buffer.from(bytes).toString('base64');
 
 /** Whether the text is `whsec_` and the Base64 form of 24 to 64 bytes. */

@@ -34,7 +34,6 @@ export function missingIn({ memoryBytes, folders }: Place): string[] {
   ];
 }
 
-/** What this container has. */
 export function lookAround(folders: readonly string[]): Place {
   return {
     // Zero, or more than any machine has, if there is no limit.

@@ -24,7 +24,6 @@ export const encode = (doc: Doc): Uint8Array => serialize(doc, { ignoreUndefined
 
 const TYPES = ['missing', 'null', 'number', 'string', 'object', 'array', 'binData', 'objectId', 'bool', 'date', 'regex', 'other'] as const;
 
-/** The name of a value's type. */
 export function typeName(value: unknown): (typeof TYPES)[number] {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';

@@ -97,7 +97,6 @@ function documentAt(message: Buffer, at: number, end: number): Buffer {
   return message.subarray(at, at + length);
 }
 
-/** Encodes a response. */
 export function writeAnswer(request: Request, answer: Doc, responseId: number): Buffer {
   const body = encode(answer);
   const fields = request.legacy ? Buffer.alloc(20) : Buffer.alloc(5);

@@ -44,7 +44,6 @@ interface Shared {
   statusAt: Map<string, Date>;
   /** The organisations whose amounts have changed since. */
   due: Set<string>;
-  /** Enqueues an organisation. */
   enqueue: (id: string) => void;
 }
 
@@ -137,7 +136,6 @@ function retryConflicts({ records, enqueue }: Shared): void {
   }
 }
 
-/** Enqueues the organisations whose records have changed. */
 async function refresh({ records, statusAt, due, enqueue }: Shared): Promise<void> {
   const changed = await records.refresh().catch(() => null);
   // The records have logged it.

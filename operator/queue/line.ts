@@ -30,7 +30,6 @@ export function createLine(scans: AccessibilityScan[]): Line {
   };
 }
 
-/** Groups scans by organisation. */
 export function linesOf(scans: readonly AccessibilityScan[], organisationOf: (scan: AccessibilityScan) => string): Map<string, Line> {
   const groups = Map.groupBy(scans, organisationOf);
   return new Map([...groups].map(([organisation, own]) => [organisation, createLine(own)]));

@@ -22,7 +22,6 @@ export interface StateFacts {
   name: BuiltInQueue;
   /** The namespace of the scans that the API submits. */
   namespace: string;
-  /** Whether the queue is paused. */
   paused: boolean;
   /** The scans of all queues. Null if the last state is so recent that only a pause is news. */
   scans: readonly AccessibilityScan[] | null;

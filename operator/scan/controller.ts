@@ -92,7 +92,6 @@ interface Shared {
   states: ReconcileStates;
   traces: ScanTraces;
   verifier: Verifier;
-  /** Enqueues a scan. */
   enqueue: (key: string) => void;
   now: () => Date;
 }

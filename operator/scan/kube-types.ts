@@ -75,7 +75,6 @@ function essentialMeta(metadata: ObjectMeta): ObjectMeta {
 /** The name of the container in a scanner pod. */
 export const CONTAINER = 'scanner';
 
-/** Returns whether the owner with this uid is the object's controller. */
 export function isOwnedBy(object: KubernetesObject, uid: string): boolean {
   return object.metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid) ?? false;
 }

@@ -14,7 +14,6 @@ export type { Caveat } from './caveats.ts';
 /** The maximum number of elements that a change lists. The total is in `elements`. */
 export const EXAMPLES_MAX = 5;
 
-/** An element of a change. */
 export interface ChangedElement {
   page: string;
   selector: string;

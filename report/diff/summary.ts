@@ -3,7 +3,6 @@ import type { Impact } from '../../core/scan/impacts.ts';
 import { elementPath } from '../view/element-path.ts';
 import { countedAsNew, type Caveat, type CauseChange, type NewCauseChange, type ReportDiff } from './diff.ts';
 
-/** A new violation. */
 export interface NewViolation {
   rule: string;
   page: string;

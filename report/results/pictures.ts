@@ -27,7 +27,6 @@ export function jpegSize(bytes: Uint8Array): { width: number; height: number } |
   return null;
 }
 
-/** The pictures of a report. */
 export interface PlacedPictures {
   places: ReportPicture[];
   /** Those of whole pages. */
@@ -82,7 +81,6 @@ export function placePictures(
   return { places: [...places.values()], pagePlaces, object: Buffer.concat(files) };
 }
 
-/** The pictures of an object by fingerprint. */
 export function picturesOf({ places, object }: Pick<PlacedPictures, 'places' | 'object'>): Pictures {
   return new Map(places.map(({ fingerprint, offset, bytes }) => [fingerprint, object.subarray(offset, offset + bytes)]));
 }

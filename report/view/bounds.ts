@@ -37,7 +37,6 @@ export function startWithin<T>(entries: readonly T[], bytes: number): { start: T
   return { start: entries.slice(0, count), bytes: used };
 }
 
-/** A list of the view. */
 export interface ViewList<Name extends string> {
   name: Name;
   entries: readonly unknown[];

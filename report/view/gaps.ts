@@ -10,7 +10,6 @@ import type { ReportWords } from '../words/words.ts';
 import { consentSentence } from './consent-sentence.ts';
 import { partialSentence } from './partial.ts';
 
-/** All gaps of a report. */
 export interface Gaps {
   untested: UntestedPage[];
   same: UntestedPage[];

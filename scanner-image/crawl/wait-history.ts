@@ -25,7 +25,6 @@ export interface WaitOutcomes {
   answered: string[];
 }
 
-/** How a page is waited for. */
 export interface WaitPlan {
   /** The waits that had no result on any page of the template. */
   skips: ReadonlySet<Wait>;
@@ -117,7 +116,6 @@ export function blockedPatterns({ blocked }: WaitPlan, page: URL): string[] {
     .map((entry) => (new URL(entry).origin === entry ? `${entry}/*` : `${entry}*`));
 }
 
-/** Whether a plan blocks a URL. */
 export function isBlocked({ blocked }: WaitPlan, url: string): boolean {
   const address = blocked.length === 0 ? null : withoutQuery(url);
   return address !== null && (blocked.includes(address) || blocked.includes(new URL(address).origin));

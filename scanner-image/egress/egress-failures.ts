@@ -26,7 +26,6 @@ export const EGRESS_HEADER = 'x-curbcut-egress';
 const MAX_TARGETS = 1000;
 const MAX_KEPT = 2 * MAX_TARGETS;
 
-/** Converts the refusal of a target to the kind of the failure. */
 export function kindOf(reason: TargetRefusal): EgressFailureKind {
   return reason === 'unresolvable' || reason === 'dns_unavailable' ? 'unresolvable' : 'refused';
 }

@@ -14,7 +14,6 @@ import { createTunnels } from './tunnel.ts';
 export interface Egress extends Pick<EgressFailures, 'failureOf'> {
   /** The address of the proxy, `http://127.0.0.1:<port>`. */
   readonly url: string;
-  /** Judges a URL as the proxy does. */
   judge(url: URL): Promise<TargetJudgement>;
   /** Closes the proxy and all its connections. */
   close(): Promise<void>;

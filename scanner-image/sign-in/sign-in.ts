@@ -20,7 +20,6 @@ export interface ReadyStep {
   value?: string;
 }
 
-/** A sign-in with its values. */
 export interface SignIn {
   basic?: { origin: string; username: string; password: string };
   headers: OriginValue[];

@@ -99,7 +99,6 @@ function retention(action: string, at: Date): Pick<AuditDocument, 'kind' | 'expi
   return isSecurityAction(action) ? { kind: 'security', expiresAt: new Date(at.getTime() + SECURITY_KEPT_DAYS * DAY_MS) } : {};
 }
 
-/** The audit log in MongoDB. */
 export function createAuditLog(db: Db, now: () => Date): AuditLog {
   const entries = db.collection<AuditDocument>('audit');
 

@@ -61,7 +61,6 @@ export interface Invitations {
   claim(email: string, id: string): Promise<ClaimedInvitation | null>;
   /** Gives back an invitation that was claimed but not used. */
   release(claim: ClaimedInvitation): Promise<void>;
-  /** Removes an invitation that was used. */
   finish(claim: ClaimedInvitation): Promise<void>;
 }
 
@@ -78,7 +77,6 @@ const toInvitation = (document: InvitationDocument): Invitation => {
   return { id, organisation, email, role, createdBy, createdAt, expiresAt, mailed };
 };
 
-/** Invitations in MongoDB. */
 export function createInvitations(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Invitations {
   const invitations = db.collection<InvitationDocument>('invitations');
   const unclaimed = (): Filter<InvitationDocument> => ({

@@ -7,7 +7,6 @@ import { randomInt } from 'node:crypto';
 /** How many live keys an organisation can have (decisions, "Limits"). */
 export const LIVE_KEYS_MAX = 100;
 
-/** A key that holds a slot. */
 export interface SlotHolder {
   _id: string;
   slot?: string;

@@ -60,7 +60,6 @@ export interface Members {
   deleteAccount(email: string, options?: { lastOwner?: boolean }): Promise<DeletedAccount>;
 }
 
-/** Members in MongoDB. */
 export function createMembers(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Members {
   const users = db.collection<UserDocument>('users');
   const organisations = db.collection<OrganisationDocument>('organisations');

@@ -25,7 +25,6 @@ export interface OidcFlows {
   take(token: string): Promise<OidcFlow | null>;
 }
 
-/** Flows in MongoDB. */
 export function createOidcFlows(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): OidcFlows {
   const flows = db.collection<OidcFlow & { _id: string; expiresAt: Date }>('oidcFlows');
   return {

@@ -11,7 +11,6 @@ export interface PasskeyChallenges {
   take(challenge: string, subject: string): Promise<boolean>;
 }
 
-/** Challenges in MongoDB. */
 export function createPasskeyChallenges(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): PasskeyChallenges {
   const challenges = db.collection<{ _id: string; subject: string; expiresAt: Date }>('passkeyChallenges');
   return {

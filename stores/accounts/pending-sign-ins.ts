@@ -45,7 +45,6 @@ interface PendingDocument extends Omit<PendingSignIn, 'id'> {
   expiresAt: Date;
 }
 
-/** Sign-ins in MongoDB. */
 export function createPendingSignIns(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): PendingSignIns {
   const pending = db.collection<PendingDocument>('pendingSignIns');
   const users = db.collection<UserDocument>('users');

@@ -94,7 +94,6 @@ function toFactors(document: FactorsDocument | undefined): Factors {
   };
 }
 
-/** Second factors in MongoDB. */
 export function createSecondFactors(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): SecondFactors {
   const users = db.collection<UserDocument>('users');
 
@@ -182,7 +181,6 @@ export function createSecondFactors(db: Db, { now = () => new Date() }: { now?: 
 const readFactors = (users: Collection<UserDocument>, email: string) =>
   users.findOne({ _id: userIdOf(email) }, { projection: { generation: 1, secondFactors: 1 } });
 
-/** Returns the function that changes the factors of an account. */
 function createChange(users: Collection<UserDocument>) {
   /**
    * Applies a step to the current factors. If another change of them or of the generation comes first, the step decides again.

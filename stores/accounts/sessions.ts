@@ -45,7 +45,6 @@ export interface Session {
   browser: string;
 }
 
-/** A session with its user. */
 export interface SignedIn {
   session: Session;
   /** With the generation of the session: what the session starts in its turn must not outlive the end of all sessions. */

@@ -83,7 +83,6 @@ const NETWORKS_MAX = 5;
 /** What goes in the write that gives an account to the person who proved to own its address: a passkey would still open it. */
 const OF_EARLIER_OWNER = { networks: '', secondFactors: '' } as const;
 
-/** User accounts in MongoDB. */
 export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Users {
   const users = db.collection<UserDocument>('users');
   const memberships = createMemberships(db);

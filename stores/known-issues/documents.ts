@@ -21,7 +21,6 @@ export interface KnownIssueRow extends Omit<KnownIssue, 'expiresAt'> {
 
 /** Identifies a KnownIssues resource. */
 export interface ManifestRef {
-  /** The operator class that applies it. */
   operatorClass: string;
   namespace: string;
   name: string;

@@ -18,7 +18,6 @@ import { createManifestKnownIssues, type ManifestKnownIssues } from './manifest-
 
 export type { KnownIssueRow } from './documents.ts';
 
-/** What can be changed. */
 export type KnownIssueChange = Partial<Pick<KnownIssueRow, 'reason' | 'owner' | 'expiresAt'>>;
 
 /** A part of the known issues of an organisation, newest first. */

@@ -24,7 +24,6 @@ export { MANIFEST_ACTOR, type Declaration, type DeclaredIssue, type ManifestRef 
 /** The ID that a known issue of a manifest has in reports and lists. */
 export const declaredIssueId = (manifest: ManifestRef, target: KnownIssueTarget): string => declaredId(documentId(manifest), target);
 
-/** What is stored of a manifest. */
 export interface StoredDeclaration extends Declaration {
   /** Grows with each write. */
   revision: number;

@@ -76,7 +76,6 @@ export interface ClaimedMail {
   mail: NewMail;
   /** The id of this claim. Another claim of the same mail has another one. */
   holder: string;
-  /** When the mail was due. */
   dueAt: Date;
   /** The number of attempts, including this one. */
   attempts: number;
@@ -162,7 +161,6 @@ interface MailDocument {
   expiresAt: Date;
 }
 
-/** The outbox in MongoDB. */
 export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Outbox {
   const mails = db.collection<MailDocument>('outbox');
   const later = (days: number): Date => new Date(now().getTime() + days * DAY_MS);

@@ -80,7 +80,6 @@ interface AddressDocument {
 /** Addresses are compared case-insensitively. */
 export const addressHash = (address: string): string => createHash('sha256').update(address.trim().toLowerCase()).digest('hex');
 
-/** Suppressed addresses in MongoDB. */
 export function createSuppressions(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Suppressions {
   const addresses = db.collection<AddressDocument>('mail_addresses');
   const later = (days: number): Date => new Date(now().getTime() + days * DAY_MS);

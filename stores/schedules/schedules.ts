@@ -36,7 +36,6 @@ export interface ScheduleRef {
   name: string;
 }
 
-/** What is stored of a schedule. */
 export interface ScheduleRow extends ScheduleRef {
   /** The organisation that is charged for the namespace. */
   organisation: string;
@@ -68,7 +67,6 @@ export interface ScheduleRow extends ScheduleRef {
   stalled: ScheduleProblem | null;
 }
 
-/** A schedule as it is listed. */
 export interface ListedSchedule extends ScheduleRow {
   /** When the operator last confirmed that this is the state of the cluster; null if it is unknown. */
   observedAt: Date | null;

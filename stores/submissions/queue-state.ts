@@ -5,7 +5,6 @@ import { retryRace } from '../mongo-retry.ts';
 
 /** What a submission to a built-in queue depends on. */
 export interface QueueState {
-  /** Whether the queue is paused. */
   paused: boolean;
   /** Of the default queue: the live scans of all organisations in all queues. Of the public queue: the live public scans. */
   live: number;

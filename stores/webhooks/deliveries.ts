@@ -34,7 +34,6 @@ export interface NewDelivery {
 }
 
 export interface Delivery {
-  /** The ID of the delivery. */
   id: string;
   /** `webhook-id`: the same for a replay, so that a receiver recognises it. */
   message: string;

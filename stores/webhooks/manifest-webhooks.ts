@@ -10,7 +10,6 @@ import { notNewer, type ManifestVersion } from '../accounts/organisation-documen
 import { isDuplicate } from '../mongo-retry.ts';
 import { replacedSecret, toWebhook, type Webhook, type WebhookDocument, type WebhookFields } from './webhook-document.ts';
 
-/** A webhook of a manifest, with its secret. */
 export interface DeclaredWebhook extends WebhookFields {
   secret: string;
 }

@@ -58,7 +58,6 @@ const requireSession: FastifyPluginAsync<RequireSessionOptions> = async (scope, 
   });
 };
 
-/** Sets what pages show of the user. */
 function view(request: FastifyRequest, reply: FastifyReply, signedIn: SignedIn): void {
   const { user, membership } = signedIn;
   // The navigation shows only pages that can be opened.

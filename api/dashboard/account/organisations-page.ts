@@ -24,7 +24,6 @@ import { titledPage } from '../titled-page.ts';
 /** The page, with an invitation that the person opened before. */
 export const openedInvitationPath = (id: string): string => `${ORGANISATIONS_PATH}?invitation=${encodeURIComponent(id)}`;
 
-/** An invitation with the name of its organisation. */
 export interface Choice extends Invitation {
   organisationName: string;
 }

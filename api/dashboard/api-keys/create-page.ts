@@ -23,7 +23,6 @@ import { titledPage } from '../titled-page.ts';
 
 const TITLE = 'Create an API key';
 
-/** What was typed. */
 export interface TypedKey {
   name: string;
   /** A date without a time. */
@@ -40,7 +39,6 @@ export interface CreateKeyPage {
   errors: readonly FormError[];
 }
 
-/** The labels of the fields, and what to enter. */
 export const KEY_FIELDS = {
   name: { label: 'Name', enter: 'Enter a name.' },
   expires_at: { label: 'Expires on', enter: 'Enter a date, such as 2030-01-31.', texts: { 'date.past': 'Enter a date in the future.' } },

@@ -102,7 +102,6 @@ export const endOf = ({ last4 }: Pick<ApiKey, 'last4'>): Html => html`<code tran
 /** The scopes of a key in words. */
 export const scopesText = ({ scopes }: Pick<ApiKey, 'scopes'>): string => (scopes.length === KEY_SCOPES.length ? 'All' : scopes.join(', '));
 
-/** When a key was last used. */
 export const lastUse = ({ lastUsedAt }: Pick<ApiKey, 'lastUsedAt'>): Html => (lastUsedAt === null ? html`Never` : time(lastUsedAt));
 
 function limits(): Html {

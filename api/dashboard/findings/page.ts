@@ -143,7 +143,6 @@ const marks = ({ elements, new_elements: added, known_elements: known }: ViewCau
 const where = (box: Parameters<typeof placeText>[0]): Html | false =>
   box !== undefined && html`<br /><span class="soft">${placeText(box)}</span>`;
 
-/** Where the elements are. */
 const places = (elements: PageCause['shown']): Html =>
   elements.length === 0
     ? NOTHING

@@ -25,7 +25,6 @@ export interface CauseLine {
   /** How many elements are new, and how many are known issues. */
   added: number;
   known: number;
-  /** The details, or where they are. */
   details: ViewGroup | FindingsPlace;
 }
 
@@ -105,7 +104,6 @@ interface PageFilter {
   onPage: OnPage | null;
 }
 
-/** Which causes the page of the query has. */
 async function causesOnPage(
   { pages }: Listed,
   { page, list }: CauseQuery,

@@ -32,7 +32,6 @@ export interface AcceptedCause {
 
 export const ABOUT = ['cause', 'selector'] as const;
 
-/** What was typed. */
 export interface TypedIssue extends TypedFields {
   about: (typeof ABOUT)[number];
   selector: string;

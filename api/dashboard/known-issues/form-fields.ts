@@ -7,7 +7,6 @@ import type { Form } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
 import { errorOf, formErrors } from '../forms.ts';
 
-/** What was typed. */
 export interface TypedFields {
   reason: string;
   owner: string;

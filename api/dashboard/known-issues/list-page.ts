@@ -19,7 +19,6 @@ const STATE_CHOICES: readonly (Choice & { value: (typeof STATES)[number] })[] = 
   { value: 'ended', text: 'Ended' },
 ];
 
-/** The query of the list. */
 export interface IssueQuery {
   /** Empty: every site. */
   site: string;

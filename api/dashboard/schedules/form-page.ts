@@ -13,7 +13,6 @@ import { scanFields } from '../views/new-scan.ts';
 import { number } from '../views/scan-words.ts';
 import { runTimes } from './words.ts';
 
-/** What was typed. */
 export interface TypedSchedule {
   scan: ScanFormValues;
   times: TypedTimes;

@@ -233,7 +233,6 @@ export type ScheduleManagement = ReturnType<typeof createScheduleManagement>;
 
 const liveOf = (schedule: ScanSchedule): LiveSchedule => ({ schedule, source: sourceOf(schedule, true), writer: otherWriter(schedule) });
 
-/** Whether the dashboard writes a schedule. */
 export const mayWrite = ({ source, writer }: LiveSchedule): boolean => source.by === 'dashboard' && writer === null;
 
 /** Whether the paying organisation may suspend and delete a schedule: a GitOps tool that applies it would revert that. */

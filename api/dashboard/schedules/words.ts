@@ -7,7 +7,6 @@ import { OUTDATED_AFTER_MS, type ListedSchedule, type ScheduleProblem } from '..
 import { badge, externalLink, link, notice, table, time } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 
-/** The table of schedules. */
 export const scheduleTable = (schedules: readonly ListedSchedule[]): Html =>
   table({
     id: 'schedules',
@@ -91,7 +90,6 @@ export function sourceWords(source: ScheduleSource): Html {
   return tool === null ? html`Manifest` : html`${tool}<br /><span class="soft" translate="no">${application}</span>`;
 }
 
-/** A time in the time zone of a schedule. */
 export function zonedTime(at: Date, timeZone: string): Html {
   const words = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone }).format(at);
   return html`<time datetime="${at.toISOString()}">${words.replace(' at ', ', ')}</time>`;

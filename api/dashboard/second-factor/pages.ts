@@ -84,7 +84,6 @@ interface PasskeyPage {
   request: FastifyRequest;
   passkey: StoredPasskey;
   usable: boolean;
-  /** Whether it is the last factor. */
   last: boolean;
   name?: string;
   errors?: readonly FormError[];

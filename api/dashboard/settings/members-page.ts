@@ -33,7 +33,6 @@ export interface MembersPage {
   typed?: { email: string; role: Role };
   /** A new invitation, and its link, which is shown once and only if mail is off. Null: another request has created it just now. */
   invited?: { email: string; url: string | null };
-  /** What was done. */
   done?: string | null;
 }
 

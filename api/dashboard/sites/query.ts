@@ -38,7 +38,6 @@ export function sitesHref({ search, verdict, after }: SiteQuery, path: string = 
 /** The number of filters that are set. */
 export const activeSiteFilters = ({ search, verdict }: SiteQuery): number => (search === '' ? 0 : 1) + (verdict === null ? 0 : 1);
 
-/** What to search for. */
 export const toSiteSearch = ({ search, verdict, after }: SiteQuery, limit: number): SiteSearch => ({
   text: search,
   ...(verdict !== null && { verdict }),

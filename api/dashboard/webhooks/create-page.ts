@@ -20,7 +20,6 @@ import { html, type Html } from '../../web/html.ts';
 import { csrfField, errorOf } from '../forms.ts';
 import { titledPage } from '../titled-page.ts';
 
-/** What was typed. */
 export interface TypedWebhook {
   name: string;
   url: string;
@@ -33,7 +32,6 @@ export interface TypedWebhook {
 
 const FRAME = { active: 'webhooks', trail: [{ text: 'Webhooks', href: WEBHOOKS_PATH }], narrow: true } as const;
 
-/** The labels of the fields, and what to enter. */
 export const WEBHOOK_FIELDS = {
   name: { label: 'Name', enter: 'Enter a name.' },
   url: { label: 'Address', enter: 'Enter an absolute URL, such as https://example.com/hook.' },

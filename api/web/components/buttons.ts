@@ -61,7 +61,6 @@ export function safeHref(href: string): string {
   return url !== null && SAFE_SCHEMES.has(url.protocol) ? href : '#';
 }
 
-/** A link. */
 export function link(text: HtmlValue, href: string, more: Attributes = {}): Html {
   return html`<a${attributes({ href: safeHref(href), ...more })}>${text}</a>`;
 }

@@ -29,7 +29,6 @@ export interface TableOptions {
   /** The first cell of each row is its header. */
   rows: readonly TableRow[];
   id: string;
-  /** The id of the body. */
   bodyId?: string;
 }
 
@@ -78,7 +77,6 @@ export const filters = ({ form, active }: { form: Html; active: number }): Html 
     ${form}
   </details>`;
 
-/** Terms and their values. */
 export const definitions = (entries: readonly (readonly [term: HtmlValue, value: HtmlValue])[]): Html =>
   html`<dl class="definitions">
     ${entries.map(

@@ -19,7 +19,6 @@ export function select(collection: Collection | null, query: { filter?: Doc; sor
   return skip === 0 && limit === 0 ? found : found.slice(skip, limit === 0 ? undefined : skip + limit);
 }
 
-/** Applies a projection to documents. */
 export function project(docs: Doc[], projection: unknown, now: Date): Doc[] {
   if (projection === undefined || projection === null || Object.keys(projection).length === 0) return docs;
   return docs.map(projector(projection as Doc, now));

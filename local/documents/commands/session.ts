@@ -12,7 +12,6 @@ export interface ReplicaSet {
   once: (command: Doc, execute: () => Doc) => Doc;
 }
 
-/** A connection of a client. */
 export interface Connection {
   id: number;
   /** The name that the client gives itself in its first command. */

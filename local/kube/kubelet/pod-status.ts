@@ -43,7 +43,6 @@ export function phaseOf(containers: readonly ContainerStatus[]): 'Pending' | 'Ru
   return containers.every(({ state }) => state.terminated?.exitCode === 0) ? 'Succeeded' : 'Failed';
 }
 
-/** The whole status of a pod on its node. */
 export function nodeStatus(pod: Pod, containers: ContainerStatus[], now: Date): PodStatus {
   const phase = phaseOf(containers);
   const unready = containers.filter(({ ready }) => !ready).map(({ name }) => name);

@@ -13,7 +13,6 @@ export const hasEnded = ({ status }: Pod): boolean => status.phase === 'Succeede
 export interface Pods {
   list(): Pod[];
   get(namespace: string, name: string): Pod | undefined;
-  /** Binds a pod to a node. */
   bind(pod: Pod, nodeName: string): void;
   /** Writes the status that `make` returns for the stored pod. Does nothing if the pod was deleted or nothing changed. */
   updateStatus(pod: Pod, make: (pod: Pod) => PodStatus): void;

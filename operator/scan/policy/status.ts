@@ -144,7 +144,6 @@ export function endedStatus(scan: AccessibilityScan, end: EndReason, now: Date):
   };
 }
 
-/** The verified results of a scan. */
 export interface VerifiedResult {
   /** The scan was canceled, and the results are of the pages that were tested until then. */
   partial: boolean;

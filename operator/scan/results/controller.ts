@@ -44,7 +44,6 @@ export interface ResultsControllerDeps {
   largeExports: Semaphore;
   traces: ScanTraces;
   apiNamespace: string;
-  /** Enqueues a scan for its own controller. */
   enqueueScan: (key: string) => void;
   now: () => Date;
 }

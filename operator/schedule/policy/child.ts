@@ -51,7 +51,6 @@ function unreserved(entries: Record<string, string> | undefined): Record<string,
   );
 }
 
-/** Builds the scan of a run. */
 export function childOf(schedule: ScanSchedule, run: Run): AccessibilityScan {
   const { metadata, spec } = schedule;
   const template = spec.scanTemplate;

@@ -3,7 +3,6 @@ import { conditionOf, type ConditionUpdate } from '../../runtime/conditions.ts';
 import type { Failures } from './failures.ts';
 import type { Note, Refusal, ScheduleFacts } from './facts.ts';
 
-/** Whether a schedule can start scans. */
 export interface Readiness {
   /** Whether scans are started at the scheduled times. */
   mayFire: boolean;

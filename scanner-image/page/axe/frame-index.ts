@@ -11,7 +11,6 @@ export interface FoundFrame {
   unreachable: boolean;
 }
 
-/** A frame in the browser's own list. */
 export interface ListedFrame {
   id: string;
   /** The ID of the frame that contains it; null if the browser does not say it. */
@@ -37,7 +36,6 @@ interface FrameTree {
 /** A process whose thread hangs does not answer. Measured in milliseconds. */
 const ANSWER_MS = 3000;
 
-/** Where the frames of a page are. */
 export type FrameSource = Pick<Target, 'cdp' | 'frameProcesses' | 'describe'>;
 
 /** Whether a page has a frame, also one that scripts cannot see. */

@@ -43,7 +43,6 @@ interface FrameElement {
   url: string;
 }
 
-/** How frames are waited for. */
 export interface FrameWaits {
   /** Whether they are waited for work in the background. */
   work: boolean;

@@ -34,7 +34,6 @@ const LIMITS = {
   depth: 500,
   /** Longer selectors are replaced by the end of the element's path. */
   selector: SELECTOR_MAX / 2,
-  /** The address of a frame. */
   frameUrl: 2048,
   /** The address of a link. */
   address: ADDRESS_MAX,

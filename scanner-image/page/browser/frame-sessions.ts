@@ -8,7 +8,6 @@ import type { Cdp, Commands, Events } from './cdp.ts';
 
 /** A frame that has a process of its own, because its site is another one. */
 export interface FrameProcess {
-  /** The ID of the frame. */
   id: string;
   session: Cdp;
 }

@@ -12,7 +12,6 @@ import { errorMessage } from '../../../platform/errors.ts';
 import type { Machine } from './chromium.ts';
 
 export interface SiteTrust {
-  /** The machine, for the browser. */
   machine: Machine;
   /** Deletes the database. */
   close(): Promise<void>;

@@ -5,7 +5,6 @@ import type { Cdp } from '../browser/cdp.ts';
 import type { ConditionVariable } from '../browser/condition-variable.ts';
 import { VisitEnded } from './visit.ts';
 
-/** The displayed document. */
 export interface ShownDocument {
   /** The number of documents that the frame has displayed so far. */
   documents: number;

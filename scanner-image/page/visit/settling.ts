@@ -26,7 +26,6 @@ export interface ArrivalDeps {
   rules: SettleRules;
 }
 
-/** What the page is waited for, and the outcomes. */
 export interface Waits {
   plan: WaitPlan;
   outcomes: WaitOutcomes;

@@ -60,7 +60,6 @@ export interface VisitRequest {
   session?: SessionState;
   /** What the page must show to be signed in. */
   marker?: Marker;
-  /** How the page is waited for. */
   plan: WaitPlan;
   /** Called when the page has been loading or settling for a moment, and when its test begins or the visit ends. */
   onWaiting?: (waits: boolean) => void;
