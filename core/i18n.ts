@@ -1,11 +1,11 @@
 /** Texts in the five languages: the type of a catalogue, placeholders, plurals, numbers and dates. */
-import type { Locale, PluralCategories } from './scan/locales.ts';
+import type { Locale, PluralCategory } from './scan/locales.ts';
 
 /** A text for each plural category of any language; `{n}` is the number. */
 export type Plural = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;
 
 /** A text for each plural category of one language. */
-export type PluralOf<L extends Locale> = Record<PluralCategories[L], string>;
+export type PluralOf<L extends Locale> = Record<PluralCategory<L>, string>;
 
 export interface I18n<Texts> {
   locale: Locale;

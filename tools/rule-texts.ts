@@ -1,5 +1,5 @@
 /**
- * Writes report/rule-texts/axe.*.json, the help and description of each rule from axe-core and its locale files, and
+ * Writes report/words/LOCALE/axe.json, the help and description of each rule from axe-core and its locale files, and in report/rule-texts/
  * standards.json, the tags and ACT rules of each rule, and english-messages.json. Run it after every update of axe-core: `node tools/rule-texts.ts`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -101,9 +101,9 @@ export function axeEnglishMessages(): EnglishMessages {
 }
 
 if (import.meta.main) {
-  const folder = join(import.meta.dirname, '..', 'report', 'rule-texts');
-  const write = (name: string, content: unknown): void => writeFileSync(join(folder, name), `${JSON.stringify(content, null, 2)}\n`);
-  for (const locale of LOCALES) write(`axe.${locale}.json`, axeTexts(locale));
-  write('standards.json', axeStandards());
-  write('english-messages.json', axeEnglishMessages());
+  const report = join(import.meta.dirname, '..', 'report');
+  const write = (path: string, content: unknown): void => writeFileSync(join(report, path), `${JSON.stringify(content, null, 2)}\n`);
+  for (const locale of LOCALES) write(`words/${locale}/axe.json`, axeTexts(locale));
+  write('rule-texts/standards.json', axeStandards());
+  write('rule-texts/english-messages.json', axeEnglishMessages());
 }

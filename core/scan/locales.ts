@@ -1,12 +1,14 @@
-/** Languages in which findings and reports are available. */
-export const LOCALES = ['en', 'de', 'fr', 'nl', 'pl'] as const;
-export type Locale = (typeof LOCALES)[number];
+/** The languages of findings and reports, each with its plural categories (CLDR), so that no form can be forgotten. */
+const PLURALS = {
+  en: ['one', 'other'],
+  de: ['one', 'other'],
+  fr: ['one', 'many', 'other'],
+  nl: ['one', 'other'],
+  pl: ['one', 'few', 'many', 'other'],
+} as const satisfies Record<string, readonly Intl.LDMLPluralRule[]>;
 
-/** The plural categories of each language (CLDR), so that no form can be forgotten. */
-export interface PluralCategories {
-  en: 'one' | 'other';
-  de: 'one' | 'other';
-  fr: 'one' | 'many' | 'other';
-  nl: 'one' | 'other';
-  pl: 'one' | 'few' | 'many' | 'other';
-}
+export type Locale = keyof typeof PLURALS;
+export const LOCALES = Object.keys(PLURALS) as readonly Locale[];
+
+/** The plural categories of a language. */
+export type PluralCategory<L extends Locale> = (typeof PLURALS)[L][number];

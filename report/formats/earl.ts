@@ -1,5 +1,5 @@
 /** EARL 1.0 (W3C, https://www.w3.org/TR/EARL10-Schema/) as JSON-LD: for accessibility tools that exchange results. Pure. */
-import { criterionTitle, criterionUrl } from '../../core/scan/success-criteria.ts';
+import { criterionTitle, criterionUrl } from '../rules/success-criteria.ts';
 import { knownIssueFinder, type KnownIssueFinder } from '../causes/known.ts';
 import { criterionOutcome, outcomesOn, type Outcome } from '../results/rule-outcomes.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';

@@ -5,7 +5,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Artifact, Log, ReportingDescriptor, Result, Run, ToolComponent } from 'sarif';
 import type { Metadata } from '../../core/scan/metadata.ts';
-import { criterionTitle, criterionUrl } from '../../core/scan/success-criteria.ts';
+import { criterionTitle, criterionUrl } from '../rules/success-criteria.ts';
 import type { RuleInfo } from '../rules/rules.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
 import type { Report, ReportPage } from '../schema/schema.ts';

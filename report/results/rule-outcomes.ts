@@ -1,5 +1,5 @@
 /** Which rules ran on which pages and what came of them, by rule and by success criterion. Pure. */
-import { criteriaOf, criterionName } from '../../core/scan/success-criteria.ts';
+import { criteriaOf, criterionName } from '../rules/success-criteria.ts';
 import { knownStandards, standardsOf, unknownRule } from '../rules/rules.ts';
 import type { OutcomePages, Report, ReportCriterion, ReportPage, ReportRule, TestedPage } from '../schema/schema.ts';
 

@@ -1,5 +1,5 @@
 /**
- * What a person should look at where the tests could not decide, in every language (`review.*.json`): a text for each rule of
+ * What a person should look at where the tests could not decide, in every language (`words/LOCALE/review.json`): a text for each rule of
  * axe-core that can be incomplete, and for each of ours. A language is loaded when it is first used.
  */
 import { createRequire } from 'node:module';
@@ -13,16 +13,9 @@ export interface ReviewTexts {
 }
 
 const require = createRequire(import.meta.url);
-const loaded = new Map<Locale, ReviewTexts>();
 
 /** Returns what a person should look at where a rule could not be decided. */
 export function reviewText(rule: string, locale: Locale): string {
-  const { any, rules } = textsOf(locale);
+  const { any, rules } = require(`../words/${locale}/review.json`) as ReviewTexts;
   return Object.hasOwn(rules, rule) ? rules[rule]! : any;
-}
-
-function textsOf(locale: Locale): ReviewTexts {
-  let texts = loaded.get(locale);
-  if (texts === undefined) loaded.set(locale, (texts = require(`./review.${locale}.json`) as ReviewTexts));
-  return texts;
 }

@@ -1,7 +1,7 @@
 /**
  * Texts about axe-core's rules and ours in every language: what a rule asks for, why it matters and what to do. Help and description
- * are axe-core's own (`axe.*.json`, written by tools/rule-texts.ts; MPL-2.0) where it has them in the language; the other
- * texts are ours (`own.*.json`). A language is loaded when it is first used.
+ * are axe-core's own (`words/LOCALE/axe.json`, written by tools/rule-texts.ts; MPL-2.0) where it has them in the language; the other
+ * texts are ours (`words/LOCALE/rules.json`). A language is loaded when it is first used.
  */
 import { createRequire } from 'node:module';
 import type { Locale } from '../../core/scan/locales.ts';
@@ -43,7 +43,7 @@ export function ruleText(rule: string, locale: Locale): RuleText | null {
 }
 
 /** What a rule of ours says about an element. */
-export const ownMessage = (rule: string, locale: Locale): string => (require(`./own.${locale}.json`) as OwnTexts).messages[rule]!;
+export const ownMessage = (rule: string, locale: Locale): string => (require(`../words/${locale}/rules.json`) as OwnTexts).messages[rule]!;
 
 /** Every rule with texts. */
 export const knownRules = (): string[] => [...textsOf('en').keys()];
@@ -51,8 +51,8 @@ export const knownRules = (): string[] => [...textsOf('en').keys()];
 function textsOf(locale: Locale): Map<string, RuleText> {
   const known = loaded.get(locale);
   if (known !== undefined) return known;
-  const axe = require(`./axe.${locale}.json`) as AxeTexts;
-  const own = require(`./own.${locale}.json`) as OwnTexts;
+  const axe = require(`../words/${locale}/axe.json`) as AxeTexts;
+  const own = require(`../words/${locale}/rules.json`) as OwnTexts;
   const texts = new Map(
     Object.entries({ ...own.rules, ...axe.rules }).map(([rule, [help, description]]) => {
       const [why, fix] = own.advice[adviceOf(rule)] ?? ['', ''];

@@ -1,6 +1,6 @@
 /** The standards of a root cause, as people read them. Pure. */
 import type { Locale } from '../../core/scan/locales.ts';
-import { criterionTitle } from '../../core/scan/success-criteria.ts';
+import { criterionTitle } from './success-criteria.ts';
 import type { ReportRule } from '../schema/schema.ts';
 
 /** The names of standards are the same in all languages. The revised Section 508 is WCAG 2.0 A and AA, so it has no entry of its own. */

@@ -15,7 +15,7 @@ export interface OwnRule {
   helpUrl: string;
 }
 
-/** Rules that axe-core does not have. Their elements need review and are never violations. Their texts are in `rule-texts/`. */
+/** Rules that axe-core does not have. Their elements need review and are never violations. Their texts are in `words/`. */
 export const OWN_RULES: Readonly<Record<string, OwnRule>> = {
   'option-group-name': {
     impact: 'moderate',

@@ -57,7 +57,7 @@ export const ViewGroup = Type.Object({
   rule: Type.String(),
   impact: Impact,
   wcag: Type.Array(Type.String()),
-  /** In the language of the scan. `report/rule-texts/` has other languages. */
+  /** In the language of the scan. `report/words/` has other languages. */
   help: Type.String(),
   description: Type.String(),
   help_url: Type.String(),

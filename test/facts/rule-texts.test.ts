@@ -11,8 +11,8 @@ import { engineOf, isOwnRule, OWN_RULES } from '../../report/schema/engines.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { axeEnglishMessages, axeReviewRules, axeRules, axeStandards, axeTexts } from '../../tools/rule-texts.ts';
 
-const folder = join(import.meta.dirname, '..', '..', 'report', 'rule-texts');
-const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), 'utf8'));
+const report = join(import.meta.dirname, '..', '..', 'report');
+const read = (path: string): unknown => JSON.parse(readFileSync(join(report, path), 'utf8'));
 const fromAxe = axeRules().map(({ ruleId }) => ruleId);
 const rules = [...fromAxe, ...Object.keys(OWN_RULES)].sort();
 
@@ -20,7 +20,7 @@ describe('texts about rules', () => {
   it('exist for exactly the rules of axe-core and ours', () => expect(knownRules().toSorted()).to.deep.equal(rules));
 
   it('state the standards of the installed axe-core (run node tools/rule-texts.ts)', () => {
-    expect(read('standards.json') as RuleStandards).to.deep.equal(axeStandards());
+    expect(read('rule-texts/standards.json') as RuleStandards).to.deep.equal(axeStandards());
     expect(standardsOf('area-alt')).to.deep.include({
       wcag: ['2.4.4', '4.1.2'],
       en_301_549: ['9.2.4.4', '9.4.1.2'],
@@ -40,7 +40,7 @@ describe('texts about rules', () => {
   });
 
   it('name the rules that find more by our own checks, and docs/scanning.md explains them', () => {
-    const section = readFileSync(join(folder, '..', '..', 'docs', 'scanning.md'), 'utf8')
+    const section = readFileSync(join(report, '..', 'docs', 'scanning.md'), 'utf8')
       .split(/^## /m)
       .find((text) => text.startsWith('Own checks'))!;
     const explained = [...section.matchAll(/^\| `([a-z-]+)`/gm)].map(([, rule]) => rule!);
@@ -51,7 +51,7 @@ describe('texts about rules', () => {
   });
 
   it('tell English messages from translated ones (run node tools/rule-texts.ts)', () => {
-    expect(read('english-messages.json') as EnglishMessages).to.deep.equal(axeEnglishMessages());
+    expect(read('rule-texts/english-messages.json') as EnglishMessages).to.deep.equal(axeEnglishMessages());
     expect(isEnglishMessage('Element does not have an alt attribute')).to.equal(true);
     expect(isEnglishMessage('Invalid ARIA attribute name: aria-x')).to.equal(true);
     expect(isEnglishMessage('Das Element besitzt kein Alt-Attribut')).to.equal(false);
@@ -59,10 +59,10 @@ describe('texts about rules', () => {
 
   for (const locale of LOCALES)
     describe(`in ${locale}`, () => {
-      const own = read(`own.${locale}.json`) as OwnTexts;
+      const own = read(`words/${locale}/rules.json`) as OwnTexts;
 
       it('are those of the installed axe-core (run node tools/rule-texts.ts)', () => {
-        expect(read(`axe.${locale}.json`) as AxeTexts).to.deep.equal(axeTexts(locale));
+        expect(read(`words/${locale}/axe.json`) as AxeTexts).to.deep.equal(axeTexts(locale));
       });
 
       it('exist for every rule and field', () => {
@@ -87,7 +87,7 @@ describe('texts about rules', () => {
       });
 
       it('say what a person should look at for each rule that can be incomplete, and for no other', () => {
-        const review = read(`review.${locale}.json`) as ReviewTexts;
+        const review = read(`words/${locale}/review.json`) as ReviewTexts;
         expect(Object.keys(review.rules).toSorted()).to.deep.equal([...axeReviewRules(), ...Object.keys(OWN_RULES)].sort());
         const texts = [review.any, ...Object.values(review.rules)];
         expect(new Set(texts).size, 'a text that two rules share').to.equal(texts.length);
@@ -105,7 +105,7 @@ describe('texts about rules', () => {
 
       if (locale !== 'en')
         it('are not English', () => {
-          const [review, english] = [locale, 'en'].map((one) => Object.values((read(`review.${one}.json`) as ReviewTexts).rules));
+          const [review, english] = [locale, 'en'].map((one) => Object.values((read(`words/${one}/review.json`) as ReviewTexts).rules));
           expect(review!.filter((text) => english!.includes(text))).to.deep.equal([]);
           const same = rules.filter((rule) => {
             const [text, english] = [ruleText(rule, locale)!, ruleText(rule, 'en')!];

@@ -16,7 +16,7 @@ import { relativeUriOf, uriOf } from '../../report/formats/shared.ts';
 import { rootCauseFingerprint } from '../../report/causes/root-causes.ts';
 import { standardsOf } from '../../report/rules/rules.ts';
 import type { Report, TestedPage } from '../../report/schema/schema.ts';
-import { criterionUrl } from '../../core/scan/success-criteria.ts';
+import { criterionUrl } from '../../report/rules/success-criteria.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';
 

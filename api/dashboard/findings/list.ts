@@ -1,5 +1,5 @@
 /** The root causes of a scan: violations, elements that need review, or advice; filtered, and in parts. Pure. */
-import { criterionTitle } from '../../../core/scan/success-criteria.ts';
+import { criterionTitle } from '../../../report/rules/success-criteria.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import { pagePath } from '../../../core/web-paths.ts';
 import { wordsIn } from '../../../report/words/words.ts';

@@ -1,10 +1,10 @@
 /**
- * The success criteria of WCAG 2.0 to 2.2. Their names are in `criteria/*.json`: those of W3C's authorised translations where
+ * The success criteria of WCAG 2.0 to 2.2. Their names are in `words/LOCALE/criteria.json`: those of W3C's authorised translations where
  * there is one (French, Dutch, Polish, and German for 2.0), else of the translation that is in use.
  */
 import { createRequire } from 'node:module';
-import type { Locale } from './locales.ts';
-import { WCAG_LEVELS, WCAG_VERSIONS, type WcagLevel, type WcagVersion } from './wcag.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { WCAG_LEVELS, WCAG_VERSIONS, type WcagLevel, type WcagVersion } from '../../core/scan/wcag.ts';
 
 /** The level of each criterion, its anchor in WCAG 2.2 (https://www.w3.org/TR/WCAG22/), and the version that added it after 2.0. */
 const CRITERIA: Readonly<Record<string, readonly [WcagLevel, string, WcagVersion?]>> = {
@@ -98,7 +98,6 @@ const CRITERIA: Readonly<Record<string, readonly [WcagLevel, string, WcagVersion
 };
 
 const require = createRequire(import.meta.url);
-const loaded = new Map<Locale, Record<string, string>>();
 
 /** The address of a success criterion, such as `1.1.1`, in WCAG 2.2. It is also the criterion's name in linked data. Null if unknown. */
 export const criterionUrl = (criterion: string): string | null =>
@@ -125,8 +124,4 @@ export function criterionTitle(criterion: string, locale: Locale): string {
   return `${criterion} ${criterionName(criterion, locale)} (${CRITERIA[criterion]![0]})`;
 }
 
-function namesOf(locale: Locale): Record<string, string> {
-  let names = loaded.get(locale);
-  if (names === undefined) loaded.set(locale, (names = require(`./criteria/${locale}.json`) as Record<string, string>));
-  return names;
-}
+const namesOf = (locale: Locale) => require(`../words/${locale}/criteria.json`) as Record<string, string>;

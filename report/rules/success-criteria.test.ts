@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { LOCALES } from './locales.ts';
+import { LOCALES } from '../../core/scan/locales.ts';
 import { criteriaOf, criterionTitle, criterionUrl } from './success-criteria.ts';
 
 const names = (locale: string): Record<string, string> =>
-  JSON.parse(readFileSync(new URL(`criteria/${locale}.json`, import.meta.url), 'utf8')) as Record<string, string>;
+  JSON.parse(readFileSync(new URL(`../words/${locale}/criteria.json`, import.meta.url), 'utf8')) as Record<string, string>;
 
 describe('criteriaOf', () => {
   // By the specifications: https://www.w3.org/TR/WCAG21/ and https://www.w3.org/TR/WCAG22/.
