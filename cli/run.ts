@@ -1,12 +1,11 @@
 /** Runs a command line: from its arguments to its exit code. */
-import type { InterruptHint, CliContext, CliProcess, Program } from './commands/output.ts';
+import type { CliProcess, InterruptHint, Program, RunCommand } from './commands/output.ts';
 import { splitKubectlFlags } from './kubectl/flags.ts';
 import { nearest } from './suggestion.ts';
 import { CliError, printableLines, ServiceUnavailable, UsageError } from './errors.ts';
 
-type Run = (args: readonly string[], context: CliContext, hint: InterruptHint) => Promise<number>;
 /** Loads the command's module. Only the one that runs is loaded, because the command must start fast. */
-type Command = () => Promise<Run>;
+type Command = () => Promise<RunCommand>;
 
 const COMMANDS: Readonly<Record<Program, Readonly<Record<string, Command>>>> = {
   curbcut: {

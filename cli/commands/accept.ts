@@ -12,7 +12,7 @@ import { noProgress, showProgress } from '../progress.ts';
 import { readSource, understood } from '../report-source.ts';
 import { writeReport } from '../service/reports.ts';
 import { ACCEPT_HELP } from './help.ts';
-import { COMMON_OPTIONS, onlyArgument, parse, type CliContext } from './output.ts';
+import { command, COMMON_OPTIONS, onlyArgument, type CliContext } from './output.ts';
 
 const OPTIONS = {
   fingerprint: { type: 'string', multiple: true },
@@ -30,13 +30,7 @@ const OPTIONS = {
   help: COMMON_OPTIONS.help,
 } as const;
 
-/** Runs the command. @returns its exit code @throws CliError */
-export async function accept(args: readonly string[], context: CliContext): Promise<number> {
-  const { values, positionals } = parse('accept', args, OPTIONS);
-  if (values.help) {
-    context.stdout.write(ACCEPT_HELP);
-    return 0;
-  }
+export const accept = command('accept', OPTIONS, ACCEPT_HELP, async ({ values, positionals }, context) => {
   const source = onlyArgument('accept', 'scan', positionals);
   const { output: file, all: keep } = values;
   const now = new Date();
@@ -62,7 +56,7 @@ export async function accept(args: readonly string[], context: CliContext): Prom
   } finally {
     progress.end();
   }
-}
+});
 
 /** Null: nothing is chosen. @throws UsageError */
 function choiceOf(values: { fingerprint?: string[]; rule?: string; selector?: string; all: boolean }): Choice | null {

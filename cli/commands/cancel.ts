@@ -5,16 +5,11 @@ import type { ScanResult } from '../service/messages.ts';
 import { hasResult } from '../summary.ts';
 import { print } from './format.ts';
 import { CANCEL_HELP } from './help.ts';
-import { COMMON_OPTIONS, onlyArgument, outputOf, parse, type InterruptHint, type CliContext } from './output.ts';
+import { command, COMMON_OPTIONS, onlyArgument, outputOf } from './output.ts';
 import { connect, scanIdOf } from './service.ts';
 
-/** Runs the command. @returns its exit code: 1 if the scan has ended already, and not as canceled @throws CliError */
-export async function cancel(args: readonly string[], context: CliContext, hint: InterruptHint): Promise<number> {
-  const { values, positionals } = parse('cancel', args, COMMON_OPTIONS);
-  if (values.help) {
-    context.stdout.write(CANCEL_HELP);
-    return 0;
-  }
+/** Exit code 1 if the scan has ended already, and not as canceled. */
+export const cancel = command('cancel', COMMON_OPTIONS, CANCEL_HELP, async ({ values, positionals }, context, hint) => {
   const name = onlyArgument('cancel', 'scan ID', positionals);
   const output = outputOf('cancel', values, context);
   const client = connect(context, output);
@@ -24,7 +19,7 @@ export async function cancel(args: readonly string[], context: CliContext, hint:
   if (!values.quiet) await print(context.stdout, output.format, result, () => `${sentenceOf(scanId, accepted, result)}\n`);
   // A scan that has ended as canceled may be the effect of a first request whose response was lost.
   return accepted || result.status === 'canceled' ? 0 : 1;
-}
+});
 
 function sentenceOf(scanId: string, accepted: boolean, result: ScanResult): string {
   const { status } = result;

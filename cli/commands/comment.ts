@@ -11,7 +11,7 @@ import { githubOf, gitlabOf } from '../pull-request/systems.ts';
 import { readSource, understood, type Source, type Waiting } from '../report-source.ts';
 import { createBudget } from '../service/budget.ts';
 import { COMMENT_HELP } from './help.ts';
-import { COMMON_OPTIONS, onlyArgument, parse, waitNote, type CliContext } from './output.ts';
+import { command, COMMON_OPTIONS, onlyArgument, waitNote, type CliContext } from './output.ts';
 
 const OPTIONS = {
   github: { type: 'boolean', default: false },
@@ -35,13 +35,7 @@ interface Made {
   annotations: string;
 }
 
-/** Runs the command. @returns its exit code @throws CliError */
-export async function comment(args: readonly string[], context: CliContext): Promise<number> {
-  const { values, positionals } = parse('comment', args, OPTIONS);
-  if (values.help) {
-    context.stdout.write(COMMENT_HELP);
-    return 0;
-  }
+export const comment = command('comment', OPTIONS, COMMENT_HELP, async ({ values, positionals }, context) => {
   const source = onlyArgument('comment', 'JSON export or scan ID', positionals);
   if (values.github && values.gitlab) throw new UsageError('--github and --gitlab cannot be used together.', 'comment');
   const publishes = values.github || values.gitlab;
@@ -57,7 +51,7 @@ export async function comment(args: readonly string[], context: CliContext): Pro
   } finally {
     progress.end();
   }
-}
+});
 
 function makeComment(
   { report, service }: Source,

@@ -8,18 +8,13 @@ import type { Client } from '../service/client.ts';
 import { readExport } from '../service/reports.ts';
 import { print } from './format.ts';
 import { DIFF_HELP } from './help.ts';
-import { COMMON_OPTIONS, noMoreArguments, outputOf, parse, type CliContext } from './output.ts';
+import { command, COMMON_OPTIONS, noMoreArguments, outputOf } from './output.ts';
 import { connect, scanIdOf } from './service.ts';
 
 const OPTIONS = { 'exit-zero': { type: 'boolean', default: false }, ...COMMON_OPTIONS } as const;
 
-/** Runs the command. @returns its exit code: 1 if there are new violations @throws CliError */
-export async function diff(args: readonly string[], context: CliContext): Promise<number> {
-  const { values, positionals } = parse('diff', args, OPTIONS);
-  if (values.help) {
-    context.stdout.write(DIFF_HELP);
-    return 0;
-  }
+/** Exit code 1 if there are new violations. */
+export const diff = command('diff', OPTIONS, DIFF_HELP, async ({ values, positionals }, context) => {
   const [before, after, ...others] = positionals;
   if (before === undefined || after === undefined)
     throw new UsageError('Two scan IDs are needed: the earlier scan, then the later one.', 'diff');
@@ -40,7 +35,7 @@ export async function diff(args: readonly string[], context: CliContext): Promis
       renderDiff(compared, context.stdout, wide),
     );
   return compared.new.length > 0 && !values['exit-zero'] ? 1 : 0;
-}
+});
 
 /** @throws CliError */
 async function readReduced(client: Client, scanId: string): Promise<ReducedReport> {

@@ -8,7 +8,7 @@ import { tableOf, type Column } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { print } from './format.ts';
 import { LIST_HELP } from './help.ts';
-import { COMMON_OPTIONS, noMoreArguments, outputOf, parse, type CliContext } from './output.ts';
+import { command, COMMON_OPTIONS, noMoreArguments, outputOf } from './output.ts';
 import { numberOf } from '../number-of.ts';
 import { connect } from './service.ts';
 
@@ -20,13 +20,7 @@ const OPTIONS = {
   ...common,
 } as const;
 
-/** Runs the command. @returns its exit code @throws CliError */
-export async function list(args: readonly string[], context: CliContext): Promise<number> {
-  const { values, positionals } = parse('list', args, OPTIONS);
-  if (values.help) {
-    context.stdout.write(LIST_HELP);
-    return 0;
-  }
+export const list = command('list', OPTIONS, LIST_HELP, async ({ values, positionals }, context) => {
   noMoreArguments('list', positionals);
   const limit = numberOf('list', 'limit', values.limit, true)!;
   if (limit < 1 || limit > LISTED_MAX) throw new UsageError(`--limit ${values.limit} is not between 1 and ${LISTED_MAX}.`, 'list');
@@ -35,7 +29,7 @@ export async function list(args: readonly string[], context: CliContext): Promis
   const found = await listAll(connect(context, output), { status: values.status, metadata, limit });
   await print(context.stdout, output.format, found, (wide) => textOf(found, context.stdout, wide));
   return 0;
-}
+});
 
 const columnsOf = (scans: readonly ListedScan[]): Column<ListedScan>[] => [
   { heading: 'ID', value: ({ scan_id: id }) => id },

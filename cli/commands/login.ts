@@ -7,17 +7,11 @@ import { numberOf } from '../number-of.ts';
 import { noProgress } from '../progress.ts';
 import { createClient } from '../service/client.ts';
 import { LOGIN_HELP, LOGOUT_HELP } from './help.ts';
-import { COMMON_OPTIONS, noMoreArguments, parse, waitNote, type CliContext } from './output.ts';
+import { command, COMMON_OPTIONS, noMoreArguments, waitNote, type CliContext } from './output.ts';
 
 const OPTIONS = { 'max-wait': COMMON_OPTIONS['max-wait'], help: COMMON_OPTIONS.help } as const;
 
-/** Runs the command. @returns its exit code @throws CliError */
-export async function login(args: readonly string[], context: CliContext): Promise<number> {
-  const { values, positionals } = parse('login', args, OPTIONS);
-  if (values.help) {
-    context.stdout.write(LOGIN_HELP);
-    return 0;
-  }
+export const login = command('login', OPTIONS, LOGIN_HELP, async ({ values, positionals }, context) => {
   const [given, ...others] = positionals;
   noMoreArguments('login', others);
   const maxWaitSeconds = numberOf('login', 'max-wait', values['max-wait'], false)!;
@@ -36,20 +30,14 @@ export async function login(args: readonly string[], context: CliContext): Promi
   for (const name of ['CURBCUT_URL', 'CURBCUT_API_KEY'])
     if (context.environment[name]) context.stderr.write(`${name} is set in the environment, which precedes what is stored.\n`);
   return 0;
-}
+});
 
-/** Runs the command. @returns its exit code @throws CliError */
-export async function logout(args: readonly string[], context: CliContext): Promise<number> {
-  const { values, positionals } = parse('logout', args, { help: COMMON_OPTIONS.help });
-  if (values.help) {
-    context.stdout.write(LOGOUT_HELP);
-    return 0;
-  }
+export const logout = command('logout', { help: COMMON_OPTIONS.help }, LOGOUT_HELP, async ({ positionals }, context) => {
   noMoreArguments('logout', positionals);
   await rm(fileOf(context), { force: true });
   context.stdout.write('Logged out. The API key is still valid: revoke it in the dashboard if nobody else uses it.\n');
   return 0;
-}
+});
 
 function fileOf({ environment }: CliContext): string {
   const file = loginFile(environment);

@@ -3,18 +3,12 @@ import { spawn } from 'node:child_process';
 import { dashboardLink } from '../links.ts';
 import { LATEST } from '../service/scan-reference.ts';
 import { OPEN_HELP } from './help.ts';
-import { COMMON_OPTIONS, noMoreArguments, outputOf, parse, type CliContext } from './output.ts';
+import { command, COMMON_OPTIONS, noMoreArguments, outputOf, type CliContext } from './output.ts';
 import { connect, scanIdOf } from './service.ts';
 
 const OPTIONS = { 'max-wait': COMMON_OPTIONS['max-wait'], help: COMMON_OPTIONS.help } as const;
 
-/** Runs the command. @returns its exit code @throws CliError */
-export async function open(args: readonly string[], context: CliContext): Promise<number> {
-  const { values, positionals } = parse('open', args, OPTIONS);
-  if (values.help) {
-    context.stdout.write(OPEN_HELP);
-    return 0;
-  }
+export const open = command('open', OPTIONS, OPEN_HELP, async ({ values, positionals }, context) => {
   const [name = LATEST, ...others] = positionals;
   noMoreArguments('open', others);
   const output = outputOf('open', { ...values, json: false, quiet: false }, context);
@@ -24,7 +18,7 @@ export async function open(args: readonly string[], context: CliContext): Promis
   const program = opener(context.environment);
   if (program !== null) await started(program, link, context);
   return 0;
-}
+});
 
 /** The program that opens an address in the user's browser; null without a display. */
 function opener({ DISPLAY: x11, WAYLAND_DISPLAY: wayland }: CliContext['environment']): string | null {

@@ -1,5 +1,5 @@
 /** What the commands share: options, notices, and the output at the end of a scan. Loads neither HTTP client nor schemas. */
-import { parseArgs } from 'node:util';
+import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.ts';
 import { CliError, errorMessage, printableLines, ServiceUnavailable, UsageError } from '../errors.ts';
 import { numberOf } from '../number-of.ts';
@@ -86,19 +86,35 @@ export interface Output {
   maxWaitSeconds: number;
 }
 
-/** Parses arguments. @throws UsageError that names the invalid option */
-export function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['options']>(
-  command: string,
-  args: readonly string[],
-  options: T,
-) {
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+/** Runs a command with its arguments. @returns its exit code @throws CliError */
+export type RunCommand = (args: readonly string[], context: CliContext, hint: InterruptHint) => Promise<number>;
+
+/** A command, which parses its options and answers --help. */
+export function command<const O extends Options>(
+  name: string,
+  options: O,
+  help: string,
+  run: (given: ReturnType<typeof parse<O>>, context: CliContext, hint: InterruptHint) => Promise<number>,
+): RunCommand {
+  return async (args, context, hint) => {
+    const given = parse(name, args, options);
+    if (!('help' in given.values && given.values.help)) return run(given, context, hint);
+    context.stdout.write(help);
+    return 0;
+  };
+}
+
+/** @throws UsageError that names the invalid option */
+function parse<const O extends Options>(name: string, args: readonly string[], options: O) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {
     const problem = errorMessage(error).split('. ')[0]!;
     const [, unknown] = /^Unknown option '--(.+)'/.exec(problem) ?? [];
-    const meant = unknown === undefined ? null : nearest(unknown, Object.keys(options!));
-    throw new UsageError(meant === null ? problem : `${problem}. Did you mean --${meant}?`, command);
+    const meant = unknown === undefined ? null : nearest(unknown, Object.keys(options));
+    throw new UsageError(meant === null ? problem : `${problem}. Did you mean --${meant}?`, name);
   }
 }
 

@@ -6,15 +6,9 @@ import { checkFiles, saveReports } from '../service/reports.ts';
 import { print } from './format.ts';
 import { REPORT_HELP } from './help.ts';
 import { connect, scanIdOf } from './service.ts';
-import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, type CliContext } from './output.ts';
+import { command, OUTPUT_OPTIONS, onlyArgument, outputOf } from './output.ts';
 
-/** Runs the command. @returns its exit code @throws CliError */
-export async function report(args: readonly string[], context: CliContext): Promise<number> {
-  const { values, positionals } = parse('report', args, OUTPUT_OPTIONS);
-  if (values.help) {
-    context.stdout.write(REPORT_HELP);
-    return 0;
-  }
+export const report = command('report', OUTPUT_OPTIONS, REPORT_HELP, async ({ values, positionals }, context) => {
   const name = onlyArgument('report', 'scan ID', positionals);
   const output = outputOf('report', values, context);
   const client = connect(context, output);
@@ -30,7 +24,7 @@ export async function report(args: readonly string[], context: CliContext): Prom
   if (!values.quiet)
     await print(context.stdout, output.format, { scan_id: scanId, saved }, () => `Saved ${Object.values(saved).join(', ')}\n`);
   return 0;
-}
+});
 
 interface Links {
   pdf: Link;

@@ -18,7 +18,7 @@ import { METADATA_ARGUMENTS, metadataFrom, sameMetadata } from '../metadata.ts';
 import { isReference, resolveReference } from '../service/scan-reference.ts';
 import { checkFiles } from '../service/reports.ts';
 import { SCAN_HELP } from './scan-help.ts';
-import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, scanContinues, type InterruptHint, type CliContext } from './output.ts';
+import { command, OUTPUT_OPTIONS, onlyArgument, outputOf, scanContinues, type CliContext } from './output.ts';
 import { connect, followAndReport } from './service.ts';
 
 const OPTIONS = {
@@ -36,13 +36,7 @@ const OPTIONS = {
   ...OUTPUT_OPTIONS,
 } as const;
 
-/** Runs the command. @returns its exit code @throws CliError */
-export async function scan(args: readonly string[], context: CliContext, hint: InterruptHint): Promise<number> {
-  const { values, positionals } = parse('scan', args, OPTIONS);
-  if (values.help) {
-    context.stdout.write(SCAN_HELP);
-    return 0;
-  }
+export const scan = command('scan', OPTIONS, SCAN_HELP, async ({ values, positionals }, context, hint) => {
   const url = onlyArgument('scan', 'URL', positionals);
   const thresholds = thresholdsFrom(values);
   const described = { ...readAddress(url), thresholds, ...(await siteOptionsFrom(values)) };
@@ -74,17 +68,13 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
   hint.lines = [
     `It is unknown whether a scan was submitted. To find out without being charged twice, run the same command with --idempotency-key ${idempotencyKey}${sameMetadata(metadata, values)}`,
   ];
-  try {
-    const accepted = await client.submit(submission, idempotencyKey);
-    scanContinues(hint, accepted.scan_id);
-    output.progress.note(`Scan ${accepted.scan_id}`);
-    if (accepted.pages_reserved < accepted.pages_requested)
-      output.progress.note(`There are only enough credits for ${accepted.pages_reserved} of ${accepted.pages_requested} pages.`);
-    return await followAndReport(client, accepted.scan_id, output, values.quiet, context);
-  } finally {
-    output.progress.end();
-  }
-}
+  const accepted = await client.submit(submission, idempotencyKey);
+  scanContinues(hint, accepted.scan_id);
+  output.progress.note(`Scan ${accepted.scan_id}`);
+  if (accepted.pages_reserved < accepted.pages_requested)
+    output.progress.note(`There are only enough credits for ${accepted.pages_reserved} of ${accepted.pages_requested} pages.`);
+  return followAndReport(client, accepted.scan_id, output, values.quiet, context);
+});
 
 /** Replaces `latest` or the beginning of an ID by the ID. @throws CliError */
 async function withBaselineId<T extends BaselineValues & Parameters<typeof outputOf>[1]>(values: T, context: CliContext): Promise<T> {

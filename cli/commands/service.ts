@@ -53,10 +53,15 @@ export async function followAndReport(
   quiet: boolean,
   context: CliContext,
 ): Promise<number> {
-  const ended = await followScan(client, scanId, { onStep: (step) => output.progress.step(step) });
-  // Programs read the whole object, and people the verdict.
-  const result = quiet ? ended : await completeResult(isData(output.format) ? client : impatient(client), ended, output);
-  return reportEnd(result, reportsOf(client, scanId, output.files), output, quiet, context);
+  const { progress } = output;
+  try {
+    const ended = await followScan(client, scanId, { onStep: (step) => progress.step(step) });
+    // Programs read the whole object, and people the verdict.
+    const result = quiet ? ended : await completeResult(isData(output.format) ? client : impatient(client), ended, output);
+    return await reportEnd(result, reportsOf(client, scanId, output.files), output, quiet, context);
+  } finally {
+    progress.end();
+  }
 }
 
 /** The time without service after which a command that knows the verdict goes on without what only explains it. In seconds. */

@@ -46,6 +46,10 @@ export async function followAndReport(
   { output, reports, quiet, context }: { output: Output; reports: ReportsOf; quiet: boolean; context: CliContext },
 ): Promise<number> {
   const { progress } = output;
-  const ended = await followResource(kubectl, name, { onStep: (step) => progress.step(step), onNote: (text) => progress.note(text) });
-  return reportEnd(namedResultOf(ended), reports(ended), output, quiet, context);
+  try {
+    const ended = await followResource(kubectl, name, { onStep: (step) => progress.step(step), onNote: (text) => progress.note(text) });
+    return await reportEnd(namedResultOf(ended), reports(ended), output, quiet, context);
+  } finally {
+    progress.end();
+  }
 }

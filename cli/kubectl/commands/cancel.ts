@@ -1,7 +1,7 @@
 /** `kubectl curbcut cancel NAME`: cancels a scan. */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { print } from '../../commands/format.ts';
-import { COMMON_OPTIONS, onlyArgument, outputOf, parse, type CliContext } from '../../commands/output.ts';
+import { command, COMMON_OPTIONS, onlyArgument, outputOf } from '../../commands/output.ts';
 import { commandLine, connectKubectl } from '../connect.ts';
 import { hasResult } from '../../summary.ts';
 import { CANCEL_HELP } from '../help.ts';
@@ -10,13 +10,8 @@ import { getScan, hasEnded, namedResultOf, scanName, SCANS } from '../scans.ts';
 const REPORT = 'status.reports has the paths of the report of the pages that were tested until then.';
 const CANCEL = JSON.stringify({ spec: { cancel: true } });
 
-/** Runs the command. @returns its exit code: 1 if the scan has ended already, and not as canceled @throws CliError */
-export async function cancel(args: readonly string[], context: CliContext): Promise<number> {
-  const { values, positionals } = parse('cancel', args, COMMON_OPTIONS);
-  if (values.help) {
-    context.stdout.write(CANCEL_HELP);
-    return 0;
-  }
+/** Exit code 1 if the scan has ended already, and not as canceled. */
+export const cancel = command('cancel', COMMON_OPTIONS, CANCEL_HELP, async ({ values, positionals }, context) => {
   const name = scanName(onlyArgument('cancel', 'name of the scan', positionals));
   const output = outputOf('cancel', values, context);
   const kubectl = connectKubectl(context, output);
@@ -31,4 +26,4 @@ export async function cancel(args: readonly string[], context: CliContext): Prom
       : `The scan has already ended (${result.status}); nothing was canceled.\n`;
   if (!values.quiet) await print(context.stdout, output.format, result, () => said);
   return accepted || result.status === 'canceled' ? 0 : 1;
-}
+});

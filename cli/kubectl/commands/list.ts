@@ -1,7 +1,7 @@
 /** `kubectl curbcut list`: the scans of a namespace, newest first. */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { print } from '../../commands/format.ts';
-import { COMMON_OPTIONS, noMoreArguments, outputOf, parse, type CliContext } from '../../commands/output.ts';
+import { command, COMMON_OPTIONS, noMoreArguments, outputOf } from '../../commands/output.ts';
 import { numberOf } from '../../number-of.ts';
 import { pairsFrom } from '../../metadata.ts';
 import { scanColumns } from '../../scan-columns.ts';
@@ -19,13 +19,7 @@ const OPTIONS = {
   ...common,
 } as const;
 
-/** Runs the command. @returns its exit code @throws CliError */
-export async function list(args: readonly string[], context: CliContext): Promise<number> {
-  const { values, positionals } = parse('list', args, OPTIONS);
-  if (values.help) {
-    context.stdout.write(LIST_HELP);
-    return 0;
-  }
+export const list = command('list', OPTIONS, LIST_HELP, async ({ values, positionals }, context) => {
   noMoreArguments('list', positionals);
   const limit = numberOf('list', 'limit', values.limit, true) ?? Infinity;
   const wanted = Object.entries(pairsFrom('list', values.metadata));
@@ -46,7 +40,7 @@ export async function list(args: readonly string[], context: CliContext): Promis
     return `${tableOf(columns, data, context.stdout, wide)}${omitted === 0 ? '' : `There are ${omitted} more: increase --limit.\n`}`;
   });
   return 0;
-}
+});
 
 const NAMESPACE: Column<NamedResult> = { heading: 'NAMESPACE', value: ({ namespace }) => namespace };
 const columnsOf = (scans: readonly NamedResult[]): Column<NamedResult>[] => [

@@ -1,7 +1,7 @@
 /** `kubectl curbcut queue [NAME]`: the queues, and the scans that wait in one. */
 import type { ScanQueue } from '../../../core/protocol/custom-resources.ts';
 import { print } from '../../commands/format.ts';
-import { COMMON_OPTIONS, noMoreArguments, outputOf, parse, type CliContext } from '../../commands/output.ts';
+import { command, COMMON_OPTIONS, noMoreArguments, outputOf } from '../../commands/output.ts';
 import { CliError } from '../../errors.ts';
 import { tableOf, type Column } from '../../table.ts';
 import { connectKubectl } from '../connect.ts';
@@ -10,13 +10,7 @@ import { listEverywhere, positionsOf, QUEUES, waitingIn, type WaitingScan } from
 
 const { quiet: _quiet, ...OPTIONS } = COMMON_OPTIONS;
 
-/** Runs the command. @returns its exit code @throws CliError */
-export async function queue(args: readonly string[], context: CliContext): Promise<number> {
-  const { values, positionals } = parse('queue', args, OPTIONS);
-  if (values.help) {
-    context.stdout.write(QUEUE_HELP);
-    return 0;
-  }
+export const queue = command('queue', OPTIONS, QUEUE_HELP, async ({ values, positionals }, context) => {
   const [name, ...others] = positionals;
   noMoreArguments('queue', others);
   const output = outputOf('queue', { ...values, quiet: false }, context);
@@ -40,7 +34,7 @@ export async function queue(args: readonly string[], context: CliContext): Promi
     return `${table}\n${tableOf(WAITING, scans, context.stdout, wide)}${positions === null ? NO_POSITIONS : ''}`;
   });
   return 0;
-}
+});
 
 const NO_POSITIONS = "Oldest first. Curbcut's API knows their order: set CURBCUT_URL and CURBCUT_API_KEY to see the positions.\n";
 

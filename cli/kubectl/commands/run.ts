@@ -1,6 +1,6 @@
 /** `curbcut run schedule/NAME`: runs a ScanSchedule now. */
 import { print } from '../../commands/format.ts';
-import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type InterruptHint, type CliContext } from '../../commands/output.ts';
+import { command, onlyArgument, OUTPUT_OPTIONS, outputOf } from '../../commands/output.ts';
 import { UsageError } from '../../errors.ts';
 import { METADATA_ARGUMENTS, metadataFrom } from '../../metadata.ts';
 import { commandLine, connectKubectl } from '../connect.ts';
@@ -11,13 +11,7 @@ import { awaitRun, requestRun, scheduleName } from '../schedules.ts';
 
 const OPTIONS = { wait: { type: 'boolean', default: false }, ...METADATA_ARGUMENTS, ...OUTPUT_OPTIONS } as const;
 
-/** Runs the command. @returns its exit code @throws CliError */
-export async function run(args: readonly string[], context: CliContext, hint: InterruptHint): Promise<number> {
-  const { values, positionals } = parse('run', args, OPTIONS);
-  if (values.help) {
-    context.stdout.write(RUN_HELP);
-    return 0;
-  }
+export const run = command('run', OPTIONS, RUN_HELP, async ({ values, positionals }, context, hint) => {
   const schedule = scheduleName(onlyArgument('run', 'schedule', positionals));
   const output = outputOf('run', values, context);
   const [file] = Object.keys(output.files);
@@ -38,9 +32,5 @@ export async function run(args: readonly string[], context: CliContext, hint: In
     return 0;
   }
   output.progress.note(`AccessibilityScan ${scan.metadata.namespace!}/${name}`);
-  try {
-    return await followAndReport(kubectl, name, { output, reports, quiet: values.quiet, context });
-  } finally {
-    output.progress.end();
-  }
-}
+  return followAndReport(kubectl, name, { output, reports, quiet: values.quiet, context });
+});

@@ -1,7 +1,7 @@
 /** `kubectl curbcut scan URL`: creates an AccessibilityScan and follows it to its verdict. */
 import { readAddress } from '../../../core/scan/typed-address.ts';
 import type { AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
-import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type InterruptHint, type CliContext } from '../../commands/output.ts';
+import { command, onlyArgument, OUTPUT_OPTIONS, outputOf } from '../../commands/output.ts';
 import { UsageError } from '../../errors.ts';
 import { METADATA_ARGUMENTS, metadataFrom } from '../../metadata.ts';
 import { BASELINE_ARGUMENTS, baselineFrom, SITE_ARGUMENTS, siteOptionsFrom, THRESHOLD_ARGUMENTS, thresholdsFrom } from '../../options.ts';
@@ -23,13 +23,7 @@ const OPTIONS = {
   ...OUTPUT_OPTIONS,
 } as const;
 
-/** Runs the command. @returns its exit code @throws CliError */
-export async function scan(args: readonly string[], context: CliContext, hint: InterruptHint): Promise<number> {
-  const { values, positionals } = parse('scan', args, OPTIONS);
-  if (values.help) {
-    context.stdout.write(SCAN_HELP);
-    return 0;
-  }
+export const scan = command('scan', OPTIONS, SCAN_HELP, async ({ values, positionals }, context, hint) => {
   const url = onlyArgument('scan', 'URL', positionals);
   if (values.partial) throw new UsageError('--partial is an option of `curbcut scan` only.', 'scan');
   if (values['idempotency-key'] !== undefined)
@@ -52,15 +46,11 @@ export async function scan(args: readonly string[], context: CliContext, hint: I
   resourceContinues(hint, name, context);
   hint.lines[0] = 'It is unknown whether the scan was created.';
   hint.submitted = false;
-  try {
-    const created = await createScan(kubectl, { name, spec, requestId, metadata });
-    resourceContinues(hint, name, context);
-    output.progress.note(`AccessibilityScan ${created.metadata.namespace!}/${name}`);
-    return await followAndReport(kubectl, name, { output, reports, quiet: values.quiet, context });
-  } finally {
-    output.progress.end();
-  }
-}
+  const created = await createScan(kubectl, { name, spec, requestId, metadata });
+  resourceContinues(hint, name, context);
+  output.progress.note(`AccessibilityScan ${created.metadata.namespace!}/${name}`);
+  return followAndReport(kubectl, name, { output, reports, quiet: values.quiet, context });
+});
 
 /** Removes fields without a value: a manifest states only what the user stated. */
 function defined(spec: { [Field in keyof AccessibilityScanSpec]: AccessibilityScanSpec[Field] | undefined }): AccessibilityScanSpec {
