@@ -109,11 +109,6 @@ export function argument({ positionals }: Arguments, index: number, what: string
   return value;
 }
 
-/** Rejects positional arguments after the first `count`: an ignored argument would hide a mistake. @throws CommandRefused */
-export function rejectExtra({ positionals }: Arguments, count: number): void {
-  if (positionals.length > count) throw new CommandRefused(`Unexpected argument: ${positionals.slice(count).join(' ')}.`, true);
-}
-
 /** Returns the value of an option, or undefined if it is absent. */
 export function option({ values }: Arguments, name: string): string | undefined {
   const value = values[name];

@@ -10,7 +10,6 @@ import {
   option,
   organisationRefused,
   record,
-  rejectExtra,
   requiredOption,
   type AdminContext,
   type Command,
@@ -74,7 +73,6 @@ export const ENSURE: Command = {
   async run(given, context) {
     const { stores } = context;
     const id = argument(given, 0, 'The ID');
-    rejectExtra(given, 1);
     const pages = pagesOf(requiredOption(given, 'credits'));
     const keyName = requiredOption(given, 'key-name');
     const organisation = await ensureOrganisation(context, {

@@ -1,6 +1,6 @@
 /** `curbcut-admin organisation hand-over`: changes the writer of an organisation. */
 import { MANAGERS, type ManagedBy, type Organisation } from '../../core/organisation.ts';
-import { CommandRefused, argument, organisationRefused, record, rejectExtra, requiredOption, type Command } from './command.ts';
+import { CommandRefused, argument, organisationRefused, record, requiredOption, type Command } from './command.ts';
 
 /** What the commands call the writers of organisations. */
 export const WRITERS: Readonly<Record<ManagedBy, string>> = { manifest: 'manifest', admin: 'curbcut-admin' };
@@ -21,7 +21,6 @@ export const HAND_OVER: Command = {
   options: { to: { type: 'string' } },
   async run(given, context) {
     const id = argument(given, 0, 'The ID');
-    rejectExtra(given, 1);
     const text = requiredOption(given, 'to');
     const to = MANAGERS.find((manager) => manager === text);
     if (to === undefined) throw new CommandRefused(`--to must be ${MANAGERS.join(' or ')}, not ${text}.`, true);

@@ -11,7 +11,6 @@ import {
   liveKeys,
   option,
   recordKey,
-  rejectExtra,
   requiredOption,
   type Command,
 } from './command.ts';
@@ -48,7 +47,6 @@ export const KEY: Record<string, Command> = {
       test: { type: 'boolean' },
     },
     async run(given, context) {
-      rejectExtra(given, 0);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const name = requiredOption(given, 'name');
       if (name.length > KEY_NAME_MAX) throw new CommandRefused(`The name has more than ${KEY_NAME_MAX} characters.`);
@@ -83,7 +81,6 @@ export const KEY: Record<string, Command> = {
     summary: "lists an organisation's live keys",
     options: { organisation: { type: 'string' } },
     async run(given, context) {
-      rejectExtra(given, 0);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const keys = await liveKeys(context, id);
       const rows = keys.map((key) => [
@@ -112,7 +109,6 @@ export const KEY: Record<string, Command> = {
     options: { organisation: { type: 'string' } },
     async run(given, context) {
       const keyId = argument(given, 0, 'The KEY_ID');
-      rejectExtra(given, 1);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const revoked = await context.stores.keys.revoke(id, keyId, ACTOR);
       // Also if it was revoked before: the entry of that command may have been lost.

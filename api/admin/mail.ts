@@ -2,21 +2,11 @@
 import { isEmailAddress } from '../../core/email-address.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { addressHash } from '../../stores/mail/suppressions.ts';
-import {
-  argument,
-  CommandRefused,
-  organisationsOf,
-  record,
-  rejectExtra,
-  type AdminContext,
-  type Arguments,
-  type Command,
-} from './command.ts';
+import { argument, CommandRefused, organisationsOf, record, type AdminContext, type Arguments, type Command } from './command.ts';
 
 /** @throws CommandRefused if it is not an e-mail address */
 function addressOf(given: Arguments): string {
   const address = argument(given, 0, 'The ADDRESS');
-  rejectExtra(given, 1);
   if (!isEmailAddress(address)) throw new CommandRefused(`${address} is not an email address.`);
   return address;
 }

@@ -8,7 +8,6 @@ import {
   liveKeys,
   managedByManifest,
   record,
-  rejectExtra,
   option,
   type Command,
 } from './command.ts';
@@ -36,7 +35,6 @@ export const ORGANISATION: Record<string, Command> = {
     async run(given, context) {
       const { stores } = context;
       const id = argument(given, 0, 'The ID');
-      rejectExtra(given, 1);
       const added = await stores.organisations.add({
         id,
         displayName: option(given, 'name') ?? id,
@@ -57,7 +55,6 @@ export const ORGANISATION: Record<string, Command> = {
     usage: '',
     summary: 'lists all organisations',
     async run(given, { stores }) {
-      rejectExtra(given, 0);
       const all = await stores.organisations.list();
       const rows = await Promise.all(all.map(async (one) => ({ ...one, balance: (await stores.credits.balance(one.id)).balance })));
       const table = rows.map((row) => [
@@ -85,7 +82,6 @@ export const ORGANISATION: Record<string, Command> = {
     async run(given, context) {
       const { stores } = context;
       const organisation = await findOrganisation(context, argument(given, 0, 'The ID'));
-      rejectExtra(given, 1);
       const { id } = organisation;
       const [balance, keys, users, audit] = await Promise.all([
         stores.credits.balance(id),
@@ -124,7 +120,6 @@ export const ORGANISATION: Record<string, Command> = {
       const { stores } = context;
       const organisation = await findOrganisation(context, argument(given, 0, 'The ID'));
       const text = argument(given, 1, 'The number of PAGES');
-      rejectExtra(given, 2);
       if (organisation.managedBy === 'manifest') throw managedByManifest(organisation.id);
       const pages = pagesOf(text);
       const grant = option(given, 'id') ?? context.randomToken();
@@ -153,7 +148,6 @@ export const ORGANISATION: Record<string, Command> = {
     options: { off: { type: 'boolean' } },
     async run(given, context) {
       const { id } = await findOrganisation(context, argument(given, 0, 'The ID'));
-      rejectExtra(given, 1);
       const required = given.values.off !== true;
       await context.stores.organisations.setRequireSecondFactor(id, required);
       await record(context, id, 'organisation.second-factor', required ? 'required' : 'optional');
@@ -192,7 +186,6 @@ function blocking(blocked: boolean, summary: string): Command {
     summary,
     async run(given, context) {
       const { id } = await findOrganisation(context, argument(given, 0, 'The ID'));
-      rejectExtra(given, 1);
       const changed = await context.stores.organisations.setBlocked(id, blocked);
       if (!changed.ok) throw organisationRefused(id, changed);
       await record(context, id, blocked ? 'organisation.block' : 'organisation.unblock', id);

@@ -84,6 +84,9 @@ export async function run(args: readonly string[], streams: Streams, open: () =>
     streams.out(`${usage}\n  ${command.summary}\n`);
     return 0;
   }
+  // An ignored argument would hide a mistake.
+  const extra = given.positionals.slice(argumentsIn(command.usage));
+  if (extra.length > 0) return misused(streams, `Unexpected argument: ${extra.join(' ')}.`, usage);
   try {
     const context = { ...(await open()), warn: (line: string) => streams.err(`${line}\n`) };
     const result = await command.run({ positionals: given.positionals, values }, context);
@@ -97,6 +100,15 @@ export async function run(args: readonly string[], streams: Streams, open: () =>
     return 1;
   }
 }
+
+/** The number of arguments in a usage, before its options. */
+const argumentsIn = (usage: string): number =>
+  usage.includes('…')
+    ? Infinity
+    : usage
+        .split(/\[|--/, 1)[0]!
+        .split(' ')
+        .filter((word) => word !== '').length;
 
 function misused(streams: Streams, problem: string, usage = 'Try: curbcut-admin --help'): number {
   streams.err(`curbcut-admin: ${problem}\n${usage}\n`);

@@ -14,7 +14,6 @@ import {
   organisationsOf,
   record,
   requiredOption,
-  rejectExtra,
   type Arguments,
   type AdminContext,
   type Command,
@@ -92,7 +91,6 @@ export const USER: Record<string, Command> = {
     },
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
-      rejectExtra(given, 1);
       if (!isEmailAddress(email)) throw new CommandRefused(`${email} is not an email address.`);
       const role = roleOf(option(given, 'role') ?? DEFAULT_ROLE);
       const { id, displayName } = await findOrganisation(context, requiredOption(given, 'organisation'));
@@ -118,7 +116,6 @@ export const USER: Record<string, Command> = {
     options: { 'password-stdin': { type: 'boolean' } },
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
-      rejectExtra(given, 1);
       const user = await context.stores.users.find(email);
       if (user === null) throw noUser(email);
       const organisations = await organisationsOf(context, user.email);
@@ -139,7 +136,6 @@ export const USER: Record<string, Command> = {
       'removes the passkeys, the authenticator app and the recovery codes of a user who has lost them, and ends all sessions of the user',
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
-      rejectExtra(given, 1);
       const { users, secondFactors } = context.stores;
       const user = await users.find(email);
       if (user === null) throw noUser(email);
@@ -159,7 +155,6 @@ export const USER: Record<string, Command> = {
     options: { organisation: { type: 'string' }, 'last-owner': { type: 'boolean' } },
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
-      rejectExtra(given, 1);
       const { members, users } = context.stores;
       const organisation = option(given, 'organisation');
       const options = { lastOwner: given.values['last-owner'] === true };
@@ -188,7 +183,6 @@ export const USER: Record<string, Command> = {
     options: { role: { type: 'string' }, organisation: { type: 'string' } },
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
-      rejectExtra(given, 1);
       const role = roleOf(requiredOption(given, 'role'));
       const user = await context.stores.users.find(email);
       if (user === null) throw noUser(email);
@@ -210,7 +204,6 @@ export const USER: Record<string, Command> = {
     summary: "lists an organisation's users",
     options: { organisation: { type: 'string' } },
     async run(given, context) {
-      rejectExtra(given, 0);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const users = await context.stores.members.list(id);
       const rows = users.map((user) => [user.email, user.role, user.createdAt.toISOString(), user.lastSignInAt?.toISOString() ?? 'never']);

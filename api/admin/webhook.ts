@@ -7,7 +7,6 @@ import {
   CommandRefused,
   findOrganisation,
   record,
-  rejectExtra,
   requiredOption,
   type Command,
   type CommandResult,
@@ -30,7 +29,6 @@ const setEnabled = (enabled: boolean): Command => ({
   options: ORGANISATION,
   async run(given, context): Promise<CommandResult> {
     const webhookId = argument(given, 0, 'The WEBHOOK_ID');
-    rejectExtra(given, 1);
     const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
     const { webhooks, deliveries } = context.stores;
     const before = await webhooks.find(id, webhookId);
@@ -53,7 +51,6 @@ export const WEBHOOK: Record<string, Command> = {
     summary: "lists an organisation's webhooks, and whether they fail",
     options: ORGANISATION,
     async run(given, context) {
-      rejectExtra(given, 0);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const webhooks = await context.stores.webhooks.list(id);
       const data = webhooks.map(({ url, ...webhook }) => ({ ...webhook, host: hostOf({ url }) }));
