@@ -1,5 +1,6 @@
 /** The loop of a sender, such as that of mails: starts each delivery that may start, and waits for the next one. */
 import { sleep, type Clock } from '../platform/clock.ts';
+import { retry } from '../platform/concurrency/retry.ts';
 
 export interface DeliveryLoop<A> {
   /**
@@ -49,3 +50,10 @@ export async function runDeliveries<A>(signal: AbortSignal, loop: DeliveryLoop<A
     await Promise.race([Promise.all(inFlight.keys()), sleep(clock, DRAIN_MS)]);
   }
 }
+
+/** How often, and after which pauses in milliseconds, an attempt is recorded while the database is down. */
+export const RECORD = { attempts: 10, pauseMs: 2_000 };
+
+/** Records an attempt. Retries while the database is down, because a delivery that is not recorded is repeated. */
+export const persistently = <T>(clock: Clock, operation: () => Promise<T>): Promise<T> =>
+  retry(operation, { attempts: RECORD.attempts, pauseMs: () => RECORD.pauseMs, pause: (ms) => sleep(clock, ms) });

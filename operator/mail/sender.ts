@@ -4,12 +4,11 @@
  * mail is sent again with the same Message-ID.
  */
 import { domainOf } from '../../core/email-address.ts';
-import { retry } from '../../platform/concurrency/retry.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { LANE_OF, type ClaimedMail, type Outbox } from '../../stores/mail/outbox.ts';
 import type { BounceKind, Suppression, Suppressions } from '../../stores/mail/suppressions.ts';
-import { sleep, type Clock } from '../../platform/clock.ts';
-import { POLL_MS, runDeliveries } from '../delivery-loop.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { persistently, POLL_MS, runDeliveries } from '../delivery-loop.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
 import { pauseDelay, retryDelay } from './back-off.ts';
 import { claimOrder, CONCURRENCY, type InFlight } from './lanes.ts';
@@ -34,9 +33,6 @@ export interface SenderDeps {
 
 /** Longer than composing, the longest delivery, its check and all attempts to record it. */
 export const CLAIM_LEASE_MS = 300_000;
-/** How often, and after which pauses, a delivery is recorded while the database is down. */
-export const RECORD_ATTEMPTS = 10;
-export const RECORD_PAUSE_MS = 2_000;
 
 /** State of one term as the leader. */
 interface Term {
@@ -181,7 +177,3 @@ async function fail(term: Term, claim: ClaimedMail, reason: string): Promise<voi
   logger.warn({ mail: claim.mail.id, reason }, 'mail given up');
   await persistently(clock, () => outbox.fail(claim, reason));
 }
-
-/** Retries while the database is down, because a mail whose delivery is not recorded is sent twice. */
-const persistently = <T>(clock: Clock, operation: () => Promise<T>): Promise<T> =>
-  retry(operation, { attempts: RECORD_ATTEMPTS, pauseMs: () => RECORD_PAUSE_MS, pause: (ms) => sleep(clock, ms) });

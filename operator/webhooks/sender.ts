@@ -3,12 +3,11 @@
  * repeats none that is under way. If this process dies, the delivery is tried again when its lease has ended.
  */
 import { signedHeaders } from '../../core/webhooks/signature.ts';
-import { retry } from '../../platform/concurrency/retry.ts';
-import { sleep, type Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ClaimedDelivery, Deliveries } from '../../stores/webhooks/deliveries.ts';
 import { isStopped, type SendableWebhook, type Webhooks } from '../../stores/webhooks/webhooks.ts';
-import { POLL_MS, runDeliveries } from '../delivery-loop.ts';
+import { persistently, POLL_MS, runDeliveries } from '../delivery-loop.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
 import { addFailing, claimOrder, type InFlight } from './lanes.ts';
 import type { WebhookMetrics } from './metrics.ts';
@@ -35,8 +34,6 @@ export interface WebhookSenderDeps {
 
 /** Longer than an attempt with the resolution of its name, and all attempts to record it. */
 const LEASE_MS = 120_000;
-/** How often, and after which pauses, an attempt is recorded while the database is down. */
-const RECORD = { attempts: 10, pauseMs: 2_000 };
 const GONE = 410;
 
 /** Creates the leader's task, which runs until it is stopped. Several senders may run: a claim belongs to one. */
@@ -133,7 +130,3 @@ async function stop(deps: WebhookSenderDeps, webhook: SendableWebhook, reason: '
   await deliveries.cancelAll(webhook.id);
   return true;
 }
-
-/** Retries while the database is down, because a delivery that is not recorded is repeated. */
-const persistently = <T>(clock: Clock, operation: () => Promise<T>): Promise<T> =>
-  retry(operation, { attempts: RECORD.attempts, pauseMs: () => RECORD.pauseMs, pause: (ms) => sleep(clock, ms) });

@@ -9,7 +9,8 @@ import { addMailTasks } from '../../operator/mail/notify.ts';
 import type { PeriodicTask } from '../../operator/runtime/controller/manager.ts';
 import { createCompose, messageIdOf } from '../../operator/mail/compose.ts';
 import { createResultMailTask, type ResultMailDeps } from '../../operator/mail/results.ts';
-import { CLAIM_LEASE_MS, createSenderTask, RECORD_ATTEMPTS, RECORD_PAUSE_MS, type SenderDeps } from '../../operator/mail/sender.ts';
+import { RECORD } from '../../operator/delivery-loop.ts';
+import { CLAIM_LEASE_MS, createSenderTask, type SenderDeps } from '../../operator/mail/sender.ts';
 import { createMailTransport, TRANSPORT_LIMITS, type TransportLimits } from '../../operator/mail/transport.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
 import { resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
@@ -608,7 +609,7 @@ describe('mails of the operator', () => {
 
   it('have a lease that is longer than the longest delivery', () => {
     const { connectMs, greetingMs, deliveryMs } = TRANSPORT_LIMITS;
-    expect(CLAIM_LEASE_MS).to.be.above(deliveryMs + 2 * (connectMs + greetingMs) + RECORD_ATTEMPTS * RECORD_PAUSE_MS);
+    expect(CLAIM_LEASE_MS).to.be.above(deliveryMs + 2 * (connectMs + greetingMs) + RECORD.attempts * RECORD.pauseMs);
   });
 });
 
