@@ -47,13 +47,6 @@ describe('operator configuration', () => {
     expect(problems.map((problem) => problem.split(' ')[0])).to.deep.equal(['SCANNER_SECCOMP_PROFILE']);
   });
 
-  it('names the fields of SCANNER_POD_TEMPLATE that replace settings of earlier versions', () => {
-    expect(problemsOf({ ...least, SCANNER_PRIORITY_CLASS: 'scans', SCANNER_MEMORY_LIMIT: '2Gi' })).to.deep.equal([
-      'SCANNER_PRIORITY_CLASS has been replaced by the field priorityClassName of SCANNER_POD_TEMPLATE.',
-      'SCANNER_MEMORY_LIMIT has been replaced by the field resources.limits.memory of SCANNER_POD_TEMPLATE.',
-    ]);
-  });
-
   it('permits scans to set resources of their pods only, unless configured', () => {
     const settings = settingsOf(readOperatorConfiguration(least));
     const { resources } = settings.scanner.pod;

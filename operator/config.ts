@@ -144,20 +144,6 @@ export type Configuration = Readonly<Static<typeof Environment>> & { targets: Ta
 const mailProblems = ({ SMTP_URL, PUBLIC_BASE_URL }: Variables): string[] =>
   SMTP_URL && !PUBLIC_BASE_URL ? ["PUBLIC_BASE_URL is not set; it must be the service's base address if SMTP_URL is set."] : [];
 
-/** Settings of earlier versions, which are fields of SCANNER_POD_TEMPLATE now. */
-const REPLACED: Readonly<Record<string, string>> = {
-  SCANNER_IMAGE_PULL_SECRETS: 'imagePullSecrets',
-  SCANNER_PRIORITY_CLASS: 'priorityClassName',
-  SCANNER_RUNTIME_CLASS: 'runtimeClassName',
-  SCANNER_CPU_REQUEST: 'resources.requests.cpu',
-  SCANNER_MEMORY_REQUEST: 'resources.requests.memory',
-  SCANNER_MEMORY_LIMIT: 'resources.limits.memory',
-};
-const replacedProblems = (environment: Variables): string[] =>
-  Object.entries(REPLACED)
-    .filter(([name]) => environment[name])
-    .map(([name, field]) => `${name} has been replaced by the field ${field} of SCANNER_POD_TEMPLATE.`);
-
 /** @param further mistakes that were found before @throws ConfigurationError that lists all problems */
 export function readOperatorConfiguration(environment: Variables, further: readonly string[] = []): Configuration {
   const { targets, problems } = readTargetRules(environment);
@@ -169,7 +155,6 @@ export function readOperatorConfiguration(environment: Variables, further: reado
     ...mailProblems(environment),
     ...problems,
     ...pod.problems,
-    ...replacedProblems(environment),
   ]);
   return Object.freeze({ ...read, targets, scannerPod: pod.template });
 }
