@@ -1,10 +1,21 @@
 /** Retries single-document operations that lost a race, and splits those that the driver cannot retry. */
-import type { Collection, Document, Filter } from 'mongodb';
+import type { Collection, Document, Filter, OptionalUnlessRequiredId } from 'mongodb';
 import { retry } from '../platform/concurrency/retry.ts';
 
 /** Returns whether a unique key already has the value. Checks only the code, because not every engine sets `keyPattern`. */
 export function isDuplicate(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 11000;
+}
+
+/** Inserts a document unless one of its unique keys is taken. @returns whether it was inserted */
+export async function insertNew<T extends Document>(collection: Collection<T>, document: OptionalUnlessRequiredId<T>): Promise<boolean> {
+  try {
+    await collection.insertOne(document);
+    return true;
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    return false;
+  }
 }
 
 /** Returns whether an insert of several documents failed only because some of them are stored already. */

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { ObjectId, type Db, type Filter } from 'mongodb';
 import { retry } from '../../platform/concurrency/retry.ts';
 import { isSecurityAction } from '../../core/audit-actions.ts';
-import { isDuplicate, retryRace } from '../mongo-retry.ts';
+import { insertNew, retryRace } from '../mongo-retry.ts';
 
 /** How long entries about security are kept. */
 export const SECURITY_KEPT_DAYS = 90;
@@ -105,16 +105,8 @@ export function createAuditLog(db: Db, now: () => Date): AuditLog {
   /** @returns whether the document was stored now */
   const insert = (document: AuditDocument): Promise<boolean> =>
     retry(
-      async (attempt) => {
-        try {
-          await entries.insertOne(document);
-          return true;
-        } catch (error) {
-          // After an attempt that failed, the answer to an insert that succeeded was probably lost.
-          if (isDuplicate(error)) return attempt > 1;
-          throw error;
-        }
-      },
+      // After an attempt that failed, the answer to an insert that succeeded was probably lost.
+      async (attempt) => (await insertNew(entries, document)) || attempt > 1,
       { attempts: RETRY_AFTER_MS.length + 1, pauseMs: (attempt) => RETRY_AFTER_MS[attempt - 1]! },
     );
 

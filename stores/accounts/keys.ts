@@ -5,7 +5,7 @@ import { KEY_SCOPES, type KeyCreator, type KeyScope } from '../../core/accounts.
 import { ANONYMOUS, type Organisation } from '../../core/organisation.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { hashOf, isWellFormed, makeKey } from './key-format.ts';
-import { isDuplicate } from '../mongo-retry.ts';
+import { insertNew } from '../mongo-retry.ts';
 import { chooseSlot, LIVE_KEYS_MAX, type SlotHolder } from './key-slots.ts';
 import { createAuditLog } from './audit.ts';
 import { createKeyUses, type KeyUses } from './key-uses.ts';
@@ -279,15 +279,10 @@ async function insertIntoSlot(
     // One update per key, because the driver repeats no update of several documents after a failover.
     const freed = choice.expired.map((_id) => ({ updateOne: { filter: { _id }, update: { $unset: { slot: '' as const } } } }));
     if (freed.length > 0) await keys.bulkWrite(freed, { ordered: false });
-    try {
-      await keys.insertOne({ ...document, slot: choice.slot });
-      return document;
-    } catch (error) {
-      if (!isDuplicate(error)) throw error;
-      // The slot was taken, or the ID exists. With the same hash, the answer to an insert that succeeded was lost, and the driver or the caller repeated it.
-      const existing = await keys.findOne({ _id: document._id });
-      if (existing !== null) return existing.hash === document.hash ? existing : 'already_issued';
-    }
+    if (await insertNew(keys, { ...document, slot: choice.slot })) return document;
+    // The slot was taken, or the ID exists. With the same hash, the answer to an insert that succeeded was lost, and the driver or the caller repeated it.
+    const existing = await keys.findOne({ _id: document._id });
+    if (existing !== null) return existing.hash === document.hash ? existing : 'already_issued';
   }
   return 'too_many_keys';
 }

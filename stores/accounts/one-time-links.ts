@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Collection, Filter, OptionalUnlessRequiredId } from 'mongodb';
-import { isDuplicate } from '../mongo-retry.ts';
+import { insertNew } from '../mongo-retry.ts';
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
@@ -38,11 +38,5 @@ export async function replaceLink<T extends LinkDocument>(
     const same = { $and: [{ _id, hash: earlier.hash }, free] } as Filter<T>;
     return (await links.replaceOne(same, rest)).matchedCount === 1;
   }
-  try {
-    await links.insertOne(document as OptionalUnlessRequiredId<T>);
-    return true;
-  } catch (error) {
-    if (isDuplicate(error)) return false;
-    throw error;
-  }
+  return insertNew(links, document as OptionalUnlessRequiredId<T>);
 }

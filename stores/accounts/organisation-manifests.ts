@@ -5,7 +5,7 @@
  */
 import type { Collection, UpdateFilter } from 'mongodb';
 import { ANONYMOUS, type Organisation } from '../../core/organisation.ts';
-import { isDuplicate } from '../mongo-retry.ts';
+import { insertNew, isDuplicate } from '../mongo-retry.ts';
 import {
   checkId,
   namespaceConflict,
@@ -72,14 +72,10 @@ export function createManifestWriter(organisations: Collection<OrganisationDocum
       const spec = { displayName, plan, blocked };
       const updated = await update(id, version, { $set: spec, $unset: { deletedAt: '' } });
       if (updated !== null) return updated;
-      try {
-        await organisations.insertOne({ _id: id, ...spec, createdAt: now(), managedBy: 'manifest', manifest: version });
-        return { ok: true, before: null };
-      } catch (error) {
-        if (!isDuplicate(error)) throw error;
-        // Another writer was faster. An organisation is never removed.
-        return (await update(id, version, { $set: spec, $unset: { deletedAt: '' } }))!;
-      }
+      const document = { _id: id, ...spec, createdAt: now(), managedBy: 'manifest', manifest: version } as const;
+      if (await insertNew(organisations, document)) return { ok: true, before: null };
+      // Another writer was faster. An organisation is never removed.
+      return (await update(id, version, { $set: spec, $unset: { deletedAt: '' } }))!;
     },
 
     async claimNamespaces(id, version, namespaces) {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection, Db, UpdateFilter } from 'mongodb';
 import { DEFAULT_ROLE, type Role } from '../../core/accounts.ts';
-import { isDuplicate } from '../mongo-retry.ts';
+import { insertNew, isDuplicate } from '../mongo-retry.ts';
 import { createMemberships, type Memberships } from './memberships.ts';
 import { hashPassword, matchesPassword, UNMATCHABLE } from './passwords.ts';
 import {
@@ -180,12 +180,7 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
 
 /** Stores a new account. It replaces one whose address was never verified. @returns false if the address is taken */
 async function insert(users: Collection<UserDocument>, memberships: Memberships, document: UserDocument): Promise<boolean> {
-  try {
-    await users.insertOne(document);
-    return true;
-  } catch (error) {
-    if (!isDuplicate(error)) throw error;
-  }
+  if (await insertNew(users, document)) return true;
   const existing = await users.findOne({ _id: document._id });
   if (existing === null || isVerified(existing)) return false;
   if ((await memberships.organisationsOf(existing._id)).size > 0) return false;

@@ -7,7 +7,7 @@ import type { AccountNotice } from '../../core/audit-actions.ts';
 import { domainOf } from '../../core/email-address.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { createLeasedQueue } from '../leased-queue.ts';
-import { isDuplicate } from '../mongo-retry.ts';
+import { insertNew } from '../mongo-retry.ts';
 
 /** What the templates need, by kind of mail. Links that grant access are removed from the outbox when the mail has ended. */
 export interface MailData {
@@ -190,11 +190,7 @@ export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => D
         dueAt: at,
         reason: null,
       } as const;
-      try {
-        await mails.insertOne({ _id: id, ...entry, createdAt: at, finishedAt: null, expiresAt: later(ENTRY_KEPT_DAYS) });
-      } catch (error) {
-        if (!isDuplicate(error)) throw error;
-      }
+      await insertNew(mails, { _id: id, ...entry, createdAt: at, finishedAt: null, expiresAt: later(ENTRY_KEPT_DAYS) });
     },
 
     async claim({ leaseMs, lane, exceptDomains = [], exceptOrganisations = [] }) {

@@ -3,7 +3,7 @@ import type { Collection, Db, Filter } from 'mongodb';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { isTerminal, LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { changedFields, type NewRow, type ScanChange, type ScanRow } from './scan-row.ts';
-import { isDuplicate, retryRace } from '../mongo-retry.ts';
+import { insertNew, retryRace } from '../mongo-retry.ts';
 import { toDocument, toRow, type ScanDocument } from './scan-document.ts';
 import {
   newestDoneWith,
@@ -206,16 +206,11 @@ function submissionsOf(
   return {
     async create(row) {
       const document = toDocument(row);
-      try {
-        await scans.insertOne(document);
-        return toRow(document);
-      } catch (error) {
-        if (!isDuplicate(error)) throw error;
-        const stored = await scans.findOne({ _id: row.id });
-        // It was discarded between the insert and this read.
-        if (stored === null) throw new RowRemoved(row.id);
-        return toRow(stored);
-      }
+      if (await insertNew(scans, document)) return toRow(document);
+      const stored = await scans.findOne({ _id: row.id });
+      // It was discarded between the insert and this read.
+      if (stored === null) throw new RowRemoved(row.id);
+      return toRow(stored);
     },
 
     async accept(id, { pagesReserved }) {

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Collection } from 'mongodb';
 import { WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
 import { notNewer, type ManifestVersion } from '../accounts/organisation-document.ts';
-import { isDuplicate } from '../mongo-retry.ts';
+import { insertNew } from '../mongo-retry.ts';
 import { replacedSecret, toWebhook, type Webhook, type WebhookDocument, type WebhookFields } from './webhook-document.ts';
 
 export interface DeclaredWebhook extends WebhookFields {
@@ -68,13 +68,7 @@ export function createManifestWebhooks(webhooks: Collection<WebhookDocument>, no
       const fresh = { organisation, managedBy: 'manifest', createdAt: now(), createdBy: ACTOR } as const;
       const state = { secrets: [{ secret, until: null }], disabled: null, failingSince: null, low: false, crossings: 0 };
       const document: WebhookDocument = { _id, ...fresh, ...wanted, ...state, ...manifest };
-      try {
-        await webhooks.insertOne(document);
-      } catch (error) {
-        if (!isDuplicate(error)) throw error;
-        return null;
-      }
-      return [{ change: 'add', webhook: toWebhook(document) }];
+      return (await insertNew(webhooks, document)) ? [{ change: 'add', webhook: toWebhook(document) }] : null;
     }
     const rotated = found.secrets[0]?.secret !== secret;
     const isSame = !rotated && isDeepStrictEqual(fieldsOf(found), wanted);

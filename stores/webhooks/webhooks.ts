@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Collection, Db, Filter, UpdateFilter } from 'mongodb';
 import { SECRET_BYTES, secretText } from '../../core/webhooks/signature.ts';
 import { STOPPED_AFTER_MS, WEBHOOKS_MAX, type DisabledReason } from '../../core/webhooks/webhooks.ts';
-import { isDuplicate } from '../mongo-retry.ts';
+import { insertNew } from '../mongo-retry.ts';
 import { createManifestWebhooks, type ManifestWebhooks } from './manifest-webhooks.ts';
 import {
   replacedSecret,
@@ -165,12 +165,7 @@ async function insertIntoSlot(
     const slots = Array.from({ length: WEBHOOKS_MAX }, (_, index) => `${one.organisation}/${index}`);
     const slot = slots.find((free) => !taken.has(free));
     if (slot === undefined) return 'too_many_webhooks';
-    try {
-      await webhooks.insertOne({ ...one, slot });
-      return null;
-    } catch (error) {
-      if (!isDuplicate(error)) throw error;
-    }
+    if (await insertNew(webhooks, { ...one, slot })) return null;
   }
   return 'too_many_webhooks';
 }
