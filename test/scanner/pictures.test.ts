@@ -1,6 +1,6 @@
 /** Pictures of elements: one for each root cause, outlined, small, and without secrets. */
 import { expect } from 'chai';
-import { chromium, type Browser } from 'playwright-core';
+import { chromium, type Browser, type Page } from 'playwright-core';
 import { jpegSize, picturesMismatch, placePictures } from '../../report/results/pictures.ts';
 import { groupViolations } from '../../report/causes/root-causes.ts';
 import { PICTURE_MAX_BYTES, type ReportGroup } from '../../report/schema/schema.ts';
@@ -18,7 +18,11 @@ const SHOWN = '<span style="background:#f00;color:#f00;font-size:60px">token-123
 describe('pictures', () => {
   let site: Site;
   let browser: Browser;
-  before(async () => (browser = await chromium.launch({ executablePath: findChromium(machine), chromiumSandbox: false })));
+  let blank: Page;
+  before(async () => {
+    browser = await chromium.launch({ executablePath: findChromium(machine), chromiumSandbox: false });
+    blank = await browser.newPage();
+  });
   after(() => browser.close());
   afterEach(() => site.close());
 
@@ -31,24 +35,18 @@ describe('pictures', () => {
     groupsOf(result, rule).map(({ fingerprint }) => result.pictures.get(fingerprint));
 
   /** The number of pixels of a colour, which may differ a little in each channel. */
-  async function pixels({ bytes }: KeptPicture, [red, green, blue]: [number, number, number]): Promise<number> {
-    const page = await browser.newPage();
-    try {
-      return await page.evaluate<number>(`(async () => {
-        const data = Uint8Array.from(atob('${Buffer.from(bytes).toString('base64')}'), (char) => char.charCodeAt(0));
-        const image = await createImageBitmap(new Blob([data], { type: 'image/jpeg' }));
-        const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
-        context.drawImage(image, 0, 0);
-        const all = context.getImageData(0, 0, image.width, image.height).data;
-        let count = 0;
-        for (let at = 0; at < all.length; at += 4)
-          if (${JSON.stringify([red, green, blue])}.every((value, channel) => Math.abs(all[at + channel] - value) < 24)) count += 1;
-        return count;
-      })()`);
-    } finally {
-      await page.close();
-    }
-  }
+  const pixels = ({ bytes }: KeptPicture, [red, green, blue]: [number, number, number]): Promise<number> =>
+    blank.evaluate<number>(`(async () => {
+      const data = Uint8Array.from(atob('${Buffer.from(bytes).toString('base64')}'), (char) => char.charCodeAt(0));
+      const image = await createImageBitmap(new Blob([data], { type: 'image/jpeg' }));
+      const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+      context.drawImage(image, 0, 0);
+      const all = context.getImageData(0, 0, image.width, image.height).data;
+      let count = 0;
+      for (let at = 0; at < all.length; at += 4)
+        if (${JSON.stringify([red, green, blue])}.every((value, channel) => Math.abs(all[at + channel] - value) < 24)) count += 1;
+      return count;
+    })()`);
   const OUTLINE: [number, number, number] = [0xd6, 0x00, 0x6c];
   const button = '<button style="width:100px;height:30px"></button>';
 
@@ -130,33 +128,100 @@ describe('pictures', () => {
     expect(await pixels(whole!, [0x76, 0x76, 0x76])).to.be.greaterThan(13_000);
   });
 
-  for (const [what, content, taken] of [
+  /** The sign-in of a scan whose pages show one of its values. */
+  const SIGNED_IN = { headers: [], cookies: [], steps: [], marker: null, origins: [], secrets: ['token-1234'] };
+  const LARGE = 'font-size:60px;line-height:60px;color:#f00;-webkit-text-stroke:14px #f00;fill:#f00;stroke:#f00;stroke-width:14px';
+  /** Where a page paints the value of a sign-in. */
+  const PAINTED: Record<string, string> = {
+    'in a text': SHOWN,
+    'in a text that elements divide': SHOWN.replace('en-', '<b>en-</b>'),
+    'in a text without a box': `<span style="display:contents;${LARGE}">token-1234</span>`,
+    'in the summary of a closed disclosure, without a box': `<details><summary style="display:contents;${LARGE}">token-1234</summary></details>`,
+    'in a slot without a box': `<span id="host" style="display:contents;${LARGE}">token-1234</span>
+      <script>document.getElementById('host').attachShadow({ mode: 'open' }).innerHTML = '<slot style="visibility:visible"></slot>'</script>`,
+    'in an option of a closed list': `<select aria-label="a" style="${LARGE}"><option value="1">token-1234</option></select>`,
+    'in the label of an option': `<select aria-label="a" style="${LARGE}"><option value="1" label="token-1234"></option></select>`,
+    'in a customizable list': `<select aria-label="a" style="appearance:base-select;${LARGE}"><option value="1">token-1234</option></select>`,
+    'in a placeholder': `<style>::placeholder { color: #f00 }</style><input aria-label="a" placeholder="token-1234" style="width:600px;${LARGE}">`,
+    'in a generated text': `<style>#u::before { content: "a " attr(data-u) }</style><span id="u" data-u="token-1234" style="${LARGE}"></span>`,
+    'in a generated text that a variable has': `<style>#u::after { content: var(--u) }</style><span style="--u:'token-1234'"><b id="u" style="display:contents;${LARGE}"></b></span>`,
+    'in the marker of a list': `<style>#u::marker { content: attr(data-u) }</style><ul style="margin-left:400px"><li id="u" data-u="token-1234" style="${LARGE}"></li></ul>`,
+    'in place of a picture': `<img src="/none.png" alt="token-1234" style="${LARGE}">`,
+    'in a drawing': `<svg width="600" height="60"><text y="50"><tspan style="${LARGE}">token-1234</tspan></text></svg>`,
+    'in a copy of a drawing': `<svg width="600" height="60"><symbol id="s"><text y="50" style="${LARGE}">token-1234</text></symbol><use href="#s"/></svg>`,
+  };
+  const PUBLIC = '<b style="display:inline-block;width:60px;height:60px;background:#00f"></b>';
+  it('never show a value of a sign-in, wherever a page paints it', async () => {
+    const places = Object.keys(PAINTED);
+    /** The pictures of a page for each place: of the button beside it, and of the whole page. */
+    const taken = async (shown: (content: string) => string): Promise<[string, KeptPicture | undefined][]> => {
+      const pages = places.map((place, at) => [
+        `/${at}`,
+        html(`<div style="height:800px"></div><button class="${place.replaceAll(' ', '-')}" style="width:60px;height:40px"></button> ${PUBLIC}
+          <div id="m">${shown(PAINTED[place]!)}</div><div style="height:2000px"></div>
+          <script>onresize = () => (m.style.cssText = 'position:absolute;top:1500px')</script>`),
+      ]);
+      const links = places.map((place, at) => `<a href="/${at}">${place}</a>`).join(' ');
+      site = await openSite({ '/': html(links), ...Object.fromEntries(pages) });
+      const more = { signIn: SIGNED_IN, pictureLimits: UNHURRIED };
+      const result = await scan(`${site.origin}/`, { pictures: true }, { pageBudgetMs: 20_000 }, more);
+      await site.close();
+      const elements = [...result.pictures.values()];
+      return places.flatMap((place, at) => {
+        const url = `${site.origin}/${at}`;
+        return [
+          [place, elements.find(({ pageUrl }) => pageUrl === url)],
+          [`${place}, of the whole page`, result.pagePictures.get(url)],
+        ];
+      });
+    };
+    for (const [place, one] of await taken((content) => content)) {
+      expect(one, place).not.to.equal(undefined);
+      expect(await pixels(one!, [0, 0, 0xff]), `other content beside a value ${place}`).to.be.greaterThan(50);
+      expect(await pixels(one!, [0xff, 0, 0]), place).to.equal(0);
+    }
+    const harmless = await taken((content) => content.replaceAll(/token-1234|tok<b>en-<\/b>1234/g, 'public-123'));
+    for (const [place, one] of harmless) expect(await pixels(one!, [0xff, 0, 0]), `another value ${place}`).to.be.greaterThan(5);
+  });
+
+  for (const [what, content, count] of [
     [
       'moves when the window is resized',
       `<p id="m">${SHOWN}</p><script>onresize = () => (m.style.cssText = 'position:absolute;top:1500px')</script>`,
-      true,
+      1,
+    ],
+    [
+      'moves and loses its box when the window is resized',
+      `<p><span id="m" style="${LARGE}">token-1234</span></p><script>onresize = () => {
+        m.style.display = 'contents';
+        m.parentNode.style.cssText = 'position:absolute;top:1500px';
+      }</script>`,
+      1,
     ],
     [
       'is written again when the window is resized',
       `<p id="m">${SHOWN}</p><script>onresize = () => (m.innerHTML = m.innerHTML)</script>`,
-      false,
+      0,
     ],
     [
       'moves all the time',
       `<style>@keyframes m { to { margin-left: 600px } }</style><p style="animation:m 0.3s infinite alternate">${SHOWN}</p>`,
-      true,
+      1,
     ],
-    ['is divided by elements', `<p>${SHOWN.replace('en-', '<b>en-</b>')}</p>`, true],
   ] as const)
     it(`of whole pages never show a secret that ${what}`, async () => {
-      site = await openSite({
-        '/': html(`<img src="/x.png" width="90" height="60"><div style="height:800px"></div>${content}<div style="height:2000px"></div>`),
-      });
-      const signIn = { headers: [], cookies: [], steps: [], marker: null, origins: [], secrets: ['token-1234'] };
-      const result = await scan(`${site.origin}/`, { pictures: true }, { pageBudgetMs: 20_000 }, { signIn, pictureLimits: UNHURRIED });
-      const whole = [...result.pagePictures.values()];
-      if (taken) expect(whole).to.have.length(1);
+      const page = (shown: string): string =>
+        html(`<img src="/x.png" width="90" height="60"><div style="height:800px"></div>${shown}<div style="height:2000px"></div>`);
+      site = await openSite({ '/': page(content), '/still': page(content.replace(/<script>.*<\/script>/s, '')) });
+      const pagePictures = async (path: string): Promise<KeptPicture[]> => {
+        const more = { signIn: SIGNED_IN, pictureLimits: UNHURRIED };
+        const result = await scan(`${site.origin}${path}`, { pictures: true }, { pageBudgetMs: 20_000 }, more);
+        return [...result.pagePictures.values()];
+      };
+      const whole = await pagePictures('/');
+      expect(whole).to.have.length(count);
       for (const one of whole) expect(await pixels(one, [0xff, 0, 0])).to.equal(0);
+      if (count === 0) expect(await pagePictures('/still'), 'without the script').to.have.length(1);
     });
 
   it('of whole pages are only taken of pages with findings, that still are as they were tested', async () => {

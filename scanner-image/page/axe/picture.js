@@ -1,24 +1,16 @@
 /**
- * Runs in our world after describe.js. Prepares the picture of an element, after the page was tested: scrolls to the element,
+ * Runs in our world after secrets.js. Prepares the picture of an element, after the page was tested: scrolls to the element,
  * outlines it, and covers what no picture may show. Methods are taken from the prototypes for the same reason as in visible.js.
  */
 
 const { picture: LIMITS, wholePicture: WHOLE } = globalThis.curbcutLimits;
 const { matches } = globalThis.curbcutDescribe;
-const { nameOf, parentOf, typeOf, boxOf, queryIn } = globalThis.curbcutSeen;
-const { meet, shifted, wholeBox, viewOf } = globalThis.curbcutBoxes;
+const { nameOf, boxOf, queryIn } = globalThis.curbcutSeen;
+const { meet, wholeBox } = globalThis.curbcutBoxes;
+const { SECRET, secrets, hide, show, isHidden, inPage } = globalThis.curbcutSecrets;
 
-/** Fields with secrets, also while the page shows them as text. */
-const SECRET = [
-  'input[type="password" i]',
-  ...['current-password', 'new-password', 'one-time-code'].map((name) => `[autocomplete~="${name}" i]`),
-  '[autocomplete*="cc-" i]',
-].join(',');
 /** What they contain is the page, or nothing that can be seen. */
 const UNSEEN = new Set(['html', 'head', 'body', 'title', 'meta', 'link', 'script', 'style', 'frameset']);
-
-/** Their text is never displayed. */
-const UNSEEN_TEXT = new Set(['script', 'style', 'noscript', 'template', 'title']);
 
 /** The element at a path: one step per document, each with the selectors through its shadow roots. Null: not found, or in a frame of another site. */
 function find(path) {
@@ -39,95 +31,8 @@ function find(path) {
   return null;
 }
 
-/** A box in the viewport of the page, cut by the viewports of the frames; `frames` from the innermost. */
-const inPage = (box, frames) =>
-  frames.reduce((inner, frame) => {
-    const view = viewOf(frame);
-    return meet(shifted(inner, view.left, view.top), view);
-  }, box);
-
 const isVisible = ({ left, top, right, bottom }) => right - left >= 2 && bottom - top >= 2;
 const viewport = () => ({ left: 0, top: 0, right: innerWidth, bottom: innerHeight });
-
-/**
- * Everything that no picture may show: secret fields, frames of other sites, and texts with one of `words`, also if elements divide
- * the text. @returns what to hide, with the boxes to cover
- */
-function secrets(words) {
-  const found = [];
-  const search = (root, frames) => {
-    const add = (element, boxes) => found.push({ element, boxes: [...boxes].map((box) => inPage(box, frames)) });
-    for (const field of queryIn(root, SECRET)) add(field, [boxOf(field)]);
-    for (const field of words.length === 0 ? [] : queryIn(root, 'input, textarea, select'))
-      if (words.some((word) => String(field.value).includes(word))) add(field, [boxOf(field)]);
-    for (const node of textsWith(words, root)) {
-      const range = document.createRange();
-      range.selectNodeContents(node);
-      add(elementOf(node), range.getClientRects());
-    }
-    const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT);
-    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-      if (node.shadowRoot) search(node.shadowRoot, frames);
-      const name = nameOf(node);
-      if (name !== 'iframe' && name !== 'frame' && name !== 'object' && name !== 'embed') continue;
-      const inner = node.contentDocument ?? null;
-      if (inner === null) add(node, [boxOf(node)]);
-      else search(inner, [node, ...frames]);
-    }
-  };
-  search(document, []);
-  return found;
-}
-
-/** The element that displays a text: that of a shadow root is its host. */
-function elementOf(text) {
-  const parent = parentOf(text);
-  return typeOf(parent) === Node.ELEMENT_NODE ? parent : parent.host;
-}
-
-/** The texts of a tree that have a part of one of `words` in their joined text. */
-function textsWith(words, root) {
-  if (words.length === 0) return [];
-  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT, (node) =>
-    UNSEEN_TEXT.has(nameOf(elementOf(node))) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
-  );
-  const texts = [];
-  let joined = '';
-  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-    texts.push({ node, start: joined.length });
-    joined += node.data;
-  }
-  const marked = new Uint8Array(joined.length);
-  for (const word of words)
-    for (let at = joined.indexOf(word); at >= 0; at = joined.indexOf(word, at + 1)) marked.fill(1, at, at + word.length);
-  return texts.filter(({ node, start }) => marked.subarray(start, start + node.data.length).includes(1)).map(({ node }) => node);
-}
-
-/** Animations that hide elements. They leave the attributes as they are, by which elements are found again. */
-const hidden = new Map();
-
-/**
- * Hides secrets with all that is in them until `show`: a page may move them while its picture is taken.
- * @returns false if one is all of the page
- */
-function hide(found) {
-  for (const { element } of found) {
-    if (nameOf(element) === 'body' || nameOf(element) === 'html') return false;
-    if (!hidden.has(element))
-      hidden.set(element, Element.prototype.animate.call(element, { opacity: [0, 0] }, { duration: HIDDEN_MS, fill: 'both' }));
-  }
-  return true;
-}
-/** Longer than the budget of a page, in milliseconds. */
-const HIDDEN_MS = 3_600_000;
-
-function show() {
-  for (const animation of hidden.values()) animation.cancel();
-  hidden.clear();
-}
-
-/** Whether everything that no picture may show is still hidden. */
-const isHidden = (words) => secrets(words).every(({ element }) => hidden.has(element) && getComputedStyle(element).opacity === '0');
 
 const boxesIn = (found, area) => found.flatMap(({ boxes }) => boxes.map((box) => meet(box, area)).filter(isVisible));
 
