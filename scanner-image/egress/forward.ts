@@ -13,7 +13,7 @@ import { ProxyRefused, proxyAuthorization, proxyFor, proxyRefusal } from '../../
 import { pinnedLookup } from '../../platform/pinned-lookup.ts';
 import { EGRESS_HEADER, codeOf, hostOf, kindOf, type EgressFailureKind } from './egress-failures.ts';
 import type { EgressLimits } from './limits.ts';
-import { connectFailure } from './network-errors.ts';
+import { connectFailure, isProxyError } from './network-errors.ts';
 import type { ConnectionDeps } from './target-guard.ts';
 
 /** Headers of one connection (RFC 9110, 7.6.1), and the header that only the proxy may set. */
@@ -77,7 +77,7 @@ export function createForward(deps: ConnectionDeps): Forward {
     });
     upstream.on('upgrade', (_answer, socket) => socket.destroy());
     upstream.on('response', (answer) => {
-      if (via !== null && isOfProxy(answer)) return void upstream.destroy(new ProxyRefused(proxyRefusal(answer.statusCode!)));
+      if (via !== null && isProxyError(answer)) return void upstream.destroy(new ProxyRefused(proxyRefusal(answer.statusCode!)));
       deps.reached(url);
       respond(url, answer, response, deps);
     });
@@ -112,13 +112,6 @@ function optionsThrough(proxy: URL, url: URL, direct: RequestOptions): RequestOp
   const authorization = Object.entries(proxyAuthorization(proxy)).flat();
   const headers = [...(direct.headers as string[]), ...authorization];
   return { ...direct, host: hostOf(proxy), port: Number(proxy.port || 80), lookup: undefined, path: url.href, headers };
-}
-
-/** Whether a proxy answers in place of the site: 407, for which browsers would ask the visitor for a password, or an error that it marks. */
-function isOfProxy({ statusCode = 0, headers }: IncomingMessage): boolean {
-  if (statusCode === 407) return true;
-  const isMarked = headers['x-squid-error'] !== undefined || /;\s*error=/.test(String(headers['proxy-status'] ?? ''));
-  return isMarked && (statusCode === 403 || statusCode >= 500);
 }
 
 /** Passes an answer on, up to the limit. */

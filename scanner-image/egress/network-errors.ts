@@ -1,4 +1,5 @@
 /** Explains network errors of Node and Chromium in sentences that the owner of a site can act on. Pure. */
+import type { IncomingMessage } from 'node:http';
 import { ProxyRefused } from '../../platform/outbound-proxy.ts';
 import { codeOf } from './egress-failures.ts';
 
@@ -52,3 +53,20 @@ export function connectFailure(url: URL, error: unknown, through: URL | null): s
   const reason = error instanceof ProxyRefused ? error.message : `the outbound proxy or the host did not answer (${codeOf(error)})`;
   return `${url.host} was not reached: ${reason}.`;
 }
+
+/**
+ * Whether the outbound proxy answers in place of the site: with 407, for which browsers would ask the visitor for a password, or with an
+ * error that it marks. The site, or proxies in front of it, may mark errors too. An answer that was forwarded has the forwarding proxies
+ * in `Via`, so one of the outbound proxy has at most itself; and the last member of `Proxy-Status` is of the nearest proxy (RFC 9209, 2).
+ */
+export function isProxyError({ statusCode = 0, headers }: Pick<IncomingMessage, 'statusCode' | 'headers'>): boolean {
+  if (statusCode === 407) return true;
+  if ((statusCode !== 403 && statusCode < 500) || membersOf(headers.via).length > 1) return false;
+  return headers['x-squid-error'] !== undefined || /;\s*error=/.test(membersOf(headers['proxy-status']).at(-1) ?? '');
+}
+
+/** The members of a list in a header, without the content of strings and comments, which may contain commas. */
+const membersOf = (header: string | string[] = ''): string[] =>
+  String(header)
+    .replaceAll(/"(?:[^"\\]|\\.)*"|\([^()]*\)/g, '')
+    .split(',');

@@ -78,6 +78,16 @@ describe('scans behind an outbound proxy', () => {
     proxy = await startProxy();
   });
 
+  it('report an error of a site as such, also if a proxy in front of the site marks it', async () => {
+    await site.close();
+    site = await openSite({
+      '/': (_, response) => response.writeHead(503, { via: '1.1 cache.site', 'x-squid-error': 'ERR_CONNECT_FAIL 111' }).end(),
+    });
+    expect(await failureOf(`http://site.example:${site.port}/`))
+      .to.include('503')
+      .and.not.include('proxy');
+  });
+
   it('do not test a page that the proxy refuses', async () => {
     await site.close();
     site = await openSite({

@@ -34,7 +34,10 @@ export async function startProxy(): Promise<TestProxy> {
     const { 'proxy-authorization': _, ...headers } = request.headers;
     const onward = httpRequest(
       { host: '127.0.0.1', port: target.port || 80, method: request.method, path: target.pathname + target.search, headers },
-      (answer) => answer.pipe(response.writeHead(answer.statusCode!, answer.headers)),
+      (answer) => {
+        const via = [answer.headers.via, '1.1 proxy.example'].filter(Boolean).join(', ');
+        answer.pipe(response.writeHead(answer.statusCode!, { ...answer.headers, via }));
+      },
     );
     onward.on('error', () => response.destroy());
     request.pipe(onward);
