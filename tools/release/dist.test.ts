@@ -72,6 +72,7 @@ describe('make release-dry-run', function () {
 const out = process.argv[2]!;
 mkdirSync(out);
 writeFileSync(out + '/curbcut.yaml', process.env.SOURCE_URL ?? 'no address');
+for (const name of ['LICENSE', ...(process.env.MORE_FILES?.split(',') ?? [])]) writeFileSync(out + '/' + name, name);
 `;
     writeFileSync(path('tools/bundle.ts'), bundler);
     symlinkSync(join(ROOT, 'node_modules'), path('node_modules'));
@@ -96,14 +97,14 @@ writeFileSync(out + '/curbcut.yaml', process.env.SOURCE_URL ?? 'no address');
     const { status, stderr } = release({ PLATFORMS });
     expect(status, stderr).to.equal(0);
     expect(readdirSync(path('dist')).toSorted()).to.deep.equal([
-      ...['LICENSE', 'SHA256SUMS', 'chart', 'cli', 'digests.txt', 'images', 'licences.md'],
+      ...['SHA256SUMS', 'chart', 'cli', 'digests.txt', 'images', 'licences.md'],
       ...['provenance.intoto.json', 'release-notes.md', 'sbom'],
     ]);
     expect(readdirSync(path('dist/sbom')).toSorted()).to.deep.equal(
       ['cli', 'service'].flatMap((name) => [`${name}-linux-amd64.cdx.json`, `${name}-linux-arm64.cdx.json`]),
     );
     expect(dist('licences.md').toString()).to.include('| npm | pino | 1.0.0 | MIT | cli, service |');
-    expect(readdirSync(path('dist/cli'))).to.deep.equal(['curbcut.yaml']);
+    expect(readdirSync(path('dist/cli')).toSorted()).to.deep.equal(['LICENSE', 'curbcut.yaml']);
     expect(stderr).to.match(/service linux\/arm64: \d+\.\d MB compressed/);
 
     const sums = dist('SHA256SUMS').toString();
@@ -119,8 +120,9 @@ writeFileSync(out + '/curbcut.yaml', process.env.SOURCE_URL ?? 'no address');
     };
     expect(subject.find(({ name }) => name === 'image:service')?.digest.sha256).to.equal(index.manifests[0]!.digest.slice(7));
     expect(dist('digests.txt').toString()).to.include(`service ${index.manifests[0]!.digest}\n`);
-    expect(subject.find(({ name }) => name === 'LICENSE')?.digest.sha256).to.equal(sha256(dist('LICENSE')));
+    expect(subject.find(({ name }) => name === 'LICENSE')?.digest.sha256).to.equal(sha256(dist('cli/LICENSE')));
     // By the names on the page of the release, which has no folders and no images.
+    expect(new Set(subject.map(({ name }) => name)).size).to.equal(subject.length);
     expect(subject.map(({ name }) => name)).to.include.members([`curbcut-${VERSION}.tgz`, 'curbcut.yaml', 'cli-linux-amd64.cdx.json']);
     expect(subject.filter(({ name }) => name.includes('/') || name.endsWith('.tar'))).to.deep.equal([]);
 
@@ -176,6 +178,11 @@ writeFileSync(out + '/curbcut.yaml', process.env.SOURCE_URL ?? 'no address');
     expect(values).to.deep.equal({ ...tracked, image: { ...tracked.image, registry: REGISTRY } });
     expect(stderr).to.not.include('dry run').and.not.include('nothing is signed');
     expect(dist('provenance.intoto.json').toString()).to.include(`${source}/.github/workflows/release.yaml@refs/tags/v${VERSION}`);
+  });
+
+  it('refuses two files with the same name, because the page of the release has no folders', () => {
+    const { status, stderr } = release({ MORE_FILES: 'licences.md' });
+    expect([status, stderr.includes('must have different names: cli/licences.md and licences.md\n')]).to.deep.equal([1, true]);
   });
 
   it('refuses images that lack a platform', () => {

@@ -7,7 +7,7 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { writeArchive } from '../bundle/archive.ts';
 import { notesOf } from './changelog.ts';
@@ -143,13 +143,15 @@ async function main(names: readonly string[]): Promise<void> {
   rmSync(DIST, { recursive: true, force: true });
   mkdirSync(DIST);
   writeFileSync(join(DIST, 'release-notes.md'), release.notes);
-  cpSync(join(ROOT, 'LICENSE'), join(DIST, 'LICENSE'));
   run(process.execPath, ['tools/bundle.ts', join(DIST, 'cli')]);
   const images = buildImages(names, release.version, release.revision);
   await packChart(release.version, images);
   // By the names that the files have on the page of the release. Images are named by what they are in a registry.
   const files = filesIn(DIST).filter((name) => !name.startsWith('images/'));
   const subjects = files.map((name) => ({ name: basename(name), digest: sha256(join(DIST, name)) }));
+  const twice = Object.values(Object.groupBy(files, (name) => basename(name))).filter((same) => same!.length > 1);
+  if (twice.length > 0)
+    throw new Error(`files on the page of a release must have different names: ${twice.map((same) => same!.join(' and ')).join(', ')}`);
   writeFileSync(join(DIST, 'provenance.intoto.json'), `${JSON.stringify(provenanceOf(release, [...images, ...subjects]), null, 2)}\n`);
   const sums = filesIn(DIST).map((name) => `${sha256(join(DIST, name)).sha256}  ${name}\n`);
   writeFileSync(join(DIST, 'SHA256SUMS'), sums.join(''));

@@ -157,7 +157,11 @@ esac
     write('remote/draft', 'false\n');
     cpSync(join(folder, 'SHA256SUMS'), join(folder, 'remote/SHA256SUMS'));
     const { status, stderr, calls } = publish();
-    expect([status, stderr, changes(calls)]).to.deep.equal([0, 'publish: v1.2.3 is published already\n', []]);
+    expect([status, stderr, changes(calls)]).to.deep.equal([
+      0,
+      'publish: v1.2.3 is published already\npublish: the npm package is published already\n',
+      [],
+    ]);
   });
 
   for (const [file, name] of [
@@ -192,6 +196,14 @@ esac
     const { status, stderr, calls } = publish({ NODE_AUTH_TOKEN: '' });
     expect([status, stderr]).to.deep.equal([0, 'publish: NODE_AUTH_TOKEN is not set: the npm package is not published\n']);
     expect(changes(calls)).to.include('gh release').and.not.include('npm publish');
+  });
+
+  it('publishes the npm package after the page, once there is a token', () => {
+    publish({ NODE_AUTH_TOKEN: '' });
+    write('remote/draft', 'false\n');
+    cpSync(join(folder, 'SHA256SUMS'), join(folder, 'remote/SHA256SUMS'));
+    const { status, stderr, calls } = publish();
+    expect([status, stderr, changes(calls)]).to.deep.equal([0, 'publish: v1.2.3 is published already\n', ['npm publish']]);
   });
 
   it('publishes no chart that names another registry', () => {
