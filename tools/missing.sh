@@ -19,13 +19,21 @@ Python 3|python3|python|python3|python3
 zsh|zsh|zsh|zsh|zsh
 fish|fish|fish|fish|fish'
 
+# Whether a file is the snap of Chromium, which cannot read the profile that the scanner makes, or the script with which Ubuntu starts it.
+is_snap() {
+  local start=''
+  IFS= read -r -d '' -n 4096 start <"$1" || true
+  case "$1 $start" in */snap/bin/*' '* | *' #!'*/snap/bin/*) return 0 ;; esac
+  return 1
+}
+
 # Whether there is a browser.
 has_browser() {
   [ ! -x "${CHROMIUM_PATH:-}" ] || return 0
-  local name
-  for name in $curbcut_browsers; do
-    if type -P "$name" >/dev/null; then return 0; fi
-  done
+  local name file
+  while IFS= read -r file; do
+    if [ -n "$file" ] && ! is_snap "$file"; then return 0; fi
+  done <<<"$(type -aP $curbcut_browsers || true)"
   while IFS= read -r name; do
     if [ -x "${APPLICATIONS:-/Applications}/$name" ]; then return 0; fi
   done <<<"$curbcut_applications"

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { APPLICATIONS, BROWSERS, findChromium } from '../scanner-image/page/browser/chromium.ts';
 
@@ -108,6 +108,18 @@ describe('tools/setup', () => {
       expect(setup('Darwin', '', { ...NODE_24, 'nats-server': '', [name]: '' }), name).to.deep.equal({ status: 0, output: '' });
       rmSync(join(folder, 'bin', name));
     }
+  });
+
+  it('finds no snap of Chromium, nor the script that starts it, as the scanner does', () => {
+    mkdirSync(join(folder, 'snap/bin'), { recursive: true });
+    const path = [join(folder, 'bin'), join(folder, 'snap/bin')].join(delimiter);
+    program('../snap/bin/chromium');
+    const programs = { ...NODE_24, 'nats-server': '', 'chromium-browser': 'exec /snap/bin/chromium "$@"' };
+    expect(setup('Darwin', '', programs, { env: { PATH: path } }).output).to.include('lacks a browser');
+    expect(() => findChromium({ path }, folder)).to.throw('The snap of Chromium cannot be used');
+
+    expect(setup('Darwin', '', { ...programs, 'google-chrome': 'exec /opt/chrome' }, { env: { PATH: path } }).output).to.equal('');
+    expect(findChromium({ path }, folder)).to.equal(join(folder, 'bin/google-chrome'));
   });
 
   it('to build a release, needs only Node.js and the npm packages', () => {

@@ -1,5 +1,5 @@
 /** Finds Chromium and starts it for untrusted pages. All connections of the browser go through the egress proxy. */
-import { accessSync, constants, statfsSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, readSync, statfsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { chromium, type Browser } from 'playwright-core';
@@ -45,14 +45,26 @@ export function findChromium(machine: Pick<Machine, 'chromiumPath' | 'path'>, ap
   for (const file of [...files, ...APPLICATIONS.map((name) => join(applications, name))]) {
     try {
       accessSync(file, constants.X_OK);
-      return file;
+      if (!isSnap(file)) return file;
     } catch {
       continue;
     }
   }
   throw new Error(
-    'Chromium not found. Install Google Chrome, or the Debian package "chromium-headless-shell" (or "chromium"), or set CHROMIUM_PATH.',
+    'Chromium not found. Install Google Chrome, or the Debian package "chromium-headless-shell" (or "chromium"), or set CHROMIUM_PATH. The snap of Chromium cannot be used.',
   );
+}
+
+/** Whether a file is the snap of Chromium, or the script with which Ubuntu starts it. The snap cannot read a profile in /tmp. */
+function isSnap(file: string): boolean {
+  const start = Buffer.alloc(4096);
+  const opened = openSync(file, 'r');
+  try {
+    readSync(opened, start);
+  } finally {
+    closeSync(opened);
+  }
+  return file.includes('/snap/bin/') || (start.toString('latin1').startsWith('#!') && start.includes('/snap/bin/'));
 }
 
 /** Flags for untrusted pages, beside those with which Playwright starts a browser without a window. */
