@@ -1,6 +1,6 @@
 /** Webhooks: which events exist, and what an endpoint is. */
 
-/** A scan ends with one of the first two. A canceled scan has no result, so its event is `scan.failed`; `status` says which it was. */
+/** A scan ends with one of the first two. A canceled scan has at most a partial result, so its event is `scan.failed`; `status` says which it was. */
 export const WEBHOOK_EVENTS = ['scan.completed', 'scan.failed', 'schedule.regressed', 'credits.low'] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 

@@ -72,7 +72,7 @@ The account at the outbound proxy of a part: (dict "root" . "part" "scanners"), 
 
 {{/*
 Whether the connections of a part to an address leave through the proxy: (dict "root" . "part" "services" "url" … "port" default).
-"true" or empty, also if the address is unknown, because it is in a Secret.
+"true" or empty. Empty if the address is unknown, because it is in a Secret.
 */}}
 {{- define "curbcut.throughProxy" -}}
 {{- if and .url (include "curbcut.proxied" .) }}
