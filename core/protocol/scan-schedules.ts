@@ -11,6 +11,12 @@ export const RUN_ANNOTATION = 'curbcut.dev/run';
 export const MANAGED_BY_LABEL = 'app.kubernetes.io/managed-by';
 /** Marks the schedules of the dashboard as the value of `MANAGED_BY_LABEL`, and is the field manager that writes them. */
 export const DASHBOARD_MANAGER = 'curbcut-dashboard';
+/**
+ * Whether a schedule, or a scan of one, was made by the dashboard according to its label. Such a one is never charged to the
+ * organisation of the namespace, which all organisations share.
+ */
+export const isOfDashboard = ({ namespace, labels }: Pick<ObjectMeta, 'namespace' | 'labels'>, apiNamespace: string): boolean =>
+  namespace === apiNamespace && labels?.[MANAGED_BY_LABEL] === DASHBOARD_MANAGER;
 /** The number of schedules that the dashboard keeps for an organisation. */
 export const DASHBOARD_SCHEDULES_MAX = 50;
 /** CronJob's limit: the names of its scans append up to 11 characters to it. */

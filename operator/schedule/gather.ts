@@ -5,7 +5,7 @@ import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { SCANS } from '../scan/kube-types.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
-import { ownedKeyOf, type NamespaceOwners } from './owners.ts';
+import { ownerOfSchedule, type NamespaceOwners } from './owners.ts';
 import type { ScheduleFacts, ScheduleState } from './policy/facts.ts';
 import { recordedBefore } from './policy/history.ts';
 import { CREATED_CHECK_MS } from './policy/plan.ts';
@@ -61,7 +61,7 @@ export function createGather(deps: GatherDeps): GatherSchedule {
     const { metadata, spec } = schedule;
     const namespace = metadata.namespace!;
     const state = states.of(metadata.uid!);
-    const owner = await owners.of(ownedKeyOf(metadata, apiNamespace));
+    const owner = await ownerOfSchedule(owners, metadata, apiNamespace);
     await forgetSeen(state, namespace, signal);
     const cached = scanClient.byIndex('owner', metadata.uid!).filter((scan) => scan.metadata.namespace === namespace);
     const children = [...cached, ...[...state.created.values()].map(({ scan }) => scan)];

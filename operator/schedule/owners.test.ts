@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Organisation } from '../../core/organisation.ts';
-import { createNamespaceOwners, ownedKeyOf } from './owners.ts';
+import { DASHBOARD_MANAGER, MANAGED_BY_LABEL } from '../../core/protocol/scan-schedules.ts';
+import { createNamespaceOwners, ownedKeyOf, ownerOfSchedule } from './owners.ts';
 
 /** Organisations in memory, and how often they were asked for. */
 function organisationsOf(all: Organisation[]) {
@@ -108,5 +109,20 @@ describe('namespace owners', () => {
     expect(await owners.refresh([shop!, other!])).to.deep.equal([shop]);
     expect(await owners.of(shop!)).to.deep.equal({ ...owned(true), claimed: true });
     expect(asked, 'a known claim is not read again').to.equal(4);
+  });
+
+  it('are nobody for a schedule of the dashboard whose record is lost, although the namespace has an owner', async () => {
+    const scans: Organisation = { ...acme(), id: 'platform', namespaces: ['scans'] };
+    const organisations = organisationsOf([acme(), scans]);
+    const claims = new Map([['scans/shop', 'acme']]);
+    const owners = createNamespaceOwners(organisations, { owners: async () => claims }, () => 0);
+    const stateOf = async (namespace: string, name: string, manager: string) =>
+      (await ownerOfSchedule(owners, { namespace, name, labels: { [MANAGED_BY_LABEL]: manager } }, 'scans')).state;
+    expect(await stateOf('scans', 'shop', DASHBOARD_MANAGER)).to.equal('owned');
+    expect(await stateOf('scans', 'lost', DASHBOARD_MANAGER)).to.equal('unrecorded');
+    expect(await stateOf('scans', 'manifest', 'Helm')).to.equal('owned');
+    expect(await stateOf('team', 'forged', DASHBOARD_MANAGER), 'in a namespace of one organisation, labels mean nothing').to.equal('owned');
+    organisations.state.down = true;
+    expect(await stateOf('scans', 'new', DASHBOARD_MANAGER)).to.equal('unknown');
   });
 });

@@ -3,6 +3,7 @@
  * schedules may be due together.
  */
 import type { ObjectMeta } from '../../core/protocol/custom-resources.ts';
+import { isOfDashboard } from '../../core/protocol/scan-schedules.ts';
 import type { Organisation } from '../../core/organisation.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
 import type { DashboardScheduleRef, DashboardSchedules } from '../../stores/schedules/dashboard-schedules.ts';
@@ -15,6 +16,18 @@ export type OwnedKey = string;
 /** A schedule in the namespace of the API's scans may be one of the dashboard. Those of other namespaces share an owner. */
 export function ownedKeyOf({ namespace, name }: Pick<ObjectMeta, 'namespace' | 'name'>, apiNamespace: string): OwnedKey {
   return namespace === apiNamespace ? toKey(namespace, name) : namespace!;
+}
+
+/** Returns who is charged for a schedule. The owner of the namespace pays for no schedule of the dashboard whose record is lost. */
+export async function ownerOfSchedule(
+  owners: Pick<NamespaceOwners, 'of'>,
+  metadata: Pick<ObjectMeta, 'namespace' | 'name' | 'labels'>,
+  apiNamespace: string,
+): Promise<NamespaceOwner> {
+  const owner = await owners.of(ownedKeyOf(metadata, apiNamespace));
+  const isRecorded = owner.state === 'owned' && owner.claimed === true;
+  if (owner.state === 'unknown' || isRecorded || !isOfDashboard(metadata, apiNamespace)) return owner;
+  return { state: 'unrecorded' };
 }
 
 export interface NamespaceOwners {

@@ -4,6 +4,7 @@ import { scanRow } from '../../../test/support/scan-rows.ts';
 import type { Organisation } from '../../../core/organisation.ts';
 import type { Resolution } from '../../../core/scan/targets.ts';
 import { ORGANISATION_LABEL, type AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
+import { DASHBOARD_MANAGER, MANAGED_BY_LABEL } from '../../../core/protocol/scan-schedules.ts';
 import type { Reservation } from '../../../stores/credits/credits.ts';
 import type { NewRow, ScanRow } from '../../../stores/scans/scan-row.ts';
 import { createPreflight, ReservationLate } from './preflight.ts';
@@ -141,6 +142,20 @@ describe('the preflight of manifests', () => {
     expect(await organisationOf('curbcut')).to.equal('acme');
     expect(await organisationOf('curbcut', [{ ...owner, kind: 'Other' }])).to.equal('acme');
     expect(await organisationOf('team', [owner])).to.equal('acme');
+  });
+
+  it('charges nobody for a scan of a schedule of the dashboard without a record, although the namespace has an owner', async () => {
+    const { preflight, calls } = preflightOf({ create: async () => expect.fail() });
+    const owner = { apiVersion: 'curbcut.dev/v1', kind: 'ScanSchedule', name: 'shop', uid: 'u', controller: true };
+    const labels = { [MANAGED_BY_LABEL]: DASHBOARD_MANAGER };
+    const scan = scanWith(undefined, { metadata: { name: 'shop-1', namespace: 'curbcut', ownerReferences: [owner], labels } });
+    expect(await preflight.claim(scan, 'a')).to.not.have.property('labels');
+    const vetted = await preflight.vet(scan, 'a');
+    expect(vetted).to.have.nested.property('end.reason', 'NoOrganisation');
+    expect(vetted)
+      .to.have.nested.property('end.message')
+      .that.matches(/schedule of this scan was deleted in the dashboard.*Nothing was charged/);
+    expect(calls).to.deep.equal([]);
   });
 
   it('fails if a reservation is too late for the clock of MongoDB, and says so', async () => {

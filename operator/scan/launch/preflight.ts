@@ -12,7 +12,7 @@ import {
   type AccessibilityScan,
 } from '../../../core/protocol/custom-resources.ts';
 import { metadataMistake, type Metadata } from '../../../core/scan/metadata.ts';
-import { SCHEDULE_LABEL } from '../../../core/protocol/scan-schedules.ts';
+import { isOfDashboard, SCHEDULE_LABEL } from '../../../core/protocol/scan-schedules.ts';
 import { creditAccountOf } from '../../../core/scan/cost.ts';
 import { judgeScanUrl, type Resolver, type TargetRules } from '../../../core/scan/targets.ts';
 import { RESERVE_WITHIN_MS, type Credits, type ReservationRequest } from '../../../stores/credits/credits.ts';
@@ -63,13 +63,14 @@ export function createPreflight(deps: PreflightDeps): Preflight {
   const { scans, organisations, dashboardSchedules, apiNamespace } = deps;
   const isSubmission = (scan: AccessibilityScan): boolean => cameByApi(scan, apiNamespace);
 
-  /** The organisation that is charged: that of the schedule if the dashboard manages it, otherwise that of the namespace. */
+  /** The organisation that is charged: that of the record of the schedule if the dashboard made it, otherwise that of the namespace. */
   async function organisationOf({ metadata }: AccessibilityScan): Promise<Organisation | null> {
     const namespace = metadata.namespace!;
     const schedule = metadata.ownerReferences?.find(({ kind, controller }) => controller && kind === 'ScanSchedule');
     if (namespace !== apiNamespace || schedule === undefined) return organisations.findByNamespace(namespace);
     const [claimed] = (await dashboardSchedules.owners([{ namespace, name: schedule.name }])).values();
-    return claimed === undefined ? organisations.findByNamespace(namespace) : organisations.find(claimed);
+    if (claimed !== undefined) return organisations.find(claimed);
+    return isOfDashboard(metadata, apiNamespace) ? null : organisations.findByNamespace(namespace);
   }
 
   /** Vets a scan that the API submitted and whose row already exists. */
@@ -88,7 +89,8 @@ export function createPreflight(deps: PreflightDeps): Preflight {
     const namespace = scan.metadata.namespace!;
     const known = await scans.find(scanId);
     const organisation = known ? await organisations.find(known.organisation) : await organisationOf(scan);
-    if (organisation === null) return { ok: false, end: reasons.noOrganisation(namespace) };
+    if (organisation === null)
+      return { ok: false, end: isOfDashboard(scan.metadata, apiNamespace) ? reasons.NOT_RECORDED : reasons.noOrganisation(namespace) };
     const metadata = metadataOf(scan);
     const mistake = metadataMistake(metadata);
     const row =

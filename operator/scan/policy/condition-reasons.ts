@@ -115,6 +115,12 @@ export function noOrganisation(namespace: string): EndReason {
   );
 }
 
+/** A scan of a schedule of the dashboard. Only the record of the schedule says whose it is. */
+export const NOT_RECORDED = failed(
+  'NoOrganisation',
+  `The schedule of this scan was deleted in the dashboard, or the record that says which organisation is charged for it is lost. ${NOT_CHARGED}`,
+);
+
 /** The organisation is blocked, which it also is when its Organisation resource is deleted. */
 export function organisationBlocked({ id, deletedAt }: Pick<Organisation, 'id' | 'deletedAt'>): EndReason {
   const why =

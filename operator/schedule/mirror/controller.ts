@@ -10,7 +10,7 @@ import { watch, type Manager } from '../../runtime/controller/manager.ts';
 import type { Plan } from '../../runtime/controller/planned-reconcile.ts';
 import type { ResourceClient } from '../../runtime/resource-client.ts';
 import type { ScanClient } from '../../scan/scan-client.ts';
-import { ownedKeyOf, type NamespaceOwners } from '../owners.ts';
+import { ownerOfSchedule, type NamespaceOwners } from '../owners.ts';
 import { createStoredDigests, type StoredDigests } from './stored-digests.ts';
 import { digestOf, rowOf } from './row.ts';
 
@@ -68,7 +68,7 @@ export function addScheduleMirror(manager: Pick<Manager, 'add' | 'addTask'>, dep
     const schedule = schedules.get(namespace, name);
     const nothing = { row: null, ownerUnknown: false, stored };
     if (schedule === undefined) return nothing;
-    const owner = await owners.of(ownedKeyOf({ namespace, name }, apiNamespace));
+    const owner = await ownerOfSchedule(owners, schedule.metadata, apiNamespace);
     if (owner.state !== 'owned') return { ...nothing, ownerUnknown: owner.state === 'unknown' };
     const children = scanClient.byIndex('owner', schedule.metadata.uid!).filter(({ metadata }) => metadata.namespace === namespace);
     return {

@@ -9,7 +9,14 @@ import {
   type AccessibilityScan,
   type ObjectMeta,
 } from '../../../core/protocol/custom-resources.ts';
-import { RUN_ANNOTATION, SCHEDULED_AT_ANNOTATION, SCHEDULE_LABEL, type ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
+import {
+  DASHBOARD_MANAGER,
+  MANAGED_BY_LABEL,
+  RUN_ANNOTATION,
+  SCHEDULED_AT_ANNOTATION,
+  SCHEDULE_LABEL,
+  type ScanSchedule,
+} from '../../../core/protocol/scan-schedules.ts';
 import { timestamp } from '../../../platform/clock.ts';
 import { hasEnded } from '../../scan/policy/status.ts';
 import type { Run } from './facts.ts';
@@ -65,7 +72,12 @@ export function childOf(schedule: ScanSchedule, run: Run): AccessibilityScan {
     metadata: {
       name: childName(schedule, run),
       namespace: metadata.namespace,
-      labels: { ...unreserved(template.metadata?.labels), [SCHEDULE_LABEL]: metadata.name },
+      labels: {
+        ...unreserved(template.metadata?.labels),
+        // The scan may outlive its schedule and the record of that.
+        ...(metadata.labels?.[MANAGED_BY_LABEL] === DASHBOARD_MANAGER && { [MANAGED_BY_LABEL]: DASHBOARD_MANAGER }),
+        [SCHEDULE_LABEL]: metadata.name,
+      },
       annotations: { ...unreserved(template.metadata?.annotations), ...cause },
       ownerReferences: [ownerReference(schedule)],
     },

@@ -57,6 +57,12 @@ export function readinessOf({ schedule, parsed, owner }: ScheduleFacts): Readine
       false,
       `No organisation is charged for the namespace ${namespace}. No scan is started until the namespace is added to one.`,
     );
+  if (owner.state === 'unrecorded')
+    return held(
+      'NoOrganisation',
+      true,
+      'The record that says which organisation is charged for this schedule of the dashboard is lost. No scan is started. Delete this schedule, and create it again in the dashboard.',
+    );
   if (!parsed.ok) return { ...held(INVALID_REASONS[parsed.reason], true, parsed.message), mayRun: true };
   return schedule.spec.suspend === true ? SUSPENDED : READY;
 }

@@ -7,9 +7,10 @@ import type { ParsedSchedule } from '../../../core/schedule/times.ts';
 
 /**
  * The organisation that is charged for a namespace, or for a schedule that is recorded as one of the dashboard (`claimed`). `unknown`
- * while MongoDB is down and was not asked before.
+ * while MongoDB is down and was not asked before. `unrecorded` if the dashboard made the schedule, and its record is lost.
  */
-export type NamespaceOwner = { state: 'unknown' | 'none' } | { state: 'owned'; organisation: string; blocked: boolean; claimed?: true };
+export type NamespaceOwner =
+  { state: 'unknown' | 'none' | 'unrecorded' } | { state: 'owned'; organisation: string; blocked: boolean; claimed?: true };
 
 /** The difference between two completed scans; or why there is none. `retry` is true if the cause is an outage. */
 export type ComparisonOutcome = ComparedReports | { ok: false; message: string; retry: boolean };
