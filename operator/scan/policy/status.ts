@@ -2,7 +2,7 @@
 import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
 import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
 import { toOutcomeStatus, type Outcome } from '../../../core/scan/outcome.ts';
-import { hasThresholds, judgeWithoutResult, type Verdict } from '../../../core/scan/thresholds.ts';
+import { hasThresholds, judgeWithoutResult, notesOf, type Verdict } from '../../../core/scan/thresholds.ts';
 import { timestamp } from '../../../platform/clock.ts';
 import { conditionOf, type ConditionUpdate } from '../../runtime/conditions.ts';
 import { CANCELING, STORE_UNAVAILABLE, partialMessage, type EndReason, type WaitReason } from './condition-reasons.ts';
@@ -192,7 +192,7 @@ function doneEnd(scan: AccessibilityScan, { outcome, verdict: { passed, message 
 }
 
 function partialEnd(scan: AccessibilityScan, { outcome, verdict }: VerifiedResult, now: Date): StatusPatch {
-  const message = partialMessage(scan, outcome.pages);
+  const message = [partialMessage(scan, outcome.pages), ...notesOf([], outcome)].join(' ');
   const why = { reason: 'Canceled', message };
   const hasMissed = verdict.passed === false;
   const updates = endedUpdates(false, why, hasMissed ? why : null);
