@@ -13,7 +13,7 @@ import { connect, scanIdOf } from './service.ts';
 
 const OPTIONS = { 'exit-zero': { type: 'boolean', default: false }, ...COMMON_OPTIONS } as const;
 
-/** Exit code 1 if there are new violations. */
+/** Exit code 1 if there are new violations. @throws CliError, also if a partial report has none */
 export const diff = command('diff', OPTIONS, DIFF_HELP, async ({ values, positionals }, context) => {
   const [before, after, ...others] = positionals;
   if (before === undefined || after === undefined)
@@ -29,12 +29,20 @@ export const diff = command('diff', OPTIONS, DIFF_HELP, async ({ values, positio
       `The report of scan ${ids[0]} is partial, because the scan was canceled: no other scan is compared with it.`,
       'Name an earlier scan that is done.',
     );
-  const compared = diffReduced(first, await readReduced(client, ids[1]));
+  const second = await readReduced(client, ids[1]);
+  const compared = diffReduced(first, second);
   if (!values.quiet)
     await print(context.stdout, output.format, { before: ids[0], after: ids[1], ...compared }, (wide) =>
       renderDiff(compared, context.stdout, wide),
     );
-  return compared.new.length > 0 && !values['exit-zero'] ? 1 : 0;
+  if (values['exit-zero']) return 0;
+  // A build must not pass because its scan was canceled.
+  if (compared.new.length === 0 && second.about.partial)
+    throw new CliError(
+      `The report of scan ${ids[1]} is partial, because the scan was canceled: other pages may have new violations.`,
+      'Name a later scan that is done, or use --exit-zero.',
+    );
+  return compared.new.length > 0 ? 1 : 0;
 });
 
 /** @throws CliError */

@@ -309,7 +309,7 @@ Examples:
   kubectl curbcut diff nightly-29751960 nightly-29753400 -n shop
 
 Options:
-  --exit-zero          exit with 0 also if there are new violations
+  --exit-zero          exit with 0 whatever the comparison shows
 ${FORMAT_HELP}
   --quiet              print only errors
 ${MAX_WAIT}
@@ -320,6 +320,7 @@ Exit codes:
   0    there are no new violations
   1    there are new violations
   2    the scans could not be compared: an unknown ID, a scan without a JSON export, invalid arguments, no network, …
+       Or the later scan was canceled, and the pages that it tested have no new violations.
 
 ${ENVIRONMENT}
 `;

@@ -74,8 +74,20 @@ describe('curbcut diff', () => {
     const refused = await diff(partial, after);
     expect(refused.code).to.be.greaterThan(1);
     expect(refused.stderr).to.include(`The report of scan ${SCAN_ID} is partial`);
-    expect((await diff(before, partial)).stdout).to.include('A scan was canceled before all pages were tested.');
+    const noted = await diff(before, partial);
+    expect(noted.code).to.equal(1);
+    expect(noted.stdout).to.include('A scan was canceled before all pages were tested.');
     expect((await diff(before, after)).stdout).to.not.include('canceled');
+  });
+
+  it('does not pass if nothing is new in a partial report: exit code 2', async () => {
+    const partial = { ...before, partial: true };
+    const ran = await diff(before, partial);
+    expect(ran.code).to.equal(2);
+    expect(ran.stdout).to.include('New: 0 violations');
+    expect(ran.stderr).to.include(`The report of scan ${AFTER} is partial`).and.include('other pages may have new violations');
+    expect((await diff(before, partial, '--quiet')).code).to.equal(2);
+    expect(await diff(before, partial, '--exit-zero')).to.deep.include({ code: 0, stderr: '' });
   });
 
   it('prints the difference as data', async () => {
