@@ -109,8 +109,23 @@ describe('operator: the report of a canceled scan', function () {
     await second.stop();
   });
 
+  it('is found by an operator that was down for longer than a pod has to store it', async () => {
+    const first = context.start();
+    const { scan, pod } = await scanning();
+    await scan.patch({ spec: { cancel: true } });
+    await isStopped(scan, pod);
+    await first.stop();
+    await scan.upload(pod, bytesOf(partialReportOf(await scan.input())));
+    await scan.endPod(pod, { exitCode: 0 });
+    await scan.confirmDeletion(pod);
+    const second = context.start({ timeouts: { cancelMs: 1 } });
+    expect((await scan.settles()).status).to.include({ phase: 'canceled', message: PARTIAL });
+    expect((await scan.row())?.reports).to.be.an('object');
+    await second.stop();
+  });
+
   for (const [what, timeouts, ends] of [
-    ['its pod does not stop in time', { cancelMs: 1_500 }, /because it was not stored and verified within 2 s\.$/],
+    ['its pod does not stop in time', { cancelMs: 1_500 }, /because it was not stored within 2 s\.$/],
     ['it is refused', {}, /because it was refused: the export is not JSON\.$/],
     ['its pod crashes', {}, /because the scanner ended without one\.$/],
   ] as const)

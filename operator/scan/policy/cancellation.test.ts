@@ -32,6 +32,8 @@ const VERIFYING: ReconcileState['task'] = { do: 'verify', stored: storedBy(0), s
 const announced = messagesOf({ final: [storedBy(0)] });
 const connected = { busSince: secondsAgo(50) };
 const gone = { job: suspended, pods: [] };
+/** When the time of the pods has just passed. */
+const late = (more: Partial<Parameters<typeof runningFacts>[0]>): Facts => runningFacts({ scan: stopping(60), job: suspended, ...more });
 
 const messageOf = (facts: Facts): string | undefined => {
   const [action] = plan(facts, TIMEOUTS).actions;
@@ -111,16 +113,38 @@ describe('plan of a canceled scan', () => {
       ['observeGeneration'],
     ],
     // the bound
-    ['its pod does not stop', runningFacts({ scan: stopping(60), job: suspended, podMessages: tested(2) }), ['Canceled']],
-    ['its Job cannot be suspended', runningFacts({ scan: stopping(60), podMessages: tested(2) }), ['Canceled']],
+    ['its pod does not stop, and may have stored results', late({ podMessages: tested(2) }), ['search']],
+    ['its pod does not stop', late({ podMessages: tested(2), state: { search: searched() } }), ['Canceled']],
+    ['its Job cannot be suspended', late({ job: jobWith(), podMessages: tested(2), state: { search: searched() } }), ['Canceled']],
+    ['the operator was down when its pod stored results', late({ ...gone }), ['search']],
+    ['results are found late', late({ ...gone, state: { search: searched(1) } }), ['ingest']],
+    ['results were announced long ago', late({ podMessages: announced }), ['ingest']],
     [
-      'the object store is down',
-      runningFacts({ scan: stopping(60), job: suspended, podMessages: announced, state: { task: VERIFYING, outageSince: secondsAgo(50) } }),
+      'its pod has announced results that were refused again and again',
+      late({ podMessages: messagesOf({ final: [storedBy(3)] }), state: { refused: refusedAttempts(0, 1, 2), search: searched() } }),
+      ['Canceled'],
+    ],
+    ['its results wait for those of others', late({ podMessages: announced, state: { task: VERIFYING } }), []],
+    [
+      'its results wait for hours',
+      runningFacts({ scan: stopping(6 * 3_600), ...gone, podMessages: announced, state: { task: VERIFYING } }),
+      ['Canceled'],
+    ],
+    ['the object store has just gone down', late({ podMessages: announced, state: { task: VERIFYING, outageSince: secondsAgo(59) } }), []],
+    [
+      'the object store stays down',
+      late({ podMessages: announced, state: { task: VERIFYING, outageSince: secondsAgo(60) } }),
       ['Canceled'],
     ],
   ];
   for (const [name, facts, expected] of table)
     it(`${name}: ${expected.join(', ') || 'waits'}`, () => expect(actionsOf(facts)).to.deep.equal(expected));
+
+  it('wakes up when an outage has lasted too long, or the work on its results', () => {
+    const wakes = (outageSince: Date | null) => plan(late({ state: { task: VERIFYING, outageSince } }), TIMEOUTS).wakeAfterMs;
+    expect(wakes(secondsAgo(50))).to.equal(10_000);
+    expect(wakes(null)).to.equal(6 * 3_600_000 - 60_000);
+  });
 
   it('wakes up at the bound, whatever it waits for', () => {
     for (const more of [
@@ -135,9 +159,10 @@ describe('plan of a canceled scan', () => {
     const one = { pages: { requested: 5, reserved: 5, scanned: 1, failed: 0 } };
     const cases: [Facts, string][] = [
       [runningFacts({ scan: canceled(one), pods: [endedPod(0, 1)] }), 'the scanner was not running'],
-      [runningFacts({ scan: stopping(60, one), job: suspended }), 'it was not stored and verified within 60 s'],
+      [late({ scan: stopping(60, one), state: { search: searched() } }), 'it was not stored within 60 s'],
+      [late({ scan: stopping(21_600, one), state: { task: VERIFYING } }), 'it was not verified within 6 h'],
       [
-        runningFacts({ scan: stopping(60, one), job: suspended, state: { task: VERIFYING, outageSince: secondsAgo(9) } }),
+        late({ scan: stopping(60, one), state: { task: VERIFYING, outageSince: secondsAgo(60) } }),
         'the object store did not respond in time',
       ],
       [runningFacts({ scan: stopping(9, one), ...gone, state: { search: searched() } }), 'the scanner ended without one'],

@@ -1,13 +1,13 @@
 /**
  * Decides how a canceled scan ends: with the report of the pages that were tested until then, if its pod stores one in time. The
- * results of a scan that had tested all its pages before complete it. Pure.
+ * results of a scan that had tested all its pages before complete it. Pods have a time limit; results that are stored do not count
+ * towards it, because the operator itself may have been down or busy. Pure.
  */
 import { isPending, isPodTerminal, jobEnd } from '../kube-types.ts';
 import * as reasons from './condition-reasons.ts';
 import { act, end, type Facts, type Plan, type Timeouts } from './facts.ts';
-import { identityKey } from './pod-identity.ts';
 import { pagesOf } from './progress.ts';
-import { announcedResults, isRefused, needsSearch } from './results.ts';
+import { announcedResults, isRefused, needsSearch, OUTAGE_MAX_MS, VERIFICATIONS_MAX } from './results.ts';
 import { isOutdated } from './status.ts';
 
 export function canceled(facts: Facts, timeouts: Timeouts): Plan {
@@ -16,21 +16,37 @@ export function canceled(facts: Facts, timeouts: Timeouts): Plan {
   const since = scan.status?.cancelTime;
   if (since === undefined) return mayHaveReport(facts) ? act({ do: 'markCanceling' }) : endWithout(facts, 'the scanner was not running');
 
-  const left = Date.parse(since) + timeouts.cancelMs - now.getTime();
-  if (left <= 0) return endWithout(facts, whyLate(facts, timeouts));
   if (isOutdated(scan)) return act({ do: 'observeGeneration' });
+  const left = Date.parse(since) + timeouts.cancelMs - now.getTime();
+  const mayWait = left > 0;
   const wait: Plan = { actions: [], wakeAfterMs: left };
-  if (job !== null && job.spec?.suspend !== true && jobEnd(job) === null && !state.podsStopped) return act({ do: 'stopPods' });
+  if (mayWait && job !== null && job.spec?.suspend !== true && jobEnd(job) === null && !state.podsStopped) return act({ do: 'stopPods' });
   // One task at a time.
-  if (state.task !== null) return wait;
+  if (state.task !== null) return mayWait ? wait : awaitTask(facts, timeouts);
   const unverified = announcedResults(facts).findLast(({ stored }) => !isRefused(facts, stored));
-  if (unverified !== undefined) return act({ do: 'ingest', result: unverified });
-  if (pods.some((pod) => !isPodTerminal(pod))) return wait;
+  if (unverified !== undefined && state.refused.size < VERIFICATIONS_MAX) return act({ do: 'ingest', result: unverified });
+  const isRunning = pods.some((pod) => !isPodTerminal(pod));
+  if (isRunning && mayWait) return wait;
   if (needsSearch(facts)) return act({ do: 'search' });
-  const refused = announcedResults(facts).at(-1)?.stored;
-  return refused === undefined
-    ? endWithout(facts, 'the scanner ended without one')
-    : endWithout(facts, `it was refused: ${state.refused.get(identityKey(refused))!.replace(/\.$/, '')}`);
+  const refused = [...state.refused.values()].at(-1);
+  if (refused === undefined)
+    return endWithout(
+      facts,
+      isRunning ? `it was not stored within ${Math.round(timeouts.cancelMs / 1000)} s` : 'the scanner ended without one',
+    );
+  return endWithout(facts, `it was refused: ${refused.replace(/\.$/, '')}`);
+}
+
+/** Past the limit of the pods: an outage gets the same time, and work that waits for others as much as that of a scan that is done. */
+function awaitTask(facts: Facts, { cancelMs }: Timeouts): Plan {
+  const { scan, state, now } = facts;
+  const ends = state.outageSince === null ? Date.parse(scan.status!.cancelTime!) + OUTAGE_MAX_MS : state.outageSince.getTime() + cancelMs;
+  const left = ends - now.getTime();
+  if (left > 0) return { actions: [], wakeAfterMs: left };
+  return endWithout(
+    facts,
+    state.outageSince === null ? `it was not verified within ${OUTAGE_MAX_MS / 3_600_000} h` : 'the object store did not respond in time',
+  );
 }
 
 /** Whether a pod has stored results, or tested pages that it can store. Without the bus, what it has tested is unknown. */
@@ -42,8 +58,3 @@ function mayHaveReport(facts: Facts): boolean {
 }
 
 const endWithout = (facts: Facts, why: string): Plan => end(reasons.canceled(facts.scan, pagesOf(facts), why));
-
-const whyLate = ({ state }: Facts, { cancelMs }: Timeouts): string =>
-  state.outageSince === null
-    ? `it was not stored and verified within ${Math.round(cancelMs / 1000)} s`
-    : 'the object store did not respond in time';

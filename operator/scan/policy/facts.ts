@@ -35,7 +35,7 @@ export interface Timeouts {
   statusEveryMs: number;
   /** Between two writes of page counts to the read model. */
   mirrorEveryMs: number;
-  /** From the first attempt to stop the pod of a canceled scan to the end of the scan. */
+  /** How long a canceled scan waits for its pods from the first attempt to stop them, and then for an object store that is down. */
   cancelMs: number;
   /** From the first query that no name server answered to the end of the scan, and between two of them. */
   resolveMs: number;

@@ -12,7 +12,7 @@ import { identityKey, identityOf } from './pod-identity.ts';
 import { attemptsSoFar } from './progress.ts';
 
 /** The maximum number of attempts whose results are verified. */
-const VERIFICATIONS_MAX = 3;
+export const VERIFICATIONS_MAX = 3;
 /** The time for which a search for results is current, in milliseconds. */
 const SEARCH_FRESH_MS = 30_000;
 /** The longest outage of the object store that a scan with results survives, in milliseconds. */
