@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { GROUP, SCHEDULES_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
 import { DASHBOARD_MANAGER, DASHBOARD_SCHEDULES_MAX, RUN_ANNOTATION, type ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import { requestedRun } from '../../core/schedule/requested-run.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
 import { useContext } from './context.ts';
 import { signedIn, type Person } from './people.ts';
@@ -232,6 +233,17 @@ describe('schedules in the dashboard', () => {
       'schedule.run',
       'schedule.suspend',
     ]);
+  });
+
+  it('run again after somebody has requested a run with a long token, which the operator records as its digest', async () => {
+    const person = await member();
+    const { path, name } = await created(person);
+    const token = 'x'.repeat(201);
+    const asked = await patch(name, { metadata: { annotations: { [RUN_ANNOTATION]: token } } });
+    const act = () => person.client.submit(`${path}/run`, { form_id: randomUUID() }, path);
+    expect((await act()).status, 'before the operator has seen it').to.equal(409);
+    await patch(name, { status: { lastRunRequest: requestedRun(asked) } }, 'curbcut-operator', 'status');
+    expect((await act()).status).to.equal(303);
   });
 
   it('are deleted after a question, and give their place back', async () => {

@@ -6,12 +6,8 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { FastifyRequest } from 'fastify';
 import { auditName } from '../../../core/accounts.ts';
-import {
-  DASHBOARD_SCHEDULES_MAX,
-  RUN_ANNOTATION,
-  type ScanSchedule,
-  type ScanScheduleSpec,
-} from '../../../core/protocol/scan-schedules.ts';
+import { DASHBOARD_SCHEDULES_MAX, type ScanSchedule, type ScanScheduleSpec } from '../../../core/protocol/scan-schedules.ts';
+import { requestedRun } from '../../../core/schedule/requested-run.ts';
 import { otherWriter, sourceOf, type ScheduleSource } from '../../../core/schedule/source.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { siteOf } from '../../../core/scan/site.ts';
@@ -199,9 +195,9 @@ export function createScheduleManagement({ resources, submissions, record, now }
     async run(request: FastifyRequest, ref: DashboardScheduleRef, formId: string): Promise<void> {
       const read = await writable(request, ref);
       const token = idOfForm(request, formId);
-      const requested = read.metadata.annotations?.[RUN_ANNOTATION] ?? '';
+      const requested = requestedRun(read);
       if (requested === token) return;
-      if (requested !== '' && requested !== read.status?.lastRunRequest) throw new ScheduleRefusal('requested');
+      if (requested !== null && requested !== read.status?.lastRunRequest) throw new ScheduleRefusal('requested');
       const schedule = scheduleOf(request, await resources.run(read, token));
       await record(request, 'schedule.run', subjectOf(schedule), token);
     },

@@ -22,17 +22,8 @@ import { hasEnded } from '../../scan/policy/status.ts';
 import type { Run } from './facts.ts';
 
 const MINUTE_MS = 60_000;
-/** Longer tokens are recorded as their digest, because the size of a status is limited. */
-const TOKEN_MAX = 200;
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-/** Returns the requested run's token as the status records it, or null if no run is requested. */
-export function requestedRun({ metadata }: ScanSchedule): string | null {
-  const token = metadata.annotations?.[RUN_ANNOTATION];
-  if (token === undefined || token === '') return null;
-  return token.length <= TOKEN_MAX ? token : `sha256:${digest(token)}`;
-}
 
 /**
  * Returns the name of a run's scan. A run always has the same name, so that the API server refuses to create it twice. For a
