@@ -75,7 +75,7 @@ export interface ApiStores extends Pick<
     'claim' | 'releaseClaim' | 'remove' | 'findByToken' | 'findByScan' | 'findByShare' | 'share' | 'unshare'
   >;
   knownIssues: Pick<AllStores['knownIssues'], 'add' | 'find' | 'list' | 'change' | 'remove' | 'matchesOf' | 'matchesOfSites'>;
-  schedules: Pick<AllStores['schedules'], 'list' | 'find' | 'nextRuns'>;
+  schedules: Pick<AllStores['schedules'], 'list' | 'find' | 'nextRuns' | 'remove'>;
   dashboardSchedules: Pick<AllStores['dashboardSchedules'], 'add' | 'owners' | 'list' | 'remove'>;
   sites: Pick<AllStores['sites'], 'search' | 'find' | 'of'>;
   suppressions: Pick<AllStores['suppressions'], 'find' | 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;

@@ -85,6 +85,11 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       list: (page: Parameters<typeof schedules.list>[1]) => schedules.list(id, page),
       find: (schedule: Parameters<typeof schedules.find>[1]) => schedules.find(id, schedule),
       nextRuns: (hosts: readonly string[]) => schedules.nextRuns(id, hosts),
+      /** Removes what is stored of a schedule. The operator stores it again if it exists. */
+      remove: async (schedule: DashboardScheduleRef) => {
+        const row = await schedules.find(id, schedule);
+        if (row !== null) await schedules.remove(row);
+      },
     },
     dashboardSchedules: {
       add: (schedule: Omit<Parameters<typeof dashboardSchedules.add>[0], 'organisation'>) =>

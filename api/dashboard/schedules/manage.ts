@@ -205,8 +205,10 @@ export function createScheduleManagement({ resources, submissions, record, now }
     async remove(request: FastifyRequest, ref: DashboardScheduleRef): Promise<void> {
       const read = await writable(request, ref, mayStop);
       await resources.remove(read);
-      const stores = storesOf(request);
-      await stores.dashboardSchedules.remove(ref);
+      const { dashboardSchedules, schedules } = storesOf(request);
+      // The operator may be down, and the list leads to the schedule.
+      await schedules.remove(ref);
+      await dashboardSchedules.remove(ref);
       await record(request, 'schedule.delete', subjectOf(read), read.metadata.uid);
     },
   };
