@@ -285,6 +285,24 @@ describe('schedules in the dashboard', () => {
     expect(await recordsOf(person.organisation)).to.equal(0);
   });
 
+  it('are written here again after nothing is left of what another program has set', async () => {
+    const person = await member();
+    const { path, name } = await created(person);
+    const act = (action: string) => person.client.submit(`${path}/${action}`, {}, path);
+    expect((await act('suspend')).status).to.equal(303);
+    await patch(name, { spec: { suspend: false } });
+    expect((await person.client.get(path)).text)
+      .to.include('kubectl-patch')
+      .and.not.include('Run now');
+    expect((await act('suspend')).status).to.equal(303);
+    expect((await act('resume')).status).to.equal(303);
+    // What an administrator has suspended stays so.
+    await patch(name, { spec: { suspend: true } });
+    expect((await act('suspend')).status).to.equal(303);
+    expect((await person.client.submit(`${path}/resume`, {}, LIST)).status).to.equal(409);
+    expect((await read(name)).spec.suspend).to.equal(true);
+  });
+
   it('are read-only if a GitOps tool has adopted them, and name its application', async () => {
     const person = await member();
     const { path, name } = await created(person);
