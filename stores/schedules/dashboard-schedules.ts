@@ -15,11 +15,13 @@ export type DashboardScheduleRef = Pick<ScheduleRef, 'namespace' | 'name'>;
 export interface DashboardSchedule extends DashboardScheduleRef {
   organisation: string;
   createdAt: Date;
+  /** Identifies what the form said that created it. Absent in records of older versions. */
+  values?: string;
 }
 
 export interface DashboardSchedules {
-  /** Records a schedule in one of the organisation's places. A repeated call changes nothing. @returns false if it has no free place */
-  add(schedule: DashboardSchedule): Promise<boolean>;
+  /** Records a schedule in one of the organisation's places, unless it is recorded. @returns the record; null if there is no free place */
+  add(schedule: DashboardSchedule): Promise<DashboardSchedule | null>;
   /** Returns the organisations of those schedules that are recorded, by `namespace/name`. */
   owners(schedules: readonly DashboardScheduleRef[]): Promise<Map<string, string>>;
   list(organisation: string): Promise<DashboardSchedule[]>;
@@ -35,17 +37,19 @@ const idOf = ({ namespace, name }: DashboardScheduleRef): string => `${namespace
 export function createDashboardSchedules(db: Db): DashboardSchedules {
   const schedules = db.collection<Document>('dashboardSchedules');
   return {
-    add: ({ namespace, name, organisation, createdAt }) =>
+    add: (schedule) =>
       retryRace(async () => {
-        const _id = idOf({ namespace, name });
-        const all = await schedules.find({ organisation }, { projection: { slot: 1 } }).toArray();
-        if (all.some((one) => one._id === _id)) return true;
+        const { organisation } = schedule;
+        const _id = idOf(schedule);
+        const all = await schedules.find({ organisation }).toArray();
+        const recorded = all.find((one) => one._id === _id);
+        if (recorded !== undefined) return recorded;
         const taken = new Set(all.map(({ slot }) => slot));
         const slots = Array.from({ length: DASHBOARD_SCHEDULES_MAX }, (_, place) => `${organisation}/${place}`);
         const free = slots.filter((slot) => !taken.has(slot));
-        if (free.length === 0) return false;
-        await schedules.insertOne({ _id, namespace, name, organisation, createdAt, slot: free[randomInt(free.length)]! });
-        return true;
+        if (free.length === 0) return null;
+        await schedules.insertOne({ ...schedule, _id, slot: free[randomInt(free.length)]! });
+        return schedule;
       }),
 
     async owners(wanted) {

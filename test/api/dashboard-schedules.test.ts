@@ -105,7 +105,7 @@ describe('schedules in the dashboard', () => {
     const changed = { ...form, time: '18:00', min_score: '' };
     const second = await person.client.submit(NEW, changed);
     expect(second.status).to.equal(409);
-    expect(second.text).to.include('has created a schedule already').and.include('value="18:00"').and.not.include(form.form_id);
+    expect(second.text).to.include('was sent before, with other values').and.include('value="18:00"').and.not.include(form.form_id);
     expect((await read(name)).spec).to.include({ schedule: '0 8 * * 1', suspend: true });
     // The same values lead to it, also after it was suspended.
     expect((await person.client.submit(NEW, form)).headers.get('location')).to.include(path);
@@ -130,6 +130,29 @@ describe('schedules in the dashboard', () => {
     });
     expect((await client.submit(NEW, fields())).status).to.equal(409);
     expect(await recordsOf(organisation)).to.equal(1);
+  });
+
+  it('are not overwritten by the same form with other values at the same time', async () => {
+    const person = await member();
+    const form = fields();
+    // Both requests have found nothing before either writes.
+    const both = Promise.withResolvers<void>();
+    let found = 0;
+    context.faults.set('scheduleResources.find', async (real, ...parameters) => {
+      const schedule = await real(...parameters);
+      found += 1;
+      if (found === 2) both.resolve();
+      await both.promise;
+      return schedule;
+    });
+    const times = ['08:00', '18:00'];
+    const answers = await Promise.all(times.map((time) => person.client.submit(NEW, { ...form, time })));
+    expect(answers.map(({ status }) => status).toSorted()).to.deep.equal([303, 409]);
+    const winner = answers.findIndex(({ status }) => status === 303);
+    const name = answers[winner]!.headers.get('location')!.split('?')[0]!.split('/').at(-1)!;
+    expect((await read(name)).spec.schedule).to.equal(`0 ${Number(times[winner]!.slice(0, 2))} * * 1`);
+    expect(answers[1 - winner]!.text).to.include('was sent before, with other values');
+    expect(await trailOf(person.organisation)).to.deep.equal(['schedule.add']);
   });
 
   it('show the next five runs in their time zone before anything is stored, with what was typed', async () => {
@@ -360,7 +383,7 @@ describe('schedules in the dashboard', () => {
     const add = (name: string, at: Date) =>
       context.stores.dashboardSchedules.add({ namespace: NAMESPACE, name, organisation, createdAt: at });
     for (let count = 0; count < DASHBOARD_SCHEDULES_MAX; count += 1)
-      expect(await add(`${organisation}-${count}`, createdAt)).to.equal(true);
+      expect(await add(`${organisation}-${count}`, createdAt)).to.not.equal(null);
     const full = await client.submit(NEW, fields());
     expect(full.status).to.equal(409);
     expect(full.text).to.include(`has ${DASHBOARD_SCHEDULES_MAX} schedules of the dashboard`);

@@ -31,8 +31,7 @@ const REFUSALS = {
   too_many: `Your organisation has ${DASHBOARD_SCHEDULES_MAX} schedules of the dashboard, which is the limit. Delete one, then create the new one.`,
   read_only: 'A manifest or another program in the cluster writes this schedule, so it is changed there. Nothing was changed here.',
   changed: 'The schedule was changed meanwhile. Nothing was stored.',
-  exists:
-    'This form has created a schedule already, with other values. Nothing was changed. Create this one too, or change the other one on its page.',
+  exists: 'This form was sent before, with other values. Nothing was changed. Create this one too, or change the other one on its page.',
   requested: 'A run was requested already and has not started yet. Nothing more was requested.',
   refused:
     'The cluster does not accept this schedule. Nothing was stored. Change what you typed, or ask your administrator: the reason is in the log of the API.',
@@ -159,11 +158,14 @@ export function createScheduleManagement({ resources, submissions, record, now }
       const name = nameOf(wanted.options.url, idOfForm(request, formId));
       const ref = { namespace, name };
       const { dashboardSchedules } = storesOf(request);
-      const add = () => dashboardSchedules.add({ ...ref, createdAt: now() });
-      if (!(await add()) && !((await removeLeftovers(request)) && (await add()))) throw new ScheduleRefusal('too_many');
+      const values = createHash('sha256').update(JSON.stringify(scheduleSpecOf(wanted, ''))).digest('hex'); // prettier-ignore
+      const add = () => dashboardSchedules.add({ ...ref, createdAt: now(), values });
+      const recorded = (await add()) ?? ((await removeLeftovers(request)) ? await add() : null);
+      if (recorded === null) throw new ScheduleRefusal('too_many');
       // A form that was sent before has created it. Only its page changes it, with its version.
       const existing = await resources.find(name);
-      if (existing !== null && !isSame(existing, wanted)) throw new ScheduleRefusal('exists');
+      // Two requests may find nothing at the same time. Only that whose values are recorded creates it, because the other would replace them.
+      if (existing === null ? (recorded.values ?? values) !== values : !isSame(existing, wanted)) throw new ScheduleRefusal('exists');
       const written: WrittenSchedule = existing === null ? await resources.create(name, wanted) : { ok: true, schedule: existing };
       // Keep the record if the schedule exists: without a record, nobody could stop the schedule here.
       if (!written.ok && written.reason === 'refused' && (await resources.find(name)) === null) await dashboardSchedules.remove(ref);
