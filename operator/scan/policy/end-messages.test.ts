@@ -44,6 +44,18 @@ describe('messages of failed scans', () => {
     expect(endOf(runningFacts({ pods: [pendingPod(0, 300)] }))?.message).to.match(/unschedulable \(0\/1 nodes are available\.\)/);
   });
 
+  it('prefer what the container waits for now to an Event that is over', () => {
+    const idmap = 'failed to create containerd task: failed to set MOUNT_ATTR_IDMAP on /var/lib/kubelet/x: invalid argument';
+    const waitingFor = (reason: string, message: string) => {
+      const state = { waiting: { reason, message } };
+      const containerStatuses = [{ name: 'scanner', image: 'curbcut.dev/scanner:1', state }];
+      const podWarning = 'MountVolume.SetUp failed for volume "input": secret "scan-input" not found';
+      return endOf(runningFacts({ pods: [podWith(0, { phase: 'Pending', containerStatuses }, 30)], podWarning }))?.reason;
+    };
+    expect(waitingFor('RunContainerError', idmap)).to.equal('UserNamespacesUnavailable');
+    expect(waitingFor('ContainerCreating', ''), 'not hopeless').to.equal(undefined);
+  });
+
   const IDMAP =
     "Failed to create pod sandbox: rpc error: failed to set MOUNT_ATTR_IDMAP on /var/lib/kubelet/x: invalid argument (maybe the filesystem used doesn't support idmap mounts on this kernel?)";
   for (const message of [

@@ -40,14 +40,16 @@ const sentence = (text: string | undefined): string => (text ?? '').trim().repla
 export function diagnosePendingPod(pod: Pod, scan: AccessibilityScan, warning: string | null = null): PodProblem {
   const { waiting } = scannerState(pod);
   const reason = waiting?.reason ?? '';
-  const reported = warning ?? (CONTAINER_CONFIG.has(reason) ? (waiting?.message ?? '') : '');
+  // The state of the container is current. The Event may be over: the latest one stays.
+  const isCurrent = CONTAINER_CONFIG.has(reason);
+  const reported = (isCurrent ? waiting?.message : warning) ?? '';
   const secret = scan.spec.auth?.secretRef.name;
   if (secret !== undefined && reported.includes(`secret "${secret}" not found`))
     return {
       reason: 'SignInSecretMissing',
       message: `the Secret of the sign-in does not exist (${sentence(reported)}) Check that the Secret ${secret} exists in namespace ${scan.metadata.namespace}.`,
     };
-  const isOfRuntime = warning === null ? reason !== 'CreateContainerConfigError' : SANDBOX.test(warning);
+  const isOfRuntime = isCurrent ? reason !== 'CreateContainerConfigError' : SANDBOX.test(reported);
   if (isOfRuntime && USER_NAMESPACES.test(reported.replaceAll(QUOTED, '')))
     return {
       reason: 'UserNamespacesUnavailable',
@@ -59,7 +61,7 @@ export function diagnosePendingPod(pod: Pod, scan: AccessibilityScan, warning: s
       reason: 'ImagePull',
       message: `image pull failed (${reason}: ${sentence(waiting?.message ?? 'no details')}) Ask the administrator of this installation.`,
     };
-  if (CONTAINER_CONFIG.has(reason))
+  if (isCurrent)
     return {
       reason: 'ContainerConfig',
       message: `container creation failed (${reason}: ${sentence(waiting?.message ?? 'no details')})`,
