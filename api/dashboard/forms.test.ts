@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { TSchema } from 'typebox';
 import { NewKey } from '../accounts/api-keys.ts';
 import { ValidationFailure } from '../http/errors.ts';
-import { createValidatorCompiler } from '../http/validation.ts';
+import { compileValidator } from '../http/validation.ts';
 import { NewWebhook } from '../webhooks/schemas.ts';
 import { KEY_FIELDS } from './api-keys/create-page.ts';
 import { formErrors, type FormFields } from './forms.ts';
@@ -10,7 +10,7 @@ import { WEBHOOK_FIELDS } from './webhooks/create-page.ts';
 
 describe('the errors of a form', () => {
   function errorsOf(schema: TSchema, body: object, fields: FormFields) {
-    const { error } = createValidatorCompiler()({ schema, method: 'POST', url: '/', httpPart: 'body' })(body) as { error?: unknown };
+    const { error } = compileValidator({ schema, method: 'POST', url: '/', httpPart: 'body' })(body) as { error?: unknown };
     if (!(error instanceof ValidationFailure)) throw new Error('the body is valid');
     return Object.fromEntries(formErrors(error.items, fields).map(({ field, text }) => [field, text]));
   }

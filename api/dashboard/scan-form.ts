@@ -10,7 +10,7 @@ import { THRESHOLD_NAMES, THRESHOLDS } from '../../core/scan/thresholds.ts';
 import { snakeCase } from '../../core/schemas.ts';
 import type { ValidationFailure, ValidationItem } from '../http/errors.ts';
 import { scanSubmission, toScanOptions, type ScanSubmission } from '../scans/scans.ts';
-import { createValidatorCompiler } from '../http/validation.ts';
+import { compileValidator } from '../http/validation.ts';
 import type { FormError } from '../web/components/index.ts';
 import type { Form } from '../web/html-scope.ts';
 import { formErrors } from './forms.ts';
@@ -60,7 +60,7 @@ export type CheckedForm =
 /** @param maxPagesLimit the maximum number of pages of one scan */
 export function createScanForm(maxPagesLimit: number) {
   const schema = scanSubmission(maxPagesLimit);
-  const validate = createValidatorCompiler()({ schema, method: 'POST', url: '/dashboard/scans/new', httpPart: 'body' });
+  const validate = compileValidator({ schema, method: 'POST', url: '/dashboard/scans/new', httpPart: 'body' });
   const fieldsOf = (labels: Readonly<Record<string, string>>): ScanField[] =>
     Object.entries(labels).map(([name, label]) => fieldOf(name, label, schema));
   const groups = {

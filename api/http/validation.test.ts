@@ -1,17 +1,16 @@
 import { expect } from 'chai';
 import { Type, type TSchema } from 'typebox';
 import { ValidationFailure } from './errors.ts';
-import { createValidatorCompiler } from './validation.ts';
+import { compileValidator } from './validation.ts';
 
-const compile = createValidatorCompiler();
 /** Validates a value. Returns its errors as `[...loc, type]`, or the converted value. */
 function validate(schema: TSchema, value: unknown, httpPart = 'body'): unknown {
-  const answer = compile({ schema, method: 'POST', url: '/', httpPart })(value) as { value?: unknown; error?: Error };
+  const answer = compileValidator({ schema, method: 'POST', url: '/', httpPart })(value) as { value?: unknown; error?: Error };
   if (answer.error instanceof ValidationFailure) return answer.error.items.map(({ loc, type }) => [...loc, type]);
   return answer.value;
 }
 
-describe('createValidatorCompiler', () => {
+describe('compileValidator', () => {
   it('converts text in the query and the path, but nothing in a body', () => {
     const schema = Type.Object({ full: Type.Boolean(), count: Type.Integer() });
     expect(validate(schema, { full: 'true', count: '3' }, 'querystring')).to.deep.equal({ full: true, count: 3 });

@@ -1,5 +1,5 @@
 /** Validates requests against their schemas, and describes errors as the contract's validation items. */
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { isEmailAddress } from '../../core/email-address.ts';
@@ -13,8 +13,16 @@ const ITEMS_MAX = 50;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const ABSOLUTE_URL = /^(?:https?:\/\/[^/?#\s\\]|(?!https?:)[a-z][a-z0-9+.-]*:)[^\s\\]*$/i;
 
-/** Adds the formats that the OpenAPI document names. `uri` accepts what a browser accepts, such as `https://exämple.de/ü`. */
-function withFormats(ajv: Ajv2020): Ajv2020 {
+/** An Ajv with the formats that the OpenAPI document names. `uri` accepts what a browser accepts, such as `https://exämple.de/ü`. */
+function validating(coerceTypes: boolean): Ajv2020 {
+  const ajv = new Ajv2020({
+    allErrors: true,
+    useDefaults: true,
+    removeAdditional: false,
+    allowUnionTypes: true,
+    strict: true,
+    coerceTypes,
+  });
   ajv.addFormat('date-time', { type: 'string', validate: (value: string) => readDateTime(value) !== null });
   ajv.addFormat('uuid', UUID);
   ajv.addFormat('email', { type: 'string', validate: isEmailAddress });
@@ -22,27 +30,31 @@ function withFormats(ajv: Ajv2020): Ajv2020 {
   return ajv;
 }
 
-const options = { allErrors: true, useDefaults: true, removeAdditional: false, allowUnionTypes: true, strict: true } as const;
+/** One for all routes and forms, because to compile the schema of schemas takes longer than a schema. */
+const EXACT = validating(false);
+const TEXT = validating(true);
+/** The validators of `EXACT` and `TEXT` by their schema: a form has the one of its route. */
+const compiled = new Map<string, ValidateFunction>();
 
 /** Parts of a request: Fastify's name → the contract's name. */
 const PARTS: Readonly<Record<string, string>> = { body: 'body', params: 'path', querystring: 'query', headers: 'header' };
 
 /**
- * Creates a validator compiler for Fastify. Unlike Fastify's own, it keeps unknown fields, so that
- * `additionalProperties: false` rejects them. It converts types in the path, query and headers, where everything is text, but
- * not in a body: `"5"` is not a number there.
+ * Compiles a validator for Fastify. Unlike Fastify's own, it keeps unknown fields, so that `additionalProperties: false`
+ * rejects them. It converts types in the path, query and headers, where everything is text, but not in a body: `"5"` is not a
+ * number there.
  */
-export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
-  const exact = withFormats(new Ajv2020({ ...options, coerceTypes: false }));
-  const text = withFormats(new Ajv2020({ ...options, coerceTypes: true }));
-  return ({ schema, httpPart = 'body' }) => {
-    const validate = (httpPart === 'body' ? exact : text).compile(httpPart === 'headers' ? withLowerCaseNames(schema) : schema);
-    return (value: unknown) => {
-      if (validate(value)) return { value };
-      return { error: new ValidationFailure(describeErrors(PARTS[httpPart] ?? httpPart, validate.errors ?? [])) };
-    };
+export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart = 'body' }) => {
+  const ajv = httpPart === 'body' ? EXACT : TEXT;
+  const wanted = httpPart === 'headers' ? withLowerCaseNames(schema) : schema;
+  const key = `${ajv === EXACT} ${JSON.stringify(wanted)}`;
+  const validate = compiled.get(key) ?? ajv.compile(wanted);
+  compiled.set(key, validate);
+  return (value: unknown) => {
+    if (validate(value)) return { value };
+    return { error: new ValidationFailure(describeErrors(PARTS[httpPart] ?? httpPart, validate.errors ?? [])) };
   };
-}
+};
 
 /** Schemas write header names in their usual case, but Node lower-cases them. */
 function withLowerCaseNames(schema: TSchema): TSchema {

@@ -43,8 +43,17 @@ function strict(node: unknown): unknown {
   return closed;
 }
 
-/** Creates a checker for one app's document. */
-export function createContract(published: OpenApiDocument) {
+const contracts = new Map<string, Contract>();
+
+/** The checker of an app's document. Apps with equal documents share it, because it compiles the schemas. */
+export function contractOf(published: OpenApiDocument): Contract {
+  const key = JSON.stringify(published);
+  const contract = contracts.get(key) ?? createContract(published);
+  contracts.set(key, contract);
+  return contract;
+}
+
+function createContract(published: OpenApiDocument) {
   const document = strict(published) as OpenApiDocument;
   const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
   ajv.addSchema({ $id: 'https://openapi.test/document', ...document });

@@ -8,7 +8,7 @@ import { createMetrics, type Metrics } from '../../api/metrics.ts';
 import type { Resolver } from '../../core/scan/targets.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { MessageBus } from '../../stores/nats.ts';
-import { createContract, recordErrors, type Contract, type OpenApiDocument } from './contract.ts';
+import { contractOf, recordErrors, type Contract, type OpenApiDocument } from './contract.ts';
 import { NAMESPACE } from './stack.ts';
 
 /** Host names that the tests' resolver resolves. */
@@ -138,7 +138,7 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
   const { port } = app.server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
   const document = app.swagger() as unknown as OpenApiDocument;
-  const contract = createContract(document);
+  const contract = contractOf(document);
 
   return {
     app,

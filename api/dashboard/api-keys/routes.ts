@@ -12,7 +12,7 @@ import { callerOf } from '../../http/plugins/auth.ts';
 import { LIMITS } from '../../http/rate-limits.ts';
 import { NewKey } from '../../accounts/api-keys.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
-import { createValidatorCompiler } from '../../http/validation.ts';
+import { compileValidator } from '../../http/validation.ts';
 import type { FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { actorNames } from '../actor-names.ts';
@@ -109,7 +109,7 @@ function typedIn(request: FastifyRequest): TypedKey {
 type Checked =
   { ok: true; key: { name: string; expiresAt: Date | null; scopes: KeyScope[]; test: boolean } } | { ok: false; errors: FormError[] };
 
-const validate = createValidatorCompiler()({ schema: NewKey, method: 'POST', url: KEYS_PATH, httpPart: 'body' });
+const validate = compileValidator({ schema: NewKey, method: 'POST', url: KEYS_PATH, httpPart: 'body' });
 
 /** Checks a form by the schema of the API, so that the errors are the same. */
 function checkForm({ name, expires, scopes, test }: TypedKey): Checked {

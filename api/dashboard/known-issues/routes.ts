@@ -15,7 +15,7 @@ import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError, ValidationFailure } from '../../http/errors.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
-import { createValidatorCompiler } from '../../http/validation.ts';
+import { compileValidator } from '../../http/validation.ts';
 import type { PageReports } from '../../scans/views.ts';
 import { link } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
@@ -218,10 +218,9 @@ function selectorOf({ example }: ViewGroup): string {
   return selector.endsWith('…') || selector.length > KNOWN_ISSUE_TEXT_MAX.selector ? '' : selector;
 }
 
-const compile = createValidatorCompiler();
 /** Checks a form by a schema of the API, so that the rules are the same. */
 const checkerOf = (schema: typeof NewKnownIssue | typeof KnownIssueChange) => {
-  const validate = compile({ schema, method: 'POST', url: KNOWN_ISSUES_PATH, httpPart: 'body' });
+  const validate = compileValidator({ schema, method: 'POST', url: KNOWN_ISSUES_PATH, httpPart: 'body' });
   return (wanted: object): void => {
     const { error } = validate(wanted) as { error?: unknown };
     if (error instanceof ValidationFailure) throw error;

@@ -6,7 +6,7 @@ import { CREDITS_BELOW_DEFAULT, type WebhookEvent, type WebhookFormat } from '..
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
-import { createValidatorCompiler } from '../../http/validation.ts';
+import { compileValidator } from '../../http/validation.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { createWebhookManagement, type WebhookManagementDeps } from '../../webhooks/management.ts';
 import { NewWebhook } from '../../webhooks/schemas.ts';
@@ -121,7 +121,7 @@ function typedIn(request: FastifyRequest): TypedWebhook {
   };
 }
 
-const validate = createValidatorCompiler()({ schema: NewWebhook, method: 'POST', url: WEBHOOKS_PATH, httpPart: 'body' });
+const validate = compileValidator({ schema: NewWebhook, method: 'POST', url: WEBHOOKS_PATH, httpPart: 'body' });
 
 /** Checks a form by the schema of the API, so that the errors are the same. @throws ValidationFailure */
 function checked({ name, url, events, format, creditsBelow }: TypedWebhook) {

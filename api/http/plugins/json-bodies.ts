@@ -1,10 +1,10 @@
 /** Accepts only JSON request bodies, validates them without type conversion, and sends responses unchanged. */
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
-import { createValidatorCompiler } from '../validation.ts';
+import { compileValidator } from '../validation.ts';
 
 const jsonBodies: FastifyPluginAsync = async (app) => {
-  app.setValidatorCompiler(createValidatorCompiler());
+  app.setValidatorCompiler(compileValidator);
   // Fastify's serializer drops and converts fields silently. Instead, the tests check every response against its schema.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   const parse = app.getDefaultJsonParser('error', 'error');
