@@ -63,7 +63,7 @@ describe('a generated client', function () {
     const output = { path: join(path, 'curbcut'), tsConfigPath: join(path, 'tsconfig.json') };
     await createClient({ input: document, output, logs: { level: 'silent' } });
     await writeFile(join(path, 'example.ts'), await example('ts'));
-    const compile = run(process.execPath, [join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', path]);
+    const compile = run(process.execPath, [join(ROOT, 'node_modules', 'typescript-native', 'bin', 'tsc'), '-p', path]);
     const { stdout } = await compile.catch((error: { stdout: string }) => error);
     expect(stdout).to.equal('');
     check((await run(process.execPath, [join(path, 'dist', 'example.js')], { env: environment() })).stdout);
