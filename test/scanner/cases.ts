@@ -66,3 +66,24 @@ export function expectFindings(page: TestedPage, rule: string, cases: readonly C
 /** The number of elements with a finding of a rule, to see that no case has findings on other elements. */
 export const countOf = (page: TestedPage, rule: string): number =>
   [...page.violations, ...page.needs_review].reduce((sum, one) => sum + (one.rule === rule ? one.nodes_total : 0), 0);
+
+/** An element with a shadow root. */
+export const host = (mode: 'open' | 'closed', shadow: string, light = ''): string =>
+  `<div><template shadowrootmode="${mode}">${shadow}</template>${light}</div>`;
+
+/** The cases of a rule that never fails an element: those for review, and those that it accepts. */
+export const reviewCases = (wrong: Readonly<Record<string, string>>, right: Readonly<Record<string, string>>): Case[] => [
+  ...Object.entries(wrong).map(([name, html]): Case => ({ name, html, finding: 'review' })),
+  ...Object.entries(right).map(([name, html]): Case => ({ name, html, finding: null })),
+];
+
+/** Tests in every place that such a rule asks for a review of these cases, once each, and fails nothing. */
+export function itNeedsReview(title: string, rule: string, cases: readonly Case[]): void {
+  for (const place of Object.keys(PLACES) as Place[])
+    it(`${title} ${place}`, async () => {
+      const page = await scanCases(cases, { place });
+      expectFindings(page, rule, cases);
+      expect(countOf(page, rule)).to.equal(cases.filter(({ finding }) => finding === 'review').length);
+      expect(page.violations.filter((found) => found.rule === rule)).to.deep.equal([]);
+    });
+}

@@ -39,7 +39,7 @@ export interface Facts {
 export type Action = { do: 'grow'; to: number } | { do: 'report' };
 
 /** A manager with a controller that grows the size in a widget's status step by step, up to `spec.size`, then reports it ready. */
-export function createWidgetManager(more: Partial<ControllerDefinition<Facts, Action>> = {}, namespaces = ['one', 'two']) {
+function createWidgetManager(more: Partial<ControllerDefinition<Facts, Action>> = {}, namespaces = ['one', 'two']) {
   const api = createFakeApi();
   const clock = createFakeClock();
   const logger = createFakeLogger();
@@ -99,5 +99,18 @@ export function createWidgetManager(more: Partial<ControllerDefinition<Facts, Ac
       await settle();
     },
     statusOf: (name: string) => (api.get(WIDGETS, 'one', name) as Widget).status,
+  };
+}
+
+/** Creates managers in the tests of the current suite, and stops them after each test. */
+export function useWidgetManagers(): typeof createWidgetManager {
+  const finishes: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const finish of finishes.splice(0)) await finish();
+  });
+  return (...parameters) => {
+    const created = createWidgetManager(...parameters);
+    finishes.push(created.finish);
+    return created;
   };
 }

@@ -1,17 +1,8 @@
 import { expect } from 'chai';
-import { createWidgetManager, PARTS, WIDGETS, widget } from '../../../test/support/widget-manager.ts';
+import { PARTS, useWidgetManagers, WIDGETS, widget } from '../../../test/support/widget-manager.ts';
 
 describe('lanes', () => {
-  const closers: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closers.splice(0)) await close();
-  });
-
-  function setUp(...parameters: Parameters<typeof createWidgetManager>) {
-    const created = createWidgetManager(...parameters);
-    closers.push(created.finish);
-    return created;
-  }
+  const setUp = useWidgetManagers();
 
   it('reconciles the objects of readable namespaces although another namespace is forbidden from the start', async () => {
     const { api, run, gathered, manager, logger } = setUp({ acrossNamespaces: true });

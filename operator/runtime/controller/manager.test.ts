@@ -1,19 +1,10 @@
 import { expect } from 'chai';
 import { settle } from '../../../test/support/fake-clock.ts';
-import { createWidgetManager, PARTS, part, WIDGETS, widget } from '../../../test/support/widget-manager.ts';
+import { PARTS, part, useWidgetManagers, WIDGETS, widget } from '../../../test/support/widget-manager.ts';
 import { conditionOf } from '../conditions.ts';
 
 describe('manager', () => {
-  const closers: (() => Promise<void>)[] = [];
-  afterEach(async () => {
-    for (const close of closers.splice(0)) await close();
-  });
-
-  function setUp(...parameters: Parameters<typeof createWidgetManager>) {
-    const created = createWidgetManager(...parameters);
-    closers.push(created.finish);
-    return created;
-  }
+  const setUp = useWidgetManagers();
 
   it('starts the caches, waits until they are synced, and reconciles every object', async () => {
     const { api, run, logger, statusOf, planned } = setUp();
