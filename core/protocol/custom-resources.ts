@@ -128,7 +128,7 @@ export interface AccessibilityScanStatus extends OutcomeStatus {
   jobName?: string;
   /** The pod of the last attempt. */
   podName?: string;
-  /** The uid of a Job that succeeded without results and was replaced. A scan's Job is replaced at most once. */
+  /** The uid of the last Job that was replaced, because it gave no results, or results of another version that cannot be verified. */
   replacedJob?: string;
   /** How often the scan went back into its queue because it could not be launched, and when it may be admitted again. */
   requeueState?: { count: number; requeueAt: string };

@@ -110,7 +110,13 @@ export function addScanController(manager: ScanManager, deps: ScanControllerDeps
     now: clock.now,
   };
   const uptime = createBusUptime(bus, shared.now);
-  const gather = createGather({ ...shared, apiNamespace: settings.namespace, busSince: uptime.since, pausesOf: deps.queueClient.pausesOf });
+  const gather = createGather({
+    ...shared,
+    apiNamespace: settings.namespace,
+    scannerImage: settings.scanner.image,
+    busSince: uptime.since,
+    pausesOf: deps.queueClient.pausesOf,
+  });
   const timeouts = { ...TIMEOUTS, ...settings.timeouts };
   trackChanges(deps, shared);
 

@@ -23,6 +23,7 @@ export interface GatherDeps {
   /** The pauses of a queue; null before the queues are listed. */
   pausesOf: (queue: string) => readonly QueuePause[] | null;
   apiNamespace: string;
+  scannerImage: string;
   now: () => Date;
 }
 
@@ -73,6 +74,7 @@ export function createGather(deps: GatherDeps): Gather {
       scanId,
       now,
       job,
+      scannerImage: deps.scannerImage,
       pods: own,
       podCreationError: job === null || own.length > 0 ? null : startFailureOf(deps.failures, job),
       podWarning: own.length === 0 ? null : startFailureOf(deps.failures, own.at(-1)!),

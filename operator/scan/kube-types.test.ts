@@ -1,6 +1,16 @@
 import { expect } from 'chai';
 import { describePodEnd, diagnosePendingPod } from './policy/pod-diagnostics.ts';
-import { essentialJob, essentialPod, isPodTerminal, isOwnedBy, isPending, jobEnd, scannerImage, scannerState } from './kube-types.ts';
+import {
+  essentialJob,
+  essentialPod,
+  isPodTerminal,
+  isOwnedBy,
+  isPending,
+  jobEnd,
+  jobImage,
+  scannerImage,
+  scannerState,
+} from './kube-types.ts';
 import type { Job, Pod } from './kube-types.ts';
 import { identityOf } from './policy/pod-identity.ts';
 import { scanWith } from '../../test/support/scan-samples.ts';
@@ -22,7 +32,11 @@ const job = {
   apiVersion: 'batch/v1',
   kind: 'Job',
   metadata: meta('job'),
-  spec: { activeDeadlineSeconds: 600, backoffLimitPerIndex: 2, template: { spec: { containers: [{ name: 'scanner' }] } } },
+  spec: {
+    activeDeadlineSeconds: 600,
+    backoffLimitPerIndex: 2,
+    template: { spec: { containers: [{ name: 'scanner', image: 'scanner:1', env: [] }] } },
+  },
   status: {
     active: 0,
     failed: 3,
@@ -62,7 +76,8 @@ describe('cached Jobs and pods', () => {
     const held = essentialJob(job);
     expect(jobEnd(held)).to.deep.equal(jobEnd(job));
     expect(jobEnd(held)).to.include({ succeeded: false, reason: 'BackoffLimitExceeded' });
-    expect(held.spec).to.deep.equal({ activeDeadlineSeconds: 600, backoffLimitPerIndex: 2 });
+    expect(held.spec).to.deep.include({ activeDeadlineSeconds: 600, backoffLimitPerIndex: 2 });
+    expect(jobImage(held)).to.equal('scanner:1');
     expect(isOwnedBy(held, 'uid-of-s')).to.equal(true);
     for (const pod of pods) {
       const slim = essentialPod(pod);
@@ -85,6 +100,6 @@ describe('cached Jobs and pods', () => {
   });
 
   it('drop all other fields', () => {
-    expect(JSON.stringify([essentialJob(job), ...pods.map(essentialPod)])).to.not.match(/template|managedFields|note|imageID|hostIP/);
+    expect(JSON.stringify([essentialJob(job), ...pods.map(essentialPod)])).to.not.match(/"env"|managedFields|note|imageID|hostIP/);
   });
 });

@@ -1,5 +1,5 @@
 /** The Kubernetes resources that the operator uses, and predicates for Jobs, pods and scans. */
-import type { V1ContainerState, V1ContainerStatus, V1JobSpec, V1JobStatus, V1PodStatus } from '@kubernetes/client-node';
+import type { V1Container, V1ContainerState, V1ContainerStatus, V1JobSpec, V1JobStatus, V1PodStatus } from '@kubernetes/client-node';
 import type { AccessibilityScan, Condition, KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
 import { GROUP, QUEUES_PLURAL, SCANS_PLURAL, SCHEDULES_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../runtime/conditions.ts';
@@ -17,7 +17,9 @@ export const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events'
 
 /** batch/v1 Job, reduced to the fields that the caches hold. */
 export interface Job extends KubernetesObject {
-  spec?: Pick<Wire<V1JobSpec>, 'activeDeadlineSeconds' | 'backoffLimitPerIndex' | 'suspend'>;
+  spec?: Pick<Wire<V1JobSpec>, 'activeDeadlineSeconds' | 'backoffLimitPerIndex' | 'suspend'> & {
+    template?: { spec?: { containers: Pick<Wire<V1Container>, 'name' | 'image'>[] } };
+  };
   status?: Pick<Wire<V1JobStatus>, 'conditions'>;
 }
 
@@ -42,8 +44,14 @@ export function essentialJob({ apiVersion, kind, metadata, spec, status }: Job):
   };
 }
 
-function essentialSpec({ activeDeadlineSeconds, backoffLimitPerIndex, suspend }: NonNullable<Job['spec']>): Job['spec'] {
-  return { activeDeadlineSeconds, backoffLimitPerIndex, ...(suspend === true && { suspend }) };
+function essentialSpec({ activeDeadlineSeconds, backoffLimitPerIndex, suspend, template }: NonNullable<Job['spec']>): Job['spec'] {
+  const containers = template?.spec?.containers.map(({ name, image }) => ({ name, image }));
+  return {
+    activeDeadlineSeconds,
+    backoffLimitPerIndex,
+    ...(suspend === true && { suspend }),
+    ...(containers && { template: { spec: { containers } } }),
+  };
 }
 
 const IDENTITY: ReadonlySet<string> = new Set(Object.values(POD_IDENTITY_ANNOTATIONS));
@@ -83,6 +91,10 @@ export function isOwnedBy(object: KubernetesObject, uid: string): boolean {
 export function controllerUids({ metadata }: KubernetesObject): string[] {
   return metadata.ownerReferences?.filter(({ controller }) => controller).map(({ uid }) => uid) ?? [];
 }
+
+/** The scanner image of a Job's pods. */
+export const jobImage = (job: Job): string | undefined =>
+  job.spec?.template?.spec?.containers.find(({ name }) => name === CONTAINER)?.image;
 
 /** Returns how a Job ended, or null while it runs. Do not rely on `active`: it is 0 between two pods. */
 export function jobEnd(job: Job): { succeeded: boolean; reason: string; message: string; at: Date | null } | null {

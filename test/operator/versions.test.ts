@@ -4,6 +4,8 @@ import type { PodStored } from '../../core/protocol/pod-messages.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
+import { CURBCUT_VERSION } from '../../platform/version.ts';
+import { SCANNER } from './settings.ts';
 import { useContext, reasonOf, type Scan } from './context.ts';
 
 const OTHER = '0.0.9';
@@ -13,10 +15,10 @@ describe('operator: a pod of another version', () => {
   before(() => context.grant(1000));
 
   /** Stores and announces results whose score was computed by another rule, unless `isCurrent`. */
-  async function report(scan: Scan, pod: Pod, isCurrent = false): Promise<void> {
+  async function report(scan: Scan, pod: Pod, isCurrent = false, version = OTHER): Promise<void> {
     const made = reportOf(await scan.input());
     if (!isCurrent) made.score.score_version -= 1;
-    const stored = await scan.upload(pod, bytesOf(made), undefined, undefined, OTHER);
+    const stored = await scan.upload(pod, bytesOf(made), undefined, undefined, version);
     // Another version may say more.
     await scan.publish({ ...stored, export: { ...stored.export, newer: 1 } } as PodStored);
   }
@@ -69,5 +71,28 @@ describe('operator: a pod of another version', () => {
     expect(reasonOf(failed, 'Succeeded')).to.equal('ResultsRefused');
     expect(await context.spent()).to.equal(spent);
     await successor.stop();
+  });
+
+  it('is replaced after each change of the image, as by an upgrade that is rolled back, also if builds have the same version', async () => {
+    const withImage = (tag: string) => context.start({ scanner: { ...SCANNER, image: `curbcut.test/nowhere:${tag}` } });
+    const earlier = withImage('earlier');
+    const scan = await context.submit();
+    const spent = await context.spent();
+    const first = await scan.pod();
+    await earlier.stop();
+    const later = withImage('later');
+    await report(scan, first, false, CURBCUT_VERSION);
+    await scan.endPod(first, { exitCode: 0 });
+    const second = await scan.pod(2);
+    await later.stop();
+    const rolledBack = withImage('earlier');
+    await report(scan, second, false, CURBCUT_VERSION);
+    await scan.endPod(second, { exitCode: 0 });
+    const third = await scan.pod(3);
+    await scan.startPod(third);
+    await scan.publish(await scan.upload(third, bytesOf(reportOf(await scan.input()))));
+    expect((await scan.settles()).status?.phase).to.equal('done');
+    expect((await context.spent()) - spent).to.equal(2);
+    await rolledBack.stop();
   });
 });

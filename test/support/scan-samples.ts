@@ -82,7 +82,7 @@ export function jobWith(ended?: { type: 'Complete' | 'Failed'; reason?: string; 
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: { name: `scan-${SCAN_ID}`, namespace: 'curbcut', uid: 'job-uid', creationTimestamp: ago(60) },
-    spec: { activeDeadlineSeconds: 1830 },
+    spec: { activeDeadlineSeconds: 1830, template: { spec: { containers: [{ name: 'scanner', image: 'scanner:1' }] } } },
     status: { conditions },
   };
 }
@@ -194,6 +194,7 @@ export function factsOf({ state, ...more }: FactsSample = {}): Facts {
     scanId: SCAN_ID,
     now: NOW,
     job: null,
+    scannerImage: 'scanner:1',
     pods: [],
     podCreationError: null,
     podWarning: null,

@@ -4,7 +4,6 @@ import { TEST_LABEL, type AccessibilityScan } from '../../../core/protocol/custo
 import type { PodFailed, PodFailureReason } from '../../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
 import { NOT_CHARGED, type CancelReason, type FailureReason } from '../../../core/scan/end-reasons.ts';
-import { CURBCUT_VERSION } from '../../../platform/version.ts';
 
 /** The maximum length of a status message, in characters, to stay far below the size limit of Kubernetes objects. */
 const MESSAGE_MAX = 1000;
@@ -238,12 +237,13 @@ export function resultsRefused(reason: string): EndReason {
 /** Why the Job of a scan is replaced, once. */
 export const RUN_AGAIN: WaitReason = { reason: 'Retrying', message: 'The scanner ended without results; it is started once more.' };
 
-/** The results of a pod of another version cannot be verified. */
-export function otherVersion(version = 'an older version'): WaitReason {
+/** The results of a pod of another version cannot be verified. @param version what the pod says; absent: unknown */
+export function otherVersion(version: string | undefined, image: string | undefined): WaitReason {
+  const made = [version ?? 'unknown', ...(image === undefined ? [] : [`image ${image}`])].join(', ');
   return {
     reason: 'Retrying',
     message: sanitize(
-      `The results were made by another version of Curbcut (${version}) and cannot be verified; the scan runs once more with ${CURBCUT_VERSION}.`,
+      `The results were made by another version of Curbcut (${made}) and cannot be verified; the scan runs once more with the current image.`,
     ),
   };
 }

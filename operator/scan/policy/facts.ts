@@ -49,6 +49,8 @@ export interface Facts {
   now: Date;
   /** Null only if the Job does not exist: the gatherer asks the API server if the status names one. */
   job: Job | null;
+  /** The scanner image of the Jobs that this operator creates. */
+  scannerImage: string;
   /** The Job's pods, ordered by attempt. */
   pods: readonly Pod[];
   /** The message of the Job controller's latest FailedCreate Event, if the Job has no pod. */

@@ -69,6 +69,7 @@ describe('plan, for arbitrary facts', () => {
     scanId: fc.constant(factsOf().scanId),
     now: fc.constant(NOW),
     job: fc.constantFrom(null, jobWith(), jobWith({ type: 'Complete' }), jobWith({ type: 'Failed', reason: 'FailedIndexes' })),
+    scannerImage: fc.constantFrom('scanner:1', 'scanner:2'),
     pods: fc.uniqueArray(pod, { selector: (one) => one.metadata.name, maxLength: 3 }),
     podCreationError: fc.constantFrom(null, 'exceeded quota'),
     podWarning: fc.constantFrom(null, 'Failed to create pod sandbox: user namespaces are not supported'),

@@ -142,6 +142,25 @@ describe('plan for results and failures', () => {
       ['ResultsRefused'],
     ],
     [
+      'results of another image with the same version refused',
+      runningFacts({
+        scannerImage: 'scanner:2',
+        podMessages: messagesOf({ final: [storedBy(0)] }),
+        state: { refused: refusedAttempts(0) },
+      }),
+      ['replaceJob'],
+    ],
+    [
+      'results of another image refused, after an earlier change of the version',
+      runningFacts({
+        scan: scanWith(launched({ replacedJob: 'first-job-uid' })),
+        scannerImage: 'scanner:2',
+        podMessages: messagesOf({ final: [OTHER_VERSION] }),
+        state: { refused: refusedAttempts(0) },
+      }),
+      ['replaceJob'],
+    ],
+    [
       'a permanent failure that only the version of the pod knows',
       runningFacts({ podMessages: messagesOf({ final: [{ ...failedBy(0), reason: 'constructor' }] }) }),
       ['GaveUp'],

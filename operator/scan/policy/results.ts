@@ -1,6 +1,6 @@
 /** Decides about the results and the failures that a scan's pods report, and about results that no message announced. Pure. */
 import { EXIT_PERMANENT } from '../../../core/protocol/pod-messages.ts';
-import { isPodTerminal, isPending, jobEnd, scannerState, type Job } from '../kube-types.ts';
+import { isPodTerminal, isPending, jobEnd, jobImage, scannerState, type Job } from '../kube-types.ts';
 import { terminationMessage, type FinalMessage } from '../results/pod-message-log.ts';
 import * as reasons from './condition-reasons.ts';
 import type { EndReason } from './condition-reasons.ts';
@@ -71,13 +71,19 @@ export function stored(facts: Facts): Plan | null {
 }
 
 /**
- * Runs a scan once more whose refused results are of another version, as during an upgrade or a rollback: its rules may have
- * changed. Null if no refused results are of another version, or if the Job has been replaced before.
+ * Runs a scan once more whose refused results were made by another version, as during an upgrade or a rollback: its rules or its
+ * report may differ. Null if they were not. The next Job has the image of this operator, so only another change of the version
+ * replaces it. A version is what a pod says, and two builds with different tags may have the same: it decides only once.
  */
 export function runAgain(facts: Facts): Plan | null {
-  const other = announcedResults(facts).findLast(({ stored }) => isRefused(facts, stored) && stored.version !== CURBCUT_VERSION);
-  if (other === undefined || facts.scan.status?.replacedJob !== undefined) return null;
-  return act({ do: 'replaceJob', why: reasons.otherVersion(other.stored.version) });
+  const { job, scan, scannerImage } = facts;
+  const image = job === null ? undefined : jobImage(job);
+  const hasOtherImage = image !== undefined && image !== scannerImage;
+  const other = announcedResults(facts).findLast(
+    ({ stored }) =>
+      isRefused(facts, stored) && (hasOtherImage || (stored.version !== CURBCUT_VERSION && scan.status?.replacedJob === undefined)),
+  );
+  return other === undefined ? null : act({ do: 'replaceJob', why: reasons.otherVersion(other.stored.version, image) });
 }
 
 export function isRefused({ state }: Facts, stored: AnnouncedResult['stored']): boolean {
