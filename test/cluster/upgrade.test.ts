@@ -1,9 +1,9 @@
 /**
- * From the chart with the earlier values to this one while scans are in progress. The earlier chart and its images come
- * from the history of this repository. PREVIOUS_TAG is the tag of images that were already built from that commit.
+ * From an earlier release to this one, back, and forward again, each while scans are in progress. The chart and the images of the
+ * earlier release come from the history of this repository. PREVIOUS_TAG is the tag of images that an earlier run built.
  */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -29,13 +29,15 @@ const run = promisify(execFile);
 const ROOT = join(CHART, '..');
 /** The last commit whose chart had the earlier values (docs/install.md, Renamed values). */
 const PREVIOUS = 'ce38fd17f32dcbb495ad181a6cb9d16268e4744a';
+/** Every release has a version of its own. Nothing was released from that commit. */
+const PREVIOUS_VERSION = '0.0.9';
 const SCANS = 20;
 const GRANTED = 1000;
 const WITHIN_MS = 600_000;
 const BUILT_WITHIN_MS = 1_800_000;
 const ENDED = ['done', 'failed', 'canceled'];
 
-describe('an upgrade from the chart with the earlier values', function () {
+describe('an upgrade from an earlier release, and the way back', function () {
   this.timeout(WITHIN_MS);
   const namespace = `curbcut-upgrade-${process.pid}`;
   const scans = `${namespace}-scans`;
@@ -46,7 +48,7 @@ describe('an upgrade from the chart with the earlier values', function () {
   let url: string;
   let key: string;
   let shared: Record<string, unknown>;
-  let submitted = 0;
+  const submitted: string[] = [];
 
   const inRelease = (...args: string[]): Promise<string> => kubectl(['-n', namespace, ...args]);
   const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
@@ -65,6 +67,9 @@ describe('an upgrade from the chart with the earlier values', function () {
     const unpacking = run('tar', ['-x', '-C', folder]);
     unpacking.child.stdin!.end(archive.stdout);
     await unpacking;
+    const manifest = join(folder, 'package.json');
+    const text = await readFile(manifest, 'utf8');
+    await writeFile(manifest, text.replace(/"version": "[^"]+"/, `"version": "${PREVIOUS_VERSION}"`));
     if (process.env.PREVIOUS_TAG === undefined)
       await run('tools/images', ['service', 'scanner'], { cwd: folder, env: { ...process.env, TAG: tag }, maxBuffer: 256 << 20 });
     await kubectl(['create', 'namespace', namespace]);
@@ -104,27 +109,36 @@ describe('an upgrade from the chart with the earlier values', function () {
   const phaseOf = ({ status }: AccessibilityScan): string => status?.phase ?? 'queued';
   const phases = async (): Promise<string[]> => (await all()).map(phaseOf);
 
-  async function submit(count: number): Promise<void> {
-    for (let number = 0; number < count; number++) {
-      const headers = { 'Idempotency-Key': `scan-${submitted}` };
+  async function submit(): Promise<void> {
+    for (let number = 0; number < SCANS; number++) {
+      const headers = { 'Idempotency-Key': `scan-${submitted.length}` };
       const body = JSON.stringify({ url: `${demo.url}/en/`, max_pages: 1 });
       const answer = await ask('/v1/ci/scans', { method: 'POST', headers, body });
-      expect(answer.status, await answer.text()).to.equal(202);
-      submitted += 1;
+      const text = await answer.text();
+      expect(answer.status, text).to.equal(202);
+      submitted.push((JSON.parse(text) as { scan_id: string }).scan_id);
     }
   }
 
-  /** Changes the release while scans run, and checks that all end, and that each was charged once. */
+  /** Changes the release while scans run, and checks that all are done, were charged once, and have results, as all earlier ones. */
   async function during(change: () => Promise<unknown>): Promise<void> {
+    await submit();
     await eventually(phases, (now) => now.some((phase) => ['crawling', 'scanning'].includes(phase)), 180_000);
     const inFlight = (await phases()).filter((phase) => !ENDED.includes(phase)).length;
     await change();
     console.log(`      ${inFlight} scans in flight before, ${(await phases()).filter((phase) => !ENDED.includes(phase)).length} after`);
     const ended = await eventually(all, (now) => now.every((scan) => ENDED.includes(phaseOf(scan))), WITHIN_MS / 2);
     expect(ended.filter((scan) => phaseOf(scan) !== 'done').map(({ status }) => status)).to.deep.equal([]);
-    expect(ended).to.have.length(submitted);
+    expect(ended).to.have.length(submitted.length);
+    console.log(`      ${ended.filter(({ status }) => status?.replacedJob !== undefined).length} scans run again so far`);
     const balance = async () => ((await (await ask('/v1/billing/credits')).json()) as { balance: number }).balance;
-    await eventually(balance, (now) => now === GRANTED - submitted);
+    await eventually(balance, (now) => now === GRANTED - submitted.length);
+    const listed = (await (await ask('/v1/ci/scans?status=done&limit=100')).json()) as {
+      data: { scan_id: string; score: number | null }[];
+    };
+    expect(listed.data.filter(({ score }) => score !== null).map(({ scan_id }) => scan_id)).to.have.members(submitted);
+    for (const id of [submitted[0]!, submitted.at(-1)!])
+      expect((await ask(`/v1/scans/${id}/report/json`)).status, `the report of ${id}`).to.equal(200);
   }
 
   it('starts with the earlier chart', async () => {
@@ -145,8 +159,11 @@ describe('an upgrade from the chart with the earlier values', function () {
     key = (JSON.parse(await admin('key', 'issue', '--organisation', 'acme', '--name', 'CI', '--json')) as { key: string }).key;
   });
 
-  it(`loses none of ${SCANS} scans, and charges each once`, async () => {
-    await submit(SCANS);
-    await during(upgrade);
-  });
+  const promise = `loses none of ${SCANS} scans, and charges each once`;
+
+  it(`${promise}: the upgrade`, async () => during(upgrade));
+
+  it(`${promise}: the rollback`, async () => during(() => helm('rollback', 'curbcut', ...waiting)));
+
+  it(`${promise}: the next upgrade`, async () => during(upgrade));
 });
