@@ -1,5 +1,5 @@
 /** The Kubernetes resources that the operator uses, and predicates for Jobs, pods and scans. */
-import type { V1Container, V1ContainerState, V1ContainerStatus, V1JobSpec, V1JobStatus, V1PodStatus } from '@kubernetes/client-node';
+import type { V1ContainerState, V1ContainerStatus, V1JobSpec, V1JobStatus, V1PodStatus } from '@kubernetes/client-node';
 import type { AccessibilityScan, Condition, KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
 import { GROUP, QUEUES_PLURAL, SCANS_PLURAL, SCHEDULES_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../runtime/conditions.ts';
@@ -17,9 +17,7 @@ export const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events'
 
 /** batch/v1 Job, reduced to the fields that the caches hold. */
 export interface Job extends KubernetesObject {
-  spec?: Pick<Wire<V1JobSpec>, 'activeDeadlineSeconds' | 'backoffLimitPerIndex' | 'suspend'> & {
-    template?: { spec?: { containers: Pick<Wire<V1Container>, 'name' | 'image'>[] } };
-  };
+  spec?: Pick<Wire<V1JobSpec>, 'activeDeadlineSeconds' | 'backoffLimitPerIndex' | 'suspend'>;
   status?: Pick<Wire<V1JobStatus>, 'conditions'>;
 }
 
@@ -38,36 +36,33 @@ export function essentialJob({ apiVersion, kind, metadata, spec, status }: Job):
   return {
     apiVersion,
     kind,
-    metadata: essentialMeta(metadata),
+    metadata: essentialMeta(metadata, JOB_ANNOTATIONS),
     ...(spec && { spec: essentialSpec(spec) }),
     ...(status && { status: { conditions: status.conditions } }),
   };
 }
 
-function essentialSpec({ activeDeadlineSeconds, backoffLimitPerIndex, suspend, template }: NonNullable<Job['spec']>): Job['spec'] {
-  const containers = template?.spec?.containers.map(({ name, image }) => ({ name, image }));
-  return {
-    activeDeadlineSeconds,
-    backoffLimitPerIndex,
-    ...(suspend === true && { suspend }),
-    ...(containers && { template: { spec: { containers } } }),
-  };
+function essentialSpec({ activeDeadlineSeconds, backoffLimitPerIndex, suspend }: NonNullable<Job['spec']>): Job['spec'] {
+  return { activeDeadlineSeconds, backoffLimitPerIndex, ...(suspend === true && { suspend }) };
 }
 
-const IDENTITY: ReadonlySet<string> = new Set(Object.values(POD_IDENTITY_ANNOTATIONS));
+/** On Jobs: the image that the operator chose for their pods. An admission webhook may rewrite the one of the containers. */
+export const IMAGE_ANNOTATION = 'curbcut.dev/scanner-image';
+const JOB_ANNOTATIONS: readonly string[] = [IMAGE_ANNOTATION];
+const POD_ANNOTATIONS: readonly string[] = Object.values(POD_IDENTITY_ANNOTATIONS);
 
 /** Reduces a pod to the fields that the operator reads, including the annotations that identify its attempt. */
 export function essentialPod({ apiVersion, kind, metadata: whole, status }: Pod): Pod {
-  const annotations = Object.entries(whole.annotations ?? {}).filter(([name]) => IDENTITY.has(name));
-  const metadata = { ...essentialMeta(whole), ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }) };
+  const metadata = essentialMeta(whole, POD_ANNOTATIONS);
   if (status === undefined) return { apiVersion, kind, metadata };
   const { phase, reason, message, conditions } = status;
   const containerStatuses = status.containerStatuses?.map(({ name, image, state }) => ({ name, image, state }));
   return { apiVersion, kind, metadata, status: { phase, reason, message, conditions, containerStatuses } };
 }
 
-function essentialMeta(metadata: ObjectMeta): ObjectMeta {
+function essentialMeta(metadata: ObjectMeta, kept: readonly string[]): ObjectMeta {
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, ownerReferences } = metadata;
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([annotation]) => kept.includes(annotation));
   return {
     name,
     namespace,
@@ -76,6 +71,7 @@ function essentialMeta(metadata: ObjectMeta): ObjectMeta {
     creationTimestamp,
     ...(deletionTimestamp && { deletionTimestamp }),
     labels,
+    ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }),
     ownerReferences,
   };
 }
@@ -91,10 +87,6 @@ export function isOwnedBy(object: KubernetesObject, uid: string): boolean {
 export function controllerUids({ metadata }: KubernetesObject): string[] {
   return metadata.ownerReferences?.filter(({ controller }) => controller).map(({ uid }) => uid) ?? [];
 }
-
-/** The scanner image of a Job's pods. */
-export const jobImage = (job: Job): string | undefined =>
-  job.spec?.template?.spec?.containers.find(({ name }) => name === CONTAINER)?.image;
 
 /** Returns how a Job ended, or null while it runs. Do not rely on `active`: it is 0 between two pods. */
 export function jobEnd(job: Job): { succeeded: boolean; reason: string; message: string; at: Date | null } | null {

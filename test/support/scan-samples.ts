@@ -81,8 +81,14 @@ export function jobWith(ended?: { type: 'Complete' | 'Failed'; reason?: string; 
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
-    metadata: { name: `scan-${SCAN_ID}`, namespace: 'curbcut', uid: 'job-uid', creationTimestamp: ago(60) },
-    spec: { activeDeadlineSeconds: 1830, template: { spec: { containers: [{ name: 'scanner', image: 'scanner:1' }] } } },
+    metadata: {
+      name: `scan-${SCAN_ID}`,
+      namespace: 'curbcut',
+      uid: 'job-uid',
+      creationTimestamp: ago(60),
+      annotations: { 'curbcut.dev/scanner-image': 'scanner:1' },
+    },
+    spec: { activeDeadlineSeconds: 1830 },
     status: { conditions },
   };
 }

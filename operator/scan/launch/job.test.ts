@@ -51,7 +51,7 @@ describe('job', () => {
         name: `scan-${SCAN_ID}`,
         namespace: 'curbcut',
         labels,
-        annotations: { 'curbcut.dev/scan-id': SCAN_ID },
+        annotations: { 'curbcut.dev/scan-id': SCAN_ID, 'curbcut.dev/scanner-image': settings.image },
         ownerReferences: owner,
       },
       spec: {

@@ -12,7 +12,7 @@ import {
 import { EXIT_PERMANENT, POD_AUTH_PATH, POD_IDENTITY_ANNOTATIONS, POD_INPUT_PATH } from '../../../core/protocol/pod-messages.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import type { ObjectOf, Wire } from '../../../platform/kubernetes/models.ts';
-import { CONTAINER } from '../kube-types.ts';
+import { CONTAINER, IMAGE_ANNOTATION } from '../kube-types.ts';
 import { SHARDS } from '../policy/pod-identity.ts';
 import { JOB_MARGIN_SECONDS, STOP_SECONDS } from '../policy/run-time.ts';
 import { mergePodTemplate, type ScannerPodTemplate } from './scanner-pod.ts';
@@ -45,12 +45,12 @@ export interface Launch {
 }
 
 /** Metadata of the Job: labels to find it, and an owner reference that deletes it with the scan. */
-function jobMeta({ scan, scanId, organisation }: Launch): ObjectMeta {
+function jobMeta({ scan, scanId, organisation }: Launch, image: string): ObjectMeta {
   return {
     name: jobNameOf(scanId),
     namespace: scan.metadata.namespace,
     labels: childLabels(scanId, organisation),
-    annotations: { [SCAN_ID_ANNOTATION]: scanId },
+    annotations: { [SCAN_ID_ANNOTATION]: scanId, [IMAGE_ANNOTATION]: image },
     ownerReferences: [
       {
         apiVersion: API_VERSION,
@@ -169,7 +169,7 @@ export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
-    metadata: jobMeta(launch),
+    metadata: jobMeta(launch, settings.image),
     spec: {
       // Until its Secret exists, which the Job owns.
       suspend: true,

@@ -151,6 +151,15 @@ describe('plan for results and failures', () => {
       ['replaceJob'],
     ],
     [
+      'results of a Job of a version that did not name its image refused',
+      runningFacts({
+        job: { ...jobWith(), metadata: { ...jobWith().metadata, annotations: {} } },
+        podMessages: messagesOf({ final: [storedBy(0)] }),
+        state: { refused: refusedAttempts(0) },
+      }),
+      ['replaceJob'],
+    ],
+    [
       'results of another image refused, after an earlier change of the version',
       runningFacts({
         scan: scanWith(launched({ replacedJob: 'first-job-uid' })),

@@ -1,6 +1,6 @@
 /** Decides about the results and the failures that a scan's pods report, and about results that no message announced. Pure. */
 import { EXIT_PERMANENT } from '../../../core/protocol/pod-messages.ts';
-import { isPodTerminal, isPending, jobEnd, jobImage, scannerState, type Job } from '../kube-types.ts';
+import { IMAGE_ANNOTATION, isPodTerminal, isPending, jobEnd, scannerState, type Job } from '../kube-types.ts';
 import { terminationMessage, type FinalMessage } from '../results/pod-message-log.ts';
 import * as reasons from './condition-reasons.ts';
 import type { EndReason } from './condition-reasons.ts';
@@ -77,8 +77,9 @@ export function stored(facts: Facts): Plan | null {
  */
 export function runAgain(facts: Facts): Plan | null {
   const { job, scan, scannerImage } = facts;
-  const image = job === null ? undefined : jobImage(job);
-  const hasOtherImage = image !== undefined && image !== scannerImage;
+  // A Job without the annotation is of a version that set none.
+  const image = job?.metadata.annotations?.[IMAGE_ANNOTATION];
+  const hasOtherImage = job !== null && image !== scannerImage;
   const other = announcedResults(facts).findLast(
     ({ stored }) =>
       isRefused(facts, stored) && (hasOtherImage || (stored.version !== CURBCUT_VERSION && scan.status?.replacedJob === undefined)),
