@@ -7,7 +7,7 @@ import { isPending, isPodTerminal, jobEnd } from '../kube-types.ts';
 import * as reasons from './condition-reasons.ts';
 import { act, end, type Facts, type Plan, type Timeouts } from './facts.ts';
 import { pagesOf } from './progress.ts';
-import { announcedResults, isRefused, needsSearch, OUTAGE_MAX_MS, VERIFICATIONS_MAX } from './results.ts';
+import { announcedResults, isRefused, needsSearch, TASK_CHECK_MS, VERIFICATIONS_MAX } from './results.ts';
 import { isOutdated } from './status.ts';
 
 export function canceled(facts: Facts, timeouts: Timeouts): Plan {
@@ -37,16 +37,12 @@ export function canceled(facts: Facts, timeouts: Timeouts): Plan {
   return endWithout(facts, `it was refused: ${refused.replace(/\.$/, '')}`);
 }
 
-/** Past the limit of the pods: an outage gets the same time, and work that waits for others as much as that of a scan that is done. */
+/** Past the limit of the pods, only an outage ends the wait: work that waits for that of other scans is done, however late it began. */
 function awaitTask(facts: Facts, { cancelMs }: Timeouts): Plan {
-  const { scan, state, now } = facts;
-  const ends = state.outageSince === null ? Date.parse(scan.status!.cancelTime!) + OUTAGE_MAX_MS : state.outageSince.getTime() + cancelMs;
-  const left = ends - now.getTime();
-  if (left > 0) return { actions: [], wakeAfterMs: left };
-  return endWithout(
-    facts,
-    state.outageSince === null ? `it was not verified within ${OUTAGE_MAX_MS / 3_600_000} h` : 'the object store did not respond in time',
-  );
+  const { outageSince } = facts.state;
+  if (outageSince === null) return { actions: [], wakeAfterMs: TASK_CHECK_MS };
+  const left = outageSince.getTime() + cancelMs - facts.now.getTime();
+  return left > 0 ? { actions: [], wakeAfterMs: left } : endWithout(facts, 'the object store did not respond in time');
 }
 
 /** Whether a pod has stored results, or tested pages that it can store. Without the bus, what it has tested is unknown. */

@@ -18,7 +18,7 @@ const SEARCH_FRESH_MS = 30_000;
 /** The longest outage of the object store that a scan with results survives, in milliseconds. */
 export const OUTAGE_MAX_MS = 6 * 3_600_000;
 /** The interval of checks while results are searched or verified, in milliseconds. Their end is an event of its own. */
-const TASK_CHECK_MS = 30_000;
+export const TASK_CHECK_MS = 30_000;
 
 /** The final messages of the scan's pods, latest last: from the bus, then from terminated pods. */
 function finalMessages({ podMessages, pods, scanId }: Facts): FinalMessage[] {
