@@ -76,6 +76,7 @@ describe('what a release consists of', function () {
     };
     const chart = only('chart', /tgz$/);
     const isReleased = (await helm('show', 'values', chart)).includes(digests.service!);
+    expect(isReleased, 'the chart names its images by their digests').to.equal(IMAGE_NAME !== undefined);
     await helm(
       'install',
       'curbcut',

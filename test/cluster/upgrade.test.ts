@@ -125,6 +125,7 @@ describe('an upgrade from an earlier release, and the way back', function () {
     await submit();
     await eventually(phases, (now) => now.some((phase) => ['crawling', 'scanning'].includes(phase)), 180_000);
     const inFlight = (await phases()).filter((phase) => !ENDED.includes(phase)).length;
+    expect(inFlight).to.be.greaterThan(0);
     await change();
     console.log(`      ${inFlight} scans in flight before, ${(await phases()).filter((phase) => !ENDED.includes(phase)).length} after`);
     const ended = await eventually(all, (now) => now.every((scan) => ENDED.includes(phaseOf(scan))), WITHIN_MS / 2);
