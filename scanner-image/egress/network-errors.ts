@@ -56,8 +56,9 @@ export function connectFailure(url: URL, error: unknown, through: URL | null): s
 
 /**
  * Whether the outbound proxy answers in place of the site: with 407, for which browsers would ask the visitor for a password, or with an
- * error that it marks. The site, or proxies in front of it, may mark errors too. An answer that was forwarded has the forwarding proxies
- * in `Via`, so one of the outbound proxy has at most itself; and the last member of `Proxy-Status` is of the nearest proxy (RFC 9209, 2).
+ * error that it marks. The site, or proxies in front of it, may mark errors too. The last member of `Proxy-Status` is of the nearest proxy
+ * (RFC 9209, 2), unless that adds none. An answer that was forwarded has the forwarding proxies in `Via`, so one of the outbound proxy has
+ * at most itself. An error of a proxy behind the outbound one counts as the site's.
  */
 export function isProxyError({ statusCode = 0, headers }: Pick<IncomingMessage, 'statusCode' | 'headers'>): boolean {
   if (statusCode === 407) return true;
