@@ -31,7 +31,8 @@ const REFUSALS = {
   too_many: `Your organisation has ${DASHBOARD_SCHEDULES_MAX} schedules of the dashboard, which is the limit. Delete one, then create the new one.`,
   read_only: 'A manifest or another program in the cluster writes this schedule, so it is changed there. Nothing was changed here.',
   changed: 'The schedule was changed meanwhile. Nothing was stored.',
-  exists: 'This form was sent before, with other values. Nothing was changed. Create this one too, or change the other one on its page.',
+  exists:
+    'This form was sent before, with other values. Nothing was changed. Create this one too, or change the other one, which is in the list if it was created.',
   requested: 'A run was requested already and has not started yet. Nothing more was requested.',
   refused:
     'The cluster does not accept this schedule. Nothing was stored. Change what you typed, or ask your administrator: the reason is in the log of the API.',
