@@ -91,38 +91,28 @@ describe('operator: the report of a canceled scan', function () {
     await operator.stop();
   });
 
-  it('is found by an operator that starts after the pod has ended', async () => {
-    const first = context.start();
-    const spent = await context.spent();
-    const { scan, pod } = await scanning();
-    await scan.patch({ spec: { cancel: true } });
-    await isStopped(scan, pod);
-    await first.stop();
-    // No message reaches an operator.
-    await scan.upload(pod, bytesOf(partialReportOf(await scan.input())));
-    await scan.endPod(pod, { exitCode: 0 });
-    await scan.confirmDeletion(pod);
-    const second = context.start();
-    expect((await scan.settles()).status).to.include({ phase: 'canceled', message: PARTIAL });
-    expect(await scan.row()).to.include({ passed: null, pagesCharged: 2 });
-    expect((await context.spent()) - spent).to.equal(2);
-    await second.stop();
-  });
-
-  it('is found by an operator that was down for longer than a pod has to store it', async () => {
-    const first = context.start();
-    const { scan, pod } = await scanning();
-    await scan.patch({ spec: { cancel: true } });
-    await isStopped(scan, pod);
-    await first.stop();
-    await scan.upload(pod, bytesOf(partialReportOf(await scan.input())));
-    await scan.endPod(pod, { exitCode: 0 });
-    await scan.confirmDeletion(pod);
-    const second = context.start({ timeouts: { cancelMs: 1 } });
-    expect((await scan.settles()).status).to.include({ phase: 'canceled', message: PARTIAL });
-    expect((await scan.row())?.reports).to.be.an('object');
-    await second.stop();
-  });
+  for (const [when, settings] of [
+    ['starts after the pod has ended', {}],
+    ['was down for longer than a pod has to store it', { timeouts: { cancelMs: 1 } }],
+  ] as const)
+    it(`is found by an operator that ${when}`, async () => {
+      const first = context.start();
+      const spent = await context.spent();
+      const { scan, pod } = await scanning();
+      await scan.patch({ spec: { cancel: true } });
+      await isStopped(scan, pod);
+      await first.stop();
+      // No message reaches an operator.
+      await scan.upload(pod, bytesOf(partialReportOf(await scan.input())));
+      await scan.endPod(pod, { exitCode: 0 });
+      await scan.confirmDeletion(pod);
+      const second = context.start(settings);
+      expect((await scan.settles()).status).to.include({ phase: 'canceled', message: PARTIAL });
+      expect(await scan.row()).to.include({ passed: null, pagesCharged: 2 });
+      expect((await scan.row())?.reports).to.be.an('object');
+      expect((await context.spent()) - spent).to.equal(2);
+      await second.stop();
+    });
 
   for (const [what, timeouts, ends] of [
     ['its pod does not stop in time', { cancelMs: 1_500 }, /because it was not stored within 2 s\.$/],
