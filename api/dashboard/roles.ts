@@ -4,7 +4,7 @@ import type { Choice } from '../web/components/index.ts';
 
 export const ROLE_TEXTS: Readonly<Record<Role, { name: string; may: string }>> = {
   owner: { name: 'Owner', may: 'everything, including members and the audit log' },
-  member: { name: 'Member', may: 'starts scans, and manages schedules and API keys' },
+  member: { name: 'Member', may: 'starts scans, and manages schedules, API keys and webhooks' },
   viewer: { name: 'Viewer', may: 'sees scans, schedules and credits' },
 };
 

@@ -79,7 +79,7 @@ export const scheduleForms: FastifyPluginAsync<ScheduleFormDeps> = async (scope,
     } catch (error) {
       if (error instanceof ScheduleRefusal && error.reason === 'changed' && change !== null)
         return sendStale(request, reply, typed, change.ref);
-      // The form has created its schedule.
+      // The ID belongs to the values that were sent before.
       if (error instanceof ScheduleRefusal && error.reason === 'exists') page.formId = randomUUID();
       const { errors, status } = refusedForm(error, reply);
       return sendForm(request, reply, { ...page, errors }, status);
