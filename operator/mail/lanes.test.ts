@@ -23,7 +23,7 @@ describe('the order of mails', () => {
   });
 
   it('passes over domains and organisations that have their share, and prefers organisations without a mail in delivery', () => {
-    const inFlight = [mail('public', 'big.example'), mail('organisation', 'big.example', 'acme'), mail('organisation', 'b.example', 'acme'), mail('organisation', 'c.example', 'b')]; // prettier-ignore
+    const inFlight = [mail('public', 'big.example'), mail('organisation', 'big.example', 'acme'), mail('organisation', 'b.example', 'acme'), mail('organisation', 'c.example', 'acme'), mail('organisation', 'd.example', 'b')]; // prettier-ignore
     expect(claimOrder(inFlight, 0)).to.deep.equal([
       { lane: 'account', exceptDomains: [] },
       { lane: 'organisation', exceptDomains: ['big.example'], exceptOrganisations: ['acme', 'b'] },
@@ -73,6 +73,15 @@ describe('the order of mails', () => {
     }
     const inLanes = (mails: readonly { lane: MailLane; domain: string; organisation: string }[]): InFlight[] =>
       mails.map(({ lane, domain, organisation }) => mail(lane, domain, lane === 'organisation' ? organisation : undefined));
+
+    it('delivers the mails of an organisation to other domains while two of its mails hang', () => {
+      const mails = [
+        mail('organisation', 'a.example', 'b'),
+        mail('organisation', 'a.example', 'b'),
+        mail('organisation', 'c.example', 'b'),
+      ];
+      expect(deliver(mails, 'a.example')).to.deep.equal(mails);
+    });
 
     it('delivers every mail, and those to other domains while one domain hangs', () => {
       fc.assert(

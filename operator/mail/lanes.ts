@@ -11,8 +11,8 @@ export const CONCURRENCY = 8;
 export const CONNECTIONS: Readonly<Record<MailLane, number>> = { account: CONCURRENCY, organisation: 7, public: 5 };
 /** Of one recipient's domain, so that a domain that answers slowly leaves connections for the others. Account mails may be one more. */
 export const PER_DOMAIN = 2;
-/** Of one organisation. */
-export const PER_ORGANISATION = 2;
+/** Of one organisation: one more than a domain that accepts nothing can hold up, so that its other mails leave meanwhile. */
+export const PER_ORGANISATION = PER_DOMAIN + 1;
 /** Each so many claims begin with the lowest lane, so that no lane starves. */
 export const LOWEST_FIRST_EVERY = 4;
 
@@ -45,7 +45,7 @@ function filtersOf(inFlight: readonly InFlight[], lane: MailLane): (MailFilter &
   if (lane !== 'organisation') return [{ lane, exceptDomains }];
   const organisations = inFlight.flatMap(({ organisation }) => organisation ?? []);
   // Organisations without a mail in delivery come first, so that one with very many mails does not delay another one's only mail.
-  return [...new Set([1, PER_ORGANISATION])].map((share) => ({
+  return [1, PER_ORGANISATION].map((share) => ({
     lane,
     exceptDomains,
     exceptOrganisations: atLeast(share, organisations),
