@@ -56,7 +56,7 @@ describe('chaos', function () {
 
   /** Sends a request until the service answers it: a killed replica or an outage must only delay a client. */
   async function ask(organisation: string, path: string, init: RequestInit = {}): Promise<Response> {
-    const headers = { 'X-API-Key': keys.get(organisation)!, connection: 'close', ...(init.headers as Record<string, string>) };
+    const headers = { 'X-API-Key': keys.get(organisation)!, ...(init.headers as Record<string, string>) };
     for (const until = Date.now() + 120_000; ;) {
       const answer = await product
         .ask(path, { ...init, headers, signal: AbortSignal.timeout(15_000) })

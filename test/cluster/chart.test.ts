@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
 import { Report } from '../../report/schema/schema.ts';
+import { freshFetch } from '../support/fresh-fetch.ts';
 import { nightly } from '../support/nightly.ts';
 import {
   CHART,
@@ -184,7 +185,7 @@ describe('chart on a cluster', function () {
     try {
       // Sends requests during the upgrade, each over a new connection. Some of them are submissions.
       while (!upgraded) {
-        const answer = await fetch(`${product.url}/healthz`, { headers: { connection: 'close' } });
+        const answer = await freshFetch(`${product.url}/healthz`);
         expect(answer.status).to.equal(200);
         if (asked++ % 20 === 0 && ids.length < 5)
           ids.push(await submit({ url: demo(), max_pages: 1 }, { 'Idempotency-Key': `upgrade-${ids.length}` }));
@@ -224,6 +225,6 @@ describe('chart on a cluster', function () {
     expect(await kubectl(['get', 'leases', '-n', product.scans, '-o', 'name'])).to.equal('');
     await kubectl(['get', 'crd', 'accessibilityscans.curbcut.dev', 'scanqueues.curbcut.dev', 'scanschedules.curbcut.dev']);
     await product.install();
-    expect((await fetch(`${product.url}/healthz`)).status).to.equal(200);
+    expect((await freshFetch(`${product.url}/healthz`)).status).to.equal(200);
   });
 });

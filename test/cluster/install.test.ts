@@ -9,6 +9,7 @@ import { buffer } from 'node:stream/consumers';
 import { get } from 'node:https';
 import { expect } from 'chai';
 import { startDemoSite, type DemoSite } from '../../demo-site/server.ts';
+import { freshFetch } from '../support/fresh-fetch.ts';
 import { createAuthority, startTlsFront, type TlsFront } from '../support/private-authority.ts';
 import { objectsOf } from './objects.ts';
 import {
@@ -55,7 +56,7 @@ describe('the installation of a company', function () {
   const inRelease = (...args: string[]): Promise<string> => kubectl(['-n', namespace, ...args]);
   const admin = (...args: string[]): Promise<string> => inRelease('exec', 'deployment/curbcut-api', '--', 'curbcut-admin', ...args);
   const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${url}${path}`, {
+    freshFetch(`${url}${path}`, {
       ...init,
       headers: { 'X-API-Key': key, ...(init.body ? { 'Content-Type': 'application/json' } : {}), ...init.headers },
     });

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freshFetch } from '../support/fresh-fetch.ts';
 
 const run = promisify(execFile);
 export const CHART = join(import.meta.dirname, '..', '..', 'helm');
@@ -185,11 +186,9 @@ export async function startEvaluation(values: Readonly<Record<string, unknown>> 
       inboxUrl: `http://${node}:${inboxPort}`,
       notes,
       readyMs,
-      async ask(path, init = {}) {
+      ask(path, init = {}) {
         const headers = { 'X-API-Key': key, ...(init.body ? { 'Content-Type': 'application/json' } : {}), ...init.headers };
-        const send = () => fetch(`${url}${path}`, { ...init, headers });
-        // The server may close a keep-alive connection while it is being reused: retry GET requests.
-        return send().catch((error: unknown) => (init.method === undefined ? send() : Promise.reject(error as Error)));
+        return freshFetch(`${url}${path}`, { ...init, headers });
       },
       upgrade: async (more) => {
         await helm('upgrade', 'curbcut', CHART, '--namespace', namespace, '--wait', '--timeout', '5m', ...settings({ ...all, ...more }));

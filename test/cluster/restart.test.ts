@@ -43,7 +43,7 @@ describe('kubectl rollout restart', function () {
     async function submit(organisation: string, idempotencyKey: string): Promise<string> {
       const answer = await product.ask('/v1/ci/scans', {
         method: 'POST',
-        headers: { 'X-API-Key': keys.get(organisation)!, 'Idempotency-Key': idempotencyKey, connection: 'close' },
+        headers: { 'X-API-Key': keys.get(organisation)!, 'Idempotency-Key': idempotencyKey },
         body: JSON.stringify({ url: demo, max_pages: 1 }),
       });
       const text = await answer.text();

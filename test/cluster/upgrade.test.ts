@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { startDemoSite, type DemoSite } from '../../demo-site/server.ts';
+import { freshFetch } from '../support/fresh-fetch.ts';
 import {
   CHART,
   clusterAndHelm,
@@ -52,7 +53,7 @@ describe('an upgrade from an earlier release, and the way back', function () {
 
   const inRelease = (...args: string[]): Promise<string> => kubectl(['-n', namespace, ...args]);
   const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
-    fetch(`${url}${path}`, { ...init, headers: { 'X-API-Key': key, 'Content-Type': 'application/json', ...init.headers } });
+    freshFetch(`${url}${path}`, { ...init, headers: { 'X-API-Key': key, 'Content-Type': 'application/json', ...init.headers } });
   const waiting = ['--namespace', namespace, '--wait', '--timeout', '5m'];
 
   before(async function () {

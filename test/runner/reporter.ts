@@ -3,6 +3,7 @@
  * results and not the text that a person reads.
  */
 import { writeSync } from 'node:fs';
+import { inspect } from 'node:util';
 import Mocha, { type Runner, type Test } from 'mocha';
 
 export type TestEvent =
@@ -22,10 +23,13 @@ interface Thrown {
   showDiff?: boolean;
   actual?: unknown;
   expected?: unknown;
+  cause?: unknown;
 }
 
 function detailOf(thrown: Thrown): string {
-  const stack = thrown.stack ?? thrown.message ?? String(thrown);
+  const own = thrown.stack ?? thrown.message ?? String(thrown);
+  // `fetch failed` says nothing without it.
+  const stack = thrown.cause === undefined ? own : `${own}\ncaused by ${inspect(thrown.cause)}`;
   if (thrown.showDiff === false || thrown.actual === undefined || thrown.expected === undefined) return stack;
   const text = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? String(value)));
   return `${stack}\n${Mocha.reporters.Base.generateDiff(text(thrown.actual), text(thrown.expected))}`;
