@@ -19,7 +19,7 @@ export interface ReconcileState {
   /** The time since which the Job has had no live pod. */
   noPodSince: Date | null;
   /** The reasons why results were refused, by attempt. */
-  refused: Map<string, string>;
+  refused: Map<number, string>;
   /** The work on results that has been started and has not ended; null if no work is in progress. */
   task: ResultTask | null;
   /** The time since which the task fails because a dependency is down; null if it does not. */

@@ -9,9 +9,8 @@ import {
 import type { Job, Pod } from '../../operator/scan/kube-types.ts';
 import { plan, type Facts, type Timeouts } from '../../operator/scan/policy/plan.ts';
 import { newReconcileState, type ReconcileState, type Search } from '../../operator/scan/reconcile-state.ts';
-import { identityKey } from '../../operator/scan/policy/pod-identity.ts';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
-import type { PodMessages, ShardMessages } from '../../operator/scan/results/pod-message-log.ts';
+import type { PodMessages } from '../../operator/scan/results/pod-message-log.ts';
 
 export const SCAN_ID = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
 export const NOW = new Date('2026-03-02T10:00:00Z');
@@ -93,7 +92,7 @@ export function jobWith(ended?: { type: 'Complete' | 'Failed'; reason?: string; 
   };
 }
 
-/** The pod of an attempt of shard 0, created the given seconds ago. */
+/** The pod of an attempt, created the given seconds ago. */
 export function podWith(attempt: number, status: Pod['status'], seconds = 50, metadata: object = {}): Pod {
   const annotations = {
     [POD_IDENTITY_ANNOTATIONS.JOB_COMPLETION_INDEX]: '0',
@@ -174,14 +173,14 @@ export const failedBy = (attempt: number): PodFailed => ({
   pages: ZERO,
 });
 
-/** The messages of the pods of shard 0; the last one arrived at NOW. */
-export function messagesOf(more: Partial<ShardMessages>): PodMessages {
-  return new Map([[0, { progress: null, at: NOW, final: [], ...more }]]);
+/** The messages of pods; the last one arrived at NOW. */
+export function messagesOf(more: Partial<PodMessages>): PodMessages {
+  return { progress: null, at: NOW, final: [], ...more };
 }
 
 /** Marks the results of these attempts as refused. */
-export function refusedAttempts(...attempts: number[]): Map<string, string> {
-  return new Map(attempts.map((attempt) => [identityKey({ attempt, shard: 0 }), 'no.']));
+export function refusedAttempts(...attempts: number[]): Map<number, string> {
+  return new Map(attempts.map((attempt) => [attempt, 'no.']));
 }
 
 /** The outcome of a current search that found results of these attempts, each in its own slot. */
@@ -204,7 +203,7 @@ export function factsOf({ state, ...more }: FactsSample = {}): Facts {
     pods: [],
     podCreationError: null,
     podWarning: null,
-    podMessages: new Map(),
+    podMessages: { progress: null, at: null, final: [] },
     queuePauses: [],
     busSince: null,
     ...more,

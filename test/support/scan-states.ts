@@ -45,7 +45,7 @@ const vetted = (admitted: boolean) => (scan: AccessibilityScan) =>
 
 const running = (scan: AccessibilityScan): StatusPatch => {
   const pods = [runningPod(0)];
-  return statusChange(scan, progressOf(scan, pods, new Map(), null), jobWith(), NOW)!.patch;
+  return statusChange(scan, progressOf(scan, pods, { progress: null, at: null, final: [] }, null), jobWith(), NOW)!.patch;
 };
 
 const ending = (end: EndReason) => (scan: AccessibilityScan) => endedStatus(scan, end, NOW);

@@ -13,7 +13,6 @@ import { EXIT_PERMANENT, POD_AUTH_PATH, POD_IDENTITY_ANNOTATIONS, POD_INPUT_PATH
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import type { ObjectOf, Wire } from '../../../platform/kubernetes/models.ts';
 import { CONTAINER, IMAGE_ANNOTATION } from '../kube-types.ts';
-import { SHARDS } from '../policy/pod-identity.ts';
 import { JOB_MARGIN_SECONDS, STOP_SECONDS } from '../policy/run-time.ts';
 import { mergePodTemplate, type ScannerPodTemplate } from './scanner-pod.ts';
 
@@ -173,14 +172,14 @@ export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1
     spec: {
       // Until its Secret exists, which the Job owns.
       suspend: true,
-      // The index is the shard, and the failures per index number the attempts.
+      // One index. Its failures number the attempts.
       completionMode: 'Indexed',
-      completions: SHARDS,
-      parallelism: SHARDS,
+      completions: 1,
+      parallelism: 1,
       backoffLimitPerIndex: settings.retries,
       activeDeadlineSeconds: seconds + JOB_MARGIN_SECONDS,
       // No ttlSecondsAfterFinished: the operator deletes the Job after it has settled the scan, however late that is.
-      // Prevents two pods of one shard from testing the same pages at the same time.
+      // Prevents two pods from testing the same pages at the same time.
       podReplacementPolicy: 'Failed',
       podFailurePolicy: {
         rules: [

@@ -171,7 +171,7 @@ describe('plan of a canceled scan', () => {
           scan: stopping(9, one),
           ...gone,
           podMessages: announced,
-          state: { search: searched(), refused: new Map([['0/0', 'the export is not JSON.']]) },
+          state: { search: searched(), refused: new Map([[0, 'the export is not JSON.']]) },
         }),
         'it was refused: the export is not JSON',
       ],

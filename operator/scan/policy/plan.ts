@@ -202,10 +202,9 @@ function running(facts: Facts, timeouts: Timeouts): Plan {
 function stuckIn({ podMessages, busSince, pods, now }: Facts, timeouts: Timeouts): number | null {
   const newest = pods.at(-1);
   if (busSince === null || newest === undefined || isPodTerminal(newest) || isPending(newest)) return null;
-  const { attempt, shard } = identityOf(newest);
-  const messages = podMessages.get(shard);
-  if (!messages?.at || messages.progress?.attempt !== attempt) return null;
-  return Math.max(messages.at.getTime(), busSince.getTime()) + timeouts.stuckMs - now.getTime();
+  const { at, progress } = podMessages;
+  if (at === null || progress?.attempt !== identityOf(newest).attempt) return null;
+  return Math.max(at.getTime(), busSince.getTime()) + timeouts.stuckMs - now.getTime();
 }
 
 /** Milliseconds until a terminating pod is considered lost; null if it is not being deleted. */

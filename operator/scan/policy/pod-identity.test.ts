@@ -22,9 +22,8 @@ describe('pod identity', () => {
 
   it('is unknown for an attempt that no pod has had', () => {
     const pods = [runningPod(1)];
-    expect([0, 1, 2].map((attempt) => hadPod(pods, { attempt, shard: 0 }))).to.deep.equal([true, true, false]);
-    expect(hadPod(pods, { attempt: 0, shard: 1 })).to.equal(false);
-    expect(hadPod([], { attempt: 0, shard: 0 })).to.equal(false);
+    expect([0, 1, 2].map((attempt) => hadPod(pods, attempt))).to.deep.equal([true, true, false]);
+    expect(hadPod([], 0)).to.equal(false);
   });
 });
 

@@ -1,9 +1,6 @@
-/** Identifies pods by attempt and shard, as their annotations state, and derives their upload slots. Pure. */
+/** Identifies pods by attempt, as their annotations state, and derives their upload slots. Pure. */
 import { POD_IDENTITY_ANNOTATIONS, podIdentity, type PodIdentity } from '../../../core/protocol/pod-messages.ts';
 import type { Pod } from '../kube-types.ts';
-
-/** The number of parallel parts of a scan, each in its own pod. */
-export const SHARDS = 1;
 
 /**
  * The number of evictions and lost nodes that have upload slots, in addition to the retries after crashes. Kubernetes does
@@ -27,16 +24,11 @@ export function byAttempt(pods: readonly Pod[]): Pod[] {
 }
 
 /**
- * Returns whether a pod of this attempt and shard exists or existed. Attempts have no gaps, so a pod of a later attempt
- * proves the earlier ones, whose pods may be deleted. An attempt without a pod cannot have sent or stored anything.
+ * Returns whether a pod of this attempt exists or existed. Attempts have no gaps, so a pod of a later attempt proves the
+ * earlier ones, whose pods may be deleted. An attempt without a pod cannot have sent or stored anything.
  */
-export function hadPod(pods: readonly Pod[], said: PodIdentity): boolean {
-  return pods.map(identityOf).some(({ attempt, shard }) => shard === said.shard && attempt >= said.attempt);
-}
-
-/** Converts an identity to the key of a Map. */
-export function identityKey({ attempt, shard }: PodIdentity): string {
-  return `${attempt}/${shard}`;
+export function hadPod(pods: readonly Pod[], attempt: number): boolean {
+  return pods.some((pod) => identityOf(pod).attempt >= attempt);
 }
 
 /** The largest setting for the number of retries after crashes. */
@@ -44,7 +36,5 @@ export const RETRIES_MAX = 10;
 
 /** The identities that get upload links at launch, ordered by attempt. @param retries after crashes */
 export function uploadSlots(retries: number): PodIdentity[] {
-  return Array.from({ length: retries + DISRUPTIONS + 1 }, (_, attempt) =>
-    Array.from({ length: SHARDS }, (_, shard) => ({ attempt, shard })),
-  ).flat();
+  return Array.from({ length: retries + DISRUPTIONS + 1 }, (_, attempt) => ({ attempt, shard: 0 }));
 }

@@ -30,23 +30,6 @@ export function isPlausible({ pages }: Pick<PodProgress, 'pages'>, reserved: num
   return pages.scanned <= reserved && pages.failed <= PAGES_MAX && pages.total <= PAGES_MAX;
 }
 
-/** The progress over all shards: the sum of the pages and the phase of the slowest shard. Null if no shard has reported. */
-function mergeProgress(messages: PodMessages): Pick<PodProgress, 'phase' | 'pages'> | null {
-  const shards = [...messages.values()].flatMap(({ progress }) => progress ?? []);
-  if (shards.length === 0) return null;
-  return shards.reduce<Pick<PodProgress, 'phase' | 'pages'>>(
-    (sum, { phase, pages }) => ({
-      phase: mayMove(phase, sum.phase) ? phase : sum.phase,
-      pages: {
-        scanned: sum.pages.scanned + pages.scanned,
-        failed: sum.pages.failed + pages.failed,
-        total: sum.pages.total + pages.total,
-      },
-    }),
-    { phase: shards[0]!.phase, pages: { scanned: 0, failed: 0, total: 0 } },
-  );
-}
-
 /**
  * The progress of a running scan. The phase never moves backwards and counts never fall: a new attempt leaves both
  * unchanged until it overtakes the previous one.
@@ -57,13 +40,12 @@ function mergeProgress(messages: PodMessages): Pick<PodProgress, 'phase' | 'page
 export function progressOf(
   scan: AccessibilityScan,
   pods: readonly Pod[],
-  messages: PodMessages,
+  { progress }: PodMessages,
   podCreationError: string | null,
   podWarning: string | null = null,
 ): Progress {
   const pod = pods.at(-1);
-  const merged = mergeProgress(messages);
-  const plausible = merged !== null && isPlausible(merged, scan.status?.pages?.reserved ?? 0) ? merged : null;
+  const plausible = progress !== null && isPlausible(progress, scan.status?.pages?.reserved ?? 0) ? progress : null;
   const phase = [plausible?.phase, pod !== undefined && !isPending(pod) ? ('crawling' as const) : undefined].reduce<Phase>(
     (now, next) => (next !== undefined && mayMove(now, next) ? next : now),
     phaseOf(scan),

@@ -8,7 +8,7 @@ import { conditionOf } from '../../runtime/conditions.ts';
 import { CURBCUT_VERSION } from '../../../platform/version.ts';
 import type { AnnouncedResult, Search } from '../reconcile-state.ts';
 import { act, end, type Action, type Facts, type Plan } from './facts.ts';
-import { identityKey, identityOf } from './pod-identity.ts';
+import { identityOf } from './pod-identity.ts';
 import { attemptsSoFar } from './progress.ts';
 
 /** The maximum number of attempts whose results are verified. */
@@ -22,7 +22,7 @@ export const TASK_CHECK_MS = 30_000;
 
 /** The final messages of the scan's pods, latest last: from the bus, then from terminated pods. */
 function finalMessages({ podMessages, pods, scanId }: Facts): FinalMessage[] {
-  return [...[...podMessages.values()].flatMap(({ final }) => final), ...pods.flatMap((pod) => terminationMessage(pod, scanId) ?? [])];
+  return [...podMessages.final, ...pods.flatMap((pod) => terminationMessage(pod, scanId) ?? [])];
 }
 
 /**
@@ -67,7 +67,7 @@ export function stored(facts: Facts): Plan | null {
   // If a later attempt is still running, wait for its results.
   const newest = pods.at(-1);
   const isSuperseded = newest !== undefined && !isPodTerminal(newest) && identityOf(newest).attempt > last.attempt;
-  return isSuperseded ? null : (runAgain(facts) ?? end(reasons.resultsRefused(state.refused.get(identityKey(last))!)));
+  return isSuperseded ? null : (runAgain(facts) ?? end(reasons.resultsRefused(state.refused.get(last.attempt)!)));
 }
 
 /**
@@ -88,7 +88,7 @@ export function runAgain(facts: Facts): Plan | null {
 }
 
 export function isRefused({ state }: Facts, stored: AnnouncedResult['stored']): boolean {
-  return state.refused.has(identityKey(stored));
+  return state.refused.has(stored.attempt);
 }
 
 /** Ends the scan, but first searches for results that no message announced: messages and pods may be gone before they are seen. */

@@ -106,7 +106,7 @@ describe('results controller', () => {
     started[0]!.end(REFUSED);
     await running;
     expect(states.of('a').task).to.equal(null);
-    expect([...states.of('a').refused]).to.deep.equal([['0/0', 'no.']]);
+    expect([...states.of('a').refused]).to.deep.equal([[0, 'no.']]);
     expect(enqueued).to.deep.equal(['team/a']);
   });
 

@@ -19,7 +19,6 @@ import type { Reports } from '../../../stores/reports.ts';
 import { fromKey, keyOf } from '../../runtime/key.ts';
 import type { Manager } from '../../runtime/controller/manager.ts';
 import type { Children } from '../launch/children.ts';
-import { identityKey } from '../policy/pod-identity.ts';
 import { reservedPages } from '../policy/run-time.ts';
 import { hasEnded } from '../policy/status.ts';
 import type { ReconcileState, ReconcileStates, ResultTask } from '../reconcile-state.ts';
@@ -118,7 +117,7 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
       if (row !== null && knownIssues !== undefined && !ingested.result.partial)
         await recordMatches(row, knownIssues, ingested.unmatchedIssues);
       state.verified = ingested.result;
-    } else state.refused.set(identityKey(stored), ingested.reason);
+    } else state.refused.set(stored.attempt, ingested.reason);
   }
 
   return manager.add<ResultFacts, ResultTask>({

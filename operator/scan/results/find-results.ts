@@ -36,5 +36,5 @@ export async function findResults(
 
 /** Attempts beyond the last slot share it. */
 function isAbout(stored: PodIdentity, slot: PodIdentity): boolean {
-  return stored.shard === slot.shard && stored.attempt >= slot.attempt;
+  return stored.attempt >= slot.attempt;
 }

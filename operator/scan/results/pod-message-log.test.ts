@@ -3,6 +3,7 @@ import type { Pod } from '../kube-types.ts';
 import { NOW, SCAN_ID, endedPod, failedBy, progress, runningPod, storedBy } from '../../../test/support/scan-samples.ts';
 import { createPodMessageLog, readPodMessage, terminationMessage } from './pod-message-log.ts';
 
+const NOTHING = { progress: null, at: null, final: [] };
 const payload = (message: unknown) => Buffer.from(JSON.stringify(message));
 
 describe('pod message', () => {
@@ -55,9 +56,9 @@ describe('pod message', () => {
       expect(take(storedBy(1))).to.equal('news');
       expect(take(storedBy(1))).to.equal('repeat');
       expect(take('?')).to.equal('refused');
-      expect([...log.of(SCAN_ID)]).to.deep.equal([[0, { progress: progress(1, { sequence: 0 }), at: NOW, final: [storedBy(1)] }]]);
+      expect(log.of(SCAN_ID)).to.deep.equal({ progress: progress(1, { sequence: 0 }), at: NOW, final: [storedBy(1)] });
       log.forget(SCAN_ID);
-      expect(log.of(SCAN_ID).size).to.equal(0);
+      expect(log.of(SCAN_ID)).to.deep.equal(NOTHING);
     });
 
     it('refuses messages of an attempt that no pod has had', () => {
@@ -65,7 +66,7 @@ describe('pod message', () => {
       expect(take(storedBy(0), [])).to.equal('refused');
       expect(take(progress(1))).to.equal('refused');
       expect(take(storedBy(1))).to.equal('refused');
-      expect(log.of(SCAN_ID).size).to.equal(0);
+      expect(log.of(SCAN_ID)).to.deep.equal(NOTHING);
     });
 
     it('keeps the real message if an earlier pod forges one for a later attempt', () => {
@@ -73,7 +74,7 @@ describe('pod message', () => {
       const invented = { ...storedBy(1), export: { bytes: 1, sha256: 'c'.repeat(64) } };
       expect(take(invented)).to.equal('refused');
       expect(take(storedBy(1), [endedPod(0, 1), runningPod(1)])).to.equal('news');
-      expect(log.of(SCAN_ID).get(0)?.final).to.deep.equal([storedBy(1)]);
+      expect(log.of(SCAN_ID).final).to.deep.equal([storedBy(1)]);
     });
 
     it('accepts messages of an earlier attempt whose pod is deleted', () => {
@@ -87,9 +88,8 @@ describe('pod message', () => {
         take(progress(attempt));
         take(storedBy(attempt));
       }
-      expect(log.of(SCAN_ID).size).to.equal(1);
-      expect(log.of(SCAN_ID).get(0)?.progress?.attempt).to.equal(999);
-      expect(log.of(SCAN_ID).get(0)?.final).to.have.length(4);
+      expect(log.of(SCAN_ID).progress?.attempt).to.equal(999);
+      expect(log.of(SCAN_ID).final).to.have.length(4);
     });
   });
 });

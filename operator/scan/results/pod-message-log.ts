@@ -9,7 +9,7 @@ import {
   type PodStored,
 } from '../../../core/protocol/pod-messages.ts';
 import { scannerState, type Pod } from '../kube-types.ts';
-import { SHARDS, hadPod, identityKey, identityOf } from '../policy/pod-identity.ts';
+import { hadPod, identityOf } from '../policy/pod-identity.ts';
 
 const schema = Compile(PodMessage);
 
@@ -26,7 +26,7 @@ export function readPodMessage(payload: Uint8Array | string, scanId: string): Po
   } catch {
     return null;
   }
-  return schema.Check(message) && message.scanId === scanId && message.shard < SHARDS ? message : null;
+  return schema.Check(message) && message.scanId === scanId && message.shard === 0 ? message : null;
 }
 
 /** Returns a pod's termination message, or null if it is not the final message of this pod. */
@@ -34,14 +34,14 @@ export function terminationMessage(pod: Pod, scanId: string): FinalMessage | nul
   const text = scannerState(pod).terminated?.message;
   if (text === undefined) return null;
   const message = readPodMessage(text, scanId);
-  if (message === null || message.kind === 'progress' || identityKey(message) !== identityKey(identityOf(pod))) return null;
+  if (message === null || message.kind === 'progress' || message.attempt !== identityOf(pod).attempt) return null;
   // Kubernetes retries a pod that was killed after writing its failure. Only the exit code makes a failure final.
   if (message.kind === 'failed' && scannerState(pod).terminated?.exitCode !== EXIT_PERMANENT) return null;
   return message;
 }
 
-/** The messages of the pods of one shard. */
-export interface ShardMessages {
+/** The messages of a scan's pods. Any message may be missing. */
+export interface PodMessages {
   /** The newest progress of the latest attempt that published. */
   progress: PodProgress | null;
   /** When the last new message arrived. */
@@ -50,12 +50,9 @@ export interface ShardMessages {
   final: readonly FinalMessage[];
 }
 
-/** The messages of a scan's pods, by shard. Any message may be missing. */
-export type PodMessages = ReadonlyMap<number, ShardMessages>;
+const NO_MESSAGES: PodMessages = { progress: null, at: null, final: [] };
 
-const NO_MESSAGES: ShardMessages = { progress: null, at: null, final: [] };
-
-/** The number of final messages kept per shard, one for each of the latest attempts. */
+/** The number of final messages kept, one for each of the latest attempts. */
 const FINAL_MAX = 4;
 
 /** Keeps the messages that pods publish on the bus while their scans are live. */
@@ -71,27 +68,27 @@ export interface PodMessageLog {
 }
 
 export function createPodMessageLog(): PodMessageLog {
-  const scans = new Map<string, Map<number, ShardMessages>>();
+  const scans = new Map<string, PodMessages>();
+  const of = (scanId: string): PodMessages => scans.get(scanId) ?? NO_MESSAGES;
 
   return {
     take(scanId, payload, pods, now) {
       const message = readPodMessage(payload, scanId);
       // A pod can publish for any attempt. Refuse attempts without a pod, so that a forged message cannot replace the real one.
-      if (message === null || !hadPod(pods, message)) return 'refused';
-      const shards = scans.get(scanId) ?? new Map<number, ShardMessages>();
-      const before = shards.get(message.shard) ?? NO_MESSAGES;
+      if (message === null || !hadPod(pods, message.attempt)) return 'refused';
+      const before = of(scanId);
       const after = withMessage(before, message, now);
       if (after === before) return 'repeat';
-      scans.set(scanId, shards.set(message.shard, after));
+      scans.set(scanId, after);
       return 'news';
     },
-    of: (scanId) => scans.get(scanId) ?? new Map(),
+    of,
     forget: (scanId) => void scans.delete(scanId),
   };
 }
 
 /** Returns `before` itself if the message adds nothing. Messages may be repeated or arrive out of order. */
-function withMessage(before: ShardMessages, message: PodMessage, now: Date): ShardMessages {
+function withMessage(before: PodMessages, message: PodMessage, now: Date): PodMessages {
   if (message.kind !== 'progress') {
     const isKnown = before.final.some(({ kind, attempt }) => kind === message.kind && attempt === message.attempt);
     return isKnown ? before : { ...before, at: now, final: [...before.final, message].slice(-FINAL_MAX) };
