@@ -12,8 +12,6 @@ export function select(collection: Collection | null, query: { filter?: Doc; sor
   if (collection === null) return [];
   const { filter = {}, sort, skip = 0, limit = 0 } = query;
   const sorted = sort !== undefined && Object.keys(sort).length > 0;
-  const inOrder = sorted && limit > 0 ? collection.findInOrder(filter, sort, skip + limit) : null;
-  if (inOrder !== null) return inOrder.slice(skip);
   const found = collection.find(filter, sorted || limit === 0 ? Infinity : skip + limit);
   if (sorted) found.sort(sorter(sort));
   return skip === 0 && limit === 0 ? found : found.slice(skip, limit === 0 ? undefined : skip + limit);

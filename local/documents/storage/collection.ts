@@ -2,7 +2,7 @@
 import { ObjectId } from 'bson';
 import { CommandError } from '../errors.ts';
 import { openIndex, sameIndex, type Index, type IndexSpecification } from './indexes.ts';
-import { find, findInOrder } from './lookup.ts';
+import { find } from './lookup.ts';
 import { isDoc, keyOf, typeName, type Doc } from '../values.ts';
 
 /** A change, as recorded in the log. */
@@ -17,8 +17,6 @@ export interface Collection {
   all(): Iterable<Doc>;
   /** The documents that match a filter, at most `limit`, in insertion order. */
   find(filter: Doc, limit?: number): Doc[];
-  /** The first documents that match a filter, in the order of `sort`; null if no index has this order. Reads no others. */
-  findInOrder(filter: Doc, sort: Doc, limit: number): Doc[] | null;
   /** Stores a new document, with an `_id` if it has none. @throws CommandError 11000 */
   insert(doc: Doc): Doc;
   /** Replaces `doc` with `next`, which has the same `_id`. @throws CommandError 11000 */
@@ -46,7 +44,6 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
   return {
     all: () => docs.values(),
     find: (filter, limit = Infinity) => find({ docs, indexes }, filter, limit),
-    findInOrder: (filter, sort, limit) => findInOrder({ docs, indexes }, filter, sort, limit),
     insert(given) {
       const doc: Doc = { _id: given['_id'] === undefined ? new ObjectId() : given['_id'], ...without(given) };
       rejectId(doc['_id']);

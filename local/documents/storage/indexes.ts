@@ -1,6 +1,5 @@
 /** Indexes as hash tables: they enforce unique keys and look documents up by equality. */
 import { CommandError } from '../errors.ts';
-import { openOrderedIndex, type OrderedIndex } from './ordered.ts';
 import { leaves } from '../paths.ts';
 import { identical, isDoc, keyOf, type Doc } from '../values.ts';
 
@@ -21,8 +20,6 @@ export interface Index {
   remove(id: string, doc: Doc): void;
   /** IDs of documents that may satisfy the equalities; null if this index cannot answer. */
   candidates(equal: ReadonlyMap<string, readonly unknown[]>): Set<string> | null;
-  /** The documents in the order of the index; null for an index that does not contain every document. */
-  readonly ordered: OrderedIndex | null;
 }
 
 const KNOWN = new Set(['v', 'key', 'name', 'unique', 'sparse', 'expireAfterSeconds', 'background']);
@@ -91,11 +88,9 @@ export function openIndex(specification: IndexSpecification): Index {
   const fields = Object.keys(specification.key);
   const byKey = new Map<string, Set<string>>();
   const byFirst = fields.length > 1 ? new Map<string, Set<string>>() : byKey;
-  const ordered = specification.sparse !== true ? openOrderedIndex(specification.key) : null;
 
   return {
     specification,
-    ordered,
     taken(doc, self) {
       if (specification.unique !== true) return null;
       for (const key of keysOf(doc, specification)) {
@@ -106,14 +101,12 @@ export function openIndex(specification: IndexSpecification): Index {
       return null;
     },
     add(id, doc) {
-      ordered?.add(doc);
       for (const key of keysOf(doc, specification)) {
         put(byKey, key.join('|'), id);
         if (byFirst !== byKey) put(byFirst, key[0]!, id);
       }
     },
     remove(id, doc) {
-      ordered?.remove(doc);
       for (const key of keysOf(doc, specification)) {
         take(byKey, key.join('|'), id);
         if (byFirst !== byKey) take(byFirst, key[0]!, id);

@@ -11,22 +11,9 @@ export interface Indexed {
 
 /** The documents that match a filter, at most `limit`, in insertion order. */
 export function find(indexed: Indexed, filter: Doc, limit: number): Doc[] {
-  return firstMatches(candidates(indexed, filter), filter, limit);
-}
-
-/** The first documents that match a filter, in the order of `sort`; null if no index has this order. Reads no others. */
-export function findInOrder({ docs, indexes }: Indexed, filter: Doc, sort: Doc, limit: number): Doc[] | null {
-  const equal = equalities(filter);
-  if (equal.has('_id')) return null;
-  const ranges = [...indexes.values()].flatMap(({ ordered }) => ordered?.range({ equal, sort, filter }, docs.values()) ?? []);
-  const [best] = ranges.sort((x, y) => y.fixed - x.fixed);
-  return best === undefined ? null : firstMatches(part(best), filter, limit);
-}
-
-function firstMatches(docs: Iterable<Doc>, filter: Doc, limit: number): Doc[] {
   const test = matcher(filter);
   const found: Doc[] = [];
-  for (const doc of docs) {
+  for (const doc of candidates(indexed, filter)) {
     if (test(doc) && found.push(doc) >= limit) break;
   }
   return found;
@@ -46,8 +33,4 @@ function* pick(docs: Indexed['docs'], ids: Iterable<string>): Iterable<Doc> {
     const doc = docs.get(id);
     if (doc !== undefined) yield doc;
   }
-}
-
-function* part({ docs, from, to }: { docs: readonly Doc[]; from: number; to: number }): Iterable<Doc> {
-  for (let at = from; at < to; at += 1) yield docs[at]!;
 }
