@@ -54,31 +54,20 @@ export function resourceList(resources: readonly Resource[], version: string): J
   };
 }
 
-/** The versions of each group, in their order. */
-function groups(resources: readonly Resource[]): Map<string, string[]> {
-  const found = new Map<string, string[]>();
-  for (const { group, version } of resources) {
-    const versions = found.get(group) ?? [];
-    if (!versions.includes(version)) found.set(group, [...versions, version]);
-  }
-  return found;
-}
-
-const apiGroup = (name: string, versions: string[]): JsonObject => {
-  const entries = versions.map((version) => ({ groupVersion: `${name}/${version}`, version }));
-  return { name, versions: entries, preferredVersion: entries[0] };
-};
-
 /** `/apis`. */
 export function groupList(resources: readonly Resource[]): JsonObject {
-  const named = [...groups(resources)].filter(([group]) => group !== '');
-  return { kind: 'APIGroupList', apiVersion: 'v1', groups: named.map(([group, versions]) => apiGroup(group, versions)) };
-}
-
-/** `/apis/<group>`; undefined if the group does not exist. */
-export function oneGroup(resources: readonly Resource[], group: string): JsonObject | undefined {
-  const versions = groups(resources).get(group);
-  return versions === undefined || group === '' ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(group, versions) };
+  const named = Map.groupBy(
+    resources.filter(({ group }) => group !== ''),
+    ({ group }) => group,
+  );
+  const groups = [...named].map(([name, members]) => {
+    const versions = [...new Set(members.map(({ version }) => version))].map((version) => ({
+      groupVersion: `${name}/${version}`,
+      version,
+    }));
+    return { name, versions, preferredVersion: versions[0] };
+  });
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups };
 }
 
 /** `/api`. */

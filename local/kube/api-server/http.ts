@@ -46,8 +46,6 @@ function sendError(response: ServerResponse, error: unknown, logger: Logger): vo
     return;
   }
   if (error instanceof StatusError) {
-    if (typeof error.details?.['retryAfterSeconds'] === 'number')
-      response.setHeader('retry-after', String(error.details['retryAfterSeconds']));
     send(response, { code: error.code, body: error.body, warnings: [] });
     return;
   }
@@ -91,10 +89,6 @@ async function serve(deps: ServerDeps, request: IncomingMessage, response: Serve
   switch (root) {
     case 'version':
       return send(response, ok(discovery.VERSION));
-    case 'healthz':
-    case 'livez':
-    case 'readyz':
-      return sendText(response, 200, 'ok');
     case 'openapi': {
       const document = deps.openapi(path.slice(1).join('/'));
       return document === undefined ? sendText(response, 404, '404 page not found\n') : send(response, ok(document));
@@ -104,10 +98,6 @@ async function serve(deps: ServerDeps, request: IncomingMessage, response: Serve
       const core = root === 'api';
       if (rest.length === 0) return send(response, ok(core ? discovery.coreVersions() : discovery.groupList(all)));
       const [group = '', version = '', ...below] = core ? ['', ...rest] : rest;
-      if (!core && version === '') {
-        const found = discovery.oneGroup(all, group);
-        return found === undefined ? sendText(response, 404, '404 page not found\n') : send(response, ok(found));
-      }
       const name = core ? version : `${group}/${version}`;
       const offered = discovery.ofGroupVersion(all, name);
       if (offered.length === 0) return sendText(response, 404, '404 page not found\n');

@@ -4,7 +4,6 @@ import { table, wantsTable } from '../printing/tables.ts';
 import { groupVersion } from '../resources/catalogue.ts';
 import { badRequest } from '../status.ts';
 import type { Json, JsonObject, KubeObject } from '../types.ts';
-import { pageOf } from './paging.ts';
 import type { RequestDeps, ResourceRequest } from './resource-request.ts';
 import { fieldSelector, labelSelector, type Matches } from './selectors.ts';
 import { streamWatch } from './watch.ts';
@@ -28,16 +27,13 @@ function selector({ resource, query, name }: ResourceRequest): Matches {
   return (object) => (name === '' || object.metadata.name === name) && labels(object) && fields(object);
 }
 
-/** A page of the collection. @throws StatusError 400, 410, 504 */
+/** The whole collection: a server may return more than the `limit` of a client. @throws StatusError 400 */
 export function list({ store, now }: RequestDeps, wanted: ResourceRequest, request: IncomingMessage): Json {
-  const { resource, query } = wanted;
-  const page = pageOf(store, wanted, selector(wanted));
-  const metadata: JsonObject = { resourceVersion: String(page.revision) };
-  if (page.continue !== '' || resource.custom) metadata['continue'] = page.continue;
-  if (page.remaining !== undefined) metadata['remainingItemCount'] = page.remaining;
-  if (wantsTable(request.headers.accept ?? ''))
-    return table(resource, page.items, metadata, query.get('includeObject') ?? 'Metadata', now());
-  const items = page.items.map((object) => {
+  const { resource, namespace, query } = wanted;
+  const found = store.list(resource.storage, namespace).filter(selector(wanted));
+  const metadata: JsonObject = { resourceVersion: String(store.revision()) };
+  if (wantsTable(request.headers.accept ?? '')) return table(resource, found, metadata, query.get('includeObject') ?? 'Metadata', now());
+  const items = found.map((object) => {
     if (resource.custom) return object;
     const { kind: _kind, apiVersion: _version, ...rest } = object;
     return rest;

@@ -1,4 +1,4 @@
-/** The columns and cells of the built-in kinds, as on the real server. */
+/** The columns and cells of the built-in kinds, as on the real server without `-o wide`; its Events are whole. */
 import { age, humanDuration } from './durations.ts';
 import type { Column, Json, KubeObject } from '../types.ts';
 
@@ -18,13 +18,9 @@ export const NAME_COLUMN: Column = {
 const text = (name: string, description: string, priority = 0): Column => ({ name, type: 'string', format: '', description, priority });
 const AGE_COLUMN = text('Age', 'The time since the object was created.');
 const ageOf = (object: KubeObject, now: Date): string => age(object.metadata.creationTimestamp, now);
-const sizeOf = (...maps: unknown[]): number =>
-  maps.reduce<number>((sum, map) => sum + Object.keys((map as object | undefined) ?? {}).length, 0);
-
 interface Status {
   phase?: string;
   reason?: string;
-  podIP?: string;
   conditions?: { type: string; status: string; reason?: string }[];
   containerStatuses?: ContainerStatus[];
   startTime?: string;
@@ -40,32 +36,10 @@ const statusOf = (object: KubeObject): Status => object['status'] ?? {};
 const holds = (object: KubeObject, type: string): boolean =>
   statusOf(object).conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
 
-export const SECRET: Printed = {
-  columns: [NAME_COLUMN, text('Type', 'The type of the secret.'), text('Data', 'The number of keys.'), AGE_COLUMN],
-  cells: (object, now) => [object.metadata.name, String(object['type']), sizeOf(object['data']), ageOf(object, now)],
-};
-export const CONFIG_MAP: Printed = {
-  columns: [NAME_COLUMN, text('Data', 'The number of keys.'), AGE_COLUMN],
-  cells: (object, now) => [object.metadata.name, sizeOf(object['data'], object['binaryData']), ageOf(object, now)],
-};
-export const NAMESPACE: Printed = {
-  columns: [NAME_COLUMN, text('Status', 'The status of the namespace'), AGE_COLUMN],
-  cells: (object, now) => [object.metadata.name, statusOf(object).phase ?? '', ageOf(object, now)],
-};
-export const LEASE: Printed = {
-  columns: [NAME_COLUMN, text('Holder', 'The holder of the lease.'), AGE_COLUMN],
-  cells: (object, now) => [
-    object.metadata.name,
-    (object['spec'] as { holderIdentity?: string } | undefined)?.holderIdentity ?? '',
-    ageOf(object, now),
-  ],
-};
-export const DEFINITION: Printed = {
-  columns: [
-    NAME_COLUMN,
-    { name: 'Created At', type: 'date', format: '', description: 'The time at which the object was created.', priority: 0 },
-  ],
-  cells: (object) => [object.metadata.name, object.metadata.creationTimestamp],
+/** As kubectl itself prints a kind that it does not know. */
+export const DEFAULT: Printed = {
+  columns: [NAME_COLUMN, AGE_COLUMN],
+  cells: (object, now) => [object.metadata.name, ageOf(object, now)],
 };
 
 interface StoredEvent {
@@ -126,16 +100,9 @@ export const JOB: Printed = {
     text('Completions', 'Succeeded pods of the desired number.'),
     text('Duration', 'The time from start to completion.'),
     AGE_COLUMN,
-    text('Containers', 'Names of the containers.', 1),
-    text('Images', 'Images of the containers.', 1),
-    text('Selector', 'The selector of its pods.', 1),
   ],
   cells(object, now) {
-    const spec = object['spec'] as {
-      completions: number;
-      selector?: { matchLabels?: Record<string, string> };
-      template: { spec: { containers: { name: string; image: string }[] } };
-    };
+    const spec = object['spec'] as { completions: number };
     const status = statusOf(object);
     const word =
       ['Complete', 'Failed'].find((type) => holds(object, type)) ??
@@ -147,18 +114,7 @@ export const JOB: Printed = {
         : (['FailureTarget', 'SuccessCriteriaMet'].find((type) => holds(object, type)) ?? 'Running'));
     const end = status.completionTime === undefined ? now.getTime() : Date.parse(status.completionTime);
     const took = status.startTime === undefined ? '' : humanDuration(end - Date.parse(status.startTime));
-    const { containers } = spec.template.spec;
-    const selector = Object.entries(spec.selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
-    return [
-      object.metadata.name,
-      state,
-      `${status.succeeded ?? 0}/${spec.completions}`,
-      took,
-      ageOf(object, now),
-      containers.map((container) => container.name).join(','),
-      containers.map((container) => container.image).join(','),
-      selector.join(',') || '<none>',
-    ];
+    return [object.metadata.name, state, `${status.succeeded ?? 0}/${spec.completions}`, took, ageOf(object, now)];
   },
 };
 
@@ -169,25 +125,16 @@ export const POD: Printed = {
     text('Status', 'The aggregate status of the containers.'),
     text('Restarts', 'The number of container restarts.'),
     AGE_COLUMN,
-    text('IP', 'The IP address of the pod.', 1),
-    text('Node', 'The node of the pod.', 1),
-    text('Nominated Node', 'The nominated node of the pod.', 1),
-    text('Readiness Gates', 'The readiness gates of the pod.', 1),
   ],
   cells(object, now) {
-    const spec = object['spec'] as { containers: object[]; nodeName?: string };
-    const status = statusOf(object);
-    const containers = status.containerStatuses ?? [];
+    const spec = object['spec'] as { containers: object[] };
+    const containers = statusOf(object).containerStatuses ?? [];
     return [
       object.metadata.name,
       `${containers.filter((container) => container.ready && container.state?.running !== undefined).length}/${spec.containers.length}`,
       podStatus(object),
       String(containers.reduce((sum, container) => sum + container.restartCount, 0)),
       ageOf(object, now),
-      status.podIP ?? '<none>',
-      spec.nodeName ?? '<none>',
-      '<none>',
-      '<none>',
     ];
   },
 };

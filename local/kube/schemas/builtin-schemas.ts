@@ -1,7 +1,8 @@
 /** Schemas of the built-in kinds, generated from the list of their fields. */
-import { OTHER_FIELDS, POD_FIELDS } from './builtin-fields.ts';
+import { BUILTIN_FIELDS } from './builtin-fields.ts';
 import type { Schema } from '../types.ts';
 
+const ANY: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 const SCALARS: Record<string, Schema> = {
   string: { type: 'string' },
   byte: { type: 'string', format: 'byte' },
@@ -9,10 +10,7 @@ const SCALARS: Record<string, Schema> = {
   int32: { type: 'integer', format: 'int32' },
   int64: { type: 'integer', format: 'int64' },
   time: { type: 'string', format: 'date-time' },
-  microtime: { type: 'string', format: 'date-time' },
-  quantity: { 'x-kubernetes-int-or-string': true },
-  intstr: { 'x-kubernetes-int-or-string': true },
-  any: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+  any: ANY,
 };
 
 const named = new Map<string, Schema>();
@@ -27,20 +25,17 @@ function undefinedType(text: string): never {
   throw new Error(`the list of built-in fields uses '${text}' before its definition`);
 }
 
-for (const paragraph of `${POD_FIELDS}${OTHER_FIELDS}`
-  .replace(/\n {2}/g, ' ')
+for (const paragraph of BUILTIN_FIELDS.replace(/\n {2}/g, ' ')
   .trim()
-  .split(/\n+/)) {
-  const [name = '', fields = ''] = paragraph.split(/:\s*/, 2);
-  const properties: Record<string, Schema> = {};
-  const required: string[] = [];
-  for (const field of fields.split(/,\s*/)) {
-    const [label = '', type = ''] = field.split(/\s+/);
-    const key = label.replace('!', '');
-    if (label.endsWith('!')) required.push(key);
-    properties[key] = typeOf(type);
-  }
-  named.set(name, { type: 'object', properties, ...(required.length === 0 ? {} : { required }) });
+  .split('\n')) {
+  const [name = '', list = ''] = paragraph.split(/:\s*/, 2);
+  const fields = list.split(/,\s*/);
+  const isOpen = fields.at(-1) === '...';
+  const properties = (isOpen ? fields.slice(0, -1) : fields).map((field) => {
+    const [key = '', type = ''] = field.split(' ');
+    return [key, typeOf(type)] as const;
+  });
+  named.set(name, { type: 'object', ...(isOpen && ANY), properties: Object.fromEntries(properties) });
 }
 
 /** The schema of every object's metadata. */

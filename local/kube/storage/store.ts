@@ -19,8 +19,6 @@ export interface Store {
   get(storage: string, namespace: string, name: string): KubeObject | undefined;
   /** Ordered by namespace and name. An empty namespace means all namespaces. */
   list(storage: string, namespace?: string): KubeObject[];
-  /** The list at an earlier revision; null if the history is too short. */
-  listAt(storage: string, namespace: string, revision: number): KubeObject[] | null;
   /** Stores a new state with a new revision. The caller must not change the object afterwards. */
   put(storage: string, object: KubeObject): KubeObject;
   remove(storage: string, object: KubeObject): KubeObject;
@@ -54,10 +52,6 @@ function openHistory(floor: number, length: number): History {
     since: (from) => (from < floor ? null : changes.slice(changes.findLastIndex(({ revision }) => revision <= from) + 1)),
   };
 }
-
-/** Lists the objects of one namespace, or of all, in order. */
-const sorted = (objects: Iterable<KubeObject>, namespace: string): KubeObject[] =>
-  [...objects].filter(({ metadata }) => namespace === '' || metadata.namespace === namespace).sort(byKey);
 
 type Storages = Map<string, Map<string, KubeObject>>;
 
@@ -101,23 +95,13 @@ export function openStore(journal: Journal, historyLength = 5000): Store {
     for (const listener of [...listeners]) listener(change);
   }
 
-  const list = (storage: string, namespace = ''): KubeObject[] => sorted(storages.get(storage)?.values() ?? [], namespace);
-
   return {
     revision: () => revision,
     get: (storage, namespace, name) => storages.get(storage)?.get(keyOf(namespace, name)),
-    list,
-    listAt(storage, namespace, at) {
-      const later = history.since(at);
-      if (later === null) return null;
-      const objects = new Map(objectsOf(storages, storage));
-      for (const change of later.reverse()) {
-        if (change.storage !== storage) continue;
-        if (change.before === undefined) objects.delete(nameOf(change.object));
-        else objects.set(nameOf(change.object), change.before);
-      }
-      return sorted(objects.values(), namespace);
-    },
+    list: (storage, namespace = '') =>
+      [...(storages.get(storage)?.values() ?? [])]
+        .filter(({ metadata }) => namespace === '' || metadata.namespace === namespace)
+        .sort(byKey),
     put(storage, given) {
       revision += 1;
       const object = { ...given, metadata: { ...given.metadata, resourceVersion: String(revision) } };

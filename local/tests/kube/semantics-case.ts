@@ -6,7 +6,6 @@ import { widgets } from './widgets.ts';
 export const NAMESPACE = `semantics-${randomUUID().slice(0, 8)}`;
 export const CORE = `/api/v1/namespaces/${NAMESPACE}`;
 export const WIDGETS = widgets(NAMESPACE);
-export const JOBS = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`;
 export const MERGE = { type: 'application/merge-patch+json' };
 export const STRATEGIC = { type: 'application/strategic-merge-patch+json' };
 export const APPLY = { type: 'application/apply-patch+yaml' };

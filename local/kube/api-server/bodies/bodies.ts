@@ -1,6 +1,5 @@
 /** Reads the bodies of requests. */
 import type { IncomingMessage } from 'node:http';
-import { parse as parseYaml } from 'yaml';
 import { errorMessage } from '../../../../platform/errors.ts';
 import { badRequest, StatusError, unsupportedMediaType } from '../../status.ts';
 import type { Json, Resource } from '../../types.ts';
@@ -24,20 +23,19 @@ export const readBody = async (request: IncomingMessage): Promise<string> => (aw
 
 export const mediaType = (request: IncomingMessage): string => (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
 
-/** A body in JSON, YAML or Protobuf as an object. @throws StatusError 400, 413, 415 */
+/** A body in JSON or Protobuf as an object. @throws StatusError 400, 413, 415 */
 export async function readObject(request: IncomingMessage, resource: Resource): Promise<Json> {
   const type = mediaType(request);
   const bytes = await readBytes(request);
-  const unsupported = unsupportedMediaType(['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']);
+  const unsupported = unsupportedMediaType(['application/json', 'application/vnd.kubernetes.protobuf']);
   if (type === 'application/vnd.kubernetes.protobuf') {
     const object = decodeProtobuf(bytes);
     if (object === null) throw unsupported;
     return object;
   }
-  if (!['', 'application/json', 'application/yaml'].includes(type)) throw unsupported;
-  const text = bytes.toString('utf8');
+  if (!['', 'application/json'].includes(type)) throw unsupported;
   try {
-    return (type === 'application/yaml' ? parseYaml(text) : JSON.parse(text)) as Json;
+    return JSON.parse(bytes.toString('utf8')) as Json;
   } catch (error) {
     throw badRequest(
       `the object provided is unrecognized (must be of type ${resource.kind}): couldn't get version/kind; json parse error: ${errorMessage(error)}`,
