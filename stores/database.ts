@@ -3,16 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../platform/logger.ts';
 import type { LiveSettings } from '../platform/setting-files.ts';
 import { connectMongo, ensureIndexes, type MongoConnection } from './mongo.ts';
-import { openStores, type AllStores, type StoreObservers } from './stores.ts';
-
-export interface Database {
-  stores: AllStores;
-  /** The same stores over a few connections of their own. */
-  anonymousStores: AllStores;
-  /** Checks the connection. The first successful call also creates missing indexes. @throws if the database is unavailable */
-  prepare(): Promise<void>;
-  close(): Promise<void>;
-}
+import { openStores, type StoreObservers } from './stores.ts';
 
 export interface DatabaseOptions extends StoreObservers {
   logger: Logger;
@@ -23,7 +14,7 @@ export interface DatabaseOptions extends StoreObservers {
 }
 
 /** Connects in the background, because the database may start after this process. */
-export function openDatabase(config: { MONGODB_URL: string }, options: DatabaseOptions): Database {
+export function openDatabase(config: { MONGODB_URL: string }, options: DatabaseOptions) {
   const mongo = connectMongo({ url: config.MONGODB_URL, logger: options.logger });
   let indexed = false;
   const stores = openStores(mongo.db, options);
@@ -35,7 +26,9 @@ export function openDatabase(config: { MONGODB_URL: string }, options: DatabaseO
   if (options.live !== undefined) followUrl(connections, options.live, { logger: options.logger, signal: closing.signal });
   return {
     stores,
+    /** The same stores over a few connections of their own. */
     anonymousStores: anonymous === null ? stores : openStores(anonymous.db, options),
+    /** Checks the connection. The first successful call also creates missing indexes. @throws if the database is unavailable */
     async prepare() {
       if (!indexed) await ensureIndexes(mongo.db);
       indexed = true;
@@ -48,6 +41,7 @@ export function openDatabase(config: { MONGODB_URL: string }, options: DatabaseO
     },
   };
 }
+export type Database = ReturnType<typeof openDatabase>;
 
 /** The pause between two attempts to use a new connection string, in milliseconds. */
 const REPLACE_EVERY_MS = 5_000;

@@ -22,25 +22,17 @@ export interface Claim<D> {
   holder: string;
 }
 
-export interface LeasedQueue<D> {
-  /**
-   * Claims the document that is due for the longest time, or returns null. One atomic step: of several processes, one gets it.
-   * @param filter further conditions
-   * @param update further changes of the claimed document
-   */
-  claim(filter: Filter<D>, leaseMs: number, update?: Pick<UpdateFilter<D>, '$push'>): Promise<Claim<D> | null>;
-  /** Changes a document that the caller has claimed. @returns false if another process has claimed it since */
-  change(claim: { id: string; holder: string }, update: UpdateFilter<D>): Promise<boolean>;
-  /** Returns the time since which the oldest unclaimed document is due, or null if none is. */
-  oldestDue(filter?: Filter<D>): Promise<Date | null>;
-}
-
-export function createLeasedQueue<D extends QueuedDocument>(collection: Collection<D>, now: () => Date): LeasedQueue<D> {
+export function createLeasedQueue<D extends QueuedDocument>(collection: Collection<D>, now: () => Date) {
   // The driver's types do not know that a generic document has these fields.
   const queue = collection as unknown as Collection<QueuedDocument>;
   const due = (): Filter<QueuedDocument> => ({ state: 'waiting', dueAt: { $lte: now() } });
   return {
-    async claim(filter, leaseMs, update = {}) {
+    /**
+     * Claims the document that is due for the longest time, or returns null. One atomic step: of several processes, one gets it.
+     * @param filter further conditions
+     * @param update further changes of the claimed document
+     */
+    async claim(filter: Filter<D>, leaseMs: number, update: Pick<UpdateFilter<D>, '$push'> = {}): Promise<Claim<D> | null> {
       const holder = randomUUID();
       const document = await queue.findOneAndUpdate(
         { ...due(), ...(filter as Filter<QueuedDocument>) },
@@ -54,12 +46,14 @@ export function createLeasedQueue<D extends QueuedDocument>(collection: Collecti
       return document && { document: document as unknown as D, holder };
     },
 
-    async change({ id, holder }, update) {
+    /** Changes a document that the caller has claimed. @returns false if another process has claimed it since */
+    async change({ id, holder }: { id: string; holder: string }, update: UpdateFilter<D>): Promise<boolean> {
       const { matchedCount } = await queue.updateOne({ _id: id, state: 'waiting', holder }, update);
       return matchedCount === 1;
     },
 
-    async oldestDue(filter = {}) {
+    /** Returns the time since which the oldest unclaimed document is due, or null if none is. */
+    async oldestDue(filter: Filter<D> = {}): Promise<Date | null> {
       const waiting = { ...due(), holder: { $exists: false }, ...(filter as Filter<QueuedDocument>) };
       const [oldest] = await queue.find(waiting).sort({ dueAt: 1 }).limit(1).toArray();
       return oldest?.dueAt ?? null;

@@ -5,18 +5,6 @@ import type { Logger } from '../platform/logger.ts';
 import { currentOf, type Credential } from '../platform/setting-files.ts';
 import { withTimeLimit } from '../platform/time-limits.ts';
 
-export interface NatsConnection {
-  /** False while there is no connection. */
-  readonly connected: boolean;
-  /** Publishes a message, or drops it if there is no connection. @throws if the client rejects the message */
-  publish(subject: string, payload: string): void;
-  /** Calls `onMessage` for each message on a subject, which may have wildcards, until the returned function is called. */
-  follow(subject: string, onMessage: OnMessage): () => void;
-  /** Replaces the connection by one with the current address and credentials. Messages in between are lost. */
-  renew(): void;
-  close(): Promise<void>;
-}
-
 export interface NatsConnectionOptions {
   /** One address, or several separated by commas. */
   url: Credential;
@@ -41,7 +29,7 @@ const PING_MS = 5_000;
 const CONNECT_LIMIT_MS = 2_000;
 const FLUSH_LIMIT_MS = 1_000;
 
-export function openNatsConnection({ url, readCredentials, logger }: NatsConnectionOptions): NatsConnection {
+export function openNatsConnection({ url, readCredentials, logger }: NatsConnectionOptions) {
   const interests = new Set<SubjectSubscription>();
   const closing = new AbortController();
   let client: Client | null = null;
@@ -108,16 +96,19 @@ export function openNatsConnection({ url, readCredentials, logger }: NatsConnect
   const running = runUntilClosed();
 
   return {
-    get connected() {
+    /** False while there is no connection. */
+    get connected(): boolean {
       return connected;
     },
 
-    publish(subject, payload) {
+    /** Publishes a message, or drops it if there is no connection. @throws if the client rejects the message */
+    publish(subject: string, payload: string) {
       // Without a connection the client would buffer the message and send it late.
       if (connected) client?.publish(subject, payload);
     },
 
-    follow(subject, onMessage) {
+    /** Calls `onMessage` for each message on a subject, which may have wildcards, until the returned function is called. */
+    follow(subject: string, onMessage: OnMessage): () => void {
       const interest: SubjectSubscription = { subject, onMessage, subscription: null };
       interests.add(interest);
       subscribe(interest);
@@ -127,6 +118,7 @@ export function openNatsConnection({ url, readCredentials, logger }: NatsConnect
       };
     },
 
+    /** Replaces the connection by one with the current address and credentials. Messages in between are lost. */
     renew: () => void client?.close().catch((err: unknown) => logger.warn({ err }, 'closing the message bus failed')),
 
     async close() {

@@ -16,7 +16,7 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { create as contentDisposition } from 'content-disposition';
 import { proxyVariables, type OutboundProxy } from '../platform/outbound-proxy.ts';
-import { REPORT_FORMATS } from '../report/formats/names.ts';
+import { REPORT_FORMATS, type ReportFormat } from '../report/formats/names.ts';
 import { keysIn, reportKeys, type ReportKeys } from '../report/schema/objects.ts';
 import type { ReadResult } from '../report/schema/objects.ts';
 import type { FormatStore } from '../report/workers/report-formats.ts';
@@ -51,47 +51,13 @@ export interface Upload {
   newestAt: Date;
 }
 
-export type CopyResult = { ok: true } | { ok: false; reason: 'missing' | 'changed' };
-
-export interface Reports extends FormatStore {
-  /**
-   * Returns for how many seconds the next links can be valid: `seconds`, or less if the session at the store ends earlier. It is
-   * renewed for this.
-   */
-  linkSeconds(seconds: number): Promise<number>;
-  /** Returns a URL that accepts one object by PUT with the given content type, until `expiresInSeconds` from now, at most as `linkSeconds`. */
-  uploadLink(key: string, contentType: string, expiresInSeconds: number): Promise<string>;
-  /** Returns a URL at which a pod may read one object by GET, for as long as an upload link. */
-  readLink(key: string, expiresInSeconds: number): Promise<string>;
-  /** Returns a URL that serves the object by GET, and the name under which a browser saves it. */
-  downloadLink(key: string, fileName: string, expiresInSeconds: number): Promise<string>;
-  /** Copies an object within the bucket, if its ETag is still `etag`. The copy has the given content type and no other headers. */
-  copy(from: string, to: string, options: { etag: string; contentType: string; signal?: AbortSignal }): Promise<CopyResult>;
-  /**
-   * Returns the view of a scan's report. It never changes. Null if there is none, as for scans of earlier versions, or if it is
-   * of an unknown version.
-   */
-  readView(scanId: string, signal?: AbortSignal): Promise<ReportView | null>;
-  /** Stores the view of a scan's report. Idempotent. @param bytes a `ReportView` as JSON */
-  writeView(scanId: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
-  /** Reads a part of the findings, whose place is in the view. @returns null if the scan has no such part (any more) */
-  readFindings(scanId: string, place: ByteRange, signal?: AbortSignal): Promise<Uint8Array | null>;
-  /** Stores the findings of a scan's report, to which its view refers. Idempotent. */
-  writeFindings(scanId: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
-  /** Reads one picture of a scan. @returns null if the scan has no such picture (any more) */
-  readPicture(scanId: string, place: ByteRange, signal?: AbortSignal): Promise<Uint8Array | null>;
-  /** Writes the object that tells the pod of a scan that the scan was canceled. Idempotent. */
-  markCanceled(scanId: string, signal?: AbortSignal): Promise<void>;
-  /** Deletes every object whose key begins with `prefix`. Idempotent. */
-  removeAll(prefix: string): Promise<void>;
-  /** Lists the scans whose pods have uploaded objects that still exist. */
-  uploads(signal?: AbortSignal): Promise<Upload[]>;
-  /** Checks that the bucket is reachable. @throws if it is unreachable */
-  ping(): Promise<void>;
-  /** Opens new connections, because the proxy has changed. */
-  renew(): void;
-  close(): void;
+interface CopyOptions {
+  etag: string;
+  contentType: string;
+  signal?: AbortSignal;
 }
+
+export type CopyResult = { ok: true } | { ok: false; reason: 'missing' | 'changed' };
 
 export type ReportsConfiguration = StoreAddress & ({ identity: S3Identity } | Pick<S3Key, 'accessKeyId' | 'secretAccessKey'>);
 
@@ -118,7 +84,7 @@ const DRAIN_MS = 120_000;
  * Opens report objects on S3, addressed by path: a store inside a cluster has no DNS name for each bucket. Connects on first use.
  * @param idleMs how long the store may send and accept nothing, except for large objects
  */
-export function createReports(configuration: ReportsConfiguration, { idleMs = SOCKET_TIMEOUT_MS } = {}): Reports {
+export function createReports(configuration: ReportsConfiguration, { idleMs = SOCKET_TIMEOUT_MS } = {}) {
   const { endpoint, publicEndpoint = endpoint, podEndpoint = endpoint, bucket } = configuration;
   const identity = 'identity' in configuration ? configuration.identity : keyIdentity(() => configuration);
   const clientFor = (address: string, socketTimeout = idleMs) => openClient({ ...configuration, identity }, address, socketTimeout);
@@ -142,7 +108,7 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
     return getSignedUrl(client, command, { expiresIn: await linkSeconds(seconds), signableHeaders: signed });
   }
 
-  const read: Reports['read'] = (key, maxBytes, signal) => readObject(clients.store, { Bucket: bucket, Key: key }, maxBytes, signal);
+  const read: FormatStore['read'] = (key, maxBytes, signal) => readObject(clients.store, { Bucket: bucket, Key: key }, maxBytes, signal);
 
   async function remove(keys: readonly string[]): Promise<void> {
     // One request per object, because DeleteObjects needs a checksum that not every store accepts.
@@ -164,22 +130,29 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
   }
 
   return {
+    /**
+     * Returns for how many seconds the next links can be valid: `seconds`, or less if the session at the store ends earlier. It is
+     * renewed for this.
+     */
     linkSeconds,
 
-    uploadLink(key, contentType, expiresInSeconds) {
+    /** Returns a URL that accepts one object by PUT with the given content type, until `expiresInSeconds` from now, at most as `linkSeconds`. */
+    uploadLink(key: string, contentType: string, expiresInSeconds: number): Promise<string> {
       const command = new PutObjectCommand({ Bucket: bucket, Key: key, ContentType: contentType });
       // The content type is signed too, so that a pod cannot upload a type that a browser executes.
       return sign(forPods, command, expiresInSeconds, new Set(['host', 'content-type']));
     },
 
-    readLink: (key, seconds) => sign(forPods, new GetObjectCommand({ Bucket: bucket, Key: key }), seconds),
+    /** Returns a URL at which a pod may read one object by GET, for as long as an upload link. */
+    readLink: (key: string, seconds: number) => sign(forPods, new GetObjectCommand({ Bucket: bucket, Key: key }), seconds),
 
-    downloadLink(key, fileName, expiresInSeconds) {
+    /** Returns a URL that serves the object by GET, and the name under which a browser saves it. */
+    downloadLink(key: string, fileName: string, expiresInSeconds: number): Promise<string> {
       const command = new GetObjectCommand({ Bucket: bucket, Key: key, ResponseContentDisposition: contentDisposition(fileName) });
       return sign(forPeople, command, expiresInSeconds);
     },
 
-    async size(key) {
+    async size(key: string): Promise<number | null> {
       try {
         const { ContentLength } = await clients.store.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
         return ContentLength ?? 0;
@@ -191,33 +164,49 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
 
     read,
 
-    copy: (from, to, options) => copyObject(clients.patient, bucket, from, to, options),
+    /** Copies an object within the bucket, if its ETag is still `etag`. The copy has the given content type and no other headers. */
+    copy: (from: string, to: string, options: CopyOptions) => copyObject(clients.patient, bucket, from, to, options),
 
-    async readView(scanId, signal) {
+    /**
+     * Returns the view of a scan's report. It never changes. Null if there is none, as for scans of earlier versions, or if it is
+     * of an unknown version.
+     */
+    async readView(scanId: string, signal?: AbortSignal): Promise<ReportView | null> {
       const view = await read(reportKeys(scanId).view, VIEW_MAX_BYTES, signal);
       return view.ok ? parseView(view.bytes) : null;
     },
 
-    writeView: (scanId, bytes, signal) => write(reportKeys(scanId).view, bytes, 'application/json', signal),
+    /** Stores the view of a scan's report. Idempotent. @param bytes a `ReportView` as JSON */
+    writeView: (scanId: string, bytes: Uint8Array, signal?: AbortSignal) =>
+      write(reportKeys(scanId).view, bytes, 'application/json', signal),
 
-    readFindings: (scanId, place, signal) => readRange(clients.store, { Bucket: bucket, Key: reportKeys(scanId).findings }, place, signal),
+    /** Reads a part of the findings, whose place is in the view. @returns null if the scan has no such part (any more) */
+    readFindings: (scanId: string, place: ByteRange, signal?: AbortSignal) =>
+      readRange(clients.store, { Bucket: bucket, Key: reportKeys(scanId).findings }, place, signal),
 
-    writeFindings: (scanId, bytes, signal) =>
+    /** Stores the findings of a scan's report, to which its view refers. Idempotent. */
+    writeFindings: (scanId: string, bytes: Uint8Array, signal?: AbortSignal) =>
       write(reportKeys(scanId).findings, bytes, 'application/octet-stream', signal, clients.patient),
 
-    writeFormat: (scanId, format, bytes, signal) => write(reportKeys(scanId)[format], bytes, REPORT_FORMATS[format].contentType, signal),
+    writeFormat: (scanId: string, format: ReportFormat, bytes: Uint8Array, signal?: AbortSignal) =>
+      write(reportKeys(scanId)[format], bytes, REPORT_FORMATS[format].contentType, signal),
 
-    readPicture: (scanId, place, signal) => readRange(clients.store, { Bucket: bucket, Key: reportKeys(scanId).pictures }, place, signal),
+    /** Reads one picture of a scan. @returns null if the scan has no such picture (any more) */
+    readPicture: (scanId: string, place: ByteRange, signal?: AbortSignal) =>
+      readRange(clients.store, { Bucket: bucket, Key: reportKeys(scanId).pictures }, place, signal),
 
-    markCanceled: (scanId, signal) => write(cancelMarkKey(scanId), Buffer.from('canceled'), 'text/plain', signal),
+    /** Writes the object that tells the pod of a scan that the scan was canceled. Idempotent. */
+    markCanceled: (scanId: string, signal?: AbortSignal) => write(cancelMarkKey(scanId), Buffer.from('canceled'), 'text/plain', signal),
 
     remove,
 
-    async removeAll(prefix) {
+    /** Deletes every object whose key begins with `prefix`. Idempotent. */
+    async removeAll(prefix: string) {
       for await (const page of list(prefix)) await remove(page.flatMap(({ Key }) => Key ?? []));
     },
 
-    async uploads(signal) {
+    /** Lists the scans whose pods have uploaded objects that still exist. */
+    async uploads(signal?: AbortSignal): Promise<Upload[]> {
       const newest = new Map<string, Date>();
       for await (const page of list(INCOMING, signal))
         for (const { Key = '', LastModified = new Date() } of page) {
@@ -229,10 +218,12 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
       return [...newest].map(([scanId, newestAt]) => ({ scanId, newestAt }));
     },
 
+    /** Checks that the bucket is reachable. @throws if it is unreachable */
     async ping() {
       await clients.store.send(new HeadBucketCommand({ Bucket: bucket }));
     },
 
+    /** Opens new connections, because the proxy has changed. */
     renew() {
       const earlier = clients;
       clients = openClients();
@@ -245,6 +236,7 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
     },
   };
 }
+export type Reports = ReturnType<typeof createReports>;
 
 function openClient(
   { region, identity, proxy }: StoreAddress & { identity: S3Identity },
@@ -296,7 +288,7 @@ async function copyObject(
   bucket: string,
   from: string,
   to: string,
-  { etag, contentType, signal }: Parameters<Reports['copy']>[2],
+  { etag, contentType, signal }: CopyOptions,
 ): Promise<CopyResult> {
   const command = new CopyObjectCommand({
     Bucket: bucket,

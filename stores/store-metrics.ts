@@ -3,16 +3,7 @@ import { SOCKET_USES, type SocketUse } from '../platform/kubernetes/kubernetes.t
 import type { CreditMove } from './credits/credits.ts';
 import type { MetricFactory } from './process-metrics.ts';
 
-export interface StoreMetrics {
-  /** Credits moved. Each move is counted once, by the process whose call made it. */
-  credits(move: CreditMove): void;
-  /** The result of a dependency's last check. */
-  dependency(name: string, up: boolean): void;
-  /** The number of sockets to the Kubernetes API that are open. */
-  sockets(use: SocketUse, open: number): void;
-}
-
-export function createStoreMetrics({ counter, gauge }: MetricFactory): StoreMetrics {
+export function createStoreMetrics({ counter, gauge }: MetricFactory) {
   const credits = counter(
     'credits_total',
     'Credits that this process moved: `reserved` for scans, then `spent` on tested pages or `released`.',
@@ -25,12 +16,16 @@ export function createStoreMetrics({ counter, gauge }: MetricFactory): StoreMetr
     { use: SOCKET_USES },
   );
   return {
-    credits(move) {
+    /** Credits moved. Each move is counted once, by the process whose call made it. */
+    credits(move: CreditMove) {
       if (move.operation === 'reserve') return credits.inc({ operation: 'reserved' }, move.pages);
       credits.inc({ operation: 'spent' }, move.pages);
       credits.inc({ operation: 'released' }, move.released);
     },
-    sockets: (use, open) => sockets.set({ use }, open),
-    dependency: (dependency, isUp) => up.set({ dependency }, isUp ? 1 : 0),
+    /** The number of sockets to the Kubernetes API that are open. */
+    sockets: (use: SocketUse, open: number) => sockets.set({ use }, open),
+    /** The result of a dependency's last check. */
+    dependency: (dependency: string, isUp: boolean) => up.set({ dependency }, isUp ? 1 : 0),
   };
 }
+export type StoreMetrics = ReturnType<typeof createStoreMetrics>;

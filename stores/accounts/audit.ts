@@ -63,20 +63,6 @@ export interface AuditPage {
   limit: number;
 }
 
-export interface AuditLog {
-  /**
-   * Writes an entry. Tries again for a moment if the database does not answer.
-   * @returns false if there was an entry of `once` already; one about security is then kept longer, as if it were new
-   */
-  record(entry: NewAuditEntry): Promise<boolean>;
-  /** Adds to the entry of an hour or a day. However many events there are, there is one entry for each actor and action. */
-  tally(events: Tally): Promise<void>;
-  /** Returns the newest entries of an organisation, newest first. */
-  audit(organisation: string, limit: number): Promise<AuditEntry[]>;
-  /** Returns entries of an organisation with their ids, newest first. */
-  auditPage(organisation: string, page: AuditPage): Promise<(AuditEntry & { id: string })[]>;
-}
-
 /** `kind` is absent in changes. The fields after it are absent in entries without them. */
 type AuditDocument = Pick<AuditEntry, 'organisation' | 'actor' | 'action' | 'subject' | 'at'> & {
   _id: ObjectId;
@@ -99,7 +85,7 @@ function retention(action: string, at: Date): Pick<AuditDocument, 'kind' | 'expi
   return isSecurityAction(action) ? { kind: 'security', expiresAt: new Date(at.getTime() + SECURITY_KEPT_DAYS * DAY_MS) } : {};
 }
 
-export function createAuditLog(db: Db, now: () => Date): AuditLog {
+export function createAuditLog(db: Db, now: () => Date) {
   const entries = db.collection<AuditDocument>('audit');
 
   /** @returns whether the document was stored now */
@@ -111,7 +97,11 @@ export function createAuditLog(db: Db, now: () => Date): AuditLog {
     );
 
   return {
-    async record({ organisation, actor, action, subject, network = null, at = now(), once }) {
+    /**
+     * Writes an entry. Tries again for a moment if the database does not answer.
+     * @returns false if there was an entry of `once` already; one about security is then kept longer, as if it were new
+     */
+    async record({ organisation, actor, action, subject, network = null, at = now(), once }: NewAuditEntry): Promise<boolean> {
       const kept = retention(action, at);
       const networks = kept.kind === 'security' && network !== null ? { networks: [network] } : {};
       const _id = once === undefined ? new ObjectId() : idOf(organisation, action, once);
@@ -120,7 +110,8 @@ export function createAuditLog(db: Db, now: () => Date): AuditLog {
       return stored;
     },
 
-    async tally({ organisation, actor, action, subject, network, per, count = 1 }) {
+    /** Adds to the entry of an hour or a day. However many events there are, there is one entry for each actor and action. */
+    async tally({ organisation, actor, action, subject, network, per, count = 1 }: Tally) {
       const at = now();
       const window = Math.floor(at.getTime() / WINDOW_MS[per]);
       const _id = idOf(organisation, action, actor, subject ?? '', per, String(window));
@@ -129,12 +120,14 @@ export function createAuditLog(db: Db, now: () => Date): AuditLog {
       await entries.updateOne({ _id, [`networks.${NETWORKS_PER_ENTRY - 1}`]: { $exists: false } }, { $addToSet: { networks: network } });
     },
 
-    async audit(organisation, limit) {
+    /** Returns the newest entries of an organisation, newest first. */
+    async audit(organisation: string, limit: number): Promise<AuditEntry[]> {
       const newest = entries.find({ organisation }).sort({ at: -1, _id: -1 });
       return (await newest.limit(limit).toArray()).map(toEntry);
     },
 
-    async auditPage(organisation, { kind, action, after, limit }) {
+    /** Returns entries of an organisation with their ids, newest first. */
+    async auditPage(organisation: string, { kind, action, after, limit }: AuditPage): Promise<(AuditEntry & { id: string })[]> {
       const filter: Filter<AuditDocument> = {
         $and: [
           { organisation },
@@ -148,6 +141,7 @@ export function createAuditLog(db: Db, now: () => Date): AuditLog {
     },
   };
 }
+export type AuditLog = ReturnType<typeof createAuditLog>;
 
 function toEntry({ organisation, actor, action, subject, at, networks = [], count = 1, until = at }: AuditDocument): AuditEntry {
   return { organisation, actor, action, subject, at, networks, count, until };

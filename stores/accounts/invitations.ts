@@ -38,32 +38,6 @@ export interface ClaimedInvitation {
   holder: string;
 }
 
-export interface Invitations {
-  /** Creates an invitation in place of an earlier one of the same address, whose link stops working. */
-  create(request: Pick<Invitation, 'organisation' | 'email' | 'role' | 'createdBy' | 'mailed'>): Promise<NewInvitation>;
-  /** Returns the pending invitations of an organisation, the newest first. */
-  list(organisation: string): Promise<Invitation[]>;
-  cancel(organisation: string, id: string): Promise<Invitation | null>;
-  /** Cancels what a user invited to an organisation. */
-  cancelBy(organisation: string, createdBy: string): Promise<void>;
-  /** Cancels what an address was invited to in an organisation. */
-  cancelFor(organisation: string, email: string): Promise<void>;
-  /** Cancels the invitation of an address. @returns null if there is none */
-  decline(email: string, id: string): Promise<Invitation | null>;
-  /** Returns the pending invitation of a link. */
-  find(token: string): Promise<Invitation | null>;
-  /** Returns the pending invitations of an address, the newest first. Several organisations may have invited it. */
-  findByEmail(email: string): Promise<Invitation[]>;
-  /**
-   * Reserves an invitation of an address for this request.
-   * @returns null if there is none, if it was used or canceled, has expired, or another request has it
-   */
-  claim(email: string, id: string): Promise<ClaimedInvitation | null>;
-  /** Gives back an invitation that was claimed but not used. */
-  release(claim: ClaimedInvitation): Promise<void>;
-  finish(claim: ClaimedInvitation): Promise<void>;
-}
-
 /** The ID names organisation and address. */
 type InvitationDocument = Omit<Invitation, 'id'> & {
   _id: string;
@@ -77,7 +51,7 @@ const toInvitation = (document: InvitationDocument): Invitation => {
   return { id, organisation, email, role, createdBy, createdAt, expiresAt, mailed };
 };
 
-export function createInvitations(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Invitations {
+export function createInvitations(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const invitations = db.collection<InvitationDocument>('invitations');
   const unclaimed = (): Filter<InvitationDocument> => ({
     $or: [{ claimedUntil: { $exists: false } }, { claimedUntil: { $lte: now() } }],
@@ -86,7 +60,14 @@ export function createInvitations(db: Db, { now = () => new Date() }: { now?: ()
   const newestFirst = { createdAt: -1, _id: -1 } as const;
 
   return {
-    async create({ organisation, email, role, createdBy, mailed }) {
+    /** Creates an invitation in place of an earlier one of the same address, whose link stops working. */
+    async create({
+      organisation,
+      email,
+      role,
+      createdBy,
+      mailed,
+    }: Pick<Invitation, 'organisation' | 'email' | 'role' | 'createdBy' | 'mailed'>): Promise<NewInvitation> {
       const address = userIdOf(email);
       const others = { organisation, email: { $ne: address }, ...pending() };
       if ((await invitations.countDocuments(others, { limit: INVITATIONS_MAX })) >= INVITATIONS_MAX)
@@ -110,7 +91,8 @@ export function createInvitations(db: Db, { now = () => new Date() }: { now?: ()
       return { ok: true, invitation: toInvitation(document), token, linkId: hash };
     },
 
-    async list(organisation) {
+    /** Returns the pending invitations of an organisation, the newest first. */
+    async list(organisation: string): Promise<Invitation[]> {
       const found = invitations
         .find({ organisation, ...pending() })
         .sort(newestFirst)
@@ -118,27 +100,32 @@ export function createInvitations(db: Db, { now = () => new Date() }: { now?: ()
       return (await found.toArray()).map(toInvitation);
     },
 
-    async cancel(organisation, id) {
+    async cancel(organisation: string, id: string): Promise<Invitation | null> {
       const document = await invitations.findOneAndDelete({ _id: id, organisation, ...pending() });
       return document && toInvitation(document);
     },
 
-    cancelBy: (organisation, createdBy) => deleteEach(invitations, { organisation, createdBy }),
+    /** Cancels what a user invited to an organisation. */
+    cancelBy: (organisation: string, createdBy: string) => deleteEach(invitations, { organisation, createdBy }),
 
-    cancelFor: (organisation, email) => deleteEach(invitations, { organisation, email }),
+    /** Cancels what an address was invited to in an organisation. */
+    cancelFor: (organisation: string, email: string) => deleteEach(invitations, { organisation, email }),
 
-    async decline(email, id) {
+    /** Cancels the invitation of an address. @returns null if there is none */
+    async decline(email: string, id: string): Promise<Invitation | null> {
       const document = await invitations.findOneAndDelete({ _id: id, email, ...pending() });
       return document && toInvitation(document);
     },
 
-    async find(token) {
+    /** Returns the pending invitation of a link. */
+    async find(token: string): Promise<Invitation | null> {
       const hash = tokenHash(token);
       const document = hash === null ? null : await invitations.findOne({ hash, ...pending() });
       return document && toInvitation(document);
     },
 
-    async findByEmail(email) {
+    /** Returns the pending invitations of an address, the newest first. Several organisations may have invited it. */
+    async findByEmail(email: string): Promise<Invitation[]> {
       const found = invitations
         .find({ email: userIdOf(email), ...pending() })
         .sort(newestFirst)
@@ -146,19 +133,25 @@ export function createInvitations(db: Db, { now = () => new Date() }: { now?: ()
       return (await found.toArray()).map(toInvitation);
     },
 
-    async claim(email, id) {
+    /**
+     * Reserves an invitation of an address for this request.
+     * @returns null if there is none, if it was used or canceled, has expired, or another request has it
+     */
+    async claim(email: string, id: string): Promise<ClaimedInvitation | null> {
       const holder = randomUUID();
       const claimedUntil = new Date(now().getTime() + CLAIM_MS);
       const document = await invitations.findOneAndUpdate({ _id: id, email, ...pending() }, { $set: { holder, claimedUntil } });
       return document && { invitation: toInvitation(document), holder };
     },
 
-    async release({ invitation: { id }, holder }) {
+    /** Gives back an invitation that was claimed but not used. */
+    async release({ invitation: { id }, holder }: ClaimedInvitation) {
       await invitations.updateOne({ _id: id, holder }, { $unset: { holder: '', claimedUntil: '' } });
     },
 
-    async finish({ invitation: { id }, holder }) {
+    async finish({ invitation: { id }, holder }: ClaimedInvitation) {
       await invitations.deleteOne({ _id: id, holder });
     },
   };
 }
+export type Invitations = ReturnType<typeof createInvitations>;

@@ -19,23 +19,13 @@ export interface KeyUse {
   network: string;
 }
 
-export interface KeyUses {
-  /**
-   * Records that a key was used: at most once per minute and network, together with other keys, within about a second. The
-   * first use from a network gets an entry in the audit log, one for all networks of a key on a day. Never throws.
-   */
-  touch(use: KeyUse): void;
-  /** Writes the collected uses now. Never rejects. Call it before the connection is closed. */
-  flush(): Promise<void>;
-}
-
 type UsedKey = { _id: string; lastUsedAt: Date | null; networks?: string[] };
 
 export function createKeyUses(
   keys: Collection<UsedKey>,
   { tally }: Pick<AuditLog, 'tally'>,
   { now, monotonic }: { now: () => Date; monotonic?: () => number },
-): KeyUses {
+) {
   /** Keys whose use this process recorded a moment ago. */
   const recorded = new BoundedMap<true>({ max: REMEMBERED_MAX, monotonic });
   /** Pairs of key and network that are known to be stored. */
@@ -75,11 +65,16 @@ export function createKeyUses(
   const collector = createCollector<KeyUse>({ max: USES_MAX, write });
 
   return {
-    touch(use) {
+    /**
+     * Records that a key was used: at most once per minute and network, together with other keys, within about a second. The
+     * first use from a network gets an entry in the audit log, one for all networks of a key on a day. Never throws.
+     */
+    touch(use: KeyUse) {
       if (recorded.get(use.id) !== null && seen.get(pairOf(use)) !== null) return;
       recorded.set(use.id, true, RECORD_EVERY_MS);
       collector.add(pairOf(use), use);
     },
+    /** Writes the collected uses now. Never rejects. Call it before the connection is closed. */
     flush: collector.flush,
   };
 }

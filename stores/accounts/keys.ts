@@ -8,7 +8,7 @@ import { hashOf, isWellFormed, makeKey } from './key-format.ts';
 import { insertNew } from '../mongo-retry.ts';
 import { chooseSlot, LIVE_KEYS_MAX, type SlotHolder } from './key-slots.ts';
 import { createAuditLog } from './audit.ts';
-import { createKeyUses, type KeyUses } from './key-uses.ts';
+import { createKeyUses } from './key-uses.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
 
 export interface ApiKey {
@@ -78,32 +78,6 @@ export interface KeyHolder {
   organisation: Organisation;
 }
 
-export interface Keys extends KeyUses {
-  /** Returns those of the keys that may be used now: live, and of an organisation that is not blocked. One command. */
-  usable(ids: readonly string[]): Promise<Set<string>>;
-  /** Issues a key, if the organisation has fewer than `LIVE_KEYS_MAX` live ones. */
-  issue(request: KeyRequest): Promise<IssuedKey>;
-  /**
-   * Returns the live key of a secret with its organisation, in one command, or null if the key is malformed (checked without
-   * a command), unknown, expired or revoked.
-   */
-  recognise(secret: string): Promise<KeyHolder | null>;
-  /** The same for several secrets, in one command. Returns those that are live keys, by secret. */
-  recogniseAll(secrets: readonly string[]): Promise<Map<string, KeyHolder>>;
-  /** Returns a key of an organisation; null if it has no key of this ID. */
-  find(organisation: string, id: string): Promise<ApiKey | null>;
-  /** Returns the names of keys of an organisation, also of revoked ones, by ID. */
-  names(organisation: string, ids: readonly string[]): Promise<Map<string, string>>;
-  /** Returns keys of an organisation, newest first. */
-  list(organisation: string, page: KeyPage): Promise<ApiKey[]>;
-  /** Revokes a key. @param by who revokes it, as the audit log names actors @returns null if the organisation has no such live key */
-  revoke(organisation: string, id: string, by?: string): Promise<ApiKey | null>;
-  /** Returns the live keys that a person created, or that such keys created, newest first. */
-  createdBy(organisation: string, person: string): Promise<ApiKey[]>;
-  /** Revokes all of them. It does not end before there is none. @returns the revoked keys */
-  revokeCreatedBy(organisation: string, person: string, by?: string): Promise<ApiKey[]>;
-}
-
 /** `slot` is absent in a revoked key, and in an expired one that had to give it up. `test` is absent in other keys. */
 type KeyDocument = Omit<ApiKey, 'id' | 'test' | 'revokedBy'> & {
   _id: string;
@@ -135,7 +109,7 @@ function toKey(document: KeyDocument): ApiKey {
 }
 
 /** API keys in MongoDB. Nothing is cached, so every replica rejects a revoked key immediately. */
-export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partial<Pick<Clock, 'now' | 'monotonic'>> = {}): Keys {
+export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partial<Pick<Clock, 'now' | 'monotonic'>> = {}) {
   const keys = db.collection<KeyDocument>('keys');
   const uses = createKeyUses(db.collection('keys'), createAuditLog(db, now), { now, monotonic });
 
@@ -155,7 +129,17 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
   return {
     ...uses,
 
-    async issue({ organisation, name, expiresAt, scopes = KEY_SCOPES, test = false, id = randomUUID(), creator, bytes = randomBytes }) {
+    /** Issues a key, if the organisation has fewer than `LIVE_KEYS_MAX` live ones. */
+    async issue({
+      organisation,
+      name,
+      expiresAt,
+      scopes = KEY_SCOPES,
+      test = false,
+      id = randomUUID(),
+      creator,
+      bytes = randomBytes,
+    }: KeyRequest): Promise<IssuedKey> {
       if (organisation === ANONYMOUS) throw new RangeError('the organisation of public scans cannot hold keys');
       const secret = makeKey(bytes, { test });
       const document: KeyDocument = {
@@ -176,27 +160,36 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
       return typeof stored === 'string' ? { ok: false, reason: stored } : { ok: true, key: toKey(stored), secret };
     },
 
+    /** The same for several secrets, in one command. Returns those that are live keys, by secret. */
     recogniseAll,
 
-    async usable(ids) {
+    /** Returns those of the keys that may be used now: live, and of an organisation that is not blocked. One command. */
+    async usable(ids: readonly string[]): Promise<Set<string>> {
       if (ids.length === 0) return new Set();
       const holders = await findHolders(keys, { _id: { $in: [...ids] } }, now());
       return new Set(holders.filter(({ organisation }) => !organisation.blocked).map(({ key }) => key.id));
     },
 
-    recognise: async (secret) => (await recogniseAll([secret])).get(secret) ?? null,
+    /**
+     * Returns the live key of a secret with its organisation, in one command, or null if the key is malformed (checked without
+     * a command), unknown, expired or revoked.
+     */
+    recognise: async (secret: string): Promise<KeyHolder | null> => (await recogniseAll([secret])).get(secret) ?? null,
 
-    async find(organisation, id) {
+    /** Returns a key of an organisation; null if it has no key of this ID. */
+    async find(organisation: string, id: string): Promise<ApiKey | null> {
       const document = await keys.findOne({ _id: id, organisation });
       return document && toKey(document);
     },
 
-    async names(organisation, ids) {
+    /** Returns the names of keys of an organisation, also of revoked ones, by ID. */
+    async names(organisation: string, ids: readonly string[]): Promise<Map<string, string>> {
       const found = await keys.find({ _id: { $in: [...ids] }, organisation }, { projection: { name: 1 } }).toArray();
       return new Map(found.map(({ _id, name }) => [_id, name]));
     },
 
-    async list(organisation, { status, after, limit }) {
+    /** Returns keys of an organisation, newest first. */
+    async list(organisation: string, { status, after, limit }: KeyPage): Promise<ApiKey[]> {
       const filter: Filter<KeyDocument> = {
         $and: [
           { organisation },
@@ -208,15 +201,18 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
       return (await keys.find(filter).sort({ createdAt: -1, _id: -1 }).limit(limit).toArray()).map(toKey);
     },
 
-    async revoke(organisation, id, by) {
+    /** Revokes a key. @param by who revokes it, as the audit log names actors @returns null if the organisation has no such live key */
+    async revoke(organisation: string, id: string, by?: string): Promise<ApiKey | null> {
       const live = { _id: id, organisation, revokedAt: null };
       const document = await keys.findOneAndUpdate(live, revocation(now(), by), { returnDocument: 'after' });
       return document && toKey(document);
     },
 
+    /** Returns the live keys that a person created, or that such keys created, newest first. */
     createdBy,
 
-    async revokeCreatedBy(organisation, person, by) {
+    /** Revokes all of them. It does not end before there is none. @returns the revoked keys */
+    async revokeCreatedBy(organisation: string, person: string, by?: string): Promise<ApiKey[]> {
       const revoked: ApiKey[] = [];
       // Repeated until none is found: while one key of the chain is being revoked, it may still create another one.
       for (;;) {
@@ -233,6 +229,7 @@ export function createKeys(db: Db, { now = () => new Date(), monotonic }: Partia
     },
   };
 }
+export type Keys = ReturnType<typeof createKeys>;
 
 /** Returns the live keys that match a filter, each with its organisation, in one command. */
 async function findHolders(

@@ -29,38 +29,7 @@ export type DeletedAccount =
   | { ok: false; reason: 'last_owner'; organisations: string[] }
   | { ok: false; reason: 'not_found' };
 
-export interface Members {
-  /** Returns the members of an organisation by e-mail address. */
-  list(organisation: string): Promise<Member[]>;
-  find(organisation: string, email: string): Promise<Member | null>;
-  /** Returns the organisations of a user, by name. */
-  of(email: string): Promise<Belonging[]>;
-  /** Adds a user without an invitation. */
-  add(organisation: string, email: string, role: Role): Promise<void>;
-  /** Changes a role. What a member invited ends when the member stops being an owner. */
-  setRole(organisation: string, email: string, role: Role): Promise<ChangedMember>;
-  /**
-   * Accepts an invitation: reserves it, asks for the account that joins, and removes it at the end. If a step fails, the
-   * invitation still works. Of several simultaneous calls, one succeeds.
-   * @param invited the invitation and its address: nobody can reserve an invitation of someone else, whose ID can be guessed
-   * @param account returns the account of the invited address, or null to refuse
-   */
-  accept<U extends User>(
-    invited: Pick<Invitation, 'id' | 'email'>,
-    account: (invitation: Invitation) => Promise<U | null>,
-  ): Promise<Accepted<U>>;
-  /** Confirms what someone joined before the address was verified. @returns false if there is nothing to confirm */
-  confirm(organisation: string, email: string): Promise<boolean>;
-  /**
-   * Removes a member: sessions in the organisation end, and so does what the member invited.
-   * @param options.lastOwner whether the last owner may be removed too
-   */
-  remove(organisation: string, email: string, options?: { lastOwner?: boolean }): Promise<ChangedMember>;
-  /** Removes a user from every organisation, and the account. */
-  deleteAccount(email: string, options?: { lastOwner?: boolean }): Promise<DeletedAccount>;
-}
-
-export function createMembers(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Members {
+export function createMembers(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const users = db.collection<UserDocument>('users');
   const organisations = db.collection<OrganisationDocument>('organisations');
   const memberships = createMemberships(db);
@@ -79,7 +48,7 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
     await users.updateOne({ _id: email }, { $pull: { unconfirmed: organisation } });
   }
 
-  const remove: Members['remove'] = async (organisation, email, { lastOwner = false } = {}) => {
+  async function remove(organisation: string, email: string, { lastOwner = false }: { lastOwner?: boolean } = {}): Promise<ChangedMember> {
     const id = userIdOf(email);
     const member = await find(organisation, id);
     // An invitation of the same address must not bring the member back. A member does not need it.
@@ -89,7 +58,7 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
     if (removed.ok || removed.reason === 'not_found') await endAccess(organisation, id);
     if (!removed.ok) return removed;
     return member === null ? { ok: false, reason: 'not_found' } : { ok: true, member };
-  };
+  }
 
   /**
    * Notes whether the account that joins needs to confirm this later. @returns false if the account was deleted meanwhile
@@ -119,7 +88,8 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
   }
 
   return {
-    async list(organisation) {
+    /** Returns the members of an organisation by e-mail address. */
+    async list(organisation: string): Promise<Member[]> {
       const roles = await memberships.rolesOf(organisation);
       const documents = await users
         .find({ _id: { $in: [...roles.keys()] } })
@@ -130,7 +100,8 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
 
     find,
 
-    async of(email) {
+    /** Returns the organisations of a user, by name. */
+    async of(email: string): Promise<Belonging[]> {
       const document = await users.findOne({ _id: userIdOf(email) });
       if (document === null) return [];
       const roles = await memberships.organisationsOf(document._id);
@@ -140,9 +111,11 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
         .sort((a, b) => a.organisation.displayName.localeCompare(b.organisation.displayName, 'en'));
     },
 
-    add: (organisation, email, role) => memberships.add(organisation, userIdOf(email), role),
+    /** Adds a user without an invitation. */
+    add: (organisation: string, email: string, role: Role) => memberships.add(organisation, userIdOf(email), role),
 
-    async setRole(organisation, email, role) {
+    /** Changes a role. What a member invited ends when the member stops being an owner. */
+    async setRole(organisation: string, email: string, role: Role): Promise<ChangedMember> {
       const changed = await memberships.change(organisation, userIdOf(email), role);
       if (!changed.ok) return changed;
       if (role !== 'owner') await invitations.cancelBy(organisation, userIdOf(email));
@@ -150,13 +123,27 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
       return member === null ? { ok: false, reason: 'not_found' } : { ok: true, member };
     },
 
-    accept: (invited, account) => accept(invitations, join, invited, account),
+    /**
+     * Accepts an invitation: reserves it, asks for the account that joins, and removes it at the end. If a step fails, the
+     * invitation still works. Of several simultaneous calls, one succeeds.
+     * @param invited the invitation and its address: nobody can reserve an invitation of someone else, whose ID can be guessed
+     * @param account returns the account of the invited address, or null to refuse
+     */
+    accept: <U extends User>(invited: Pick<Invitation, 'id' | 'email'>, account: (invitation: Invitation) => Promise<U | null>) =>
+      accept(invitations, join, invited, account),
 
+    /** Confirms what someone joined before the address was verified. @returns false if there is nothing to confirm */
     confirm,
 
+    /**
+     * Removes a member: sessions in the organisation end, and so does what the member invited.
+     * @param options.lastOwner whether the last owner may be removed too
+     */
     remove,
 
-    deleteAccount: (email, { lastOwner = false } = {}) => deleteAccount({ db, memberships, endAccess }, email, lastOwner),
+    /** Removes a user from every organisation, and the account. */
+    deleteAccount: (email: string, { lastOwner = false }: { lastOwner?: boolean } = {}) =>
+      deleteAccount({ db, memberships, endAccess }, email, lastOwner),
   };
 }
 

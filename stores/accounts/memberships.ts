@@ -13,31 +13,12 @@ export const MEMBERSHIPS = 'memberships';
 
 export type MembershipChange = { ok: true } | { ok: false; reason: 'not_found' | 'last_owner' };
 
-export interface Memberships {
-  /** The role of each address of an organisation. */
-  rolesOf(organisation: string): Promise<Map<string, Role>>;
-  /** The role of an address in each organisation that it belongs to. */
-  organisationsOf(email: string): Promise<Map<string, Role>>;
-  /** The organisations that have no other owner. */
-  onlyOwnedBy(email: string): Promise<string[]>;
-  /** Gives an address a role in an organisation that it may not belong to yet. */
-  add(organisation: string, email: string, role: Role): Promise<void>;
-  /**
-   * As `add`, if the address that invited it is still an owner: an invitation ends with the right to invite.
-   * @returns whether the address belongs to the organisation now
-   */
-  join(organisation: string, email: string, role: Role, invitedBy: string): Promise<boolean>;
-  change(organisation: string, email: string, role: Role): Promise<MembershipChange>;
-  /** @param lastOwner whether the last owner may be removed too */
-  remove(organisation: string, email: string, options: { lastOwner: boolean }): Promise<MembershipChange>;
-}
-
 /** Returns the role of an address; null if it does not belong to the organisation. */
 export function roleIn(document: Partial<Record<Role, string[]>> | null | undefined, email: string): Role | null {
   return ROLES.find((role) => document?.[role]?.includes(email)) ?? null;
 }
 
-export function createMemberships(db: Db): Memberships {
+export function createMemberships(db: Db) {
   const memberships = db.collection<MembershipDocument>(MEMBERSHIPS);
 
   const anyRole = (email: string): Filter<MembershipDocument> => ({ $or: ROLES.map((role) => ({ [role]: email })) });
@@ -52,28 +33,36 @@ export function createMemberships(db: Db): Memberships {
   }
 
   return {
-    async rolesOf(organisation) {
+    /** The role of each address of an organisation. */
+    async rolesOf(organisation: string): Promise<Map<string, Role>> {
       const document = await memberships.findOne({ _id: organisation });
       return new Map(ROLES.flatMap((role) => (document?.[role] ?? []).map((email) => [email, role] as const)));
     },
 
-    async organisationsOf(email) {
+    /** The role of an address in each organisation that it belongs to. */
+    async organisationsOf(email: string): Promise<Map<string, Role>> {
       const found = await memberships.find(anyRole(email)).toArray();
       return new Map(found.map((document) => [document._id, roleIn(document, email)!]));
     },
 
-    async onlyOwnedBy(email) {
+    /** The organisations that have no other owner. */
+    async onlyOwnedBy(email: string): Promise<string[]> {
       return (await memberships.find({ owner: [email] as never }).toArray()).map(({ _id }) => _id);
     },
 
-    async join(organisation, email, role, invitedBy) {
+    /**
+     * As `add`, if the address that invited it is still an owner: an invitation ends with the right to invite.
+     * @returns whether the address belongs to the organisation now
+     */
+    async join(organisation: string, email: string, role: Role, invitedBy: string): Promise<boolean> {
       const none = ROLES.map((one) => ({ [one]: { $ne: email } }));
       const free = { _id: organisation, owner: invitedBy, $and: none } as never;
       const { matchedCount } = await memberships.updateOne(free, { $addToSet: { [role]: email } });
       return matchedCount === 1 || roleIn(await memberships.findOne({ _id: organisation }), email) !== null;
     },
 
-    async add(organisation, email, role) {
+    /** Gives an address a role in an organisation that it may not belong to yet. */
+    async add(organisation: string, email: string, role: Role) {
       await retryRace(() =>
         memberships.updateOne(
           { _id: organisation },
@@ -85,17 +74,19 @@ export function createMemberships(db: Db): Memberships {
       );
     },
 
-    async change(organisation, email, role) {
+    async change(organisation: string, email: string, role: Role): Promise<MembershipChange> {
       const guards = role === 'owner' ? [anyRole(email)] : [anyRole(email), replaceable(email)];
       const update = { $addToSet: { [role]: email }, $pull: without(email, others(role)) };
       const { matchedCount } = await memberships.updateOne({ _id: organisation, $and: guards }, update);
       return matchedCount === 1 ? { ok: true } : refusal(organisation, email);
     },
 
-    async remove(organisation, email, { lastOwner }) {
+    /** @param lastOwner whether the last owner may be removed too */
+    async remove(organisation: string, email: string, { lastOwner }: { lastOwner: boolean }): Promise<MembershipChange> {
       const guards = lastOwner ? [anyRole(email)] : [anyRole(email), replaceable(email)];
       const { matchedCount } = await memberships.updateOne({ _id: organisation, $and: guards }, { $pull: without(email, ROLES) });
       return matchedCount === 1 ? { ok: true } : refusal(organisation, email);
     },
   };
 }
+export type Memberships = ReturnType<typeof createMemberships>;

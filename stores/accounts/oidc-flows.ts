@@ -18,23 +18,18 @@ export interface OidcFlow extends OidcChecks {
   invitation: string | null;
 }
 
-export interface OidcFlows {
-  /** Stores a flow. @returns the token for the browser */
-  start(flow: OidcFlow): Promise<string>;
-  /** Returns the flow of a token, which works once; null if it is unknown, used or older than ten minutes. */
-  take(token: string): Promise<OidcFlow | null>;
-}
-
-export function createOidcFlows(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): OidcFlows {
+export function createOidcFlows(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const flows = db.collection<OidcFlow & { _id: string; expiresAt: Date }>('oidcFlows');
   return {
-    async start(flow) {
+    /** Stores a flow. @returns the token for the browser */
+    async start(flow: OidcFlow): Promise<string> {
       const token = newToken();
       await flows.insertOne({ _id: tokenHash(token)!, ...flow, expiresAt: new Date(now().getTime() + VALID_MS) });
       return token;
     },
 
-    async take(token) {
+    /** Returns the flow of a token, which works once; null if it is unknown, used or older than ten minutes. */
+    async take(token: string): Promise<OidcFlow | null> {
       const hash = tokenHash(token);
       const found = hash === null ? null : await flows.findOneAndDelete({ _id: hash });
       if (found === null || found.expiresAt <= now()) return null;

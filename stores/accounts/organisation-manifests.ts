@@ -30,27 +30,7 @@ export type ManifestRefusal =
 /** `before` is null if the organisation is new. */
 export type AppliedManifest = { ok: true; before: Organisation | null } | ManifestRefusal;
 
-export interface ManifestWriter {
-  /**
-   * Creates or updates an organisation, except for its namespaces. Opens a deleted one again.
-   * @throws RangeError if the id is not a DNS label, or reserved
-   */
-  applyManifest(
-    id: string,
-    version: ManifestVersion,
-    spec: Pick<Organisation, 'displayName' | 'plan' | 'blocked'>,
-  ): Promise<AppliedManifest>;
-  /** Replaces the namespaces that are charged to an organisation, all or none. */
-  claimNamespaces(id: string, version: ManifestVersion, namespaces: readonly string[]): Promise<AppliedManifest | NamespaceTaken>;
-  /** Records that this version is being applied, so that no older one is. */
-  recordVersion(id: string, version: ManifestVersion): Promise<AppliedManifest>;
-  /** The resource is being deleted: blocks the organisation and marks it as deleted. */
-  closeOrganisation(id: string, version: ManifestVersion): Promise<AppliedManifest>;
-  /** Returns those of the organisations that exist, and those that have one of the namespaces, in one command. */
-  findApplied(ids: readonly string[], namespaces: readonly string[]): Promise<AppliedOrganisation[]>;
-}
-
-export function createManifestWriter(organisations: Collection<OrganisationDocument>, now: () => Date): ManifestWriter {
+export function createManifestWriter(organisations: Collection<OrganisationDocument>, now: () => Date) {
   type Changes = UpdateFilter<OrganisationDocument>;
 
   /** Runs an update if the version is not outdated. @returns null if there is no such organisation */
@@ -66,7 +46,15 @@ export function createManifestWriter(organisations: Collection<OrganisationDocum
   }
 
   return {
-    async applyManifest(id, version, { displayName, plan, blocked }) {
+    /**
+     * Creates or updates an organisation, except for its namespaces. Opens a deleted one again.
+     * @throws RangeError if the id is not a DNS label, or reserved
+     */
+    async applyManifest(
+      id: string,
+      version: ManifestVersion,
+      { displayName, plan, blocked }: Pick<Organisation, 'displayName' | 'plan' | 'blocked'>,
+    ): Promise<AppliedManifest> {
       checkId(id);
       if (id === ANONYMOUS) throw new RangeError(`${ANONYMOUS} is the built-in organisation of public scans`);
       const spec = { displayName, plan, blocked };
@@ -78,7 +66,8 @@ export function createManifestWriter(organisations: Collection<OrganisationDocum
       return (await update(id, version, { $set: spec, $unset: { deletedAt: '' } }))!;
     },
 
-    async claimNamespaces(id, version, namespaces) {
+    /** Replaces the namespaces that are charged to an organisation, all or none. */
+    async claimNamespaces(id: string, version: ManifestVersion, namespaces: readonly string[]): Promise<AppliedManifest | NamespaceTaken> {
       try {
         return (await update(id, version, replaceNamespaces(namespaces))) ?? { ok: false, reason: 'outdated' };
       } catch (error) {
@@ -87,15 +76,18 @@ export function createManifestWriter(organisations: Collection<OrganisationDocum
       }
     },
 
-    async recordVersion(id, version) {
+    /** Records that this version is being applied, so that no older one is. */
+    async recordVersion(id: string, version: ManifestVersion): Promise<AppliedManifest> {
       return (await update(id, version, {})) ?? { ok: false, reason: 'outdated' };
     },
 
-    async closeOrganisation(id, version) {
+    /** The resource is being deleted: blocks the organisation and marks it as deleted. */
+    async closeOrganisation(id: string, version: ManifestVersion): Promise<AppliedManifest> {
       return (await update(id, version, { $set: { blocked: true, deletedAt: now() } })) ?? { ok: true, before: null };
     },
 
-    async findApplied(ids, namespaces) {
+    /** Returns those of the organisations that exist, and those that have one of the namespaces, in one command. */
+    async findApplied(ids: readonly string[], namespaces: readonly string[]): Promise<AppliedOrganisation[]> {
       if (ids.length === 0 && namespaces.length === 0) return [];
       const wanted = { $or: [{ _id: { $in: [...ids] } }, { namespaces: { $in: [...namespaces] } }] };
       // One batch, so that the number of commands does not grow with that of organisations.

@@ -2,7 +2,7 @@
 import type { Db } from 'mongodb';
 import { ANONYMOUS, type ManagedBy, type Organisation } from '../../core/organisation.ts';
 import { isDuplicate } from '../mongo-retry.ts';
-import { createAuditLog, type AuditLog } from './audit.ts';
+import { createAuditLog } from './audit.ts';
 import {
   checkId,
   listed,
@@ -12,7 +12,7 @@ import {
   type NamespaceTaken,
   type OrganisationDocument,
 } from './organisation-document.ts';
-import { createManifestWriter, type ManifestWriter } from './organisation-manifests.ts';
+import { createManifestWriter } from './organisation-manifests.ts';
 
 type NotFound = { ok: false; reason: 'not_found' };
 /** Only its Organisation resource may change the organisation. */
@@ -23,25 +23,8 @@ export type ChangedNamespaces = ChangedOrganisation | NamespaceTaken;
 /** `changed` is false if it had this writer before. */
 export type HandedOver = { ok: true; changed: boolean; organisation: Organisation } | NotFound;
 
-/** Reads, and the changes of `curbcut-admin`, which apply only to organisations that it manages. */
-export interface Organisations extends AuditLog, ManifestWriter {
-  /** @throws RangeError if the id is not a DNS label */
-  add(organisation: Pick<Organisation, 'id' | 'displayName' | 'plan' | 'namespaces'>): Promise<AddedOrganisation>;
-  find(id: string): Promise<Organisation | null>;
-  /** Returns the organisation that is charged for manifests in a Kubernetes namespace, or null if there is none. */
-  findByNamespace(namespace: string): Promise<Organisation | null>;
-  list(): Promise<Organisation[]>;
-  setBlocked(id: string, blocked: boolean): Promise<ChangedOrganisation>;
-  /** Whoever the writer is: the manifest does not have this setting. @returns false if there is no such organisation */
-  setRequireSecondFactor(id: string, required: boolean): Promise<boolean>;
-  /** Replaces the namespaces that are charged to an organisation. */
-  setNamespaces(id: string, namespaces: string[]): Promise<ChangedNamespaces>;
-  /** Makes a writer the only one. An organisation whose resource was deleted stays blocked. */
-  handOver(id: string, to: ManagedBy): Promise<HandedOver>;
-}
-
-/** Organisations and their audit log in MongoDB. */
-export function createOrganisations(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Organisations {
+/** Organisations and their audit log. The changes of `curbcut-admin` apply only to organisations that it manages. */
+export function createOrganisations(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const organisations = db.collection<OrganisationDocument>('organisations');
 
   /** Changes an organisation that `curbcut-admin` manages, in one guarded update. */
@@ -55,7 +38,13 @@ export function createOrganisations(db: Db, { now = () => new Date() }: { now?: 
     ...createAuditLog(db, now),
     ...createManifestWriter(organisations, now),
 
-    async add({ id, displayName, plan, namespaces }) {
+    /** @throws RangeError if the id is not a DNS label */
+    async add({
+      id,
+      displayName,
+      plan,
+      namespaces,
+    }: Pick<Organisation, 'id' | 'displayName' | 'plan' | 'namespaces'>): Promise<AddedOrganisation> {
       checkId(id);
       if (id === ANONYMOUS) return { ok: false, reason: 'already_exists' };
       const document: OrganisationDocument = {
@@ -78,27 +67,30 @@ export function createOrganisations(db: Db, { now = () => new Date() }: { now?: 
       return { ok: true, organisation: toOrganisation(document) };
     },
 
-    async find(id) {
+    async find(id: string): Promise<Organisation | null> {
       const document = await organisations.findOne({ _id: id });
       return document && toOrganisation(document);
     },
 
-    async findByNamespace(namespace) {
+    /** Returns the organisation that is charged for manifests in a Kubernetes namespace, or null if there is none. */
+    async findByNamespace(namespace: string): Promise<Organisation | null> {
       const document = await organisations.findOne({ namespaces: namespace });
       return document && toOrganisation(document);
     },
 
-    async list() {
+    async list(): Promise<Organisation[]> {
       return (await organisations.find().sort({ _id: 1 }).toArray()).map(toOrganisation);
     },
 
-    setBlocked: (id, blocked) => change(id, { $set: { blocked } }),
+    setBlocked: (id: string, blocked: boolean) => change(id, { $set: { blocked } }),
 
-    async setRequireSecondFactor(id, requireSecondFactor) {
+    /** Whoever the writer is: the manifest does not have this setting. @returns false if there is no such organisation */
+    async setRequireSecondFactor(id: string, requireSecondFactor: boolean): Promise<boolean> {
       return (await organisations.updateOne({ _id: id }, { $set: { requireSecondFactor } })).matchedCount === 1;
     },
 
-    async setNamespaces(id, namespaces) {
+    /** Replaces the namespaces that are charged to an organisation. */
+    async setNamespaces(id: string, namespaces: string[]): Promise<ChangedNamespaces> {
       try {
         return await change(id, replaceNamespaces(namespaces));
       } catch (error) {
@@ -107,7 +99,8 @@ export function createOrganisations(db: Db, { now = () => new Date() }: { now?: 
       }
     },
 
-    async handOver(id, to) {
+    /** Makes a writer the only one. An organisation whose resource was deleted stays blocked. */
+    async handOver(id: string, to: ManagedBy): Promise<HandedOver> {
       const from = to === 'manifest' ? { $ne: 'manifest' as const } : ('manifest' as const);
       const update = { $set: { managedBy: to }, $unset: { manifest: '', deletedAt: '', webhooks: '' } } as const;
       const changed = await organisations.findOneAndUpdate({ _id: id, managedBy: from }, update, { returnDocument: 'after' });
@@ -117,3 +110,4 @@ export function createOrganisations(db: Db, { now = () => new Date() }: { now?: 
     },
   };
 }
+export type Organisations = ReturnType<typeof createOrganisations>;

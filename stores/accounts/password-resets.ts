@@ -12,23 +12,6 @@ export interface PasswordReset {
   expiresAt: Date;
 }
 
-export interface PasswordResets {
-  /**
-   * Creates the link of a user in place of an earlier one.
-   * @returns null if there is no user who signs in with a password, or if a simultaneous request created the link
-   */
-  create(email: string): Promise<(PasswordReset & { id: string; token: string }) | null>;
-  /** Returns the request of a link that still works. */
-  find(token: string): Promise<PasswordReset | null>;
-  /**
-   * Sets a new password, which ends the link and all sessions of the user in the same step. It also verifies the address,
-   * because the link came by mail, unless it was not verified and the account has second factors:
-   * then a proof of a factor verifies it (`Users.verifyAddress`). Of several simultaneous calls, one succeeds; if one fails, the link still works.
-   * @returns null if the link does not work
-   */
-  use(token: string, password: string): Promise<User | null>;
-}
-
 interface ResetDocument {
   /** The address. */
   _id: string;
@@ -40,7 +23,7 @@ interface ResetDocument {
 }
 
 /** Requests in MongoDB. */
-export function createPasswordResets(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): PasswordResets {
+export function createPasswordResets(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const resets = db.collection<ResetDocument>('passwordResets');
   const users = db.collection<UserDocument>('users');
 
@@ -51,7 +34,11 @@ export function createPasswordResets(db: Db, { now = () => new Date() }: { now?:
   }
 
   return {
-    async create(email) {
+    /**
+     * Creates the link of a user in place of an earlier one.
+     * @returns null if there is no user who signs in with a password, or if a simultaneous request created the link
+     */
+    async create(email: string): Promise<(PasswordReset & { id: string; token: string }) | null> {
       const [user, earlier] = await Promise.all([users.findOne({ _id: email }), resets.findOne({ _id: email })]);
       if (user?.password === undefined) return null;
       const token = newToken();
@@ -61,14 +48,21 @@ export function createPasswordResets(db: Db, { now = () => new Date() }: { now?:
       return (await replaceLink(resets, document, earlier)) ? { id: hash, email, expiresAt, token } : null;
     },
 
-    async find(token) {
+    /** Returns the request of a link that still works. */
+    async find(token: string): Promise<PasswordReset | null> {
       const document = await live(token);
       if (document === null) return null;
       const { _id: email, generation, expiresAt } = document;
       return (await users.findOne(ofGeneration(email, generation))) === null ? null : { email, expiresAt };
     },
 
-    async use(token, password) {
+    /**
+     * Sets a new password, which ends the link and all sessions of the user in the same step. It also verifies the address,
+     * because the link came by mail, unless it was not verified and the account has second factors:
+     * then a proof of a factor verifies it (`Users.verifyAddress`). Of several simultaneous calls, one succeeds; if one fails, the link still works.
+     * @returns null if the link does not work
+     */
+    async use(token: string, password: string): Promise<User | null> {
       // First, because it may fail: then nothing was changed.
       const hashed = await hashPassword(password);
       const document = await live(token);

@@ -24,28 +24,13 @@ export interface PendingSignIn {
   mailed: boolean;
 }
 
-export interface PendingSignIns {
-  /**
-   * Starts a sign-in.
-   * @param request.generation that of the user when the password was checked. Default: the current one
-   * @returns the token for the browser
-   */
-  start(request: { email: string; next: string; organisation?: string; generation?: string; mailed?: boolean }): Promise<string>;
-  /** Returns the sign-in of a token, or null if it is unknown or has ended. */
-  find(token: string): Promise<PendingSignIn | null>;
-  /** As `find`, and counts an attempt. */
-  attempt(token: string): Promise<PendingSignIn | null>;
-  /** As `find`, and ends it. Of several simultaneous calls, one gets it. */
-  take(token: string): Promise<PendingSignIn | null>;
-}
-
 interface PendingDocument extends Omit<PendingSignIn, 'id'> {
   _id: string;
   attempts: number;
   expiresAt: Date;
 }
 
-export function createPendingSignIns(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): PendingSignIns {
+export function createPendingSignIns(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const pending = db.collection<PendingDocument>('pendingSignIns');
   const users = db.collection<UserDocument>('users');
 
@@ -61,26 +46,55 @@ export function createPendingSignIns(db: Db, { now = () => new Date() }: { now?:
   }
 
   return {
-    async start({ email, next, organisation = null, generation: checked, mailed = false }) {
+    /**
+     * Starts a sign-in.
+     * @param request.generation that of the user when the password was checked. Default: the current one
+     * @returns the token for the browser
+     */
+    async start({
+      email,
+      next,
+      organisation,
+      generation: checked,
+      mailed = false,
+    }: {
+      email: string;
+      next: string;
+      organisation?: string;
+      generation?: string;
+      mailed?: boolean;
+    }): Promise<string> {
       const token = newToken();
       const generation = checked ?? (await generationOf(email)) ?? '';
       const expiresAt = new Date(now().getTime() + VALID_MS);
-      await pending.insertOne({ _id: tokenHash(token)!, email, next, organisation, generation, mailed, attempts: 0, expiresAt });
+      await pending.insertOne({
+        _id: tokenHash(token)!,
+        email,
+        next,
+        organisation: organisation ?? null,
+        generation,
+        mailed,
+        attempts: 0,
+        expiresAt,
+      });
       return token;
     },
 
-    async find(token) {
+    /** Returns the sign-in of a token, or null if it is unknown or has ended. */
+    async find(token: string): Promise<PendingSignIn | null> {
       const id = tokenHash(token);
       return id === null ? null : current(await pending.findOne({ _id: id }));
     },
 
-    async attempt(token) {
+    /** As `find`, and counts an attempt. */
+    async attempt(token: string): Promise<PendingSignIn | null> {
       const id = tokenHash(token);
       if (id === null) return null;
       return current(await pending.findOneAndUpdate({ _id: id, attempts: { $lt: PENDING_ATTEMPTS } }, { $inc: { attempts: 1 } }));
     },
 
-    async take(token) {
+    /** As `find`, and ends it. Of several simultaneous calls, one gets it. */
+    async take(token: string): Promise<PendingSignIn | null> {
       const id = tokenHash(token);
       return id === null ? null : current(await pending.findOneAndDelete({ _id: id }));
     },

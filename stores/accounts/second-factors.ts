@@ -41,40 +41,6 @@ export interface Factors {
 /** An account, and its generation when the person of a request was recognised. */
 type Account = Pick<VerifiedUser, 'email' | 'generation'>;
 
-/** Changes by a person are refused as `not_found` if the account has another generation since: it may belong to someone else. */
-export interface SecondFactors {
-  find(email: string): Promise<Factors>;
-  /** Returns those of the accounts that have a second factor. */
-  protected(emails: readonly string[]): Promise<Set<string>>;
-  /** Returns the account of a passkey, and its name for authenticators. */
-  findByPasskey(id: string): Promise<{ email: string; handle: string; passkey: StoredPasskey } | null>;
-  /** Returns the account's name for authenticators, in base64url. */
-  handleOf(email: string): Promise<string>;
-  addPasskey(
-    account: Account,
-    passkey: Omit<StoredPasskey, 'createdAt' | 'lastUsedAt'>,
-  ): Promise<AddedFactor<'already_added' | 'too_many' | 'not_found'>>;
-  renamePasskey(account: Account, id: string, name: string): Promise<Changed<'not_found'>>;
-  /** @param options.keepOne whether the last factor must stay */
-  removePasskey(account: Account, id: string, options: { keepOne: boolean }): Promise<Changed<'not_found' | 'last_factor'>>;
-  /** Records a use of a passkey, whose signature was verified. Of two uses with the same counter, one succeeds. */
-  usePasskey(email: string, id: string, counter: number): Promise<Changed<'not_found' | 'copied'>>;
-  /** Makes a secret, which counts once a code of it is entered. */
-  beginTotp(account: Account): Promise<void>;
-  /** Returns the secret that waits for its first code, or null. */
-  waitingTotp(email: string): Promise<Uint8Array | null>;
-  confirmTotp(account: Account, code: string): Promise<AddedFactor<'not_found' | 'wrong' | 'used'>>;
-  /** Uses a code. Of several simultaneous uses, one succeeds. */
-  useTotp(email: string, code: string): Promise<Changed<'not_found' | 'wrong' | 'used'>>;
-  removeTotp(account: Account, options: { keepOne: boolean }): Promise<Changed<'not_found' | 'last_factor'>>;
-  /** Replaces all recovery codes. @returns the new ones, which are shown once */
-  replaceRecovery(account: Account): Promise<{ ok: true; codes: string[] } | { ok: false; reason: 'not_found' }>;
-  /** Uses up a recovery code. Of several simultaneous uses, one succeeds. */
-  useRecovery(email: string, code: string): Promise<Changed<'wrong'>>;
-  /** Removes everything, and ends all sessions of the user. @returns whether there was something */
-  reset(email: string): Promise<boolean>;
-}
-
 /** Far more than there can be simultaneous changes of one account by people. */
 const ATTEMPTS = 20;
 
@@ -94,7 +60,8 @@ function toFactors(document: FactorsDocument | undefined): Factors {
   };
 }
 
-export function createSecondFactors(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): SecondFactors {
+/** Changes by a person are refused as `not_found` if the account has another generation since: it may belong to someone else. */
+export function createSecondFactors(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const users = db.collection<UserDocument>('users');
 
   const read = (email: string) => readFactors(users, email);
@@ -114,63 +81,80 @@ export function createSecondFactors(db: Db, { now = () => new Date() }: { now?: 
   }
 
   return {
-    find: async (email) => toFactors((await read(email))?.secondFactors),
+    find: async (email: string): Promise<Factors> => toFactors((await read(email))?.secondFactors),
 
-    async protected(emails) {
+    /** Returns those of the accounts that have a second factor. */
+    async protected(emails: readonly string[]): Promise<Set<string>> {
       const having = { _id: { $in: emails.map(userIdOf) }, ...WITH_FACTORS };
       const found = await users.find(having, { projection: { _id: 1 }, batchSize: emails.length + 1 }).toArray();
       return new Set(found.map(({ _id }) => _id));
     },
 
-    async findByPasskey(id) {
+    /** Returns the account of a passkey, and its name for authenticators. */
+    async findByPasskey(id: string): Promise<{ email: string; handle: string; passkey: StoredPasskey } | null> {
       const user = await users.findOne({ 'secondFactors.passkeys.id': id });
       const passkey = user?.secondFactors?.passkeys?.find((one) => one.id === id);
       return passkey === undefined ? null : { email: user!._id, handle: user!.secondFactors!.handle, passkey };
     },
 
-    async handleOf(email) {
+    /** Returns the account's name for authenticators, in base64url. */
+    async handleOf(email: string): Promise<string> {
       const factors = (await read(email))?.secondFactors;
       if (factors !== undefined) return factors.handle;
       const made = await change(email, (current) => ({ ok: true, document: current }));
       return made.ok ? made.document.handle : '';
     },
 
-    addPasskey: (account, passkey) =>
+    addPasskey: (account: Account, passkey: Omit<StoredPasskey, 'createdAt' | 'lastUsedAt'>) =>
       add(account, (document, hashes) => addPasskey(document, { ...passkey, createdAt: now(), lastUsedAt: null }, hashes)),
-    renamePasskey: async ({ email, generation }, id, name) =>
+    renamePasskey: async ({ email, generation }: Account, id: string, name: string): Promise<Changed<'not_found'>> =>
       outcome(await change(email, (document) => renamePasskey(document, id, name), generation)),
-    removePasskey: async ({ email, generation }, id, { keepOne }) =>
+    /** @param options.keepOne whether the last factor must stay */
+    removePasskey: async (
+      { email, generation }: Account,
+      id: string,
+      { keepOne }: { keepOne: boolean },
+    ): Promise<Changed<'not_found' | 'last_factor'>> =>
       outcome(await change(email, (document) => removePasskey(document, id, keepOne), generation)),
-    usePasskey: async (email, id, counter) => outcome(await change(email, (document) => usePasskey(document, id, counter, now()))),
+    /** Records a use of a passkey, whose signature was verified. Of two uses with the same counter, one succeeds. */
+    usePasskey: async (email: string, id: string, counter: number): Promise<Changed<'not_found' | 'copied'>> =>
+      outcome(await change(email, (document) => usePasskey(document, id, counter, now()))),
 
-    async beginTotp({ email, generation }) {
+    /** Makes a secret, which counts once a code of it is entered. */
+    async beginTotp({ email, generation }: Account) {
       const secret = randomBytes(TOTP_SECRET_BYTES).toString('base64url');
       await change(email, (document) => beginTotp(document, secret, now()), generation);
     },
 
-    async waitingTotp(email) {
+    /** Returns the secret that waits for its first code, or null. */
+    async waitingTotp(email: string): Promise<Uint8Array | null> {
       const factors = (await read(email))?.secondFactors;
       const secret = factors === undefined ? null : waitingTotp(factors, now());
       return secret === null ? null : Buffer.from(secret, 'base64url');
     },
 
-    confirmTotp: (account, code) => add(account, (document, hashes) => confirmTotp(document, code, hashes, now())),
-    useTotp: async (email, code) => outcome(await change(email, (document) => useTotp(document, code, now()))),
-    removeTotp: async ({ email, generation }, { keepOne }) =>
+    confirmTotp: (account: Account, code: string) => add(account, (document, hashes) => confirmTotp(document, code, hashes, now())),
+    /** Uses a code. Of several simultaneous uses, one succeeds. */
+    useTotp: async (email: string, code: string): Promise<Changed<'not_found' | 'wrong' | 'used'>> =>
+      outcome(await change(email, (document) => useTotp(document, code, now()))),
+    removeTotp: async ({ email, generation }: Account, { keepOne }: { keepOne: boolean }): Promise<Changed<'not_found' | 'last_factor'>> =>
       outcome(await change(email, (document) => removeTotp(document, keepOne), generation)),
 
-    async replaceRecovery({ email, generation }) {
+    /** Replaces all recovery codes. @returns the new ones, which are shown once */
+    async replaceRecovery({ email, generation }: Account): Promise<{ ok: true; codes: string[] } | { ok: false; reason: 'not_found' }> {
       const codes = newRecoveryCodes();
       const replaced = await change(email, (document) => replaceRecovery(document, codes.map(recoveryHash), now()), generation);
       return replaced.ok ? { ok: true, codes } : replaced;
     },
 
-    async useRecovery(email, code) {
+    /** Uses up a recovery code. Of several simultaneous uses, one succeeds. */
+    async useRecovery(email: string, code: string): Promise<Changed<'wrong'>> {
       const used = await change(email, (document) => useRecovery(document, recoveryHash(code), now()));
       return used.ok ? { ok: true } : { ok: false, reason: 'wrong' };
     },
 
-    async reset(email) {
+    /** Removes everything, and ends all sessions of the user. @returns whether there was something */
+    async reset(email: string): Promise<boolean> {
       const change = { $unset: { secondFactors: '' }, $set: { generation: randomUUID() } } as const;
       const before = await users.findOneAndUpdate({ _id: userIdOf(email) }, change);
       return before?.secondFactors !== undefined && hasFactor(before.secondFactors);

@@ -74,25 +74,6 @@ export interface SessionRequest {
 export const lacksFactor = ({ session, membership }: Pick<SignedIn, 'session' | 'membership'>): boolean =>
   membership !== null && membership.organisation.requireSecondFactor && session.method !== 'oidc' && session.secondFactor === null;
 
-export interface Sessions {
-  /**
-   * Starts a session of a user, and remembers an organisation that was asked for.
-   * @returns the secret for the browser; null if the user was deleted or has another generation, or does not belong to the
-   * organisation
-   */
-  start(request: SessionRequest): Promise<(SignedIn & { secret: string }) | null>;
-  /** Returns the session of a secret, or null if it is malformed (checked without a command), unknown or has ended. */
-  recognise(secret: string): Promise<SignedIn | null>;
-  /** The same for several secrets, in one command. Returns those of sessions that have not ended, by secret. */
-  recogniseAll(secrets: readonly string[]): Promise<Map<string, SignedIn>>;
-  /** Returns those of the sessions that have not ended, act for an organisation that is not blocked, and have the second factor that it requires. It does not extend them. */
-  usable(ids: readonly string[]): Promise<Set<string>>;
-  /** Returns the sessions of a user, the last used first. */
-  list(email: string): Promise<Session[]>;
-  /** Ends a session of a user. */
-  end(email: string, id: string): Promise<boolean>;
-}
-
 interface SessionDocument extends Omit<Session, 'id' | 'secondFactor'> {
   /** SHA-256 of the secret. */
   _id: string;
@@ -128,7 +109,7 @@ function expiryOf(createdAt: Date, at: Date): Date {
 const lookup = (from: string, localField: string, as: string) => ({ $lookup: { from, localField, foreignField: '_id', as } });
 
 /** Sessions in MongoDB. Nothing is cached, so every replica rejects an ended session immediately. */
-export function createSessions(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Sessions {
+export function createSessions(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const sessions = db.collection<SessionDocument>('sessions');
   const users = db.collection<UserDocument>('users');
   const memberships = createMemberships(db);
@@ -165,7 +146,20 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
   }
 
   return {
-    async start({ email, method, browser, organisation: wanted, generation, secondFactor, provedAt }) {
+    /**
+     * Starts a session of a user, and remembers an organisation that was asked for.
+     * @returns the secret for the browser; null if the user was deleted or has another generation, or does not belong to the
+     * organisation
+     */
+    async start({
+      email,
+      method,
+      browser,
+      organisation: wanted,
+      generation,
+      secondFactor,
+      provedAt,
+    }: SessionRequest): Promise<(SignedIn & { secret: string }) | null> {
       const user = await users.findOne({ _id: email });
       if (generation !== undefined && user?.generation !== generation) return null;
       const organisation = user === null ? undefined : await choose(memberships, user, wanted);
@@ -198,25 +192,30 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
       return { secret, ...signedIn };
     },
 
-    recognise: async (secret) => (await recogniseAll([secret])).get(secret) ?? null,
+    /** Returns the session of a secret, or null if it is malformed (checked without a command), unknown or has ended. */
+    recognise: async (secret: string): Promise<SignedIn | null> => (await recogniseAll([secret])).get(secret) ?? null,
 
+    /** The same for several secrets, in one command. Returns those of sessions that have not ended, by secret. */
     recogniseAll,
 
-    async usable(ids) {
+    /** Returns those of the sessions that have not ended, act for an organisation that is not blocked, and have the second factor that it requires. It does not extend them. */
+    async usable(ids: readonly string[]): Promise<Set<string>> {
       const at = now();
       const signedIn = (await find(ids)).map((found) => signedInOf(found, at)).filter((one) => one !== null);
       const may = (one: SignedIn): boolean => one.membership?.organisation.blocked === false && !lacksFactor(one);
       return new Set(signedIn.filter(may).map(({ session }) => session.id));
     },
 
-    async list(email) {
+    /** Returns the sessions of a user, the last used first. */
+    async list(email: string): Promise<Session[]> {
       const user = await users.findOne({ _id: email });
       if (user === null) return [];
       const current = { email, generation: user.generation, expiresAt: { $gt: now() } };
       return (await sessions.find(current).sort({ lastSeenAt: -1, _id: 1 }).limit(SESSIONS_PER_USER).toArray()).map(toSession);
     },
 
-    async end(email, id) {
+    /** Ends a session of a user. */
+    async end(email: string, id: string): Promise<boolean> {
       return (await sessions.deleteOne({ _id: id, email })).deletedCount === 1;
     },
   };

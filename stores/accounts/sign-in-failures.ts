@@ -16,18 +16,11 @@ export interface SignInFailure {
   network: string;
 }
 
-export interface SignInFailures {
-  /** Records a failed attempt. Never throws. */
-  add(failure: SignInFailure): void;
-  /** Writes the collected failures now. Never rejects. Call it before the connection is closed. */
-  flush(): Promise<void>;
-}
-
 /** Different addresses and networks of one write. The limit of password hashes admits far fewer attempts. */
 const FAILURES_MAX = 1_000;
 
 /** Failed sign-ins in MongoDB. */
-export function createSignInFailures(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): SignInFailures {
+export function createSignInFailures(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const users = db.collection<UserDocument>('users');
   const memberships = createMemberships(db);
   const { tally } = createAuditLog(db, now);
@@ -54,10 +47,12 @@ export function createSignInFailures(db: Db, { now = () => new Date() }: { now?:
 
   const collector = createCollector<SignInFailure>({ max: FAILURES_MAX, write });
   return {
-    add({ email: typed, network }) {
+    /** Records a failed attempt. Never throws. */
+    add({ email: typed, network }: SignInFailure) {
       const email = userIdOf(typed);
       if (isEmailAddress(email)) collector.add(`${email} ${network}`, { email, network });
     },
+    /** Writes the collected failures now. Never rejects. Call it before the connection is closed. */
     flush: collector.flush,
   };
 }

@@ -42,48 +42,13 @@ export interface NewUser {
   identity?: Identity;
 }
 
-export interface Users {
-  /** Adds an account. It takes the place of one that is not verified and belongs to no organisation. */
-  add(user: NewUser): Promise<AddedUser>;
-  /** Returns the user if the password is correct, else null. An unknown address, and one without a password, take the same time. */
-  verify(email: string, password: string): Promise<VerifiedUser | null>;
-  find(email: string): Promise<User | null>;
-  findByIdentity(identity: Identity): Promise<User | null>;
-  /**
-   * Links a user to an account at the identity provider that has verified the address, unless the user is linked to another
-   * one. The first time it also verifies the address, removes the password and ends all sessions, in the same step.
-   */
-  link(email: string, identity: Identity): Promise<LinkedUser>;
-  /**
-   * Gives an account whose address is not verified to the person who has proved to own the address by a mail: with a new
-   * password, and without the sessions of others. @returns null if the address was verified meanwhile
-   */
-  reclaim(email: string, replacement: { password: string; name: string | null }): Promise<User | null>;
-  /** Verifies the address of a user who has proved it by a mail, unless the user has another generation since. */
-  verifyAddress(email: string, generation: string): Promise<void>;
-  /**
-   * Replaces the password that was verified, and ends the user's sessions.
-   * @returns the user of the new generation; null if the user was deleted or has another generation
-   */
-  changePassword(user: VerifiedUser, password: string): Promise<VerifiedUser | null>;
-  /** Sets a new password, and ends the user's sessions. */
-  resetPassword(email: string, password: string): Promise<boolean>;
-  rename(email: string, name: string | null): Promise<boolean>;
-  /** Ends all sessions of a user at once. */
-  endSessions(email: string): Promise<boolean>;
-  /** Returns the networks from which users signed in lately, in one command. Unknown addresses, and users without any, are not in it. */
-  networksOf(emails: readonly string[]): Promise<Map<string, readonly string[]>>;
-  /** Records a sign-in and its network. */
-  recordSignIn(email: string, network: string): Promise<void>;
-}
-
 /** Networks that are remembered per user. */
 const NETWORKS_MAX = 5;
 
 /** What goes in the write that gives an account to the person who proved to own its address: a passkey would still open it. */
 const OF_EARLIER_OWNER = { networks: '', secondFactors: '' } as const;
 
-export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Users {
+export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const users = db.collection<UserDocument>('users');
   const memberships = createMemberships(db);
   const asUser = (document: UserDocument | null): User | null => document && toUser(document);
@@ -93,7 +58,17 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
   }
 
   return {
-    async add({ email, organisation, password, role = DEFAULT_ROLE, name, createdBy, verified = false, identity }) {
+    /** Adds an account. It takes the place of one that is not verified and belongs to no organisation. */
+    async add({
+      email,
+      organisation,
+      password,
+      role = DEFAULT_ROLE,
+      name,
+      createdBy,
+      verified = false,
+      identity,
+    }: NewUser): Promise<AddedUser> {
       const createdAt = now();
       const document: UserDocument = {
         _id: userIdOf(email),
@@ -110,17 +85,22 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       return { ok: true, user: toUser(document) };
     },
 
-    async verify(email, password) {
+    /** Returns the user if the password is correct, else null. An unknown address, and one without a password, take the same time. */
+    async verify(email: string, password: string): Promise<VerifiedUser | null> {
       const document = await users.findOne({ _id: userIdOf(email) });
       const right = await matchesPassword(password, document?.password ?? UNMATCHABLE);
       return right && document?.password !== undefined ? { ...toUser(document), generation: document.generation } : null;
     },
 
-    find: async (email) => asUser(await users.findOne({ _id: userIdOf(email) })),
+    find: async (email: string): Promise<User | null> => asUser(await users.findOne({ _id: userIdOf(email) })),
 
-    findByIdentity: async (identity) => asUser(await users.findOne({ identity: identityKey(identity) })),
+    findByIdentity: async (identity: Identity): Promise<User | null> => asUser(await users.findOne({ identity: identityKey(identity) })),
 
-    async link(email, identity) {
+    /**
+     * Links a user to an account at the identity provider that has verified the address, unless the user is linked to another
+     * one. The first time it also verifies the address, removes the password and ends all sessions, in the same step.
+     */
+    async link(email: string, identity: Identity): Promise<LinkedUser> {
       const key = identityKey(identity);
       const _id = userIdOf(email);
       const first = { _id, identity: { $exists: false } };
@@ -139,7 +119,11 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       return user.identity === key ? { ok: true, first: false, user: toUser(user) } : { ok: false, reason: 'other_identity' };
     },
 
-    async reclaim(email, { password, name }) {
+    /**
+     * Gives an account whose address is not verified to the person who has proved to own the address by a mail: with a new
+     * password, and without the sessions of others. @returns null if the address was verified meanwhile
+     */
+    async reclaim(email: string, { password, name }: { password: string; name: string | null }): Promise<User | null> {
       const mine = { password: await hashPassword(password), verifiedAt: now(), generation: randomUUID() };
       const change: UpdateFilter<UserDocument> =
         name === null ? { $set: mine, $unset: { ...OF_EARLIER_OWNER, name: '' } } : { $set: { ...mine, name }, $unset: OF_EARLIER_OWNER };
@@ -147,36 +131,47 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       return asUser(await users.findOneAndUpdate(unverified, change, { returnDocument: 'after' }));
     },
 
-    async verifyAddress(email, generation) {
+    /** Verifies the address of a user who has proved it by a mail, unless the user has another generation since. */
+    async verifyAddress(email: string, generation: string) {
       await users.updateOne({ _id: userIdOf(email), generation, ...UNVERIFIED }, { $set: { verifiedAt: now() } });
     },
 
-    async changePassword({ email, generation: verified }, password) {
+    /**
+     * Replaces the password that was verified, and ends the user's sessions.
+     * @returns the user of the new generation; null if the user was deleted or has another generation
+     */
+    async changePassword({ email, generation: verified }: VerifiedUser, password: string): Promise<VerifiedUser | null> {
       const generation = randomUUID();
       const change = { $set: { password: await hashPassword(password), generation } };
       const changed = await users.findOneAndUpdate(ofGeneration(email, verified), change, { returnDocument: 'after' });
       return changed && { ...toUser(changed), generation };
     },
 
-    resetPassword: async (email, password) => update(email, { $set: { password: await hashPassword(password), generation: randomUUID() } }),
+    /** Sets a new password, and ends the user's sessions. */
+    resetPassword: async (email: string, password: string): Promise<boolean> =>
+      update(email, { $set: { password: await hashPassword(password), generation: randomUUID() } }),
 
-    rename: (email, name) => update(email, name === null ? { $unset: { name: '' } } : { $set: { name } }),
+    rename: (email: string, name: string | null) => update(email, name === null ? { $unset: { name: '' } } : { $set: { name } }),
 
-    endSessions: (email) => update(email, { $set: { generation: randomUUID() } }),
+    /** Ends all sessions of a user at once. */
+    endSessions: (email: string) => update(email, { $set: { generation: randomUUID() } }),
 
-    async networksOf(emails) {
+    /** Returns the networks from which users signed in lately, in one command. Unknown addresses, and users without any, are not in it. */
+    async networksOf(emails: readonly string[]): Promise<Map<string, readonly string[]>> {
       const byId = new Map(emails.map((email) => [userIdOf(email), email]));
       const found = await users.find({ _id: { $in: [...byId.keys()] } }, { projection: { networks: 1 } }).toArray();
       return new Map(found.flatMap(({ _id, networks }) => (networks === undefined ? [] : [[byId.get(_id)!, networks]])));
     },
 
-    async recordSignIn(email, network) {
+    /** Records a sign-in and its network. */
+    async recordSignIn(email: string, network: string) {
       const document = await users.findOne({ _id: userIdOf(email) });
       const networks = [network, ...(document?.networks ?? []).filter((one) => one !== network)].slice(0, NETWORKS_MAX);
       await update(email, { $set: { lastSignInAt: now(), networks } });
     },
   };
 }
+export type Users = ReturnType<typeof createUsers>;
 
 /** Stores a new account. It replaces one whose address was never verified. @returns false if the address is taken */
 async function insert(users: Collection<UserDocument>, memberships: Memberships, document: UserDocument): Promise<boolean> {

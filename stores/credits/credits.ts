@@ -13,7 +13,7 @@ import { isFree } from '../../core/scan/cost.ts';
 import { freeReserveStep, freeSettleStep } from './free-steps.ts';
 import { checkPages, checkScanId, emptyAccount, FARTHEST_DEADLINE_MS, grantStep, reserveStep, settleStep } from './credit-steps.ts';
 import type { Account } from './credit-steps.ts';
-import { createLedger, type LedgerEntry, type LedgerPage } from './ledger.ts';
+import { createLedger } from './ledger.ts';
 import { retryRace } from '../mongo-retry.ts';
 
 export type { LedgerEntry } from './ledger.ts';
@@ -72,36 +72,6 @@ export interface Hold {
 /** Credits that one call moved. A repeated call moves none. */
 export type CreditMove = { operation: 'reserve'; pages: number } | { operation: 'settle'; pages: number; released: number };
 
-export interface Credits {
-  /** Opens an empty account for an organisation. Idempotent. */
-  open(organisation: string): Promise<void>;
-  balance(organisation: string): Promise<Balance>;
-  /** Returns the accounts of several organisations that have one, by organisation, in one command. */
-  accounts(organisations: readonly string[]): Promise<Map<string, AccountSummary>>;
-  /** Returns the ids of all grants ever made to each of the organisations, in one command. */
-  grantIds(organisations: readonly string[]): Promise<Map<string, Set<string>>>;
-  /** Adds credits once per grant id. @returns true if this call added them */
-  grant(organisation: string, grantId: string, pages: number): Promise<boolean>;
-  /**
-   * Holds credits for a scan. A repeated call returns the existing hold. An organisation without an account has no credits.
-   * @param partial true: hold as many as are available, at least one; false: all or nothing
-   * @param deadline compared with the store's clock, so that a stalled request cannot hold credits for an abandoned scan
-   * @param maxLive the maximum number of scans of the organisation that hold credits, this one included; exact under races
-   * @param fresh the scan id is new and unknown to others, so that the ledger need not be searched for a settle
-   */
-  reserve(request: ReservationRequest): Promise<Reservation>;
-  /** Ends a hold: spends `pages` (at most the held ones) and releases the rest. Moves nothing if there is no hold. */
-  settle(organisation: string, scanId: string, pages: number): Promise<Settlement>;
-  /** Scans of an organisation that hold credits. */
-  holds(organisation: string): Promise<{ scanId: string; pages: number }[]>;
-  /** Scans of all organisations that hold credits, in one query, for the sweeper. */
-  allHolds(): Promise<Hold[]>;
-  /** Ledger entries, newest first, including operations that were not copied yet. */
-  ledger(organisation: string, page: LedgerPage): Promise<LedgerEntry[]>;
-  /** Copies operations to the ledger, of one organisation or of all. @returns the number of copied operations */
-  relay(organisation?: string): Promise<number>;
-}
-
 export interface CreditsOptions {
   /** How long operations are collected before they are copied to the ledger in the background. */
   relayDelayMs?: number;
@@ -111,7 +81,7 @@ export interface CreditsOptions {
 }
 
 /** Credits in MongoDB: `accounts` is authoritative, `ledger` is its append-only copy. */
-export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: CreditsOptions = {}): Credits {
+export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: CreditsOptions = {}) {
   const accounts = db.collection<Account>('accounts');
   const ledger = createLedger(db, { delayMs: relayDelayMs, logger });
 
@@ -146,11 +116,15 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
 
   return {
     ...createReads(accounts),
+    /** Opens an empty account for an organisation. Idempotent. */
     open,
+    /** Copies operations to the ledger, of one organisation or of all. @returns the number of copied operations */
     relay: ledger.relay,
+    /** Ledger entries, newest first, including operations that were not copied yet. */
     ledger: ledger.entries,
 
-    async grant(organisation, grantId, pages) {
+    /** Adds credits once per grant id. @returns true if this call added them */
+    async grant(organisation: string, grantId: string, pages: number): Promise<boolean> {
       checkPages(pages, 1);
       await open(organisation);
       const account = await step(organisation, grantStep(grantId, pages));
@@ -158,7 +132,14 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
       return account?.answer?.outcome === 'done';
     },
 
-    async reserve(request) {
+    /**
+     * Holds credits for a scan. A repeated call returns the existing hold. An organisation without an account has no credits.
+     * @param partial true: hold as many as are available, at least one; false: all or nothing
+     * @param deadline compared with the store's clock, so that a stalled request cannot hold credits for an abandoned scan
+     * @param maxLive the maximum number of scans of the organisation that hold credits, this one included; exact under races
+     * @param fresh the scan id is new and unknown to others, so that the ledger need not be searched for a settle
+     */
+    async reserve(request: ReservationRequest): Promise<Reservation> {
       const { organisation, scanId, pages, partial, deadline, maxLive = Number.MAX_SAFE_INTEGER, fresh = false } = request;
       checkScanId(scanId);
       checkPages(pages, 1);
@@ -177,7 +158,8 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
       return { ok: true, reserved, balance: account.available };
     },
 
-    async settle(organisation, scanId, pages) {
+    /** Ends a hold: spends `pages` (at most the held ones) and releases the rest. Moves nothing if there is no hold. */
+    async settle(organisation: string, scanId: string, pages: number): Promise<Settlement> {
       checkScanId(scanId);
       checkPages(pages, 0);
       if (isFree(organisation)) return settleFree(organisation, scanId, pages);
@@ -195,8 +177,9 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
     },
   };
 }
+export type Credits = ReturnType<typeof createCredits>;
 
-function createReads(accounts: Collection<Account>): Pick<Credits, 'balance' | 'accounts' | 'grantIds' | 'holds' | 'allHolds'> {
+function createReads(accounts: Collection<Account>) {
   /** Reads accounts in one batch, so that the number of commands does not grow with that of organisations. */
   async function several(organisations: readonly string[], projection: Document): Promise<Account[]> {
     if (organisations.length === 0) return [];
@@ -204,28 +187,32 @@ function createReads(accounts: Collection<Account>): Pick<Credits, 'balance' | '
   }
 
   return {
-    async balance(organisation) {
+    async balance(organisation: string): Promise<Balance> {
       const account = await accounts.findOne({ _id: organisation }, { projection: { ops: 0, grants: 0 } });
       const { balance, granted, held, spent } = summaryOf(account ?? emptyAccount());
       return { balance, granted, held, spent };
     },
 
-    async accounts(organisations) {
+    /** Returns the accounts of several organisations that have one, by organisation, in one command. */
+    async accounts(organisations: readonly string[]): Promise<Map<string, AccountSummary>> {
       const found = await several(organisations, { ops: 0, grants: 0 });
       return new Map(found.map((account) => [account._id, summaryOf(account)]));
     },
 
-    async grantIds(organisations) {
+    /** Returns the ids of all grants ever made to each of the organisations, in one command. */
+    async grantIds(organisations: readonly string[]): Promise<Map<string, Set<string>>> {
       const found = await several(organisations, { grants: 1 });
       return new Map(found.map(({ _id, grants }) => [_id, new Set(grants)]));
     },
 
-    async holds(organisation) {
+    /** Scans of an organisation that hold credits. */
+    async holds(organisation: string): Promise<{ scanId: string; pages: number }[]> {
       const account = await accounts.findOne({ _id: organisation }, { projection: { held: 1 } });
       return Object.entries(account?.held ?? {}).map(([scanId, pages]) => ({ scanId, pages }));
     },
 
-    async allHolds() {
+    /** Scans of all organisations that hold credits, in one query, for the sweeper. */
+    async allHolds(): Promise<Hold[]> {
       const holding = await accounts.find({ held: { $ne: {} } }, { projection: { held: 1 } }).toArray();
       return holding.flatMap(({ _id: organisation, held }) =>
         Object.entries(held).map(([scanId, pages]) => ({ organisation, scanId, pages })),

@@ -19,17 +19,6 @@ export interface LedgerPage {
   limit: number;
 }
 
-export interface Ledger {
-  /** Returns the pages that the settle of a scan spent; null if the ledger has no settle. The account may know of a newer one. */
-  settledPages(organisation: string, scanId: string): Promise<number | null>;
-  /** Relays the operations of an account in the background. Calls within the delay are combined. */
-  relaySoon(organisation: string): void;
-  /** Relays the operations of one organisation, or of all. @returns the number of relayed operations */
-  relay(organisation?: string): Promise<number>;
-  /** Returns entries of an organisation, newest first, including operations that are not relayed yet. Writes nothing. */
-  entries(organisation: string, page: LedgerPage): Promise<LedgerEntry[]>;
-}
-
 /** A ledger entry as it is stored. The id consists of the organisation and the operation's id, so that a second copy is a duplicate. */
 type LedgerDocument = LedgerEntry & { _id: string };
 
@@ -37,7 +26,7 @@ type LedgerDocument = LedgerEntry & { _id: string };
 const RELAY_BATCH = 100;
 
 /** @param options.delayMs how long `relaySoon` waits for further operations */
-export function createLedger(db: Db, { delayMs, logger }: { delayMs: number; logger?: Logger }): Ledger {
+export function createLedger(db: Db, { delayMs, logger }: { delayMs: number; logger?: Logger }) {
   const accounts = db.collection<Account>('accounts');
   const ledger = db.collection<LedgerDocument>('ledger');
   const scheduled = new Set<string>();
@@ -76,14 +65,17 @@ export function createLedger(db: Db, { delayMs, logger }: { delayMs: number; log
   }
 
   return {
+    /** Relays the operations of one organisation, or of all. @returns the number of relayed operations */
     relay,
 
-    async settledPages(organisation, scanId) {
+    /** Returns the pages that the settle of a scan spent; null if the ledger has no settle. The account may know of a newer one. */
+    async settledPages(organisation: string, scanId: string): Promise<number | null> {
       const settle = await ledger.findOne({ _id: `${organisation}/settle:${scanId}` }, { projection: { pages: 1 } });
       return settle && settle.pages;
     },
 
-    relaySoon(organisation) {
+    /** Relays the operations of an account in the background. Calls within the delay are combined. */
+    relaySoon(organisation: string) {
       if (scheduled.has(organisation)) return;
       scheduled.add(organisation);
       setTimeout(() => {
@@ -93,7 +85,8 @@ export function createLedger(db: Db, { delayMs, logger }: { delayMs: number; log
       }, delayMs).unref();
     },
 
-    async entries(organisation, { before, perScan = false, limit }) {
+    /** Returns entries of an organisation, newest first, including operations that are not relayed yet. Writes nothing. */
+    async entries(organisation: string, { before, perScan = false, limit }: LedgerPage): Promise<LedgerEntry[]> {
       const account = await accounts.findOne({ _id: organisation }, { projection: { ops: 1, sequence: 1, held: 1 } });
       if (account === null) return [];
       const holding = Object.keys(account.held);

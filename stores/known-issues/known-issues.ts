@@ -14,7 +14,7 @@ import {
   type KnownIssueRow,
   type ManifestDocument,
 } from './documents.ts';
-import { createManifestKnownIssues, type ManifestKnownIssues } from './manifest-known-issues.ts';
+import { createManifestKnownIssues } from './manifest-known-issues.ts';
 
 export type { KnownIssueRow } from './documents.ts';
 
@@ -56,31 +56,6 @@ export interface SiteMatches {
   unmatched: string[];
 }
 
-export interface KnownIssues extends ManifestKnownIssues {
-  /**
-   * Adds one. It takes the place of an ended one over REST that is about the same. Ended ones count too, until they are removed.
-   * @param id a repeated call with the same one adds nothing. Default: random
-   */
-  add(issue: Omit<KnownIssueRow, 'id' | 'manifest'>, id?: string): Promise<AddedKnownIssue>;
-  find(organisation: string, id: string): Promise<KnownIssueRow | null>;
-  list(organisation: string, page: KnownIssuePage): Promise<KnownIssueRow[]>;
-  change(organisation: string, id: string, change: KnownIssueChange): Promise<ChangedKnownIssue>;
-  remove(organisation: string, id: string): Promise<ChangedKnownIssue>;
-  /**
-   * Chooses the known issues of a scan, once: further calls return the first choice.
-   * @returns undefined if there are none
-   */
-  choose(scanId: string, organisation: string, sites: readonly string[], now: Date): Promise<ChosenKnownIssues | undefined>;
-  /** Returns what was chosen; undefined if nothing was, or none exist. */
-  chosenFor(scanId: string): Promise<ChosenKnownIssues | undefined>;
-  /** Records what a scan of a site says, unless a newer one has said it. */
-  recordMatches(organisation: string, site: string, matches: SiteMatches): Promise<void>;
-  /** Returns what the newest scan of the site says; null if no scan has said anything for a year. */
-  matchesOf(organisation: string, site: string): Promise<SiteMatches | null>;
-  /** The same for several sites of the organisation, in one command, by site. */
-  matchesOfSites(organisation: string, sites: readonly string[]): Promise<Map<string, SiteMatches>>;
-}
-
 /** The server removes it a year after the scan. */
 type MatchesDocument = SiteMatches & { _id: string; expiresAt: Date };
 const matchesId = (organisation: string, site: string): string => `${organisation}/${site}`;
@@ -102,7 +77,7 @@ const unlessEmpty = (chosen: ChosenKnownIssues | undefined): ChosenKnownIssues |
 const isAfter = ({ createdAt, id }: KnownIssueRow, after: NonNullable<KnownIssuePage['after']>): boolean =>
   createdAt < after.at || (createdAt.getTime() === after.at.getTime() && id < after.id);
 
-export function createKnownIssues(db: Db): KnownIssues {
+export function createKnownIssues(db: Db) {
   const issues = db.collection<KnownIssueDocument>('knownIssues');
   const single = db.collection<IssueDocument>('knownIssues');
   const choices = db.collection<ChosenDocument>('chosenKnownIssues');
@@ -157,7 +132,11 @@ export function createKnownIssues(db: Db): KnownIssues {
   return {
     ...createManifestKnownIssues(db.collection<ManifestDocument>('knownIssues'), single),
 
-    async add(issue, _id = randomUUID()) {
+    /**
+     * Adds one. It takes the place of an ended one over REST that is about the same. Ended ones count too, until they are removed.
+     * @param id a repeated call with the same one adds nothing. Default: random
+     */
+    async add(issue: Omit<KnownIssueRow, 'id' | 'manifest'>, _id: string = randomUUID()): Promise<AddedKnownIssue> {
       const target = targetClaim(issue.organisation, issue.site, issue);
       return retryRace(async (): Promise<AddedKnownIssue> => {
         // Before a slot is looked for: the call that added it may have taken the last one.
@@ -174,7 +153,7 @@ export function createKnownIssues(db: Db): KnownIssues {
 
     find,
 
-    async list(organisation, { site, endsBefore, endsAfter, unmatched, after, limit }) {
+    async list(organisation: string, { site, endsBefore, endsAfter, unmatched, after, limit }: KnownIssuePage): Promise<KnownIssueRow[]> {
       const wanted = unmatched ? await unmatchedOf(organisation, site) : null;
       const ends = endsBefore || endsAfter ? { ...(endsBefore && { $lte: endsBefore }), ...(endsAfter && { $gt: endsAfter }) } : null;
       const filter: Filter<KnownIssueDocument> = {
@@ -197,17 +176,21 @@ export function createKnownIssues(db: Db): KnownIssues {
       return listed.slice(0, limit);
     },
 
-    async change(organisation, id, change) {
+    async change(organisation: string, id: string, change: KnownIssueChange): Promise<ChangedKnownIssue> {
       const changed = await retryRace(() => single.findOneAndUpdate(own(organisation, id), { $set: change }, { returnDocument: 'after' }));
       return changed === null ? unchanged(organisation, id) : { ok: true, issue: rowsOf(changed)[0]! };
     },
 
-    async remove(organisation, id) {
+    async remove(organisation: string, id: string): Promise<ChangedKnownIssue> {
       const removed = await single.findOneAndDelete(own(organisation, id));
       return removed === null ? unchanged(organisation, id) : { ok: true, issue: rowsOf(removed)[0]! };
     },
 
-    async choose(scanId, organisation, sites, now) {
+    /**
+     * Chooses the known issues of a scan, once: further calls return the first choice.
+     * @returns undefined if there are none
+     */
+    async choose(scanId: string, organisation: string, sites: readonly string[], now: Date): Promise<ChosenKnownIssues | undefined> {
       const found = await issues.find({ organisation, site: { $in: [...sites] } }).toArray();
       const rows = found.flatMap(rowsOf).toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
       const first = { chosen: chooseKnownIssues(rows.map(chosenOf), now), expiresAt: new Date(now.getTime() + CHOSEN_KEPT_MS) };
@@ -217,11 +200,13 @@ export function createKnownIssues(db: Db): KnownIssues {
       return unlessEmpty(stored!.chosen);
     },
 
-    async chosenFor(scanId) {
+    /** Returns what was chosen; undefined if nothing was, or none exist. */
+    async chosenFor(scanId: string): Promise<ChosenKnownIssues | undefined> {
       return unlessEmpty((await choices.findOne({ _id: scanId }))?.chosen);
     },
 
-    async recordMatches(organisation, site, { scanId, at, unmatched }) {
+    /** Records what a scan of a site says, unless a newer one has said it. */
+    async recordMatches(organisation: string, site: string, { scanId, at, unmatched }: SiteMatches) {
       const _id = matchesId(organisation, site);
       const $set = { scanId, at, unmatched, expiresAt: new Date(at.getTime() + MATCHES_KEPT_MS) };
       await retryRace(async () => {
@@ -230,10 +215,13 @@ export function createKnownIssues(db: Db): KnownIssues {
       });
     },
 
-    async matchesOf(organisation, site) {
+    /** Returns what the newest scan of the site says; null if no scan has said anything for a year. */
+    async matchesOf(organisation: string, site: string): Promise<SiteMatches | null> {
       return (await matchesOfSites(organisation, [site])).get(site) ?? null;
     },
 
+    /** The same for several sites of the organisation, in one command, by site. */
     matchesOfSites,
   };
 }
+export type KnownIssues = ReturnType<typeof createKnownIssues>;

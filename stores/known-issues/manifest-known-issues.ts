@@ -39,23 +39,6 @@ export interface OccupiedSite {
   free: number;
 }
 
-export interface ManifestKnownIssues {
-  /** Returns what is stored of a manifest; null if nothing is. */
-  declared(manifest: ManifestRef): Promise<StoredDeclaration | null>;
-  /** Returns what others than the manifest have of a site. */
-  occupied(organisation: string, site: string, manifest: ManifestRef, now: Date): Promise<OccupiedSite>;
-  /**
-   * Stores the known issues of a manifest in one write: a scan that starts at the same time has those of before or these.
-   * @param before the revision that they replace; null if nothing is stored
-   * @returns false if another writer was faster
-   */
-  declare(declaration: Declaration, before: number | null, now: Date): Promise<boolean>;
-  /** Removes what is stored of a manifest. @returns false if it has another revision */
-  withdraw(manifest: ManifestRef, before: number): Promise<boolean>;
-  /** Returns the manifests of an operator class of which something is stored. */
-  declaredOf(operatorClass: string): Promise<ManifestRef[]>;
-}
-
 function storedOf(document: ManifestDocument): StoredDeclaration {
   const { _id, manifest, createdBy: _, slots: __, targets = [], ...rest } = document;
   return { ...manifest, ...rest, live: targets.length };
@@ -66,7 +49,7 @@ const holds = (document: KnownIssueDocument, row: KnownIssueRow, now: Date): boo
   document.manifest === undefined ? row.expiresAt > now : (document.targets ?? []).includes(targetClaim(row.organisation, row.site, row));
 
 /** @param single the documents that are not of manifests, in the same collection */
-export function createManifestKnownIssues(manifests: Collection<ManifestDocument>, single: Collection<IssueDocument>): ManifestKnownIssues {
+export function createManifestKnownIssues(manifests: Collection<ManifestDocument>, single: Collection<IssueDocument>) {
   /** Places at random, so that concurrent writers rarely choose the same ones; null if there are too few. */
   async function freeSlots({ organisation, site }: Declaration, _id: string, wanted: number): Promise<string[] | null> {
     const others = await manifests.find({ organisation, site, _id: { $ne: _id } }, { projection: { slots: 1 } }).toArray();
@@ -78,19 +61,26 @@ export function createManifestKnownIssues(manifests: Collection<ManifestDocument
   }
 
   return {
-    async declared(manifest) {
+    /** Returns what is stored of a manifest; null if nothing is. */
+    async declared(manifest: ManifestRef): Promise<StoredDeclaration | null> {
       const found = await manifests.findOne({ _id: documentId(manifest) });
       return found && storedOf(found);
     },
 
-    async occupied(organisation, site, manifest, now) {
+    /** Returns what others than the manifest have of a site. */
+    async occupied(organisation: string, site: string, manifest: ManifestRef, now: Date): Promise<OccupiedSite> {
       const others: KnownIssueDocument[] = await manifests.find({ organisation, site, _id: { $ne: documentId(manifest) } }).toArray();
       const holding = others.flatMap((document) => rowsOf(document).filter((row) => holds(document, row, now)));
       const taken = others.reduce((sum, { slots = [] }) => sum + slots.length, 0);
       return { holders: new Map(holding.map((row) => [targetKey(row), row])), free: KNOWN_ISSUES_MAX - taken };
     },
 
-    async declare({ operatorClass, namespace, name, ...rest }, before, now) {
+    /**
+     * Stores the known issues of a manifest in one write: a scan that starts at the same time has those of before or these.
+     * @param before the revision that they replace; null if nothing is stored
+     * @returns false if another writer was faster
+     */
+    async declare({ operatorClass, namespace, name, ...rest }: Declaration, before: number | null, now: Date): Promise<boolean> {
       const manifest = { operatorClass, namespace, name };
       const _id = documentId(manifest);
       const { organisation, site, issues } = rest;
@@ -117,11 +107,13 @@ export function createManifestKnownIssues(manifests: Collection<ManifestDocument
       }
     },
 
-    async withdraw(manifest, before) {
+    /** Removes what is stored of a manifest. @returns false if it has another revision */
+    async withdraw(manifest: ManifestRef, before: number): Promise<boolean> {
       return (await manifests.deleteOne({ _id: documentId(manifest), revision: before })).deletedCount === 1;
     },
 
-    async declaredOf(operatorClass) {
+    /** Returns the manifests of an operator class of which something is stored. */
+    async declaredOf(operatorClass: string): Promise<ManifestRef[]> {
       const found = manifests.find({ 'manifest.operatorClass': operatorClass }, { projection: { manifest: 1 } });
       return (await found.toArray()).map(({ manifest }) => manifest);
     },

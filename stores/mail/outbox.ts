@@ -106,31 +106,6 @@ export interface MailFilter {
   exceptOrganisations?: readonly string[];
 }
 
-export interface Outbox {
-  /** Stores a mail that is due now. A mail whose id is stored already, in any state, changes nothing. */
-  enqueue(mail: NewMail): Promise<void>;
-  /**
-   * Claims the mail that is due for the longest time, or returns null. One atomic step: of several processes, one gets it.
-   * @param leaseMs the time after which another claim may take the mail
-   */
-  claim(request: MailFilter & { leaseMs: number }): Promise<ClaimedMail | null>;
-  /** Records that the mail server accepted the mail. @returns false if another process has claimed it since */
-  sent(claim: ClaimedMail): Promise<boolean>;
-  /** Makes the mail due again at `at`. @returns as `sent` */
-  retry(claim: ClaimedMail, at: Date, reason: string): Promise<boolean>;
-  /** Makes the mail due as if this claim had not been made, also for `oldestDue`. @returns as `sent` */
-  release(claim: ClaimedMail): Promise<boolean>;
-  /** Gives the mail up. @returns as `sent` */
-  fail(claim: ClaimedMail, reason: string): Promise<boolean>;
-  /** Records that the mail is not sent. @returns as `sent` */
-  suppress(claim: ClaimedMail, reason: string): Promise<boolean>;
-  find(id: string): Promise<MailEntry | null>;
-  /** Returns the time since which the oldest unclaimed mail is due, or null if none is. */
-  oldestDue(): Promise<Date | null>;
-  /** Removes the address from entries that ended `ADDRESS_KEPT_DAYS` ago. @returns their number */
-  removeAddresses(): Promise<number>;
-}
-
 const DAY_MS = 86_400_000;
 /** How long an entry that ended keeps the recipient's address. */
 export const ADDRESS_KEPT_DAYS = 30;
@@ -161,7 +136,7 @@ interface MailDocument {
   expiresAt: Date;
 }
 
-export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Outbox {
+export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const mails = db.collection<MailDocument>('outbox');
   const later = (days: number): Date => new Date(now().getTime() + days * DAY_MS);
 
@@ -175,7 +150,8 @@ export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => D
     });
 
   return {
-    async enqueue({ id, kind, to, locale, organisation, data }) {
+    /** Stores a mail that is due now. A mail whose id is stored already, in any state, changes nothing. */
+    async enqueue({ id, kind, to, locale, organisation, data }: NewMail) {
       const at = now();
       const of = organisation === undefined ? {} : { organisation };
       const entry = {
@@ -193,7 +169,16 @@ export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => D
       await insertNew(mails, { _id: id, ...entry, createdAt: at, finishedAt: null, expiresAt: later(ENTRY_KEPT_DAYS) });
     },
 
-    async claim({ leaseMs, lane, exceptDomains = [], exceptOrganisations = [] }) {
+    /**
+     * Claims the mail that is due for the longest time, or returns null. One atomic step: of several processes, one gets it.
+     * @param leaseMs the time after which another claim may take the mail
+     */
+    async claim({
+      leaseMs,
+      lane,
+      exceptDomains = [],
+      exceptOrganisations = [],
+    }: MailFilter & { leaseMs: number }): Promise<ClaimedMail | null> {
       const wanted: Filter<MailDocument> = {};
       if (lane !== undefined) wanted.kind = { $in: kindsOf(lane) };
       if (exceptDomains.length > 0) wanted.domain = { $nin: [...exceptDomains] };
@@ -206,25 +191,33 @@ export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => D
       return { mail, holder, dueAt, attempts: attempts + 1, createdAt };
     },
 
-    sent: (claim) => finish(claim, 'sent', null),
-    fail: (claim, reason) => finish(claim, 'failed', reason),
-    suppress: (claim, reason) => finish(claim, 'suppressed', reason),
-    retry: (claim, at, reason) => change(claim, { $set: { dueAt: at, reason }, $unset: { holder: true } }),
-    release: (claim) => change(claim, { $set: { dueAt: claim.dueAt }, $inc: { attempts: -1 }, $unset: { holder: true } }),
+    /** Records that the mail server accepted the mail. @returns false if another process has claimed it since */
+    sent: (claim: ClaimedMail) => finish(claim, 'sent', null),
+    /** Gives the mail up. @returns as `sent` */
+    fail: (claim: ClaimedMail, reason: string) => finish(claim, 'failed', reason),
+    /** Records that the mail is not sent. @returns as `sent` */
+    suppress: (claim: ClaimedMail, reason: string) => finish(claim, 'suppressed', reason),
+    /** Makes the mail due again at `at`. @returns as `sent` */
+    retry: (claim: ClaimedMail, at: Date, reason: string) => change(claim, { $set: { dueAt: at, reason }, $unset: { holder: true } }),
+    /** Makes the mail due as if this claim had not been made, also for `oldestDue`. @returns as `sent` */
+    release: (claim: ClaimedMail) => change(claim, { $set: { dueAt: claim.dueAt }, $inc: { attempts: -1 }, $unset: { holder: true } }),
 
-    async find(id) {
+    async find(id: string): Promise<MailEntry | null> {
       const entry = await mails.findOne({ _id: id });
       if (entry === null) return null;
       const { kind, to = null, locale, state, attempts, reason, createdAt, dueAt, finishedAt } = entry;
       return { id, kind, to, locale, state, attempts, reason, createdAt, dueAt, finishedAt };
     },
 
+    /** Returns the time since which the oldest unclaimed mail is due, or null if none is. */
     oldestDue: () => queue.oldestDue(),
 
-    async removeAddresses() {
+    /** Removes the address from entries that ended `ADDRESS_KEPT_DAYS` ago. @returns their number */
+    async removeAddresses(): Promise<number> {
       const ended: Filter<MailDocument> = { addressUntil: { $lte: now() } };
       const { modifiedCount } = await mails.updateMany(ended, { $unset: { to: true, domain: true, addressUntil: true } });
       return modifiedCount;
     },
   };
 }
+export type Outbox = ReturnType<typeof createOutbox>;

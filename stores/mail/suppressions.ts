@@ -32,27 +32,6 @@ export interface Recipient {
   unsubscribed: boolean;
 }
 
-export interface Suppressions {
-  /**
-   * Returns why no mail of the lane is sent to the address, or null. If both apply, it bounced. A bounce stops results for
-   * days and other mails for minutes (`BOUNCE_STOPS`), because people cannot sign in without them. Only results can be
-   * unsubscribed.
-   */
-  find(address: string, lane: MailLane): Promise<Suppression | null>;
-  /** Records that the address bounced. */
-  bounced(address: string, kind: BounceKind): Promise<void>;
-  /** Forgets that the address bounced, because a delivery or its owner proved that it works. @returns whether it had bounced */
-  lift(address: string): Promise<boolean>;
-  /** Returns the token of the address' unsubscribe link, the same for each mail. The link works for `LINK_KEPT_DAYS` from now. */
-  tokenFor(address: string, locale: Locale): Promise<string>;
-  /** Returns the recipient of an unsubscribe link, or null if the link is malformed (checked without a command), unknown or expired. */
-  recipient(token: string): Promise<Recipient | null>;
-  /** Unsubscribes the recipient of a link. Idempotent. @returns null if the link is unknown or expired */
-  unsubscribe(token: string): Promise<Recipient | null>;
-  /** Undoes `unsubscribe`. @returns as `unsubscribe` */
-  resubscribe(token: string): Promise<Recipient | null>;
-}
-
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 /** For how long a bounce stops results of public scans, and other mails, in milliseconds: addresses can come back. */
@@ -80,7 +59,7 @@ interface AddressDocument {
 /** Addresses are compared case-insensitively. */
 export const addressHash = (address: string): string => createHash('sha256').update(address.trim().toLowerCase()).digest('hex');
 
-export function createSuppressions(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Suppressions {
+export function createSuppressions(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const addresses = db.collection<AddressDocument>('mail_addresses');
   const later = (days: number): Date => new Date(now().getTime() + days * DAY_MS);
   /** Raises `expiresAt`, except for an unsubscribed address, which has none. */
@@ -91,14 +70,20 @@ export function createSuppressions(db: Db, { now = () => new Date() }: { now?: (
     document && { locale: document.locale ?? 'en', unsubscribed: document.unsubscribedAt !== undefined };
 
   return {
-    async find(address, lane) {
+    /**
+     * Returns why no mail of the lane is sent to the address, or null. If both apply, it bounced. A bounce stops results for
+     * days and other mails for minutes (`BOUNCE_STOPS`), because people cannot sign in without them. Only results can be
+     * unsubscribed.
+     */
+    async find(address: string, lane: MailLane): Promise<Suppression | null> {
       const found = await addresses.findOne({ _id: addressHash(address) });
       const until = lane === 'public' ? found?.bouncedUntil : found?.othersFrom;
       if (until !== undefined && until > now()) return { reason: 'bounced', until };
       return lane === 'public' && found?.unsubscribedAt !== undefined ? { reason: 'unsubscribed', until: null } : null;
     },
 
-    async bounced(address, kind) {
+    /** Records that the address bounced. */
+    async bounced(address: string, kind: BounceKind) {
       const _id = addressHash(address);
       const [until, othersFrom] = [BOUNCE_STOPS[kind].results, BOUNCE_STOPS[kind].others].map((ms) => new Date(now().getTime() + ms));
       // A doubtful bounce does not shorten a certain one.
@@ -107,13 +92,15 @@ export function createSuppressions(db: Db, { now = () => new Date() }: { now?: (
       await keep(_id, until!);
     },
 
-    async lift(address) {
+    /** Forgets that the address bounced, because a delivery or its owner proved that it works. @returns whether it had bounced */
+    async lift(address: string): Promise<boolean> {
       const bounced = { _id: addressHash(address), bouncedUntil: { $exists: true } };
       const { modifiedCount } = await addresses.updateOne(bounced, { $unset: { bouncedUntil: true, othersFrom: true } });
       return modifiedCount === 1;
     },
 
-    async tokenFor(address, locale) {
+    /** Returns the token of the address' unsubscribe link, the same for each mail. The link works for `LINK_KEPT_DAYS` from now. */
+    async tokenFor(address: string, locale: Locale): Promise<string> {
       const _id = addressHash(address);
       const until = later(LINK_KEPT_DAYS);
       await retryRace(() =>
@@ -127,16 +114,20 @@ export function createSuppressions(db: Db, { now = () => new Date() }: { now?: (
       return found.token;
     },
 
-    recipient: async (token) => (isToken(token) ? toRecipient(await addresses.findOne({ token })) : null),
+    /** Returns the recipient of an unsubscribe link, or null if the link is malformed (checked without a command), unknown or expired. */
+    recipient: async (token: string): Promise<Recipient | null> =>
+      isToken(token) ? toRecipient(await addresses.findOne({ token })) : null,
 
-    async unsubscribe(token) {
+    /** Unsubscribes the recipient of a link. Idempotent. @returns null if the link is unknown or expired */
+    async unsubscribe(token: string): Promise<Recipient | null> {
       if (!isToken(token)) return null;
       const change = { $set: { unsubscribedAt: now() }, $unset: { expiresAt: true as const } };
       await addresses.updateOne({ token, unsubscribedAt: { $exists: false } }, change);
       return toRecipient(await addresses.findOne({ token }));
     },
 
-    async resubscribe(token) {
+    /** Undoes `unsubscribe`. @returns as `unsubscribe` */
+    async resubscribe(token: string): Promise<Recipient | null> {
       if (!isToken(token)) return null;
       const change = { $set: { expiresAt: later(LINK_KEPT_DAYS) }, $unset: { unsubscribedAt: true as const } };
       await addresses.updateOne({ token, unsubscribedAt: { $exists: true } }, change);
@@ -144,3 +135,4 @@ export function createSuppressions(db: Db, { now = () => new Date() }: { now?: (
     },
   };
 }
+export type Suppressions = ReturnType<typeof createSuppressions>;

@@ -39,36 +39,6 @@ export type PublicScanClaim =
   /** Another request of the network for the same URL and e-mail address has the claim. */
   | { ok: false; reason: 'claimed'; by: PublicScan };
 
-export interface PublicScans {
-  /**
-   * Stores a public scan and claims its URL and e-mail address for the network of its visitor. At most one public scan has the
-   * three at any time. Addresses are compared without regard to case.
-   */
-  claim(scan: PublicScan, network: string): Promise<PublicScanClaim>;
-  /** Ends the claim of a public scan, so that the URL can be scanned again for the same e-mail address. Keeps the token. */
-  releaseClaim(token: string): Promise<void>;
-  /** Removes a public scan whose scan never runs. */
-  remove(token: string): Promise<void>;
-  /** Returns null if the token is malformed (checked without a command), is unknown or has expired. */
-  findByToken(token: string): Promise<PublicScan | null>;
-  /** Shares a result. A result that is shared keeps its link. @returns null if the token is unknown or has expired */
-  share(token: string): Promise<PublicScan | null>;
-  /** Takes the link of a result back: it opens nothing from now on. Idempotent. */
-  unshare(token: string): Promise<void>;
-  /** Returns the public scan that is shared with this link. Null as `findByToken`, or if the link was taken back. */
-  findByShare(share: string): Promise<PublicScan | null>;
-  /** Returns the public scan of a scan; null if it has none, or its token has expired. */
-  findByScan(scanId: string): Promise<PublicScan | null>;
-  /** Returns the public scans whose mail was not queued yet, oldest first. Most of them are still live. */
-  unmailed(): AsyncIterable<PublicScan>;
-  /** Records that the mail of a public scan was queued, or will never be. Idempotent. */
-  markMailed(token: string): Promise<void>;
-  /** Forgets the visitor of a public scan whose mail cannot be queued now. Idempotent. */
-  forgetVisitor(token: string): Promise<void>;
-  /** Removes the public scans whose token has expired. @returns their number */
-  removeExpired(): Promise<number>;
-}
-
 type PublicScanDocument = Omit<PublicScan, 'token'> & {
   _id: string;
   /** Of its URL, its e-mail address and the visitor's network. Absent after the claim has ended. */
@@ -78,7 +48,7 @@ type PublicScanDocument = Omit<PublicScan, 'token'> & {
 };
 
 /** Public scans in MongoDB. @param now compared with the expiry of a token */
-export function createPublicScans(db: Db, now: () => Date = () => new Date()): PublicScans {
+export function createPublicScans(db: Db, now: () => Date = () => new Date()) {
   const documents = db.collection<PublicScanDocument>('public_scans');
   const current = () => ({ expiresAt: { $gt: now() } });
 
@@ -88,7 +58,11 @@ export function createPublicScans(db: Db, now: () => Date = () => new Date()): P
   }
 
   return {
-    async claim(scan, network) {
+    /**
+     * Stores a public scan and claims its URL and e-mail address for the network of its visitor. At most one public scan has the
+     * three at any time. Addresses are compared without regard to case.
+     */
+    async claim(scan: PublicScan, network: string): Promise<PublicScanClaim> {
       const { token, ...rest } = scan;
       const claim = claimOf(scan, network);
       return retryRace(async () => {
@@ -105,60 +79,72 @@ export function createPublicScans(db: Db, now: () => Date = () => new Date()): P
       });
     },
 
-    async releaseClaim(token) {
+    /** Ends the claim of a public scan, so that the URL can be scanned again for the same e-mail address. Keeps the token. */
+    async releaseClaim(token: string) {
       await documents.updateOne({ _id: token }, { $unset: { claim: '' } });
     },
 
-    async remove(token) {
+    /** Removes a public scan whose scan never runs. */
+    async remove(token: string) {
       await documents.deleteOne({ _id: token });
     },
 
-    async findByToken(token) {
+    /** Returns null if the token is malformed (checked without a command), is unknown or has expired. */
+    async findByToken(token: string): Promise<PublicScan | null> {
       if (!isToken(token)) return null;
       const found = await documents.findOne({ _id: token, ...current() });
       return found && toPublicScan(found);
     },
 
-    async share(token) {
+    /** Shares a result. A result that is shared keeps its link. @returns null if the token is unknown or has expired */
+    async share(token: string): Promise<PublicScan | null> {
       if (!isToken(token)) return null;
       await documents.updateOne({ _id: token, share: { $exists: false }, ...current() }, { $set: { share: newToken() } });
       const found = await documents.findOne({ _id: token, ...current() });
       return found && toPublicScan(found);
     },
 
-    async unshare(token) {
+    /** Takes the link of a result back: it opens nothing from now on. Idempotent. */
+    async unshare(token: string) {
       await documents.updateOne({ _id: token }, { $unset: { share: '' } });
     },
 
-    async findByShare(share) {
+    /** Returns the public scan that is shared with this link. Null as `findByToken`, or if the link was taken back. */
+    async findByShare(share: string): Promise<PublicScan | null> {
       if (!isToken(share)) return null;
       const found = await documents.findOne({ share, ...current() });
       return found && toPublicScan(found);
     },
 
-    async findByScan(scanId) {
+    /** Returns the public scan of a scan; null if it has none, or its token has expired. */
+    async findByScan(scanId: string): Promise<PublicScan | null> {
       const found = await documents.findOne({ scanId, ...current() });
       return found && toPublicScan(found);
     },
 
-    async *unmailed() {
+    /** Returns the public scans whose mail was not queued yet, oldest first. Most of them are still live. */
+    async *unmailed(): AsyncIterable<PublicScan> {
       for await (const found of documents.find({ unmailedSince: { $exists: true } }).sort({ unmailedSince: 1 })) yield toPublicScan(found);
     },
 
-    async markMailed(token) {
+    /** Records that the mail of a public scan was queued, or will never be. Idempotent. */
+    async markMailed(token: string) {
       await documents.updateOne({ _id: token }, { $unset: { unmailedSince: '', counted: '' } });
     },
 
-    async forgetVisitor(token) {
+    /** Forgets the visitor of a public scan whose mail cannot be queued now. Idempotent. */
+    async forgetVisitor(token: string) {
       await documents.updateOne({ _id: token }, { $unset: { counted: '' } });
     },
 
-    async removeExpired() {
+    /** Removes the public scans whose token has expired. @returns their number */
+    async removeExpired(): Promise<number> {
       const { deletedCount } = await documents.deleteMany({ expiresAt: { $lte: now() } });
       return deletedCount;
     },
   };
 }
+export type PublicScans = ReturnType<typeof createPublicScans>;
 
 function toPublicScan({ _id, claim: _claim, unmailedSince: _since, ...rest }: PublicScanDocument): PublicScan {
   return { token: _id, ...rest };

@@ -5,16 +5,7 @@ import { isTerminal, LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases
 import { changedFields, type NewRow, type ScanChange, type ScanRow } from './scan-row.ts';
 import { insertNew, retryRace } from '../mongo-retry.ts';
 import { toDocument, toRow, type ScanDocument } from './scan-document.ts';
-import {
-  newestDoneWith,
-  previousDoneOf,
-  searchScans,
-  trendOf,
-  type Alike,
-  type FoundScans,
-  type NewestDone,
-  type ScanSearch,
-} from './scan-search.ts';
+import { newestDoneWith, previousDoneOf, searchScans, trendOf, type Alike, type NewestDone, type ScanSearch } from './scan-search.ts';
 
 export type { ScanChange, ScanRow } from './scan-row.ts';
 
@@ -28,79 +19,6 @@ export type Acceptance =
 export type Abandonment =
   { ok: true; row: ScanRow; won: boolean } | { ok: false; reason: 'accepted'; row: ScanRow } | { ok: false; reason: 'unknown' };
 
-export interface Scans {
-  /** Stores a new row (version 1) with its site. Storing the same id again changes nothing and returns the stored row. @throws RowRemoved */
-  create(row: NewRow): Promise<ScanRow>;
-  /**
-   * Decides that a pending scan runs, and stores its reserved pages. With `abandon`, this is the only way out of `pending`:
-   * both are compare-and-set, so that of several processes exactly one decides.
-   */
-  accept(id: string, fields: Pick<ScanRow, 'pagesReserved'>): Promise<Acceptance>;
-  /** Decides that a pending scan never runs. Only after this may its credits be returned without a result. */
-  abandon(id: string): Promise<Abandonment>;
-  /** Deletes a pending row that has no credits and no custom resource, and never will. Keeps any other row. */
-  discard(id: string): Promise<void>;
-  /**
-   * Returns the row, or null if it does not exist.
-   * @param organisation returns null also for the row of another organisation, and for an abandoned scan, which never existed for callers
-   */
-  find(id: string, organisation?: string): Promise<ScanRow | null>;
-  /** Returns the rows that exist, in any order. */
-  findMany(ids: readonly string[]): Promise<ScanRow[]>;
-  /** Returns accepted scans of an organisation that meet every filter, newest first. */
-  search(organisation: string, search: ScanSearch): Promise<FoundScans>;
-  /**
-   * Returns the last `limit` scans that are done and can be compared with a scan as those of `previousDone`, newest first, among the last
-   * 200 of its URL. The scan itself is among them if it is one of the last.
-   */
-  trend(row: Alike, limit: number): Promise<ScanRow[]>;
-  /**
-   * Returns the last scan of the same organisation and URL that is done, has the same sign-in and options (except thresholds and
-   * language), and was created before a scan; null if there is none among the last 20. Scans of test keys are compared with each other only.
-   */
-  previousDone(row: ScanRow): Promise<ScanRow | null>;
-  /**
-   * Returns the newest scan that is done and was submitted before a time: of a site with every given pair of metadata, or of a
-   * ScanSchedule; null if there is none.
-   */
-  newestDoneWith(organisation: string, search: NewestDone): Promise<ScanRow | null>;
-  /**
-   * Applies a change in one guarded operation. A row in a terminal phase never changes, a phase never moves backwards
-   * (core/scan/phases.ts), and page counts never decrease. A change without effect does not raise the version.
-   * @param known the row as the caller has just read it, which saves a read; it may be outdated
-   * @returns the current row, and whether this call changed it; null if there is no such row
-   */
-  mirror(id: string, change: ScanChange, known?: ScanRow): Promise<{ row: ScanRow; changed: boolean } | null>;
-  /** Records that a live scan was canceled, so that pages show it until the operator ends it. */
-  markCanceling(id: string): Promise<void>;
-  /**
-   * Returns at most `limit` accepted rows whose end is not announced: `mirror` marks each row in the step that ends it. Not public scans.
-   * @param of.ids only of these scans. Default: of any
-   * @param of.except not of these organisations
-   */
-  unannounced(limit: number, of?: { ids?: readonly string[]; except?: readonly string[] }): Promise<ScanRow[]>;
-  /** Records that the ends of these scans are announced. */
-  announced(ids: readonly string[]): Promise<void>;
-  /** Returns at most `limit` accepted rows that have ended and are not in the list of sites: `mirror` marks each row in the step that ends it. */
-  unlisted(limit: number): Promise<ScanRow[]>;
-  /** Records that these scans are in the list of sites. */
-  listed(ids: readonly string[]): Promise<void>;
-  /** Returns at most `limit` rows that were created before `before` and are still `pending`, because their submission crashed. */
-  pending(before: Date, limit: number): Promise<ScanRow[]>;
-  /** Deletes abandoned rows that were created before `before`. @returns their number */
-  removeAbandoned(before: Date): Promise<number>;
-  /** Returns at most `limit` live, accepted rows that last changed before `before`, to be compared with existing resources. */
-  stale(before: Date, limit: number): Promise<ScanRow[]>;
-  /** Counts the live scans of organisations that hold credits, up to `limit`. Public scans have a limit of their own. */
-  countLive(limit: number): Promise<number>;
-  /** Returns at most `limit` terminal rows that finished before `before` and whose reports were not removed yet. */
-  expired(before: Date, limit: number): Promise<ScanRow[]>;
-  /** Records that the reports of a terminal row were removed. The row stays, with its verdict. */
-  reportsRemoved(id: string): Promise<void>;
-  /** Deletes rows that finished before `before` and whose reports were removed. @returns their number */
-  forget(before: Date): Promise<number>;
-}
-
 /** A row was removed while it was created again. */
 export class RowRemoved extends Error {
   constructor(id: string) {
@@ -113,7 +31,7 @@ export class RowRemoved extends Error {
 const MAX_CONFLICTS = 50;
 
 /** The read model in MongoDB. */
-export function createScans(db: Db): Scans {
+export function createScans(db: Db) {
   const scans = db.collection<ScanDocument>('scans');
 
   return {
@@ -121,39 +39,73 @@ export function createScans(db: Db): Scans {
 
     ...retentionOf(scans),
 
-    async find(id, organisation) {
+    /**
+     * Returns the row, or null if it does not exist.
+     * @param organisation returns null also for the row of another organisation, and for an abandoned scan, which never existed for callers
+     */
+    async find(id: string, organisation?: string): Promise<ScanRow | null> {
       const visible: Filter<ScanDocument> = organisation === undefined ? {} : { organisation, submission: { $ne: 'abandoned' } };
       const document = await scans.findOne({ _id: id, ...visible });
       return document && toRow(document);
     },
 
-    async findMany(ids) {
+    /** Returns the rows that exist, in any order. */
+    async findMany(ids: readonly string[]): Promise<ScanRow[]> {
       return (await scans.find({ _id: { $in: [...ids] } }).toArray()).map(toRow);
     },
 
-    search: (organisation, search) => searchScans(scans, organisation, search),
+    /** Returns accepted scans of an organisation that meet every filter, newest first. */
+    search: (organisation: string, search: ScanSearch) => searchScans(scans, organisation, search),
 
-    trend: (row, limit) => trendOf(scans, row, limit),
+    /**
+     * Returns the last `limit` scans that are done and can be compared with a scan as those of `previousDone`, newest first, among the last
+     * 200 of its URL. The scan itself is among them if it is one of the last.
+     */
+    trend: (row: Alike, limit: number) => trendOf(scans, row, limit),
 
-    previousDone: (row) => previousDoneOf(scans, row),
+    /**
+     * Returns the last scan of the same organisation and URL that is done, has the same sign-in and options (except thresholds and
+     * language), and was created before a scan; null if there is none among the last 20. Scans of test keys are compared with each other only.
+     */
+    previousDone: (row: ScanRow) => previousDoneOf(scans, row),
 
-    newestDoneWith: (organisation, search) => newestDoneWith(scans, organisation, search),
+    /**
+     * Returns the newest scan that is done and was submitted before a time: of a site with every given pair of metadata, or of a
+     * ScanSchedule; null if there is none.
+     */
+    newestDoneWith: (organisation: string, search: NewestDone) => newestDoneWith(scans, organisation, search),
 
-    async markCanceling(id) {
+    /** Records that a live scan was canceled, so that pages show it until the operator ends it. */
+    async markCanceling(id: string) {
       const live: Filter<ScanDocument> = { _id: id, phase: { $in: LIVE_PHASES }, canceling: { $exists: false } };
       // Without `updatedAt`, the clock of the sweeper: of a scan without a resource, each request would delay the end.
       const change = { $set: { canceling: true as const }, $inc: { version: 1 } };
       await retryRace(() => scans.updateOne(live, change));
     },
 
-    mirror: (id, change, known) => mirrorChange(scans, id, change, known),
+    /**
+     * Applies a change in one guarded operation. A row in a terminal phase never changes, a phase never moves backwards
+     * (core/scan/phases.ts), and page counts never decrease. A change without effect does not raise the version.
+     * @param known the row as the caller has just read it, which saves a read; it may be outdated
+     * @returns the current row, and whether this call changed it; null if there is no such row
+     */
+    mirror: (id: string, change: ScanChange, known?: ScanRow) => mirrorChange(scans, id, change, known),
 
-    async stale(before, limit) {
+    /** Returns at most `limit` live, accepted rows that last changed before `before`, to be compared with existing resources. */
+    async stale(before: Date, limit: number): Promise<ScanRow[]> {
       const rows = scans.find({ submission: 'accepted', phase: { $in: LIVE_PHASES }, updatedAt: { $lt: before } }).sort({ updatedAt: 1 });
       return (await rows.limit(limit).toArray()).map(toRow);
     },
 
-    async unannounced(limit, { ids, except = [] } = {}) {
+    /**
+     * Returns at most `limit` accepted rows whose end is not announced: `mirror` marks each row in the step that ends it. Not public scans.
+     * @param of.ids only of these scans. Default: of any
+     * @param of.except not of these organisations
+     */
+    async unannounced(
+      limit: number,
+      { ids, except = [] }: { ids?: readonly string[]; except?: readonly string[] } = {},
+    ): Promise<ScanRow[]> {
       const others = except.length > 0 && { organisation: { $nin: [...except] } };
       return (
         await scans
@@ -163,21 +115,26 @@ export function createScans(db: Db): Scans {
       ).map(toRow);
     },
 
-    announced: (ids) => unmark(scans, ids, 'unannounced'),
+    /** Records that the ends of these scans are announced. */
+    announced: (ids: readonly string[]) => unmark(scans, ids, 'unannounced'),
 
-    async unlisted(limit) {
+    /** Returns at most `limit` accepted rows that have ended and are not in the list of sites: `mirror` marks each row in the step that ends it. */
+    async unlisted(limit: number): Promise<ScanRow[]> {
       return (await scans.find({ unlisted: true, submission: 'accepted' }).limit(limit).toArray()).map(toRow);
     },
 
-    listed: (ids) => unmark(scans, ids, 'unlisted'),
+    /** Records that these scans are in the list of sites. */
+    listed: (ids: readonly string[]) => unmark(scans, ids, 'unlisted'),
 
-    countLive: (limit) =>
+    /** Counts the live scans of organisations that hold credits, up to `limit`. Public scans have a limit of their own. */
+    countLive: (limit: number) =>
       scans.countDocuments(
         { phase: { $in: LIVE_PHASES }, submission: 'accepted', pagesReserved: { $gt: 0 }, organisation: { $ne: ANONYMOUS } },
         { limit },
       ),
   };
 }
+export type Scans = ReturnType<typeof createScans>;
 
 async function unmark(scans: Collection<ScanDocument>, ids: readonly string[], mark: 'unannounced' | 'unlisted'): Promise<void> {
   const each = ids.map((_id) => ({ updateOne: { filter: { _id }, update: { $unset: { [mark]: true as const } } } }));
@@ -185,9 +142,7 @@ async function unmark(scans: Collection<ScanDocument>, ids: readonly string[], m
 }
 
 /** What happens to the rows of submissions until they are decided. */
-function submissionsOf(
-  scans: Collection<ScanDocument>,
-): Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'pending' | 'removeAbandoned'> {
+function submissionsOf(scans: Collection<ScanDocument>) {
   /** Moves a row out of `pending`. @returns the row after it, and whether this call moved it */
   async function decide(
     id: string,
@@ -204,7 +159,8 @@ function submissionsOf(
   }
 
   return {
-    async create(row) {
+    /** Stores a new row (version 1) with its site. Storing the same id again changes nothing and returns the stored row. @throws RowRemoved */
+    async create(row: NewRow): Promise<ScanRow> {
       const document = toDocument(row);
       if (await insertNew(scans, document)) return toRow(document);
       const stored = await scans.findOne({ _id: row.id });
@@ -213,28 +169,36 @@ function submissionsOf(
       return toRow(stored);
     },
 
-    async accept(id, { pagesReserved }) {
+    /**
+     * Decides that a pending scan runs, and stores its reserved pages. With `abandon`, this is the only way out of `pending`:
+     * both are compare-and-set, so that of several processes exactly one decides.
+     */
+    async accept(id: string, { pagesReserved }: Pick<ScanRow, 'pagesReserved'>): Promise<Acceptance> {
       const { row, won } = await decide(id, { submission: 'accepted', pagesReserved });
       if (row === null) return { ok: false, reason: 'unknown' };
       return row.submission === 'accepted' ? { ok: true, row, won } : { ok: false, reason: 'abandoned' };
     },
 
-    async abandon(id) {
+    /** Decides that a pending scan never runs. Only after this may its credits be returned without a result. */
+    async abandon(id: string): Promise<Abandonment> {
       const { row, won } = await decide(id, { submission: 'abandoned' });
       if (row === null) return { ok: false, reason: 'unknown' };
       return row.submission === 'abandoned' ? { ok: true, row, won } : { ok: false, reason: 'accepted', row };
     },
 
-    async discard(id) {
+    /** Deletes a pending row that has no credits and no custom resource, and never will. Keeps any other row. */
+    async discard(id: string) {
       await scans.deleteOne({ _id: id, submission: 'pending' });
     },
 
-    async pending(before, limit) {
+    /** Returns at most `limit` rows that were created before `before` and are still `pending`, because their submission crashed. */
+    async pending(before: Date, limit: number): Promise<ScanRow[]> {
       const rows = scans.find({ submission: 'pending', createdAt: { $lt: before } }).sort({ createdAt: 1 });
       return (await rows.limit(limit).toArray()).map(toRow);
     },
 
-    async removeAbandoned(before) {
+    /** Deletes abandoned rows that were created before `before`. @returns their number */
+    async removeAbandoned(before: Date): Promise<number> {
       const { deletedCount } = await scans.deleteMany({ submission: 'abandoned', createdAt: { $lt: before } });
       return deletedCount;
     },
@@ -242,27 +206,35 @@ function submissionsOf(
 }
 
 /** What happens to the reports and rows of ended scans. */
-function retentionOf(scans: Collection<ScanDocument>): Pick<Scans, 'expired' | 'reportsRemoved' | 'forget'> {
+function retentionOf(scans: Collection<ScanDocument>) {
   return {
-    async expired(before, limit) {
+    /** Returns at most `limit` terminal rows that finished before `before` and whose reports were not removed yet. */
+    async expired(before: Date, limit: number): Promise<ScanRow[]> {
       const due = { phase: { $in: TERMINAL_PHASES }, reportsRemoved: { $ne: true as const }, finishedAt: { $lt: before } };
       const rows = scans.find(due).sort({ finishedAt: 1 });
       return (await rows.limit(limit).toArray()).map(toRow);
     },
 
-    async reportsRemoved(id) {
+    /** Records that the reports of a terminal row were removed. The row stays, with its verdict. */
+    async reportsRemoved(id: string) {
       const change = { $set: { reports: null, reportsRemoved: true as const }, $inc: { version: 1 } };
       await scans.updateOne({ _id: id, phase: { $in: TERMINAL_PHASES } }, change);
     },
 
-    async forget(before) {
+    /** Deletes rows that finished before `before` and whose reports were removed. @returns their number */
+    async forget(before: Date): Promise<number> {
       const { deletedCount } = await scans.deleteMany({ reportsRemoved: true, finishedAt: { $lt: before } });
       return deletedCount;
     },
   };
 }
 
-async function mirrorChange(scans: Collection<ScanDocument>, id: string, change: ScanChange, known?: ScanRow): ReturnType<Scans['mirror']> {
+async function mirrorChange(
+  scans: Collection<ScanDocument>,
+  id: string,
+  change: ScanChange,
+  known?: ScanRow,
+): Promise<{ row: ScanRow; changed: boolean } | null> {
   let row = known;
   for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
     if (row === undefined) {

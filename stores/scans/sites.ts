@@ -37,22 +37,6 @@ export interface SiteSearch {
   limit: number;
 }
 
-export interface Sites {
-  /** Records accepted scans that have ended. An older scan than the recorded one, a repetition and a scan of a test key change nothing. */
-  record(rows: readonly ScanRow[]): Promise<void>;
-  /**
-   * Returns the sites of an organisation that meet every filter, that of the newest scan first. `next` is the place to continue
-   * from, null at the end; with filters there may be a `next` although fewer than `limit` sites were found.
-   */
-  search(organisation: string, search: SiteSearch): Promise<{ sites: Site[]; next: Position | null }>;
-  /** Returns one group of comparable options of a host, or null. */
-  find(organisation: string, site: string, optionsKey: string): Promise<Site | null>;
-  /** Returns the groups of comparable options of one host, that of the newest scan first, at most `SITE_GROUPS_MAX`. */
-  of(organisation: string, site: string): Promise<Site[]>;
-  /** Deletes sites whose newest scan ended before `before`. */
-  forget(before: Date): Promise<void>;
-}
-
 export const SITE_GROUPS_MAX = 20;
 
 type SiteDocument = Site & {
@@ -68,15 +52,23 @@ const idOf = ({ organisation, site, optionsKey }: Pick<Site, 'organisation' | 's
   `${organisation}/${site}/${optionsKey}`;
 
 /** @param examinedMax for tests */
-export function createSites(db: Db, examinedMax = EXAMINED_MAX): Sites {
+export function createSites(db: Db, examinedMax = EXAMINED_MAX) {
   const sites = db.collection<SiteDocument>('sites');
   return {
-    async record(rows) {
+    /** Records accepted scans that have ended. An older scan than the recorded one, a repetition and a scan of a test key change nothing. */
+    async record(rows: readonly ScanRow[]) {
       const writes = rows.flatMap(writesOf);
       if (writes.length > 0) await retryRace(() => sites.bulkWrite(writes, { ordered: true }));
     },
 
-    async search(organisation, { text = '', verdict, after = null, limit }) {
+    /**
+     * Returns the sites of an organisation that meet every filter, that of the newest scan first. `next` is the place to continue
+     * from, null at the end; with filters there may be a `next` although fewer than `limit` sites were found.
+     */
+    async search(
+      organisation: string,
+      { text = '', verdict, after = null, limit }: SiteSearch,
+    ): Promise<{ sites: Site[]; next: Position | null }> {
       const own: SiteFilter[] = [{ organisation }, ...(after === null ? [] : [afterPosition<SiteDocument>(after)])];
       const host = containing(text);
       const filters: SiteFilter[] = [
@@ -93,19 +85,23 @@ export function createSites(db: Db, examinedMax = EXAMINED_MAX): Sites {
       return { sites: listed.map(toSite), next: found.length > limit ? positionOf(listed.at(-1)!) : boundary };
     },
 
-    async find(organisation, site, optionsKey) {
+    /** Returns one group of comparable options of a host, or null. */
+    async find(organisation: string, site: string, optionsKey: string): Promise<Site | null> {
       const found = await sites.findOne({ _id: idOf({ organisation, site, optionsKey }), organisation });
       return found && toSite(found);
     },
 
-    async of(organisation, site) {
+    /** Returns the groups of comparable options of one host, that of the newest scan first, at most `SITE_GROUPS_MAX`. */
+    async of(organisation: string, site: string): Promise<Site[]> {
       const found = sites.find({ organisation, site }).sort(NEWEST_FIRST).limit(SITE_GROUPS_MAX);
       return (await found.toArray()).map(toSite);
     },
 
-    forget: (before) => deleteEach(sites, { finishedAt: { $lt: before } }),
+    /** Deletes sites whose newest scan ended before `before`. */
+    forget: (before: Date) => deleteEach(sites, { finishedAt: { $lt: before } }),
   };
 }
+export type Sites = ReturnType<typeof createSites>;
 
 /** The first write creates the document. Each of the others changes it unless it has a newer scan, so that they may come in any order. */
 function writesOf(row: ScanRow): AnyBulkWriteOperation<SiteDocument>[] {

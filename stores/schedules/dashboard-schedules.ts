@@ -19,25 +19,16 @@ export interface DashboardSchedule extends DashboardScheduleRef {
   values?: string;
 }
 
-export interface DashboardSchedules {
-  /** Records a schedule in one of the organisation's places, unless it is recorded. @returns the record; null if there is no free place */
-  add(schedule: DashboardSchedule): Promise<DashboardSchedule | null>;
-  /** Returns the organisations of those schedules that are recorded, by `namespace/name`. */
-  owners(schedules: readonly DashboardScheduleRef[]): Promise<Map<string, string>>;
-  list(organisation: string): Promise<DashboardSchedule[]>;
-  /** Removes a record. No error if there is none. */
-  remove(organisation: string, schedule: DashboardScheduleRef): Promise<void>;
-}
-
 /** `slot` is one of the organisation's places. A unique index gives each to one schedule, so that no race exceeds their number. */
 type Document = DashboardSchedule & { _id: string; slot: string };
 
 const idOf = ({ namespace, name }: DashboardScheduleRef): string => `${namespace}/${name}`;
 
-export function createDashboardSchedules(db: Db): DashboardSchedules {
+export function createDashboardSchedules(db: Db) {
   const schedules = db.collection<Document>('dashboardSchedules');
   return {
-    add: (schedule) =>
+    /** Records a schedule in one of the organisation's places, unless it is recorded. @returns the record; null if there is no free place */
+    add: (schedule: DashboardSchedule) =>
       retryRace(async () => {
         const { organisation } = schedule;
         const _id = idOf(schedule);
@@ -52,19 +43,22 @@ export function createDashboardSchedules(db: Db): DashboardSchedules {
         return schedule;
       }),
 
-    async owners(wanted) {
+    /** Returns the organisations of those schedules that are recorded, by `namespace/name`. */
+    async owners(wanted: readonly DashboardScheduleRef[]): Promise<Map<string, string>> {
       if (wanted.length === 0) return new Map();
       const found = await schedules.find({ _id: { $in: wanted.map(idOf) } }, { projection: { organisation: 1 } }).toArray();
       return new Map(found.map(({ _id, organisation }) => [_id, organisation]));
     },
 
-    async list(organisation) {
+    async list(organisation: string): Promise<DashboardSchedule[]> {
       const found = await schedules.find({ organisation }, { projection: { _id: 0, slot: 0 } }).toArray();
       return found.toSorted((a, b) => a.name.localeCompare(b.name));
     },
 
-    async remove(organisation, schedule) {
+    /** Removes a record. No error if there is none. */
+    async remove(organisation: string, schedule: DashboardScheduleRef) {
       await schedules.deleteOne({ _id: idOf(schedule), organisation });
     },
   };
 }
+export type DashboardSchedules = ReturnType<typeof createDashboardSchedules>;

@@ -28,21 +28,6 @@ export type WrittenSchedule =
   /** `changed`: it is not the one that was read any more. `conflict`: another writer owns a field. `refused`: a rule or a policy of the cluster. */
   | { ok: false; reason: 'changed' | 'conflict' | 'refused'; message: string };
 
-export interface ScheduleResources {
-  /** The namespace of the dashboard's schedules. */
-  readonly namespace: string;
-  /** @returns null if there is none. @throws if the Kubernetes API is unavailable */
-  find(name: string): Promise<ScanSchedule | null>;
-  /** Creates a schedule of which `find` has returned null. A repeated call changes nothing. @throws if the Kubernetes API is unavailable; it is then unknown whether it exists */
-  create(name: string, wanted: WantedSchedule): Promise<WrittenSchedule>;
-  /** Replaces the spec of a schedule that was just read. @param force also fields that another writer owns. @throws as `create` */
-  replace(read: ScanSchedule, spec: ScanScheduleSpec, force?: boolean): Promise<WrittenSchedule>;
-  /** Requests a run. The same token requests one run, however often. @throws as `create` */
-  run(read: ScanSchedule, token: string): Promise<WrittenSchedule>;
-  /** Deletes a schedule that was just read. Its scans are deleted too; their results are kept. @throws as `create` */
-  remove(read: ScanSchedule): Promise<void>;
-}
-
 const SCHEDULES = { group: GROUP, version: VERSION, plural: SCHEDULES_PLURAL };
 /** After this time the API responds with 503 instead of waiting for Kubernetes. */
 const TIMEOUT_MS = 5_000;
@@ -78,7 +63,7 @@ function refusalOf(error: unknown): WrittenSchedule {
 export function createScheduleResources(
   connection: KubernetesConnection,
   { namespace, operatorClass = DEFAULT_CLASS }: { namespace: string; operatorClass?: string },
-): ScheduleResources {
+) {
   const pathOf = (name: string): string => connection.path(SCHEDULES, namespace, name);
 
   async function patch(name: string, contentType: string, body: object, force = false): Promise<WrittenSchedule> {
@@ -98,9 +83,11 @@ export function createScheduleResources(
   };
 
   return {
+    /** The namespace of the dashboard's schedules. */
     namespace,
 
-    async find(name) {
+    /** @returns null if there is none. @throws if the Kubernetes API is unavailable */
+    async find(name: string): Promise<ScanSchedule | null> {
       try {
         return await connection.request<ScanSchedule>('GET', pathOf(name), { timeoutMs: TIMEOUT_MS });
       } catch (error) {
@@ -109,14 +96,19 @@ export function createScheduleResources(
       }
     },
 
-    create: (name, wanted) => apply(name, scheduleSpecOf(wanted, operatorClass)),
+    /** Creates a schedule of which `find` has returned null. A repeated call changes nothing. @throws if the Kubernetes API is unavailable; it is then unknown whether it exists */
+    create: (name: string, wanted: WantedSchedule) => apply(name, scheduleSpecOf(wanted, operatorClass)),
 
-    replace: ({ metadata: { name, uid, resourceVersion } }, spec, force) => apply(name, spec, { uid, resourceVersion }, force),
+    /** Replaces the spec of a schedule that was just read. @param force also fields that another writer owns. @throws as `create` */
+    replace: ({ metadata: { name, uid, resourceVersion } }: ScanSchedule, spec: ScanScheduleSpec, force?: boolean) =>
+      apply(name, spec, { uid, resourceVersion }, force),
 
-    run: ({ metadata: { name, uid } }, token) =>
+    /** Requests a run. The same token requests one run, however often. @throws as `create` */
+    run: ({ metadata: { name, uid } }: ScanSchedule, token: string) =>
       patch(name, 'application/merge-patch+json', { metadata: { uid, annotations: { [RUN_ANNOTATION]: token } } }),
 
-    async remove({ metadata: { name, uid } }) {
+    /** Deletes a schedule that was just read. Its scans are deleted too; their results are kept. @throws as `create` */
+    async remove({ metadata: { name, uid } }: ScanSchedule) {
       try {
         await connection.request('DELETE', pathOf(name), { body: { preconditions: { uid } }, timeoutMs: TIMEOUT_MS });
       } catch (error) {
@@ -126,3 +118,4 @@ export function createScheduleResources(
     },
   };
 }
+export type ScheduleResources = ReturnType<typeof createScheduleResources>;

@@ -84,21 +84,6 @@ export interface SchedulePage {
 export type NextRun = Pick<ScheduleRow, 'site' | 'optionsKey'> & { nextAt: Date };
 export const NEXT_RUNS_MAX = 500;
 
-export interface Schedules {
-  /** Stores a schedule in one write. @param digest identifies the content for `digests` */
-  put(row: ScheduleRow, digest: string): Promise<void>;
-  /** Removes a schedule. No error if it is not stored. */
-  remove(schedule: ScheduleRef): Promise<void>;
-  /** Returns what is stored for an operator class: the digests by `namespace/name`. */
-  digests(operatorClass: string): Promise<Map<string, string>>;
-  /** Records that the stored schedules of an operator class were those of the cluster at this time. */
-  observed(operatorClass: string, at: Date): Promise<void>;
-  list(organisation: string, page: SchedulePage): Promise<ListedSchedule[]>;
-  find(organisation: string, schedule: Pick<ScheduleRef, 'namespace' | 'name'>): Promise<ListedSchedule | null>;
-  /** Returns the next runs of the schedules of these sites, the soonest first, at most `NEXT_RUNS_MAX`. */
-  nextRuns(organisation: string, sites: readonly string[]): Promise<NextRun[]>;
-}
-
 type ScheduleDocument = ScheduleRow & { _id: string; digest: string };
 
 /** What the first version did not store. The operator stores it soon after an upgrade. */
@@ -106,7 +91,7 @@ const UNKNOWN: Pick<ScheduleRow, 'maxPages' | 'source'> = { maxPages: 0, source:
 
 const idOf = ({ operatorClass, namespace, name }: ScheduleRef): string => `${operatorClass}/${namespace}/${name}`;
 
-export function createSchedules(db: Db): Schedules {
+export function createSchedules(db: Db) {
   const schedules = db.collection<ScheduleDocument>('schedules');
   const observers = db.collection<{ _id: string; at: Date }>('schedule_observers');
 
@@ -124,24 +109,29 @@ export function createSchedules(db: Db): Schedules {
   }
 
   return {
-    async put(row, digest) {
+    /** Stores a schedule in one write. @param digest identifies the content for `digests` */
+    async put(row: ScheduleRow, digest: string) {
       await retryRace(() => schedules.updateOne({ _id: idOf(row) }, { $set: { ...row, digest } }, { upsert: true }));
     },
 
-    async remove(schedule) {
+    /** Removes a schedule. No error if it is not stored. */
+    async remove(schedule: ScheduleRef) {
       await schedules.deleteOne({ _id: idOf(schedule) });
     },
 
-    async digests(operatorClass) {
+    /** Returns what is stored for an operator class: the digests by `namespace/name`. */
+    async digests(operatorClass: string): Promise<Map<string, string>> {
       const stored = schedules.find({ operatorClass }, { projection: { namespace: 1, name: 1, digest: 1 } });
       return new Map((await stored.toArray()).map(({ namespace, name, digest }) => [`${namespace}/${name}`, digest]));
     },
 
-    async observed(operatorClass, at) {
+    /** Records that the stored schedules of an operator class were those of the cluster at this time. */
+    async observed(operatorClass: string, at: Date) {
       await retryRace(() => observers.updateOne({ _id: operatorClass }, { $set: { at } }, { upsert: true }));
     },
 
-    async nextRuns(organisation, sites) {
+    /** Returns the next runs of the schedules of these sites, the soonest first, at most `NEXT_RUNS_MAX`. */
+    async nextRuns(organisation: string, sites: readonly string[]): Promise<NextRun[]> {
       const found = schedules.find<NextRun>(
         { organisation, site: { $in: [...sites] }, nextAt: { $ne: null } },
         { projection: { _id: 0, site: 1, optionsKey: 1, nextAt: 1 } },
@@ -149,14 +139,15 @@ export function createSchedules(db: Db): Schedules {
       return found.sort({ nextAt: 1 }).limit(NEXT_RUNS_MAX).toArray();
     },
 
-    list: (organisation, { of, after, limit }) => {
+    list: (organisation: string, { of, after, limit }: SchedulePage): Promise<ListedSchedule[]> => {
       const { namespace, name } = after ?? {};
       const later: Filter<ScheduleDocument> = after ? { $or: [{ namespace: { $gt: namespace } }, { namespace, name: { $gt: name } }] } : {};
       return read({ $and: [{ organisation, ...of }, later] }, limit);
     },
 
-    async find(organisation, { namespace, name }) {
+    async find(organisation: string, { namespace, name }: Pick<ScheduleRef, 'namespace' | 'name'>): Promise<ListedSchedule | null> {
       return (await read({ organisation, namespace, name }, 1))[0] ?? null;
     },
   };
 }
+export type Schedules = ReturnType<typeof createSchedules>;

@@ -30,26 +30,6 @@ export type Claim =
   /** The same key was sent with another body. */
   | { ok: false; reason: 'reused' };
 
-export interface Idempotency {
-  /**
-   * Claims a key for one request. After `leaseSeconds`, or after `release`, another request with the same body takes the claim over.
-   * @param fingerprint a hash of the request
-   * @param resourceId the id of what the request would create; a claim that is taken over keeps its id
-   */
-  claim(request: { organisation: string; key: string; fingerprint: string; resourceId: string; leaseSeconds: number }): Promise<Claim>;
-  /**
-   * Gives a claim whose scan was abandoned another scan id.
-   * @returns the changed claim; null if another request has taken it over
-   */
-  restart(claim: OwnedClaim, resourceId: string): Promise<OwnedClaim | null>;
-  /** Stores the response of a request, for the rest of the 24 hours. No request takes the claim over any more. */
-  complete(claim: OwnedClaim, response: string): Promise<void>;
-  /** Ends the lease of a claim. The record keeps its id, because the resource may exist. */
-  release(claim: OwnedClaim): Promise<void>;
-  /** Removes a claim whose resource will certainly never exist, so that the key can be used with another body. Releases it if it was taken over. */
-  remove(claim: OwnedClaim): Promise<void>;
-}
-
 const newSalt = (): string => randomBytes(32).toString('base64url');
 
 /** How long a key is kept, in milliseconds. */
@@ -97,7 +77,7 @@ function claimStep(
 }
 
 /** Idempotency keys in MongoDB, one document per key. */
-export function createIdempotency(db: Db): Idempotency {
+export function createIdempotency(db: Db) {
   const claims = db.collection<ClaimDocument>('idempotency');
   const idOf = ({ organisation, key }: { organisation: string; key: string }): string => `${organisation}/${key}`;
   const own = (claim: OwnedClaim): { _id: string; holder: string } => ({ _id: idOf(claim), holder: claim.holder });
@@ -107,9 +87,27 @@ export function createIdempotency(db: Db): Idempotency {
   }
 
   return {
+    /** Ends the lease of a claim. The record keeps its id, because the resource may exist. */
     release,
 
-    async claim({ organisation, key, fingerprint, resourceId, leaseSeconds }) {
+    /**
+     * Claims a key for one request. After `leaseSeconds`, or after `release`, another request with the same body takes the claim over.
+     * @param fingerprint a hash of the request
+     * @param resourceId the id of what the request would create; a claim that is taken over keeps its id
+     */
+    async claim({
+      organisation,
+      key,
+      fingerprint,
+      resourceId,
+      leaseSeconds,
+    }: {
+      organisation: string;
+      key: string;
+      fingerprint: string;
+      resourceId: string;
+      leaseSeconds: number;
+    }): Promise<Claim> {
       const holder = randomUUID();
       const leaseMs = leaseSeconds * 1000;
       const stored = await retryRace(() =>
@@ -135,18 +133,25 @@ export function createIdempotency(db: Db): Idempotency {
       return { ok: false, reason: 'held', resourceId: scanId, salt, leaseMs: left, response };
     },
 
-    async complete(claim, response) {
+    /** Stores the response of a request, for the rest of the 24 hours. No request takes the claim over any more. */
+    async complete(claim: OwnedClaim, response: string) {
       await claims.updateOne(own(claim), [{ $set: { response: { $literal: response }, leaseUntil: '$expiresAt' } }]);
     },
 
-    async restart(claim, resourceId) {
+    /**
+     * Gives a claim whose scan was abandoned another scan id.
+     * @returns the changed claim; null if another request has taken it over
+     */
+    async restart(claim: OwnedClaim, resourceId: string): Promise<OwnedClaim | null> {
       const { matchedCount } = await claims.updateOne({ ...own(claim), scanId: claim.resourceId }, { $set: { scanId: resourceId } });
       return matchedCount === 1 ? { ...claim, resourceId } : null;
     },
 
-    async remove(claim) {
+    /** Removes a claim whose resource will certainly never exist, so that the key can be used with another body. Releases it if it was taken over. */
+    async remove(claim: OwnedClaim) {
       if (claim.takenOver) return release(claim);
       await claims.deleteOne(own(claim));
     },
   };
 }
+export type Idempotency = ReturnType<typeof createIdempotency>;

@@ -20,34 +20,28 @@ export interface WaitingLine {
   maxRunning?: number;
 }
 
-export interface QueueStates {
-  /** Returns the last mirrored state. Before the first, the queue counts as open and empty. @param queue default: the default queue */
-  read(queue?: BuiltInQueue): Promise<QueueState>;
-  /** @param queue default: the default queue */
-  write(state: Omit<QueueState, 'updatedAt'>, queue?: BuiltInQueue): Promise<void>;
-  /** Returns the waiting scans of a queue; null if none was mirrored. */
-  readLine(queue: string): Promise<WaitingLine | null>;
-  /** A queue in which no scan waits needs no space. */
-  writeLine(queue: string, line: WaitingLine): Promise<void>;
-}
-
 /** Queue states in MongoDB: one document for each built-in queue, and one for each queue with waiting scans, because polls read those. */
-export function createQueueStates(db: Db): QueueStates {
+export function createQueueStates(db: Db) {
   const queues = db.collection<QueueState & { _id: string }>('queues');
   const lines = db.collection<WaitingLine & { _id: string }>('queue_lines');
   return {
-    async read(queue = DEFAULT_QUEUE) {
+    /** Returns the last mirrored state. Before the first, the queue counts as open and empty. @param queue default: the default queue */
+    async read(queue: BuiltInQueue = DEFAULT_QUEUE): Promise<QueueState> {
       const state = await queues.findOne({ _id: queue }, { projection: { _id: 0 } });
       return state ?? { paused: false, live: 0, updatedAt: new Date(0) };
     },
-    async write({ paused, live }, queue = DEFAULT_QUEUE) {
+    /** @param queue default: the default queue */
+    async write({ paused, live }: Omit<QueueState, 'updatedAt'>, queue: BuiltInQueue = DEFAULT_QUEUE) {
       const change = { $set: { paused, live }, $currentDate: { updatedAt: true } } as const;
       await retryRace(() => queues.updateOne({ _id: queue }, change, { upsert: true }));
     },
-    readLine: (queue) => lines.findOne({ _id: queue }, { projection: { _id: 0 } }),
-    async writeLine(queue, line) {
+    /** Returns the waiting scans of a queue; null if none was mirrored. */
+    readLine: (queue: string): Promise<WaitingLine | null> => lines.findOne({ _id: queue }, { projection: { _id: 0 } }),
+    /** A queue in which no scan waits needs no space. */
+    async writeLine(queue: string, line: WaitingLine) {
       if (line.waiting === 0) await lines.deleteOne({ _id: queue });
       else await retryRace(() => lines.updateOne({ _id: queue }, { $set: line }, { upsert: true }));
     },
   };
 }
+export type QueueStates = ReturnType<typeof createQueueStates>;

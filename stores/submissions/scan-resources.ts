@@ -31,25 +31,6 @@ export interface Origin {
 /** `ended`: the resource says so, although the row may not yet. `missing`: there is no such resource. */
 export type Cancellation = { ok: true } | { ok: false; reason: 'ended' | 'missing' };
 
-export interface ScanResources {
-  /** The namespace of the API's scans, in which alone it may write. */
-  readonly namespace: string;
-  /**
-   * Creates the custom resource of a row. Idempotent, because its name is derived from the scan id.
-   * @throws if the Kubernetes API refuses or is unavailable; it is then unknown whether the resource exists
-   */
-  submit(row: ScanRow, origin?: Origin): Promise<void>;
-  /**
-   * Sets `spec.cancel` of a row's resource. Idempotent. The operator then ends the scan.
-   * @throws if the Kubernetes API refuses or is unavailable; it is then unknown whether the scan will be canceled
-   */
-  cancel(row: Pick<ScanRow, 'resource'>): Promise<Cancellation>;
-  /** Returns whether the resource exists. @throws if the Kubernetes API is unavailable */
-  exists(row: Pick<ScanRow, 'resource'>): Promise<boolean>;
-  /** Checks the connection and that the custom resource definition exists. @throws if either check fails */
-  ping(): Promise<void>;
-}
-
 /**
  * Finished resources are kept for one hour so that people can inspect them with kubectl. The results are stored elsewhere.
  * A busy API would exceed the limit of 1,500 resources per namespace (KEP-95) within a day.
@@ -108,13 +89,18 @@ const isMissing = (error: unknown): boolean => error instanceof KubernetesError 
 export function createScanResources(
   connection: KubernetesConnection,
   { namespace, operatorClass }: { namespace: string; operatorClass?: string },
-): ScanResources {
+) {
   /** After this time the API responds with 503 instead of waiting for Kubernetes. */
   const timeoutMs = 5_000;
   return {
+    /** The namespace of the API's scans, in which alone it may write. */
     namespace,
 
-    async submit(row, origin) {
+    /**
+     * Creates the custom resource of a row. Idempotent, because its name is derived from the scan id.
+     * @throws if the Kubernetes API refuses or is unavailable; it is then unknown whether the resource exists
+     */
+    async submit(row: ScanRow, origin?: Origin) {
       try {
         await connection.request('POST', connection.path(SCANS, row.resource.namespace), {
           body: resourceOf(row, origin, operatorClass),
@@ -126,7 +112,11 @@ export function createScanResources(
       }
     },
 
-    async cancel({ resource }) {
+    /**
+     * Sets `spec.cancel` of a row's resource. Idempotent. The operator then ends the scan.
+     * @throws if the Kubernetes API refuses or is unavailable; it is then unknown whether the scan will be canceled
+     */
+    async cancel({ resource }: Pick<ScanRow, 'resource'>): Promise<Cancellation> {
       const path = connection.path(SCANS, resource.namespace, resource.name);
       const patch = { contentType: 'application/merge-patch+json', body: { spec: { cancel: true } }, timeoutMs };
       try {
@@ -138,7 +128,8 @@ export function createScanResources(
       }
     },
 
-    async exists({ resource }) {
+    /** Returns whether the resource exists. @throws if the Kubernetes API is unavailable */
+    async exists({ resource }: Pick<ScanRow, 'resource'>): Promise<boolean> {
       try {
         await connection.request('GET', connection.path(SCANS, resource.namespace, resource.name), { timeoutMs });
         return true;
@@ -148,8 +139,10 @@ export function createScanResources(
       }
     },
 
+    /** Checks the connection and that the custom resource definition exists. @throws if either check fails */
     async ping() {
       await connection.request('GET', connection.path(SCANS, namespace), { query: { limit: 1 }, timeoutMs, sockets: 'watches' });
     },
   };
 }
+export type ScanResources = ReturnType<typeof createScanResources>;

@@ -68,39 +68,6 @@ export interface DeliveryFilter {
 
 export type AttemptEnd = Omit<DeliveryAttempt, 'at'>;
 
-export interface Deliveries {
-  /** Stores deliveries that are due now. One that is stored already, in any state, changes nothing. @returns each, in their order */
-  enqueue(deliveries: readonly NewDelivery[]): Promise<{ id: string; added: boolean }[]>;
-  /**
-   * Stores another delivery with the same message.
-   * @param key the same key stores one delivery, and returns it again
-   * @returns null if there is no such delivery
-   */
-  replay(organisation: string, webhook: string, id: string, key: string): Promise<Delivery | null>;
-  find(organisation: string, webhook: string, id: string): Promise<Delivery | null>;
-  /** Returns deliveries of an endpoint, newest first. */
-  list(
-    organisation: string,
-    webhook: string,
-    page: { after?: { at: Date; id: string } | null; state?: DeliveryState; limit: number },
-  ): Promise<Delivery[]>;
-  /**
-   * Claims the next delivery, or returns null, and writes the entry of its attempt. One atomic step. A
-   * delivery waits while an earlier one of its scan and endpoint does.
-   */
-  claim(filter: DeliveryFilter, leaseMs: number): Promise<ClaimedDelivery | null>;
-  /** Records the end of the attempt, and of the delivery. @returns false if another sender has claimed it since */
-  end(claim: ClaimedDelivery, state: Exclude<DeliveryState, 'waiting'>, attempt: AttemptEnd): Promise<boolean>;
-  /** Records the end of the attempt, and makes the delivery due again. @returns as `end` */
-  retry(claim: ClaimedDelivery, at: Date, attempt: AttemptEnd): Promise<boolean>;
-  /** Ends a claimed delivery that is not tried, without the entry of this attempt. @param state default: canceled @returns as `end` */
-  withdraw(claim: ClaimedDelivery, state?: 'canceled' | 'failed'): Promise<boolean>;
-  /** Cancels the deliveries of an endpoint that wait and are not claimed. */
-  cancelAll(webhook: string): Promise<void>;
-  /** Returns since when the oldest unclaimed delivery is due, or null. */
-  oldestDue(): Promise<Date | null>;
-}
-
 interface DeliveryDocument {
   _id: string;
   message: string;
@@ -130,7 +97,7 @@ const UNDER_WAY = { durationMs: null, statusCode: null, error: null, response: n
 const messageIdOf = (webhook: string, event: string): string =>
   `msg_${createHash('sha256').update(`${webhook} ${event}`).digest('hex').slice(0, 32)}`;
 
-export function createDeliveries(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Deliveries {
+export function createDeliveries(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const deliveries = db.collection<DeliveryDocument>('webhook_deliveries');
   const queue = createLeasedQueue(deliveries, now);
   const keptUntil = (): Date => new Date(now().getTime() + DELIVERY_KEPT_MS);
@@ -143,7 +110,8 @@ export function createDeliveries(db: Db, { now = () => new Date() }: { now?: () 
   });
 
   return {
-    async enqueue(list) {
+    /** Stores deliveries that are due now. One that is stored already, in any state, changes nothing. @returns each, in their order */
+    async enqueue(list: readonly NewDelivery[]): Promise<{ id: string; added: boolean }[]> {
       if (list.length === 0) return [];
       const documents = list.map(({ event, ...delivery }) => newDocument(messageIdOf(delivery.webhook, event), delivery, now()));
       const known = new Set<number>();
@@ -156,7 +124,12 @@ export function createDeliveries(db: Db, { now = () => new Date() }: { now?: () 
       return documents.map(({ _id: id }, index) => ({ id, added: !known.has(index) }));
     },
 
-    async replay(organisation, webhook, id, key) {
+    /**
+     * Stores another delivery with the same message.
+     * @param key the same key stores one delivery, and returns it again
+     * @returns null if there is no such delivery
+     */
+    async replay(organisation: string, webhook: string, id: string, key: string): Promise<Delivery | null> {
       const found = await deliveries.findOne({ _id: id, webhook, organisation });
       if (found === null) return null;
       const { message, type, scan, body } = found;
@@ -167,12 +140,17 @@ export function createDeliveries(db: Db, { now = () => new Date() }: { now?: () 
       return toDelivery((await deliveries.findOne({ _id }))!);
     },
 
-    async find(organisation, webhook, id) {
+    async find(organisation: string, webhook: string, id: string): Promise<Delivery | null> {
       const found = await deliveries.findOne({ _id: id, webhook, organisation });
       return found && toDelivery(found);
     },
 
-    async list(organisation, webhook, { after, state, limit }) {
+    /** Returns deliveries of an endpoint, newest first. */
+    async list(
+      organisation: string,
+      webhook: string,
+      { after, state, limit }: { after?: { at: Date; id: string } | null; state?: DeliveryState; limit: number },
+    ): Promise<Delivery[]> {
       const filter: Filter<DeliveryDocument> = {
         $and: [
           { webhook, organisation },
@@ -183,23 +161,35 @@ export function createDeliveries(db: Db, { now = () => new Date() }: { now?: () 
       return (await deliveries.find(filter).sort({ createdAt: -1, _id: -1 }).limit(limit).toArray()).map(toDelivery);
     },
 
-    claim: (filter, leaseMs) => claimNext(deliveries, queue, { filter, leaseMs, now }),
+    /**
+     * Claims the next delivery, or returns null, and writes the entry of its attempt. One atomic step. A
+     * delivery waits while an earlier one of its scan and endpoint does.
+     */
+    claim: (filter: DeliveryFilter, leaseMs: number) => claimNext(deliveries, queue, { filter, leaseMs, now }),
 
-    end: (claim, state, attempt) => finish(claim, { $set: { state, ...ended(claim, attempt) }, $unset: { holder: true } }),
-    retry: (claim, at, attempt) => finish(claim, { $set: { dueAt: at, ...ended(claim, attempt) }, $unset: { holder: true } }),
-    withdraw: (claim, state = 'canceled') =>
+    /** Records the end of the attempt, and of the delivery. @returns false if another sender has claimed it since */
+    end: (claim: ClaimedDelivery, state: Exclude<DeliveryState, 'waiting'>, attempt: AttemptEnd) =>
+      finish(claim, { $set: { state, ...ended(claim, attempt) }, $unset: { holder: true } }),
+    /** Records the end of the attempt, and makes the delivery due again. @returns as `end` */
+    retry: (claim: ClaimedDelivery, at: Date, attempt: AttemptEnd) =>
+      finish(claim, { $set: { dueAt: at, ...ended(claim, attempt) }, $unset: { holder: true } }),
+    /** Ends a claimed delivery that is not tried, without the entry of this attempt. @param state default: canceled @returns as `end` */
+    withdraw: (claim: ClaimedDelivery, state: 'canceled' | 'failed' = 'canceled') =>
       finish(claim, {
         $set: { state, attempts: claim.attempt - 1, log: claim.delivery.attempts.slice(0, -1) },
         $unset: { holder: true },
       }),
 
-    async cancelAll(webhook) {
+    /** Cancels the deliveries of an endpoint that wait and are not claimed. */
+    async cancelAll(webhook: string) {
       await deliveries.updateMany({ webhook, state: 'waiting', holder: { $exists: false } }, { $set: { state: 'canceled' } });
     },
 
+    /** Returns since when the oldest unclaimed delivery is due, or null. */
     oldestDue: () => queue.oldestDue(),
   };
 }
+export type Deliveries = ReturnType<typeof createDeliveries>;
 
 async function claimNext(
   deliveries: Collection<DeliveryDocument>,

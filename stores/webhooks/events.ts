@@ -15,28 +15,22 @@ export interface WebhookEventRecord {
   data: ScheduleRegression;
 }
 
-export interface WebhookEvents {
-  /** Stores an event. The same scan causes one event; repeating it changes nothing. */
-  add(event: WebhookEventRecord): Promise<void>;
-  /** Returns at most `limit` events, oldest first. @param except not of these organisations */
-  pending(limit: number, except?: readonly string[]): Promise<WebhookEventRecord[]>;
-  remove(scan: string): Promise<void>;
-}
-
 type EventDocument = Omit<WebhookEventRecord, 'scan'> & { _id: string; done: boolean; expiresAt: Date };
 
 /** How long it is known that an event was sent, in milliseconds: the operator may repeat it after a crash. */
 const KEPT_MS = 7 * 86_400_000;
 
-export function createWebhookEvents(db: Db): WebhookEvents {
+export function createWebhookEvents(db: Db) {
   const events = db.collection<EventDocument>('webhook_events');
   return {
-    async add({ scan, ...event }) {
+    /** Stores an event. The same scan causes one event; repeating it changes nothing. */
+    async add({ scan, ...event }: WebhookEventRecord) {
       const document = { ...event, done: false, expiresAt: new Date(event.at.getTime() + KEPT_MS) };
       await retryRace(() => events.updateOne({ _id: scan }, { $setOnInsert: document }, { upsert: true }));
     },
 
-    async pending(limit, except = []) {
+    /** Returns at most `limit` events, oldest first. @param except not of these organisations */
+    async pending(limit: number, except: readonly string[] = []): Promise<WebhookEventRecord[]> {
       const others = except.length > 0 && { organisation: { $nin: [...except] } };
       const found = await events
         .find({ done: false, ...others })
@@ -46,8 +40,9 @@ export function createWebhookEvents(db: Db): WebhookEvents {
       return found.map(({ _id, organisation, at, data }) => ({ scan: _id, organisation, at, data }));
     },
 
-    async remove(scan) {
+    async remove(scan: string) {
       await events.updateOne({ _id: scan }, { $set: { done: true } });
     },
   };
 }
+export type WebhookEvents = ReturnType<typeof createWebhookEvents>;

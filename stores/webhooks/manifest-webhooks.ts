@@ -32,17 +32,6 @@ export interface DeclareOptions {
   version?: ManifestVersion;
 }
 
-export interface ManifestWebhooks {
-  /**
-   * Makes the webhooks of the manifest those that are declared. One whose address or secret changes gets deliveries again if it
-   * was stopped. A secret that is replaced signs for `SECRET_OVERLAP_MS`, too. Idempotent.
-   * @returns what has changed
-   */
-  declare(organisation: string, declared: readonly DeclaredWebhook[], options?: DeclareOptions): Promise<ManifestChange[]>;
-  /** Returns the webhooks of the manifests of these organisations, in one command. */
-  applied(organisations: readonly string[]): Promise<Map<string, AppliedWebhook[]>>;
-}
-
 /** The actor of the audit log. */
 const ACTOR = 'manifest';
 
@@ -56,7 +45,7 @@ function idOf(organisation: string, name: string): string {
 
 const fieldsOf = ({ name, url, events, format, creditsBelow }: WebhookFields) => ({ name, url, events: [...events], format, creditsBelow });
 
-export function createManifestWebhooks(webhooks: Collection<WebhookDocument>, now: () => Date): ManifestWebhooks {
+export function createManifestWebhooks(webhooks: Collection<WebhookDocument>, now: () => Date) {
   /** @returns what has changed; null if another writer has changed it in between */
   async function put(organisation: string, declared: DeclaredWebhook, version?: ManifestVersion): Promise<ManifestChange[] | null> {
     const _id = idOf(organisation, declared.name);
@@ -85,7 +74,16 @@ export function createManifestWebhooks(webhooks: Collection<WebhookDocument>, no
   }
 
   return {
-    async declare(organisation, declared, { kept = [], version } = {}) {
+    /**
+     * Makes the webhooks of the manifest those that are declared. One whose address or secret changes gets deliveries again if it
+     * was stopped. A secret that is replaced signs for `SECRET_OVERLAP_MS`, too. Idempotent.
+     * @returns what has changed
+     */
+    async declare(
+      organisation: string,
+      declared: readonly DeclaredWebhook[],
+      { kept = [], version }: DeclareOptions = {},
+    ): Promise<ManifestChange[]> {
       const changes: ManifestChange[] = [];
       // If two writers insert it at the same time, the second one finds it.
       for (const one of declared)
@@ -102,7 +100,8 @@ export function createManifestWebhooks(webhooks: Collection<WebhookDocument>, no
       return changes;
     },
 
-    async applied(organisations) {
+    /** Returns the webhooks of the manifests of these organisations, in one command. */
+    async applied(organisations: readonly string[]): Promise<Map<string, AppliedWebhook[]>> {
       const applied = new Map<string, AppliedWebhook[]>();
       if (organisations.length === 0) return applied;
       const filter = { organisation: { $in: [...organisations] }, managedBy: 'manifest' } as const;

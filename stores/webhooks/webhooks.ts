@@ -4,7 +4,7 @@ import type { Collection, Db, Filter, UpdateFilter } from 'mongodb';
 import { SECRET_BYTES, secretText } from '../../core/webhooks/signature.ts';
 import { STOPPED_AFTER_MS, WEBHOOKS_MAX, type DisabledReason } from '../../core/webhooks/webhooks.ts';
 import { insertNew } from '../mongo-retry.ts';
-import { createManifestWebhooks, type ManifestWebhooks } from './manifest-webhooks.ts';
+import { createManifestWebhooks } from './manifest-webhooks.ts';
 import {
   replacedSecret,
   toWebhook,
@@ -34,43 +34,13 @@ export interface CreditsWatcher extends SendableWebhook {
   crossings: number;
 }
 
-export interface Webhooks extends ManifestWebhooks {
-  /** Adds a webhook with a new secret. An organisation has at most `WEBHOOKS_MAX` of them, also under races. @param webhook.id default: a random one */
-  add(webhook: WebhookFields & Pick<Webhook, 'organisation' | 'createdBy'> & { id?: string }): Promise<AddedWebhook>;
-  find(organisation: string, id: string): Promise<Webhook | null>;
-  /** Returns the webhooks of an organisation, by creation. There are at most twice `WEBHOOKS_MAX`. */
-  list(organisation: string): Promise<Webhook[]>;
-  /** Changes what the writer sets, unless the manifest is the writer. Another address ends the time of failures. */
-  change(organisation: string, id: string, fields: Partial<WebhookFields>): Promise<ChangedWebhook>;
-  /** Enables or disables a webhook. Enabling ends the time of failures. @param any also those of manifests, for `curbcut-admin` */
-  setEnabled(organisation: string, id: string, enabled: boolean, any?: boolean): Promise<ChangedWebhook>;
-  /** Makes a new secret. Those before it sign for `SECRET_OVERLAP_MS`, too. */
-  rotate(organisation: string, id: string): Promise<ChangedWebhook<{ webhook: Webhook; secret: string }>>;
-  remove(organisation: string, id: string): Promise<ChangedWebhook>;
-
-  /** Returns the enabled webhooks of the organisations, in one command. */
-  enabledOf(organisations: readonly string[]): Promise<Webhook[]>;
-  /** Returns a webhook of any organisation for the sender; null if it was deleted. */
-  sendable(id: string): Promise<SendableWebhook | null>;
-  /** Records a failed attempt. @returns since when every attempt has failed; a day without an attempt begins a new time */
-  failed(id: string, at: Date): Promise<Date>;
-  /** Records a delivery: the time of failures is over. */
-  succeeded(id: string): Promise<void>;
-  /** Disables an enabled webhook. @returns whether this call did */
-  stop(id: string, reason: Exclude<DisabledReason, 'requested'>): Promise<boolean>;
-  /** Returns the enabled webhooks that get `credits.low`. */
-  creditsWatchers(): Promise<CreditsWatcher[]>;
-  /** Records that the balance became low, or is not low any more. */
-  setLow(id: string, low: boolean, crossings: number): Promise<void>;
-}
-
 /** An attempt that failed this long ago says nothing about the time since. */
 const GAP_MS = 86_400_000;
 
 /** Whether a webhook is stopped, given since when every attempt has failed. */
 export const isStopped = (failingSince: Date, now: Date): boolean => now.getTime() - failingSince.getTime() >= STOPPED_AFTER_MS;
 
-export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Webhooks {
+export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
   const webhooks = db.collection<WebhookDocument>('webhooks');
   const document = async (organisation: string, id: string) => webhooks.findOne({ _id: id, organisation });
 
@@ -86,7 +56,13 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
     ...createManifestWebhooks(webhooks, now),
     ...senderSide(webhooks, now),
 
-    async add({ organisation, createdBy, id = randomUUID(), ...fields }) {
+    /** Adds a webhook with a new secret. An organisation has at most `WEBHOOKS_MAX` of them, also under races. @param webhook.id default: a random one */
+    async add({
+      organisation,
+      createdBy,
+      id = randomUUID(),
+      ...fields
+    }: WebhookFields & Pick<Webhook, 'organisation' | 'createdBy'> & { id?: string }): Promise<AddedWebhook> {
       const secret = newSecret();
       const base = { organisation, createdBy, ...fields, managedBy: 'api', secrets: [{ secret, until: null }] } as const;
       const one = { ...base, _id: id, events: [...fields.events], secrets: [...base.secrets], createdAt: now(), ...FRESH };
@@ -94,16 +70,18 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
       return refusal === null ? { ok: true, webhook: toWebhook(one), secret } : { ok: false, reason: refusal };
     },
 
-    async find(organisation, id) {
+    async find(organisation: string, id: string): Promise<Webhook | null> {
       const found = await document(organisation, id);
       return found && toWebhook(found);
     },
 
-    async list(organisation) {
+    /** Returns the webhooks of an organisation, by creation. There are at most twice `WEBHOOKS_MAX`. */
+    async list(organisation: string): Promise<Webhook[]> {
       return (await webhooks.find({ organisation }).sort({ createdAt: 1, _id: 1 }).toArray()).map(toWebhook);
     },
 
-    change: (organisation, id, { events, ...fields }) =>
+    /** Changes what the writer sets, unless the manifest is the writer. Another address ends the time of failures. */
+    change: (organisation: string, id: string, { events, ...fields }: Partial<WebhookFields>) =>
       update(organisation, id, {
         $set: {
           ...fields,
@@ -113,7 +91,8 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
         },
       }),
 
-    setEnabled: (organisation, id, enabled, any) =>
+    /** Enables or disables a webhook. Enabling ends the time of failures. @param any also those of manifests, for `curbcut-admin` */
+    setEnabled: (organisation: string, id: string, enabled: boolean, any?: boolean) =>
       update(
         organisation,
         id,
@@ -121,7 +100,8 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
         any,
       ),
 
-    async rotate(organisation, id) {
+    /** Makes a new secret. Those before it sign for `SECRET_OVERLAP_MS`, too. */
+    async rotate(organisation: string, id: string): Promise<ChangedWebhook<{ webhook: Webhook; secret: string }>> {
       for (;;) {
         const found = await document(organisation, id);
         if (found === null) return { ok: false, reason: 'not_found' };
@@ -137,13 +117,14 @@ export function createWebhooks(db: Db, { now = () => new Date() }: { now?: () =>
       }
     },
 
-    async remove(organisation, id) {
+    async remove(organisation: string, id: string): Promise<ChangedWebhook> {
       const removed = await webhooks.findOneAndDelete({ _id: id, organisation, managedBy: 'api' });
       if (removed !== null) return { ok: true, webhook: toWebhook(removed) };
       return { ok: false, reason: (await document(organisation, id)) === null ? 'not_found' : 'managed_by_manifest' };
     },
   };
 }
+export type Webhooks = ReturnType<typeof createWebhooks>;
 
 /** What nothing has happened to yet. */
 const FRESH = { disabled: null, failingSince: null, low: false, crossings: 0 } as const;
@@ -170,24 +151,25 @@ async function insertIntoSlot(
   return 'too_many_webhooks';
 }
 
-type SenderSide = Pick<Webhooks, 'enabledOf' | 'sendable' | 'failed' | 'succeeded' | 'stop' | 'creditsWatchers' | 'setLow'>;
-
-function senderSide(webhooks: Collection<WebhookDocument>, now: () => Date): SenderSide {
+function senderSide(webhooks: Collection<WebhookDocument>, now: () => Date) {
   const signing = (secrets: readonly StoredSecret[]) =>
     secrets.filter(({ until }) => until === null || until > now()).map(({ secret }) => secret);
   const toSendable = (document: WebhookDocument): SendableWebhook => ({ ...toWebhook(document), secrets: signing(document.secrets) });
   return {
-    async enabledOf(organisations) {
+    /** Returns the enabled webhooks of the organisations, in one command. */
+    async enabledOf(organisations: readonly string[]): Promise<Webhook[]> {
       if (organisations.length === 0) return [];
       return (await webhooks.find({ organisation: { $in: [...organisations] }, disabled: null }).toArray()).map(toWebhook);
     },
 
-    async sendable(id) {
+    /** Returns a webhook of any organisation for the sender; null if it was deleted. */
+    async sendable(id: string): Promise<SendableWebhook | null> {
       const found = await webhooks.findOne({ _id: id });
       return found && toSendable(found);
     },
 
-    async failed(id, at) {
+    /** Records a failed attempt. @returns since when every attempt has failed; a day without an attempt begins a new time */
+    async failed(id: string, at: Date): Promise<Date> {
       const recent = { $gt: ['$failedAt', new Date(at.getTime() - GAP_MS)] };
       const since = { $cond: [recent, { $ifNull: ['$failingSince', at] }, at] };
       const changed = await webhooks.findOneAndUpdate({ _id: id }, [{ $set: { failingSince: since, failedAt: at } }], {
@@ -196,20 +178,24 @@ function senderSide(webhooks: Collection<WebhookDocument>, now: () => Date): Sen
       return changed?.failingSince ?? at;
     },
 
-    async succeeded(id) {
+    /** Records a delivery: the time of failures is over. */
+    async succeeded(id: string) {
       await webhooks.updateOne({ _id: id }, { $set: { failingSince: null } });
     },
 
-    async stop(id, reason) {
+    /** Disables an enabled webhook. @returns whether this call did */
+    async stop(id: string, reason: Exclude<DisabledReason, 'requested'>): Promise<boolean> {
       return (await webhooks.updateOne({ _id: id, disabled: null }, { $set: { disabled: { reason, at: now() } } })).modifiedCount === 1;
     },
 
-    async creditsWatchers() {
+    /** Returns the enabled webhooks that get `credits.low`. */
+    async creditsWatchers(): Promise<CreditsWatcher[]> {
       const found = await webhooks.find({ events: 'credits.low', disabled: null }).toArray();
       return found.map((document) => ({ ...toSendable(document), low: document.low, crossings: document.crossings }));
     },
 
-    async setLow(id, low, crossings) {
+    /** Records that the balance became low, or is not low any more. */
+    async setLow(id: string, low: boolean, crossings: number) {
       await webhooks.updateOne({ _id: id }, { $set: { low, crossings } });
     },
   };

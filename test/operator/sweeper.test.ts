@@ -290,7 +290,7 @@ describe('operator: the sweeper', function () {
       await context.stores.scans.mirror(id, { phase: 'canceled', finishedAt: new Date() });
     }
     const { remove } = context.reports;
-    const refusing = (keys: string[]) => (keys[0]!.includes(scans[0]!.id) ? Promise.reject(new Error('refused')) : remove(keys));
+    const refusing = (keys: readonly string[]) => (keys[0]!.includes(scans[0]!.id) ? Promise.reject(new Error('refused')) : remove(keys));
     const swept = await sweepIn(401 * 86_400, { reports: { ...context.reports, remove: refusing } });
     expect(swept).to.include({ expired: 1, forgotten: 1 });
     expect(swept.failed).to.be.greaterThan(0);
