@@ -3,29 +3,13 @@ import type { Registry } from '@prometheus-io/client';
 import { createMetricFactory } from '../stores/process-metrics.ts';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
 import { createMailMetrics, type MailMetrics } from './mail/metrics.ts';
-import type { SweepResult } from './maintenance/sweeper.ts';
+import { REPAIRS, type SweepResult } from './maintenance/run.ts';
 import { createQueueGauges, type QueueGauges } from './queue/metrics.ts';
 import { createRuntimeMetrics, type RuntimeMetrics } from './runtime/metrics.ts';
 import { createScanMetrics, type ScanMetrics } from './scan/metrics.ts';
 import { createScheduleMetrics, type ScheduleMetrics } from './schedule/metrics.ts';
 import { createScheduleSeries, type ScheduleSeries } from './schedule/series.ts';
 import { createWebhookMetrics, type WebhookMetrics } from './webhooks/metrics.ts';
-
-/** Typed so that the compiler names a value that is missing. */
-const REPAIRS: Readonly<Record<keyof SweepResult, true>> = {
-  accepted: true,
-  abandoned: true,
-  settled: true,
-  relayed: true,
-  orphaned: true,
-  expired: true,
-  forgotten: true,
-  tokens: true,
-  removed: true,
-  uploads: true,
-  failed: true,
-  unreadable: true,
-};
 
 export interface OperatorMetrics extends ScanMetrics {
   registry: Registry;
@@ -59,7 +43,7 @@ export function createOperatorMetrics(): OperatorMetrics {
     '1 if the operator can list Organisation resources, else 0. Only the leader reports it.',
   );
   const sweeps = counter('sweeps_total', 'Number of sweeper runs, by result.', { result: ['done', 'error'] });
-  const repaired = counter('swept_total', 'Repairs and deletions by the sweeper.', { what: Object.keys(REPAIRS) });
+  const repaired = counter('swept_total', 'Repairs and deletions by the sweeper.', { what: REPAIRS });
   const queues = createQueueGauges(factory);
   const runtime = createRuntimeMetrics(factory);
   const scans = createScanMetrics(factory);
@@ -81,7 +65,7 @@ export function createOperatorMetrics(): OperatorMetrics {
     organisationsReadable: (value) => organisations.set(value ? 1 : 0),
     swept(result) {
       sweeps.inc({ result: result === null || result.failed > 0 ? 'error' : 'done' });
-      for (const [what, count] of Object.entries(result ?? {})) if (count > 0) repaired.inc({ what }, count as number);
+      for (const [what, count] of Object.entries(result ?? {})) if (count > 0) repaired.inc({ what }, count);
     },
     stoppedLeading() {
       live.reset();

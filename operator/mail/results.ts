@@ -8,6 +8,7 @@ import { resultMailId, type Outbox } from '../../stores/mail/outbox.ts';
 import { VISITOR_POLICIES, type PublicScan, type PublicScans } from '../../stores/public-scans/public-scans.ts';
 import type { CountedRequest, RateLimitLog, RateLimits } from '../../stores/rate-limits/sliding-window.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
+import { rowsOf } from '../rows-of.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
 
 export interface ResultMailDeps {
@@ -70,7 +71,7 @@ async function queueEnded(
   signal: AbortSignal,
 ): Promise<void> {
   if (batch.length === 0) return;
-  const rows = new Map((await scans.findMany(batch.map(({ scanId }) => scanId))).map((row) => [row.id, row]));
+  const rows = await rowsOf(scans, batch.map(({ scanId }) => scanId)); // prettier-ignore
   for (const scan of batch) {
     signal.throwIfAborted();
     const { scanId, email: to, locale, token, counted } = scan;

@@ -6,9 +6,10 @@ import { creditAccountOf, pagesToCharge } from '../../core/scan/cost.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Credits, Hold } from '../../stores/credits/credits.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
-import type { Isolation } from './isolation.ts';
+import { rowsOf } from '../rows-of.ts';
+import type { Run } from './run.ts';
 
-export interface SweepRequest {
+export interface SweepDeps {
   scans: Scans;
   credits: Credits;
   /** Returns whether a row's custom resource exists. @throws if this is unknown; the next sweep checks the row again */
@@ -17,67 +18,44 @@ export interface SweepRequest {
   pendingBefore: Date;
   /** The maximum number of pending rows per sweep. */
   limit: number;
-  isolation: Isolation;
-  /** Aborts when the replica stops or no longer leads. */
-  signal: AbortSignal;
 }
-
-export interface Swept {
-  /** Pending rows whose resource exists. */
-  accepted: number;
-  /** Pending rows whose scan will never run. */
-  abandoned: number;
-  /** Holds whose scan has ended or was abandoned. */
-  settled: number;
-  /** Operations copied to the ledger. */
-  relayed: number;
-}
-
-const ROWS_PER_QUERY = 1_000;
 
 /** Sweeps once. A repair that fails does not stop the others. @throws if the rows cannot be read; earlier repairs remain */
-export async function sweep(request: SweepRequest): Promise<Swept> {
-  const { scans, credits, isolation, signal } = request;
-  const swept: Swept = { accepted: 0, abandoned: 0, settled: 0, relayed: 0 };
-  await isolation.each(await scans.pending(request.pendingBefore, request.limit), fieldsOfRow, (row) => decide(row, request, swept));
+export async function sweep(deps: SweepDeps, run: Run): Promise<void> {
+  const { scans, credits } = deps;
+  await run.each(await scans.pending(deps.pendingBefore, deps.limit), fieldsOfRow, (row) => decide(row, deps, run));
   const fieldsOfHold = ({ scanId, organisation }: Hold) => ({ scan: scanId, organisation });
-  await isolation.each(await settleable(request), fieldsOfHold, async ({ organisation, scanId, pages }) => {
-    if ((await credits.settle(organisation, scanId, pages)).ok) swept.settled += 1;
+  await run.each(await settleable(deps), fieldsOfHold, async ({ organisation, scanId, pages }) => {
+    if ((await credits.settle(organisation, scanId, pages)).ok) run.result.settled += 1;
   });
-  signal.throwIfAborted();
-  swept.relayed = await credits.relay();
-  return swept;
+  run.signal.throwIfAborted();
+  run.result.relayed = await credits.relay();
 }
 
 /** The holds to settle, each with the pages to charge. Reads all holds, and then their rows, which were created before them. */
-async function settleable({ credits, scans }: SweepRequest): Promise<Hold[]> {
+async function settleable({ credits, scans }: SweepDeps): Promise<Hold[]> {
   const holds = await credits.allHolds();
-  const due: Hold[] = [];
-  for (let at = 0; at < holds.length; at += ROWS_PER_QUERY) {
-    const batch = holds.slice(at, at + ROWS_PER_QUERY);
-    const rows = new Map((await scans.findMany(batch.map(({ scanId }) => scanId))).map((row) => [row.id, row]));
-    for (const { organisation, scanId } of batch) {
-      const pages = pagesDue(rows.get(scanId) ?? null);
-      if (pages !== null) due.push({ organisation, scanId, pages });
-    }
-  }
-  return due;
+  const rows = await rowsOf(scans, holds.map(({ scanId }) => scanId)); // prettier-ignore
+  return holds.flatMap(({ organisation, scanId }) => {
+    const pages = pagesDue(rows.get(scanId) ?? null);
+    return pages === null ? [] : [{ organisation, scanId, pages }];
+  });
 }
 
 /** Decides a pending row, unless its submission or the operator does so first. */
-async function decide(row: ScanRow, { scans, credits, exists, signal }: SweepRequest, swept: Swept): Promise<void> {
+async function decide(row: ScanRow, { scans, credits, exists }: SweepDeps, { result, signal }: Run): Promise<void> {
   const written = !isTerminal(row.phase) && (await exists(row));
   const hold = written ? (await credits.holds(creditAccountOf(row))).find(({ scanId }) => scanId === row.id) : undefined;
   signal.throwIfAborted();
   if (hold !== undefined) {
     const accepted = await scans.accept(row.id, { pagesReserved: hold.pages });
-    if (accepted.ok && accepted.won) swept.accepted += 1;
+    if (accepted.ok && accepted.won) result.accepted += 1;
     return;
   }
   const abandoned = await scans.abandon(row.id);
   if (!abandoned.ok || !abandoned.won) return;
-  swept.abandoned += 1;
-  if ((await credits.settle(creditAccountOf(row), row.id, 0)).ok) swept.settled += 1;
+  result.abandoned += 1;
+  if ((await credits.settle(creditAccountOf(row), row.id, 0)).ok) result.settled += 1;
 }
 
 /** The pages to charge for a hold, given the row of its scan; null while the hold must stay. */

@@ -11,8 +11,8 @@ import type { PublicScans } from '../../stores/public-scans/public-scans.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import type { Sites } from '../../stores/scans/sites.ts';
 import { KEY_KEPT_MS } from '../../stores/submissions/idempotency.ts';
-import { createIsolation, type Isolation } from './isolation.ts';
-import { fieldsOfRow, sweep, type Swept } from './sweep.ts';
+import { createRun, type Run, type SweepResult } from './run.ts';
+import { fieldsOfRow, sweep } from './sweep.ts';
 import { removeTokens } from './tokens.ts';
 import { removeUploads } from './uploads.ts';
 import { FINALIZER_STAYS, endUnwatched, releaseCommand, type UnwatchedDeps } from './unwatched.ts';
@@ -46,38 +46,11 @@ export interface SweeperDeps extends UnwatchedDeps {
   staleForMs: number;
 }
 
-/** The number of repairs of one sweep. */
-export interface SweepResult extends Swept {
-  /** Live rows whose resource is gone, or is not watched any more. */
-  orphaned: number;
-  /** Ended scans whose reports were removed. */
-  expired: number;
-  /** Rows of ended scans that were removed. */
-  forgotten: number;
-  /** Abandoned rows that were removed. */
-  removed: number;
-  /** Tokens of public scans that were removed, with their e-mail addresses. */
-  tokens: number;
-  /** Scans whose needless uploads were removed. */
-  uploads: number;
-  /** Repairs that failed. The next sweep retries them. */
-  failed: number;
-  /** Rows whose namespace the operator may not read. */
-  unreadable: number;
-}
-
 /** Higher than the limit of live scans, so that rows that wait for admission do not hide other rows. */
 const STALE_MAX = 10_000;
 const BATCH = 200;
 /** Longer than an idempotency record, because a repeated request must find the row that its record names. */
 const ABANDONED_KEPT_MS = KEY_KEPT_MS + 3_600_000;
-
-/** One sweep. Its parts share the result, the isolation and the signal. */
-interface Run {
-  result: Omit<SweepResult, 'failed' | 'unreadable'>;
-  isolation: Isolation;
-  signal: AbortSignal;
-}
 
 /**
  * Returns a function that sweeps once. A row that fails does not stop the others, and a part that fails does not stop the
@@ -85,51 +58,33 @@ interface Run {
  */
 export function createSweeper(deps: SweeperDeps): (signal: AbortSignal) => Promise<SweepResult> {
   return async (signal) => {
-    const isolation = createIsolation(deps.logger, signal);
-    const run: Run = {
-      result: {
-        accepted: 0,
-        abandoned: 0,
-        settled: 0,
-        relayed: 0,
-        orphaned: 0,
-        expired: 0,
-        forgotten: 0,
-        removed: 0,
-        tokens: 0,
-        uploads: 0,
-      },
-      isolation,
-      signal,
-    };
+    const run = createRun(deps.logger, signal);
     const errors: unknown[] = [];
-    for (const part of [leftovers, orphans, expire, tokens, uploads]) {
+    for (const part of [leftovers, orphans, expire, removeTokens, removeUploads]) {
       signal.throwIfAborted();
       await part(deps, run).catch((error: unknown) => errors.push(error));
     }
     signal.throwIfAborted();
-    const { failed, unreadable } = isolation;
-    const { relayed, accepted, ...repaired } = run.result;
-    const result = { ...repaired, relayed, accepted, failed, unreadable };
-    if (Object.values(repaired).some((count) => count > 0)) deps.logger.info(result, 'swept');
+    const { relayed: _relayed, accepted: _accepted, failed: _failed, unreadable: _unreadable, ...repaired } = run.result;
+    if (Object.values(repaired).some((count) => count > 0)) deps.logger.info(run.result, 'swept');
     if (errors.length > 0) throw errors[0];
-    return result;
+    return run.result;
   };
 }
 
 /** Repairs pending rows and holds, and relays operations to the ledger. */
-async function leftovers(deps: SweeperDeps, { result, isolation, signal }: Run): Promise<void> {
+function leftovers(deps: SweeperDeps, run: Run): Promise<void> {
   const { scans, credits, now } = deps;
   const pendingBefore = new Date(now().getTime() - deps.pendingForMs);
-  const exists = async (row: ScanRow) => (await resourceOf(deps, row, signal)) !== null;
-  Object.assign(result, await sweep({ scans, credits, exists, pendingBefore, limit: BATCH, isolation, signal }));
+  const exists = async (row: ScanRow) => (await resourceOf(deps, row, run.signal)) !== null;
+  return sweep({ scans, credits, exists, pendingBefore, limit: BATCH }, run);
 }
 
 /** Compares live rows with the resources that exist. */
-async function orphans(deps: SweeperDeps, { result, isolation, signal }: Run): Promise<void> {
+async function orphans(deps: SweeperDeps, { result, signal, each }: Run): Promise<void> {
   const { scans, credits, mirror, now } = deps;
   const stale = await scans.stale(new Date(now().getTime() - deps.staleForMs), STALE_MAX);
-  await isolation.each(stale, fieldsOfRow, async (row) => {
+  await each(stale, fieldsOfRow, async (row) => {
     const found = await resourceOf(deps, row, signal).then(
       (scan) => scan ?? RESOURCE_GONE,
       (error: unknown) => unreadable(deps, row, error),
@@ -160,13 +115,13 @@ function unreadable({ watched, logger }: SweeperDeps, row: ScanRow, error: unkno
 }
 
 /** Deletes the reports of scans whose retention has ended, later their rows, and old rows of scans that were never submitted. */
-async function expire(deps: SweeperDeps, { result, isolation }: Run): Promise<void> {
+async function expire(deps: SweeperDeps, { result, each }: Run): Promise<void> {
   const { scans, reports, now } = deps;
   const daysAgo = (days: number) => new Date(now().getTime() - days * 86_400_000);
   const before = daysAgo(deps.retentionDays);
   for (let progress = true; progress;) {
     const already = result.expired;
-    await isolation.each(await scans.expired(before, BATCH), fieldsOfRow, async (row) => {
+    await each(await scans.expired(before, BATCH), fieldsOfRow, async (row) => {
       // Objects first: a row without reports is not looked at again.
       await reports.remove(Object.values(reportKeys(row.id)));
       // An upload may have finished after its scan ended.
@@ -180,14 +135,6 @@ async function expire(deps: SweeperDeps, { result, isolation }: Run): Promise<vo
   result.forgotten = await scans.forget(daysAgo(deps.verdictDays));
   await deps.sites.forget(daysAgo(deps.verdictDays));
   result.removed = await scans.removeAbandoned(new Date(now().getTime() - ABANDONED_KEPT_MS));
-}
-
-async function tokens(deps: SweeperDeps, { result, isolation }: Run): Promise<void> {
-  result.tokens = await removeTokens(deps, isolation);
-}
-
-async function uploads(deps: SweeperDeps, { result, isolation, signal }: Run): Promise<void> {
-  result.uploads = await removeUploads(deps, isolation, signal);
 }
 
 /** @throws if it is unknown whether the row's resource exists */

@@ -2,7 +2,8 @@
 import { isTerminal } from '../../core/scan/phases.ts';
 import { incomingPrefix, type Reports, type Upload } from '../../stores/reports.ts';
 import type { Scans } from '../../stores/scans/scans.ts';
-import type { Isolation } from './isolation.ts';
+import { rowsOf } from '../rows-of.ts';
+import type { Run } from './run.ts';
 
 export interface UploadsDeps {
   scans: Pick<Scans, 'findMany'>;
@@ -14,25 +15,18 @@ export interface UploadsDeps {
 const ENDED_KEPT_MS = 3_600_000;
 /** The age from which uploads without a row are deleted: longer than any scan of another installation that shares the bucket. */
 const UNKNOWN_KEPT_MS = 8 * 86_400_000;
-const ROWS_PER_QUERY = 1_000;
 
-/** @returns the number of scans whose uploads were deleted */
-export async function removeUploads({ scans, reports, now }: UploadsDeps, isolation: Isolation, signal: AbortSignal): Promise<number> {
+export async function removeUploads({ scans, reports, now }: UploadsDeps, { result, signal, each }: Run): Promise<void> {
   const age = ({ newestAt }: Upload) => now().getTime() - newestAt.getTime();
   const old = (await reports.uploads(signal)).filter((upload) => age(upload) > ENDED_KEPT_MS);
-  let removed = 0;
-  for (let at = 0; at < old.length; at += ROWS_PER_QUERY) {
-    const batch = old.slice(at, at + ROWS_PER_QUERY);
-    const rows = new Map((await scans.findMany(batch.map(({ scanId }) => scanId))).map((row) => [row.id, row]));
-    const isNeedless = (upload: Upload) => {
-      const row = rows.get(upload.scanId);
-      return row === undefined ? age(upload) > UNKNOWN_KEPT_MS : isTerminal(row.phase);
-    };
-    const fieldsOf = ({ scanId: scan }: Upload) => ({ scan });
-    await isolation.each(batch.filter(isNeedless), fieldsOf, async ({ scanId }) => {
-      await reports.removeAll(incomingPrefix(scanId));
-      removed += 1;
-    });
-  }
-  return removed;
+  const rows = await rowsOf(scans, old.map(({ scanId }) => scanId)); // prettier-ignore
+  const isNeedless = (upload: Upload) => {
+    const row = rows.get(upload.scanId);
+    return row === undefined ? age(upload) > UNKNOWN_KEPT_MS : isTerminal(row.phase);
+  };
+  const fieldsOf = ({ scanId: scan }: Upload) => ({ scan });
+  await each(old.filter(isNeedless), fieldsOf, async ({ scanId }) => {
+    await reports.removeAll(incomingPrefix(scanId));
+    result.uploads += 1;
+  });
 }

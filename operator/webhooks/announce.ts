@@ -9,6 +9,7 @@ import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import type { Deliveries, NewDelivery } from '../../stores/webhooks/deliveries.ts';
 import type { WebhookEventRecord, WebhookEvents } from '../../stores/webhooks/events.ts';
 import type { Webhooks } from '../../stores/webhooks/webhooks.ts';
+import { rowsOf } from '../rows-of.ts';
 import type { PeriodicTask } from '../runtime/controller/manager.ts';
 import { regressionContent, scanContent } from './contents.ts';
 import type { WebhookMetrics } from './metrics.ts';
@@ -76,7 +77,7 @@ async function announceRegressions(deps: AnnounceDeps, signal: AbortSignal): Pro
   if (except === null) return;
   const events = await deps.webhookEvents.pending(BATCH, except);
   if (events.length === 0) return;
-  const rows = new Map((await deps.scans.findMany(events.map(({ scan }) => scan))).map((row) => [row.id, row]));
+  const rows = await rowsOf(deps.scans, events.map(({ scan }) => scan)); // prettier-ignore
   for (const event of events) {
     signal.throwIfAborted();
     const row = rows.get(event.scan);

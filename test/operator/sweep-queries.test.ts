@@ -1,13 +1,12 @@
 /** The number of commands of a sweep, which must not grow with the number of organisations and scans. */
 import { expect } from 'chai';
 import { creditAccountOf } from '../../core/scan/cost.ts';
-import { createIsolation } from '../../operator/maintenance/isolation.ts';
-import { sweep, type Swept } from '../../operator/maintenance/sweep.ts';
+import type { SweepResult } from '../../operator/maintenance/run.ts';
 import { createCredits } from '../../stores/credits/credits.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { recordCommands } from '../support/mongo-commands.ts';
 import { scanRow } from '../support/scan-rows.ts';
-import { silentLogger } from '../support/silent-logger.ts';
+import { sweepOnce } from '../support/sweep-once.ts';
 import { useDatabase } from '../stores/database.ts';
 
 describe('a sweep', () => {
@@ -32,19 +31,10 @@ describe('a sweep', () => {
     }
   }
 
-  const run = async (): Promise<{ swept: Swept; sent: string[] }> => {
+  const run = async (): Promise<{ swept: SweepResult; sent: string[] }> => {
     commands.length = 0;
-    const { signal } = new AbortController();
     const { scans, credits } = stores;
-    const swept = await sweep({
-      scans,
-      credits,
-      exists: async () => true,
-      pendingBefore: new Date(0),
-      limit: 100,
-      isolation: createIsolation(silentLogger, signal),
-      signal,
-    });
+    const swept = await sweepOnce({ scans, credits, exists: async () => true, pendingBefore: new Date(0), limit: 100 });
     return { swept, sent: [...commands] };
   };
 
