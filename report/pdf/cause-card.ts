@@ -3,11 +3,11 @@ import type { ReportGroup, ReportNode } from '../schema/schema.ts';
 import { contrastText, isDrawable } from '../view/contrast.ts';
 import { knownMark } from '../view/known.ts';
 import { standardsText } from '../rules/standards.ts';
-import { GAP, SPLIT_ABOVE, type Card, type CauseContext, type Column } from './cause.ts';
-import type { Flow } from './flow.ts';
+import { GAP, SPLIT_ABOVE, type Card, type CauseContext } from './cause.ts';
+import type { Column, Flow } from './flow.ts';
 import { drawGuidance } from './guidance.ts';
 import type { ReportWords } from '../words/words.ts';
-import { severityIcon } from './icons.ts';
+import { line, severityIcon } from './icons.ts';
 import { LINE, TYPE } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element, type Picture } from './tagged-document.ts';
 
@@ -35,29 +35,22 @@ export function drawCause(flow: Flow, parent: Element, card: Card, context: Caus
     drawSummary(on, section, group, context.i18n);
   };
   const section = pdf.element(parent, 'Sect');
+  const picture = pictureOf(flow, group, context);
   const heights = {
-    head: flow.measure((dry) => head(dry, section)) + pictureHeight(flow, group, context) + FACTS_MIN,
+    head: flow.measure((dry) => head(dry, section)) + (picture === null ? 0 : picture.height + 7) + FACTS_MIN,
     card: flow.measure((dry) => {
       head(dry, section);
-      drawEvidence(dry, section, group, context);
+      drawEvidence(dry, section, group, context, picture);
       drawGuidance(dry, section, card, context);
     }),
   };
   const left = flow.left() - 9;
   const split = left > SPLIT_ABOVE && left >= heights.head;
   if (left < heights.card && !split) flow.newPage();
-  if (flow.y > PAGE.top)
-    pdf.artifact(() => {
-      pdf.doc
-        .lineWidth(0.7)
-        .strokeColor(LINE)
-        .moveTo(PAGE.left, flow.y - 1)
-        .lineTo(PAGE.left + CONTENT_WIDTH, flow.y - 1)
-        .stroke();
-    });
+  if (flow.y > PAGE.top) pdf.artifact(() => line(pdf.doc, [PAGE.left, flow.y - 1], [PAGE.left + CONTENT_WIDTH, flow.y - 1], 0.7));
   flow.skip(9);
   head(flow, section, outline);
-  drawEvidence(flow, section, group, context);
+  drawEvidence(flow, section, group, context, picture);
   drawGuidance(flow, section, card, context);
 }
 
@@ -82,24 +75,19 @@ function drawSummary(flow: Flow, section: Element, group: ReportGroup, i18n: Rep
 }
 
 /** The picture, and the facts and the HTML beside it if there is room. */
-function drawEvidence(flow: Flow, section: Element, group: ReportGroup, context: CauseContext): void {
+function drawEvidence(flow: Flow, section: Element, group: ReportGroup, context: CauseContext, picture: CardPicture | null): void {
   const whole: Column = { x: PAGE.left, width: CONTENT_WIDTH };
-  const { i18n, pictures } = context;
   const facts = (column: Column, on = flow): void => {
     drawFacts(on, section, group, context, column);
     on.skip(5);
-    on.panel(section, group.example.html, TYPE.code, { ...column, tag: 'Code', maxLines: 6 });
+    on.panel(section, group.example.html, TYPE.code, { ...column, maxLines: 6 });
   };
   flow.skip(7);
-  const shown = pictures.get(group.fingerprint);
-  const picture = shown === undefined ? null : flow.pdf.picture(shown.jpeg);
   if (picture === null) return facts(whole);
-  const size = sizeOf(picture);
-  flow.need(size.height);
-  const top = flow.y;
-  drawPicture(flow, section, picture, size, i18n.format(i18n.texts.pictureAlt, { page: shown!.pageUrl }));
-  const below = top + size.height;
-  const beside: Column = { x: PAGE.left + size.width + GAP, width: CONTENT_WIDTH - size.width - GAP };
+  flow.need(picture.height);
+  const below = flow.y + picture.height;
+  drawPicture(flow, section, picture);
+  const beside: Column = { x: PAGE.left + picture.width + GAP, width: CONTENT_WIDTH - picture.width - GAP };
   // A column cannot continue on the next page.
   const fits = beside.width >= BESIDE_MIN && flow.measure((dry) => facts(beside, dry)) <= flow.left();
   if (fits) {
@@ -111,26 +99,27 @@ function drawEvidence(flow: Flow, section: Element, group: ReportGroup, context:
   facts(whole);
 }
 
-/** The height of a group's picture; 0 without one. */
-function pictureHeight({ pdf }: Flow, { fingerprint }: ReportGroup, { pictures }: CauseContext): number {
+/** The picture of a card, with the size at which it is drawn, in points. */
+interface CardPicture {
+  picture: Picture;
+  width: number;
+  height: number;
+  alt: string;
+}
+
+function pictureOf({ pdf }: Flow, { fingerprint }: ReportGroup, { i18n, pictures }: CauseContext): CardPicture | null {
   const shown = pictures.get(fingerprint);
   const picture = shown === undefined ? null : pdf.picture(shown.jpeg);
-  return picture === null ? 0 : sizeOf(picture).height + 7;
+  if (picture === null) return null;
+  const scale = Math.min(PICTURE_SCALE, PICTURE_WIDTH / picture.width, PICTURE_HEIGHT / picture.height);
+  const alt = i18n.format(i18n.texts.pictureAlt, { page: shown!.pageUrl });
+  return { picture, width: picture.width * scale, height: picture.height * scale, alt };
 }
 
-function sizeOf({ width, height }: Picture): { width: number; height: number } {
-  const scale = Math.min(PICTURE_SCALE, PICTURE_WIDTH / width, PICTURE_HEIGHT / height);
-  return { width: width * scale, height: height * scale };
-}
-
-function drawPicture(flow: Flow, section: Element, picture: Picture, size: { width: number; height: number }, alt: string): void {
-  const { pdf, y } = flow;
-  const bbox: [number, number, number, number] = [PAGE.left, y, PAGE.left + size.width, y + size.height];
-  const figure = pdf.element(section, 'Figure', { alt, bbox, placement: 'Block' });
-  pdf.mark(figure, 'Figure', () => picture.draw(PAGE.left, y, size.width));
-  pdf.artifact(() => {
-    pdf.doc.lineWidth(0.5).strokeColor(LINE).rect(PAGE.left, y, size.width, size.height).stroke();
-  });
+function drawPicture({ pdf, y }: Flow, section: Element, { picture, width, height, alt }: CardPicture): void {
+  const bbox: [number, number, number, number] = [PAGE.left, y, PAGE.left + width, y + height];
+  pdf.content(section, 'Figure', () => pdf.drawPicture(picture, PAGE.left, y, width), { alt, bbox, placement: 'Block' });
+  pdf.artifact(() => void pdf.doc.lineWidth(0.5).strokeColor(LINE).rect(PAGE.left, y, width, height).stroke());
 }
 
 /** Standards, colours, the path to the element, and the elements that explain the finding. */

@@ -9,12 +9,6 @@ export const SPLIT_ABOVE = (PAGE.height - PAGE.top - PAGE.bottom) / 4;
 /** Between two columns, in points. */
 export const GAP = 14;
 
-/** A column of a page, in points. */
-export interface Column {
-  x: number;
-  width: number;
-}
-
 /** What all cards of a report share. */
 export interface CauseContext {
   i18n: ReportWords;

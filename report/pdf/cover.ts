@@ -3,7 +3,7 @@ import { metadataLine } from '../../core/scan/metadata.ts';
 import { consentSentence } from '../view/consent-sentence.ts';
 import { LEADING_CAUSES_MAX, leadingCauses } from '../view/leading-causes.ts';
 import { explainScore, scoreFactsOf } from '../view/score-sentence.ts';
-import { thresholdRows, verdictTexts, type ThresholdRow } from '../view/verdict.ts';
+import { thresholdRows, verdictTexts } from '../view/verdict.ts';
 import type { Report } from '../schema/schema.ts';
 import type { Flow } from './flow.ts';
 import { gapsLine } from '../view/gaps.ts';
@@ -12,7 +12,7 @@ import { knownLine } from '../view/known.ts';
 import { linkable } from './links.ts';
 import { INK, LINE, SOFT, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
-import { ring, verdictIcon } from './icons.ts';
+import { line, ring, verdictIcon } from './icons.ts';
 import { drawLeadingCauses, drawSeverities, drawThresholds } from './summary-tables.ts';
 import type { ReportWords } from '../words/words.ts';
 
@@ -55,8 +55,8 @@ export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownIn
 
   const noteHeight = flow.measure((dry) => dry.paragraph(pdf.root, texts.coverNote, TYPE.soft)) + 10;
   const tables = (on: Flow): void => {
-    drawSeveritySection(on, report, i18n);
-    if (rows.length > 0) drawThresholdSection(on, i18n, rows);
+    drawSeverities(on, coverSection(on, i18n.texts.severityHeading), report, i18n);
+    if (rows.length > 0) drawThresholds(on, coverSection(on, i18n.texts.thresholdsHeading), i18n, rows);
   };
   drawLeading(flow, report, i18n, { shownInFull, room: flow.left() - flow.measure(tables) - noteHeight });
   tables(flow);
@@ -66,20 +66,13 @@ export function drawCover(flow: Flow, report: Report, i18n: ReportWords, shownIn
   flow.paragraph(pdf.root, texts.coverNote, TYPE.soft);
 }
 
-function drawSeveritySection(flow: Flow, report: Report, i18n: ReportWords): void {
+/** Begins a section with its heading. */
+function coverSection(flow: Flow, heading: string, keep?: number): Element {
   flow.skip(14);
   const section = flow.pdf.element(flow.pdf.root, 'Sect');
-  flow.heading(section, 2, i18n.texts.severityHeading);
+  flow.heading(section, 2, heading, { keep });
   flow.skip(3);
-  drawSeverities(flow, section, report, i18n);
-}
-
-function drawThresholdSection(flow: Flow, i18n: ReportWords, rows: readonly ThresholdRow[]): void {
-  flow.skip(14);
-  const section = flow.pdf.element(flow.pdf.root, 'Sect');
-  flow.heading(section, 2, i18n.texts.thresholdsHeading);
-  flow.skip(3);
-  drawThresholds(flow, section, i18n, rows);
+  return section;
 }
 
 /** The causes whose fix removes the most violations: as many as fit on the page, and what remains after them. */
@@ -87,10 +80,7 @@ function drawLeading(flow: Flow, report: Report, i18n: ReportWords, { shownInFul
   const draw = (on: Flow, most: number): void => {
     const leading = leadingCauses(report.groups, most);
     const { removed, percent } = leading;
-    on.skip(14);
-    const section = on.pdf.element(on.pdf.root, 'Sect');
-    on.heading(section, 2, i18n.texts.fixFirst, { keep: 0 });
-    on.skip(3);
+    const section = coverSection(on, i18n.texts.fixFirst, 0);
     const { total } = report.counts;
     on.paragraph(section, i18n.count(i18n.texts.leadingCauses, leading.causes.length, { percent, removed, total }), TYPE.strong);
     on.skip(4);
@@ -104,17 +94,15 @@ function drawTitle(flow: Flow, report: Report, i18n: ReportWords): void {
   const { pdf } = flow;
   const { texts, format } = i18n;
   const title = pdf.lines(texts.title, TYPE.h1, CONTENT_WIDTH, 2);
-  const heading = pdf.element(pdf.root, 'H1');
-  pdf.mark(heading, 'H1', () => {
+  pdf.content(pdf.root, 'H1', () => {
     flow.y = pdf.draw(title, PAGE.left, flow.y - 4, TYPE.h1);
   });
   flow.y += 3;
   const site = pdf.lines(report.scan.url, TYPE.site, CONTENT_WIDTH, 2);
-  const paragraph = pdf.element(pdf.root, 'P');
   const url = linkable(report.scan.url);
-  if (url !== null) flow.y = pdf.link(paragraph, site, PAGE.left, flow.y, TYPE.site, { url }, report.scan.url);
+  if (url !== null) flow.y = pdf.link(pdf.element(pdf.root, 'P'), site, PAGE.left, flow.y, TYPE.site, { url }, report.scan.url);
   else
-    pdf.mark(paragraph, 'P', () => {
+    pdf.content(pdf.root, 'P', () => {
       flow.y = pdf.draw(site, PAGE.left, flow.y, TYPE.site);
     });
   flow.y += 3;
@@ -164,22 +152,16 @@ function drawVerdict(
     doc.roundedRect(PAGE.left, top, CONTENT_WIDTH, height, 6).fill(colors.ground);
     doc.rect(PAGE.left, top + 6, 4, height - 12).fill(colors.strong);
   });
-  const icon = pdf.element(parent, 'Figure', {
+  pdf.content(parent, 'Figure', () => verdictIcon(doc, passed, PAGE.left + 47, middle, 23, colors.strong), {
     alt,
     bbox: [PAGE.left + 24, middle - 23, PAGE.left + 70, middle + 23],
     placement: 'Block',
   });
-  pdf.mark(icon, 'Figure', () => verdictIcon(doc, passed, PAGE.left + 47, middle, 23, colors.strong));
-
   let y = middle - textHeight / 2;
-  const result = pdf.element(parent, 'H2');
-  pdf.mark(result, 'H2', () => {
+  pdf.content(parent, 'H2', () => {
     y = pdf.draw(lines, textLeft, y, heading) + 3;
   });
-  const why = pdf.element(parent, 'P');
-  pdf.mark(why, 'P', () => {
-    pdf.draw(explanation, textLeft, y, TYPE.body);
-  });
+  pdf.content(parent, 'P', () => void pdf.draw(explanation, textLeft, y, TYPE.body));
   drawGauge(flow, parent, report, i18n, { x: gaugeX, y: middle, radius: GAUGE_RADIUS, thickness: 9 });
   flow.y = top + height;
 }
@@ -191,12 +173,7 @@ function drawGauge(flow: Flow, parent: Element, report: Report, i18n: ReportWord
   const minimum = report.scan.thresholds.min_score;
   const score = report.score.value;
   const { x, y, radius } = gauge;
-  const figure = pdf.element(parent, 'Figure', {
-    alt: minimum === null ? format(texts.scoreAlt, { score }) : format(texts.scoreAltMinimum, { score, minimum }),
-    bbox: [x - 50, y - 50, x + 50, y + 50],
-    placement: 'Block',
-  });
-  pdf.mark(figure, 'Figure', () => {
+  const draw = (): void => {
     pdf.doc.circle(x, y, radius + 6).fill('#ffffff');
     ring(pdf.doc, gauge, score / 100, { track: LINE, fill: VERDICTS.none.strong, tick: INK }, minimum === null ? null : minimum / 100);
     const big = { ...TYPE.h1, size: 21, leading: 24 };
@@ -205,6 +182,11 @@ function drawGauge(flow: Flow, parent: Element, report: Report, i18n: ReportWord
     pdf.draw(pdf.lines(texts.score, TYPE.label, box.width), left, y - 24, colored(TYPE.label, SOFT), box);
     pdf.draw(pdf.lines(number(score), big, box.width), left, y - 13, big, box);
     pdf.draw(pdf.lines(texts.outOf, TYPE.label, box.width), left, y + 11, colored(TYPE.label, SOFT), box);
+  };
+  pdf.content(parent, 'Figure', draw, {
+    alt: minimum === null ? format(texts.scoreAlt, { score }) : format(texts.scoreAltMinimum, { score, minimum }),
+    bbox: [x - 50, y - 50, x + 50, y + 50],
+    placement: 'Block',
   });
 }
 
@@ -223,27 +205,19 @@ function drawFacts(flow: Flow, parent: Element, report: Report, i18n: ReportWord
   let below = flow.y;
   facts.forEach(([value, label], index) => {
     const x = PAGE.left + index * width + (index === 0 ? 0 : 12);
-    const item = pdf.element(list, 'LI');
-    const body = pdf.element(item, 'LBody');
-    const figure = pdf.element(body, 'P');
+    const body = pdf.element(pdf.element(list, 'LI'), 'LBody');
     let y = flow.y;
-    pdf.mark(figure, 'P', () => {
+    pdf.content(body, 'P', () => {
       y = pdf.draw(pdf.lines(value, TYPE.figure, width - 12, 1), x, y, TYPE.figure);
     });
-    const name = pdf.element(body, 'P');
-    pdf.mark(name, 'P', () => {
+    pdf.content(body, 'P', () => {
       below = Math.max(below, pdf.draw(pdf.lines(label, TYPE.soft, width - 20, 2), x, y, TYPE.soft));
     });
   });
   pdf.artifact(() => {
     facts.slice(1).forEach((_, index) => {
       const x = PAGE.left + (index + 1) * width;
-      pdf.doc
-        .lineWidth(0.7)
-        .strokeColor(LINE)
-        .moveTo(x, flow.y + 2)
-        .lineTo(x, flow.y + 34)
-        .stroke();
+      line(pdf.doc, [x, flow.y + 2], [x, flow.y + 34], 0.7);
     });
   });
   flow.y = below;

@@ -23,27 +23,20 @@ export interface Flow {
   ): PDFKit.PDFOutline | undefined;
   paragraph(parent: Element, text: string, style?: Style, options?: ParagraphOptions): void;
   /** A bulleted list of short texts, each with its language if that is not the document's. */
-  list(
-    parent: Element,
-    items: readonly { text: string; lang?: string }[],
-    style?: Style,
-    options?: { x?: number; width?: number; maxLines?: number },
-  ): void;
+  list(parent: Element, items: readonly { text: string; lang?: string }[], style: Style, options: Column & { maxLines: number }): void;
   /** A bulleted list of links. */
-  links(
-    parent: Element,
-    items: readonly { text: string; target: Target; contents: string }[],
-    style?: Style,
-    options?: { x?: number; width?: number },
-  ): void;
-  /** Text on a tinted background: code, notes. */
-  panel(parent: Element, text: string, style: Style, options?: { tag?: string; x?: number; width?: number; maxLines?: number }): void;
+  links(parent: Element, items: readonly { text: string; target: Target; contents: string }[], style: Style, column: Column): void;
+  /** Code on a tinted background. */
+  panel(parent: Element, text: string, style: Style, options: Column & { maxLines: number }): void;
 }
 
-export interface ParagraphOptions extends ElementOptions {
-  tag?: string;
-  x?: number;
-  width?: number;
+/** A column of a page, in points. */
+export interface Column {
+  x: number;
+  width: number;
+}
+
+export interface ParagraphOptions extends Partial<Column>, Pick<ElementOptions, 'lang'> {
   maxLines?: number;
 }
 
@@ -63,13 +56,11 @@ function withoutDrawing(pdf: TaggedDocument): TaggedDocument {
     ...pdf,
     element: (parent) => parent,
     mark: (_element, _type, draw) => draw(),
+    content: (_parent, _type, draw) => draw(),
     artifact: () => undefined,
     draw: (lines, _x, y, style) => below(lines, y, style),
     link: (_parent, lines, _x, y, style) => below(lines, y, style),
-    picture(jpeg) {
-      const picture = pdf.picture(jpeg);
-      return picture === null ? null : { ...picture, draw: () => undefined };
-    },
+    drawPicture: () => undefined,
     destination: () => undefined,
     addPage: () => undefined,
   };
@@ -114,8 +105,7 @@ function drawHeading(flow: Flow, ...[parent, level, text, options = {}]: Paramet
   flow.need(lines.length * style.leading + keep);
   const entry = outline?.addItem(text, { top: flow.y - 8, fit: false, left: PAGE.width } as object);
   if (place !== undefined) pdf.destination(place, flow.y - 8);
-  const element = pdf.element(parent, `H${level}`);
-  pdf.mark(element, `H${level}`, () => {
+  pdf.content(parent, `H${level}`, () => {
     flow.y = pdf.draw(lines, PAGE.left, flow.y, style);
   });
   return entry;
@@ -123,20 +113,19 @@ function drawHeading(flow: Flow, ...[parent, level, text, options = {}]: Paramet
 
 function drawParagraph(flow: Flow, ...[parent, text, style = TYPE.body, options = {}]: Parameters<Flow['paragraph']>): void {
   const { pdf } = flow;
-  const { tag = 'P', x = PAGE.left, width = CONTENT_WIDTH, maxLines, ...attributes } = options;
+  const { x = PAGE.left, width = CONTENT_WIDTH, maxLines, ...attributes } = options;
   const lines = pdf.lines(text, style, width, maxLines);
   if (lines.length === 0) return;
-  const element = pdf.element(parent, tag, attributes);
+  const element = pdf.element(parent, 'P', attributes);
   // A paragraph has a dozen lines at most, so it is not split over two pages.
   flow.need(lines.length * style.leading);
-  pdf.mark(element, tag, () => {
+  pdf.mark(element, 'P', () => {
     flow.y = pdf.draw(lines, x, flow.y, style);
   });
 }
 
-function drawList(flow: Flow, ...[parent, items, style = TYPE.body, options = {}]: Parameters<Flow['list']>): void {
+function drawList(flow: Flow, ...[parent, items, style, { x, width, maxLines }]: Parameters<Flow['list']>): void {
   const { pdf } = flow;
-  const { x = PAGE.left, width = CONTENT_WIDTH, maxLines } = options;
   if (items.length === 0) return;
   const list = pdf.element(parent, 'L');
   for (const { text, lang } of items) {
@@ -148,9 +137,8 @@ function drawList(flow: Flow, ...[parent, items, style = TYPE.body, options = {}
   }
 }
 
-function drawLinks(flow: Flow, ...[parent, items, style = TYPE.url, options = {}]: Parameters<Flow['links']>): void {
+function drawLinks(flow: Flow, ...[parent, items, style, { x, width }]: Parameters<Flow['links']>): void {
   const { pdf } = flow;
-  const { x = PAGE.left, width = CONTENT_WIDTH } = options;
   if (items.length === 0) return;
   const list = pdf.element(parent, 'L');
   for (const { text, target, contents } of items) {
@@ -165,16 +153,15 @@ function drawItem(flow: Flow, list: Element, lines: readonly Line[], x: number, 
   const { pdf } = flow;
   flow.need(lines.length * style.leading);
   const item = pdf.element(list, 'LI');
-  const label = pdf.element(item, 'Lbl');
-  pdf.mark(label, 'Lbl', () => {
+  pdf.content(item, 'Lbl', () => {
     pdf.draw(pdf.lines('•', style, BULLET), x, flow.y, colored(style, INK));
   });
   return pdf.element(item, 'LBody', lang === undefined ? {} : { lang });
 }
 
-function drawPanel(flow: Flow, ...[parent, text, style, options = {}]: Parameters<Flow['panel']>): void {
+function drawPanel(flow: Flow, ...[parent, text, style, options]: Parameters<Flow['panel']>): void {
   const { pdf } = flow;
-  const { tag = 'P', x = PAGE.left, width = CONTENT_WIDTH, maxLines } = options;
+  const { x, width, maxLines } = options;
   const lines = pdf.lines(text, style, width - 24, maxLines);
   if (lines.length === 0) return;
   const height = lines.length * style.leading + 12;
@@ -183,8 +170,7 @@ function drawPanel(flow: Flow, ...[parent, text, style, options = {}]: Parameter
     pdf.doc.rect(x, flow.y, width, height).fill(GROUND);
     pdf.doc.rect(x, flow.y, 2.5, height).fill(LINE);
   });
-  const element = pdf.element(parent, tag);
-  pdf.mark(element, tag, () => {
+  pdf.content(parent, 'Code', () => {
     pdf.draw(lines, x + 12, flow.y + 6, style);
   });
   flow.y += height;

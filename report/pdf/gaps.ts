@@ -6,7 +6,7 @@ import type { ReportWords } from '../words/words.ts';
 import { shortened } from './links.ts';
 import { urlCell } from './pages.ts';
 import { TYPE } from './palette.ts';
-import { drawTable, type Cell, type Column } from './table.ts';
+import { drawTableSection, type Cell, type TableSection } from './table.ts';
 import { CONTENT_WIDTH } from './tagged-document.ts';
 
 /** How many rows each table has. The JSON export has the rest. */
@@ -14,31 +14,15 @@ export const GAP_ROWS = 100;
 /** The longest message, in characters. It comes from the pod, so it is limited. */
 const MESSAGE_MAX = 400;
 
-interface Section {
-  heading: string;
-  intro: string;
-  columns: Column[];
-  rows: Cell[][];
-}
-
 /** Draws a section for each kind of gap that the report has. */
 export function drawGaps(flow: Flow, report: Report, i18n: ReportWords, outline: PDFKit.PDFOutline): void {
   const { texts, count } = i18n;
   const { pdf } = flow;
   const gaps = gapsOf(report);
-  for (const { heading, intro, columns, rows } of sectionsOf(gaps, report.scan.url, i18n)) {
+  for (const { rows, ...section } of sectionsOf(gaps, report.scan.url, i18n)) {
     if (rows.length === 0) continue;
-    const section = pdf.element(pdf.root, 'Sect');
-    flow.heading(section, 2, heading, { outline, keep: 120 });
-    flow.skip(5);
-    flow.paragraph(section, intro, TYPE.soft);
-    flow.skip(6);
-    drawTable(flow, section, columns, rows.slice(0, GAP_ROWS));
-    if (rows.length > GAP_ROWS) {
-      flow.skip(8);
-      flow.paragraph(section, count(texts.leftOutRows, rows.length - GAP_ROWS), TYPE.strong);
-    }
-    flow.skip(26);
+    const leftOut = rows.length > GAP_ROWS ? count(texts.leftOutRows, rows.length - GAP_ROWS) : '';
+    drawTableSection(flow, { ...section, rows: rows.slice(0, GAP_ROWS), leftOut }, outline);
   }
   if (gaps.addressesLeft === 0) return;
   const section = pdf.element(pdf.root, 'Sect');
@@ -62,7 +46,7 @@ function linkedFrom({ linked_from: urls = [] }: UntestedPage, site: string, { te
   return { text: format(texts.linkedFrom, { pages }), style: TYPE.cellSoft, maxLines: 3 };
 }
 
-function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18n: ReportWords): Section[] {
+function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18n: ReportWords): Omit<TableSection, 'leftOut'>[] {
   const { texts, locale } = i18n;
   const lang = locale === 'en' ? undefined : 'en';
   const first = 190;

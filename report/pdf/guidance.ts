@@ -2,8 +2,8 @@
 import { reviewText } from '../rule-texts/review-texts.ts';
 import type { ReportGroup } from '../schema/schema.ts';
 import { adviceOf, type Advice } from '../view/failure-advice.ts';
-import { GAP, SPLIT_ABOVE, type Card, type CauseContext, type Column } from './cause.ts';
-import type { Flow } from './flow.ts';
+import { GAP, SPLIT_ABOVE, type Card, type CauseContext } from './cause.ts';
+import type { Column, Flow } from './flow.ts';
 import type { ReportWords } from '../words/words.ts';
 import { linkable, shortened } from './links.ts';
 import { TYPE } from './palette.ts';

@@ -1,8 +1,18 @@
 /** Icons: each severity and verdict has its own shape, so that no information depends on colour alone. */
 import type { Impact } from '../../core/scan/impacts.ts';
-import { SEVERITIES } from './palette.ts';
+import { LINE, SEVERITIES } from './palette.ts';
 
 type Doc = PDFKit.PDFDocument;
+
+/** Draws a straight line. Widths are in points. */
+export function line(doc: Doc, from: readonly [number, number], to: readonly [number, number], width: number, color: string = LINE): void {
+  doc
+    .lineWidth(width)
+    .strokeColor(color)
+    .moveTo(...from)
+    .lineTo(...to)
+    .stroke();
+}
 
 /** Draws the icon of a severity, about 2 × `radius` wide, centred on a point: octagon, triangle, diamond or dot. */
 export function severityIcon(doc: Doc, impact: Impact, x: number, y: number, radius = 3.6): void {
@@ -76,11 +86,5 @@ export function ring(
     doc.strokeColor(colors.fill).lineJoin('round').stroke();
     doc.lineJoin('miter');
   }
-  if (tick !== null)
-    doc
-      .lineWidth(1.6)
-      .strokeColor(colors.tick)
-      .moveTo(...at(tick, radius - thickness))
-      .lineTo(...at(tick, radius + thickness))
-      .stroke();
+  if (tick !== null) line(doc, at(tick, radius - thickness), at(tick, radius + thickness), 1.6, colors.tick);
 }

@@ -1,13 +1,14 @@
 /** The table of tested pages with their scores. */
 import { countViolations } from '../results/score.ts';
-import type { Report, TestedPage } from '../schema/schema.ts';
+import type { Report } from '../schema/schema.ts';
+import { testedPages } from '../schema/tested-pages.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import type { Flow } from './flow.ts';
 import { linkable, shortened } from './links.ts';
 import { SOFT, TYPE, colored } from './palette.ts';
 import { CONTENT_WIDTH } from './tagged-document.ts';
 import { severityIcon } from './icons.ts';
-import { drawTable, type Cell } from './table.ts';
+import { drawTableSection, type Cell } from './table.ts';
 import type { ReportWords } from '../words/words.ts';
 
 /** How many rows the table has. The JSON export has the rest. */
@@ -34,48 +35,45 @@ export const urlCell = (url: string, site: string, below?: Cell['below']): Cell 
 
 /** Draws the table of tested pages. */
 export function drawPages(flow: Flow, report: Report, i18n: ReportWords, outline: PDFKit.PDFOutline): void {
-  const pages = report.pages.filter((page): page is TestedPage => page.tested);
+  const pages = testedPages(report.pages);
   const site = report.scan.url;
-  const { pdf } = flow;
+  const { doc } = flow.pdf;
   const { texts, count, number } = i18n;
-  const section = pdf.element(pdf.root, 'Sect');
-  flow.heading(section, 2, texts.pagesHeading, { outline, keep: 110 });
-  flow.skip(6);
   const narrow = 45;
   const first = CONTENT_WIDTH + 8 - 40 - 46 - 42 - 4 * narrow;
-  drawTable(
+  drawTableSection(
     flow,
-    section,
-    [
-      { heading: texts.page, width: first },
-      { heading: texts.httpStatus, width: 40, side: 'right' },
-      { heading: texts.score, width: 46, side: 'right' },
-      ...IMPACTS.map((impact) => ({
-        heading: texts.severitiesShort[impact],
-        width: narrow,
-        side: 'right' as const,
-        icon: (x: number, y: number) => severityIcon(pdf.doc, impact, x, y, 3.2),
-      })),
-      { heading: texts.total, width: 42, side: 'right' },
-    ],
-    pages.slice(0, TESTED_ROWS).map((page): Cell[] => {
-      const counts = countViolations(page.violations);
-      const title = page.title.slice(0, TITLE_MAX).trim();
-      return [
-        urlCell(page.url, site, title === '' ? undefined : { text: title, style: TYPE.cellSoft, lang: languageTag(page.language) }),
-        { text: String(page.http_status) },
-        { text: number(page.score) },
-        ...IMPACTS.map((impact): Cell => ({
-          text: number(counts[impact]),
-          style: counts[impact] > 0 ? TYPE.cell : colored(TYPE.cell, SOFT),
+    {
+      heading: texts.pagesHeading,
+      keep: 110,
+      columns: [
+        { heading: texts.page, width: first },
+        { heading: texts.httpStatus, width: 40, side: 'right' },
+        { heading: texts.score, width: 46, side: 'right' },
+        ...IMPACTS.map((impact) => ({
+          heading: texts.severitiesShort[impact],
+          width: narrow,
+          side: 'right' as const,
+          icon: (x: number, y: number) => severityIcon(doc, impact, x, y, 3.2),
         })),
-        { text: number(counts.total), style: TYPE.cellStrong },
-      ];
-    }),
+        { heading: texts.total, width: 42, side: 'right' },
+      ],
+      rows: pages.slice(0, TESTED_ROWS).map((page): Cell[] => {
+        const counts = countViolations(page.violations);
+        const title = page.title.slice(0, TITLE_MAX).trim();
+        return [
+          urlCell(page.url, site, title === '' ? undefined : { text: title, style: TYPE.cellSoft, lang: languageTag(page.language) }),
+          { text: String(page.http_status) },
+          { text: number(page.score) },
+          ...IMPACTS.map((impact): Cell => ({
+            text: number(counts[impact]),
+            style: counts[impact] > 0 ? TYPE.cell : colored(TYPE.cell, SOFT),
+          })),
+          { text: number(counts.total), style: TYPE.cellStrong },
+        ];
+      }),
+      leftOut: pages.length > TESTED_ROWS ? count(texts.leftOutPages, pages.length - TESTED_ROWS) : '',
+    },
+    outline,
   );
-  if (pages.length > TESTED_ROWS) {
-    flow.skip(8);
-    flow.paragraph(section, count(texts.leftOutPages, pages.length - TESTED_ROWS), TYPE.strong);
-  }
-  flow.skip(26);
 }

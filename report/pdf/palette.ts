@@ -9,15 +9,11 @@ export const LINE = '#d5dbe6';
 export const GROUND = '#f3f5f9';
 
 /** The colours of a verdict: background, and edge and text. */
-export interface VerdictColors {
-  ground: string;
-  strong: string;
-}
 export const VERDICTS = {
   passed: { ground: '#e9f5ee', strong: '#0b6337' },
   missed: { ground: '#fcedec', strong: '#a3161a' },
   none: { ground: '#ebf1fa', strong: '#24508c' },
-} as const satisfies Record<string, VerdictColors>;
+} as const;
 
 /** Colours of bars and icons. Each severity also has its own icon shape. */
 export const SEVERITIES: Readonly<Record<Impact, string>> = {

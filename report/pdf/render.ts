@@ -1,19 +1,17 @@
 /** The PDF report: a tagged document (PDF/UA-1) in the language of the scan. */
 import type { Report } from '../schema/schema.ts';
-import type { Locale } from '../../core/scan/locales.ts';
 import type { CauseContext } from './cause.ts';
 import { CAUSES_IN_FULL, drawAdvice, drawCauses, drawReviews } from './causes.ts';
 import { drawCover } from './cover.ts';
 import { createFlow, type Flow } from './flow.ts';
 import { drawGaps } from './gaps.ts';
-import { LINE, TYPE } from './palette.ts';
+import { line } from './icons.ts';
+import { TYPE } from './palette.ts';
 import { drawPages } from './pages.ts';
 import { CONTENT_WIDTH, PAGE, openTaggedDocument } from './tagged-document.ts';
 import { wordsIn, type ReportWords } from '../words/words.ts';
 
 export interface PdfOptions {
-  /** Default: the language of the scan. */
-  locale?: Locale;
   /** JPEG files by fingerprint of their root cause. Not every root cause has one. */
   pictures?: ReadonlyMap<string, Uint8Array>;
 }
@@ -24,7 +22,7 @@ export interface PdfOptions {
  * upload of the export, goes on meanwhile.
  */
 export async function renderPdf(report: Report, options: PdfOptions = {}): Promise<Uint8Array> {
-  const i18n = wordsIn(options.locale ?? report.scan.options.locale, 'report');
+  const i18n = wordsIn(report.scan.options.locale, 'report');
   const { texts, format } = i18n;
   const site = URL.parse(report.scan.url)?.host ?? report.scan.url;
   const title = format(texts.titleOf, { site });
@@ -48,12 +46,7 @@ export async function renderPdf(report: Report, options: PdfOptions = {}): Promi
   return pdf.finish((page, of) => {
     pdf.artifact(() => {
       const y = PAGE.height - 44;
-      pdf.doc
-        .lineWidth(0.5)
-        .strokeColor(LINE)
-        .moveTo(PAGE.left, y)
-        .lineTo(PAGE.left + CONTENT_WIDTH, y)
-        .stroke();
+      line(pdf.doc, [PAGE.left, y], [PAGE.left + CONTENT_WIDTH, y], 0.5);
       const half = CONTENT_WIDTH - 110;
       pdf.draw(pdf.lines(title, { ...TYPE.cellSoft, breakAnywhere: true }, half, 1), PAGE.left, y + 6, TYPE.cellSoft);
       pdf.draw(pdf.lines(format(texts.pageOf, { n: page, m: of }), TYPE.cellSoft, 110), PAGE.left + half, y + 6, TYPE.cellSoft, {

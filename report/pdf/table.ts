@@ -1,5 +1,6 @@
 /** Tables with a real structure for screen readers, and a visual heading that is repeated on every page. */
-import { LINE, TYPE } from './palette.ts';
+import { line } from './icons.ts';
+import { TYPE } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element, type Target } from './tagged-document.ts';
 import type { Flow } from './flow.ts';
 import type { Line, Style } from './typography.ts';
@@ -57,8 +58,7 @@ export function drawTable(flow: Flow, parent: Element, columns: readonly Column[
   const element = pdf.element(parent, 'Table');
   const headRow = pdf.element(element, 'TR');
   columns.forEach((_, index) => {
-    const cell = pdf.element(headRow, 'TH', { scope: 'Column' });
-    pdf.mark(cell, 'TH', () => head.drawText(index));
+    pdf.content(headRow, 'TH', () => head.drawText(index), { scope: 'Column' });
   });
   pdf.artifact(head.drawRule);
   flow.y += head.height;
@@ -76,6 +76,35 @@ export function drawTable(flow: Flow, parent: Element, columns: readonly Column[
     drawRow(table, pdf.element(element, 'TR'), laidOut);
     flow.y += laidOut.height;
   }
+}
+
+/** A section of the document with one table. */
+export interface TableSection {
+  heading: string;
+  intro?: string;
+  /** What stays with the heading on its page, in points. */
+  keep?: number;
+  columns: readonly Column[];
+  rows: readonly (readonly Cell[])[];
+  /** How many rows are left out, as a sentence; empty if none are. */
+  leftOut: string;
+}
+
+export function drawTableSection(flow: Flow, section: TableSection, outline: PDFKit.PDFOutline): void {
+  const { heading, intro, keep = 120, columns, rows, leftOut } = section;
+  const parent = flow.pdf.element(flow.pdf.root, 'Sect');
+  flow.heading(parent, 2, heading, { outline, keep });
+  if (intro !== undefined) {
+    flow.skip(5);
+    flow.paragraph(parent, intro, TYPE.soft);
+  }
+  flow.skip(6);
+  drawTable(flow, parent, columns, rows);
+  if (leftOut !== '') {
+    flow.skip(8);
+    flow.paragraph(parent, leftOut, TYPE.strong);
+  }
+  flow.skip(26);
 }
 
 interface Head {
@@ -103,7 +132,7 @@ function layOutHead({ flow, columns, left, width: tableWidth }: Table): Head {
       columns.forEach(({ icon, side, width }, index) => {
         icon?.(side === 'right' ? left[index]! + width - GAP - 4 : left[index]! + 4, topOf(index) - 6);
       });
-      drawLine(flow, flow.y + height, tableWidth, 0.8, RULE);
+      line(pdf.doc, [PAGE.left, flow.y + height], [PAGE.left + tableWidth, flow.y + height], 0.8, RULE);
     },
   };
 }
@@ -131,7 +160,7 @@ function drawRow({ flow, columns, left, width: tableWidth, padding }: Table, tr:
   const top = flow.y;
   pdf.artifact(() => {
     cells.forEach(({ cell, style }, index) => cell.decorate?.(left[index]!, top + padding + style.leading / 2));
-    drawLine(flow, top + height, tableWidth, 0.5, LINE);
+    line(pdf.doc, [PAGE.left, top + height], [PAGE.left + tableWidth, top + height], 0.5);
   });
   cells.forEach(({ cell, style, lines, below, width }, index) => {
     const tag = cell.rowHeader === true ? 'TH' : 'TD';
@@ -145,18 +174,6 @@ function drawRow({ flow, columns, left, width: tableWidth, padding }: Table, tr:
       });
     if (cell.below === undefined || below.length === 0) return;
     const { style: quiet, lang } = cell.below;
-    const span = pdf.element(element, 'Span', lang === undefined ? {} : { lang });
-    pdf.mark(span, 'Span', () => {
-      pdf.draw(below, x, y, quiet);
-    });
+    pdf.content(element, 'Span', () => void pdf.draw(below, x, y, quiet), lang === undefined ? {} : { lang });
   });
-}
-
-function drawLine({ pdf }: Flow, y: number, width: number, thickness: number, color: string): void {
-  pdf.doc
-    .lineWidth(thickness)
-    .strokeColor(color)
-    .moveTo(PAGE.left, y)
-    .lineTo(PAGE.left + width, y)
-    .stroke();
 }

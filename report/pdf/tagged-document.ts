@@ -32,21 +32,20 @@ export interface Alignment {
 export interface Picture {
   width: number;
   height: number;
-  /** Draws it with its top left corner at a point, scaled to a width in points. */
-  draw(x: number, y: number, width: number): void;
 }
 
 export interface TaggedDocument {
   readonly doc: PDFKit.PDFDocument;
   /** The root of the structure tree. */
   readonly root: Element;
-  readonly metrics: Metrics;
   /** True after a character was drawn that no font has. */
   readonly hasMissingGlyphs: boolean;
   /** Adds an element at the end of `parent`. */
   element(parent: Element, type: string, options?: ElementOptions): Element;
   /** Draws content of an element on the current page. */
   mark(element: Element, type: string, draw: () => void): void;
+  /** Adds an element at the end of `parent`, and draws its content. */
+  content(parent: Element, type: string, draw: () => void, options?: ElementOptions): void;
   /** Draws what is not content: lines, backgrounds, repeated headings, page numbers. */
   artifact(draw: () => void, type?: 'Layout' | 'Pagination'): void;
   lines(text: string, style: Style, width: number, maxLines?: number): readonly Line[];
@@ -56,6 +55,8 @@ export interface TaggedDocument {
   link(parent: Element, lines: readonly Line[], x: number, y: number, style: Style, target: Target, contents: string): number;
   /** Opens a JPEG. Returns null if it cannot be read: pictures come from the pod that visited the pages. */
   picture(jpeg: Uint8Array): Picture | null;
+  /** Draws it with its top left corner at a point, scaled to a width in points. */
+  drawPicture(picture: Picture, x: number, y: number, width: number): void;
   /** Names a place on the current page, as the target of links. */
   destination(name: string, y: number): void;
   addPage(): void;
@@ -85,7 +86,6 @@ export function openTaggedDocument(info: DocumentInfo): TaggedDocument {
   const pdf: TaggedDocument = {
     doc,
     root,
-    metrics,
     get hasMissingGlyphs() {
       return hasMissingGlyphs;
     },
@@ -100,6 +100,7 @@ export function openTaggedDocument(info: DocumentInfo): TaggedDocument {
       doc.endMarkedContent();
       element.add(content);
     },
+    content: (parent, type, draw, options) => pdf.mark(pdf.element(parent, type, options), type, draw),
     artifact(draw, type = 'Layout') {
       doc.markContent('Artifact', { type });
       draw();
@@ -112,6 +113,9 @@ export function openTaggedDocument(info: DocumentInfo): TaggedDocument {
     },
     link: (...args) => drawLink(pdf, ...args),
     picture: (jpeg) => openPicture(doc, jpeg),
+    drawPicture(picture, x, y, width) {
+      doc.image(picture as unknown as string, x, y, { width, height: (width * picture.height) / picture.width });
+    },
     destination: (name, y) => doc.addNamedDestination(name, 'XYZ', 0, y, null as unknown as number),
     addPage() {
       doc.addPage();
@@ -187,14 +191,8 @@ function writeAtEnd(page: PDFKit.PDFPage): void {
 function openPicture(doc: PDFKit.PDFDocument, jpeg: Uint8Array): Picture | null {
   if (jpeg[0] !== 0xff || jpeg[1] !== 0xd8) return null;
   try {
-    const image = (doc as unknown as { openImage(bytes: Buffer): { width: number; height: number } }).openImage(Buffer.from(jpeg));
-    const { width, height } = image;
-    if (!(width > 0 && height > 0)) return null;
-    return {
-      width,
-      height,
-      draw: (x, y, drawn) => void doc.image(image as unknown as string, x, y, { width: drawn, height: (drawn * height) / width }),
-    };
+    const image = (doc as unknown as { openImage(bytes: Buffer): Picture }).openImage(Buffer.from(jpeg));
+    return image.width > 0 && image.height > 0 ? image : null;
   } catch {
     // The report is more important than a picture of an element.
     return null;
