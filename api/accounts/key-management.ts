@@ -29,21 +29,7 @@ export interface Asked {
   request: string;
 }
 
-export interface KeyManagement {
-  /**
-   * @throws ValidationFailure if the expiry has passed or is after that of the caller's key; ApiError if the caller lacks one
-   * of the scopes, or if the caller's key or session ended while the key was issued
-   */
-  issue(asked: Asked, wanted: WantedKey): Promise<IssuedKey>;
-  /** @throws ApiError if the organisation has no such live key, or a test key would revoke another one than a test key */
-  revoke(asked: Asked, id: string): Promise<void>;
-  /** Revokes the live keys that a person created, and those that these keys created. @returns the revoked keys */
-  revokeCreatedBy(asked: Asked, person: string): Promise<ApiKey[]>;
-  /** Records what happened to a key, if its entries are missing. A failure is only logged: it must not hide a new key from its creator. */
-  record(asked: Asked, key: ApiKey): Promise<void>;
-}
-
-export function createKeyManagement({ now, logger }: KeyManagementDeps): KeyManagement {
+export function createKeyManagement({ now, logger }: KeyManagementDeps) {
   async function record({ caller, stores, request }: Asked, key: ApiKey): Promise<void> {
     await stores.audit.recordKey(key).catch((error: unknown) => {
       logger.error({ request, organisation: caller.organisation.id, key: key.id, err: error }, 'audit entry lost');
@@ -63,9 +49,14 @@ export function createKeyManagement({ now, logger }: KeyManagementDeps): KeyMana
   }
 
   return {
+    /** Records what happened to a key, if its entries are missing. A failure is only logged: it must not hide a new key from its creator. */
     record,
 
-    async issue(asked, { name, id, bytes, ...wanted }) {
+    /**
+     * @throws ValidationFailure if the expiry has passed or is after that of the caller's key; ApiError if the caller lacks one
+     * of the scopes, or if the caller's key or session ended while the key was issued
+     */
+    async issue(asked: Asked, { name, id, bytes, ...wanted }: WantedKey): Promise<IssuedKey> {
       const { scopes, expiresAt, test } = granted(asked.caller, rightsOfNewKey(asked.caller.actor, wanted, now()));
       const issued = await asked.stores.keys.issue({ name: name.trim(), expiresAt, scopes, test, id, bytes });
       if (!issued.ok) {
@@ -79,7 +70,8 @@ export function createKeyManagement({ now, logger }: KeyManagementDeps): KeyMana
       return issued;
     },
 
-    async revoke(asked, keyId) {
+    /** @throws ApiError if the organisation has no such live key, or a test key would revoke another one than a test key */
+    async revoke(asked: Asked, keyId: string) {
       const id = keyId.toLowerCase();
       if (isTest(asked.caller.actor) && (await asked.stores.keys.find(id))?.test === false) throw new ApiError('key_not_found');
       const revoked = await asked.stores.keys.revoke(id);
@@ -89,13 +81,15 @@ export function createKeyManagement({ now, logger }: KeyManagementDeps): KeyMana
       if (revoked === null) throw new ApiError('key_not_found');
     },
 
-    async revokeCreatedBy(asked, person) {
+    /** Revokes the live keys that a person created, and those that these keys created. @returns the revoked keys */
+    async revokeCreatedBy(asked: Asked, person: string): Promise<ApiKey[]> {
       const revoked = await asked.stores.keys.revokeCreatedBy(person);
       for (const key of revoked) await record(asked, key);
       return revoked;
     },
   };
 }
+export type KeyManagement = ReturnType<typeof createKeyManagement>;
 
 const TEST_ONLY = 'A test key creates only test keys; leave out test, or use another key.';
 

@@ -31,16 +31,7 @@ export function statusOf({ expiresAt }: Pick<KnownIssueRow, 'expiresAt'>, now: D
 }
 
 /** @throws ApiError or ValidationFailure from each method if the request is refused */
-export interface KnownIssueManagement {
-  /** @param id a repeated call with the same one adds nothing. Default: random */
-  add(request: FastifyRequest, wanted: WantedKnownIssue, id?: string): Promise<KnownIssueRow>;
-  find(request: FastifyRequest, id: string): Promise<KnownIssueRow>;
-  /** Scans that have started keep what they started with. */
-  change(request: FastifyRequest, id: string, wanted: WantedChange): Promise<KnownIssueRow>;
-  remove(request: FastifyRequest, id: string): Promise<KnownIssueRow>;
-}
-
-export function createKnownIssueManagement({ now, logger }: KnownIssueManagementDeps): KnownIssueManagement {
+export function createKnownIssueManagement({ now, logger }: KnownIssueManagementDeps) {
   /** A failure is only logged, because the change was made. */
   async function record(request: FastifyRequest, action: 'add' | 'change' | 'remove', issue: KnownIssueRow): Promise<void> {
     const { id, site, expiresAt, owner } = issue;
@@ -63,7 +54,8 @@ export function createKnownIssueManagement({ now, logger }: KnownIssueManagement
   return {
     find,
 
-    async add(request, { site, expires_at: ends, ...issue }, id) {
+    /** @param id a repeated call with the same one adds nothing. Default: random */
+    async add(request: FastifyRequest, { site, expires_at: ends, ...issue }: WantedKnownIssue, id?: string): Promise<KnownIssueRow> {
       const mistake = targetMistake(issue);
       if (mistake !== null) throw refusal([], mistake, 'known_issue.target');
       const fields = {
@@ -79,7 +71,8 @@ export function createKnownIssueManagement({ now, logger }: KnownIssueManagement
       return added.issue;
     },
 
-    async change(request, id, { expires_at: ends, ...fields }) {
+    /** Scans that have started keep what they started with. */
+    async change(request: FastifyRequest, id: string, { expires_at: ends, ...fields }: WantedChange): Promise<KnownIssueRow> {
       const change: KnownIssueChange = { ...fields, ...(ends !== undefined && { expiresAt: checkedEnd(ends, now()) }) };
       // An update of no field is an error.
       if (Object.keys(change).length === 0) return find(request, id);
@@ -88,7 +81,7 @@ export function createKnownIssueManagement({ now, logger }: KnownIssueManagement
       return changed;
     },
 
-    async remove(request, id) {
+    async remove(request: FastifyRequest, id: string): Promise<KnownIssueRow> {
       const removed = made(await storesOf(request).knownIssues.remove(id.toLowerCase()));
       await record(request, 'remove', removed);
       return removed;

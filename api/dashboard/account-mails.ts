@@ -7,22 +7,18 @@ import { auditNetwork } from '../accounts/audit-network.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { browserName } from './browsers.ts';
 
-export interface AccountMails {
-  /** Queues a mail. A failure is only logged: what the mail is about has happened. */
-  send(request: FastifyRequest, notice: { event: AccountNotice; to: string }): Promise<void>;
-}
-
 interface AccountMailDeps {
   outbox: Pick<ApiStores['outbox'], 'enqueue'>;
   now: () => Date;
   logger: Logger;
 }
 
-export function createAccountMails({ outbox, now, logger }: AccountMailDeps): AccountMails {
+export function createAccountMails({ outbox, now, logger }: AccountMailDeps) {
   /** A change of an account is recorded for each of its organisations, and mailed once. */
   const idOf = new WeakMap<FastifyRequest, string>();
   return {
-    async send(request, { event, to }) {
+    /** Queues a mail. A failure is only logged: what the mail is about has happened. */
+    async send(request: FastifyRequest, { event, to }: { event: AccountNotice; to: string }) {
       const network = auditNetwork(request.ip);
       if (!idOf.has(request)) idOf.set(request, randomUUID());
       const data = {
@@ -37,6 +33,7 @@ export function createAccountMails({ outbox, now, logger }: AccountMailDeps): Ac
     },
   };
 }
+export type AccountMails = ReturnType<typeof createAccountMails>;
 
 /** An entry of the outbox is kept longer than any other trace of a sign-in, so an account gets one mail about a network. */
 const networkId = (email: string, network: string): string =>

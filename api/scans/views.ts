@@ -10,15 +10,6 @@ import type { ScanRow } from '../../stores/scans/scans.ts';
 import { replicaBusy } from '../http/errors.ts';
 
 type Scan = Pick<ScanRow, 'id' | 'organisation'>;
-
-export interface PageReports {
-  /** The view of a report, as `Reports.readView`. @throws ApiError if too many reads are pending */
-  readView(scan: Scan): Promise<ReportView | null>;
-  /** A part of the findings, as JSON; null if there is none. @throws as `readView` */
-  readFindings(scan: Scan, ...rest: Tail<Parameters<Reports['readFindings']>>): Promise<unknown>;
-  /** A picture, as `Reports.readPicture`. @throws as `readView` */
-  readPicture(scan: Scan, ...rest: Tail<Parameters<Reports['readPicture']>>): ReturnType<Reports['readPicture']>;
-}
 type Tail<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
 
 /** Parsed, the largest view needs about 6 MB. */
@@ -35,7 +26,7 @@ const TURN_MS = 5_000;
 export function createPageReports(
   reports: Pick<Reports, 'readView' | 'readFindings' | 'readPicture'>,
   { turnMs = TURN_MS, monotonic }: { turnMs?: number; monotonic?: () => number } = {},
-): PageReports {
+) {
   const turns = createSemaphore(READ_LIMITS);
   const kept = new BoundedMap<Promise<ReportView | null>>({ max: VIEWS_MAX, monotonic });
 
@@ -48,7 +39,8 @@ export function createPageReports(
   }
 
   return {
-    readView(scan) {
+    /** The view of a report, as `Reports.readView`. @throws ApiError if too many reads are pending */
+    readView(scan: Scan): Promise<ReportView | null> {
       const known = kept.get(scan.id);
       if (known !== null) return known;
       const reading = inTurn(scan, () => reports.readView(scan.id));
@@ -58,10 +50,14 @@ export function createPageReports(
       reading.then((view) => view === null && forget(), forget);
       return reading;
     },
-    async readFindings(scan, ...rest) {
+    /** A part of the findings, as JSON; null if there is none. @throws as `readView` */
+    async readFindings(scan: Scan, ...rest: Tail<Parameters<Reports['readFindings']>>): Promise<unknown> {
       const bytes = await inTurn(scan, () => reports.readFindings(scan.id, ...rest));
       return bytes === null ? null : (JSON.parse(Buffer.from(bytes).toString()) as unknown);
     },
-    readPicture: (scan, ...rest) => inTurn(scan, () => reports.readPicture(scan.id, ...rest)),
+    /** A picture, as `Reports.readPicture`. @throws as `readView` */
+    readPicture: (scan: Scan, ...rest: Tail<Parameters<Reports['readPicture']>>) =>
+      inTurn(scan, () => reports.readPicture(scan.id, ...rest)),
   };
 }
+export type PageReports = ReturnType<typeof createPageReports>;

@@ -21,21 +21,15 @@ export interface EventStreamDeps {
   maxStreams: number;
 }
 
-export interface EventStreams {
-  /**
-   * Answers a request with the event stream of a scan.
-   * @throws ApiError if the organisation has no such scan, or if there are too many streams
-   */
-  send(reply: FastifyReply, owner: StreamOwner, scanId: string): Promise<FastifyReply>;
-  /** Ends every stream, and every stream that is opened later. */
-  end(): void;
-}
-
-export function createEventStreams({ scans, usable, bus, metrics, logger, timings, maxStreams }: EventStreamDeps): EventStreams {
+export function createEventStreams({ scans, usable, bus, metrics, logger, timings, maxStreams }: EventStreamDeps) {
   const followers = createFollowers({ read: (id, organisation): Promise<ScanRow | null> => scans.find(id, organisation), bus, timings });
   const streams = createOpenStreams({ usable, max: maxStreams, checkMs: timings.checkMs, logger, onChange: metrics.stream });
   return {
-    async send(reply, owner, scanId) {
+    /**
+     * Answers a request with the event stream of a scan.
+     * @throws ApiError if the organisation has no such scan, or if there are too many streams
+     */
+    async send(reply: FastifyReply, owner: StreamOwner, scanId: string): Promise<FastifyReply> {
       const place = streams.open(owner, () => reply.raw.destroy());
       if (!place.ok) throw tooManyStreams(place.reason);
       // At the end of the response, also of an error, and as soon as the client disconnects.
@@ -61,9 +55,11 @@ export function createEventStreams({ scans, usable, bus, metrics, logger, timing
       reply.header('X-Accel-Buffering', 'no').header('Cache-Control', 'no-store, no-transform');
       return reply.type('text/event-stream; charset=utf-8').send(text);
     },
+    /** Ends every stream, and every stream that is opened later. */
     end: () => streams.end(),
   };
 }
+export type EventStreams = ReturnType<typeof createEventStreams>;
 
 const TOO_MANY: Readonly<Record<Exclude<StreamLimit, 'replica'>, string>> = {
   key: `This key has ${STREAMS_PER_KEY} open event streams, which is the limit; close one, or poll the scan.`,

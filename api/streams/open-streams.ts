@@ -28,16 +28,6 @@ export type CredentialCheck = (credentials: readonly string[]) => Promise<Readon
 /** Whose streams have reached their limit. */
 export type StreamLimit = (typeof STREAM_LIMITS)[number];
 
-export interface OpenStreams {
-  /**
-   * Takes a place for a stream of a credential and its organisation.
-   * @param disconnect closes the connection of the stream
-   */
-  open(owner: StreamOwner, disconnect: () => void): Place;
-  /** Ends every stream, and every stream that is opened later. */
-  end(): void;
-}
-
 export interface OpenStreamsDeps {
   usable: CredentialCheck;
   /** The maximum number of streams. */
@@ -55,7 +45,7 @@ interface Stream extends StreamOwner {
   timer?: NodeJS.Timeout;
 }
 
-export function createOpenStreams({ usable, max, checkMs, logger, onChange }: OpenStreamsDeps): OpenStreams {
+export function createOpenStreams({ usable, max, checkMs, logger, onChange }: OpenStreamsDeps) {
   const streams = new Set<Stream>();
   const perOrganisation = Math.max(STREAMS_PER_KEY, Math.ceil(max * ORGANISATION_SHARE));
   let closing = false;
@@ -99,7 +89,11 @@ export function createOpenStreams({ usable, max, checkMs, logger, onChange }: Op
   }
 
   return {
-    open(owner, disconnect) {
+    /**
+     * Takes a place for a stream of a credential and its organisation.
+     * @param disconnect closes the connection of the stream
+     */
+    open(owner: StreamOwner, disconnect: () => void): Place {
       const reason = limitFor(owner);
       if (reason !== null) return { ok: false, reason };
       const stream: Stream = { ...owner, ending: new AbortController(), disconnect };
@@ -120,6 +114,7 @@ export function createOpenStreams({ usable, max, checkMs, logger, onChange }: Op
       };
     },
 
+    /** Ends every stream, and every stream that is opened later. */
     end() {
       closing = true;
       for (const stream of streams) end(stream);

@@ -24,11 +24,6 @@ export interface Following {
   leave(): void;
 }
 
-export interface Followers {
-  /** Follows a scan, and calls `onChange` for each change until `leave`. It subscribes before the first read, so that no change is missed. */
-  follow(organisation: string, scanId: string, onChange: () => void): Following;
-}
-
 export interface FollowerDeps {
   /** Reads the row of a scan; null if the organisation has no such scan. */
   read(scanId: string, organisation: string): Promise<ScanRow | null>;
@@ -36,17 +31,11 @@ export interface FollowerDeps {
   timings: FollowerTimings;
 }
 
-interface Follower {
-  readonly row: ScanRow | null | undefined;
-  listeners: Set<() => void>;
-  refresh(): Promise<ScanRow | null>;
-  close(): void;
-}
-
-export function createFollowers(deps: FollowerDeps): Followers {
+export function createFollowers(deps: FollowerDeps) {
   const followers = new Map<string, Follower>();
   return {
-    follow(organisation, scanId, onChange) {
+    /** Follows a scan, and calls `onChange` for each change until `leave`. It subscribes before the first read, so that no change is missed. */
+    follow(organisation: string, scanId: string, onChange: () => void): Following {
       const name = `${organisation}/${scanId}`;
       let follower = followers.get(name);
       if (follower === undefined) {
@@ -72,8 +61,9 @@ export function createFollowers(deps: FollowerDeps): Followers {
     },
   };
 }
+export type Followers = ReturnType<typeof createFollowers>;
 
-function openFollower({ read, bus, timings }: FollowerDeps, organisation: string, scanId: string): Follower {
+function openFollower({ read, bus, timings }: FollowerDeps, organisation: string, scanId: string) {
   const listeners = new Set<() => void>();
   let row: ScanRow | null | undefined;
   let reading: Promise<ScanRow | null> | null = null;
@@ -119,7 +109,7 @@ function openFollower({ read, bus, timings }: FollowerDeps, organisation: string
 
   const unsubscribe = bus.followStatus(organisation, scanId, readQuietly);
   return {
-    get row() {
+    get row(): ScanRow | null | undefined {
       return row;
     },
     listeners,
@@ -131,3 +121,4 @@ function openFollower({ read, bus, timings }: FollowerDeps, organisation: string
     },
   };
 }
+type Follower = ReturnType<typeof openFollower>;

@@ -126,21 +126,16 @@ export function lastEventIdOf(header: unknown): number | null {
   return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : null;
 }
 
-interface Wakeup {
-  /** Ends the current wait, or the next one if nothing is waiting. */
-  wake(): void;
-  /** Waits for `wake`. */
-  wait(): Promise<void>;
-}
-
-function createWakeup(): Wakeup {
+function createWakeup() {
   let woken = false;
   let endWait: (() => void) | null = null;
   return {
+    /** Ends the current wait, or the next one if nothing is waiting. */
     wake: (): void => {
       woken = true;
       endWait?.();
     },
+    /** Waits for `wake`. */
     wait: async (): Promise<void> => {
       if (!woken) await new Promise<void>((resolve) => (endWait = resolve));
       endWait = null;
@@ -148,6 +143,7 @@ function createWakeup(): Wakeup {
     },
   };
 }
+type Wakeup = ReturnType<typeof createWakeup>;
 
 /** Calls `onTick` every `ms` milliseconds. `due` returns whether it ticked since the last call of `due`. */
 function createTicker(ms: number, onTick: () => void) {

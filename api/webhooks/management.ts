@@ -28,31 +28,16 @@ export interface IssuedWebhook {
 }
 
 /** @throws ApiError or ValidationFailure from each method if the request is refused */
-export interface WebhookManagement {
-  /** @param fields.id default: a random one @returns null if a webhook with the ID was created before */
-  create(request: FastifyRequest, fields: WebhookFields & { id?: string }): Promise<IssuedWebhook | null>;
-  find(request: FastifyRequest, id: string): Promise<Webhook>;
-  change(request: FastifyRequest, id: string, change: Partial<WebhookFields> & { enabled?: boolean }): Promise<Webhook>;
-  rotate(request: FastifyRequest, id: string): Promise<IssuedWebhook>;
-  remove(request: FastifyRequest, id: string): Promise<void>;
-  /** Queues a delivery that says that it is a test. */
-  test(request: FastifyRequest, id: string): Promise<Delivery>;
-  /** Queues a delivery again, with the same message. */
-  replay(request: FastifyRequest, id: string, delivery: string): Promise<Delivery>;
-}
-
-type Changes = Pick<WebhookManagement, 'create' | 'change' | 'rotate' | 'remove'>;
-type Deliveries = Pick<WebhookManagement, 'test' | 'replay'>;
-
-export const createWebhookManagement = (deps: WebhookManagementDeps): WebhookManagement => ({
+export const createWebhookManagement = (deps: WebhookManagementDeps) => ({
   find,
   ...createChanges(deps),
   ...createDeliveries(deps),
 });
 
-function createChanges(deps: WebhookManagementDeps): Changes {
+function createChanges(deps: WebhookManagementDeps) {
   return {
-    async create(request, fields) {
+    /** @param fields.id default: a random one @returns null if a webhook with the ID was created before */
+    async create(request: FastifyRequest, fields: WebhookFields & { id?: string }): Promise<IssuedWebhook | null> {
       needsWebhooks(deps);
       const url = await judged(deps, fields.url);
       const added = await storesOf(request).webhooks.add({ ...fields, name: fields.name.trim(), url });
@@ -62,7 +47,11 @@ function createChanges(deps: WebhookManagementDeps): Changes {
       return added;
     },
 
-    async change(request, id, { enabled, ...fields }) {
+    async change(
+      request: FastifyRequest,
+      id: string,
+      { enabled, ...fields }: Partial<WebhookFields> & { enabled?: boolean },
+    ): Promise<Webhook> {
       if (enabled === true) needsWebhooks(deps);
       const { webhooks, deliveries } = storesOf(request);
       const key = id.toLowerCase();
@@ -83,13 +72,13 @@ function createChanges(deps: WebhookManagementDeps): Changes {
       return webhook;
     },
 
-    async rotate(request, id) {
+    async rotate(request: FastifyRequest, id: string): Promise<IssuedWebhook> {
       const rotated = accepted(await storesOf(request).webhooks.rotate(id.toLowerCase()));
       await record(deps, request, 'webhook.rotate', rotated.webhook);
       return rotated;
     },
 
-    async remove(request, id) {
+    async remove(request: FastifyRequest, id: string) {
       const { webhooks, deliveries } = storesOf(request);
       const { webhook } = accepted(await webhooks.remove(id.toLowerCase()));
       await deliveries.cancelAll(webhook.id);
@@ -98,7 +87,7 @@ function createChanges(deps: WebhookManagementDeps): Changes {
   };
 }
 
-function createDeliveries(deps: WebhookManagementDeps): Deliveries {
+function createDeliveries(deps: WebhookManagementDeps) {
   async function findEnabled(request: FastifyRequest, id: string): Promise<Webhook> {
     needsWebhooks(deps);
     const webhook = await find(request, id);
@@ -107,7 +96,8 @@ function createDeliveries(deps: WebhookManagementDeps): Deliveries {
   }
 
   return {
-    async test(request, id) {
+    /** Queues a delivery that says that it is a test. */
+    async test(request: FastifyRequest, id: string): Promise<Delivery> {
       const { deliveries } = storesOf(request);
       const webhook = await findEnabled(request, id);
       const body = bodyOf(testContent({ id: webhook.id, name: webhook.name }, deps.now()), webhook.format);
@@ -116,7 +106,8 @@ function createDeliveries(deps: WebhookManagementDeps): Deliveries {
       return (await deliveries.find(webhook.id, stored!.id))!;
     },
 
-    async replay(request, id, delivery) {
+    /** Queues a delivery again, with the same message. */
+    async replay(request: FastifyRequest, id: string, delivery: string): Promise<Delivery> {
       const webhook = await findEnabled(request, id);
       const again = await storesOf(request).deliveries.replay(webhook.id, delivery, request.idempotent?.resourceId ?? randomUUID());
       if (again === null) throw new ApiError('delivery_not_found');

@@ -24,14 +24,7 @@ export interface Claims {
 
 export type Exchange = { ok: true; claims: Claims } | { ok: false; reason: 'refused'; cause: unknown };
 
-export interface IdentityProvider {
-  /** Returns the address that starts a sign-in, and what to keep for its end. @throws if the provider is down */
-  start(): Promise<{ url: URL; flow: OidcChecks }>;
-  /** Exchanges the response for the claims. @param url the address with the response @throws if the provider is down */
-  finish(url: URL, flow: OidcChecks): Promise<Exchange>;
-}
-
-export function createIdentityProvider(options: IdentityProviderOptions): IdentityProvider {
+export function createIdentityProvider(options: IdentityProviderOptions) {
   const { issuer, clientId, clientSecret, redirectUri, timeoutSeconds = 5 } = options;
   let discovered: { secret: string; configuration: Promise<oidc.Configuration> } | null = null;
 
@@ -54,7 +47,8 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
   }
 
   return {
-    async start() {
+    /** Returns the address that starts a sign-in, and what to keep for its end. @throws if the provider is down */
+    async start(): Promise<{ url: URL; flow: OidcChecks }> {
       const config = await configuration();
       const flow = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier: oidc.randomPKCECodeVerifier() };
       const url = oidc.buildAuthorizationUrl(config, {
@@ -68,7 +62,8 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
       return { url, flow };
     },
 
-    async finish(url, { state, nonce, verifier }) {
+    /** Exchanges the response for the claims. @param url the address with the response @throws if the provider is down */
+    async finish(url: URL, { state, nonce, verifier }: OidcChecks): Promise<Exchange> {
       const config = await configuration();
       try {
         const tokens = await oidc.authorizationCodeGrant(config, url, {
@@ -88,6 +83,7 @@ export function createIdentityProvider(options: IdentityProviderOptions): Identi
     },
   };
 }
+export type IdentityProvider = ReturnType<typeof createIdentityProvider>;
 
 function toClaims(issuer: string, subject: string, { email, email_verified, name }: Record<string, unknown>): Claims {
   return {

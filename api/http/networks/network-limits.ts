@@ -38,13 +38,6 @@ export const NETWORK_SHARES = { ipv4: [1, 8], ipv6: [1, 2, 4] } as const;
 /** Networks in the memory of one policy. Further ones replace those that were not seen for the longest time. An entry takes about 150 bytes. */
 const NETWORKS_MAX = 50_000;
 
-export interface NetworkLimits {
-  /** Counts a request of an address. A denied one is not counted. @param address the client's address, as `request.ip` states it */
-  admit(policy: NetworkPolicy, address: string): RateLimitDecision;
-  /** Takes back a request that was admitted, because it turned out to have a valid credential. */
-  refund(policy: NetworkPolicy, address: string): void;
-}
-
 interface Window {
   used: number;
   /** Milliseconds of the clock. */
@@ -58,7 +51,7 @@ interface NetworkLimitOptions {
 }
 
 /** A window starts with the first request of a network, and ends after its length. */
-export function createNetworkLimits(options: NetworkLimitOptions = {}): NetworkLimits {
+export function createNetworkLimits(options: NetworkLimitOptions = {}) {
   const { monotonic = () => performance.now(), onDenied = () => undefined } = options;
   const sizes: Record<NetworkPolicy, LimitSize> = { ...NETWORK_LIMITS, ...options.sizes };
   const memories = Object.fromEntries(
@@ -66,7 +59,8 @@ export function createNetworkLimits(options: NetworkLimitOptions = {}): NetworkL
   ) as Record<NetworkPolicy, BoundedMap<Window>>;
 
   return {
-    admit(policy, address) {
+    /** Counts a request of an address. A denied one is not counted. @param address the client's address, as `request.ip` states it */
+    admit(policy: NetworkPolicy, address: string): RateLimitDecision {
       const { limit, windowSeconds } = sizes[policy];
       const memory = memories[policy];
       const networks = networksOf(address);
@@ -91,7 +85,8 @@ export function createNetworkLimits(options: NetworkLimitOptions = {}): NetworkL
       return { ok: true, states: [state] };
     },
 
-    refund(policy, address) {
+    /** Takes back a request that was admitted, because it turned out to have a valid credential. */
+    refund(policy: NetworkPolicy, address: string) {
       for (const network of networksOf(address)) {
         const window = memories[policy].get(network);
         if (window !== null && window.used > 0) window.used -= 1;
@@ -99,3 +94,4 @@ export function createNetworkLimits(options: NetworkLimitOptions = {}): NetworkL
     },
   };
 }
+export type NetworkLimits = ReturnType<typeof createNetworkLimits>;

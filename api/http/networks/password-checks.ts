@@ -8,29 +8,25 @@ import type { Users } from '../../../stores/accounts/users.ts';
 import { networkOf, networksOf } from './networks.ts';
 import { createSharedLookups } from './shared-lookups.ts';
 
-export interface PasswordChecks {
-  /**
-   * Returns whether the user of an e-mail address signed in from the network of a client lately.
-   * @param options.last whether it is looked up after all others
-   */
-  known(email: string, address: string, options: { last: boolean }): Promise<boolean>;
-  /**
-   * Runs the check of a password.
-   * @param attempt.known whether the account knows the network
-   * @throws TooBusy if too many checks wait
-   */
-  run<T>(attempt: { known: boolean; address: string }, check: () => Promise<T>): Promise<T>;
-}
-
 /** `perKey`: of one /24 of IPv4 or one /48 of IPv6, so that no network takes all places. */
 const STRANGERS = { held: { total: 1, perKey: 1 }, pending: { total: 21, perKey: 2 } };
 
-export function createPasswordChecks(users: Pick<Users, 'networksOf'>): PasswordChecks {
+export function createPasswordChecks(users: Pick<Users, 'networksOf'>) {
   const strangers = createSemaphore(STRANGERS);
   const networks = createSharedLookups((emails) => users.networksOf(emails));
   return {
-    known: async (email, address, options) => ((await networks.find(email, options)) ?? []).includes(networkOf(address)),
-    run: ({ known, address }, check) =>
+    /**
+     * Returns whether the user of an e-mail address signed in from the network of a client lately.
+     * @param options.last whether it is looked up after all others
+     */
+    known: async (email: string, address: string, options: { last: boolean }): Promise<boolean> =>
+      ((await networks.find(email, options)) ?? []).includes(networkOf(address)),
+    /**
+     * Runs the check of a password.
+     * @param attempt.known whether the account knows the network
+     * @throws TooBusy if too many checks wait
+     */
+    run: <T>({ known, address }: { known: boolean; address: string }, check: () => Promise<T>) =>
       known ? check() : strangers.run(networksOf(address).at(-1) ?? '', check, AbortSignal.timeout(PASSWORD_WAIT_MS)),
   };
 }

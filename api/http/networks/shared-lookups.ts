@@ -17,20 +17,11 @@ interface Waiting<V> {
   reject(error: unknown): void;
 }
 
-export interface SharedLookups<V> {
-  /**
-   * Looks a name up: at once if no other look-up ran a moment ago, else together with others.
-   * @param last whether all other look-ups are made before it
-   * @throws TooBusy if too many look-ups wait
-   */
-  find(name: string, options?: { last?: boolean }): Promise<V | null>;
-}
-
 /** @param lookUp makes several look-ups in one command */
 export function createSharedLookups<V>(
   lookUp: (names: string[]) => Promise<ReadonlyMap<string, V>>,
   { monotonic = () => performance.now() }: { monotonic?: () => number } = {},
-): SharedLookups<V> {
+) {
   const first: Waiting<V>[] = [];
   const last: Waiting<V>[] = [];
   let next = -Infinity;
@@ -60,7 +51,12 @@ export function createSharedLookups<V>(
   }
 
   return {
-    find: (name, options = {}) =>
+    /**
+     * Looks a name up: at once if no other look-up ran a moment ago, else together with others.
+     * @param last whether all other look-ups are made before it
+     * @throws TooBusy if too many look-ups wait
+     */
+    find: (name: string, options: { last?: boolean } = {}): Promise<V | null> =>
       new Promise((resolve, reject) => {
         const lane = options.last ? last : first;
         if (lane.length >= WAITING_MAX) return reject(new TooBusy('total'));

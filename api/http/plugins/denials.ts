@@ -8,15 +8,6 @@ import { ApiError } from '../errors.ts';
 
 type Denied = Extract<RateLimitDecision, { ok: false }>;
 
-/** Denied requests, until they may be repeated, but for a few seconds at most. */
-export interface Denials {
-  /** The decision about a request with this key, before it is looked up; null if nothing is known. */
-  ofKey(request: FastifyRequest): Denied | null;
-  /** The decision about a request with these rules; null if nothing is known. */
-  ofRules(rules: readonly RateLimitRule[]): Denied | null;
-  remember(request: FastifyRequest, rules: readonly RateLimitRule[], decision: Denied): void;
-}
-
 declare module 'fastify' {
   interface FastifyInstance {
     denials: Denials;
@@ -31,7 +22,8 @@ const REMEMBERED_MAX = 20_000;
  */
 const ASK_AGAIN_MS = 5_000;
 
-export function createDenials(monotonic: () => number = () => performance.now()): Denials {
+/** Denied requests, until they may be repeated, but for a few seconds at most. */
+export function createDenials(monotonic: () => number = () => performance.now()) {
   const denied = new BoundedMap<{ state: RateLimitState; until: number }>({ max: REMEMBERED_MAX, monotonic });
 
   function set(name: string, state: RateLimitState): void {
@@ -49,14 +41,16 @@ export function createDenials(monotonic: () => number = () => performance.now())
   }
 
   return {
-    ofKey(request) {
+    /** The decision about a request with this key, before it is looked up; null if nothing is known. */
+    ofKey(request: FastifyRequest): Denied | null {
       const key = nameOfKey(request);
       if (key === null) return null;
       const { limit } = request.routeOptions.config;
       return find([`${key}/key`, ...(limit === undefined ? [] : [`${key}/${limit}`])]);
     },
-    ofRules: (rules) => find(rules.map(nameOfRule)),
-    remember(request, rules, { states }) {
+    /** The decision about a request with these rules; null if nothing is known. */
+    ofRules: (rules: readonly RateLimitRule[]) => find(rules.map(nameOfRule)),
+    remember(request: FastifyRequest, rules: readonly RateLimitRule[], { states }: Denied) {
       const key = nameOfKey(request);
       for (const [index, state] of states.entries()) {
         if (state.resetSeconds === 0) continue;
@@ -66,6 +60,7 @@ export function createDenials(monotonic: () => number = () => performance.now())
     },
   };
 }
+export type Denials = ReturnType<typeof createDenials>;
 
 const nameOfRule = ({ policy, subject }: RateLimitRule): string => `rule/${policy}/${subject}`;
 
