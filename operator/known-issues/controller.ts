@@ -15,6 +15,7 @@ import { OBSERVED_EVERY_MS } from '../../stores/schedules/schedules.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import type { CacheEvent } from '../runtime/cache/cache.ts';
 import { watch, type Manager } from '../runtime/controller/manager.ts';
+import { createPlannedReconcile } from '../runtime/controller/planned-reconcile.ts';
 import type { Recorder } from '../runtime/events/recorder.ts';
 import { fromKey, keyOf, toKey } from '../runtime/key.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
@@ -64,7 +65,7 @@ export function addKnownIssuesController(
   const isListed = (namespace: string) =>
     watchNamespaces.length === 0 ? listed.has('') : listed.has(namespace) || !watchNamespaces.includes(namespace);
   const owners = createNamespaceOwners(stores.organisations, stores.dashboardSchedules, clock.monotonic);
-  const enqueue = manager.add<KnownIssuesFacts, KnownIssuesAction>({
+  const enqueue = manager.add({
     name: 'known-issues',
     workers: WORKERS,
     maxBackOffMs: MAX_BACK_OFF_MS,
@@ -72,13 +73,15 @@ export function addKnownIssuesController(
       watch(client, ({ object }) => [keyOf(object)]),
       watch<AccessibilityScan>(deps.scanClient, (event) => keysOfSite(client, event)),
     ],
-    gather: (key) => gather(deps, { client, owners, isListed }, { operatorClass, ...fromKey(key) }),
-    plan: planKnownIssues,
-    async execute({ actions: [action], wakeAfterMs }, facts, signal) {
-      const next = await execute(deps, client, { action: action!, wakeAfterMs }, facts, signal);
-      if (next === 'again') for (const key of keysThatMayWait(client, action!)) enqueue(key);
-      return next;
-    },
+    reconcile: createPlannedReconcile<KnownIssuesFacts, KnownIssuesAction>({
+      gather: (key) => gather(deps, { client, owners, isListed }, { operatorClass, ...fromKey(key) }),
+      plan: planKnownIssues,
+      async execute({ actions: [action], wakeAfterMs }, facts, signal) {
+        const next = await execute(deps, client, { action: action!, wakeAfterMs }, facts, signal);
+        if (next === 'again') for (const key of keysThatMayWait(client, action!)) enqueue(key);
+        return next;
+      },
+    }),
   });
   manager.addTask({ name: 'organisations of known issues', everyMs: OWNERS_EVERY_MS, run: () => refreshOwners(client, owners, enqueue) });
   manager.addTask({

@@ -7,7 +7,8 @@ import type { AllStores } from '../../stores/stores.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { keyOf } from '../runtime/key.ts';
-import { watch, type ControllerDefinition, type Manager } from '../runtime/controller/manager.ts';
+import { watch, type Manager } from '../runtime/controller/manager.ts';
+import { createPlannedReconcile, type Planned } from '../runtime/controller/planned-reconcile.ts';
 import { createOrganisationActions, type RunOrganisationAction } from './execute.ts';
 import { readDeclaredWebhooks, withoutWebhooks } from './declared-webhooks.ts';
 import { hasDeclared, planOrganisation, type OrganisationAction, type OrganisationFacts } from './plan.ts';
@@ -81,13 +82,7 @@ export function addOrganisationController(
       for (const resource of withWebhooks()) shared.enqueue(keyOf(resource));
     },
   });
-  const enqueue = manager.add<OrganisationFacts, OrganisationAction>({
-    name: 'organisation',
-    workers: WORKERS,
-    maxBackOffMs: 30_000,
-    sources: [watch(client, ({ object }) => [keyOf(object)])],
-    // It needs no namespace.
-    isUrgent: () => true,
+  const reconcile = createPlannedReconcile<OrganisationFacts, OrganisationAction>({
     async gather(key) {
       const resource = client.get('', key);
       if (resource === undefined) return null;
@@ -102,10 +97,19 @@ export function addOrganisationController(
     plan: planOrganisation,
     execute: createExecute(createOrganisationActions({ client, stores, logger }), shared),
   });
+  const enqueue = manager.add({
+    name: 'organisation',
+    workers: WORKERS,
+    maxBackOffMs: 30_000,
+    sources: [watch(client, ({ object }) => [keyOf(object)])],
+    // It needs no namespace.
+    isUrgent: () => true,
+    reconcile,
+  });
   return { readability, undeclared };
 }
 
-function createExecute(act: RunOrganisationAction, shared: Shared): ControllerDefinition<OrganisationFacts, OrganisationAction>['execute'] {
+function createExecute(act: RunOrganisationAction, shared: Shared): Planned<OrganisationFacts, OrganisationAction>['execute'] {
   const { records, statusAt, due } = shared;
   return async ({ actions, wakeAfterMs }, { resource, now }, signal) => {
     const { name } = resource.metadata;

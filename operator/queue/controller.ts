@@ -14,7 +14,8 @@ import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Readability } from '../organisation/readability.ts';
 import { fromKey, keyOf, toKey } from '../runtime/key.ts';
-import { watch, type ControllerDefinition, type Manager, type Source } from '../runtime/controller/manager.ts';
+import { watch, type Manager, type Source } from '../runtime/controller/manager.ts';
+import { createPlannedReconcile, type Planned } from '../runtime/controller/planned-reconcile.ts';
 import { admittedStatus, waitingStatus } from '../scan/policy/status.ts';
 import { scansOfQueue, type ScanClient } from '../scan/scan-client.ts';
 import type { AdmissionGate } from './gate.ts';
@@ -60,12 +61,7 @@ export function addQueueController(manager: Pick<Manager, 'add' | 'lanes'>, deps
   const shared: Shared = { ...deps, manager, memories: new Map(), refused: new Map() };
   const isLeftOut = ({ metadata }: AccessibilityScan) => (shared.refused.get(metadata.uid!) ?? 0) > clock.monotonic();
 
-  manager.add<QueueFacts, QueueAction>({
-    name: 'queue',
-    workers: WORKERS,
-    maxBackOffMs: 5_000,
-    sources: sourcesOf(shared),
-    acrossNamespaces: true,
+  const reconcile = createPlannedReconcile<QueueFacts, QueueAction>({
     async gather(key) {
       const { namespace, name } = fromKey(key);
       const queue = queueClient.get(namespace, name) ?? null;
@@ -90,6 +86,7 @@ export function addQueueController(manager: Pick<Manager, 'add' | 'lanes'>, deps
     plan: planQueue,
     execute: createExecute(shared),
   });
+  manager.add({ name: 'queue', workers: WORKERS, maxBackOffMs: 5_000, sources: sourcesOf(shared), acrossNamespaces: true, reconcile });
 }
 
 /** Each change enqueues the queue that it is about, and no other. */
@@ -112,7 +109,7 @@ function sourcesOf({ scanClient, queueClient, manager, organisations, refused }:
   ];
 }
 
-function createExecute(shared: Shared): ControllerDefinition<QueueFacts, QueueAction>['execute'] {
+function createExecute(shared: Shared): Planned<QueueFacts, QueueAction>['execute'] {
   const { memories, refused, logger, clock } = shared;
   const act = createQueueActions(shared);
   return async ({ actions, wakeAfterMs }, facts, signal) => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { API_VERSION, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { NOW } from '../../test/support/scan-samples.ts';
-import { planMisplaced } from './misplaced.ts';
+import { misplacedChange } from './misplaced.ts';
 
 const queue = (generation: number, status?: ScanQueue['status']): ScanQueue => ({
   apiVersion: API_VERSION,
@@ -12,8 +12,8 @@ const queue = (generation: number, status?: ScanQueue['status']): ScanQueue => (
 });
 /** The status that the operator of an installation writes; null if it writes none. */
 function written(namespace: string, seen: ScanQueue): ScanQueue['status'] | null {
-  const [action] = planMisplaced({ queue: seen, namespace, now: NOW }).actions;
-  return action === undefined ? null : ({ ...seen.status, ...action.patch } as ScanQueue['status']);
+  const change = misplacedChange(seen, namespace, NOW);
+  return change && ({ ...seen.status, ...change } as ScanQueue['status']);
 }
 
 describe('the status of a queue in a third namespace', () => {

@@ -3,7 +3,6 @@ import type { ScanQueue } from '../../core/protocol/custom-resources.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { conditionOf, withConditions } from '../runtime/conditions.ts';
 import { watch, type Manager } from '../runtime/controller/manager.ts';
-import type { Plan } from '../runtime/controller/planned-reconcile.ts';
 import { fromKey, keyOf } from '../runtime/key.ts';
 import { mergePatch } from '../runtime/merge-patch.ts';
 import type { MergePatch } from '../runtime/resource-client.ts';
@@ -19,29 +18,18 @@ export interface MisplacedQueuesDeps {
   clock: Clock;
 }
 
-interface Facts {
-  queue: ScanQueue;
-  namespace: string;
-  now: Date;
-}
-
-type Action = { do: 'writeStatus'; patch: MergePatch<QueueStatus> };
-
-/** A queue that another operator uses has its condition Ready from that one: several installations may share a cluster. */
-export function planMisplaced({ queue, namespace, now }: Facts): Plan<Action> {
+/**
+ * Returns the change of the status, or null if there is none. A queue that another operator uses has its condition Ready from that
+ * one: several installations may share a cluster. Pure.
+ */
+export function misplacedChange(queue: ScanQueue, namespace: string, now: Date): MergePatch<QueueStatus> | null {
   const { status } = queue;
   const ready = conditionOf(status?.conditions, 'Ready');
-  const nothing = { actions: [], wakeAfterMs: null };
-  if (queue.metadata.deletionTimestamp !== undefined || (ready !== undefined && ready.reason !== WRONG_NAMESPACE)) return nothing;
+  if (queue.metadata.deletionTimestamp !== undefined || (ready !== undefined && ready.reason !== WRONG_NAMESPACE)) return null;
   // Several operators may see the queue, each with a namespace of its own in the message: the first one states it.
-  if (ready?.observedGeneration === queue.metadata.generation) return nothing;
+  if (ready?.observedGeneration === queue.metadata.generation) return null;
   const conditions = withConditions(queue, misplacedConditions(namespace), now);
-  const patch = mergePatch<Partial<QueueStatus>>(status ?? {}, {
-    ...status,
-    observedGeneration: queue.metadata.generation,
-    conditions,
-  });
-  return patch === null ? nothing : { actions: [{ do: 'writeStatus', patch }], wakeAfterMs: null };
+  return mergePatch<Partial<QueueStatus>>(status ?? {}, { ...status, observedGeneration: queue.metadata.generation, conditions });
 }
 
 export function addMisplacedQueues(manager: Pick<Manager, 'watchResource' | 'add'>, deps: MisplacedQueuesDeps): void {
@@ -55,19 +43,15 @@ export function addMisplacedQueues(manager: Pick<Manager, 'watchResource' | 'add
     // Nothing depends on them.
     optional: true,
   });
-  manager.add<Facts, Action>({
+  manager.add({
     name: 'misplaced-queue',
     workers: 1,
     sources: [watch(client, ({ object }) => [keyOf(object)])],
-    async gather(key) {
+    async reconcile(key, signal) {
       const { namespace: at, name } = fromKey(key);
       const queue = client.get(at, name);
-      return queue === undefined ? null : { queue, namespace, now: clock.now() };
-    },
-    plan: planMisplaced,
-    async execute({ actions: [action] }, { queue }, signal) {
-      await client.patchStatus(queue, action!.patch, signal);
-      return {};
+      const change = queue && misplacedChange(queue, namespace, clock.now());
+      if (queue && change) await client.patchStatus(queue, change, signal);
     },
   });
 }

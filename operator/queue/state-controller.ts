@@ -7,7 +7,7 @@ import { fromKey, toKey } from '../runtime/key.ts';
 import { watch, type Manager } from '../runtime/controller/manager.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 import type { QueueClient } from './queue-client.ts';
-import { countsAsLive, COUNT_EVERY_MS, planState, stateOf, type StateAction, type StateFacts } from './state-plan.ts';
+import { countsAsLive, COUNT_EVERY_MS, planState, stateOf, type StateFacts } from './state-plan.ts';
 
 export interface StateControllerDeps {
   scanClient: ScanClient;
@@ -31,7 +31,7 @@ export function addStateController(manager: Pick<Manager, 'add' | 'lanes'>, deps
     return queue === undefined ? queueClient.pausedBefore(name) : (queue.spec.paused ?? false);
   }
 
-  manager.add<StateFacts, StateAction>({
+  manager.add({
     name: 'queue-state',
     workers: 1,
     maxBackOffMs: 5_000,
@@ -50,25 +50,15 @@ export function addStateController(manager: Pick<Manager, 'add' | 'lanes'>, deps
       (enqueue) => manager.lanes.onChange(() => keys.forEach((key) => enqueue(key))),
     ],
     acrossNamespaces: true,
-    async gather(key) {
+    async reconcile(key) {
       const name = fromKey(key).name as BuiltInQueue;
       const paused = await isPaused(name);
       const now = clock.now();
       const last = mirrored.get(name) ?? null;
       const isRecent = last?.state.paused === paused && dueIn(last.at, COUNT_EVERY_MS, now) > 0;
-      return {
-        name,
-        namespace,
-        paused,
-        scans: isRecent ? null : scanClient.list(),
-        unreadable: manager.lanes.unreadable(),
-        mirrored: last,
-        everyMs: EVERY_MS,
-        now,
-      };
-    },
-    plan: planState,
-    async execute({ actions, wakeAfterMs }, { name, now }) {
+      const scans = isRecent ? null : scanClient.list();
+      const unreadable = manager.lanes.unreadable();
+      const { actions, wakeAfterMs } = planState({ name, namespace, paused, scans, unreadable, mirrored: last, everyMs: EVERY_MS, now });
       for (const action of actions) {
         if (action.do === 'measure') metrics.live(action.live);
         else {
@@ -76,7 +66,7 @@ export function addStateController(manager: Pick<Manager, 'add' | 'lanes'>, deps
           mirrored.set(name, { state: action.state, at: now });
         }
       }
-      return { requeueAfterMs: wakeAfterMs ?? EVERY_MS };
+      return { requeueAfterMs: wakeAfterMs };
     },
   });
 }

@@ -11,7 +11,6 @@ import {
 } from '../../core/protocol/custom-resources.ts';
 import type { QueueState } from '../../stores/submissions/queue-state.ts';
 import { dueIn } from '../../platform/clock.ts';
-import type { Plan } from '../runtime/controller/planned-reconcile.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
 import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
 import { isLive, organisationOf } from './admission-state.ts';
@@ -33,7 +32,11 @@ export interface StateFacts {
   now: Date;
 }
 
-export type StateAction = { do: 'mirror'; state: State } | { do: 'measure'; live: number };
+type StateAction = { do: 'mirror'; state: State } | { do: 'measure'; live: number };
+interface StatePlan {
+  actions: StateAction[];
+  wakeAfterMs: number;
+}
 
 /** The minimum time between two counts of the live scans, however many scans come and go. */
 export const COUNT_EVERY_MS = 1_000;
@@ -56,7 +59,7 @@ export function countsAsLive(scan: AccessibilityScan, namespace: string): boolea
   return isLive(scan) && (isAdmitted(scan) || cameByApi(scan, namespace));
 }
 
-export function planState({ name, namespace, paused, scans, unreadable, mirrored, everyMs, now }: StateFacts): Plan<StateAction> {
+export function planState({ name, namespace, paused, scans, unreadable, mirrored, everyMs, now }: StateFacts): StatePlan {
   const last = mirrored?.at ?? null;
   if (scans === null) return { actions: [], wakeAfterMs: Math.max(0, dueIn(last, COUNT_EVERY_MS, now)) };
   const live = scansInReach(scans, unreadable, now).filter((scan) => countsAsLive(scan, namespace) && stateOf(scan) === name).length;

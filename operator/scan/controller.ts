@@ -11,6 +11,7 @@ import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { fromKey, keyOf } from '../runtime/key.ts';
 import { watch, type Manager, type Source } from '../runtime/controller/manager.ts';
+import { createPlannedReconcile } from '../runtime/controller/planned-reconcile.ts';
 import type { Watched } from '../runtime/cache/multi-namespace-cache.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import type { AdmissionGate } from '../queue/gate.ts';
@@ -120,9 +121,8 @@ export function addScanController(manager: ScanManager, deps: ScanControllerDeps
   const timeouts = { ...TIMEOUTS, ...settings.timeouts };
   trackChanges(deps, shared);
 
-  const enqueue = manager.add<Facts, Action>({
+  const enqueue = manager.add({
     name: 'scan',
-    queueName: 'scans',
     workers: settings.scanWorkers,
     sources: [
       watch(scanClient, ({ object }) => [keyOf(object)]),
@@ -138,18 +138,20 @@ export function addScanController(manager: ScanManager, deps: ScanControllerDeps
       podMessageSource(deps, shared),
       () => uptime.start(),
     ],
-    async gather(key, signal) {
-      const { namespace, name } = fromKey(key);
-      const scan = scanClient.get(namespace, name);
-      return scan === undefined ? null : gather(scan, signal);
-    },
     // The finalizer of a deleted scan must not keep its namespace, whose Roles may already be gone.
     isUrgent(key) {
       const { namespace, name } = fromKey(key);
       return scanClient.get(namespace, name)?.metadata.deletionTimestamp !== undefined;
     },
-    plan: (facts) => plan(facts, timeouts),
-    execute: createExecute({ scanClient, runActions: createScanActions(manager, deps, shared), podMessages: shared.podMessages, logger }),
+    reconcile: createPlannedReconcile<Facts, Action>({
+      async gather(key, signal) {
+        const { namespace, name } = fromKey(key);
+        const scan = scanClient.get(namespace, name);
+        return scan === undefined ? null : gather(scan, signal);
+      },
+      plan: (facts) => plan(facts, timeouts),
+      execute: createExecute({ scanClient, runActions: createScanActions(manager, deps, shared), podMessages: shared.podMessages, logger }),
+    }),
   });
   return (scan) => {
     const state = shared.states.find(scan.metadata.uid!);

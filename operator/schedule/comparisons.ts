@@ -4,9 +4,9 @@
  * enqueued again. The schedule's plan decides about retries.
  */
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
-import { fromKey, keyOf } from '../runtime/key.ts';
+import { fromKey } from '../runtime/key.ts';
 import type { Manager } from '../runtime/controller/manager.ts';
-import type { ComparisonOutcome, ComparisonState, ScheduleState } from './policy/facts.ts';
+import type { ComparisonOutcome, ComparisonState } from './policy/facts.ts';
 import type { ReportComparer, StoredComparison } from '../../report/workers/compare.ts';
 import type { ScheduleStates } from './state.ts';
 
@@ -23,11 +23,6 @@ export interface ComparisonDeps {
   comparer: ReportComparer;
   enqueueSchedule: (key: string) => void;
   now: () => Date;
-}
-
-interface Facts {
-  schedule: ScanSchedule;
-  state: ScheduleState;
 }
 
 /** More would need more memory. */
@@ -48,27 +43,22 @@ export function addComparisonController(manager: Pick<Manager, 'add'>, deps: Com
     }
   }
 
-  return manager.add<Facts, ComparisonState>({
+  return manager.add({
     name: 'comparison',
     workers: WORKERS,
     // Only the schedule controller enqueues.
     sources: [],
-    async gather(key) {
+    async reconcile(key, signal) {
       const { namespace, name } = fromKey(key);
       const schedule = deps.schedules.get(namespace, name);
-      return schedule === undefined ? null : { schedule, state: deps.states.of(schedule.metadata.uid!) };
-    },
-    plan: ({ state: { comparison } }) => ({
-      actions: comparison !== null && comparison.outcome === null ? [comparison] : [],
-      wakeAfterMs: null,
-    }),
-    async execute({ actions }, { schedule, state }, signal) {
-      const [comparison] = actions;
-      const outcome = await outcomeOf(comparison!, signal);
+      if (schedule === undefined) return;
+      const state = deps.states.of(schedule.metadata.uid!);
+      const { comparison } = state;
+      if (comparison === null || comparison.outcome !== null) return;
+      const outcome = await outcomeOf(comparison, signal);
       // Another comparison may have replaced it.
       if (state.comparison === comparison) state.comparison = { ...comparison, outcome, at: deps.now() };
-      deps.enqueueSchedule(keyOf(schedule));
-      return {};
+      deps.enqueueSchedule(key);
     },
   });
 }

@@ -9,6 +9,7 @@ import type { CacheEvent } from '../runtime/cache/cache.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { fromKey, keyOf, toKey } from '../runtime/key.ts';
 import { watch, type Manager, type PeriodicTask } from '../runtime/controller/manager.ts';
+import { createPlannedReconcile } from '../runtime/controller/planned-reconcile.ts';
 import type { Recorder } from '../runtime/events/recorder.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import { SCHEDULES, controllerUids } from '../scan/kube-types.ts';
@@ -84,12 +85,7 @@ export function addScheduleController(manager: ScheduleManager, deps: ScheduleCo
     now,
   });
   const gather = createGather({ ...deps, states, owners, apiNamespace: settings.namespace, parse, now });
-  const enqueue = manager.add<ScheduleFacts, ScheduleAction>({
-    name: 'schedule',
-    queueName: 'schedules',
-    workers: settings.scanWorkers,
-    maxBackOffMs: MAX_BACK_OFF_MS,
-    sources: [watch(schedules, ({ object }) => [keyOf(object)]), watch(scanClient, schedulesOf)],
+  const reconcile = createPlannedReconcile<ScheduleFacts, ScheduleAction>({
     async gather(key, signal) {
       const { namespace, name } = fromKey(key);
       const schedule = schedules.get(namespace, name);
@@ -104,6 +100,13 @@ export function addScheduleController(manager: ScheduleManager, deps: ScheduleCo
       // When many schedules are due, each of them starts its scan before the first one writes its status.
       return actions.some((action) => FIRST.has(action.do)) ? { requeueAfterMs: 0 } : 'again';
     },
+  });
+  const enqueue = manager.add({
+    name: 'schedule',
+    workers: settings.scanWorkers,
+    maxBackOffMs: MAX_BACK_OFF_MS,
+    sources: [watch(schedules, ({ object }) => [keyOf(object)]), watch(scanClient, schedulesOf)],
+    reconcile,
   });
   const enqueueMirror = addMirror(manager, deps, { schedules, owners, listed, now });
   manager.addTask(

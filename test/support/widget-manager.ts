@@ -3,6 +3,7 @@ import type { Condition, KubernetesObject } from '../../core/protocol/custom-res
 import { conditionOf, withConditions } from '../../operator/runtime/conditions.ts';
 import { fromKey, keyOf } from '../../operator/runtime/key.ts';
 import { createManager, watch, type ControllerDefinition } from '../../operator/runtime/controller/manager.ts';
+import { createPlannedReconcile, type Planned } from '../../operator/runtime/controller/planned-reconcile.ts';
 import { createFakeApi } from './fake-api.ts';
 import { createFakeClock, settle } from './fake-clock.ts';
 import { createFakeLogger } from './fake-logger.ts';
@@ -39,7 +40,7 @@ export interface Facts {
 export type Action = { do: 'grow'; to: number } | { do: 'report' };
 
 /** A manager with a controller that grows the size in a widget's status step by step, up to `spec.size`, then reports it ready. */
-function createWidgetManager(more: Partial<ControllerDefinition<Facts, Action>> = {}, namespaces = ['one', 'two']) {
+function createWidgetManager(more: Partial<ControllerDefinition & Planned<Facts, Action>> = {}, namespaces = ['one', 'two']) {
   const api = createFakeApi();
   const clock = createFakeClock();
   const logger = createFakeLogger();
@@ -48,10 +49,7 @@ function createWidgetManager(more: Partial<ControllerDefinition<Facts, Action>> 
   const parts = manager.watch<Part>({ resource: PARTS, namespaces, indexes: { widget: (object) => [object.widget] } });
   const planned: string[] = [];
   const gathered = new Set<string>();
-  const enqueue = manager.add<Facts, Action>({
-    name: 'widget',
-    workers: 2,
-    sources: [watch(widgets, ({ object }) => [keyOf(object)]), watch(parts, ({ object }) => [`one/${object.widget}`])],
+  const planning: Planned<Facts, Action> = {
     async gather(key) {
       const { namespace, name } = fromKey(key);
       const found = widgets.get(namespace, name);
@@ -73,6 +71,13 @@ function createWidgetManager(more: Partial<ControllerDefinition<Facts, Action>> 
       }
       return 'again';
     },
+    ...more,
+  };
+  const enqueue = manager.add({
+    name: 'widget',
+    workers: 2,
+    sources: [watch(widgets, ({ object }) => [keyOf(object)]), watch(parts, ({ object }) => [`one/${object.widget}`])],
+    reconcile: createPlannedReconcile(planning),
     ...more,
   });
   const [stop, lost] = [new AbortController(), new AbortController()];

@@ -3,7 +3,7 @@
  * objects of a namespace are reconciled as soon as its own caches are synced, whatever the state of other namespaces.
  *
  * A reduced form of controller-runtime's manager, builder and sources (v0.24). A controller consists of sources of keys, a
- * gatherer, a pure planner, an executor and a number of workers.
+ * function that reconciles a key, and a number of workers.
  */
 import type { Logger } from '../../../platform/logger.ts';
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
@@ -14,7 +14,6 @@ import { startController, type Reconcile } from './controller.ts';
 import { createLanes, type Lanes } from './lanes.ts';
 import type { RuntimeMetrics } from '../metrics.ts';
 import { watchNamespaces, type Watched } from '../cache/multi-namespace-cache.ts';
-import { createPlannedReconcile, type Planned } from './planned-reconcile.ts';
 import { createResourceClient, type CustomResource, type ResourceClient } from '../resource-client.ts';
 import { createWorkqueue, type WorkQueue } from './workqueue.ts';
 
@@ -42,10 +41,9 @@ export function watch<T extends KubernetesObject>(cache: Pick<Cache<T>, 'onChang
   return (enqueue) => cache.onChange((event) => keysOf(event).forEach(enqueue));
 }
 
-export interface ControllerDefinition<Facts, Action> extends Planned<Facts, Action> {
+export interface ControllerDefinition {
   name: string;
-  /** The name of its workqueue in metrics. Default: the controller's name. */
-  queueName?: string;
+  reconcile: Reconcile;
   sources: readonly Source[];
   /** The number of keys reconciled concurrently. */
   workers: number;
@@ -75,7 +73,7 @@ export interface Manager {
    */
   watchResource<T extends CustomResource>(kind: WatchedKind<T>): ResourceClient<T>;
   /** Adds a controller. @returns a function that enqueues a key, for callers that are not one of its sources */
-  add<Facts, Action>(definition: ControllerDefinition<Facts, Action>): (key: string) => void;
+  add(definition: ControllerDefinition): (key: string) => void;
   addTask(task: PeriodicTask): void;
   /** The state of the watched namespaces. */
   readonly lanes: Pick<Lanes, 'unreadable' | 'onChange'>;
@@ -97,7 +95,7 @@ export interface ManagerDeps {
 const SYNC_WITHIN_MS = 15_000;
 
 interface Registered {
-  definition: ControllerDefinition<unknown, unknown>;
+  definition: ControllerDefinition;
   queue: WorkQueue;
 }
 
@@ -125,8 +123,8 @@ export function createManager(deps: ManagerDeps): Manager {
       return createResourceClient<T>({ connection: deps.connection, resource: kind.resource, cache });
     },
     add(definition) {
-      const queue = createWorkqueue({ clock, metrics, name: definition.queueName ?? definition.name, maxDelayMs: definition.maxBackOffMs });
-      controllers.push({ definition: definition, queue });
+      const queue = createWorkqueue({ clock, metrics, name: definition.name, maxDelayMs: definition.maxBackOffMs });
+      controllers.push({ definition, queue });
       return queue.add;
     },
     addTask: (task) => void tasks.push(task),
@@ -178,17 +176,16 @@ export function withoutManagedFields<T extends KubernetesObject>(object: T): T {
 
 /** Reconciles a key when its namespace is readable. */
 function inLane(
-  definition: ControllerDefinition<unknown, unknown>,
+  { reconcile, acrossNamespaces, isUrgent }: ControllerDefinition,
   queue: WorkQueue,
   { lanes, settled, stop }: { lanes: Lanes; settled: Promise<void>; stop: AbortSignal },
 ): Reconcile {
-  const reconcile = createPlannedReconcile(definition);
   return async (key, signal) => {
-    if (definition.acrossNamespaces) {
+    if (acrossNamespaces) {
       await settled;
       if (stop.aborted) return {};
     }
-    if (lanes.isOpen(key) || definition.isUrgent?.(key)) return reconcile(key, signal);
+    if (lanes.isOpen(key) || isUrgent?.(key)) return reconcile(key, signal);
     lanes.hold(queue, key, () => queue.add(key));
     return {};
   };

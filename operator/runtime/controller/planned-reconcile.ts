@@ -1,4 +1,4 @@
-/** The reconcile loop of every controller: gather facts, plan with a pure function, execute the actions, repeat until no action is left. */
+/** The reconcile loop of a controller with a planner: gather facts, plan with a pure function, execute the actions, repeat until no action is left. */
 import type { Reconcile } from './controller.ts';
 
 export interface Plan<Action> {

@@ -27,9 +27,9 @@ describe('results controller', () => {
       if (down.has(part)) throw new Error(`${part} are down`);
       return null;
     };
-    let controller!: ControllerDefinition<unknown, unknown>;
+    let controller!: ControllerDefinition;
     const manager = {
-      add<Facts, Action>(definition: ControllerDefinition<Facts, Action>) {
+      add(definition: ControllerDefinition) {
         controller = definition;
         return () => undefined;
       },
@@ -70,11 +70,7 @@ describe('results controller', () => {
         const stored = { ...storedBy(0), scanId: name, export: { bytes, sha256: 'a'.repeat(64) } };
         states.of(name).task = { do: 'verify', stored, slot: { attempt: 0, shard: 0 } };
       },
-      async run(name: string) {
-        const facts = await controller.gather(`team/${name}`, signal);
-        const plan = controller.plan(facts);
-        return plan.actions.length === 0 ? null : controller.execute(plan, facts, signal);
-      },
+      run: async (name: string) => controller.reconcile(`team/${name}`, signal),
     };
   }
   const REFUSED: Ingested = { ok: false, reason: 'no.' };
@@ -163,7 +159,7 @@ describe('results controller', () => {
     const { announce, run, started, states, end } = controllerOf();
     announce('a', 10);
     end('a');
-    expect(await run('a')).to.equal(null);
+    await run('a');
     expect(started).to.deep.equal([]);
     expect(states.of('a').task).to.equal(null);
   });

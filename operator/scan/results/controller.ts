@@ -16,7 +16,7 @@ import type { Permit, Semaphore } from '../../../platform/concurrency/semaphore.
 import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
 import type { KnownIssues } from '../../../stores/known-issues/known-issues.ts';
 import type { Reports } from '../../../stores/reports.ts';
-import { fromKey, keyOf } from '../../runtime/key.ts';
+import { fromKey } from '../../runtime/key.ts';
 import type { Manager } from '../../runtime/controller/manager.ts';
 import type { Children } from '../launch/children.ts';
 import { reservedPages } from '../policy/run-time.ts';
@@ -120,7 +120,7 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
     } else state.refused.set(stored.attempt, ingested.reason);
   }
 
-  return manager.add<ResultFacts, ResultTask>({
+  return manager.add({
     name: 'results',
     workers: WORKERS,
     maxBackOffMs: MAX_BACK_OFF_MS,
@@ -131,38 +131,31 @@ export function addResultsController(manager: Pick<Manager, 'add'>, deps: Result
         return deps.verifier.stop;
       },
     ],
-    async gather(key) {
+    async reconcile(key, signal) {
       const { namespace, name } = fromKey(key);
       const scan = scanClient.get(namespace, name);
-      if (scan === undefined) return null;
+      if (scan === undefined) return;
       const state = states.of(scan.metadata.uid!);
       if (hasEnded(scan)) state.task = null;
-      return { scan, scanId: scanIdOf(scan, deps.apiNamespace), state };
-    },
-    plan: ({ state }) => ({ actions: state.task === null ? [] : [state.task], wakeAfterMs: null }),
-    async execute({ actions }, facts, signal) {
-      const task = actions[0]!;
+      const { task } = state;
+      if (task === null) return;
+      const facts: ResultFacts = { scan, scanId: scanIdOf(scan, deps.apiNamespace), state };
       let large: Permit | null | undefined;
       try {
-        const isLarge = task.do === 'verify' && (await largestOf(task, facts.scan.status?.baseline)) > LARGE_EXPORT_BYTES;
+        const isLarge = task.do === 'verify' && (await largestOf(task, scan.status?.baseline)) > LARGE_EXPORT_BYTES;
         large = isLarge ? largeExports.tryAcquire('') : undefined;
         if (large === null) return { requeueAfterMs: LARGE_RETRY_MS };
         await (task.do === 'search' ? search(task, facts, signal) : verify(task, facts, signal));
-        facts.state.task = null;
-        facts.state.outageSince = null;
+        Object.assign(state, { task: null, outageSince: null });
       } catch (error) {
-        if (error instanceof ResultUnwanted) {
-          facts.state.task = null;
-          return {};
-        }
+        if (error instanceof ResultUnwanted) return void (state.task = null);
         // Kubernetes and MongoDB also fail, but what the scan reports and waits for is the object store.
-        if (!(error instanceof KubernetesError || error instanceof RowUnread)) facts.state.outageSince ??= now();
+        if (!(error instanceof KubernetesError || error instanceof RowUnread)) state.outageSince ??= now();
         throw error;
       } finally {
         large?.release();
-        if (large !== null) enqueueScan(keyOf(facts.scan));
+        if (large !== null) enqueueScan(key);
       }
-      return {};
     },
   });
 }

@@ -78,22 +78,22 @@ export function addScheduleMirror(manager: Pick<Manager, 'add' | 'addTask'>, dep
     };
   }
 
-  const enqueue = manager.add<MirrorFacts & { key: string }, MirrorAction>({
+  const enqueue = manager.add({
     name: 'schedule-mirror',
     workers: WORKERS,
     maxBackOffMs: MAX_BACK_OFF_MS,
     sources: [watch(schedules, ({ object }) => [keyOf(object)])],
-    gather: async (key) => ({ key, ...(await factsOf(key)) }),
-    plan: planMirror,
-    async execute({ actions: [action] }, { key }) {
-      if (action!.do === 'put') {
-        await store.put(action!.row, action!.digest);
-        digests.set(key, action!.digest);
-      } else {
+    async reconcile(key) {
+      const { actions, wakeAfterMs } = planMirror(await factsOf(key));
+      const [action] = actions;
+      if (action?.do === 'put') {
+        await store.put(action.row, action.digest);
+        digests.set(key, action.digest);
+      } else if (action?.do === 'remove') {
         await store.remove({ operatorClass, ...fromKey(key) });
         digests.delete(key);
       }
-      return {};
+      return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
     },
   });
   manager.addTask({
