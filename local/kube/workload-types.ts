@@ -74,7 +74,6 @@ export interface PodSpec {
   activeDeadlineSeconds?: number;
   serviceAccountName?: string;
   containers: Container[];
-  initContainers?: Container[];
   volumes?: Volume[];
 }
 

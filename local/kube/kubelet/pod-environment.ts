@@ -1,12 +1,11 @@
 /** A container's environment and arguments. */
-import { NotReadyError } from './not-ready.ts';
 import { NODE_ADDRESS } from './node.ts';
 import { rewritten, type PathMap } from './volumes.ts';
 import type { Container, EnvVar, Pod } from '../workload-types.ts';
 
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** The value of a variable: text, or a field of the pod. @throws NotReadyError for any other source */
+/** The value of a variable: text, or a field of the pod. @throws Error for any other source */
 function valueOf({ name, value = '', valueFrom }: EnvVar, pod: Pod): string {
   if (valueFrom === undefined) return value;
   const path = valueFrom.fieldRef?.fieldPath ?? '';
@@ -16,7 +15,7 @@ function valueOf({ name, value = '', valueFrom }: EnvVar, pod: Pod): string {
   if (path === 'metadata.namespace') return pod.metadata.namespace ?? '';
   if (path === 'metadata.uid') return pod.metadata.uid;
   if (path === 'status.podIP') return NODE_ADDRESS;
-  throw new NotReadyError(`the embedded Kubernetes does not support the source of the variable ${name}`);
+  throw new Error(`the embedded Kubernetes does not support the source of the variable ${name}`);
 }
 
 /** The command and the environment of a container's process. */
@@ -25,7 +24,7 @@ export interface Launch {
   env: Record<string, string>;
 }
 
-/** @throws NotReadyError if a variable is not supported */
+/** @throws Error if a variable is not supported */
 export function launchOf(
   pod: Pod,
   container: Container,

@@ -1,4 +1,4 @@
-/** The kubelet's files: one folder per running pod, and the logs of the containers. */
+/** The kubelet's files: one folder per running pod, and the logs of the pods. */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pod } from '../workload-types.ts';
@@ -9,7 +9,7 @@ const LOG_LIFETIME_MS = 7 * 24 * 3600_000;
 
 export interface PodFiles {
   podFolder(pod: Pod): string;
-  logPath(pod: Pod, container: string): string;
+  logPath(pod: Pod): string;
 }
 
 /** Opens the folder, and removes old logs, and the processes and pod folders of an earlier run. */
@@ -21,7 +21,7 @@ export function openPodFiles(folder: string, now: Date): PodFiles {
   removeLeftovers(pods);
   return {
     podFolder: ({ metadata }) => join(pods, metadata.uid),
-    logPath: ({ metadata }, container) => join(logs, `${metadata.namespace}_${metadata.name}_${metadata.uid}_${container}.log`),
+    logPath: ({ metadata }) => join(logs, `${metadata.namespace}_${metadata.name}_${metadata.uid}.log`),
   };
 }
 

@@ -15,30 +15,22 @@ function tail(text: string, count: number): string {
 }
 
 /**
- * Sends a container's log, and with `follow` also new lines until the pod ends.
+ * Sends a pod's log, and with `follow` also new lines until the pod ends.
  * @param pod returns the current pod; undefined after its deletion
- * @throws StatusError 400 if the container is ambiguous, unknown or not started
+ * @throws StatusError 400 if its container has not started
  */
 export function streamLog(
   pod: () => Pod | undefined,
-  pathOf: (pod: Pod, container: string) => string,
+  pathOf: (pod: Pod) => string,
   query: URLSearchParams,
   response: ServerResponse,
 ): void {
   const first = pod();
   if (first === undefined) return;
-  const names = first.spec.containers.map(({ name }) => name);
-  const container = query.get('container') ?? (names.length === 1 ? names[0] : undefined);
-  const { name } = first.metadata;
-  if (container === undefined) {
-    throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${names.join(' ')}]`);
-  }
-  if (!names.includes(container)) throw badRequest(`container ${container} is not valid for pod ${name}`);
-  const path = pathOf(first, container);
+  const path = pathOf(first);
   if (!existsSync(path)) {
-    const reason =
-      first.status.containerStatuses?.find((status) => status.name === container)?.state.waiting?.reason ?? 'ContainerCreating';
-    throw badRequest(`container "${container}" in pod "${name}" is waiting to start: ${reason}`);
+    const reason = first.status.containerStatuses?.[0]?.state.waiting?.reason ?? 'ContainerCreating';
+    throw badRequest(`container "${first.spec.containers[0]?.name}" in pod "${first.metadata.name}" is waiting to start: ${reason}`);
   }
   response.writeHead(200, { 'content-type': 'text/plain' });
   const whole = readFileSync(path, 'utf8');

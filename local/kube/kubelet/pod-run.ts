@@ -1,74 +1,138 @@
-/** Runs one pod on this machine: creates its folder, runs its containers, removes the folder. */
-import { mkdirSync } from 'node:fs';
+/** Runs one pod on this machine: its container as a local process, in a folder that is removed at its end. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import type { Container, ContainerStatus, Pod } from '../workload-types.ts';
-import { runContainer, type PodContext, type PodRunDeps } from './container-run.ts';
-import { containerStatus } from './pod-status.ts';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { timestamp } from '../../../platform/clock.ts';
+import type { Container, ContainerState, Pod, Terminated } from '../workload-types.ts';
+import { launchOf } from './pod-environment.ts';
+import { launch, type Exit, type RunningProcess } from './processes.ts';
+import { materialise, MountError, pathsOf, type ReadSecret } from './volumes.ts';
+
+export type Images = Record<string, { command: string[]; env?: Record<string, string> }>;
+
+export interface PodRunDeps {
+  images: Images;
+  read: ReadSecret;
+  now: () => Date;
+  /** Writes the container's state to the pod's status. */
+  report(state: ContainerState): void;
+  event(type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void;
+  /** Holds the pod's volumes; removed at its end. */
+  folder: string;
+  logPath: string;
+}
 
 export interface PodRun {
-  /** Resolves when every container has ended for good. */
+  /** Resolves when the container has ended for good. */
   ended: Promise<void>;
-  /** Sends SIGTERM to all containers, and SIGKILL after the grace period. A later call may shorten it. */
+  /** Sends SIGTERM to the container, and SIGKILL after the grace period. A later call may shorten it. */
   stop(graceMs: number): void;
 }
 
-async function runContainers(context: PodContext): Promise<void> {
-  const { pod, deps, statuses, set, report } = context;
-  mkdirSync(deps.folder, { recursive: true, mode: 0o700 });
-  for (const container of pod.spec.containers) set(container, { waiting: { reason: 'ContainerCreating' } });
-  await Promise.all(
-    pod.spec.containers.map(async (container) => {
-      await runContainer(context, container);
-      if (!context.isStopping() || statuses.get(container.name)?.state.terminated !== undefined) report();
-    }),
-  );
+/** Time between attempts to start a container whose volumes cannot be mounted. */
+const RETRY_MS = 1000;
+const MESSAGE_BYTES = 4096;
+
+/** @param log what the container wrote to its termination message */
+function terminated({ code, signal, failure }: Exit, log: string, startedAt: string, finishedAt: string): Terminated {
+  const written = existsSync(log) ? readFileSync(log).subarray(0, MESSAGE_BYTES).toString('utf8') : '';
+  const message = failure ?? written;
+  return {
+    exitCode: code,
+    reason: failure !== undefined ? 'StartError' : code === 0 ? 'Completed' : 'Error',
+    ...(signal !== undefined && { signal }),
+    ...(message !== '' && { message }),
+    startedAt,
+    finishedAt,
+  };
 }
 
-export function runPod(pod: Pod, deps: PodRunDeps): PodRun {
-  const statuses: PodContext['statuses'] = new Map();
-  const processes: PodContext['processes'] = new Map();
-  const stopping = Promise.withResolvers<void>();
-  let isStopping = false;
+export function runPod(pod: Pod, { images, read, now, report, event, folder, logPath }: PodRunDeps): PodRun {
+  const [container] = pod.spec.containers as [Container];
+  const { name, image } = container;
+  const fieldPath = `spec.containers{${name}}`;
+  const terminationLog = join(folder, `${name}.termination`);
+  const stopping = new AbortController();
+  let running: RunningProcess | undefined;
   let kill: NodeJS.Timeout | undefined;
 
-  const context: PodContext = {
-    pod,
-    deps,
-    statuses,
-    processes,
-    held: new Map(),
-    isStopping: () => isStopping,
-    stopped: stopping.promise,
-    report: () => deps.report(pod.spec.containers.flatMap(({ name }) => statuses.get(name) ?? [])),
-    set(container: Container, state: ContainerStatus['state']) {
-      statuses.set(container.name, containerStatus(container.name, container.image, state, statuses.get(container.name)));
-    },
-    async pause(ms) {
-      let timer: NodeJS.Timeout | undefined;
-      await Promise.race([new Promise((resolve) => (timer = setTimeout(resolve, ms))), stopping.promise]);
-      clearTimeout(timer);
-      return !isStopping;
-    },
-  };
+  /** @returns false if the pod is being stopped */
+  async function pause(ms: number): Promise<boolean> {
+    await sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
+    return !stopping.signal.aborted;
+  }
+
+  /** Reports an image that has no local process, as a kubelet reports a failed pull, until the pod is stopped. */
+  async function pullForever(): Promise<void> {
+    const why = `failed to pull and unpack image "${image}": no local process stands for this image`;
+    event('Normal', 'Pulling', `Pulling image "${image}"`, fieldPath);
+    event('Warning', 'Failed', `Failed to pull image "${image}": ${why}`, fieldPath);
+    event('Warning', 'Failed', 'Error: ErrImagePull', fieldPath);
+    report({ waiting: { reason: 'ErrImagePull', message: why } });
+    if (!(await pause(RETRY_MS))) return;
+    event('Normal', 'BackOff', `Back-off pulling image "${image}"`, fieldPath);
+    event('Warning', 'Failed', 'Error: ImagePullBackOff', fieldPath);
+    report({ waiting: { reason: 'ImagePullBackOff', message: `Back-off pulling image "${image}": ErrImagePull: ${why}` } });
+    await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve));
+  }
+
+  /** @throws MountError if a Secret is missing */
+  function start(command: Images[string]): RunningProcess {
+    materialise(pod, folder, read);
+    const { command: words, env } = launchOf(pod, container, command, pathsOf(container, folder, terminationLog), folder);
+    writeFileSync(terminationLog, '', { mode: 0o600 });
+    return launch(words, env, folder, logPath, join(folder, `${name}.pid`));
+  }
+
+  /** Starts the container, as soon as its Secrets exist. Undefined: the pod is being stopped. */
+  async function started(command: Images[string]): Promise<RunningProcess | undefined> {
+    for (let reported = ''; ;) {
+      try {
+        return (running = start(command));
+      } catch (error) {
+        if (!(error instanceof MountError)) throw error;
+        if (reported !== error.message) {
+          event('Warning', 'FailedMount', error.message);
+          report({ waiting: { reason: 'ContainerCreating' } });
+        }
+        reported = error.message;
+      }
+      if (!(await pause(RETRY_MS))) return undefined;
+    }
+  }
+
+  async function runContainer(): Promise<void> {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const command = images[image];
+    if (command === undefined) return pullForever();
+    event('Normal', 'Pulled', `Container image "${image}" already present on machine and can be accessed by the pod`, fieldPath);
+    const process = await started(command);
+    if (process === undefined) return;
+    const startedAt = timestamp(now());
+    event('Normal', 'Created', 'Container created', fieldPath);
+    event('Normal', 'Started', 'Container started', fieldPath);
+    report({ running: { startedAt } });
+    const exit = await process.exited;
+    running = undefined;
+    report({ terminated: terminated(exit, terminationLog, startedAt, timestamp(now())) });
+  }
 
   async function run(): Promise<void> {
-    await runContainers(context);
+    await runContainer();
     clearTimeout(kill);
     // A browser that is still ending may write to the folder. The next start of the kubelet removes what remains.
-    await rm(deps.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }).catch(() => undefined);
+    await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }).catch(() => undefined);
   }
 
   return {
     ended: run(),
     stop(graceMs) {
-      if (!isStopping) for (const name of processes.keys()) deps.event('Normal', 'Killing', `Stopping container ${name}`, name);
-      isStopping = true;
-      stopping.resolve();
-      for (const process of processes.values()) process.signal('SIGTERM');
+      if (!stopping.signal.aborted && running !== undefined) event('Normal', 'Killing', `Stopping container ${name}`, fieldPath);
+      stopping.abort();
+      running?.signal('SIGTERM');
       clearTimeout(kill);
-      kill = setTimeout(() => {
-        for (const process of processes.values()) process.signal('SIGKILL');
-      }, graceMs);
+      kill = setTimeout(() => running?.signal('SIGKILL'), graceMs);
     },
   };
 }

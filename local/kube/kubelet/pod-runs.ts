@@ -3,9 +3,8 @@ import { errorMessage } from '../../../platform/errors.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Recorder } from '../controllers/recorder.ts';
 import type { Pod } from '../workload-types.ts';
-import type { Images } from './container-run.ts';
 import type { PodFiles } from './pod-files.ts';
-import { runPod, type PodRun } from './pod-run.ts';
+import { runPod, type Images, type PodRun } from './pod-run.ts';
 import { nodeStatus } from './pod-status.ts';
 import { hasEnded, type Pods } from './pods.ts';
 import type { ReadSecret } from './volumes.ts';
@@ -21,7 +20,7 @@ export interface PodRunsDeps {
   recorder: Recorder;
   now: () => Date;
   logger: Logger;
-  /** Called after a pod's containers have ended. */
+  /** Called after a pod's container has ended. */
   ended(pod: Pod): void;
 }
 
@@ -51,13 +50,12 @@ export function openPodRuns({ pods, files, images, read, recorder, now, logger, 
       read,
       now,
       folder: files.podFolder(pod),
-      logPath: (container) => files.logPath(pod, container),
-      report(containers) {
-        if (!isClosing) pods.updateStatus(pod, (latest) => nodeStatus(latest, containers, now()));
+      logPath: files.logPath(pod),
+      report(state) {
+        if (!isClosing) pods.updateStatus(pod, (latest) => nodeStatus(latest, state, now()));
       },
-      event(type, reason, message, container) {
-        if (isClosing) return;
-        recorder.record(pod, type, reason, message, container === undefined ? undefined : `spec.containers{${container}}`);
+      event(...event) {
+        if (!isClosing) recorder.record(pod, ...event);
       },
     });
 

@@ -1,7 +1,7 @@
-/** Pod statuses as a real kubelet writes them: pure functions of the pod and its containers. */
+/** Pod statuses as a real kubelet writes them: pure functions of the pod and its container. */
 import { timestamp } from '../../../platform/clock.ts';
 import { NODE_ADDRESS } from './node.ts';
-import type { ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } from '../workload-types.ts';
+import type { Container, ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } from '../workload-types.ts';
 
 /** Sets conditions. Unchanged ones keep their transition time. */
 export function withConditions(
@@ -19,39 +19,39 @@ export function withConditions(
   return [...before.filter(({ type }) => !given.some((condition) => condition.type === type)), ...next];
 }
 
-export function containerStatus(name: string, image: string, state: ContainerState, before?: ContainerStatus): ContainerStatus {
-  const running = state.running !== undefined;
+function containerStatus({ spec }: Pod, state: ContainerState): ContainerStatus {
+  const [{ name, image }] = spec.containers as [Container];
+  const isRunning = state.running !== undefined;
+  const begun = state.waiting === undefined;
   return {
     name,
     state,
-    lastState: before?.lastState ?? {},
-    ready: running,
-    restartCount: before?.restartCount ?? 0,
+    lastState: {},
+    ready: isRunning,
+    restartCount: 0,
     image,
-    imageID: state.waiting === undefined ? `local://${image}` : '',
-    ...(state.waiting === undefined ? { containerID: `local://${name}` } : {}),
-    started: running,
+    imageID: begun ? `local://${image}` : '',
+    ...(begun && { containerID: `local://${name}` }),
+    started: isRunning,
   };
 }
 
-/** The phase of a pod from its containers' states. */
-export function phaseOf(containers: readonly ContainerStatus[]): 'Pending' | 'Running' | 'Succeeded' | 'Failed' {
-  if (containers.some(({ state }) => state.waiting !== undefined && state.terminated === undefined)) {
-    return containers.some(({ state, restartCount }) => state.running !== undefined || restartCount > 0) ? 'Running' : 'Pending';
-  }
-  if (containers.some(({ state }) => state.running !== undefined)) return 'Running';
-  return containers.every(({ state }) => state.terminated?.exitCode === 0) ? 'Succeeded' : 'Failed';
+/** The phase of a pod from the state of its container. */
+function phaseOf({ waiting, running, terminated }: ContainerState): 'Pending' | 'Running' | 'Succeeded' | 'Failed' {
+  if (waiting !== undefined) return 'Pending';
+  if (running !== undefined) return 'Running';
+  return terminated?.exitCode === 0 ? 'Succeeded' : 'Failed';
 }
 
-export function nodeStatus(pod: Pod, containers: ContainerStatus[], now: Date): PodStatus {
-  const phase = phaseOf(containers);
-  const unready = containers.filter(({ ready }) => !ready).map(({ name }) => name);
+/** The status of a pod that this node runs. */
+export function nodeStatus(pod: Pod, state: ContainerState, now: Date): PodStatus {
+  const phase = phaseOf(state);
+  const container = containerStatus(pod, state);
   const ended = phase === 'Succeeded' || phase === 'Failed';
-  const endReason = phase === 'Succeeded' ? 'PodCompleted' : 'PodFailed';
   const readiness = (type: string): { type: string; status: string; reason?: string; message?: string } => {
-    if (ended) return { type, status: 'False', reason: endReason };
-    if (unready.length === 0) return { type, status: 'True' };
-    return { type, status: 'False', reason: 'ContainersNotReady', message: `containers with unready status: [${unready.join(' ')}]` };
+    if (ended) return { type, status: 'False', reason: phase === 'Succeeded' ? 'PodCompleted' : 'PodFailed' };
+    if (container.ready) return { type, status: 'True' };
+    return { type, status: 'False', reason: 'ContainersNotReady', message: `containers with unready status: [${container.name}]` };
   };
   const conditions = withConditions(
     pod,
@@ -74,7 +74,7 @@ export function nodeStatus(pod: Pod, containers: ContainerStatus[], now: Date): 
     podIP: NODE_ADDRESS,
     podIPs: [{ ip: NODE_ADDRESS }],
     startTime: pod.status.startTime ?? timestamp(now),
-    containerStatuses: containers,
+    containerStatuses: [container],
   };
 }
 

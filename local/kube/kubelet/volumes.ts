@@ -1,9 +1,13 @@
 /** A pod's volumes as local folders, and the mapping of a container's paths to them. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MountError } from './not-ready.ts';
 import type { Store } from '../storage/store.ts';
 import type { Container, Pod, Volume } from '../workload-types.ts';
+
+/** A volume cannot be mounted; the start is tried again. */
+export class MountError extends Error {
+  override name = 'MountError';
+}
 
 /** Reads the data of a Secret; undefined if it does not exist. */
 export type ReadSecret = (namespace: string, name: string) => Record<string, string> | undefined;

@@ -13,11 +13,11 @@ const refuse = (named: typeof POD, { metadata }: KubeObject, causes: readonly Ca
 };
 
 const runsOnce = (spec: JsonObject | undefined): boolean =>
-  spec?.['restartPolicy'] === 'Never' && Array.isArray(spec['containers']) && spec['containers'].length > 0;
+  spec?.['restartPolicy'] === 'Never' && Array.isArray(spec['containers']) && spec['containers'].length === 1;
 
 export function preparePod(object: KubeObject): void {
   const spec = object['spec'] as JsonObject | undefined;
-  const why = 'the embedded Kubernetes runs only pods that have containers and restartPolicy Never';
+  const why = 'the embedded Kubernetes runs only pods with one container and restartPolicy Never';
   refuse(POD, object, runsOnce(spec) ? [] : [forbiddenValue('spec', why)]);
   object['spec'] = { terminationGracePeriodSeconds: 30, schedulerName: 'default-scheduler', ...spec };
   object.metadata.generation = 1;
@@ -44,7 +44,7 @@ function jobCauses(spec: JsonObject): Cause[] {
     spec['ttlSecondsAfterFinished'] === undefined &&
     runsOnce(template?.spec);
   const why =
-    'the embedded Kubernetes runs only Jobs with completionMode Indexed, completions 1, backoffLimitPerIndex, podReplacementPolicy Failed and restartPolicy Never, and without ttlSecondsAfterFinished';
+    'the embedded Kubernetes runs only Jobs with completionMode Indexed, completions 1, backoffLimitPerIndex, podReplacementPolicy Failed, one container and restartPolicy Never, and without ttlSecondsAfterFinished';
   return isSupported ? [] : [forbiddenValue('spec', why)];
 }
 
