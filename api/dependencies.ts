@@ -3,11 +3,8 @@ import type { Logger } from '../platform/logger.ts';
 import type { Tracer } from '../platform/tracing.ts';
 import type { Resolver, TargetRules } from '../core/scan/targets.ts';
 import type { AllStores } from '../stores/stores.ts';
+import type { Connections } from '../stores/connections.ts';
 import type { MessageBus } from '../stores/nats.ts';
-import type { ComparisonStore } from '../report/workers/comparisons.ts';
-import type { Reports } from '../stores/reports.ts';
-import type { ScheduleResources } from '../stores/schedules/schedule-resources.ts';
-import type { ScanResources } from '../stores/submissions/scan-resources.ts';
 import type { IdentityProviderSettings } from './accounts/identity-settings.ts';
 import type { StreamTimings } from './streams/scan-stream.ts';
 import type { NetworkPolicy } from './http/networks/network-limits.ts';
@@ -15,75 +12,8 @@ import type { LimitName, LimitSize } from './http/rate-limits.ts';
 import type { PublicScanOptions } from './public/settings.ts';
 import type { Metrics } from './metrics.ts';
 
-/** The methods of each store that requests need. */
-export interface ApiStores extends Pick<
-  AllStores,
-  | 'members'
-  | 'sessions'
-  | 'signInFailures'
-  | 'invitations'
-  | 'passwordResets'
-  | 'oidcFlows'
-  | 'secondFactors'
-  | 'passkeyChallenges'
-  | 'pendingSignIns'
-  | 'idempotency'
-  | 'rateLimits'
-> {
-  organisations: Pick<AllStores['organisations'], 'record' | 'auditPage' | 'find' | 'setRequireSecondFactor'>;
-  users: Pick<
-    AllStores['users'],
-    | 'verify'
-    | 'find'
-    | 'changePassword'
-    | 'rename'
-    | 'endSessions'
-    | 'networksOf'
-    | 'recordSignIn'
-    | 'add'
-    | 'findByIdentity'
-    | 'link'
-    | 'reclaim'
-    | 'verifyAddress'
-  >;
-  outbox: Pick<AllStores['outbox'], 'enqueue'>;
-  keys: Pick<
-    AllStores['keys'],
-    | 'issue'
-    | 'recognise'
-    | 'recogniseAll'
-    | 'usable'
-    | 'find'
-    | 'names'
-    | 'list'
-    | 'revoke'
-    | 'createdBy'
-    | 'revokeCreatedBy'
-    | 'touch'
-    | 'flush'
-  >;
-  credits: Pick<AllStores['credits'], 'accounts' | 'balance' | 'reserve' | 'settle' | 'ledger'>;
-  scans: Pick<
-    AllStores['scans'],
-    'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'findMany' | 'search' | 'trend' | 'previousDone' | 'countLive' | 'markCanceling'
-  >;
-  queueStates: Pick<AllStores['queueStates'], 'read' | 'readLine'>;
-  reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readFindings' | 'readPicture' | 'writeFormat' | 'remove'>;
-  comparisonCache: ComparisonStore;
-  publicScans: Pick<
-    AllStores['publicScans'],
-    'claim' | 'releaseClaim' | 'remove' | 'findByToken' | 'findByScan' | 'findByShare' | 'share' | 'unshare'
-  >;
-  knownIssues: Pick<AllStores['knownIssues'], 'add' | 'find' | 'list' | 'change' | 'remove' | 'matchesOf' | 'matchesOfSites'>;
-  schedules: Pick<AllStores['schedules'], 'list' | 'find' | 'nextRuns' | 'remove'>;
-  dashboardSchedules: Pick<AllStores['dashboardSchedules'], 'add' | 'owners' | 'list' | 'remove'>;
-  sites: Pick<AllStores['sites'], 'search' | 'find' | 'of'>;
-  suppressions: Pick<AllStores['suppressions'], 'find' | 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
-  webhooks: Pick<AllStores['webhooks'], 'add' | 'find' | 'list' | 'change' | 'setEnabled' | 'rotate' | 'remove'>;
-  deliveries: Pick<AllStores['deliveries'], 'find' | 'list' | 'replay' | 'enqueue' | 'cancelAll'>;
-  scanResources: Pick<ScanResources, 'namespace' | 'submit' | 'cancel' | 'exists'>;
-  scheduleResources: ScheduleResources;
-}
+/** The stores that requests use. */
+export type ApiStores = AllStores & Pick<Connections, 'reports' | 'scanResources' | 'scheduleResources'>;
 
 export interface AppDeps {
   stores: ApiStores;

@@ -106,6 +106,7 @@ describe('submissions that API, operator and sweeper decide at once', () => {
               if (chance(0.25)) await lost();
             },
             cancel: () => Promise.reject(new Error('nobody cancels')),
+            ping: () => Promise.resolve(),
             exists: ({ resource }) => (chance(0.5) ? lost() : Promise.resolve(written.has(resource.name.replace('scan-', '')))),
           },
         },
