@@ -6,11 +6,12 @@ import type { ScopedStores } from '../accounts/scoped-stores.ts';
 export type ActorNames = (actor: string) => string;
 
 /** Reads the names of the API keys among the actors of a page, in at most one command. */
-export async function actorNames(
+export async function actorNames<T>(
   { keys }: Pick<ScopedStores, 'keys'>,
-  actors: readonly (string | null | undefined)[],
+  items: readonly T[],
+  actorOf: (item: T) => string | undefined,
 ): Promise<ActorNames> {
-  const ids = new Set(actors.flatMap((actor) => keyIdOf(actor ?? '') ?? []));
+  const ids = new Set(items.flatMap((item) => keyIdOf(actorOf(item) ?? '') ?? []));
   const names = ids.size === 0 ? new Map<string, string>() : await keys.names([...ids]);
   return (actor) => {
     const id = keyIdOf(actor);

@@ -5,6 +5,7 @@ import { SEARCH_TEXT_MAX, type Position } from '../../stores/scans/positions.ts'
 import { VERDICTS, type ScanSearch, type VerdictFilter } from '../../stores/scans/scan-search.ts';
 import { SCANS_PATH } from '../../core/web-paths.ts';
 import { decodeCursor, encodeCursor } from '../http/pagination.ts';
+import { addressOf } from '../web/address.ts';
 
 /** The states that people filter by. `live`: the scan has not ended. */
 const STATES = { live: LIVE_PHASES, done: ['done'], failed: ['failed'], canceled: ['canceled'] } as const satisfies Record<
@@ -57,19 +58,8 @@ export function positionOf(cursor: unknown): Position | null {
 }
 
 /** The address of a list. */
-export function listHref(query: ListQuery, path: string = SCANS_PATH): string {
-  const params = new URLSearchParams();
-  const set = (name: string, value: string | null): void => void (value !== null && value !== '' && params.set(name, value));
-  set('q', query.search);
-  set('site', query.site);
-  set('metadata', query.metadata);
-  set('state', query.state);
-  set('verdict', query.verdict);
-  set('origin', query.origin);
-  set('after', query.after && encodeCursor(query.after));
-  const text = params.toString();
-  return text === '' ? path : `${path}?${text}`;
-}
+export const listHref = ({ search, after, ...filters }: ListQuery, path: string = SCANS_PATH): string =>
+  addressOf(path, { q: search, ...filters, after: after && encodeCursor(after) });
 
 /**
  * The address of the list that a person comes from, with its filters and place; that of all scans if they come from another page.

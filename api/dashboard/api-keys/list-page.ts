@@ -8,6 +8,7 @@ import { badge, card, emptyState, linkButton, pagination, table, tabs, time, typ
 import { html, type Html } from '../../web/html.ts';
 import type { ActorNames } from '../actor-names.ts';
 import { titledPage } from '../titled-page.ts';
+import { addressOf } from '../../web/address.ts';
 
 export const KEYS_PATH = '/dashboard/settings/api-keys';
 
@@ -37,17 +38,14 @@ export interface KeyListPage {
 }
 
 export function keyListPage({ request, keys, names, status, first, nextCursor, message, now }: KeyListPage): Html {
-  const filter = status === undefined ? '' : `status=${status}`;
-  const address = (...parts: string[]) =>
-    [KEYS_PATH, parts.filter((part) => part !== '').join('&')].filter((part) => part !== '').join('?');
   const body = html`<p class="lead">Keys let pipelines and scripts use the API. Give each use a key of its own, so that it can be revoked alone.</p>
     <p>${linkButton({ text: 'Create an API key', href: `${KEYS_PATH}/new`, kind: 'primary' })}</p>
     ${tabs('Status of the keys', [
       { text: 'All', href: KEYS_PATH, current: status === undefined },
-      ...KEY_STATUSES.map((one) => ({ text: STATUS_NAMES[one], href: `${KEYS_PATH}?status=${one}`, current: one === status })),
+      ...KEY_STATUSES.map((one) => ({ text: STATUS_NAMES[one], href: addressOf(KEYS_PATH, { status: one }), current: one === status })),
     ])}
     ${keys.length === 0 ? noKeys(status, first) : keyTable(keys, names, now)}
-    ${pagination({ previous: first ? null : address(filter), next: nextCursor === null ? null : address(filter, `cursor=${nextCursor}`) })}
+    ${pagination({ previous: first ? null : addressOf(KEYS_PATH, { status }), next: nextCursor && addressOf(KEYS_PATH, { status, cursor: nextCursor }) })}
     ${card({
       title: 'Replace a key without downtime',
       body: html`<ol>

@@ -39,10 +39,7 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
     const { items, nextCursor } = pageOf(found, PER_PAGE, (key) => ({ at: key.createdAt, id: key.id }));
     const message = revoked === undefined ? null : 'The key was revoked.';
     const first = cursor === undefined;
-    const names = await actorNames(
-      storesOf(request),
-      items.map(({ createdBy }) => createdBy),
-    );
+    const names = await actorNames(storesOf(request), items, ({ createdBy }) => createdBy);
     return reply.page(keyListPage({ request, keys: items, names, status, first, nextCursor, message, now: deps.now() }));
   });
 
@@ -75,7 +72,7 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
   scope.get<{ Params: { key_id: string } }>(`${KEYS_PATH}/:key_id/revoke`, PERMISSION, async (request, reply) => {
     const key = await storesOf(request).keys.find(request.params.key_id);
     if (key === null) throw new ApiError('key_not_found');
-    const names = await actorNames(storesOf(request), [key.createdBy]);
+    const names = await actorNames(storesOf(request), [key], ({ createdBy }) => createdBy);
     return reply.page(revokeKeyPage({ request, key, names, now: deps.now() }));
   });
 

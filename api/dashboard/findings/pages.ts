@@ -7,6 +7,7 @@ import { wordsIn } from '../../../report/words/words.ts';
 import { badge, link, pagination, table, tabs } from '../../web/components/index.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
 import { count, nothingYet, number, pagesText, shown, siteLink, violations } from '../views/scan-words.ts';
+import { addressOf } from '../../web/address.ts';
 
 const { texts: words } = wordsIn('en', 'report');
 
@@ -83,10 +84,8 @@ export function pageList(scanId: string, view: Listed, query: PageListQuery): Ht
   const parts = Math.max(1, Math.ceil(sorted.length / PAGES_PER_PART));
   const part = Math.min(query.part, parts);
   const listed = sorted.slice((part - 1) * PAGES_PER_PART, part * PAGES_PER_PART);
-  const href = (sort: PageSort, to: number): string => {
-    const params = new URLSearchParams({ ...(sort !== 'order' && { sort }), ...(to !== 1 && { part: String(to) }) }).toString();
-    return pagesPath(scanId) + (params === '' ? '' : `?${params}`);
-  };
+  const href = (sort: PageSort, to: number): string =>
+    addressOf(pagesPath(scanId), { sort: sort === 'order' ? null : sort, part: to === 1 ? null : to });
   return html`${facts(view)}
     ${tabs(
       'Sort by',

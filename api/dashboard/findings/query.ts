@@ -1,6 +1,7 @@
 /** The query of the list of root causes: filters and place. It is kept in the address, so that a view can be shared. Pure. */
 import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
 import { scanPath } from '../../../core/web-paths.ts';
+import { addressOf } from '../../web/address.ts';
 
 export const CAUSE_LISTS = ['violations', 'review', 'advice'] as const;
 export type CauseList = (typeof CAUSE_LISTS)[number];
@@ -65,13 +66,8 @@ export function readCauseQuery(params: Readonly<Record<string, unknown>>): Cause
 
 /** The address of a list of root causes of a scan. */
 export function causesHref(scanId: string, query: Partial<CauseQuery>): string {
-  const params = new URLSearchParams();
-  for (const name of Object.keys(ALL_CAUSES) as (keyof CauseQuery)[]) {
-    const value = query[name] ?? ALL_CAUSES[name];
-    if (value !== ALL_CAUSES[name]) params.set(name, String(value));
-  }
-  const text = params.toString();
-  return `${scanPath(scanId)}${text === '' ? '' : `?${text}`}#causes`;
+  const changed = Object.entries(query).filter(([name, value]) => value !== ALL_CAUSES[name as keyof CauseQuery]);
+  return `${addressOf(scanPath(scanId), Object.fromEntries(changed))}#causes`;
 }
 
 /** The number of filters that are set. */

@@ -10,6 +10,7 @@ import { titledPage } from '../titled-page.ts';
 import { choiceFilter, textFilter } from '../views/filter-form.ts';
 import { shown } from '../views/scan-words.ts';
 import { acceptedBy, isStale, staleBadge, statusBadge, targetOf } from './issue-words.ts';
+import { addressOf } from '../../web/address.ts';
 
 export const STATES = ['live', 'ending', 'stale', 'ended'] as const;
 const STATE_CHOICES: readonly (Choice & { value: (typeof STATES)[number] })[] = [
@@ -48,8 +49,8 @@ export function knownIssueListPage(page: KnownIssueListPage): Html {
     ${filterForm(query)}
     ${issues.length === 0 ? nothing(query, first) : issueTable(page)}
     ${pagination({
-      previous: first ? null : address(query),
-      next: nextCursor === null ? null : address(query, nextCursor),
+      previous: first ? null : addressOf(KNOWN_ISSUES_PATH, { ...query }),
+      next: nextCursor && addressOf(KNOWN_ISSUES_PATH, { ...query, cursor: nextCursor }),
     })}
     <p>Stale ones matched nothing in the newest scan of their site: look whether they are still needed.</p>
     <p>A site can have ${KNOWN_ISSUES_MAX} known issues. One that has ended is removed 90 days later, unless a manifest in the cluster declares it.</p>`;
@@ -65,15 +66,6 @@ function filterForm(query: IssueQuery): Html {
 }
 
 const isFiltered = ({ site, state }: IssueQuery): boolean => site !== '' || state !== null;
-
-function address({ site, state }: IssueQuery, cursor?: string): string {
-  const text = new URLSearchParams({
-    ...(site !== '' && { site }),
-    ...(state !== null && { state }),
-    ...(cursor !== undefined && { cursor }),
-  });
-  return text.size === 0 ? KNOWN_ISSUES_PATH : `${KNOWN_ISSUES_PATH}?${text}`;
-}
 
 function nothing(query: IssueQuery, first: boolean): Html {
   if (isFiltered(query) || !first)

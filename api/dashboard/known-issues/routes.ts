@@ -29,6 +29,7 @@ import { ABOUT, acceptPage, type AcceptedCause, type TypedIssue } from './accept
 import { dateOf, refusalOf, typedFields, wantedFields } from './form-fields.ts';
 import { issuePath, knownIssuePage, removeIssuePage } from './issue-page.ts';
 import { knownIssueListPage, STATES, type IssueQuery } from './list-page.ts';
+import { addressOf } from '../../web/address.ts';
 
 export interface KnownIssuePagesDeps extends KnownIssueManagementDeps {
   pictures: Pick<PageReports, 'readView' | 'readFindings'>;
@@ -74,10 +75,7 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
     const first = cursor === undefined;
     const sites = new Set(issues.map((issue) => issue.site));
     const [names, matches] = await Promise.all([
-      actorNames(
-        storesOf(request),
-        issues.map(({ createdBy }) => createdBy),
-      ),
+      actorNames(storesOf(request), issues, ({ createdBy }) => createdBy),
       sites.size === 0 ? new Map<string, SiteMatches>() : knownIssues.matchesOfSites([...sites]),
     ]);
     const state = { first, nextCursor, done: doneOf(request, DONE), now: now() };
@@ -118,7 +116,7 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
       const wanted = { site: form.text('site'), ...target, ...wantedFields(typed) };
       checkNew(wanted);
       const issue = await management.add(request, wanted, idOfForm(request, typed.formId));
-      return reply.redirect(`${issuePath(issue.id)}?${new URLSearchParams({ done: 'added', scan: scanId }).toString()}`, 303);
+      return reply.redirect(addressOf(issuePath(issue.id), { done: 'added', scan: scanId }), 303);
     } catch (error) {
       const { errors, status } = refusalOf(error);
       const { cause } = await causeOf(request, scanId, fingerprint);
@@ -181,9 +179,12 @@ async function doneAt(request: FastifyRequest): Promise<Html | string | null> {
 }
 
 /** What the pages of a known issue show in addition to it. */
-async function aboutOf(request: FastifyRequest, { createdBy, site }: KnownIssueRow) {
+async function aboutOf(request: FastifyRequest, issue: KnownIssueRow) {
   const stores = storesOf(request);
-  const [names, matches] = await Promise.all([actorNames(stores, [createdBy]), stores.knownIssues.matchesOf(site)]);
+  const [names, matches] = await Promise.all([
+    actorNames(stores, [issue], ({ createdBy }) => createdBy),
+    stores.knownIssues.matchesOf(issue.site),
+  ]);
   return { names, matches };
 }
 

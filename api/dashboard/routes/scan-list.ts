@@ -32,10 +32,7 @@ async function listData(request: FastifyRequest): Promise<ScanListData> {
   return {
     query,
     rows,
-    names: await actorNames(
-      storesOf(request),
-      rows.map(({ submittedBy }) => submittedBy),
-    ),
+    names: await actorNames(storesOf(request), rows, ({ submittedBy }) => submittedBy),
     next,
     account: { liveScans: account?.liveScans ?? 0, credits: account?.balance ?? 0 },
     maySubmit: mayCall(callerOf(request), 'scans:write'),

@@ -66,7 +66,7 @@ export async function sendScanPage(
     row.reports !== null ? viewOf(row, deps) : null,
     ended && !row.test ? scans.trend(row, TREND_MAX) : [],
     ended && mayWrite ? credits.account() : null,
-    actorNames(storesOf(request), [row.submittedBy]),
+    actorNames(storesOf(request), [row], ({ submittedBy }) => submittedBy),
   ]);
   const query = readCauseQuery(request.query as Record<string, unknown>);
   const causes = view === null || view === 'unavailable' ? null : await selectCauses(view, query, findingsReader(deps, row));

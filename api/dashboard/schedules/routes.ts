@@ -56,7 +56,7 @@ export const schedulePages: FastifyPluginAsync<SchedulePageDeps> = async (scope,
     if (row === null && (live === null || live === 'down'))
       throw live === 'down' ? new ApiError('service_unavailable') : new ApiError('not_found');
     const { schedule, timeZone } = live === null || live === 'down' ? row! : live.schedule.spec;
-    const names = await actorNames(stores, runs.map(({ submittedBy }) => submittedBy)); // prettier-ignore
+    const names = await actorNames(stores, runs, ({ submittedBy }) => submittedBy);
     const next = nextTimes(schedule, timeZone ?? undefined, now(), NEXT_RUNS);
     return { request, ref, row, live, next, runs, names, mayWrite: mayCall(callerOf(request), 'scans:write'), now: now() };
   }

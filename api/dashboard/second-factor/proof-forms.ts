@@ -4,6 +4,7 @@ import { attributes, html, type Html, type HtmlValue } from '../../web/html.ts';
 import type { Factors } from '../../../stores/accounts/second-factors.ts';
 import { errorOf } from '../forms.ts';
 import { CODE, CREDENTIAL } from './proof.ts';
+import { addressOf } from '../../web/address.ts';
 
 interface PasskeyForm {
   action: string;
@@ -47,10 +48,7 @@ export interface ProofForms {
 
 export function proofForms(options: ProofForms): Html {
   const { action, query = {}, factors, recovery, passkeyOptions } = options;
-  const address = (more: Record<string, string>) => {
-    const search = new URLSearchParams({ ...query, ...more }).toString();
-    return search === '' ? action : `${action}?${search}`;
-  };
+  const address = (more: Record<string, string>) => addressOf(action, { ...query, ...more });
   const others = recovery ? link('Use another way', address({})) : link('Use a recovery code', address({ way: 'recovery' }));
   if (recovery) return html`${codeForm(options, RECOVERY)}<p>${others}</p>`;
   const otherwise = factors.totp === null ? 'Use a recovery code.' : 'Use your authenticator app or a recovery code.';

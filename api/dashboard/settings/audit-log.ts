@@ -11,6 +11,7 @@ import { scanOfEntry } from '../../scans/scan-trail.ts';
 import { actorNames, type ActorNames } from '../actor-names.ts';
 import { titledPage } from '../titled-page.ts';
 import { shown } from '../views/scan-words.ts';
+import { addressOf } from '../../web/address.ts';
 
 const PATH = '/dashboard/settings/audit-log';
 const PER_PAGE = 50;
@@ -28,21 +29,18 @@ export const auditPages: FastifyPluginAsync = async (scope) => {
     const after = decodeCursor(typeof query.cursor === 'string' ? query.cursor : undefined);
     const found = await storesOf(request).audit.page({ ...filters, after, limit: PER_PAGE + 1 });
     const { items, nextCursor } = pageOf(found, PER_PAGE, ({ at, id }) => ({ at, id }));
-    const names = await actorNames(
-      storesOf(request),
-      items.map(({ actor }) => actor),
-    );
+    const names = await actorNames(storesOf(request), items, ({ actor }) => actor);
     const body = html`<p class="lead">
         Every change to this organisation, its members and its API keys, each scan that was started or canceled, and what concerns the security of its accounts and keys; the newest
         first. Changes are kept. Sign-ins and other entries with a network are removed after ${SECURITY_KEPT_DAYS} days.
       </p>
       ${tabs('Kind of entries', [
         { text: 'All', href: PATH, current: filters.kind === undefined },
-        ...AUDIT_KINDS.map((kind) => ({ text: KIND_NAMES[kind], href: address({ kind }), current: filters.kind === kind })),
+        ...AUDIT_KINDS.map((kind) => ({ text: KIND_NAMES[kind], href: addressOf(PATH, { kind }), current: filters.kind === kind })),
       ])}
       ${actionFilter(filters)} ${items.length === 0 ? noEntries(filters) : entryTable(items, names)}
-      ${after !== null && html`<p>${link('Newest entries', address(filters))}</p>`}
-      ${pagination({ previous: null, next: nextCursor === null ? null : address({ ...filters, cursor: nextCursor }) })}`;
+      ${after !== null && html`<p>${link('Newest entries', addressOf(PATH, { ...filters }))}</p>`}
+      ${pagination({ previous: null, next: nextCursor && addressOf(PATH, { ...filters, cursor: nextCursor }) })}`;
     return reply.page(titledPage({ request, title: 'Audit log', active: 'audit-log', body }));
   });
 };
@@ -54,11 +52,6 @@ function filtersOf({ kind, action }: { kind?: unknown; action?: unknown }): Filt
     ...(known !== undefined && { kind: known }),
     ...(typeof action === 'string' && Object.hasOwn(AUDIT_ACTIONS, action) && { action }),
   };
-}
-
-function address(parameters: Filters & { cursor?: string }): string {
-  const text = new URLSearchParams({ ...parameters }).toString();
-  return text === '' ? PATH : `${PATH}?${text}`;
 }
 
 function actionFilter({ kind, action }: Filters): Html {

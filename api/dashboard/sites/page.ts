@@ -15,6 +15,7 @@ import { number, partsOf, PHASE_WORDS } from '../views/scan-words.ts';
 import { trendChart } from '../views/trend-chart.ts';
 import type { TrendPoint } from '../views/trend-drawing.ts';
 import { endBadge, optionsText, scanLink } from './words.ts';
+import { addressOf } from '../../web/address.ts';
 
 export interface SitePageData {
   site: Site;
@@ -83,7 +84,7 @@ function lastResult({ newest, names }: SitePageData, row: ScanRow, { score, viol
 
 function schedulesOf({ schedules, newest, maySchedule }: SitePageData): Html {
   const none = html`<p>No schedule scans this site with these options.</p>`;
-  const create = `${SCHEDULES_PATH}/new?${new URLSearchParams({ url: newest.options.url }).toString()}`;
+  const create = addressOf(`${SCHEDULES_PATH}/new`, { url: newest.options.url });
   return html`<section aria-labelledby="schedules-title">
     <h2 id="schedules-title">Schedules</h2>
     ${schedules.length === 0 ? none : scheduleTable(schedules)}
@@ -97,7 +98,7 @@ function latestScans({ site, latest, names }: SitePageData): Html {
     ${scanTable(latest, names)}
     <ul>
       <li>${link(`All scans of ${site.site}`, listHref({ ...ALL_SCANS, site: site.site }))}</li>
-      <li>${link(`Known issues of ${site.site}`, `${KNOWN_ISSUES_PATH}?${new URLSearchParams({ site: site.site }).toString()}`)}</li>
+      <li>${link(`Known issues of ${site.site}`, addressOf(KNOWN_ISSUES_PATH, { site: site.site }))}</li>
     </ul>
   </section>`;
 }

@@ -5,6 +5,7 @@ import { VERDICTS, type VerdictFilter } from '../../../stores/scans/scan-search.
 import type { SiteSearch } from '../../../stores/scans/sites.ts';
 import { encodeCursor } from '../../http/pagination.ts';
 import { positionOf } from '../list-query.ts';
+import { addressOf } from '../../web/address.ts';
 
 export interface SiteQuery {
   /** Part of a host. Empty: every site. */
@@ -26,14 +27,8 @@ export function readSiteQuery({ q, verdict, after }: Readonly<Record<string, unk
 }
 
 /** The address of a list. */
-export function sitesHref({ search, verdict, after }: SiteQuery, path: string = DASHBOARD_PATH): string {
-  const params = new URLSearchParams({
-    ...(search !== '' && { q: search }),
-    ...(verdict !== null && { verdict }),
-    ...(after !== null && { after: encodeCursor(after) }),
-  }).toString();
-  return params === '' ? path : `${path}?${params}`;
-}
+export const sitesHref = ({ search, verdict, after }: SiteQuery, path: string = DASHBOARD_PATH): string =>
+  addressOf(path, { q: search, verdict, after: after && encodeCursor(after) });
 
 /** The number of filters that are set. */
 export const activeSiteFilters = ({ search, verdict }: SiteQuery): number => (search === '' ? 0 : 1) + (verdict === null ? 0 : 1);

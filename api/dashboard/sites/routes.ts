@@ -113,9 +113,6 @@ async function siteData(stores: ScopedStores, params: { site: string; optionsKey
     const row = byId.get(one.scan);
     return one.optionsKey === site.optionsKey || row === undefined ? [] : [{ site: one, newest: row }];
   });
-  const names = await actorNames(
-    stores,
-    [newest, ...(done === null ? [] : [done]), ...latest.rows].map(({ submittedBy }) => submittedBy),
-  );
+  const names = await actorNames(stores, [newest, done, ...latest.rows], (row) => row?.submittedBy);
   return { site, newest, done, trend: pointsOf(trend), schedules: scheduled, latest: latest.rows, names, others };
 }
