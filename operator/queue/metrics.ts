@@ -9,89 +9,66 @@ export const QUEUE_SERIES_MAX = 50;
 export const OTHER_QUEUES = '(other)';
 
 type Load = Pick<QueueLoad, 'running' | 'queued' | 'oldestWaitSeconds' | 'paused'>;
+type Existence = 'exists' | 'missing';
+
 const EMPTY: Load = { running: 0, queued: 0, oldestWaitSeconds: 0, paused: false };
 
 export interface QueueGauges {
-  set(queue: string, existence: 'exists' | 'missing', load: Load): void;
+  set(queue: string, existence: Existence, load: Load): void;
   remove(queue: string): void;
   /** Removes all queues but the default one, whose series are always there. */
   reset(): void;
 }
 
-function registerGauges({ gauge }: MetricFactory) {
-  const ofQueue = (name: string, help: string) => gauge(name, `${help} \`(other)\`: all further ones.`, { queue: [] });
-  return {
-    running: ofQueue('scans_running', 'Number of admitted scans that have not ended, by ScanQueue.'),
-    queued: ofQueue('scans_queued', 'Number of scans that wait for admission, by ScanQueue.'),
-    oldest: ofQueue('queue_oldest_wait_seconds', 'Waiting time of the scan that has waited longest, by ScanQueue.'),
-    paused: ofQueue('queue_paused', '1 if the ScanQueue is paused, else 0.'),
-    missing: gauge('scans_without_queue', 'Number of scans that wait because their ScanQueue does not exist.'),
+export function createQueueGauges({ gauge }: MetricFactory): QueueGauges {
+  const queues = new Map<string, { existence: Existence; load: Load }>();
+  const reset = (): void => {
+    queues.clear();
+    queues.set(DEFAULT_QUEUE, { existence: 'exists', load: EMPTY });
   };
-}
-
-export function createQueueGauges(factory: MetricFactory): QueueGauges {
-  const gauges = registerGauges(factory);
-  /** The queues with series of their own. */
-  const named = new Set<string>();
-  const others = new Map<string, Load>();
-  const missing = new Map<string, number>();
-
-  function write(queue: string, { running, queued, oldestWaitSeconds, paused }: Load): void {
-    gauges.running.set({ queue }, running);
-    gauges.queued.set({ queue }, queued);
-    gauges.oldest.set({ queue }, oldestWaitSeconds);
-    gauges.paused.set({ queue }, paused ? 1 : 0);
-  }
-
-  function erase(queue: string): void {
-    for (const gauge of [gauges.running, gauges.queued, gauges.oldest, gauges.paused]) gauge.remove({ queue });
-  }
-
-  function writeOthers(): void {
-    const loads = [...others.values()];
-    const sum = (field: 'running' | 'queued') => loads.reduce((total, load) => total + load[field], 0);
-    if (loads.length === 0) erase(OTHER_QUEUES);
-    else
-      write(OTHER_QUEUES, {
-        running: sum('running'),
-        queued: sum('queued'),
-        oldestWaitSeconds: Math.max(...loads.map((load) => load.oldestWaitSeconds)),
-        paused: loads.some((load) => load.paused),
-      });
-    gauges.missing.set([...missing.values()].reduce((total, queued) => total + queued, 0));
-  }
-
-  function forget(queue: string): void {
-    if (named.delete(queue)) erase(queue);
-    others.delete(queue);
-    missing.delete(queue);
-  }
-
-  function reset(): void {
-    for (const queue of [...named, ...others.keys()]) forget(queue);
-    writeOthers();
-    named.add(DEFAULT_QUEUE);
-    write(DEFAULT_QUEUE, EMPTY);
-  }
   reset();
 
+  function series(): [queue: string, load: Load][] {
+    const known = [...queues].map(([queue, { existence, load }]) => ({ queue, existence, load }));
+    const named = known.filter(({ existence }) => existence === 'exists').slice(0, QUEUE_SERIES_MAX);
+    const others = known.filter((one) => !named.includes(one)).map(({ load }) => load);
+    const own = named.map(({ queue, load }): [string, Load] => [queue, load]);
+    return others.length === 0 ? own : [...own, [OTHER_QUEUES, sumOf(others)]];
+  }
+
+  function byQueue(name: string, help: string, value: (load: Load) => number): void {
+    gauge(name, `${help} \`(other)\`: all further ones.`, { queue: [] }, (own) => {
+      own.reset();
+      for (const [queue, load] of series()) own.set({ queue }, value(load));
+    });
+  }
+  byQueue('scans_running', 'Number of admitted scans that have not ended, by ScanQueue.', ({ running }) => running);
+  byQueue('scans_queued', 'Number of scans that wait for admission, by ScanQueue.', ({ queued }) => queued);
+  byQueue(
+    'queue_oldest_wait_seconds',
+    'Waiting time of the scan that has waited longest, by ScanQueue.',
+    ({ oldestWaitSeconds }) => oldestWaitSeconds,
+  );
+  byQueue('queue_paused', '1 if the ScanQueue is paused, else 0.', ({ paused }) => Number(paused));
+  gauge('scans_without_queue', 'Number of scans that wait because their ScanQueue does not exist.', {}, (own) => {
+    const missing = [...queues.values()].filter(({ existence }) => existence === 'missing');
+    own.set(sumOf(missing.map(({ load }) => load)).queued);
+  });
+
   return {
-    set(queue, existence, load) {
-      if (existence === 'exists' && (named.has(queue) || named.size < QUEUE_SERIES_MAX)) {
-        if (others.has(queue)) forget(queue);
-        named.add(queue);
-        write(queue, load);
-      } else {
-        forget(queue);
-        others.set(queue, load);
-        if (existence === 'missing') missing.set(queue, load.queued);
-      }
-      writeOthers();
-    },
-    remove(queue) {
-      forget(queue);
-      writeOthers();
-    },
+    set: (queue, existence, load) => void queues.set(queue, { existence, load }),
+    remove: (queue) => void queues.delete(queue),
     reset,
   };
 }
+
+const sumOf = (loads: readonly Load[]): Load =>
+  loads.reduce(
+    (sum, { running, queued, oldestWaitSeconds, paused }) => ({
+      running: sum.running + running,
+      queued: sum.queued + queued,
+      oldestWaitSeconds: Math.max(sum.oldestWaitSeconds, oldestWaitSeconds),
+      paused: sum.paused || paused,
+    }),
+    EMPTY,
+  );
