@@ -1,21 +1,4 @@
-/**
- * The operator process: reads the configuration, opens connections, runs the operator and shuts down gracefully.
- *
- * It needs exactly these permissions (rbac.authorization.k8s.io):
- * - curbcut.dev: accessibilityscans get, list, watch, create, patch, delete; accessibilityscans/status patch; scanschedules
- *   list, watch; scanschedules/status patch; accessibilityscans/finalizers and scanschedules/finalizers update (owner
- *   references that block deletion); knownissues list, watch; knownissues/status patch;
- *   scanqueues list, watch; scanqueues/status patch
- * - curbcut.dev, in its own namespace: scanqueues get, create
- * - batch: jobs get, list, watch, create, delete
- * - core: pods list, watch; pods/status patch (to mark a pod on a lost node as failed); secrets create;
- *   events list, watch, create, patch
- * - coordination.k8s.io, in its own namespace: leases get, create, update
- * - curbcut.dev, cluster-scoped: organisations list, watch, patch; organisations/status patch. Without them, Organisation
- *   resources have no effect, and everything else works
- * In every namespace, so that it can release the scans of a deleted namespace whose Role is gone: accessibilityscans get,
- * list, watch, patch; accessibilityscans/status patch.
- */
+/** The operator process: reads the configuration, opens connections, runs the operator and shuts down gracefully. helm/templates/rbac.yaml has its permissions. */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import closeWithGrace from 'close-with-grace';

@@ -39,6 +39,6 @@ export function admissionStateOf(scan: AccessibilityScan): AdmissionState {
 
 /** Returns whether a change of a scan can change what its queue decides. Progress, which changes most often, cannot. */
 export function isMoved(scan: AccessibilityScan, previous: AccessibilityScan | undefined): boolean {
-  if (previous === undefined || previous === scan) return true;
+  if (previous === undefined) return true;
   return admissionStateOf(scan) !== admissionStateOf(previous) || organisationOf(scan) !== organisationOf(previous);
 }

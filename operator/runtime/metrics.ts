@@ -14,7 +14,7 @@ export interface RuntimeMetrics {
   /** The time that a key waited until a worker took it. */
   queueWaited(queue: string, seconds: number): void;
   watchRestarted(resource: string, reason: WatchRestart): void;
-  listed(resource: string, objects: number, seconds: number): void;
+  listed(resource: string, seconds: number): void;
   /** Whether the objects of a watched namespace can be listed. An empty namespace stands for all namespaces. */
   namespaceReadable(namespace: string, readable: boolean): void;
   /** Called for each Kubernetes Event that was not recorded. */
@@ -50,7 +50,7 @@ export function createRuntimeMetrics({ counter, gauge, histogram }: MetricFactor
     queueDepth: (queue, value) => depth.set({ queue }, value),
     queueWaited: (queue, seconds) => waited.observe({ queue }, seconds),
     watchRestarted: (resource, reason) => watches.inc({ resource, reason }),
-    listed(resource, _objects, seconds) {
+    listed(resource, seconds) {
       lists.observe({ resource }, seconds);
       // A resource is listed before it is watched.
       for (const reason of Object.keys(WATCH_RESTARTS)) watches.inc({ resource, reason }, 0);

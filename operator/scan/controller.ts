@@ -12,7 +12,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { fromKey, keyOf } from '../runtime/key.ts';
 import { watch, type Manager, type Source } from '../runtime/controller/manager.ts';
 import { createPlannedReconcile } from '../runtime/controller/planned-reconcile.ts';
-import type { Watched } from '../runtime/cache/multi-namespace-cache.ts';
+import type { Cache } from '../runtime/cache/cache.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import type { AdmissionGate } from '../queue/gate.ts';
 import type { QueueClient } from '../queue/queue-client.ts';
@@ -86,8 +86,8 @@ const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs' | 'jobTtlMs'>
 /** State shared by the sources, the gatherer and the executor. */
 interface Shared {
   jobs: ResourceClient<Job>;
-  pods: Watched<Pod>;
-  failures: readonly Watched<StartFailure>[];
+  pods: Cache<Pod>;
+  failures: readonly Cache<StartFailure>[];
   children: Children;
   podMessages: PodMessageLog;
   states: ReconcileStates;

@@ -78,7 +78,7 @@ async function startProcesses(): Promise<Processes> {
   const settings = settingsFor('curbcut', []);
   const connection = { path: () => '' };
   await runOperator({ connection, settings, metrics: operator, identity: 'one', logger: silentLogger } as unknown as OperatorDeps, stopped);
-  operator.runtime.listed('jobs', 0, 0.1);
+  operator.runtime.listed('jobs', 0.1);
   return { api, operator };
 }
 

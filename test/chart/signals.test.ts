@@ -112,7 +112,7 @@ describe('alerts', () => {
 
   it('use only reasons and outcomes that the processes export from their start', async () => {
     const [api, operator] = [createMetrics(), createOperatorMetrics()];
-    operator.runtime.listed('jobs', 0, 0);
+    operator.runtime.listed('jobs', 0);
     const text = (await api.registry.metrics()) + (await operator.registry.metrics());
     const exported = new Set([...text.matchAll(/(?:reason|outcome)="([^"]+)"/g)].map(([, value]) => value!));
     const asked = alerts.flatMap(({ expr }) =>

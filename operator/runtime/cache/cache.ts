@@ -34,12 +34,10 @@ export interface CacheOptions<T extends KubernetesObject> extends ReflectorOptio
   accepts?: (object: T) => boolean;
   /** Functions that compute an object's values for each index of `byIndex`. */
   indexes?: Record<string, (object: T) => string[]>;
-  /** The interval at which every object is emitted again as `modified`. Default: never. */
-  resyncMs?: number;
 }
 
 export function createCache<T extends KubernetesObject>(options: CacheOptions<T>): Cache<T> {
-  const { clock, resource, keep = (object: T) => object, accepts = () => true } = options;
+  const { resource, keep = (object: T) => object, accepts = () => true } = options;
   const logger = options.logger.child({ resource: resource.plural });
   const store = createIndexer<T>(options.indexes);
   const listeners = new Set<(event: CacheEvent<T>) => void>();
@@ -71,22 +69,10 @@ export function createCache<T extends KubernetesObject>(options: CacheOptions<T>
     remove: (object: T) => accepts(object) && emit(store.remove(keep(object))),
   };
 
-  function resync(signal: AbortSignal) {
-    if (!options.resyncMs) return;
-    let cancel = () => {};
-    const again = () => {
-      emit(store.list().map((object) => ({ type: 'modified', object, previous: object })));
-      cancel = clock.after(options.resyncMs!, again);
-    };
-    cancel = clock.after(options.resyncMs, again);
-    signal.addEventListener('abort', () => cancel(), { once: true });
-  }
-
   return {
     start(signal) {
       if (started) throw new Error(`the cache of ${resource.plural} was already started`);
       started = true;
-      resync(signal);
       void runReflector({ ...options, logger }, sink, signal).then(() => {
         synced.reject(new Error(`the cache of ${resource.plural} was stopped before its first list`));
         stopped.resolve();

@@ -12,7 +12,7 @@ export interface CacheEvent<T> {
   type: 'added' | 'modified' | 'deleted';
   /** The current object; for `deleted`, its last known state. */
   object: T;
-  /** The previous object; the same instance if the event comes from a periodic resync. */
+  /** The previous object. */
   previous?: T;
 }
 

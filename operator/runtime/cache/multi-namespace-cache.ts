@@ -2,8 +2,6 @@
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
 import { createCache, type Cache, type CacheOptions } from './cache.ts';
 
-export type Watched<T extends KubernetesObject> = Omit<Cache<T>, 'start'> & { start(signal: AbortSignal): void };
-
 export interface WatchOptions<T extends KubernetesObject> extends Omit<CacheOptions<T>, 'namespace' | 'onListed'> {
   /** As that of a reflector, with the namespace, which is empty for all namespaces. */
   onListed?: (namespace: string, error: unknown, failures: number) => void;
@@ -13,7 +11,7 @@ export interface WatchOptions<T extends KubernetesObject> extends Omit<CacheOpti
 export function watchNamespaces<T extends KubernetesObject>(
   { onListed, ...options }: WatchOptions<T>,
   namespaces: readonly string[],
-): Watched<T> {
+): Cache<T> {
   const listed = (namespace: string) => (error: unknown, failures: number) => onListed?.(namespace, error, failures);
   if (namespaces.length === 0) return createCache<T>({ ...options, onListed: listed('') });
   const caches = new Map(

@@ -141,7 +141,7 @@ async function list<T extends KubernetesObject>(options: ReflectorOptions, sink:
     for (const item of page.items) objects.push(sink.keep({ ...item, apiVersion: item.apiVersion ?? apiVersion, kind: item.kind ?? kind }));
   } while (!page || page.metadata.continue);
   sink.replace(objects);
-  metrics?.listed(resource.plural, objects.length, (clock.monotonic() - start) / 1000);
+  metrics?.listed(resource.plural, (clock.monotonic() - start) / 1000);
   return page.metadata.resourceVersion;
 }
 

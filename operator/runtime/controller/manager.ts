@@ -13,7 +13,7 @@ import { sleep, type Clock } from '../../../platform/clock.ts';
 import { startController, type Reconcile } from './controller.ts';
 import { createLanes, type Lanes } from './lanes.ts';
 import type { RuntimeMetrics } from '../metrics.ts';
-import { watchNamespaces, type Watched } from '../cache/multi-namespace-cache.ts';
+import { watchNamespaces } from '../cache/multi-namespace-cache.ts';
 import { createResourceClient, type CustomResource, type ResourceClient } from '../resource-client.ts';
 import { createWorkqueue, type WorkQueue } from './workqueue.ts';
 
@@ -66,7 +66,7 @@ export interface PeriodicTask {
 
 export interface Manager {
   /** Adds a cache of one kind, which controllers can share. `run` starts it. */
-  watch<T extends KubernetesObject>(kind: WatchedKind<T>): Watched<T>;
+  watch<T extends KubernetesObject>(kind: WatchedKind<T>): Cache<T>;
   /**
    * Adds a cache of a custom resource.
    * @returns a client that writes its objects, and whose reads include these writes before the cache receives them
@@ -101,12 +101,12 @@ interface Registered {
 
 export function createManager(deps: ManagerDeps): Manager {
   const { clock, logger, metrics } = deps;
-  const caches: Watched<KubernetesObject>[] = [];
+  const caches: Cache<KubernetesObject>[] = [];
   const controllers: Registered[] = [];
   const tasks: PeriodicTask[] = [];
   const lanes = createLanes(deps);
 
-  function addCache<T extends KubernetesObject>({ namespaces, optional = false, onListed: observe, ...kind }: WatchedKind<T>): Watched<T> {
+  function addCache<T extends KubernetesObject>({ namespaces, optional = false, onListed: observe, ...kind }: WatchedKind<T>): Cache<T> {
     const { plural } = kind.resource;
     if (!optional) for (const namespace of namespaces.length === 0 ? [''] : new Set(namespaces)) lanes.add(namespace, plural);
     const onListed = (namespace: string, error: unknown, failures: number) =>

@@ -50,7 +50,7 @@ export interface EventSenderOptions {
 const SENDING = { held: { total: 8, perKey: 1 } };
 /** The number of Events that wait at most in each namespace. */
 const MAX_WAITING = 250;
-/** The number of sent Events, of groups of similar Events, and of objects that are remembered, each. As in client-go. */
+/** The number of sent Events and of objects that are remembered, each. As in client-go. */
 export const MAX_KNOWN = 4096;
 /** As in client-go. */
 const TRIES = 12;

@@ -2,10 +2,10 @@
  * Records Kubernetes Events, which `kubectl describe` shows.
  *
  * Follows client-go's `tools/record` (events_cache.go, v0.36) and writes core/v1 Events, because `kubectl describe` prints
- * their counts and times: a repeated message increases the count of its Event; more than ten different messages of one
- * reason within ten minutes are combined into one Event; an object may cause a burst of 25 Events and then one per five
- * minutes. Differences: repeats that are not sent yet are combined into one request; at most 250 Events wait per namespace; Events that
- * the API server refuses are dropped. Events are best effort: losing one is not an error, but each one is counted.
+ * their counts and times: a repeated message increases the count of its Event; an object may cause a burst of 25 Events and
+ * then one per five minutes. Differences: similar messages are not combined; repeats that are not sent yet are one request; at
+ * most 250 Events wait per namespace; Events that the API server refuses are dropped. Events are best effort: losing one is not
+ * an error, but each one is counted.
  */
 import type { Logger } from '../../../platform/logger.ts';
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
@@ -34,14 +34,11 @@ export interface RecorderOptions {
 }
 
 const MAX_MESSAGE = 1024;
-const COMBINE_AFTER = 10;
-const COMBINE_WITHIN_MS = 600_000;
 const BURST = 25;
 const REFILL_MS = 300_000;
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { component, instance = component, logger, clock = systemClock, onDropped = () => undefined } = options;
-  const similar = new BoundedMap<{ since: number; messages: Set<string> }>({ max: MAX_KNOWN });
   const buckets = new BoundedMap<{ tokens: number; at: number }>({ max: MAX_KNOWN });
   const sender = createEventSender({ ...options, instance, clock, onDropped });
 
@@ -54,28 +51,15 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return tokens >= 1;
   }
 
-  /** Whether this group had so many different messages that they are combined into one Event. */
-  function combines(group: string, message: string): boolean {
-    const now = clock.monotonic();
-    const known = similar.get(group);
-    const seen = known !== null && now - known.since <= COMBINE_WITHIN_MS ? known : { since: now, messages: new Set<string>() };
-    similar.set(group, seen);
-    if (seen.messages.size <= COMBINE_AFTER) seen.messages.add(message);
-    return seen.messages.size > COMBINE_AFTER;
-  }
-
   function record(object: KubernetesObject, type: string, reason: string, text: string) {
     const about = `${object.apiVersion} ${object.kind} ${object.metadata.namespace ?? ''}/${object.metadata.name} ${object.metadata.uid}`;
     if (!allowed(about)) {
       logger.debug({ object: object.metadata.name, reason }, 'event dropped: too many for this object');
       return onDropped('rate_limited');
     }
-    const group = `${about} ${type} ${reason}`;
-    const combined = combines(group, text);
-    const message = cut(combined ? `(combined from similar events): ${text}` : text);
-    const identity = combined ? `${group} combined` : `${group} ${message}`;
+    const message = cut(text);
     const now = clock.now();
-    sender.add(identity, { object, type, reason, message, times: 1, first: now, last: now });
+    sender.add(`${about} ${type} ${reason} ${message}`, { object, type, reason, message, times: 1, first: now, last: now });
   }
 
   return {

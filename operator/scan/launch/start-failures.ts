@@ -3,7 +3,7 @@ import type { CoreV1Event } from '@kubernetes/client-node';
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
 import type { Wire } from '../../../platform/kubernetes/models.ts';
 import type { Manager } from '../../runtime/controller/manager.ts';
-import type { Watched } from '../../runtime/cache/multi-namespace-cache.ts';
+import type { Cache } from '../../runtime/cache/cache.ts';
 import { EVENTS } from '../kube-types.ts';
 
 type WholeEvent = KubernetesObject & Pick<Wire<CoreV1Event>, 'involvedObject' | 'message' | 'lastTimestamp' | 'eventTime'>;
@@ -23,7 +23,7 @@ const REASONS = { FailedCreate: 'Job', FailedCreatePodSandBox: 'Pod', FailedMoun
 const SCAN_NAME = /^scan-/;
 
 /** A cache for each reason, indexed by the uid of the object. Without permission to watch, only the messages of scans are less precise. */
-export function watchStartFailures(manager: Pick<Manager, 'watch'>, namespaces: readonly string[]): Watched<StartFailure>[] {
+export function watchStartFailures(manager: Pick<Manager, 'watch'>, namespaces: readonly string[]): Cache<StartFailure>[] {
   return Object.entries(REASONS).map(([reason, kind]) =>
     manager.watch<StartFailure>({
       resource: EVENTS,
@@ -50,7 +50,7 @@ function essentialFailure({ apiVersion, kind, metadata, involvedObject, message,
 }
 
 /** Returns the message of the latest Event of a Job or pod, or null. */
-export function startFailureOf(failures: readonly Pick<Watched<StartFailure>, 'byIndex'>[], object: KubernetesObject): string | null {
+export function startFailureOf(failures: readonly Pick<Cache<StartFailure>, 'byIndex'>[], object: KubernetesObject): string | null {
   return (
     failures
       .flatMap((cache) => cache.byIndex('object', object.metadata.uid!))
