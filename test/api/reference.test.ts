@@ -51,7 +51,7 @@ describe('GET /docs/api', () => {
   function expectSchema(schema: Schema, place: Element, what: string): void {
     const name = /^#\/components\/schemas\/(.+)$/.exec(schema.$ref ?? '')?.[1];
     if (name !== undefined) {
-      if (byId(`object-${name}`) === null) return expectSchema(document.components!.schemas![name]!, place, what);
+      if (byId(`object-${name}`) === null) return expectSchema(document.components.schemas[name]!, place, what);
       return void expect(links(place), what).to.include(`#object-${name}`);
     }
     for (const one of [...(schema.anyOf ?? []), ...(schema.items === undefined ? [] : [schema.items])]) expectSchema(one, place, what);
@@ -92,7 +92,16 @@ describe('GET /docs/api', () => {
     const operations = operationsOf(document);
     expect(operations.length).to.be.greaterThan(15);
     const contents = DomUtils.getElementsByTagName('nav', root).find(({ attribs }) => attribs['aria-label'] === 'Contents')!;
-    for (const { id, method, path, title, description = '', parameters = [], requestBody, security = [] } of operations) {
+    for (const {
+      operationId: id,
+      method,
+      path,
+      summary: title,
+      description = '',
+      parameters = [],
+      requestBody,
+      security = [],
+    } of operations) {
       const section = sectionOf(id);
       for (const part of [method, path, title, plain(description)]) expect(text(section), id).to.include(part);
       expect(links(contents)).to.include(`#${id}`);
@@ -112,7 +121,7 @@ describe('GET /docs/api', () => {
 
   it('shows every response with its schema and its headers, and every example', () => {
     let examples = 0;
-    for (const { id, responses = {}, requestBody } of operationsOf(document)) {
+    for (const { operationId: id, responses, requestBody } of operationsOf(document)) {
       const section = sectionOf(id);
       for (const [status, { headers = {}, content = {} }] of Object.entries(responses)) {
         expect(text(section), id).to.include(status);
@@ -159,7 +168,7 @@ describe('GET /docs/api', () => {
       finishedAt: new Date(),
       reports: await context.storeReports(randomUUID()),
     });
-    for (const { id: operation, responses = {}, parameters = [] } of operationsOf(document)) {
+    for (const { operationId: operation, responses, parameters = [] } of operationsOf(document)) {
       const command = DomUtils.textContent(byId(`${operation}-curl`)!).replace('https://curbcut.example', context.url);
       const variables = parameters.map(({ name }) => [name.toUpperCase(), id]);
       const { stdout } = await promisify(execFile)(

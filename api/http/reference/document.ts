@@ -14,12 +14,8 @@ export interface Schema {
   additionalProperties?: boolean | Schema;
   items?: Schema;
   anyOf?: readonly Schema[];
-  oneOf?: readonly Schema[];
-  allOf?: readonly Schema[];
   minimum?: number;
   maximum?: number;
-  exclusiveMinimum?: number;
-  exclusiveMaximum?: number;
   minLength?: number;
   maxLength?: number;
   minItems?: number;
@@ -43,7 +39,6 @@ export interface Parameter {
   required?: boolean;
   description?: string;
   schema?: Schema;
-  example?: unknown;
 }
 export interface Header {
   description?: string;
@@ -55,42 +50,38 @@ export interface Response {
   headers?: Readonly<Record<string, Header>>;
   content?: Content;
 }
-/** Schemes of which each must be fulfilled, with their scopes. */
-export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 
 interface OperationObject {
-  operationId?: string;
-  summary?: string;
+  operationId: string;
+  summary: string;
   description?: string;
-  tags?: readonly string[];
-  security?: readonly SecurityRequirement[];
+  tags: readonly [string];
+  /** Ways to authenticate, each with one scheme and its scopes. */
+  security?: readonly Readonly<Record<string, readonly string[]>>[];
   parameters?: readonly Parameter[];
-  requestBody?: { required?: boolean; description?: string; content?: Content };
-  responses?: Readonly<Record<string, Response>>;
+  requestBody?: { required?: boolean; content: Content };
+  responses: Readonly<Record<string, Response>>;
 }
 
-export interface SecurityScheme {
-  type: string;
-  in?: string;
-  name?: string;
-  description?: string;
+interface SecurityScheme {
+  in: string;
+  name: string;
+  description: string;
 }
 
+/** What `plugins/openapi.ts` makes: parts that every document of ours has are not optional. */
 export interface OpenApi {
-  info: { title: string; version: string; description?: string };
-  servers?: readonly { url: string }[];
-  tags?: readonly { name: string; description?: string }[];
-  paths?: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
-  components?: { schemas?: Readonly<Record<string, Schema>>; securitySchemes?: Readonly<Record<string, SecurityScheme>> };
+  info: { title: string; version: string; description: string };
+  servers: readonly [{ url: string }];
+  tags: readonly { name: string; description: string }[];
+  paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+  components: { schemas: Readonly<Record<string, Schema>>; securitySchemes: Readonly<Record<string, SecurityScheme>> };
 }
 
 export interface Operation extends OperationObject {
-  /** Its anchor in the page: the operation ID, else method and path. */
-  id: string;
   /** In capitals. */
   method: string;
   path: string;
-  title: string;
 }
 
 /** Turns a text into an anchor. */
@@ -101,39 +92,19 @@ export const slug = (text: string): string =>
     .replace(/^-+|-+$/g, '');
 
 /** Every operation, in the order of the document. */
-export function operationsOf(document: OpenApi): Operation[] {
-  return Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({
-      ...operation,
-      id: operation.operationId ?? slug(`${method} ${path}`),
-      method: method.toUpperCase(),
-      path,
-      title: operation.summary ?? `${method.toUpperCase()} ${path}`,
-    })),
+export const operationsOf = (document: OpenApi): Operation[] =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );
-}
 
-export interface Tag {
-  name: string;
-  description?: string;
-  operations: readonly Operation[];
-}
+/** The tags, each with its operations. */
+export const tagsOf = (document: OpenApi) =>
+  document.tags.map((tag) => ({ ...tag, operations: operationsOf(document).filter(({ tags }) => tags[0] === tag.name) }));
 
-/** Operations by their first tag: tags that the document describes first, in its order, then all others. No operation is left out. */
-export function tagsOf(document: OpenApi): Tag[] {
-  const byTag = Map.groupBy(operationsOf(document), ({ tags = [] }) => tags[0] ?? 'Other operations');
-  const described = document.tags ?? [];
-  const names = new Set([...described.map(({ name }) => name), ...byTag.keys()]);
-  return [...names].flatMap((name) => {
-    const operations = byTag.get(name) ?? [];
-    return operations.length === 0 ? [] : [{ name, description: described.find((tag) => tag.name === name)?.description, operations }];
-  });
-}
+const COMPONENT = '#/components/schemas/';
 
-const COMPONENT = /^#\/components\/schemas\/([^/]+)$/;
-
-/** The name of the schema that is referred to; null for another kind of reference, or none. */
-export const referredName = ({ $ref }: Schema): string | null => COMPONENT.exec($ref ?? '')?.[1] ?? null;
+/** The name of the schema that is referred to; null if there is no reference. */
+export const referredName = ({ $ref }: Schema): string | null => $ref?.slice(COMPONENT.length) ?? null;
 
 /** Named schemas, and which of them are shown in the list of objects. */
 export interface Schemas {
@@ -144,34 +115,21 @@ export interface Schemas {
   sent: ReadonlySet<string>;
 }
 
-/**
- * Decides where each named schema is shown. A schema with exactly one reference is shown there. Schemas with several are objects
- * of their own, and so is one schema of each cycle: following references from any place therefore ends.
- */
+/** Decides where each named schema is shown: at its only reference, or else as an object of its own. */
 export function schemasOf(document: OpenApi): Schemas {
-  const byName = document.components?.schemas ?? {};
-  const inside = new Map(Object.entries(byName).map(([name, schema]) => [name, namesIn(schema)]));
-  const outside = namesIn(document.paths ?? {});
-  const counts = new Map<string, number>();
-  for (const name of [...outside, ...[...inside.values()].flat()]) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const objects = new Set(Object.keys(byName).filter((name) => counts.get(name) !== 1));
-  const follow = (names: readonly string[], reached: Set<string>): Set<string> => {
-    for (const name of names) {
-      if (reached.has(name)) continue;
-      reached.add(name);
-      follow(inside.get(name) ?? [], reached);
+  const byName = document.components.schemas;
+  const all = [document.paths, ...Object.values(byName)].flatMap(namesIn);
+  const objects = new Set(Object.keys(byName).filter((name) => all.filter((one) => one === name).length !== 1));
+  const sent = new Set<string>();
+  const follow = (part: unknown): void => {
+    for (const name of namesIn(part)) {
+      if (sent.has(name)) continue;
+      sent.add(name);
+      follow(byName[name]);
     }
-    return reached;
   };
-  const shown = follow([...outside, ...objects], new Set());
-  // What is left is referred to from within a cycle only.
-  for (const name of Object.keys(byName)) {
-    if (shown.has(name)) continue;
-    objects.add(name);
-    follow([name], shown);
-  }
-  const bodies = operationsOf(document).map(({ requestBody }) => requestBody);
-  return { byName, objects, sent: follow(namesIn(bodies), new Set()) };
+  follow(operationsOf(document).map(({ requestBody }) => requestBody));
+  return { byName, objects, sent };
 }
 
 /** The names of all schemas that a part of the document refers to, with repetitions. */

@@ -41,7 +41,7 @@ export interface ErrorEntry {
 /** Every error code by status: those of the document's operations, and those that any request may get. */
 export function errorEntries(document: OpenApi): ErrorEntry[] {
   const found = operationsOf(document).flatMap((operation) =>
-    Object.entries(operation.responses ?? {}).flatMap(([status, response]) =>
+    Object.entries(operation.responses).flatMap(([status, response]) =>
       (errorsOf(status, response) ?? []).map((error) => ({ ...error, operation })),
     ),
   );

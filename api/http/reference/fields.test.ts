@@ -4,12 +4,12 @@ import { schemasOf, type OpenApi, type Schema } from './document.ts';
 import { nested, typeLabel, type Direction } from './fields.ts';
 
 const used = { $ref: '#/components/schemas/Used' };
-const document: OpenApi = {
-  info: { title: 'Test', version: '1' },
+const document = {
+  paths: {},
   components: {
     schemas: { Used: { type: 'object', properties: { inner: { type: 'string' } } }, Other: { properties: { a: used, b: used } } },
   },
-};
+} as unknown as OpenApi;
 const schemas = schemasOf(document);
 const textOf = (html: { toString(): string }): string => DomUtils.textContent(parseDocument(html.toString())).replace(/\s+/g, ' ').trim();
 const fields = (schema: Schema, direction: Direction = 'response'): string => textOf(nested(schema, schemas, direction));
@@ -35,7 +35,6 @@ describe('fields of the reference', () => {
 
   for (const [schema, expected] of [
     [{ anyOf: [used, { type: 'null' }] }, '<a href="#object-Used">Used</a> or null'],
-    [{ allOf: [{ type: 'object' }, used] }, 'object and <a href="#object-Used">Used</a>'],
     [{ type: 'array', items: { type: 'array', items: used } }, 'array of array of <a href="#object-Used">Used</a>'],
   ] as const)
     it(`have the type ${expected}`, () => expect(typeLabel(schema, schemas).toString()).to.equal(expected));

@@ -9,12 +9,10 @@ export const objectAnchor = (name: string): string => `object-${name}`;
 /** A text as code, which is not translated. */
 export const code = (text: string): Html => html`<code translate="no">${text}</code>`;
 
-const variantsOf = ({ anyOf, oneOf, allOf }: Schema): readonly Schema[] => anyOf ?? oneOf ?? allOf ?? [];
-
 /** What a reference stands for, if it is shown here. */
 function expanded(schema: Schema, schemas: Schemas): Schema {
   const name = referredName(schema);
-  return name === null || schemas.objects.has(name) ? schema : (schemas.byName[name] ?? schema);
+  return name === null || schemas.objects.has(name) ? schema : schemas.byName[name]!;
 }
 
 /** Parts with a text between them. */
@@ -23,16 +21,12 @@ export const separated = (parts: readonly Html[], separator: string): Html =>
 
 /** The type of a value, with links to the objects in it. */
 export function typeLabel(schema: Schema, schemas: Schemas): Html {
-  if (schema.$ref !== undefined) {
-    const name = referredName(schema);
-    if (name !== null && schemas.objects.has(name)) return html`<a href="#${objectAnchor(name)}">${name}</a>`;
-    return html`${name ?? schema.$ref}`;
-  }
-  const variants = variantsOf(schema);
-  if (variants.length > 0)
+  const name = referredName(schema);
+  if (name !== null) return schemas.objects.has(name) ? html`<a href="#${objectAnchor(name)}">${name}</a>` : html`${name}`;
+  if (schema.anyOf !== undefined)
     return separated(
-      variants.map((one) => typeLabel(one, schemas)),
-      schema.allOf === variants ? ' and ' : ' or ',
+      schema.anyOf.map((one) => typeLabel(one, schemas)),
+      ' or ',
     );
   if (schema.items !== undefined) return html`array of ${typeLabel(schema.items, schemas)}`;
   return html`${plainType(schema)}`;
@@ -100,7 +94,7 @@ export function nested(schema: Schema, schemas: Schemas, direction: Direction): 
   const { properties = {}, required = [], additionalProperties } = shown;
   const entries = Object.entries(properties).map(([name, one]) => ({ name, required: required.includes(name), schema: one }));
   if (typeof additionalProperties === 'object') entries.push({ name: 'any name', required: false, schema: additionalProperties });
-  const variants = variantsOf(shown).map((one) => {
+  const variants = (shown.anyOf ?? []).map((one) => {
     const fields = nested(one, schemas, direction);
     return fields === NOTHING ? NOTHING : html`<p class="variant">${typeLabel(one, schemas)}</p>${fields}`;
   });

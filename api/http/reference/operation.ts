@@ -26,7 +26,7 @@ const pathText = (path: string): Html => html`${path.split(/(?=\/)/).map((part) 
 export const methodBadge = (method: string): Html => badge(METHOD_BADGES[method] ?? 'plain', method);
 
 export function operationSection(operation: Operation, context: ReferenceContext): Html {
-  const { id, title, method, path, description } = operation;
+  const { operationId: id, summary: title, method, path, description } = operation;
   return html`<section class="operation">
     ${linkedHeading(3, id, title)}
     <p class="endpoint">${methodBadge(method)} <code translate="no">${pathText(path)}</code></p>
@@ -44,12 +44,9 @@ export function operationSection(operation: Operation, context: ReferenceContext
 /** How to authenticate, with the scopes. */
 function authorisation({ security = [] }: Operation): Html {
   if (security.length === 0) return html`No authentication.`;
-  const ways = security.map((requirement) => {
-    const schemes = Object.entries(requirement).map(([name, scopes]) => {
-      const link = html`<a href="#${schemeAnchor(name)}">${name}</a>`;
-      return scopes.length === 0 ? link : html`${link} with the scope ${separated(scopes.map(code), ', ')}`;
-    });
-    return separated(schemes, ' and ');
+  const ways = security.flatMap(Object.entries<readonly string[]>).map(([name, scopes]) => {
+    const link = html`<a href="#${schemeAnchor(name)}">${name}</a>`;
+    return scopes.length === 0 ? link : html`${link} with the scope ${separated(scopes.map(code), ', ')}`;
   });
   return html`Authentication: ${separated(ways, ', or ')}.`;
 }
@@ -58,7 +55,6 @@ const PLACES: readonly (readonly [place: string, title: string])[] = [
   ['path', 'Path parameters'],
   ['query', 'Query parameters'],
   ['header', 'Request headers'],
-  ['cookie', 'Cookies'],
 ];
 
 function parameterLists({ parameters = [] }: Operation, { schemas }: ReferenceContext): HtmlValue {
@@ -72,8 +68,7 @@ function parameterLists({ parameters = [] }: Operation, { schemas }: ReferenceCo
 function bodyPart({ requestBody }: Operation, { schemas }: ReferenceContext): HtmlValue {
   if (requestBody === undefined) return NOTHING;
   return html`<h4>Request body</h4>
-    ${requestBody.description !== undefined && markdown(requestBody.description)}
-    ${Object.entries(requestBody.content ?? {}).map(
+    ${Object.entries(requestBody.content).map(
       ([mediaType, { schema = {} }]) =>
         html`<p class="facts">${code(mediaType)}, ${typeLabel(schema, schemas)}${requestBody.required === true && ', required'}.</p>
           ${valueNotes(schema, schemas)}${nested(schema, schemas, 'request')}`,
@@ -81,7 +76,7 @@ function bodyPart({ requestBody }: Operation, { schemas }: ReferenceContext): Ht
 }
 
 /** Every response that is not an error only. */
-function responsePart({ responses = {} }: Operation, context: ReferenceContext): Html {
+function responsePart({ responses }: Operation, context: ReferenceContext): Html {
   const items = Object.entries(responses)
     .filter(([status, response]) => errorsOf(status, response) === null)
     .map(([status, response]) => responseEntry(status, response, context));
@@ -112,7 +107,7 @@ function responseEntry(status: string, { description, headers = {}, content = {}
 const statusBadge = (status: string): Html => badge(status < '300' ? 'good' : status < '400' ? 'note' : 'bad', status);
 
 /** The codes of the errors, each with a link to what it means. */
-function errorPart({ responses = {} }: Operation): HtmlValue {
+function errorPart({ responses }: Operation): HtmlValue {
   const rows = Object.entries(responses).flatMap(([status, response]) =>
     (errorsOf(status, response) ?? []).map(({ code: name, message }) =>
       name === null
@@ -127,7 +122,7 @@ function errorPart({ responses = {} }: Operation): HtmlValue {
 
 /** The request as a command, then the example of each response. The first is open. */
 function examples(operation: Operation, { document }: ReferenceContext): Html {
-  const { id, responses = {}, title } = operation;
+  const { operationId: id, responses, summary: title } = operation;
   const bodies = Object.entries(responses).flatMap(([status, response]) =>
     errorsOf(status, response) !== null
       ? []
@@ -144,20 +139,5 @@ function examples(operation: Operation, { document }: ReferenceContext): Html {
         <summary>${label}</summary>
         ${codeBlock({ id: `${id}-${slug(label)}`, text, label: `Response ${label}: ${title}`, whole: true })}
       </details>`;
-    })}
-    ${additionalRequests(operation)}`;
-}
-
-/** Examples of the request's body other than the one in the command. */
-function additionalRequests({ id, title, requestBody }: Operation): HtmlValue {
-  const more = Object.values(requestBody?.content ?? {})
-    .flatMap(examplesOf)
-    .slice(1);
-  return more.map(
-    ({ name, value }) =>
-      html`<details>
-        <summary>Request body: ${name}</summary>
-        ${codeBlock({ id: `${id}-body-${slug(name)}`, text: jsonText(value), label: `Request body ${name}: ${title}`, whole: true })}
-      </details>`,
-  );
+    })}`;
 }

@@ -1,7 +1,7 @@
 /** The reference of the API as a page, made from the OpenAPI document alone. */
 import { VALIDATION_STATUS } from '../errors.ts';
 import { badge, code as codeBlock, linkButton, linkedHeading } from '../../web/components/index.ts';
-import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
+import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import { operationsOf, schemasOf, slug, tagsOf, type Header, type OpenApi, type Operation } from './document.ts';
 import { errorAnchor, errorEntries, errorsOf, type ErrorEntry } from './errors.ts';
 import { code, nested, objectAnchor, valueNotes } from './fields.ts';
@@ -28,7 +28,7 @@ export function referencePage(document: OpenApi): Html {
       ${tagsOf(document).map(
         ({ name, description, operations }) =>
           html`<section class="reference-part">
-            ${linkedHeading(2, tagAnchor(name), name)}${description !== undefined && markdown(description)}
+            ${linkedHeading(2, tagAnchor(name), name)}${markdown(description)}
             ${operations.map((operation) => operationSection(operation, context))}
           </section>`,
       )}
@@ -44,12 +44,12 @@ const list = (items: readonly Html[]): Html =>
   </ul>`;
 
 function contents({ document, schemas }: ReferenceContext): Html {
-  const sections = headingsOf(document.info.description ?? '').map(({ id, text }) => item(id, text));
+  const sections = headingsOf(document.info.description).map(({ id, text }) => item(id, text));
   return html`<nav class="reference-contents" aria-label="Contents">
     ${list([
       item('overview', 'Overview', list([item('authentication', 'Authentication'), ...sections])),
       ...tagsOf(document).map(({ name, operations }) =>
-        item(tagAnchor(name), name, list(operations.map(({ id, title }) => item(id, title)))),
+        item(tagAnchor(name), name, list(operations.map(({ operationId, summary }) => item(operationId, summary)))),
       ),
       item('objects', 'Objects', list([...schemas.objects].map((name) => item(objectAnchor(name), name)))),
       item('errors', 'Errors'),
@@ -59,28 +59,26 @@ function contents({ document, schemas }: ReferenceContext): Html {
 }
 
 function overview(document: OpenApi): Html {
-  const { version, description = '' } = document.info;
-  const schemes = Object.entries(document.components?.securitySchemes ?? {});
-  const server = document.servers?.[0]?.url;
+  const { version, description } = document.info;
   const [introduction = '', ...sections] = description.split(/^(?=## )/m);
   return html`<section class="reference-part">
       <div class="reference-columns">
         <div class="reference-text">
           ${linkedHeading(2, 'overview', 'Overview')}${markdown(introduction)}
-          ${schemes.length > 0 && linkedHeading(3, 'authentication', 'Authentication')}
+          ${linkedHeading(3, 'authentication', 'Authentication')}
           <dl class="fields">
-            ${schemes.map(
+            ${Object.entries(document.components.securitySchemes).map(
               ([name, scheme]) =>
                 html`<div>
-                  <dt id="${schemeAnchor(name)}">${code(name)} <span class="field-type">${scheme.in} ${code(scheme.name ?? '')}</span></dt>
-                  <dd>${scheme.description !== undefined && markdown(scheme.description)}</dd>
+                  <dt id="${schemeAnchor(name)}">${code(name)} <span class="field-type">${scheme.in} ${code(scheme.name)}</span></dt>
+                  <dd>${markdown(scheme.description)}</dd>
                 </div>`,
             )}
           </dl>
           ${markdown(sections.join(''))}
         </div>
         <div class="reference-examples">
-          ${server !== undefined && html`<h3>Base address</h3>${codeBlock({ id: 'base-address', text: server, label: 'Base address', whole: true })}`}
+          <h3>Base address</h3>${codeBlock({ id: 'base-address', text: document.servers[0].url, label: 'Base address', whole: true })}
           <h3>Commands</h3>
           <p>The command of each operation reads the key from ${code('$CURBCUT_API_KEY')}, and IDs from variables such as ${code('$SCAN_ID')}.</p>
           <h3>OpenAPI document</h3>
@@ -93,7 +91,7 @@ function overview(document: OpenApi): Html {
 
 function objects({ schemas }: ReferenceContext): Html {
   const items = [...schemas.objects].map((name) => {
-    const schema = schemas.byName[name] ?? {};
+    const schema = schemas.byName[name]!;
     return html`<section class="operation">
       ${linkedHeading(3, objectAnchor(name), name)}${valueNotes(schema, schemas)}${nested(schema, schemas, schemas.sent.has(name) ? 'request' : 'response')}
     </section>`;
@@ -120,7 +118,7 @@ function errors(document: OpenApi): Html {
 }
 
 function errorEntry({ code: name, status, message, bodies, operations }: ErrorEntry, all: number): Html {
-  const uses = operations.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`);
+  const uses = operations.map(({ operationId, summary }) => html`<li><a href="#${operationId}">${summary}</a></li>`);
   return html`<div>
     <dt id="${errorAnchor(name)}">${code(name)} <span class="field-type">${status}</span></dt>
     <dd>
@@ -141,7 +139,7 @@ function errorEntry({ code: name, status, message, bodies, operations }: ErrorEn
 /** The bodies of invalid requests, which have a list instead of a code. */
 function validationErrors(operations: readonly Operation[]): Html {
   const bodies = new Set(
-    operations.flatMap(({ responses = {} }) =>
+    operations.flatMap(({ responses }) =>
       Object.entries(responses).flatMap(([status, response]) =>
         (errorsOf(status, response) ?? []).filter((error) => error.code === null).map(({ body }) => body),
       ),
@@ -161,7 +159,7 @@ interface DescribedHeader {
 
 /** Every header of a response, with its different descriptions. */
 function headersOf(document: OpenApi): DescribedHeader[] {
-  const responses = operationsOf(document).flatMap((operation) => Object.values(operation.responses ?? {}));
+  const responses = operationsOf(document).flatMap((operation) => Object.values(operation.responses));
   const found = responses.flatMap(({ headers = {} }) => Object.entries(headers).map(([name, header]) => ({ name, header })));
   return [...Map.groupBy(found, ({ name }) => name)].map(([name, uses]) => ({
     name,
@@ -171,7 +169,6 @@ function headersOf(document: OpenApi): DescribedHeader[] {
 }
 
 function headerList(headers: readonly DescribedHeader[]): Html {
-  if (headers.length === 0) return NOTHING;
   return html`<section class="reference-part">
     ${linkedHeading(2, 'response-headers', 'Response headers')}
     <dl class="fields">

@@ -24,8 +24,6 @@ export function factsOf(schema: Schema): Fact[] {
   const values = schema.enum ?? schema['x-extensible-enum'];
   const ranges = [
     range(schema.minimum, schema.maximum),
-    schema.exclusiveMinimum === undefined ? null : `More than ${schema.exclusiveMinimum}`,
-    schema.exclusiveMaximum === undefined ? null : `Less than ${schema.exclusiveMaximum}`,
     range(schema.minLength, schema.maxLength, 'character'),
     range(schema.minItems, schema.maxItems, 'item'),
     range(schema.minProperties, schema.maxProperties, 'field'),
