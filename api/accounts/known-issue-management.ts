@@ -7,6 +7,7 @@ import type { Logger } from '../../platform/logger.ts';
 import type { ChangedKnownIssue, KnownIssueChange, KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { ApiError, ValidationFailure, type ValidationType } from '../http/errors.ts';
 import { callerOf } from '../http/plugins/auth.ts';
+import { recordChange } from './record-change.ts';
 import { storesOf } from './scoped-stores.ts';
 
 export interface KnownIssueManagementDeps {
@@ -32,17 +33,11 @@ export function statusOf({ expiresAt }: Pick<KnownIssueRow, 'expiresAt'>, now: D
 
 /** @throws ApiError or ValidationFailure from each method if the request is refused */
 export function createKnownIssueManagement({ now, logger }: KnownIssueManagementDeps) {
-  /** A failure is only logged, because the change was made. */
   async function record(request: FastifyRequest, action: 'add' | 'change' | 'remove', issue: KnownIssueRow): Promise<void> {
     const { id, site, expiresAt, owner } = issue;
     const subject = action === 'remove' ? `${site} ${id}` : `${site} ${id} until ${expiresAt.toISOString()}, ${owner}`;
-    const { organisation } = callerOf(request);
     // Repeated requests add one issue, and one entry.
-    await storesOf(request)
-      .audit.record(`known-issue.${action}`, subject, action === 'add' ? id : undefined)
-      .catch((error: unknown) =>
-        logger.error({ request: request.id, organisation: organisation.id, issue: id, err: error }, 'audit entry lost'),
-      );
+    await recordChange(request, logger, { action: `known-issue.${action}`, subject, ...(action === 'add' && { once: id }) });
   }
 
   async function find(request: FastifyRequest, id: string): Promise<KnownIssueRow> {

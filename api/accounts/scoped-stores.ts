@@ -4,7 +4,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { auditName, keyCreator, type Caller, type Role } from '../../core/accounts.ts';
-import type { AuditPage } from '../../stores/accounts/audit.ts';
+import type { AuditPage, NewAuditEntry } from '../../stores/accounts/audit.ts';
 import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
 import type { ScanRow } from '../../stores/scans/scan-row.ts';
@@ -21,6 +21,9 @@ declare module 'fastify' {
     allStores: ApiStores;
   }
 }
+
+/** What was done, and by whom and when if it was not the caller, now. */
+export type Change = Omit<NewAuditEntry, 'organisation' | 'network' | 'actor'> & Partial<Pick<NewAuditEntry, 'actor'>>;
 
 export type ScopedStores = ReturnType<typeof scopedTo>;
 
@@ -139,12 +142,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
         : (await sessions.usable([actor.sessionId])).has(actor.sessionId),
     audit: {
       page: (page: AuditPage) => organisations.auditPage(id, page),
-      /**
-       * @param once see `NewAuditEntry`
-       * @param by who did it, and when. Default: the caller, now
-       */
-      record: (action: string, subject: string, once?: string, by: { actor?: string; at?: Date } = {}) =>
-        organisations.record({ organisation: id, actor: auditName(actor), action, subject, once, ...by }),
+      record: (change: Change) => organisations.record({ actor: auditName(actor), ...change, organisation: id }),
       /** Records what happened to keys of the organisation. An entry that is stored already changes nothing. */
       recordKey: async (key: ApiKey) => {
         for (const entry of keyEntries(key)) await organisations.record({ ...entry, organisation: id });

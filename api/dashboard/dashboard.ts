@@ -14,7 +14,6 @@ import { keyPages } from './api-keys/routes.ts';
 import { knownIssuePages } from './known-issues/routes.ts';
 import { creditPages } from './credits/routes.ts';
 import { schedulePages } from './schedules/routes.ts';
-import { createRecorder } from './record.ts';
 import { createTrail } from './trail.ts';
 import { auditPages } from './settings/audit-log.ts';
 import { confirmPages } from './second-factor/confirm.ts';
@@ -96,15 +95,14 @@ async function ownPages(scope: FastifyInstance, { stores, now, logger, mail, sig
 async function signedInPages(scope: FastifyInstance, { stores, now, logger, scans, mail, webhooks }: DashboardDeps): Promise<void> {
   await scope.register(requireSession);
   await scope.register(permissions);
-  const record = createRecorder({ organisations: stores.organisations, logger });
-  await scope.register(securityPages, { stores, now, record });
-  await scope.register(memberPages, { outbox: mail ? stores.outbox : null, rateLimits: stores.rateLimits, record, logger });
+  await scope.register(securityPages, { stores, now, logger });
+  await scope.register(memberPages, { outbox: mail ? stores.outbox : null, rateLimits: stores.rateLimits, logger });
   await scope.register(memberKeyPages, { now, logger });
   await scope.register(auditPages);
   await scope.register(keyPages, { rateLimits: stores.rateLimits, now, logger });
   await scope.register(webhookPages, { ...webhooks, now, logger });
   await scope.register(creditPages);
-  await scope.register(schedulePages, { resources: stores.scheduleResources, scans, record, now });
+  await scope.register(schedulePages, { resources: stores.scheduleResources, scans, logger, now });
   await scope.register(knownIssuePages, { pictures: scans.pictures, now, logger });
   await scope.register(sitePages);
   await scope.register(scanListPages);

@@ -1,27 +1,14 @@
-/** Records in the audit log what people do in the dashboard. */
+/** Records in the audit log what people do with their accounts, which may belong to many organisations or to none. */
 import type { FastifyRequest } from 'fastify';
-import { auditName } from '../../core/accounts.ts';
 import { NOTICE_OF_ACTION } from '../../core/audit-actions.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { NewAuditEntry } from '../../stores/accounts/audit.ts';
 import { auditNetwork } from '../accounts/audit-network.ts';
 import type { ApiStores } from '../dependencies.ts';
-import { callerOf } from '../http/plugins/auth.ts';
 
 export interface RecordDeps {
   organisations: Pick<ApiStores['organisations'], 'record'>;
   logger: Logger;
-}
-
-/** @param once see `NewAuditEntry` */
-export type Recorder = (request: FastifyRequest, action: string, subject: string | null, once?: string) => Promise<void>;
-
-/** Returns a function that writes the audit log with the signed-in user as the actor. A failure is only logged: the change was made. */
-export function createRecorder(deps: RecordDeps): Recorder {
-  return async (request, action, subject, once) => {
-    const { organisation, actor } = callerOf(request);
-    await recordEntry(deps, request, { organisation: organisation.id, actor: auditName(actor), action, subject, once });
-  };
 }
 
 /**

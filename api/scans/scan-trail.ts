@@ -2,13 +2,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from '../../platform/logger.ts';
 import type { ScanRow } from '../../stores/scans/scan-row.ts';
-import { storesOf } from '../accounts/scoped-stores.ts';
-import { callerOf } from '../http/plugins/auth.ts';
+import { recordChange } from '../accounts/record-change.ts';
 
-/**
- * A failure is only logged, because the scan was started or canceled. Who started a scan, and when, follows from its row, so that
- * a repeated request adds a lost entry, whoever sends it.
- */
+/** Who started a scan, and when, follows from its row, so that a repeated request adds a lost entry, whoever sends it. */
 export async function recordScan(
   request: FastifyRequest,
   action: 'submit' | 'cancel',
@@ -16,11 +12,7 @@ export async function recordScan(
   logger: Logger,
 ): Promise<void> {
   const by = action === 'submit' ? { ...(submittedBy !== undefined && { actor: submittedBy }), at: createdAt } : {};
-  await storesOf(request)
-    .audit.record(`scan.${action}`, `${site} ${id}`, id, by)
-    .catch((err: unknown) =>
-      logger.error({ request: request.id, organisation: callerOf(request).organisation.id, scan: id, action, err }, 'audit entry lost'),
-    );
+  await recordChange(request, logger, { action: `scan.${action}`, subject: `${site} ${id}`, once: id, ...by });
 }
 
 /** The site and the ID of the scan that an entry is about; null if it is not about a scan. */

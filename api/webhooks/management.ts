@@ -7,9 +7,9 @@ import { aboutAddress, TEST_EVENT } from '../../core/webhooks/webhooks.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Delivery } from '../../stores/webhooks/deliveries.ts';
 import type { ChangedWebhook, Webhook, WebhookFields } from '../../stores/webhooks/webhooks.ts';
+import { recordChange } from '../accounts/record-change.ts';
 import { storesOf } from '../accounts/scoped-stores.ts';
 import { ApiError } from '../http/errors.ts';
-import { callerOf } from '../http/plugins/auth.ts';
 import { dnsUnavailable, targetError } from '../scans/submission/refusals.ts';
 
 export interface WebhookManagementDeps {
@@ -136,14 +136,8 @@ async function judged({ targets, resolver }: WebhookManagementDeps, url: string)
   throw targetError({ reason, message: aboutAddress(message) });
 }
 
-/** A failure is only logged: the change was made, and the response may contain a secret. */
-async function record({ logger }: WebhookManagementDeps, request: FastifyRequest, action: string, { id, name }: Webhook): Promise<void> {
-  await storesOf(request)
-    .audit.record(action, `${name} (${id})`)
-    .catch((err: unknown) =>
-      logger.error({ request: request.id, organisation: callerOf(request).organisation.id, action, err }, 'audit entry lost'),
-    );
-}
+const record = ({ logger }: WebhookManagementDeps, request: FastifyRequest, action: string, { id, name }: Webhook): Promise<void> =>
+  recordChange(request, logger, { action, subject: `${name} (${id})` });
 
 /** @throws ApiError if the store refused the change */
 function accepted<T>(changed: ChangedWebhook<T>): T {

@@ -11,6 +11,7 @@ import { requestedRun } from '../../../core/schedule/requested-run.ts';
 import { otherWriter, sourceOf, type ScheduleSource } from '../../../core/schedule/source.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { siteOf } from '../../../core/scan/site.ts';
+import type { Logger } from '../../../platform/logger.ts';
 import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-schedules.ts';
 import {
   scheduleSpecOf,
@@ -19,13 +20,13 @@ import {
   type WrittenSchedule,
 } from '../../../stores/schedules/schedule-resources.ts';
 import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
+import { recordChange } from '../../accounts/record-change.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { errorOf } from '../../scans/submission/refusals.ts';
 import type { Submissions } from '../../scans/submission/submission.ts';
 import { idOfForm } from '../form-ids.ts';
-import type { Recorder } from '../record.ts';
 
 const REFUSALS = {
   too_many: `Your organisation has ${DASHBOARD_SCHEDULES_MAX} schedules of the dashboard, which is the limit. Delete one, then create the new one.`,
@@ -57,7 +58,7 @@ export function readOnly(error: unknown): null {
 export interface ManageDeps {
   resources: ScheduleResources;
   submissions: Pick<Submissions, 'check'>;
-  record: Recorder;
+  logger: Logger;
   now: () => Date;
 }
 
@@ -87,7 +88,7 @@ export function nameOf(url: string, id: string): string {
   return `${host === '' ? 'schedule' : host}-${createHash('sha256').update(id).digest('hex').slice(0, 8)}`;
 }
 
-export function createScheduleManagement({ resources, submissions, record, now }: ManageDeps) {
+export function createScheduleManagement({ resources, submissions, logger, now }: ManageDeps) {
   const { namespace } = resources;
   const isHere = (schedule: DashboardScheduleRef): boolean => schedule.namespace === namespace;
   const subjectOf = ({ metadata: { name }, spec }: Pick<ScanSchedule, 'metadata' | 'spec'>): string =>
@@ -171,7 +172,7 @@ export function createScheduleManagement({ resources, submissions, record, now }
       // Keep the record if the schedule exists: without a record, nobody could stop the schedule here.
       if (!written.ok && written.reason === 'refused' && (await resources.find(name)) === null) await dashboardSchedules.remove(ref);
       const schedule = scheduleOf(request, written);
-      await record(request, 'schedule.add', subjectOf(schedule), `${namespace}/${name}`);
+      await recordChange(request, logger, { action: 'schedule.add', subject: subjectOf(schedule), once: `${namespace}/${name}` });
       return ref;
     },
 
@@ -186,12 +187,12 @@ export function createScheduleManagement({ resources, submissions, record, now }
       const schedule = await write(request, ref, { version }, ({ spec }) =>
         scheduleSpecOf({ ...wanted, suspend: spec.suspend === true }, spec.scanTemplate.spec.class!),
       );
-      await record(request, 'schedule.change', subjectOf(schedule));
+      await recordChange(request, logger, { action: 'schedule.change', subject: subjectOf(schedule) });
     },
 
     async setSuspended(request: FastifyRequest, ref: DashboardScheduleRef, suspend: boolean): Promise<void> {
       const schedule = await write(request, ref, { force: suspend }, ({ spec }) => ({ ...spec, suspend }));
-      await record(request, suspend ? 'schedule.suspend' : 'schedule.resume', subjectOf(schedule));
+      await recordChange(request, logger, { action: suspend ? 'schedule.suspend' : 'schedule.resume', subject: subjectOf(schedule) });
     },
 
     /** Requests a run. A form that is sent twice requests one. @throws ScheduleRefusal also while another requested run waits */
@@ -202,7 +203,7 @@ export function createScheduleManagement({ resources, submissions, record, now }
       if (requested === token) return;
       if (requested !== null && requested !== read.status?.lastRunRequest) throw new ScheduleRefusal('requested');
       const schedule = scheduleOf(request, await resources.run(read, token));
-      await record(request, 'schedule.run', subjectOf(schedule), token);
+      await recordChange(request, logger, { action: 'schedule.run', subject: subjectOf(schedule), once: token });
     },
 
     async remove(request: FastifyRequest, ref: DashboardScheduleRef): Promise<void> {
@@ -212,7 +213,7 @@ export function createScheduleManagement({ resources, submissions, record, now }
       // The operator may be down, and the list leads to the schedule.
       await schedules.remove(ref);
       await dashboardSchedules.remove(ref);
-      await record(request, 'schedule.delete', subjectOf(read), read.metadata.uid);
+      await recordChange(request, logger, { action: 'schedule.delete', subject: subjectOf(read), once: read.metadata.uid });
     },
   };
 

@@ -8,11 +8,11 @@ import type { NewMail, Outbox } from '../../../stores/mail/outbox.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import type { LimitSize } from '../../http/rate-limits.ts';
+import { recordChange } from '../../accounts/record-change.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import type { FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { doneOf, mustWait } from '../forms.ts';
-import type { Recorder } from '../record.ts';
 import { ROLE_TEXTS, roleOf } from '../roles.ts';
 import { memberKeysPath } from './member-keys.ts';
 import { MEMBERS_PATH, membersPage, type MembersPage } from './members-page.ts';
@@ -21,7 +21,6 @@ export interface MembersDeps {
   /** Null if mail is not configured. */
   outbox: Pick<Outbox, 'enqueue'> | null;
   rateLimits: RateLimits;
-  record: Recorder;
   logger: Logger;
 }
 
@@ -42,7 +41,7 @@ const DONE: Readonly<Record<string, string>> = {
   canceled: 'The invitation is canceled. Its link does not work any more.',
 };
 
-export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outbox, rateLimits, record, logger }) => {
+export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outbox, rateLimits, logger }) => {
   /** Queues a mail. @returns false if that failed */
   async function send(request: FastifyRequest, to: Pick<Outbox, 'enqueue'>, mail: NewMail): Promise<boolean> {
     try {
@@ -90,7 +89,7 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
     const invitedBy = actor.kind === 'user' ? actor.email : organisation.displayName;
     // The link is shown only where it cannot be mailed: it lets the person who opens it set the password.
     if (outbox === null) {
-      await record(request, 'user.invite', `${email}: ${role}`);
+      await recordChange(request, logger, { action: 'user.invite', subject: `${email}: ${role}` });
       return show(request, reply, { invited: { email, url } });
     }
     const sent = await send(request, outbox, {
@@ -105,14 +104,14 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
       await invitations.cancel(id);
       return refuse([{ field: null, text: NOT_MAILED }], 503);
     }
-    await record(request, 'user.invite', `${email}: ${role}`);
+    await recordChange(request, logger, { action: 'user.invite', subject: `${email}: ${role}` });
     return reply.redirect(`${MEMBERS_PATH}?done=invited`, 303);
   });
 
   scope.post(`${MEMBERS_PATH}/invitations/cancel`, { config: CONFIG }, async (request, reply) => {
     const canceled = await storesOf(request).invitations.cancel(formOf(request.body).text('id'));
     if (canceled === null) throw new ApiError('not_found');
-    await record(request, 'user.invite-cancel', canceled.email);
+    await recordChange(request, logger, { action: 'user.invite-cancel', subject: canceled.email });
     return reply.redirect(`${MEMBERS_PATH}?done=canceled`, 303);
   });
 
@@ -123,7 +122,10 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
     const changed = await storesOf(request).members.setRole(form.text('email'), role);
     if (!changed.ok && changed.reason === 'not_found') throw new ApiError('not_found');
     if (!changed.ok) return show(request, reply, { errors: [{ field: null, text: LAST_OWNER }] }, 409);
-    await record(request, 'user.role', `${changed.member.email}: ${ROLE_TEXTS[role].name.toLowerCase()}`);
+    await recordChange(request, logger, {
+      action: 'user.role',
+      subject: `${changed.member.email}: ${ROLE_TEXTS[role].name.toLowerCase()}`,
+    });
     // Someone who is no longer an owner may not see this page.
     const self = changed.member.email === request.viewer!.email && role !== 'owner';
     return reply.redirect(self ? '/dashboard' : `${MEMBERS_PATH}?done=role`, 303);
@@ -134,7 +136,7 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
     if (!removed.ok && removed.reason === 'not_found') throw new ApiError('not_found');
     if (!removed.ok) return show(request, reply, { errors: [{ field: null, text: LAST_OWNER }] }, 409);
     const { email } = removed.member;
-    await record(request, 'user.remove', email);
+    await recordChange(request, logger, { action: 'user.remove', subject: email });
     const keys = await storesOf(request).keys.createdBy(email);
     return reply.redirect(keys.length > 0 ? memberKeysPath(email, { removed: true }) : `${MEMBERS_PATH}?done=removed`, 303);
   });

@@ -1,7 +1,9 @@
 /** Whether an organisation requires a second factor, and who has none. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '../../../platform/logger.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
+import { recordChange } from '../../accounts/record-change.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { FACTORS_PATH } from '../../accounts/sessions/require-session.ts';
@@ -9,20 +11,19 @@ import { button, link, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
 import { csrfField } from '../forms.ts';
-import type { Recorder } from '../record.ts';
 import { requireFresh } from '../second-factor/fresh.ts';
 import { titledPage } from '../titled-page.ts';
 
 export interface SecurityDeps {
   stores: Pick<ApiStores, 'organisations' | 'secondFactors'>;
   now: () => Date;
-  record: Recorder;
+  logger: Logger;
 }
 
 const PATH = '/dashboard/settings/security';
 const PERMISSION = { config: { permission: 'members:write' } } as const;
 
-export const securityPages: FastifyPluginAsync<SecurityDeps> = async (scope, { stores, now, record }) => {
+export const securityPages: FastifyPluginAsync<SecurityDeps> = async (scope, { stores, now, logger }) => {
   async function show(request: FastifyRequest, reply: FastifyReply, errors: FormError[] = [], status = 200) {
     const members = await storesOf(request).members.list();
     const having = await stores.secondFactors.protected(members.map(({ email }) => email));
@@ -46,7 +47,7 @@ export const securityPages: FastifyPluginAsync<SecurityDeps> = async (scope, { s
         409,
       );
     await stores.organisations.setRequireSecondFactor(id, required);
-    await record(request, 'organisation.second-factor', required ? 'required' : 'optional');
+    await recordChange(request, logger, { action: 'organisation.second-factor', subject: required ? 'required' : 'optional' });
     return reply.redirect(`${PATH}?saved`, 303);
   });
 };
