@@ -1,4 +1,5 @@
 /** Times as people say them, such as "every Monday at 08:00", and as cron expressions. Pure. */
+import { DAY_NAMES, MACROS } from './cron/cron-fields.ts';
 import { parseSchedule } from './times.ts';
 
 export const FREQUENCIES = ['hour', 'day', 'weekdays', 'week', 'month', 'cron'] as const;
@@ -57,19 +58,10 @@ export function readTimes({ frequency, time, minute, weekday, day, cron }: Typed
   }
 }
 
-const MACROS: Readonly<Record<string, string>> = {
-  '@hourly': '0 * * * *',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@weekly': '0 0 * * 0',
-  '@monthly': '0 0 1 * *',
-};
-const DAY_NAMES = WEEKDAYS.map((name) => name.slice(0, 3).toLowerCase());
-
 /** What a form shows of a cron expression: the words that it consists of, or the expression itself. */
 export function typedTimes(schedule: string): TypedTimes {
   const own = { ...DEFAULT_TIMES, frequency: 'cron' as const, cron: schedule };
-  const fields = (MACROS[schedule] ?? schedule).trim().split(/\s+/);
+  const fields = (MACROS.get(schedule) ?? schedule).trim().split(/\s+/);
   const [minute = '', hour = '', day, month, weekday = ''] = fields;
   const minutes = wholeUpTo(minute, 59);
   if (fields.length !== 5 || month !== '*' || minutes === null) return own;

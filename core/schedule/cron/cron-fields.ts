@@ -32,7 +32,8 @@ interface FieldRule {
 }
 
 const MONTH_NAMES = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-const DAY_NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+/** From Sunday. */
+export const DAY_NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
 const MINUTE: FieldRule = { label: 'minute', min: 0, max: 59, names: [] };
 const HOUR: FieldRule = { label: 'hour', min: 0, max: 23, names: [] };
@@ -41,7 +42,7 @@ const MONTH: FieldRule = { label: 'month', min: 1, max: 12, names: MONTH_NAMES }
 const DAY_OF_WEEK: FieldRule = { label: 'day of week', min: 0, max: 6, names: DAY_NAMES };
 
 /** The macros that stand for five fields. `@every` is no such macro: see `parseEvery`. */
-const MACROS: ReadonlyMap<string, string> = new Map([
+export const MACROS: ReadonlyMap<string, string> = new Map([
   ['@yearly', '0 0 1 1 *'],
   ['@annually', '0 0 1 1 *'],
   ['@monthly', '0 0 1 * *'],
