@@ -15,6 +15,8 @@ interface Campaigner {
   over: Promise<void>;
 }
 
+const DURATIONS = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
+
 describe('leader election', () => {
   let clock: FakeClock;
   let leases: ReturnType<typeof createFakeLeases>;
@@ -70,6 +72,7 @@ describe('leader election', () => {
       logger,
       signal,
       whileLeading,
+      ...DURATIONS,
       random: () => 0,
     });
   }
@@ -88,6 +91,7 @@ describe('leader election', () => {
       clock,
       logger: createFakeLogger(),
       signal: new AbortController().signal,
+      ...DURATIONS,
     };
     let problem: unknown;
     await runLeaderElection({ ...options, whileLeading: async () => {}, renewDeadlineMs: 15_000 }).catch(

@@ -34,12 +34,12 @@ export interface LeaderElectionOptions {
    * If the promise settles by itself, the lease is released and the election ends.
    */
   whileLeading: (signal: AbortSignal, lost: AbortSignal) => Promise<void>;
-  /** How long other candidates wait after the last renewal that they saw. Default 15,000. */
-  leaseDurationMs?: number;
-  /** Must be shorter than the lease; the difference is the margin between two leaders. Default 10,000. */
-  renewDeadlineMs?: number;
-  /** The interval of renewals and of attempts to acquire; up to a fifth is added at random. Default 2,000. */
-  retryPeriodMs?: number;
+  /** How long other candidates wait after the last renewal that they saw. */
+  leaseDurationMs: number;
+  /** Must be shorter than the lease; the difference is the margin between two leaders. */
+  renewDeadlineMs: number;
+  /** The interval of renewals and of attempts to acquire; up to a fifth is added at random. */
+  retryPeriodMs: number;
   random?: () => number;
 }
 
@@ -58,8 +58,7 @@ interface Election {
  * @throws the error that `whileLeading` throws while it holds the lease
  */
 export async function runLeaderElection(options: LeaderElectionOptions): Promise<void> {
-  const { namespace, name, identity, clock, random = Math.random } = options;
-  const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2_000 } = options;
+  const { namespace, name, identity, clock, leaseDurationMs, renewDeadlineMs, retryPeriodMs, random = Math.random } = options;
   if (!(renewDeadlineMs < leaseDurationMs && retryPeriodMs * 1.2 < renewDeadlineMs)) {
     throw new Error(
       `leader election needs retryPeriodMs (${retryPeriodMs}) × 1.2 < renewDeadlineMs (${renewDeadlineMs}) < leaseDurationMs (${leaseDurationMs})`,
@@ -68,7 +67,7 @@ export async function runLeaderElection(options: LeaderElectionOptions): Promise
   const logger = options.logger.child({ lease: `${namespace}/${name}`, identity });
   const election: Election = {
     options,
-    lock: createLeaseLock({ ...options, leaseDurationMs, logger }),
+    lock: createLeaseLock({ ...options, logger }),
     clock,
     logger,
     renewDeadlineMs,
