@@ -213,7 +213,6 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
     },
     ingest: {
       exportMaxBytes: config.EXPORT_MAX_MIB * 1024 * 1024,
-      pdfMaxBytes: Number.MAX_SAFE_INTEGER,
       memoryMib: exportMemoryMib(config.EXPORT_MAX_MIB),
     },
     retentionDays: config.REPORT_RETENTION_DAYS,

@@ -17,7 +17,7 @@ import { fromKey, keyOf, toKey } from '../runtime/key.ts';
 import { watch, type Manager, type Source } from '../runtime/controller/manager.ts';
 import { createPlannedReconcile, type Planned } from '../runtime/controller/planned-reconcile.ts';
 import { admittedStatus, waitingStatus } from '../scan/policy/status.ts';
-import { scansOfQueue, type ScanClient } from '../scan/scan-client.ts';
+import type { ScanClient } from '../scan/scan-client.ts';
 import type { AdmissionGate } from './gate.ts';
 import { planQueue, type QueueAction, type QueueFacts } from './plan.ts';
 import type { QueueClient } from './queue-client.ts';
@@ -69,7 +69,7 @@ export function addQueueController(manager: Pick<Manager, 'add' | 'lanes'>, deps
       return {
         // In the same tick as the list: a scan with a place is in one of the two.
         ...deps.gate.close(name),
-        scans: scansOfQueue(scanClient, name).filter((scan) => !isLeftOut(scan)),
+        scans: scanClient.byIndex('queue', name).filter((scan) => !isLeftOut(scan)),
         name,
         namespace,
         queue,

@@ -4,6 +4,7 @@ import { uploadSlotOf, type PodIdentity } from '../../core/protocol/pod-messages
 import { incomingPrefix, type Reports } from '../../stores/reports.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { Recorder } from '../runtime/events/recorder.ts';
+import { conditionOf } from '../runtime/conditions.ts';
 import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
 import type { AdmissionGate } from '../queue/gate.ts';
 import type { Job } from './kube-types.ts';
@@ -20,12 +21,12 @@ import { attemptsSoFar } from './policy/progress.ts';
 import {
   cancelingStatus,
   endedStatus,
-  heldBackStatus,
   observedStatus,
   outageStatus,
   replacedStatus,
   resultStatus,
   vettedStatus,
+  waitingStatus,
   withStatus,
   type StatusPatch,
   type VerifiedResult,
@@ -115,11 +116,12 @@ function reportEnd(deps: ActionDeps, scan: AccessibilityScan, scanId: string, re
 }
 
 /** Handlers for a scan before its Job runs. */
-function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | 'reserve' | 'chooseBaseline' | 'launch' | 'requeue'> {
+function lifecycleHandlers(deps: ActionDeps) {
   const { scanClient, preflight, gate, recorder } = deps;
+  /** The scan keeps having no phase, so that it is vetted again. */
   const holdBack = async ({ facts, scan, signal }: Step): Promise<AccessibilityScan> => {
-    const status = heldBackStatus(scan, NAME_SERVERS_UNAVAILABLE, facts.now);
-    return status === null ? scan : scanClient.patchStatus(scan, status, signal);
+    const isStated = conditionOf(scan.status?.conditions, 'Admitted')?.reason === NAME_SERVERS_UNAVAILABLE.reason;
+    return isStated ? scan : scanClient.patchStatus(scan, waitingStatus(scan, NAME_SERVERS_UNAVAILABLE, facts.now), signal);
   };
   return {
     async claim(_, { facts, scan, signal }) {
@@ -175,7 +177,7 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
       deps.onRequeue();
       return written;
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** Counts the failures of a launch, after some of which the scan goes back into its queue. */
@@ -195,12 +197,7 @@ function launchProblem(error: unknown): string {
 }
 
 /** Handlers for a running scan. */
-function runHandlers(
-  deps: ActionDeps,
-): Pick<
-  Handlers,
-  'observe' | 'observeGeneration' | 'mirror' | 'search' | 'ingest' | 'reportOutage' | 'complete' | 'replaceJob' | 'failLostPod'
-> {
+function runHandlers(deps: ActionDeps) {
   const { scanClient, children, mirror, recorder } = deps;
   return {
     async observe(action, { facts, state, scan, signal }) {
@@ -244,7 +241,7 @@ function runHandlers(
       await children.failLostPod(action.pod, facts.now, signal);
       return scan;
     },
-  };
+  } satisfies Partial<Handlers>;
 }
 
 /** The upload slots of a scan. Uses the retries of the Job, because the setting may have changed since the launch. */
@@ -265,9 +262,7 @@ async function complete(deps: ActionDeps, result: VerifiedResult, step: Step): P
 }
 
 /** Handlers for the end of a scan and afterwards. */
-function endHandlers(
-  deps: ActionDeps,
-): Pick<Handlers, 'markCanceling' | 'stopPods' | 'end' | 'removeJob' | 'finish' | 'release' | 'expire'> {
+function endHandlers(deps: ActionDeps) {
   const { scanClient, mirror, traces, reports } = deps;
   return {
     markCanceling: (_, { facts, scan, signal }) =>
@@ -306,5 +301,5 @@ function endHandlers(
       await scanClient.remove(scan, signal);
       return scan;
     },
-  };
+  } satisfies Partial<Handlers>;
 }

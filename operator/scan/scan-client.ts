@@ -24,13 +24,3 @@ export function watchScans({ manager, apiNamespace, watchNamespaces, operatorCla
     indexes: { id: (scan) => [scanIdOf(scan, apiNamespace)], queue: (scan) => [queueOf(scan)], owner: controllerUids },
   });
 }
-
-/** Returns the scan with this ID from the cache. */
-export function scanById(client: Pick<ScanClient, 'byIndex'>, scanId: string): AccessibilityScan | undefined {
-  return client.byIndex('id', scanId)[0];
-}
-
-/** Returns the scans that name this queue, ended ones included. */
-export function scansOfQueue(client: Pick<ScanClient, 'byIndex'>, queue: string): AccessibilityScan[] {
-  return client.byIndex('queue', queue);
-}

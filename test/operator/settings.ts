@@ -42,7 +42,7 @@ export function settingsFor(namespace: string, others: string[]): OperatorSettin
       statusEveryMs: 200,
       mirrorEveryMs: 50,
     },
-    ingest: { exportMaxBytes: 1_000_000, pdfMaxBytes: 1_000_000, memoryMib: 256 },
+    ingest: { exportMaxBytes: 1_000_000, memoryMib: 256 },
     retentionDays: 90,
     verdictDays: 400,
     mail: null,

@@ -6,7 +6,6 @@ import {
   admittedStatus,
   cancelingStatus,
   endedStatus,
-  heldBackStatus,
   observedStatus,
   outageStatus,
   QUEUE_PAUSED,
@@ -73,7 +72,7 @@ const failing = (scan: AccessibilityScan): ScanState => ({ scan, kstatus: 'Faile
 
 export const SCAN_STATES: Readonly<Record<string, ScanState>> = {
   'just created': live(fresh()),
-  'held back, because no name server answers': live(after(fresh(), (scan) => heldBackStatus(scan, reasons.NAME_SERVERS_UNAVAILABLE, NOW)!)),
+  'held back, because no name server answers': live(after(fresh(), (scan) => waitingStatus(scan, reasons.NAME_SERVERS_UNAVAILABLE, NOW)!)),
   'waiting in its queue': live(after(fresh(THRESHOLDS), vetted(false))),
   'waiting for a queue that does not exist': live(
     after(fresh(), vetted(false), (scan) => waitingStatus(scan, reasons.queueNotFound('nightly', 'curbcut'), NOW)),

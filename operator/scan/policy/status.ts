@@ -20,6 +20,16 @@ export function hasEnded(scan: AccessibilityScan): boolean {
   return isTerminal(phaseOf(scan));
 }
 
+/** The part of every status that says what the scan does, and that its whole spec was considered. */
+const stating = (
+  scan: AccessibilityScan,
+  updates: readonly ConditionUpdate[],
+  now: Date,
+): Pick<AccessibilityScanStatus, 'observedGeneration' | 'conditions'> => ({
+  observedGeneration: scan.metadata.generation,
+  conditions: scanConditions(scan, updates, now),
+});
+
 /** Why a scan waits. The position is not stated: each scan that leaves the queue would change the status of all behind it. */
 export const QUEUED: WaitReason = { reason: 'Queued', message: 'Waiting in the queue.' };
 export const QUEUE_PAUSED: WaitReason = { reason: 'QueuePaused', message: 'The queue is paused; the scan waits until it is resumed.' };
@@ -44,68 +54,37 @@ export function vettedStatus(scan: AccessibilityScan, { organisation, pages }: V
   return {
     phase: 'queued',
     organisation,
-    observedGeneration: scan.metadata.generation,
     pages: { ...pages, scanned: 0, failed: 0 },
     attempts: 0,
     message: admitted ? null : QUEUED.message,
-    conditions: scanConditions(scan, [...(admitted ? ADMITTED_UPDATES : waitingUpdates(QUEUED)), ...passed], now),
+    ...stating(scan, [...(admitted ? ADMITTED_UPDATES : waitingUpdates(QUEUED)), ...passed], now),
   };
-}
-
-/** The status of a scan that waits before it holds credits. Null if the status says so already. It has no phase, so that it is vetted again. */
-export function heldBackStatus(scan: AccessibilityScan, why: WaitReason, now: Date): StatusPatch | null {
-  const current = conditionOf(scan.status?.conditions, 'Admitted');
-  if (current?.reason === why.reason && current.message === why.message) return null;
-  return { observedGeneration: scan.metadata.generation, message: why.message, conditions: scanConditions(scan, waitingUpdates(why), now) };
 }
 
 /** The status of a waiting scan after the reason why it waits has changed, as when its queue was paused. */
 export function waitingStatus(scan: AccessibilityScan, why: WaitReason, now: Date): StatusPatch {
-  return {
-    observedGeneration: scan.metadata.generation,
-    message: why.message,
-    conditions: scanConditions(scan, waitingUpdates(why), now),
-  };
+  return { message: why.message, ...stating(scan, waitingUpdates(why), now) };
 }
 
 /** The status after admission. */
 export function admittedStatus(scan: AccessibilityScan, now: Date): StatusPatch {
-  return {
-    observedGeneration: scan.metadata.generation,
-    message: null,
-    conditions: scanConditions(scan, ADMITTED_UPDATES, now),
-  };
+  return { message: null, ...stating(scan, ADMITTED_UPDATES, now) };
 }
 
 /** The status of a scan whose results cannot be read. */
 export function outageStatus(scan: AccessibilityScan, jobName: string | undefined, now: Date): StatusPatch {
   const message = 'The object store is unavailable; the results are read when it responds again.';
-  return {
-    observedGeneration: scan.metadata.generation,
-    ...(jobName !== undefined && { jobName }),
-    conditions: scanConditions(scan, liveUpdates({ reason: STORE_UNAVAILABLE, message }), now),
-  };
+  return { ...(jobName !== undefined && { jobName }), ...stating(scan, liveUpdates({ reason: STORE_UNAVAILABLE, message }), now) };
 }
 
 /** The status of a scan whose Job is replaced, because it gave no results that can be used. */
 export function replacedStatus(scan: AccessibilityScan, job: string, why: WaitReason, now: Date): StatusPatch {
-  return {
-    observedGeneration: scan.metadata.generation,
-    replacedJob: job,
-    jobName: null,
-    podName: null,
-    conditions: scanConditions(scan, liveUpdates(why), now),
-  };
+  return { replacedJob: job, jobName: null, podName: null, ...stating(scan, liveUpdates(why), now) };
 }
 
 /** The status of a canceled scan whose pod is stopped. */
 export function cancelingStatus(scan: AccessibilityScan, now: Date): StatusPatch {
-  return {
-    observedGeneration: scan.metadata.generation,
-    cancelTime: timestamp(now),
-    message: CANCELING.message,
-    conditions: scanConditions(scan, liveUpdates(CANCELING), now),
-  };
+  return { cancelTime: timestamp(now), message: CANCELING.message, ...stating(scan, liveUpdates(CANCELING), now) };
 }
 
 /** Whether the status states an older generation of the spec than the current one. Not before the first status. */
@@ -115,7 +94,7 @@ export function isOutdated({ metadata, status }: AccessibilityScan): boolean {
 
 /** The status after a change of the spec that changes nothing else, such as another TTL. */
 export function observedStatus(scan: AccessibilityScan, now: Date): StatusPatch {
-  return { observedGeneration: scan.metadata.generation, conditions: scanConditions(scan, [], now) };
+  return stating(scan, [], now);
 }
 
 /** Applies a patch to a scan without writing it. */
@@ -135,12 +114,11 @@ export function endedStatus(scan: AccessibilityScan, end: EndReason, now: Date):
   if (conditionOf(scan.status?.conditions, 'Admitted')?.status !== 'True') updates.push({ type: 'Admitted', status: 'False', ...why });
   return {
     phase: end.phase,
-    observedGeneration: scan.metadata.generation,
     completionTime: timestamp(now),
     message: end.message,
     passed,
     ...(end.pages && scan.status?.pages && { pages: { ...scan.status.pages, scanned: end.pages.scanned, failed: end.pages.failed } }),
-    conditions: scanConditions(scan, updates, now),
+    ...stating(scan, updates, now),
   };
 }
 

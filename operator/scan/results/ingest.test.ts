@@ -68,7 +68,7 @@ const BASELINE = { scanId: 'main', optional: false };
 const BEFORE = reportKeys('main').export;
 
 describe('ingestion', () => {
-  const bounds = { exportMaxBytes: 64e6, pdfMaxBytes: 64e6 };
+  const bounds = { exportMaxBytes: 64e6 };
   const verifier = createVerifier({ memoryMib: 256 });
 
   it('verifies the comparison with the baseline, which it reads itself', async () => {

@@ -22,10 +22,9 @@ import type { VerifiedResult } from '../policy/status.ts';
 /** `reason` is the end of the sentence "The scanner's results were refused: …". `unmatchedIssues` are the IDs of known issues that matched nothing. */
 export type Ingested = { ok: true; result: VerifiedResult; unmatchedIssues: string[] } | { ok: false; reason: string };
 
-/** The maximum size of export and PDF, in bytes, and the heap limit for verification, in MiB, which exceeds the need of any `isParseable` text. */
+/** The maximum size of an export, in bytes, and the heap limit for verification, in MiB, which exceeds the need of any `isParseable` text. */
 export interface IngestBounds {
   exportMaxBytes: number;
-  pdfMaxBytes: number;
   memoryMib: number;
 }
 
@@ -52,7 +51,7 @@ export interface Ingestion {
 
 export interface IngestionDeps {
   reports: Pick<Reports, 'read' | 'copy' | 'writeView' | 'writeFindings'>;
-  bounds: Pick<IngestBounds, 'exportMaxBytes' | 'pdfMaxBytes'>;
+  bounds: Pick<IngestBounds, 'exportMaxBytes'>;
   verifier: Pick<Verifier, 'verify'>;
   /** Called with the page visits of each accepted export. */
   onPages?: (visits: readonly PageVisit[]) => void;
@@ -90,7 +89,7 @@ export function createIngestion({ reports, bounds, verifier, onPages }: Ingestio
     const exportMaxBytes = Math.min(bounds.exportMaxBytes, EXPORT_MAX_BYTES);
     const { baseline } = expected;
     const [pdf, export_, pictures, before] = await Promise.all([
-      fetch(['PDF', from.pdf], stored.pdf, Math.min(bounds.pdfMaxBytes, PDF_MAX_BYTES), signal),
+      fetch(['PDF', from.pdf], stored.pdf, PDF_MAX_BYTES, signal),
       fetch(['export', from.export], stored.export, exportMaxBytes, signal),
       stored.pictures === undefined ? null : fetch(['pictures object', from.pictures], stored.pictures, PICTURES_MAX_BYTES, signal),
       hasReport(baseline) ? reports.read(reportKeys(baseline.scanId).export, exportMaxBytes, signal) : null,
