@@ -50,35 +50,19 @@ function startTag(tag: string, attributes: ReadonlyMap<string, string>): string 
   return `<${tag}${sorted.join('')}>`;
 }
 
-/** The outermost element of normalised HTML. */
-export interface NormalisedElement {
-  /** In lower case. */
-  tag: string;
-  /** The value of its `role` as written, or null. */
-  role: string | null;
-  startTag: string;
-}
-
 /**
  * Removes what differs between two uses of one component: white space, comments, words, state,
  * counters and hashes in names, folders and queries of links, computed lengths, `data-*`, handlers, nonces. Keeps elements
  * and their nesting, attribute names, classes, roles, types, the words of IDs, the names of linked files, colours.
- * Idempotent. HTML that is cut off anywhere is accepted.
+ * Idempotent. HTML that is cut off anywhere is accepted. Uses the tokenizer and not the parser of htmlparser2, because the parser closes
+ * elements that HTML does not allow to nest, but scripts can nest them.
+ * @returns `element`: the first element, with its `role` as written; null if the HTML has none
  */
-export function normaliseHtml(text: string): string {
-  return normalise(text).html;
-}
-
-/**
- * Normalises the HTML of an element as `normaliseHtml` does. Uses the tokenizer and not the parser of htmlparser2, because the
- * parser closes elements that HTML does not allow to nest, but scripts can nest them.
- * @returns `element`: the first element; null if the HTML has none
- */
-export function normalise(text: string): { html: string; element: NormalisedElement | null } {
+export function normaliseHtml(text: string): { html: string; element: { tag: string; role: string | null; startTag: string } | null } {
   // The start of a tag that was cut off is not text.
   const html = text.replace(/<\/?$/, '');
   const tree = new NormalisedTree();
-  let element: NormalisedElement | null = null;
+  let element: ReturnType<typeof normaliseHtml>['element'] = null;
   let tag = '';
   let attributes = new Map<string, string>();
   let name = '';

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { IMPACTS } from '../../core/scan/impacts.ts';
-import { normalise } from './normalise-html.ts';
+import { normaliseHtml } from './normalise-html.ts';
 import type { ReportGroup, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
 
 /** The maximum number of pages that a group lists. The total is in `pages`. */
@@ -26,8 +26,8 @@ const ROLES_WITH_CONTENT = new Set(
  * The component that an element belongs to. Content counts only for controls, graphics and custom elements. In other elements
  * it is the text of the page: the paragraphs of one class are one component, with and without links in them.
  */
-export function componentOf(html: string): string {
-  const { html: whole, element } = normalise(html);
+function componentOf(html: string): string {
+  const { html: whole, element } = normaliseHtml(html);
   if (element === null) return whole;
   const { tag, role, startTag } = element;
   const countsContent =

@@ -3,44 +3,20 @@
  * rule, in tiers from the exact element to its place, so that an element that moved or was rendered again is not new.
  * Elements that cannot be told apart are counted. The result is grouped by root cause. Pure.
  */
-import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
+import { IMPACTS } from '../../core/scan/impacts.ts';
 import { caveatsBetween, type Caveat } from './caveats.ts';
 import { matchPages, NO_ELEMENTS, type UnmatchedElements } from './pages.ts';
-import { reduceReport, type CauseText, type ReducedElement, type ReducedPage, type ReducedReport } from './reduce.ts';
-import type { Report } from '../schema/schema.ts';
+import { reduceReport, type ReducedElement, type ReducedPage, type ReducedReport } from './reduce.ts';
+import type { Report, ReportChange } from '../schema/schema.ts';
 
 export type { Caveat } from './caveats.ts';
 
 /** The maximum number of elements that a change lists. The total is in `elements`. */
 export const EXAMPLES_MAX = 5;
 
-export interface ChangedElement {
-  page: string;
-  selector: string;
-  frame_path: string[];
-  shadow_path: string[];
-}
-
-/** Violations of one root cause that only one of two scans has. */
-export interface CauseChange extends CauseText {
-  fingerprint: string;
-  rule: string;
-  /** The worst severity of its elements. */
-  impact: Impact;
-  /** The numbers of changed elements, and of the pages that they are on. */
-  elements: number;
-  pages: number;
-  /** Whether the other scan has the same root cause on other elements. */
-  in_both: boolean;
-  examples: ChangedElement[];
-}
-
-export interface NewCauseChange extends CauseChange {
-  /** How many of the elements are on pages that the first scan did not test. */
-  on_new_pages: number;
-  /** How many of the elements that count as new are known issues. Absent: none. */
-  known_elements?: number;
-}
+export type NewCauseChange = ReportChange;
+export type CauseChange = Omit<ReportChange, 'on_new_pages' | 'known_elements'>;
+export type ChangedElement = ReportChange['examples'][number];
 
 export interface ReportDiff {
   /** Violations that the first scan does not have, worst first. */

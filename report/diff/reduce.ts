@@ -9,13 +9,6 @@ import { knownMatcher, NONE_KNOWN, type KnownMatcher } from '../causes/known.ts'
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
 
-/** What is said about a rule, in the language of the scan. */
-export interface CauseText {
-  wcag: string[];
-  help: string;
-  help_url: string;
-}
-
 export interface ReducedElement {
   fingerprint: string;
   /** The index in `IMPACTS`. */
@@ -63,7 +56,8 @@ export interface ReducedReport {
   pages: Map<string, ReducedPage>;
   /** The keys of pages that were not tested, because they are the same as a tested page, with the key of that page. */
   same: Map<string, string>;
-  rules: Map<string, CauseText>;
+  /** What is said about each rule, in the language of the scan. */
+  rules: Map<string, Pick<ReportViolation, 'wcag' | 'help' | 'help_url'>>;
   fingerprints: Set<string>;
 }
 
