@@ -51,6 +51,26 @@ export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
 }
 
+export interface Times {
+  p50: number;
+  p95: number;
+}
+
+/** @param all milliseconds, in any order */
+export function timesOf(all: readonly number[]): Times {
+  const sorted = all.toSorted((one, other) => one - other);
+  return { p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
+}
+
+/** The sum of a metric over its series whose labels contain `label`. */
+export async function metric(url: string, name: string, label = ''): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(name) && /^[ {]/.test(line.slice(name.length)) && line.includes(label))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}
+
 /** The environment and Node.js options that the image's start script sets. */
 export function readStart(): { environment: Record<string, string>; nodeFlags: string[] } {
   const script = readFileSync(join(import.meta.dirname, '..', 'images', 'service', 'start'), 'utf8');

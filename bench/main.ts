@@ -1,4 +1,4 @@
-/** `make bench`: compares Curbcut with other scanners, and measures submissions and polls per second, memory and time to verdict. Asserts nothing. */
+/** `make bench`: compares Curbcut with other scanners, and measures submissions per second, memory and time to verdict. Asserts nothing. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,6 @@ import { measureLongScan } from './long-scan.ts';
 import { measureMemory } from './memory.ts';
 import { measureNamespaces, type NamespacesCost } from './namespaces.ts';
 import { measureOwnChecks } from './own-checks.ts';
-import { measurePolls } from './polls.ts';
 import { measureScale } from './scale.ts';
 import { measureStrangers } from './strangers.ts';
 import { measureSubmissions } from './submissions.ts';
@@ -23,7 +22,7 @@ import { measureVerdicts } from './verdict.ts';
 
 const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
 
-  --only pages|submissions|polls   one part only (default: all three)
+  --only pages|submissions   one part only (default: both)
   --only memory              memory of API and operator, without scans and with many live scans
   --only long-scan           memory of the scanner over 500 pages (--pages N)
   --only own-checks          what our own checks add to the test of a page, on the demo site
@@ -39,7 +38,6 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --bare                     pages beside the bare loop only, without the other scanners
   --rounds N                 rounds of pages, own checks or verdicts (default 3; the median is shown)
   --submissions N            number of submissions (default 500)
-  --polls N                  number of polls (default 3000)
   --live N                   live scans when memory or deletions are measured (default 1000)
   --scans N, --schedules N   ended scans and schedules when scale is measured (default 5000 and 1000)
   --stored N                 stored scans when pages are measured (default 10000)
@@ -52,7 +50,6 @@ const { values } = parseArgs({
     only: { type: 'string' },
     rounds: { type: 'string', default: '3' },
     submissions: { type: 'string', default: '500' },
-    polls: { type: 'string', default: '3000' },
     live: { type: 'string', default: '1000' },
     scans: { type: 'string', default: '5000' },
     schedules: { type: 'string', default: '1000' },
@@ -161,13 +158,6 @@ async function submissions(): Promise<void> {
     `accepted ${rates.accepted.toFixed(0)}/s (p50 ${rates.p50Ms.toFixed(0)} ms, p99 ${rates.p99Ms.toFixed(0)} ms); creation of the bare resource ${rates.bare.toFixed(0)}/s; ratio ${(rates.accepted / rates.bare).toFixed(2)}`,
   );
   results.submissions = rates;
-}
-
-async function polls(): Promise<void> {
-  const rates = await measurePolls(Number(values.polls));
-  console.log(`\nPolls: ${rates.polls} of live scans, 16 at once, embedded stack on the same machine\n`);
-  console.log(`${rates.perSecond.toFixed(0)}/s (p50 ${rates.p50Ms.toFixed(0)} ms, p99 ${rates.p99Ms.toFixed(0)} ms)`);
-  results.polls = rates;
 }
 
 async function report(): Promise<void> {
@@ -322,20 +312,25 @@ async function verdicts(): Promise<void> {
   results.verdicts = waits;
 }
 
-if (values.only === undefined || values.only === 'pages') await pages();
-if (values.only === undefined || values.only === 'submissions') await submissions();
-if (values.only === undefined || values.only === 'polls') await polls();
-if (values.only === 'own-checks') await ownChecks();
-if (values.only === 'memory') await memory();
-if (values.only === 'long-scan') await longScan();
-if (values.only === 'report') await report();
-if (values.only === 'html') await html();
-if (values.only === 'counts') await counts();
-if (values.only === 'deletions') await deletions();
-if (values.only === 'scale') await scale();
-if (values.only === 'namespaces') await namespaces();
-if (values.only === 'strangers') await strangers();
-if (values.only === 'verdicts') await verdicts();
+const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+  pages,
+  submissions,
+  'own-checks': ownChecks,
+  memory,
+  'long-scan': longScan,
+  report,
+  html,
+  counts,
+  deletions,
+  scale,
+  namespaces,
+  strangers,
+  verdicts,
+};
+for (const part of values.only === undefined ? ['pages', 'submissions'] : [values.only]) {
+  if (!Object.hasOwn(PARTS, part)) throw new Error(`--only ${part} must be one of ${Object.keys(PARTS).join(', ')}`);
+  await PARTS[part]!();
+}
 const folder = join(import.meta.dirname, 'results');
 await mkdir(folder, { recursive: true });
 await writeFile(join(folder, `${new Date().toISOString().replaceAll(':', '-')}.json`), `${JSON.stringify(results, null, 2)}\n`);

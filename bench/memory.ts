@@ -1,6 +1,6 @@
 /** Measures the memory of API and operator, without scans and with many live scans, each with Job, Secret and pod. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pace, startInstallation, type Installation } from './installation.ts';
+import { metric, pace, startInstallation, type Installation } from './installation.ts';
 import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 export interface Memory {
@@ -16,15 +16,6 @@ const SAMPLE_MS = 250;
 /** The pause before memory is measured, so that garbage is collected first. */
 const REST_MS = 20_000;
 const LIVE_WITHIN_MS = 600_000;
-
-/** The sum of a metric over its series whose labels contain `label`. */
-export async function metric(url: string, name: string, label = ''): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
-  return text
-    .split('\n')
-    .filter((line) => line.startsWith(name) && /^[ {]/.test(line.slice(name.length)) && line.includes(label))
-    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
-}
 
 /** Measures with `count` scans whose image does not exist. */
 export async function measureMemory(count: number): Promise<Memory> {

@@ -1,8 +1,7 @@
 /** Measures what watched namespaces cost: the time from submission to Job, broken watches, and the operator's sockets and memory. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_NAMESPACE, resourceNameOf } from '../core/protocol/custom-resources.ts';
-import { quantile, startInstallation, type Installation } from './installation.ts';
-import { metric } from './memory.ts';
+import { metric, quantile, startInstallation, type Installation } from './installation.ts';
 
 export interface NamespacesCost {
   namespaces: number;

@@ -1,11 +1,7 @@
 /** Requests pages over kept connections and measures them: milliseconds until the last byte, and bytes on the wire. */
 import { Pool } from 'undici';
-import { quantile } from './installation.ts';
+import { timesOf, type Times } from './installation.ts';
 
-export interface Times {
-  p50: number;
-  p95: number;
-}
 export interface PageLoad {
   status: number;
   type: string;
@@ -65,10 +61,6 @@ export async function measurePage(
     if (status === 429 || status >= 500) throw new Error(`${path}: ${status}`);
     return performance.now() - before;
   };
-  const times = (all: number[]): Times => {
-    const sorted = all.sort((one, other) => one - other);
-    return { p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
-  };
   try {
     const before = performance.now();
     const first = await get(pool, path, headers);
@@ -95,8 +87,8 @@ export async function measurePage(
       cpuMs,
       firstMs,
       withAssets: first.body.length + assets.reduce((sum, { body }) => sum + body.length, 0),
-      sequential: times(sequential),
-      parallel: times(parallel),
+      sequential: timesOf(sequential),
+      parallel: timesOf(parallel),
     };
   } finally {
     await pool.destroy();

@@ -2,15 +2,14 @@
  * Measures an operator beside thousands of resources, on a cluster's API server: its CPU and memory at rest, how late
  * schedules start that are all due in the same minute, and how long deletion of their live scans takes.
  */
-import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { API_VERSION, type AccessibilityScan } from '../core/protocol/custom-resources.ts';
 import { SCHEDULE_LABEL, SCHEDULED_AT_ANNOTATION, type ScanSchedule } from '../core/protocol/scan-schedules.ts';
 import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import type { KubernetesConnection } from '../platform/kubernetes/kubernetes.ts';
 import { SCANS, SCHEDULES } from '../operator/scan/kube-types.ts';
-import { pace, quantile, startInstallation, type Installation } from './installation.ts';
+import { isEmpty, measureDeletion } from './deletions.ts';
+import { metric, pace, quantile, startInstallation, type Installation } from './installation.ts';
 
 export interface Scale {
   scans: number;
@@ -102,13 +101,6 @@ async function createSchedule(connection: KubernetesConnection, index: number, s
   });
 }
 
-async function metric(url: string, name: string): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
-  const line = text.split('\n').find((one) => one.startsWith(`${name} `) || one.startsWith(`${name}{`));
-  if (line === undefined) throw new Error(`${url} has no metric ${name}`);
-  return Number(line.slice(line.lastIndexOf(' ') + 1));
-}
-
 /** Makes every schedule due in the minute after next. @returns how late their scans were created */
 async function fire(connection: KubernetesConnection, schedules: number): Promise<Scale['late']> {
   const due = new Date(Math.ceil(Date.now() / 60_000) * 60_000 + 60_000);
@@ -153,34 +145,8 @@ async function untilHeld(installation: Installation, pages: number): Promise<voi
 }
 
 async function deleteLive(connection: KubernetesConnection, installation: Installation, scans: number): Promise<Scale['deletion']> {
-  const started = performance.now();
-  const until = async (what: string, done: () => Promise<boolean>): Promise<number> => {
-    while (!(await done())) {
-      if (performance.now() - started > WITHIN_MS) throw new Error(`after ${WITHIN_MS / 1000} s not yet ${what}`);
-      await sleep(POLL_MS);
-    }
-    return (performance.now() - started) / 1000;
-  };
-  const live = async (): Promise<number> => {
-    const query = { labelSelector: SCHEDULE_LABEL, limit: 1 };
-    return (await connection.request<{ items: object[] }>('GET', connection.path(SCANS, NAMESPACE), { query })).items.length;
-  };
-  const args = [
-    'delete',
-    'accessibilityscans',
-    '-l',
-    SCHEDULE_LABEL,
-    '-n',
-    NAMESPACE,
-    '--wait=false',
-    '--kubeconfig',
-    installation.kubeconfig,
-  ];
-  const [gone, settled] = await Promise.all([
-    until('gone', async () => (await live()) === 0),
-    until('settled', async () => (await installation.held()) === 0),
-    promisify(execFile)('kubectl', args, { maxBuffer: 64 * 2 ** 20 }),
-  ]);
+  const scansLeft = (): Promise<boolean> => isEmpty(connection, connection.path(SCANS, NAMESPACE), SCHEDULE_LABEL);
+  const { gone, settled } = await measureDeletion(installation, ['-l', SCHEDULE_LABEL, '-n', NAMESPACE], scansLeft);
   return { scans, gone, settled };
 }
 

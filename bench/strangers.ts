@@ -8,13 +8,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PER_ORGANISATION, quantile, startInstallation } from './installation.ts';
+import { PER_ORGANISATION, startInstallation, timesOf, type Times } from './installation.ts';
 import { startPeer } from './peer.ts';
-
-interface Times {
-  p50: number;
-  p95: number;
-}
 
 export interface StrangersCost {
   polls: number;
@@ -77,11 +72,7 @@ export async function measureStrangers(rounds: number, rate: number): Promise<St
       attacked.push(...each);
       for (const [status, requests] of Object.entries(answers)) strangers[status] = (strangers[status] ?? 0) + requests;
     }
-    const times = (all: number[]): Times => {
-      const sorted = all.sort((one, other) => one - other);
-      return { p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
-    };
-    return { polls: count, rest: times(rest), control: times(control), attacked: times(attacked), strangers };
+    return { polls: count, rest: timesOf(rest), control: timesOf(control), attacked: timesOf(attacked), strangers };
   } finally {
     await close();
     issuer.close();
