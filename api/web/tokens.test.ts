@@ -2,7 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { contrast } from '../../test/support/contrast.ts';
-import { color, COLOR_NAMES, PART_PAIRS, TEXT_PAIRS, tokensCss, type Mode } from './tokens.ts';
+import { color, COLOR_NAMES, type Mode } from '../../core/colors.ts';
+import { PART_PAIRS, TEXT_PAIRS, tokensCss } from './tokens.ts';
 
 const MODES: Mode[] = ['light', 'dark'];
 
