@@ -57,14 +57,19 @@ export function sanitize(text: string): string {
   return line.length > MESSAGE_MAX ? `${line.slice(0, MESSAGE_MAX - 1)}…` : line;
 }
 
-const failed = (reason: FailureReason, message: string): EndReason => ({ phase: 'failed', reason, message: sanitize(message) });
+/** The end of a scan that costs nothing. */
+const failed = (reason: FailureReason, message: string): EndReason => ({
+  phase: 'failed',
+  reason,
+  message: sanitize(`${message} ${NOT_CHARGED}`),
+});
 
 /** The pod failed permanently. Uses the pod's message if it sent one. */
 export function failedPermanently(failure: PodFailed): EndReason {
   const { reason } = failure;
   const known = Object.hasOwn(POD_REASONS, reason) ? POD_REASONS[reason as PodFailureReason] : UNKNOWN_FAILURE;
   const message = sanitize(failure.message);
-  return failed(known.reason, `${message === '' ? known.message : message} ${NOT_CHARGED}`);
+  return failed(known.reason, message === '' ? known.message : message);
 }
 
 /** The operator stops the pod of a canceled scan, and waits for the report of the pages that were tested. */
@@ -98,26 +103,24 @@ function chargedFor({ metadata }: AccessibilityScan, { scanned }: Pick<PageProgr
 
 export const SUBMISSION_ABANDONED = failed(
   'SubmissionAbandoned',
-  `The submission that created this scan was not completed; submit it again. ${NOT_CHARGED}`,
+  'The submission that created this scan was not completed; submit it again.',
 );
 
 export const SCAN_ID_TAKEN = failed(
   'ScanIdTaken',
-  `Another resource already has this scan ID. Apply the scan without the scan-id annotation. ${NOT_CHARGED}`,
+  'Another resource already has this scan ID. Apply the scan without the scan-id annotation.',
 );
 
 /** The namespace belongs to no organisation. */
 export function noOrganisation(namespace: string): EndReason {
-  return failed(
-    'NoOrganisation',
-    `No organisation is charged for namespace ${namespace}. Ask an administrator to add the namespace to an Organisation (spec.namespaces) or to run "curbcut-admin organisation namespaces"; then delete this scan and apply it again.`,
-  );
+  const message = `No organisation is charged for namespace ${namespace}. Ask an administrator to add the namespace to an Organisation (spec.namespaces) or to run "curbcut-admin organisation namespaces"; then delete this scan and apply it again.`;
+  return { phase: 'failed', reason: 'NoOrganisation', message: sanitize(message) };
 }
 
 /** A scan of a schedule of the dashboard. Only the record of the schedule says whose it is. */
 export const NOT_RECORDED = failed(
   'NoOrganisation',
-  `The schedule of this scan was deleted in the dashboard, or the record that says which organisation is charged for it is lost. ${NOT_CHARGED}`,
+  'The schedule of this scan was deleted in the dashboard, or the record that says which organisation is charged for it is lost.',
 );
 
 /** The organisation is blocked, which it also is when its Organisation resource is deleted. */
@@ -126,32 +129,24 @@ export function organisationBlocked({ id, deletedAt }: Pick<Organisation, 'id' |
     deletedAt === null
       ? `The organisation ${id} is blocked; ask the administrator of this installation.`
       : `The organisation ${id} was deleted. Apply the Organisation manifest ${id} again, or ask the administrator of this installation.`;
-  return failed('OrganisationBlocked', `${why} ${NOT_CHARGED}`);
+  return failed('OrganisationBlocked', why);
 }
 
-export function tooManyPages(asked: number, allowed: number): EndReason {
-  return failed('TooManyPages', `maxPages is ${asked}, but this installation allows ${allowed} at most. ${NOT_CHARGED}`);
-}
+export const tooManyPages = (asked: number, allowed: number): EndReason =>
+  failed('TooManyPages', `maxPages is ${asked}, but this installation allows ${allowed} at most.`);
 
 /** The installation does not permit a part of the scan's podTemplate. */
-export function podTemplateRefused(message: string): EndReason {
-  return failed('PodTemplateRefused', `${message} ${NOT_CHARGED}`);
-}
+export const podTemplateRefused = (message: string): EndReason => failed('PodTemplateRefused', message);
 
 /** An annotation of the scan's metadata is not allowed. */
-export function metadataRefused(mistake: string): EndReason {
-  return failed(
-    'MetadataRefused',
-    `${mistake} Correct the annotations metadata.curbcut.dev/KEY, then delete this scan and apply it again. ${NOT_CHARGED}`,
-  );
-}
+export const metadataRefused = (mistake: string): EndReason =>
+  failed('MetadataRefused', `${mistake} Correct the annotations metadata.curbcut.dev/KEY, then delete this scan and apply it again.`);
 
-export function insufficientCredits(needed: number, balance: number): EndReason {
-  return failed(
+export const insufficientCredits = (needed: number, balance: number): EndReason =>
+  failed(
     'InsufficientCredits',
-    `The scan needs ${needed} ${needed === 1 ? 'credit' : 'credits'}, but ${balance} ${balance === 1 ? 'is' : 'are'} left. Lower maxPages or add credits. ${NOT_CHARGED}`,
+    `The scan needs ${needed} ${needed === 1 ? 'credit' : 'credits'}, but ${balance} ${balance === 1 ? 'is' : 'are'} left. Lower maxPages or add credits.`,
   );
-}
 
 /** No name server answers for the URL of the scan. */
 export const NAME_SERVERS_UNAVAILABLE: WaitReason = {
@@ -185,54 +180,42 @@ export function queueNotAllowed(queue: string, namespace: string, organisation: 
   };
 }
 
-export function targetRefused(message: string): EndReason {
-  return failed('TargetRefused', `${message} ${NOT_CHARGED}`);
-}
+export const targetRefused = (message: string): EndReason => failed('TargetRefused', message);
 
-export function queuedTooLong(hours: number): EndReason {
-  return failed(
+export const queuedTooLong = (hours: number): EndReason =>
+  failed(
     'QueueDeadline',
-    `The scan waited ${hours === 1 ? 'an hour' : `${Number(hours.toFixed(1))} hours`} in the queue; submit it again later. ${NOT_CHARGED}`,
+    `The scan waited ${hours === 1 ? 'an hour' : `${Number(hours.toFixed(1))} hours`} in the queue; submit it again later.`,
   );
-}
 
-export function timedOut(seconds: number): EndReason {
-  return failed('DeadlineExceeded', `The scan did not finish within ${seconds} s; try fewer pages. ${NOT_CHARGED}`);
-}
+export const timedOut = (seconds: number): EndReason =>
+  failed('DeadlineExceeded', `The scan did not finish within ${seconds} s; try fewer pages.`);
 
-export function pendingTooLong(seconds: number, cause: { reason: FailureReason; message: string }): EndReason {
-  return failed(cause.reason, `The scanner could not start within ${seconds} s: ${cause.message} ${NOT_CHARGED}`);
-}
+export const pendingTooLong = (seconds: number, cause: { reason: FailureReason; message: string }): EndReason =>
+  failed(cause.reason, `The scanner could not start within ${seconds} s: ${cause.message}`);
 
-export function stuck(seconds: number): EndReason {
-  return failed('Stuck', `The scanner made no progress for ${seconds} s and was stopped; submit the scan again. ${NOT_CHARGED}`);
-}
+export const stuck = (seconds: number): EndReason =>
+  failed('Stuck', `The scanner made no progress for ${seconds} s and was stopped; submit the scan again.`);
 
-export const JOB_LOST = failed('JobLost', `The scan's Job was deleted before it finished; submit the scan again. ${NOT_CHARGED}`);
+export const JOB_LOST = failed('JobLost', "The scan's Job was deleted before it finished; submit the scan again.");
 
 /** A foreign Job has the name of the scan's Job. */
-export function nameTaken(name: string): EndReason {
-  return failed(
+export const nameTaken = (name: string): EndReason =>
+  failed(
     'NameTaken',
-    `A Job named ${name} exists and does not belong to this scan; delete the Job and this scan, then apply the scan again. ${NOT_CHARGED}`,
+    `A Job named ${name} exists and does not belong to this scan; delete the Job and this scan, then apply the scan again.`,
   );
-}
 
 /** The API server rejected the scan's Job or Secret because of a quota, an admission webhook, or a malformed podTemplate. */
-export function launchRefused(reason: string): EndReason {
-  return failed('LaunchRefused', `The cluster rejected the scanner's Job: ${reason} ${NOT_CHARGED}`);
-}
+export const launchRefused = (reason: string): EndReason => failed('LaunchRefused', `The cluster rejected the scanner's Job: ${reason}`);
 
 /** The condition reason while results cannot be read, and if they could not be read for too long. */
 export const STORE_UNAVAILABLE = 'StoreUnavailable';
 
-export function storeUnavailable(hours: number): EndReason {
-  return failed(STORE_UNAVAILABLE, `The results could not be read for ${hours} hours; submit the scan again. ${NOT_CHARGED}`);
-}
+export const storeUnavailable = (hours: number): EndReason =>
+  failed(STORE_UNAVAILABLE, `The results could not be read for ${hours} hours; submit the scan again.`);
 
-export function resultsRefused(reason: string): EndReason {
-  return failed('ResultsRefused', `The scanner's results were refused: ${reason} ${NOT_CHARGED}`);
-}
+export const resultsRefused = (reason: string): EndReason => failed('ResultsRefused', `The scanner's results were refused: ${reason}`);
 
 /** Why the Job of a scan is replaced, once. */
 export const RUN_AGAIN: WaitReason = { reason: 'Retrying', message: 'The scanner ended without results; it is started once more.' };
@@ -248,23 +231,21 @@ export function otherVersion(version: string | undefined, image: string | undefi
   };
 }
 
-export const NO_RESULTS = failed('NoResults', `The scanner ended without results; submit the scan again. ${NOT_CHARGED}`);
+export const NO_RESULTS = failed('NoResults', 'The scanner ended without results; submit the scan again.');
 
-export function crashed(attempts: number, last: string): EndReason {
-  return failed(
+export const crashed = (attempts: number, last: string): EndReason =>
+  failed(
     'Crashed',
-    `The scanner stopped unexpectedly ${attempts === 1 ? 'once' : `${attempts} times`} (last: ${last}). Try fewer pages or more memory (podTemplate.resources). ${NOT_CHARGED}`,
+    `The scanner stopped unexpectedly ${attempts === 1 ? 'once' : `${attempts} times`} (last: ${last}). Try fewer pages or more memory (podTemplate.resources).`,
   );
-}
 
-export const FAILED_WITHOUT_REASON = failed('GaveUp', `The scanner failed without giving a reason; submit the scan again. ${NOT_CHARGED}`);
+export const FAILED_WITHOUT_REASON = failed('GaveUp', 'The scanner failed without giving a reason; submit the scan again.');
 
 /** The operator does not act on the scan any more. */
-export function notWatched(namespace: string, operatorClass: string): EndReason {
-  return failed(
+export const notWatched = (namespace: string, operatorClass: string): EndReason =>
+  failed(
     'NotWatched',
-    `No operator of this installation acts on scans of class ${operatorClass} in namespace ${namespace} any more (scans.extraNamespaces, scans.class). ${NOT_CHARGED}`,
+    `No operator of this installation acts on scans of class ${operatorClass} in namespace ${namespace} any more (scans.extraNamespaces, scans.class).`,
   );
-}
 
 export const RESOURCE_GONE = `The scan's Kubernetes resource was deleted before the scan ended. ${NOT_CHARGED}`;
