@@ -124,26 +124,26 @@ function recompute(
     ...(knownIssues && { known: knownIssues }),
   });
   const { outcome, verdict } = derived;
-  if (!isDeepStrictEqual(report.counts, outcome.violations)) return refuse('the counts do not follow from the violations.');
-  if (score.value !== outcome.score || score.score_version !== derived.score.score_version)
-    return refuse('the score does not follow from the pages.');
-  if (!isDeepStrictEqual(score, derived.score)) return refuse('the coverage does not follow from the pages.');
-  if (!isDeepStrictEqual(report.known_issues, derived.known_issues))
-    return refuse('the known issues are not those of the site, or do not follow from the violations.');
-  if (!isDeepStrictEqual(report.baseline, derived.baseline))
-    return refuse('the comparison with the baseline does not follow from both scans.');
-  if (!isDeepStrictEqual(scan.verdict, verdict)) return refuse('the verdict does not follow from score, violations and coverage.');
-  if (report.fingerprint_version !== derived.fingerprint_version) return refuse('the root causes were made by another rule.');
-  if (!isDeepStrictEqual(report.groups, derived.groups)) return refuse('the root causes do not follow from the violations.');
-  if (!isDeepStrictEqual(report.review_groups, derived.review_groups))
-    return refuse('the root causes of elements to review do not follow from the pages.');
-  if (!isDeepStrictEqual(report.advice_groups, derived.advice_groups))
-    return refuse('the root causes of the advice do not follow from the pages.');
   const ids = report.rules.map(({ id }) => id);
   const { rules, criteria } = ruleResults(pages, ids, scan.options);
-  if (!tested.every((page) => isInOrder(page, ids))) return refuse('the rules that ran on the pages contradict each other.');
-  if (!isDeepStrictEqual(report.rules, rules)) return refuse('the rules do not follow from the pages.');
-  if (!isDeepStrictEqual(report.criteria, criteria)) return refuse('the success criteria do not follow from the rules.');
+  const parts: readonly [said: unknown, derived: unknown, refusal: string][] = [
+    [report.counts, outcome.violations, 'the counts do not follow from the violations.'],
+    [score.value, outcome.score, 'the score does not follow from the pages.'],
+    [score.score_version, derived.score.score_version, 'the score does not follow from the pages.'],
+    [score, derived.score, 'the coverage does not follow from the pages.'],
+    [report.known_issues, derived.known_issues, 'the known issues are not those of the site, or do not follow from the violations.'],
+    [report.baseline, derived.baseline, 'the comparison with the baseline does not follow from both scans.'],
+    [scan.verdict, verdict, 'the verdict does not follow from score, violations and coverage.'],
+    [report.fingerprint_version, derived.fingerprint_version, 'the root causes were made by another rule.'],
+    [report.groups, derived.groups, 'the root causes do not follow from the violations.'],
+    [report.review_groups, derived.review_groups, 'the root causes of elements to review do not follow from the pages.'],
+    [report.advice_groups, derived.advice_groups, 'the root causes of the advice do not follow from the pages.'],
+    [tested.every((page) => isInOrder(page, ids)), true, 'the rules that ran on the pages contradict each other.'],
+    [report.rules, rules, 'the rules do not follow from the pages.'],
+    [report.criteria, criteria, 'the success criteria do not follow from the rules.'],
+  ];
+  const wrongPart = parts.find(([said, recomputed]) => !isDeepStrictEqual(said, recomputed));
+  if (wrongPart !== undefined) return refuse(wrongPart[2]);
   const wrongPictures = picturesMismatch(report, pictures);
   if (wrongPictures !== null) return refuse(wrongPictures);
   return { ok: true, outcome, verdict, partial };
