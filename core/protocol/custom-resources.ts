@@ -196,9 +196,9 @@ export function cameByApi({ metadata }: AccessibilityScan, apiNamespace: string)
   return metadata.namespace === apiNamespace && metadata.annotations?.[SCAN_ID_ANNOTATION] !== undefined;
 }
 
-/** Returns the scan's operator class. The custom resource definition sets the default, except on objects older than the field. */
-export function classOf(scan: AccessibilityScan): string {
-  return scan.spec.class ?? DEFAULT_CLASS;
+/** Returns the operator class of a resource. The custom resource definitions set the default. */
+export function classOf({ spec }: { spec: { class?: string } }): string {
+  return spec.class ?? DEFAULT_CLASS;
 }
 
 /** Returns the name of the scan's queue. */

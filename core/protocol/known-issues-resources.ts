@@ -1,7 +1,7 @@
 /** The KnownIssues resource (`helm/files/crds/knownissues.yaml`): violations of one site that are accepted until a date. */
 import { Type, type Static } from 'typebox';
 import { KNOWN_ISSUE_FIELDS, KNOWN_ISSUES_MAX, SITE_MAX } from '../scan/known-issues.ts';
-import { DEFAULT_CLASS, type Condition, type KubernetesObject } from './custom-resources.ts';
+import type { Condition, KubernetesObject } from './custom-resources.ts';
 
 export const KNOWN_ISSUES_KIND = 'KnownIssues';
 export const KNOWN_ISSUES_PLURAL = 'knownissues';
@@ -56,9 +56,6 @@ export interface KnownIssuesResource extends KubernetesObject {
   spec: KnownIssuesSpec;
   status?: KnownIssuesStatus;
 }
-
-/** Returns the operator class. The custom resource definition sets the default. */
-export const classOfKnownIssues = ({ spec }: KnownIssuesResource): string => spec.class ?? DEFAULT_CLASS;
 
 /** The name of a known issue for people. */
 export function labelOf({ name, fingerprint, rule, selector }: DeclaredKnownIssue): string {

@@ -1,6 +1,6 @@
 /** The Organisation resource (`helm/files/crds/organisations.yaml`), cluster-scoped. Its name is the ID of the organisation. */
 import type { WebhookEvent, WebhookFormat } from '../webhooks/webhooks.ts';
-import { DEFAULT_CLASS, type Condition, type KubernetesObject } from './custom-resources.ts';
+import type { Condition, KubernetesObject } from './custom-resources.ts';
 
 /** Delays the deletion of an Organisation until none of its scans is live. */
 export const ORGANISATION_FINALIZER = 'curbcut.dev/organisation';
@@ -51,9 +51,4 @@ export interface OrganisationStatus {
 export interface OrganisationResource extends KubernetesObject {
   spec: OrganisationSpec;
   status?: OrganisationStatus;
-}
-
-/** Returns the organisation's operator class. The custom resource definition sets the default. */
-export function classOfOrganisation(resource: OrganisationResource): string {
-  return resource.spec.class ?? DEFAULT_CLASS;
 }

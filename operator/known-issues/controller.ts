@@ -3,8 +3,8 @@
  * status. A resource has no finalizer: its deletion is an event, and a periodic comparison finds those that nobody has seen.
  */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { GROUP, VERSION } from '../../core/protocol/custom-resources.ts';
-import { classOfKnownIssues, KNOWN_ISSUES_PLURAL, type KnownIssuesResource } from '../../core/protocol/known-issues-resources.ts';
+import { classOf, GROUP, VERSION } from '../../core/protocol/custom-resources.ts';
+import { KNOWN_ISSUES_PLURAL, type KnownIssuesResource } from '../../core/protocol/known-issues-resources.ts';
 import { readSite } from '../../core/scan/known-issues.ts';
 import { siteOf } from '../../core/scan/site.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -56,7 +56,7 @@ export function addKnownIssuesController(
   const client = manager.watchResource<KnownIssuesResource>({
     resource: KNOWN_ISSUES,
     namespaces: watchNamespaces,
-    accepts: (resource) => classOfKnownIssues(resource) === operatorClass,
+    accepts: (resource) => classOf(resource) === operatorClass,
     // Scans run where known issues cannot be read, as after an upgrade without the custom resource definition.
     optional: true,
     onListed: (error, _failures, namespace) => void (error === null && listed.add(namespace)),

@@ -7,14 +7,13 @@ import type { Credits } from '../../stores/credits/credits.ts';
 import { isForbidden, KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { incomingPrefix, type Reports } from '../../stores/reports.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
-import type { PublicScans } from '../../stores/public-scans/public-scans.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import type { Sites } from '../../stores/scans/sites.ts';
 import { KEY_KEPT_MS } from '../../stores/submissions/idempotency.ts';
 import { createRun, type Run, type SweepResult } from './run.ts';
 import { fieldsOfRow, sweep } from './sweep.ts';
-import { removeTokens } from './tokens.ts';
-import { removeUploads } from './uploads.ts';
+import { removeTokens, type TokensDeps } from './tokens.ts';
+import { removeUploads, type UploadsDeps } from './uploads.ts';
 import { FINALIZER_STAYS, endUnwatched, releaseCommand, type UnwatchedDeps } from './unwatched.ts';
 import { watches, watchesNamespace, type Watched } from '../watched.ts';
 import { notWatched, RESOURCE_GONE } from '../scan/policy/condition-reasons.ts';
@@ -22,13 +21,12 @@ import { spentBy, type Mirror } from '../scan/mirror.ts';
 import { SCANS } from '../scan/kube-types.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 
-export interface SweeperDeps extends UnwatchedDeps {
+export interface SweeperDeps extends UnwatchedDeps, TokensDeps, UploadsDeps {
   connection: KubernetesConnection;
   scanClient: Pick<ScanClient, 'get' | 'patchStatus' | 'patchMetadata'>;
   scans: Scans;
   sites: Pick<Sites, 'forget'>;
   credits: Credits;
-  publicScans: Pick<PublicScans, 'unmailed' | 'remove' | 'removeExpired'>;
   reports: Pick<Reports, 'remove' | 'removeAll' | 'uploads'>;
   comparisonCache: Pick<ComparisonCache, 'removeOf'>;
   mirror: Pick<Mirror, 'change' | 'finish'>;

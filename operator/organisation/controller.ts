@@ -1,6 +1,6 @@
 /** The Organisation controller: applies Organisation resources to MongoDB, and writes the state of their credits to their status. */
-import { ORGANISATIONS_PLURAL, GROUP, VERSION } from '../../core/protocol/custom-resources.ts';
-import { classOfOrganisation, type OrganisationResource } from '../../core/protocol/organisation-resources.ts';
+import { classOf, ORGANISATIONS_PLURAL, GROUP, VERSION } from '../../core/protocol/custom-resources.ts';
+import type { OrganisationResource } from '../../core/protocol/organisation-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import type { AllStores } from '../../stores/stores.ts';
@@ -64,7 +64,7 @@ export function addOrganisationController(
     namespaces: [],
     optional: true,
     onListed: readability.listed,
-    accepts: (resource) => classOfOrganisation(resource) === deps.operatorClass,
+    accepts: (resource) => classOf(resource) === deps.operatorClass,
   });
   const wanted = () => new Map(client.list().map(({ metadata, spec }) => [metadata.name, [...new Set(spec.namespaces ?? [])]]));
   const records = createRecords({ ...stores, wanted, logger, clock });

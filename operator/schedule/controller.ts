@@ -1,5 +1,5 @@
 /** The ScanSchedule controller: its sources, and its gather, plan and execute steps. */
-import { DEFAULT_CLASS, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { classOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
@@ -50,15 +50,16 @@ type ScheduleManager = Pick<Manager, 'watchResource' | 'add' | 'addTask'>;
 /** Adds the controllers and the task of schedules to the manager. */
 export function addScheduleController(manager: ScheduleManager, deps: ScheduleControllerDeps): void {
   const { scanClient, settings, clock } = deps;
+  const { watchNamespaces } = settings;
   const { now } = clock;
   const states = createScheduleStates();
   const owners = createNamespaceOwners(deps.stores.organisations, deps.stores.dashboardSchedules, clock.monotonic);
   const [listed, unreadable] = [new Set<string>(), new Set<string>()];
   const schedules = manager.watchResource<ScanSchedule>({
     resource: SCHEDULES,
-    namespaces: settings.watchNamespaces,
+    namespaces: watchNamespaces,
     // The class cannot be changed.
-    accepts: ({ spec }) => (spec.scanTemplate.spec.class ?? DEFAULT_CLASS) === settings.operatorClass,
+    accepts: ({ spec }) => classOf(spec.scanTemplate) === settings.operatorClass,
     // Scans run where schedules cannot be read, as after an upgrade without the custom resource definition.
     optional: true,
     onListed(error, _failures, namespace) {
@@ -108,26 +109,26 @@ export function addScheduleController(manager: ScheduleManager, deps: ScheduleCo
     sources: [watch(schedules, ({ object }) => [keyOf(object)]), watch(scanClient, schedulesOf)],
     reconcile,
   });
-  const enqueueMirror = addMirror(manager, deps, { schedules, owners, listed, now });
+  // In a namespace that is not watched any more, the operator starts no scans.
+  const isListed = (namespace: string) =>
+    watchNamespaces.length === 0 ? listed.has('') : listed.has(namespace) || !watchNamespaces.includes(namespace);
+  const enqueueMirror = addScheduleMirror(manager, {
+    schedules,
+    isListed,
+    scanClient,
+    owners,
+    store: deps.stores.schedules,
+    operatorClass: settings.operatorClass,
+    apiNamespace: settings.namespace,
+    everyMs: settings.schedulesEveryMs,
+    now,
+  });
   manager.addTask(
     ownersTask(owners, schedules, settings.namespace, (schedule) => {
       enqueue(keyOf(schedule));
       enqueueMirror(keyOf(schedule));
     }),
   );
-}
-
-function addMirror(
-  manager: ScheduleManager,
-  { scanClient, stores, settings }: ScheduleControllerDeps,
-  { listed, ...shared }: { schedules: ResourceClient<ScanSchedule>; owners: NamespaceOwners; listed: ReadonlySet<string>; now: () => Date },
-): (key: string) => void {
-  const { watchNamespaces, operatorClass, namespace: apiNamespace, schedulesEveryMs: everyMs } = settings;
-  // In a namespace that is not watched any more, the operator starts no scans.
-  const isListed = (namespace: string) =>
-    watchNamespaces.length === 0 ? listed.has('') : listed.has(namespace) || !watchNamespaces.includes(namespace);
-  const deps = { ...shared, isListed, scanClient, store: stores.schedules, operatorClass, apiNamespace, everyMs };
-  return addScheduleMirror(manager, deps);
 }
 
 function forgetChild(states: ScheduleStates, { metadata }: AccessibilityScan): void {
