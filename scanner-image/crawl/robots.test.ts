@@ -11,11 +11,10 @@ function world(answers: (Partial<Fetched> | FetchRefused)[]) {
   let asked = 0;
   const deps = {
     files: {
-      get(url: URL, { maxBytes, larger }: FetchOptions): Promise<Fetched> {
+      get(url: URL, { maxBytes }: FetchOptions): Promise<Fetched> {
         const answer = answers[Math.min(asked++, answers.length - 1)]!;
         if (answer instanceof FetchRefused) return Promise.reject(answer);
         const body = answer.body ?? new Uint8Array();
-        if (body.length > maxBytes && larger !== 'cut') return Promise.reject(new FetchRefused('too_large', 'too large'));
         return Promise.resolve({
           url,
           status: 200,

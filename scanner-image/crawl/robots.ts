@@ -95,7 +95,7 @@ type Attempt = { ok: true; robots: Robots } | { ok: false; why: string; down: bo
 async function tryRobots(location: URL, { files, headersFor }: RobotsDeps, now: Date): Promise<Attempt> {
   let fetched: Fetched;
   try {
-    fetched = await files.get(location, { maxBytes: ROBOTS_MAX_BYTES, larger: 'cut', timeoutMs: TIMEOUT_MS, headersFor });
+    fetched = await files.get(location, { maxBytes: ROBOTS_MAX_BYTES, timeoutMs: TIMEOUT_MS, headersFor });
   } catch (error) {
     if (!(error instanceof FetchRefused)) throw error;
     if (error.kind === 'redirects') return { ok: true, robots: NO_ROBOTS };

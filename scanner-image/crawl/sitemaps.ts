@@ -110,7 +110,7 @@ async function readFile(location: URL, files: GuardedFetch, options: SitemapOpti
   let problem: string | null = null;
   const { timeoutMs, headersFor, isDefault = false } = options;
   try {
-    const answer = await files.get(location, { maxBytes: SITEMAP_MAX_BYTES, larger: 'cut', timeoutMs, headersFor, consume });
+    const answer = await files.get(location, { maxBytes: SITEMAP_MAX_BYTES, timeoutMs, headersFor, consume });
     problem = problemOf({ status: answer.status, cut: answer.cut || size.cut, isSitemap: reader.isSitemap(), isDefault });
   } catch (error) {
     if (!(error instanceof FetchRefused) && !isDamaged(error)) throw error;

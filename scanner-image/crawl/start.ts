@@ -26,7 +26,7 @@ async function answers(start: URL, deps: StartDeps): Promise<boolean> {
   const clock = clockOf(deps);
   for (let tries = 0; ; tries++) {
     try {
-      await deps.files.get(new URL('/robots.txt', start), { maxBytes: 1, larger: 'cut', timeoutMs: TIMEOUT_MS });
+      await deps.files.get(new URL('/robots.txt', start), { maxBytes: 1, timeoutMs: TIMEOUT_MS });
       return true;
     } catch (error) {
       if (!(error instanceof FetchRefused)) throw error;

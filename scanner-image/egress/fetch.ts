@@ -17,10 +17,10 @@ export interface Fetched {
 }
 
 /**
- * `refused` by the target rules, `too_large`, too many `redirects` or an invalid one, no complete answer from the `network`, an
- * `unreachable` server (no address, connection or TLS session), or a TLS `certificate` that is not accepted.
+ * `refused` by the target rules, too many `redirects` or an invalid one, no complete answer from the `network`, an `unreachable` server
+ * (no address, connection or TLS session), or a TLS `certificate` that is not accepted.
  */
-export type FetchRefusal = 'refused' | 'too_large' | 'redirects' | 'network' | 'unreachable' | 'certificate';
+export type FetchRefusal = 'refused' | 'redirects' | 'network' | 'unreachable' | 'certificate';
 
 /** The file could not be fetched. The message gives the reason. */
 export class FetchRefused extends Error {
@@ -33,11 +33,10 @@ export class FetchRefused extends Error {
 }
 
 export interface FetchOptions {
+  /** A larger file is cut. */
   maxBytes: number;
   /** The time limit, redirects included, in milliseconds. */
   timeoutMs: number;
-  /** What happens to a larger file. Default: it is refused. */
-  larger?: 'refuse' | 'cut';
   /** Returns extra headers for a URL; called at each hop, because a sign-in goes to its origin only. */
   headersFor?: (url: URL) => Record<string, string>;
   /** Takes the body of a response with status 200 while it arrives, and may stop early. `body` is then empty. Its own errors reach the caller. */
@@ -47,8 +46,8 @@ export interface FetchOptions {
 export interface GuardedFetch {
   /**
    * Gets a URL. Every redirect is judged before it is followed.
-   * @throws FetchRefused if the target rules forbid it, a limit is exceeded, or the network fails; errors of `consume`; the reason
-   * of the signal
+   * @throws FetchRefused if the target rules forbid it, the time is up, or the network fails; errors of `consume`; the reason of the
+   * signal
    */
   get(url: URL, options: FetchOptions): Promise<Fetched>;
   close(): Promise<void>;
@@ -135,8 +134,6 @@ async function hop(
     return new URL(location, url);
   }
   const { body, bytes } = await readBody(response, options);
-  if (bytes > options.maxBytes && options.larger !== 'cut')
-    throw new FetchRefused('too_large', `${url.href} is larger than ${options.maxBytes} bytes.`);
   return {
     url,
     status: response.statusCode,

@@ -3,7 +3,7 @@
  * browser's protocol finds them.
  */
 import type { PageCaveat } from '../../../report/schema/schema.ts';
-import type { Cdp } from '../browser/cdp.ts';
+import type { Cdp, Commands } from '../browser/cdp.ts';
 import { evaluationFailed, type IsolatedWorld } from './world.ts';
 
 /** More closed roots of a document are not opened. */
@@ -11,13 +11,7 @@ const ROOTS_MAX = 500;
 /** How HTML declares a closed root. */
 const DECLARED = String.raw`shadowrootmode\s*=\s*["']?closed`;
 
-/** The part of a node's description that is used here. */
-interface DescribedNode {
-  backendNodeId: number;
-  shadowRootType?: string;
-  shadowRoots?: DescribedNode[];
-  children?: DescribedNode[];
-}
+type DescribedNode = Commands['DOM.describeNode']['returnType']['node'];
 
 /**
  * Opens the closed roots of a document for our scripts.

@@ -1,6 +1,6 @@
 /** Finds the frames of a page in the processes that own them. */
 import { withTimeLimit } from '../../../platform/time-limits.ts';
-import type { Cdp } from '../browser/cdp.ts';
+import type { Cdp, Commands } from '../browser/cdp.ts';
 import type { Target } from '../browser/target.ts';
 
 /** A frame with a document, and the CDP session of the process that owns it. */
@@ -28,10 +28,7 @@ export interface FrameIndex {
   all(): Promise<ListedFrame[]>;
 }
 
-interface FrameTree {
-  frame: { id: string; url: string; unreachableUrl?: string; mimeType: string };
-  childFrames?: FrameTree[];
-}
+type FrameTree = Commands['Page.getFrameTree']['returnType']['frameTree'];
 
 /** A process whose thread hangs does not answer. Measured in milliseconds. */
 const ANSWER_MS = 3000;
@@ -52,9 +49,8 @@ export function createFrameIndex(page: FrameSource): FrameIndex {
   function treeOf(cdp: Cdp): Promise<FrameTree> {
     let tree = trees.get(cdp);
     if (tree === undefined) {
-      const asked = cdp.send('Page.getFrameTree').then(({ frameTree }) => frameTree as FrameTree);
-      tree = withTimeLimit(asked, ANSWER_MS, 'reading the frames');
-      trees.set(cdp, tree);
+      const asked = cdp.send('Page.getFrameTree').then(({ frameTree }) => frameTree);
+      trees.set(cdp, (tree = withTimeLimit(asked, ANSWER_MS, 'reading the frames')));
     }
     return tree;
   }

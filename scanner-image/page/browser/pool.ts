@@ -1,5 +1,6 @@
 /** Visits the pages of a scan with its workers, each in its own tab, and repeats visits that failed for a reason of another page. */
 import type { Browser } from 'playwright-core';
+import { withTimeLimit } from '../../../platform/time-limits.ts';
 import { mergeOutcomes, noOutcomes, planAgain } from '../../crawl/wait-history.ts';
 import type { StepsRequest, StepsResult } from '../session/steps.ts';
 import type { Visit, VisitRequest } from '../visit/visit.ts';
@@ -28,18 +29,12 @@ async function attempt(tabs: WorkerTabs, worker: number, request: VisitRequest):
   return { visit, browserLost };
 }
 
-function isLost(used: Browser): Promise<boolean> {
-  if (!used.isConnected()) return Promise.resolve(true);
-  return new Promise((resolve) => {
-    const end = (lost: boolean): void => {
-      clearTimeout(timer);
-      used.off('disconnected', onLost);
-      resolve(lost);
-    };
-    const onLost = (): void => end(true);
-    const timer = setTimeout(() => end(false), DISCONNECT_MS);
-    used.on('disconnected', onLost);
-  });
+async function isLost(used: Browser): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  used.once('disconnected', resolve);
+  if (used.isConnected()) await withTimeLimit(promise, DISCONNECT_MS, 'the end of the browser').catch(() => undefined);
+  used.off('disconnected', resolve);
+  return !used.isConnected();
 }
 
 export function createPool(deps: PoolDeps): Pool {

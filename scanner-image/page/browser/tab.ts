@@ -11,7 +11,7 @@ import type { FrameWaits } from '../axe/frames.ts';
 import { testDocument, type TestedDocument } from '../axe/test-document.ts';
 import { evaluate } from '../axe/world.ts';
 import type { WrongPage } from '../../crawl/page-checks.ts';
-import type { OriginValue } from '../../sign-in/sign-in.ts';
+import type { OriginValue, SignIn } from '../../sign-in/sign-in.ts';
 import { noOutcomes, type WaitOutcomes } from '../../crawl/wait-history.ts';
 import { arrive, KEEPS_REDIRECTING, MAX_HOPS } from '../visit/arrival.ts';
 import { STILL_BUSY } from '../visit/caveats.ts';
@@ -21,7 +21,6 @@ import type { Identity } from './identity.ts';
 import { checkBlockedNavigation, checkDisplayed, redirectCaveats, renderedCaveats } from '../visit/displayed-page.ts';
 import { watchMainFrame } from '../visit/main-frame.ts';
 import { navigate } from '../visit/load.ts';
-import type { BasicSignIn } from '../visit/navigation.ts';
 import { watchPageFaults, type PageFaults } from '../visit/page-faults.ts';
 import { readCookies } from '../session/session-state.ts';
 import { recordWork, type ArrivalDeps, type SettleRules } from '../visit/settling.ts';
@@ -47,7 +46,7 @@ export interface TabDeps extends AxeScript {
   /** The script for the page's own world, from `watchSource`. */
   watch: string;
   settling: SettleRules;
-  basic?: BasicSignIn;
+  basic?: SignIn['basic'];
   /** Headers of the sign-in, each for its origin only. */
   headers?: readonly OriginValue[];
   /** Masks secrets in findings. */

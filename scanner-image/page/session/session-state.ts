@@ -1,20 +1,14 @@
 /** The state of a signed-in browser, which every visit of the scan starts with: cookies, and the storage of origins. */
-import type { Cdp } from '../browser/cdp.ts';
+import type { Cdp, Commands } from '../browser/cdp.ts';
+import { WORLD } from '../axe/source.ts';
 import type { OriginValue } from '../../sign-in/sign-in.ts';
 
-/** A cookie as the browser lists it. A domain without a leading dot belongs to one host only. */
-export interface SessionCookie {
-  name: string;
-  value: string;
-  domain: string;
-  path: string;
-  secure: boolean;
-  httpOnly?: boolean;
-  sameSite?: 'Strict' | 'Lax' | 'None';
-  /** Seconds since the epoch; negative for the session of the browser. */
-  expires?: number;
-  partitionKey?: { topLevelSite: string; hasCrossSiteAncestor: boolean };
-}
+type Cookie = Commands['Network.getAllCookies']['returnType']['cookies'][number];
+/**
+ * A cookie as the browser lists it. A domain without a leading dot belongs to one host only. `expires` is negative for the session of the
+ * browser.
+ */
+export type SessionCookie = Pick<Cookie, 'name' | 'value' | 'domain' | 'path' | 'secure'> & Partial<Cookie>;
 
 export interface OriginStorage {
   origin: string;
@@ -97,32 +91,23 @@ export async function clearState(cdp: Cdp): Promise<void> {
 
 /**
  * Restores a state in a tab whose state was cleared, before it opens a page.
- * @param worldName the isolated world for the script that restores the storage
  * @returns a function that must be called when the first document is displayed: later ones keep what the page stored
  */
-export async function restoreState(cdp: Cdp, state: SessionState, worldName: string): Promise<() => void> {
+export async function restoreState(cdp: Cdp, state: SessionState): Promise<() => void> {
   const source = storageScript(state);
   const [script] = await Promise.all([
-    source === null ? null : cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName }),
-    setCookies(cdp, state),
+    source === null ? null : cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName: WORLD }),
+    state.cookies.length === 0 ? null : cdp.send('Network.setCookies', { cookies: state.cookies.map(toSet) }),
   ]);
   return () => {
     if (script !== null) void cdp.send('Page.removeScriptToEvaluateOnNewDocument', script).catch(() => undefined);
   };
 }
 
-/** Gives a tab without cookies those of a state. */
-export async function setCookies(cdp: Cdp, { cookies }: SessionState): Promise<void> {
-  if (cookies.length > 0) await cdp.send('Network.setCookies', { cookies: cookies.map(toSet) });
-}
-
 /** A cookie for one host is set by URL, because the browser takes a domain as permission for its subdomains. */
-function toSet({ domain, expires, ...cookie }: SessionCookie): { name: string; value: string } {
-  const { name, value, path, secure, httpOnly, sameSite, partitionKey } = cookie;
+function toSet({ name, value, domain, path, secure, httpOnly, sameSite, expires, partitionKey }: SessionCookie) {
   return {
-    name,
-    value,
-    ...{ path, secure, httpOnly, sameSite, partitionKey },
+    ...{ name, value, path, secure, httpOnly, sameSite, partitionKey },
     ...(domain.startsWith('.') ? { domain } : { url: `${secure ? 'https' : 'http'}://${domain}${path}` }),
     ...(expires !== undefined && expires > 0 && { expires }),
   };
@@ -134,7 +119,7 @@ export async function readCookies(cdp: Cdp): Promise<SessionCookie[]> {
 }
 
 /** A script for our world that restores the storage of a document's origin; null if there is nothing to restore. */
-export function storageScript({ storage }: SessionState): string | null {
+function storageScript({ storage }: SessionState): string | null {
   const saved = storage.filter(({ local, session }) => Object.keys(local).length + Object.keys(session).length > 0);
   if (saved.length === 0) return null;
   return `(() => {

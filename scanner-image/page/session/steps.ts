@@ -6,7 +6,6 @@ import { withTimeLimit } from '../../../platform/time-limits.ts';
 import type { ReportConsent } from '../../../report/results/consent.ts';
 import type { Marker } from '../../../core/scan/sign-in.ts';
 import { describeMarker, kindOfStep } from '../../../core/scan/steps.ts';
-import { WORLD } from '../axe/source.ts';
 import { evaluate, isolatedWorldOf } from '../axe/world.ts';
 import type { WrongPage } from '../../crawl/page-checks.ts';
 import type { ReadyStep } from '../../sign-in/sign-in.ts';
@@ -83,7 +82,7 @@ async function run(tab: StepTab, request: StepsRequest, over: AbortSignal): Prom
     if (stored !== null) storage.set(stored.origin, stored);
   };
   await clearState(tab.cdp);
-  const displayed = await restoreState(tab.cdp, state, WORLD);
+  const displayed = await restoreState(tab.cdp, state);
   await tab.traffic.begin(start ?? request.base, request.mayGoTo);
   let consent: ConsentAnswer | null = null;
   if (start !== undefined) {

@@ -3,7 +3,6 @@ import type { Page } from 'playwright-core';
 import { errorMessage } from '../../../platform/errors.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import type { AxeScript } from '../axe/script.ts';
-import { WORLD } from '../axe/source.ts';
 import { evaluate, isolatedWorldOf } from '../axe/world.ts';
 import { networkFailureMessage } from '../../egress/network-errors.ts';
 import { pageFailureOf } from './navigation.ts';
@@ -35,7 +34,7 @@ export async function navigate(tab: LoadingTab, request: VisitRequest, clock: Vi
     throw new VisitEnded('refused', `Only http and https pages can be tested, not ${request.url.protocol}`);
   if (isRouteOf(request.url, frame.shown.url)) await leaveDocument(tab, clock);
   await frame.whileAlive(Promise.all([clearState(cdp), forgetPages(tab)]), clock.left(), 'clearing storage');
-  const restoring = request.session === undefined ? null : restoreState(cdp, request.session, WORLD);
+  const restoring = request.session === undefined ? null : restoreState(cdp, request.session);
   const displayed = restoring === null ? null : await frame.whileAlive(restoring, clock.left(), 'restoring the session');
   try {
     await load(tab, request, clock);

@@ -2,18 +2,10 @@
  * Controls the navigation of the main frame. Checks the response of each document before it is displayed, and blocks
  * navigation during the test.
  */
-import type { Cdp } from '../browser/cdp.ts';
+import type { Cdp, Events } from '../browser/cdp.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
-import type { EgressFailure } from '../../egress/egress-failures.ts';
-import { EGRESS_HEADER } from '../../egress/egress-failures.ts';
+import { EGRESS_HEADER, type EgressFailure } from '../../egress/egress-failures.ts';
 import { failureOfStatus, checkHeaders, retryAfterMs, type Answer, type WrongPage } from '../../crawl/page-checks.ts';
-
-/** HTTP basic authentication for one origin. */
-export interface BasicSignIn {
-  origin: string;
-  username: string;
-  password: string;
-}
 
 /** Why a document was stopped before it was displayed. */
 export interface Stopped extends WrongPage {
@@ -23,18 +15,7 @@ export interface Stopped extends WrongPage {
   retryAfterMs: number | null;
 }
 
-/** The parameters of `Fetch.requestPaused` that are used here. */
-export interface PausedRequest {
-  requestId: string;
-  /** The ID of the request in the events of the network domain. */
-  networkId?: string;
-  request: { url: string; headers?: Record<string, string> };
-  frameId: string;
-  resourceType: string;
-  responseStatusCode?: number;
-  responseErrorReason?: string;
-  responseHeaders?: { name: string; value: string }[];
-}
+export type PausedRequest = Events['Fetch.requestPaused'][0];
 
 export interface Navigation {
   /** Starts a visit: the main frame may load documents. `mayGoTo` is called for every hop. */
@@ -155,26 +136,30 @@ export function createNavigation(deps: NavigationDeps): NavigationControl {
       const answer = answerOf(event);
       state.answer = answer;
       if (state.held) return abortRequest(cdp, event);
-      const decision = checkResponse(event, answer, state.shown, egressFailureOf);
-      switch (decision.action) {
-        case 'continue':
-          if (!isRedirect(answer)) state.document = { networkId: event.networkId, bytes: 0 };
-          return continueRequest(cdp, event);
-        case 'let_fail':
-          state.leaving = false;
-          return continueRequest(cdp, event);
-        case 'keep_shown':
-          state.leaving = false;
-          state.answer = previous;
-          state.kept = true;
-          return abortRequest(cdp, event);
-        case 'stop':
-          return stop(event, decision.wrong, decision.status);
-        case 'read_error': {
-          const wrong = failureOfStatus(answer, await readBody(cdp, event));
-          return stop(event, wrong, answer.status, retryAfterMs(answer.headers['retry-after'], new Date()));
-        }
+      if (isRedirect(answer)) return continueRequest(cdp, event);
+      const { status, headers } = answer;
+      const failure = failureFromProxy(event, headers, egressFailureOf);
+      if (failure !== null) return stop(event, failure, null);
+      if (event.responseErrorReason !== undefined) {
+        // The browser reports the network error itself.
+        state.leaving = false;
+        return continueRequest(cdp, event);
       }
+      if (status >= 400) {
+        const wrong = failureOfStatus(answer, await readBody(cdp, event));
+        return stop(event, wrong, status, retryAfterMs(headers['retry-after'], new Date()));
+      }
+      const wrong = checkHeaders(answer);
+      if (wrong === null) {
+        state.document = { networkId: event.networkId, bytes: 0 };
+        return continueRequest(cdp, event);
+      }
+      // The response is not a page. A displayed document stays.
+      if (!state.shown || (wrong.reason !== 'download' && status !== 204 && status !== 205)) return stop(event, wrong, status);
+      state.leaving = false;
+      state.answer = previous;
+      state.kept = true;
+      abortRequest(cdp, event);
     },
   };
 }
@@ -206,33 +191,17 @@ function watchDocument({ cdp, egressFailureOf, changed }: NavigationDeps, state:
   });
 }
 
-type Decision =
-  | { action: 'continue' }
-  /** The browser reports the network error itself. */
-  | { action: 'let_fail' }
-  /** The response is not a page. The displayed document stays. */
-  | { action: 'keep_shown' }
-  | { action: 'stop'; wrong: WrongPage; status: number | null }
-  /** An error status. Its body shows whether bot protection sent it. */
-  | { action: 'read_error' };
-
-function checkResponse(event: PausedRequest, answer: Answer, shown: boolean, egressFailureOf: NavigationDeps['egressFailureOf']): Decision {
-  const { status, headers } = answer;
-  if (event.responseErrorReason !== undefined) {
-    const failure = egressFailureOf(new URL(event.request.url));
-    return failure === undefined ? { action: 'let_fail' } : { action: 'stop', wrong: pageFailureOf(failure), status: null };
-  }
-  if (isRedirect(answer)) return { action: 'continue' };
+/** Why the egress proxy did not reach the site; null if it did. */
+function failureFromProxy(
+  { request, responseErrorReason }: PausedRequest,
+  headers: Answer['headers'],
+  egressFailureOf: NavigationDeps['egressFailureOf'],
+): WrongPage | null {
   const fromProxy = headers[EGRESS_HEADER];
-  if (fromProxy !== undefined) {
-    const message = egressFailureOf(new URL(event.request.url))?.message ?? 'The page is unreachable.';
-    return { action: 'stop', wrong: { reason: fromProxy === 'refused' ? 'refused' : 'navigation_failed', message }, status: null };
-  }
-  if (status >= 400) return { action: 'read_error' };
-  const wrong = checkHeaders(answer);
-  if (wrong === null) return { action: 'continue' };
-  if (shown && (wrong.reason === 'download' || status === 204 || status === 205)) return { action: 'keep_shown' };
-  return { action: 'stop', wrong, status };
+  if (responseErrorReason === undefined && fromProxy === undefined) return null;
+  const failure = egressFailureOf(new URL(request.url));
+  if (fromProxy === undefined) return failure === undefined ? null : pageFailureOf(failure);
+  return { reason: fromProxy === 'refused' ? 'refused' : 'navigation_failed', message: failure?.message ?? 'The page is unreachable.' };
 }
 
 const isRedirect = ({ status, headers }: Answer): boolean => status >= 300 && status < 400 && headers.location !== undefined;

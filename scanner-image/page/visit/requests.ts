@@ -56,14 +56,6 @@ const PARSER_TYPES = ['Script', 'Stylesheet'];
 const isForParser = ({ type }: OpenRequest): boolean => PARSER_TYPES.includes(type);
 const isData = ({ type }: OpenRequest): boolean => AWAITED_TYPES.includes(type);
 
-interface Sent {
-  requestId: string;
-  loaderId: string;
-  frameId?: string;
-  type?: string;
-  request?: { url: string };
-}
-
 /** What is known about the requests of a page. */
 interface State {
   /** Requests by ID, which is unique among all processes of the browser. */
@@ -93,12 +85,12 @@ function follow(session: Cdp, state: State, { mainFrame, changes, monotonic }: R
     state.received += 1;
     changes.notify();
   };
-  session.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request }: Sent) => {
+  session.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request }) => {
     // Ignores the script of a worker, which has no loader: its start is reported here, but its end only to the worker. The
     // request of a document has the ID of its loader.
     if (loaderId === '' || type === undefined || (requestId === loaderId && frameId === mainFrame) || state.open.has(requestId)) return;
     if (type === 'EventSource') state.withoutMessage.set(requestId, session);
-    else state.open.set(requestId, { url: request?.url ?? '', type, since: monotonic(), session });
+    else state.open.set(requestId, { url: request.url, type, since: monotonic(), session });
   });
   session.on('Network.responseReceived', ({ requestId, response }) => {
     if (/^https?:/.test(response.url)) state.answered.add(originOf(response.url));

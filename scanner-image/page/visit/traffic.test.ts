@@ -16,7 +16,13 @@ describe('traffic of a tab', () => {
     const traffic = await watchTraffic(cdp, 'main', deps);
     await traffic.begin(PAGE, () => null);
     const sent = (requestId: string, more: object = {}): void =>
-      void cdp.emit('Network.requestWillBeSent', { requestId, loaderId: 'a-document', type: 'Fetch', ...more });
+      void cdp.emit('Network.requestWillBeSent', {
+        requestId,
+        loaderId: 'a-document',
+        type: 'Fetch',
+        request: { url: 'https://a.test/data' },
+        ...more,
+      });
     const pass = (ms: number): void => void (now += ms);
     return {
       traffic,

@@ -2,8 +2,8 @@
 import type { Cdp } from '../browser/cdp.ts';
 import type { EgressFailure } from '../../egress/egress-failures.ts';
 import type { ConditionVariable } from '../browser/condition-variable.ts';
-import type { OriginValue } from '../../sign-in/sign-in.ts';
-import { continueRequest, createNavigation, type AddHeaders, type BasicSignIn, type Navigation, type PausedRequest } from './navigation.ts';
+import type { OriginValue, SignIn } from '../../sign-in/sign-in.ts';
+import { continueRequest, createNavigation, type AddHeaders, type Navigation } from './navigation.ts';
 import { NO_BUFFERS, watchRequests, type Requests } from './requests.ts';
 import { blockedPatterns, isBlocked, EVERY_WAIT, type WaitPlan } from '../../crawl/wait-history.ts';
 
@@ -19,7 +19,7 @@ export interface Traffic extends Omit<Navigation, 'begin'> {
 export interface TrafficDeps {
   changes: ConditionVariable;
   egressFailureOf: (url: URL) => EgressFailure | undefined;
-  signIn?: BasicSignIn;
+  signIn?: SignIn['basic'];
   /** Headers of the sign-in, each for its origin only. */
   headers?: readonly OriginValue[];
   monotonic?: () => number;
@@ -34,7 +34,7 @@ export async function watchTraffic(cdp: Cdp, mainFrame: string, deps: TrafficDep
   let plan = EVERY_WAIT;
   let blocked = '';
 
-  cdp.on('Fetch.requestPaused', (event: PausedRequest) => {
+  cdp.on('Fetch.requestPaused', (event) => {
     const answered = event.responseStatusCode !== undefined || event.responseErrorReason !== undefined;
     // Blocked URLs do not include the documents of frames.
     if (event.resourceType === 'Document' && event.frameId !== mainFrame && !answered && isBlocked(plan, event.request.url))
@@ -46,10 +46,10 @@ export async function watchTraffic(cdp: Cdp, mainFrame: string, deps: TrafficDep
     changes.notify();
   });
   // Arrives before the results of our scripts, unlike the request, which other processes send.
-  cdp.on('Page.frameRequestedNavigation', ({ frameId, url, disposition }: { frameId: string; url: string; disposition: string }) => {
+  cdp.on('Page.frameRequestedNavigation', ({ frameId, url, disposition }) => {
     if (frameId === mainFrame && disposition === 'currentTab') navigation.onWanted(url);
   });
-  cdp.on('Page.frameNavigated', ({ frame }: { frame: { id: string } }) => {
+  cdp.on('Page.frameNavigated', ({ frame }) => {
     if (frame.id === mainFrame) navigation.onShown();
     changes.notify();
   });
@@ -87,21 +87,17 @@ function headersFor(headers: readonly OriginValue[]): AddHeaders | undefined {
     const ours = headers.filter((header) => header.origin === origin);
     if (ours.length === 0) return undefined;
     const names = new Set(ours.map(({ name }) => name.toLowerCase()));
-    const own = Object.entries(request.headers ?? {}).filter(([name]) => !names.has(name.toLowerCase()));
+    const own = Object.entries(request.headers).filter(([name]) => !names.has(name.toLowerCase()));
     return [...own.map(([name, value]) => ({ name, value })), ...ours.map(({ name, value }) => ({ name, value }))];
   };
 }
 
 /** Answers HTTP authentication for the origin of the sign-in: once per request, because a second challenge means that it was rejected. */
-function answerChallenges(cdp: Cdp, signIn: BasicSignIn | undefined): { clear(): void } {
+function answerChallenges(cdp: Cdp, signIn: SignIn['basic']): { clear(): void } {
   const answered = new Set<string>();
-  cdp.on('Fetch.authRequired', (event: { requestId: string; request: { url: string }; authChallenge: { source?: string } }) => {
-    const { requestId } = event;
+  cdp.on('Fetch.authRequired', ({ requestId, request, authChallenge }) => {
     const isOurs =
-      signIn !== undefined &&
-      event.authChallenge.source !== 'Proxy' &&
-      new URL(event.request.url).origin === signIn.origin &&
-      !answered.has(requestId);
+      signIn !== undefined && authChallenge.source !== 'Proxy' && new URL(request.url).origin === signIn.origin && !answered.has(requestId);
     answered.add(requestId);
     const authChallengeResponse = isOurs
       ? ({ response: 'ProvideCredentials', username: signIn.username, password: signIn.password } as const)
