@@ -29,7 +29,7 @@ import { runSteps, type StepsRequest, type StepsResult } from '../session/steps.
 import { openTarget, type Target } from './target.ts';
 import { watchTraffic } from '../visit/traffic.ts';
 import type { PictureBudget } from '../pictures/budget.ts';
-import { takeWanted } from '../pictures/wanted.ts';
+import { takePictures } from '../pictures/take.ts';
 import {
   HungOnScroll,
   VisitEnded,
@@ -247,7 +247,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const allCaveats = [...caveats, ...(tested?.caveats ?? []), ...closedRoots(closed + (tested?.closedRoots ?? 0)), ...redirectCaveats(tab)];
   const durationMs = clock.spent();
   // Last, because scrolling may change the page.
-  const taken = await takeWanted(deps.pictures, findings === null ? null : { world, findings, size: facts.size, clock });
+  const taken = await takePictures(deps.pictures, findings === null ? null : { world, findings, size: facts.size, clock });
   return {
     loaded: true,
     finalUrl: new URL(finalUrl),

@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import type { ReportNode } from '../../../report/schema/schema.ts';
 import type { PageFindings } from '../axe/results.ts';
 import { emptyTally } from '../../../report/results/score.ts';
-import { createPictureBudget } from './budget.ts';
-import type { TakenPicture, WantedPicture } from './take.ts';
+import { createPictureBudget, type TakenPicture, type WantedPicture } from './budget.ts';
 
 const node = (letter: string): ReportNode => ({
   selector: `#${letter}`,
   html: `<img src="${letter}.png" data-kind="${letter}">`,
   landmark: null,
+  box: null,
   failure_summary: '',
   frame_path: [],
   shadow_path: [],

@@ -1,8 +1,28 @@
 /** The pictures of a scan, one for each root cause. All workers share it. */
+import type { PictureFile } from '../../../report/results/pictures.ts';
 import { rootCauseFingerprint } from '../../../report/causes/root-causes.ts';
 import type { ReportNode } from '../../../report/schema/schema.ts';
 import type { PageFindings } from '../axe/results.ts';
-import type { PicturesOfPage, TakenPicture, WantedPicture } from './take.ts';
+
+/** A root cause that has no picture yet. */
+export interface WantedPicture {
+  fingerprint: string;
+  /** Elements of the page that have it. The first one that can be seen is taken. */
+  nodes: ReportNode[];
+}
+
+export interface TakenPicture extends PictureFile {
+  /** Null: it shows the whole page. */
+  fingerprint: string | null;
+}
+
+export interface PicturesOfPage {
+  pictures: TakenPicture[];
+  /** Root causes of which no element can be seen. */
+  unseen: string[];
+  /** Why the rest was not taken, if the page did not cooperate. Its tab may be busy and must not be used again. */
+  stopped: string | null;
+}
 
 export interface PictureLimits {
   /** The maximum number of pictures. */

@@ -1,37 +1,11 @@
-/** Takes pictures of elements of the displayed page, after its test. A failure means fewer pictures, and never fails the page. */
+/** Takes pictures of the displayed page, after its test. A failure means fewer pictures, and never fails the page. */
 import { errorMessage } from '../../../platform/errors.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import { jpegSize, type PictureFile } from '../../../report/results/pictures.ts';
 import { PICTURE_MAX_BYTES, PICTURE_MAX_PIXELS, type PageSize, type ReportNode } from '../../../report/schema/schema.ts';
 import { evaluate, type IsolatedWorld } from '../axe/world.ts';
-import { PIERCE } from '../axe/results.ts';
-
-/** A root cause that has no picture yet. */
-export interface WantedPicture {
-  fingerprint: string;
-  /** Elements of the page that have it. The first one that can be seen is taken. */
-  nodes: ReportNode[];
-}
-
-export interface TakenPicture extends PictureFile {
-  /** Null: it shows the whole page. */
-  fingerprint: string | null;
-}
-
-export interface PicturesOfPage {
-  pictures: TakenPicture[];
-  /** Root causes of which no element can be seen. */
-  unseen: string[];
-  /** Why the rest was not taken, if the page did not cooperate. Its tab may be busy and must not be used again. */
-  stopped: string | null;
-}
-
-export interface PictureTime {
-  /** The time after which no picture is started, in milliseconds. */
-  allowedMs: number;
-  /** The rest of the page's budget, in milliseconds. */
-  left(): number;
-}
+import { PIERCE, type PageFindings } from '../axe/results.ts';
+import type { PictureBudget, PicturesOfPage } from './budget.ts';
 
 /** The time limit of one picture, in milliseconds. */
 const PICTURE_MS = 3000;
@@ -52,29 +26,61 @@ interface Clip {
   height: number;
 }
 
-/** @param words texts that no picture may show */
-export async function takePictures(
-  world: IsolatedWorld,
-  wanted: readonly WantedPicture[],
-  words: readonly string[],
-  time: PictureTime,
-): Promise<PicturesOfPage> {
-  const end = performance.now() + time.allowedMs;
+/** A page that was tested, and what its visit took and may still take. */
+interface PicturedPage {
+  world: IsolatedWorld;
+  findings: PageFindings;
+  size: PageSize;
+  clock: { spent(): number; left(): number };
+}
+
+const NOTHING: PicturesOfPage = { pictures: [], unseen: [], stopped: null };
+
+/** Takes pictures of the root causes of a page that have none yet, then of the page itself. @param budget null: the scan takes no pictures */
+export async function takePictures(budget: PictureBudget | null, page: PicturedPage | null): Promise<PicturesOfPage> {
+  if (budget === null || page === null) return NOTHING;
+  const found = await takeCauses(budget, page);
+  if (found.stopped !== null) return found;
+  const { pictures, stopped } = await takeWhole(budget, page);
+  return { ...found, pictures: [...found.pictures, ...pictures], stopped };
+}
+
+async function takeCauses(budget: PictureBudget, { world, findings, clock }: PicturedPage): Promise<PicturesOfPage> {
+  const { wanted, ms } = budget.reserve(findings, clock.spent());
+  const started = clock.spent();
   const found: PicturesOfPage = { pictures: [], unseen: [], stopped: null };
   try {
     for (const { fingerprint, nodes } of wanted) {
-      // Half of the budget, so that a page that hangs now still ends in time.
-      const limitMs = Math.min(PICTURE_MS, time.left() / 2);
-      if (performance.now() >= end || limitMs < PICTURE_MIN_MS) break;
-      const taken = await withTimeLimit(takeOne(world, nodes, words), limitMs, 'taking a picture');
+      const limitMs = limitOf(clock);
+      if (clock.spent() - started >= ms || limitMs < PICTURE_MIN_MS) break;
+      const taken = await withTimeLimit(takeOne(world, nodes, budget.words), limitMs, 'taking a picture');
       if (taken === null) found.unseen.push(fingerprint);
       else found.pictures.push({ fingerprint, ...taken });
     }
   } catch (error) {
     found.stopped = errorMessage(error);
   }
+  budget.settle(wanted, found, clock.spent() - started);
   return found;
 }
+
+async function takeWhole(budget: PictureBudget, { world, findings, size, clock }: PicturedPage): Promise<PicturesOfPage> {
+  if (findings.violations.length + findings.needsReview.length === 0 || budget.reservePage() <= 0) return NOTHING;
+  const started = clock.spent();
+  let file: PictureFile | null = null;
+  let stopped: string | null = null;
+  try {
+    const limitMs = limitOf(clock);
+    if (limitMs >= PICTURE_MIN_MS) file = await withTimeLimit(takePage(world, size, budget.words), limitMs, 'taking a picture');
+  } catch (error) {
+    stopped = errorMessage(error);
+  }
+  budget.settlePage(file !== null, clock.spent() - started);
+  return { pictures: file === null ? [] : [{ fingerprint: null, ...file }], unseen: [], stopped };
+}
+
+/** The time limit of a picture: half of the page's budget at most, so that a page that hangs now still ends in time. */
+const limitOf = ({ left }: PicturedPage['clock']): number => Math.min(PICTURE_MS, left() / 2);
 
 async function takeOne(world: IsolatedWorld, nodes: readonly ReportNode[], words: readonly string[]): Promise<PictureFile | null> {
   const candidates = nodes.map((node) => ({ path: pathOf(node), html: node.html }));
@@ -88,33 +94,13 @@ async function takeOne(world: IsolatedWorld, nodes: readonly ReportNode[], words
 const PAGE_WIDTH = 320;
 const PAGE_QUALITIES = [50, 35, 20];
 
-/**
- * Takes a picture of the page as wide as it was when it was tested, from its top. It is small, so that it shows where elements are.
- * @param words texts that no picture may show
- */
-export async function takePage(
-  world: IsolatedWorld,
-  size: PageSize,
-  words: readonly string[],
-  time: PictureTime,
-): Promise<{ picture: TakenPicture | null; stopped: string | null }> {
-  const limitMs = Math.min(PICTURE_MS, time.left() / 2);
-  if (time.allowedMs <= 0 || limitMs < PICTURE_MIN_MS) return { picture: null, stopped: null };
-  const take = async (): Promise<PictureFile | null> => {
-    const clip = JSON.parse(
-      await evaluate<string>(world, `curbcut.pagePicture(${JSON.stringify(size)}, ${JSON.stringify(words)})`),
-    ) as Clip | null;
-    const scale = PAGE_WIDTH / size.width;
-    return clip === null
-      ? null
-      : capture(world, clip, words, { tries: PAGE_QUALITIES.map((quality) => ({ quality, scale })), beyond: true });
-  };
-  try {
-    const file = await withTimeLimit(take(), limitMs, 'taking a picture');
-    return { picture: file === null ? null : { fingerprint: null, ...file }, stopped: null };
-  } catch (error) {
-    return { picture: null, stopped: errorMessage(error) };
-  }
+/** Takes a picture of the page as wide as it was when it was tested, from its top. It is small, so that it shows where elements are. */
+async function takePage(world: IsolatedWorld, size: PageSize, words: readonly string[]): Promise<PictureFile | null> {
+  const clip = JSON.parse(
+    await evaluate<string>(world, `curbcut.pagePicture(${JSON.stringify(size)}, ${JSON.stringify(words)})`),
+  ) as Clip | null;
+  const tries = PAGE_QUALITIES.map((quality) => ({ quality, scale: PAGE_WIDTH / size.width }));
+  return clip === null ? null : capture(world, clip, words, { tries, beyond: true });
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { PageCaveat, PageFailureReason, PageSize, UntestedFrame } from '../../../report/schema/schema.ts';
 import type { ForeignSheet } from '../axe/checks/foreign-sheets.ts';
 import type { PageFindings } from '../axe/results.ts';
-import type { TakenPicture } from '../pictures/take.ts';
+import type { TakenPicture } from '../pictures/budget.ts';
 import type { Marker } from '../../../core/scan/sign-in.ts';
 import type { WrongPage } from '../../crawl/page-checks.ts';
 import type { SignInForm } from '../../crawl/sign-in-pages.ts';
