@@ -1,7 +1,7 @@
 /** Lists addresses that were found and are not part of the scan. Pure. */
 import type { UntestedPage } from '../../report/schema/schema.ts';
 import type { PageAddress } from './address.ts';
-import type { WrongPage } from './page-checks.ts';
+import { untestedPage, type WrongPage } from './page-checks.ts';
 
 /** The number of listed addresses. The others are counted, because a site may have any number of them. */
 export const EXCLUSIONS_MAX = 100;
@@ -24,10 +24,9 @@ export function createExclusions(): Exclusions {
   const counted = new Set<string>();
   let unread = 0;
   return {
-    add({ href, key }, { reason, message }) {
+    add({ href, key }, why) {
       if (!listed.has(key) && !counted.has(key)) {
-        if (listed.size < EXCLUSIONS_MAX)
-          listed.set(key, { url: href, final_url: null, http_status: null, tested: false, reason, message, duration_ms: 0 });
+        if (listed.size < EXCLUSIONS_MAX) listed.set(key, untestedPage(href, why));
         else if (counted.size < COUNTED_MAX) counted.add(key);
       }
       return listed.has(key);

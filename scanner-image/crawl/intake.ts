@@ -5,13 +5,13 @@ import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/sche
 import { countViolations, pageScore, roundScore } from '../../report/results/score.ts';
 import { mergeFindings } from '../page/axe/merge-findings.ts';
 import { rulesWithoutFinding, type PageFindings } from '../page/axe/results.ts';
-import type { FailedVisit, Visit } from '../page/visit/visit.ts';
+import type { Visit } from '../page/visit/visit.ts';
 import { isTooLong, looksLikeFile, pageKey, pageOf, repeatsItself, type AddressParts, type PageAddress } from './address.ts';
 import { createDuplicates, type SamePage } from './duplicates.ts';
 import type { Exclusions } from './exclusions.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
 import { arrivalOf } from './gates.ts';
-import type { WrongPage } from './page-checks.ts';
+import { untestedPage, type WrongPage } from './page-checks.ts';
 import { CHAIN_MAX } from './queue.ts';
 import type { Referrers } from './referrers.ts';
 
@@ -97,7 +97,7 @@ export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Vi
   return (candidate, visit) => {
     if (frontier.covered(candidate.key) || frontier.spent()) return 'skipped';
     if (visit.loaded) return processLoaded(candidate, visit);
-    const page = untestedPage(candidate, visit);
+    const page = untestedPage(candidate.url.href, visit, visit);
     // What a link to a file leads to is not a page that the scan failed to test.
     const isFile = (visit.reason === 'not_html' || visit.reason === 'download') && looksLikeFile(candidate.url) && candidate.depth > 0;
     deps.onPage(isFile ? { ...page, reason: 'excluded' } : page);
@@ -175,27 +175,6 @@ function testedPage(candidate: Candidate, visit: LoadedVisit, findings: PageFind
   };
 }
 
-function untestedPage(candidate: Candidate, visit: FailedVisit): UntestedPage {
-  return {
-    url: candidate.url.href,
-    final_url: visit.finalUrl,
-    http_status: visit.status,
-    tested: false,
-    reason: visit.reason,
-    message: visit.message,
-    duration_ms: visit.durationMs,
-  };
-}
-
 /** A page that was loaded and is not tested, because it is not part of the scan or the same as another. */
-function leftOut(candidate: Candidate, visit: LoadedVisit, message: string): UntestedPage {
-  return {
-    url: candidate.url.href,
-    final_url: visit.finalUrl.href,
-    http_status: visit.status,
-    tested: false,
-    reason: 'excluded',
-    message,
-    duration_ms: visit.durationMs,
-  };
-}
+const leftOut = (candidate: Candidate, visit: LoadedVisit, message: string): UntestedPage =>
+  untestedPage(candidate.url.href, { reason: 'excluded', message }, { ...visit, finalUrl: visit.finalUrl.href });

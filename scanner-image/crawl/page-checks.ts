@@ -1,10 +1,25 @@
 /** Recognises responses that must not be tested as pages: errors, bot protection, sign-in pages, downloads. Pure. */
-import type { PageFailureReason } from '../../report/schema/schema.ts';
+import type { PageFailureReason, UntestedPage } from '../../report/schema/schema.ts';
 
 export interface WrongPage {
   reason: PageFailureReason;
   message: string;
 }
+
+/** A page as the report lists it. @param visit absent if it was not visited */
+export const untestedPage = (
+  url: string,
+  { reason, message }: WrongPage,
+  visit: { finalUrl: string | null; status: number | null; durationMs: number } = { finalUrl: null, status: null, durationMs: 0 },
+): UntestedPage => ({
+  url,
+  final_url: visit.finalUrl,
+  http_status: visit.status,
+  tested: false,
+  reason,
+  message,
+  duration_ms: visit.durationMs,
+});
 
 /** The response of a document, before it is displayed. Header names are in lower case. */
 export interface Answer {

@@ -11,6 +11,7 @@ import { createFrontier, type Frontier } from './frontier.ts';
 import { createWaitHistory } from './wait-history.ts';
 import { listGates, type ListedGates } from './gates.ts';
 import { createPoliteVisits } from './politeness.ts';
+import { untestedPage, type WrongPage } from './page-checks.ts';
 import { createReferrers } from './referrers.ts';
 import type { Site } from './site.ts';
 
@@ -122,7 +123,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
   if (stopped && progress.scanned === 0) throw deps.stop?.reason;
   if (progress.scanned === 0) throw timeIsUp() ? outOfTime(progress) : nothingTested(site.origin(), pages, progress);
   // The pages that a stopped scan left are only counted: nothing was wrong with them.
-  if (!stopped && timeIsUp()) for (const url of frontier.drain()) pages.push(outOfTimePage(url));
+  if (!stopped && timeIsUp()) for (const url of frontier.drain()) pages.push(untestedPage(url.href, OUT_OF_TIME));
   const listed = listGates(pages, (key) => frontier.named(key));
   return {
     pages: referrers.addTo([...listed.pages, ...exclusions.pages()]),
@@ -152,14 +153,4 @@ const outOfTime = (pages: PageProgress): ScanFailed =>
     pages,
   );
 
-function outOfTimePage(url: URL): ReportPage {
-  return {
-    url: url.href,
-    final_url: null,
-    http_status: null,
-    tested: false,
-    reason: 'timeout',
-    message: 'The scan reached its deadline before this page was tested.',
-    duration_ms: 0,
-  };
-}
+const OUT_OF_TIME: WrongPage = { reason: 'timeout', message: 'The scan reached its deadline before this page was tested.' };
