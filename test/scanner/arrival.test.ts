@@ -6,9 +6,8 @@ import type { TestedPage } from '../../report/schema/schema.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { plainAxe } from '../../tools/plain-axe.ts';
 import { lateContent, openSocketServer } from './fixtures/late-content.ts';
-import { found, html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
+import { found, html, machine, openSite, scan, script, testedOf, type Route, type Site } from './site.ts';
 
-const script = (code: string): string => `<script>${code}</script>`;
 const FAULT = '<img src="/none.png" id="fault">';
 
 const pageAt = (pages: readonly TestedPage[], path: string): TestedPage => {

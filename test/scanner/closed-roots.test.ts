@@ -1,10 +1,9 @@
 /** Closed shadow roots are tested like open ones, and the page does not see that they were opened. */
 import { expect } from 'chai';
 import type { TestedPage } from '../../report/schema/schema.ts';
-import { file, found, html, openSite, paths, scan, testedOf, type Route, type Site } from './site.ts';
+import { file, found, html, openSite, paths, scan, script, testedOf, type Route, type Site } from './site.ts';
 
 const fault = (id: string): string => `<img src="/missing.png" id="${id}">`;
-const script = (code: string): string => `<script>${code}</script>`;
 const declared = (id: string, content: string, mode = 'closed'): string =>
   `<div id="${id}"><template shadowrootmode="${mode}">${content}</template></div>`;
 const attached = (id: string, content: string): string =>

@@ -4,23 +4,13 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { countPages } from '../../report/results/coverage.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
-import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { nightly } from '../support/nightly.ts';
-import { answer, file, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
+import { answer, failureOf, file, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
 
 const links = (...to: string[]): string => html(to.map((href) => `<p><a href="${href}">to ${href}</a></p>`).join(''), { title: to.join() });
 
 /** A page that is the same at every address. */
 const sameHtml = (...page: Parameters<typeof html>): Route => file('text/html', html(...page));
-
-async function failure(promise: Promise<unknown>): Promise<ScanFailed> {
-  const error: unknown = await promise.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  expect(error).to.be.instanceOf(ScanFailed);
-  return error as ScanFailed;
-}
 
 describe('crawl', () => {
   let site: Site;
@@ -191,13 +181,13 @@ describe('crawl', () => {
 
   it('fails if robots.txt disallows the first page, or responds with a server error', async () => {
     await open({ '/robots.txt': file('text/plain', 'User-agent: *\nDisallow: /'), '/': html('') });
-    const error = await failure(scan(`${site.origin}/`));
+    const error = await failureOf(scan(`${site.origin}/`));
     expect(error.reason).to.equal('robots_disallowed');
     expect(error.message).to.include('disallows / (line 2)').and.to.include('respectRobots');
     expect(site.hits('/')).to.equal(0);
     await site.close();
     await open({ '/robots.txt': answer(503), '/': html('') });
-    expect((await failure(scan(`${site.origin}/`))).message).to.include('status 503');
+    expect((await failureOf(scan(`${site.origin}/`))).message).to.include('status 503');
   });
 
   it('reads sitemaps from robots.txt, indexes and gzip, and ignores other sites', async () => {
@@ -279,7 +269,7 @@ describe('crawl', () => {
   it('fails if no page matches include and exclude, and says so', async () => {
     await open({ '/': links('/a'), '/a': html('') });
     const crawl = { include: ['/docs/**'], exclude: [], sitemap: false, respectRobots: true, waitFor: '', settleMs: 0 };
-    const error = await failure(scan(`${site.origin}/`, { crawl }));
+    const error = await failureOf(scan(`${site.origin}/`, { crawl }));
     expect(error.reason).to.equal('no_page_tested');
     expect(error.message).to.include('No page of the site matches the include and exclude rules.');
     expect(site.hits('/a')).to.equal(0);
@@ -308,7 +298,7 @@ describe('crawl', () => {
     try {
       const { pages } = await scan(`${site.origin}/`);
       expect(untested(pages, '/out').reason).to.equal('redirected_away');
-      const error = await failure(scan(`${site.origin}/out`));
+      const error = await failureOf(scan(`${site.origin}/out`));
       expect(error.reason).to.equal('target_unreachable');
       expect(error.message).to.include(away);
       expect(other.requests).to.deep.equal([]);

@@ -8,9 +8,7 @@ import { axeTags } from '../../core/scan/wcag.ts';
 import { groupViolations } from '../../report/causes/root-causes.ts';
 import { NODE_HTML_MAX, Report, type ReportNode, type TestedPage } from '../../report/schema/schema.ts';
 import { Value } from 'typebox/value';
-import { html, openSite, scan, testedOf, type Route, type Site } from './site.ts';
-
-const script = (code: string): string => `<script>${code}</script>`;
+import { html, openSite, scan, script, testedOf, type Route, type Site } from './site.ts';
 
 describe('evidence of findings', () => {
   let site: Site;

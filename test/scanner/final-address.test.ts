@@ -1,11 +1,25 @@
 /** A page is judged and recognised by the address that it ends at, also after redirects by scripts. */
 import { expect } from 'chai';
 import { ScanFailed } from '../../scanner-image/pod/failure.ts';
-import { file, found, html, openSite, paths, redirect, scan, signInOf, testedOf, untested, type Route, type Site } from './site.ts';
+import {
+  failureOf,
+  file,
+  found,
+  html,
+  openSite,
+  paths,
+  redirect,
+  scan,
+  script,
+  signInOf,
+  testedOf,
+  untested,
+  type Route,
+  type Site,
+} from './site.ts';
 
 const LOGIN_FORM =
   '<form><label>User <input autocomplete="username"></label><label>Password <input type="password"></label><button>Sign in</button></form>';
-const script = (code: string): string => `<script>${code}</script>`;
 
 describe('an address without a scheme', () => {
   it('starts at http where https does not answer, and the pages say so', async () => {
@@ -25,8 +39,8 @@ describe('an address without a scheme', () => {
     const asked = site.origin.replace('http:', 'https:');
     const signIn = signInOf(asked, { cookie: 'session=members' });
     try {
-      const error: unknown = await scan(asked, { httpFallback: true }, {}, { signIn }).catch((thrown: unknown) => thrown);
-      expect(error).to.be.instanceOf(ScanFailed).and.include({ reason: 'target_unreachable' });
+      const error = await failureOf(scan(asked, { httpFallback: true }, {}, { signIn }));
+      expect(error).to.include({ reason: 'target_unreachable' });
       expect(site.requests).to.deep.equal([]);
     } finally {
       await site.close();
@@ -139,8 +153,8 @@ describe('a page that displays another one', () => {
 
   it('fails the scan if the first page is a sign-in page', async () => {
     await open({ '/app': shell(`history.replaceState(null, "", "/login?next=/app"); ${show}`, 'app') });
-    const error: unknown = await scan(`${site.origin}/app`).catch((thrown: unknown) => thrown);
-    expect(error).to.be.instanceOf(ScanFailed).and.include({ reason: 'no_page_tested' });
+    const error = await failureOf(scan(`${site.origin}/app`));
+    expect(error).to.include({ reason: 'no_page_tested' });
     const signedIn: unknown = await scan(`${site.origin}/app`, {}, {}, { signIn: signInOf(site.origin, { cookie: 'session=old' }) }).catch(
       (thrown: unknown) => thrown,
     );

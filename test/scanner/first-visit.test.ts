@@ -1,10 +1,7 @@
 /** What a site learns of the browser, and what the browser keeps of a site: each page is tested as a first visit. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { expect } from 'chai';
-import { file, found, html, openSite, scan, testedOf, untested, type Route, type Site } from './site.ts';
-
-const script = (code: string): string => `<script>${code}</script>`;
-const FAULT = '<img src="/missing.png" id="fault">';
+import { FAULT, file, found, html, openSite, scan, script, testedOf, untested, type Route, type Site } from './site.ts';
 
 /** Stores something in every way, while a request keeps the page from being quiet. */
 const STORE = script(`

@@ -4,10 +4,7 @@ import { expect } from 'chai';
 import type { TestedPage } from '../../report/schema/schema.ts';
 import type { ScanInput } from '../../scanner-image/scan.ts';
 import { FRAMES_LISTED_MAX, FRAMES_MAX } from '../../scanner-image/page/axe/frames.ts';
-import { file, found, html, openSite, scan, testedOf, type Route, type Site } from './site.ts';
-
-const FAULT = '<img src="/missing.png" id="fault">';
-const script = (code: string): string => `<script>${code}</script>`;
+import { FAULT, file, found, html, openSite, scan, script, testedOf, type Route, type Site } from './site.ts';
 
 /** Names of the same machine: documents of different names are different sites. */
 const NAMES = ['page.test', 'other.test', 'third.test', 'dead.test', 'private.test'];

@@ -1,9 +1,8 @@
 /** A gate that a site shows instead of its pages is tested once, and the pages are listed as not tested. */
 import { expect } from 'chai';
 import type { ReportPage } from '../../report/schema/schema.ts';
-import { file, found, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
+import { FAULT, file, found, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
 
-const FAULT = '<img src="/missing.png" id="fault">';
 const GATE = `${FAULT}<p>Are you 18 or older?</p><a href="#main">Skip</a><a href="#">Top</a><a href="/gate?lang=de">Deutsch</a><form action="/enter"><button>Yes</button></form>`;
 const states = (pages: readonly ReportPage[]): string[] =>
   pages.map((page, at) => `${paths(pages)[at]} ${page.tested ? 'tested' : page.reason}`);

@@ -1,7 +1,7 @@
 /** Pages that hang, crash, redirect or disturb the tests use up only their own time budget. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
-import { file, found, html, openSite, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
+import { FAULT, file, found, html, openSite, redirect, scan, script, testedOf, untested, type Route, type Site } from './site.ts';
 
 /** Kills the process of the first tab, or the main process, of the browser that this process started. */
 function killBrowser(what: 'renderer' | 'browser'): void {
@@ -28,9 +28,6 @@ function commandOf(pid: number): string {
     return '';
   }
 }
-
-const FAULT = '<img src="/missing.png" id="fault">';
-const script = (code: string): string => `<script>${code}</script>`;
 
 describe('hostile pages', () => {
   let site: Site;
@@ -229,20 +226,5 @@ describe('hostile pages', () => {
     });
     const { pages } = await scan(`${site.origin}/`);
     expect(pages.slice(1).map(found)).to.deep.equal([['image-alt #fault'], ['image-alt #fault']]);
-  });
-
-  it('are tested as a first visit: cookies and storage of earlier pages are cleared', async () => {
-    const body = script(
-      'document.cookie = "seen=1; path=/"; const seen = document.cookie.length + localStorage.length; if (localStorage.kept || sessionStorage.kept) document.body.insertAdjacentHTML("beforeend", \'<img src="/x" id="remembered">\'); localStorage.kept = sessionStorage.kept = 1;',
-    );
-    const page =
-      (title: string): Route =>
-      (request, response) =>
-        response
-          .writeHead(200, { 'content-type': 'text/html', 'set-cookie': 'server=1; Path=/' })
-          .end(html(`${body}${request.headers.cookie === undefined ? '' : '<img src="/x" id="cookie">'}`, { title }));
-    await open({ '/one': page('one'), '/two': page('two') });
-    const { pages } = await scan(`${site.origin}/`);
-    expect(pages.slice(1).map(found)).to.deep.equal([[], []]);
   });
 });

@@ -6,10 +6,8 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { makeCertificate } from '../../local/kube/credentials/certificate.ts';
-import { ScanFailed } from '../../scanner-image/pod/failure.ts';
-import { answer, found, html, openSite, redirect, scan, untested, type Route, type Site } from './site.ts';
+import { answer, failureOf, FAULT, found, html, openSite, redirect, scan, untested, type Route, type Site } from './site.ts';
 
-const FAULT = '<img src="/missing.png" id="fault">';
 const NO_ROBOTS = { include: [], exclude: [], sitemap: false, respectRobots: false, waitFor: '', settleMs: 0 };
 
 const send = (response: ServerResponse, type: string): ServerResponse => response.writeHead(200, { 'content-type': type });
@@ -34,12 +32,6 @@ function drip(type: string, start: string): Route {
     const timer = setInterval(() => response.write(' '), 100);
     response.on('close', () => clearInterval(timer));
   };
-}
-
-async function failureOf(url: string, options: Parameters<typeof scan>[1] = {}): Promise<ScanFailed> {
-  const error: unknown = await scan(url, options).catch((thrown: unknown) => thrown);
-  expect(error).to.be.instanceOf(ScanFailed);
-  return error as ScanFailed;
 }
 
 describe('network faults', () => {
@@ -85,7 +77,7 @@ describe('network faults', () => {
 
   it('report a document that is too large', async () => {
     await open({ '/': endless('text/html', `<!--${'x'.repeat(60_000)}-->`) });
-    const error = await failureOf(`${site.origin}/`);
+    const error = await failureOf(scan(`${site.origin}/`));
     expect(error.reason).to.equal('target_unreachable');
     expect(error.message).to.include('The page is larger than 32 MiB.');
   });
@@ -189,7 +181,7 @@ describe('network faults', () => {
       const server = await openTls(['127.0.0.1'], now);
       try {
         for (const options of [{}, { crawl: NO_ROBOTS }]) {
-          const { reason, message } = await failureOf(server.url, options);
+          const { reason, message } = await failureOf(scan(server.url, options));
           expect(reason).to.equal('target_unreachable');
           expect(message).to.include('not signed by a known authority. Install a certificate');
         }
@@ -206,7 +198,7 @@ describe('network faults', () => {
         const server = await openTls([...hosts], from);
         setDefaultCACertificates([...trusted, server.certificate]);
         try {
-          const { reason, message } = await failureOf(server.url);
+          const { reason, message } = await failureOf(scan(server.url));
           expect(reason).to.equal('target_unreachable');
           expect(message).to.include(words);
         } finally {
@@ -217,7 +209,7 @@ describe('network faults', () => {
     it('are explained: a port that does not speak TLS', async () => {
       site = await openSite({ '/': html('') });
       for (const options of [{}, { crawl: NO_ROBOTS }])
-        expect((await failureOf(`https://127.0.0.1:${site.port}/`, options)).message).to.include('the TLS handshake failed');
+        expect((await failureOf(scan(`https://127.0.0.1:${site.port}/`, options))).message).to.include('the TLS handshake failed');
     });
   });
 });

@@ -1,9 +1,8 @@
 /** Documents that scanners stumble over: each is tested, or has the right reason. */
 import { expect } from 'chai';
 import { nightly } from '../support/nightly.ts';
-import { file, found, html, openSite, paths, scan, testedOf, untested, type Route, type Site } from './site.ts';
+import { FAULT, file, found, html, openSite, paths, scan, testedOf, untested, type Route, type Site } from './site.ts';
 
-const FAULT = '<img src="/missing.png" id="fault">';
 const pageOf = (body: string, head = ''): string =>
   `<!doctype html><html lang="en"><head><title>t</title>${head}</head><body>${body}</body></html>`;
 

@@ -1,11 +1,10 @@
 /** Scans behind another HTTP proxy: the address rules stay those of the scanner. */
 import { expect } from 'chai';
 import type { Resolver } from '../../core/scan/targets.ts';
-import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 import { startProxy, type TestProxy } from '../support/http-proxy.ts';
 import { createAuthority, startTlsFront } from '../support/private-authority.ts';
-import { html, openSite, scan, testedOf, untested, type Site } from './site.ts';
+import { failureOf, html, openSite, scan, testedOf, untested, type Site } from './site.ts';
 
 /** A public address that nothing answers at. Only the proxy knows where the names really are. */
 const resolver: Resolver = {
@@ -26,11 +25,7 @@ describe('scans behind an outbound proxy', () => {
   const logger = createFakeLogger();
   const through = (url: string, over: object = {}, noProxy = '') =>
     scan(url, {}, { allowTargets: [], proxy: { url: proxy.url, noProxy }, ...over }, { resolver, log: logger });
-  const failureOf = async (...args: Parameters<typeof through>) => {
-    const error: unknown = await through(...args).catch((thrown: unknown) => thrown);
-    expect(error).to.be.instanceOf(ScanFailed);
-    return (error as ScanFailed).message;
-  };
+  const messageOf = async (...args: Parameters<typeof through>) => (await failureOf(through(...args))).message;
 
   it('ask it for plain HTTP by the whole address, and for TLS by the name of the host', async () => {
     const origin = `http://site.example:${site.port}`;
@@ -51,9 +46,9 @@ describe('scans behind an outbound proxy', () => {
   });
 
   it('never ask it for an address that the rules forbid', async () => {
-    expect(await failureOf('http://inside.example/')).to.include('inside.example resolves to a private');
-    expect(await failureOf('http://10.0.0.1/')).to.include('10.0.0.1 is a private');
-    expect(await failureOf('https://169.254.169.254/')).to.include('private');
+    expect(await messageOf('http://inside.example/')).to.include('inside.example resolves to a private');
+    expect(await messageOf('http://10.0.0.1/')).to.include('10.0.0.1 is a private');
+    expect(await messageOf('https://169.254.169.254/')).to.include('private');
     expect(proxy.asked).to.deep.equal([]);
   });
 
@@ -66,14 +61,14 @@ describe('scans behind an outbound proxy', () => {
   it('report that it refuses a host, or the credentials, which are in no log', async () => {
     proxy.refused.add('refused.example');
     for (const scheme of ['http', 'https'])
-      expect(await failureOf(`${scheme}://refused.example/`)).to.include('the outbound proxy answered with status 403');
+      expect(await messageOf(`${scheme}://refused.example/`)).to.include('the outbound proxy answered with status 403');
     proxy.accept('another');
     for (const scheme of ['http', 'https'])
-      expect(await failureOf(`${scheme}://site.example:${site.port}/`)).to.include(
+      expect(await messageOf(`${scheme}://site.example:${site.port}/`)).to.include(
         'the outbound proxy refuses the credentials of this installation (status 407)',
       );
     await proxy.close();
-    expect(await failureOf('https://site.example/')).to.include('the outbound proxy or the host did not answer (ECONNREFUSED)');
+    expect(await messageOf('https://site.example/')).to.include('the outbound proxy or the host did not answer (ECONNREFUSED)');
     expect(JSON.stringify(logger.lines)).not.to.include('hush');
     proxy = await startProxy();
   });
@@ -83,7 +78,7 @@ describe('scans behind an outbound proxy', () => {
     site = await openSite({
       '/': (_, response) => response.writeHead(503, { via: '1.1 cache.site', 'x-squid-error': 'ERR_CONNECT_FAIL 111' }).end(),
     });
-    expect(await failureOf(`http://site.example:${site.port}/`))
+    expect(await messageOf(`http://site.example:${site.port}/`))
       .to.include('503')
       .and.not.include('proxy');
   });

@@ -1,10 +1,9 @@
 /** Steps that prepare a scan: what every page is tested with, and where they may go. */
 import { expect } from 'chai';
 import type { PrepareStep } from '../../core/scan/steps.ts';
-import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { openAgeGateSite, openFrameSite, openLanguageSite, openLayerSite, PATHS } from './fixtures/gated-sites.ts';
 import { CREDENTIALS, MARKER, openMembersSite, STEPS } from './fixtures/members-site.ts';
-import { html, openSite, paths, redirect, scan, signInOf, testedOf, type Route, type Site } from './site.ts';
+import { failureOf, html, openSite, paths, redirect, scan, signInOf, testedOf, type Route, type Site } from './site.ts';
 
 /** Enough for a page on a busy machine. */
 const STEP_MS = 5000;
@@ -16,14 +15,6 @@ describe('a scan that is prepared by steps', () => {
 
   const prepared = (site: Site, prepare: PrepareStep[], workers = 1) =>
     scan(`${site.origin}/`, { crawl: { prepare } }, { workers }, { stepMs: STEP_MS });
-  const failure = async (promise: Promise<unknown>): Promise<ScanFailed> => {
-    const error = await promise.then(
-      () => new Error('it succeeded'),
-      (reason: unknown) => reason,
-    );
-    expect(error).to.be.instanceOf(ScanFailed);
-    return error as ScanFailed;
-  };
   const violationsOf = (pages: Parameters<typeof testedOf>[0]): [string, number][] =>
     testedOf(pages)
       .map(({ url, violations }): [string, number] => [new URL(url).pathname, violations.filter(({ rule }) => rule === 'image-alt').length])
@@ -129,7 +120,7 @@ describe('a scan that is prepared by steps', () => {
   ] satisfies [string, PrepareStep[], RegExp][])
     it(`ends with a message that names the step, and tests no page: ${what}`, async () => {
       const site = opened(await openSite({ '/': html('<button>Go</button>') }));
-      const failed = await failure(prepared(site, prepare));
+      const failed = await failureOf(prepared(site, prepare));
       expect(failed).to.include({ reason: 'prepare_failed' });
       expect(failed.message).to.match(message);
       expect(failed.pages).to.deep.equal({ scanned: 0, failed: 0, total: 0 });
@@ -144,7 +135,7 @@ describe('a scan that is prepared by steps', () => {
       [[{ goto: '/moved' }], 'Step 1 of 1 of crawl.prepare (goto /moved) failed: it leads to another site'],
       [[{ goto: away }], 'Step 1 of crawl.prepare cannot be run: goto'],
     ] satisfies [PrepareStep[], string][]) {
-      const failed = await failure(prepared(site, prepare));
+      const failed = await failureOf(prepared(site, prepare));
       expect(failed).to.include({ reason: 'prepare_failed' });
       expect(failed.message).to.include(message);
     }
@@ -154,14 +145,14 @@ describe('a scan that is prepared by steps', () => {
   it('ends as other scans do if the site cannot be reached, or robots.txt forbids it', async () => {
     const gone = await openSite({});
     await gone.close();
-    expect(await failure(prepared(gone, [{ click: 'a' }]))).to.include({ reason: 'target_unreachable' });
+    expect(await failureOf(prepared(gone, [{ click: 'a' }]))).to.include({ reason: 'target_unreachable' });
     const closed = opened(
       await openSite({
         '/': html('Closed'),
         '/robots.txt': (_, response) => response.writeHead(200, { 'content-type': 'text/plain' }).end('User-agent: *\nDisallow: /'),
       }),
     );
-    expect(await failure(prepared(closed, [{ click: 'a' }]))).to.include({ reason: 'robots_disallowed' });
+    expect(await failureOf(prepared(closed, [{ click: 'a' }]))).to.include({ reason: 'robots_disallowed' });
     expect(closed.hits('/')).to.equal(0);
   });
 });

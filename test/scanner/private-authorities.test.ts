@@ -1,9 +1,8 @@
 /** Sites with certificates of a private authority. */
 import { expect } from 'chai';
 import { trustAuthorities } from '../../platform/authorities.ts';
-import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { createAuthority, restoreAuthorities, startTlsFront, type TlsFront } from '../support/private-authority.ts';
-import { html, openSite, scan, testedOf, type Site } from './site.ts';
+import { failureOf, html, openSite, scan, testedOf, type Site } from './site.ts';
 
 describe('sites of a private authority', () => {
   const authority = createAuthority('Acme');
@@ -34,11 +33,7 @@ describe('sites of a private authority', () => {
     fronts.push(front);
     return `https://127.0.0.1:${front.port}/`;
   };
-  const messageOf = async (url: string, siteCa?: string) => {
-    const error: unknown = await scan(url, {}, { siteCa }).catch((thrown: unknown) => thrown);
-    expect(error).to.be.instanceOf(ScanFailed);
-    return (error as ScanFailed).message;
-  };
+  const messageOf = async (url: string, siteCa?: string) => (await failureOf(scan(url, {}, { siteCa }))).message;
 
   it('are tested, with their robots.txt and sitemap, if the installation trusts the authority for sites', async () => {
     const url = await origin();
@@ -60,7 +55,7 @@ describe('sites of a private authority', () => {
   it('are not trusted by the browser either if only robots.txt could be read', async () => {
     const url = await origin(['other.example']);
     const crawl = { include: [], exclude: [], sitemap: false, respectRobots: false, waitFor: '', settleMs: 0 };
-    const error: unknown = await scan(url, { crawl }, { siteCa: authority.bundle }).catch((thrown: unknown) => thrown);
-    expect((error as ScanFailed).message).to.include('is for another host name');
+    const error = await failureOf(scan(url, { crawl }, { siteCa: authority.bundle }));
+    expect(error.message).to.include('is for another host name');
   });
 });

@@ -2,8 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { deriveResults } from '../../report/results/results.ts';
-import { ScanFailed } from '../../scanner-image/pod/failure.ts';
-import { answer, html, openSite, scan, testedOf, type Route, type Site } from './site.ts';
+import { answer, failureOf, html, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
 describe('servers that limit the rate of requests', () => {
   let site: Site;
@@ -73,10 +72,8 @@ describe('servers that limit the rate of requests', () => {
 
   it('fail the scan with their status if they limit the first page', async () => {
     site = await openSite({ '/': answer(429, { 'retry-after': '3600' }) });
-    const error: unknown = await scan(`${site.origin}/`).catch((thrown: unknown) => thrown);
-    expect(error).to.be.instanceOf(ScanFailed).and.include({ reason: 'target_unreachable' });
-    expect((error as ScanFailed).message)
-      .to.include('status 429')
-      .and.to.include('3600 s');
+    const error = await failureOf(scan(`${site.origin}/`));
+    expect(error).to.include({ reason: 'target_unreachable' });
+    expect(error.message).to.include('status 429').and.to.include('3600 s');
   });
 });

@@ -1,11 +1,23 @@
 /** Pages that show nothing are not tested, and pages of which something failed say so. */
 import { expect } from 'chai';
 import type { PageCaveatKind, ReportPage } from '../../report/schema/schema.ts';
-import { ScanFailed } from '../../scanner-image/pod/failure.ts';
-import { answer, file, found, html, openSite, paths, scan, testedOf, untested, type Route, type Site } from './site.ts';
+import {
+  answer,
+  failureOf,
+  FAULT,
+  file,
+  found,
+  html,
+  openSite,
+  paths,
+  scan,
+  script,
+  testedOf,
+  untested,
+  type Route,
+  type Site,
+} from './site.ts';
 
-const FAULT = '<img src="/missing.png" id="fault">';
-const script = (code: string): string => `<script>${code}</script>`;
 const pageOf = (body: string, head = '', title = 'A page'): Route =>
   file('text/html; charset=utf-8', `<!doctype html><html lang="en"><head><title>${title}</title>${head}</head><body>${body}</body></html>`);
 
@@ -92,9 +104,9 @@ describe('a page', () => {
 
   it('that shows nothing fails the scan as its first page', async () => {
     await open({ '/app': pageOf('<div id="root"></div>') });
-    const error: unknown = await scan(`${site.origin}/app`).catch((thrown: unknown) => thrown);
-    expect(error).to.be.instanceOf(ScanFailed).and.include({ reason: 'no_page_tested' });
-    expect((error as ScanFailed).message).to.include('shows no visible text');
+    const error = await failureOf(scan(`${site.origin}/app`));
+    expect(error).to.include({ reason: 'no_page_tested' });
+    expect(error.message).to.include('shows no visible text');
   });
 
   it('has a caveat for scripts and style sheets that did not load, and for uncaught errors', async () => {

@@ -1,11 +1,10 @@
 /** Scans that sign in by typed steps: the session of every page, and where the credentials go. */
 import { expect } from 'chai';
-import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { SIGN_INS_AGAIN_MAX } from '../../scanner-image/page/session/renewable-state.ts';
 import type { SignInPlan } from '../../core/scan/sign-in.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { CREDENTIALS, MARKER, PASSWORD, STEPS, USERNAME, openMembersSite, type MembersSite } from './fixtures/members-site.ts';
-import { html, openSite, redirect, scan, signInOf, testedOf, untested, type Site } from './site.ts';
+import { failureOf, html, openSite, redirect, scan, signInOf, testedOf, untested, type Site } from './site.ts';
 
 const PLAN: SignInPlan = { steps: STEPS, marker: MARKER };
 /** Enough for a page on a busy machine. */
@@ -25,12 +24,6 @@ describe('a scan that signs in with steps', () => {
     scan(`${site.origin}/`, {}, { workers }, { signIn: signInOf(site.origin, values, plan), stepMs: STEP_MS, ...(log && { log }) });
   const testedPaths = (pages: Parameters<typeof testedOf>[0]): string[] =>
     testedOf(pages).map(({ final_url }) => new URL(final_url).pathname);
-  const failure = (promise: Promise<unknown>): Promise<unknown> =>
-    promise.then(
-      () => 'it succeeded',
-      (error: unknown) => error,
-    );
-
   it('tests every page as a member after one sign-in, and follows no link that signs out', async () => {
     const site = await opened();
     const { pages } = await scanMembers(site, { workers: 2 });
@@ -259,22 +252,17 @@ describe('a scan that signs in with steps', () => {
     for (const [where, plan, sentence] of cases)
       it(`${where}, with a sentence that names the step`, async () => {
         const site = await opened();
-        const error = await failure(scanMembers(site, { plan }));
-        expect(error).to.be.instanceOf(ScanFailed).and.include({ reason: 'sign_in_failed' });
-        expect((error as Error).message)
-          .to.include(sentence.replace('ORIGIN', site.origin))
-          .and.not.include(USERNAME)
-          .and.not.include(PASSWORD);
+        const error = await failureOf(scanMembers(site, { plan }));
+        expect(error).to.include({ reason: 'sign_in_failed' });
+        expect(error.message).to.include(sentence.replace('ORIGIN', site.origin)).and.not.include(USERNAME).and.not.include(PASSWORD);
         expect(site.hits('/one'), 'pages that were opened').to.equal(0);
       });
 
     it('if the site does not accept the password', async () => {
       const site = await opened();
-      const error = await failure(scanMembers(site, { values: { ...CREDENTIALS, password: 'wrong-password' } }));
-      expect(error).to.be.instanceOf(ScanFailed).and.include({ reason: 'sign_in_failed' });
-      expect((error as Error).message)
-        .to.include(`${site.origin}/login does not show its marker`)
-        .and.not.include('wrong-password');
+      const error = await failureOf(scanMembers(site, { values: { ...CREDENTIALS, password: 'wrong-password' } }));
+      expect(error).to.include({ reason: 'sign_in_failed' });
+      expect(error.message).to.include(`${site.origin}/login does not show its marker`).and.not.include('wrong-password');
       expect(site.refusals, 'attempts, of which many would lock an account').to.equal(1);
     });
 
@@ -291,9 +279,9 @@ describe('a scan that signs in with steps', () => {
       });
       open.push(elsewhere);
       const site = await opened({ routes: { '/login': redirect(`${elsewhere.origin}/login`) } });
-      const error = await failure(scanMembers(site));
-      expect(error).to.be.instanceOf(ScanFailed).and.include({ reason: 'sign_in_failed' });
-      expect((error as Error).message).to.include(`the page is at ${elsewhere.origin}, and the value may be typed only at ${site.origin}.`);
+      const error = await failureOf(scanMembers(site));
+      expect(error).to.include({ reason: 'sign_in_failed' });
+      expect(error.message).to.include(`the page is at ${elsewhere.origin}, and the value may be typed only at ${site.origin}.`);
       expect(received).to.deep.equal([]);
     });
   });

@@ -1,11 +1,12 @@
 /** Small web sites on loopback for the scanner's tests, and scans of them with default settings. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { ReportPage, TestedPage, UntestedPage } from '../../report/schema/schema.ts';
 import { withDefaults, type GivenOptions } from '../../core/scan/options.ts';
 import type { SignInPlan } from '../../core/scan/sign-in.ts';
 import { resolveSignIn, type SignIn } from '../../scanner-image/sign-in/sign-in.ts';
 import { silentLogger } from '../support/silent-logger.ts';
+import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { runScan, type ScanInput, type ScanDeps, type ScanOutput } from '../../scanner-image/scan.ts';
 
 export type Route = string | ((request: IncomingMessage, response: ServerResponse) => void);
@@ -21,6 +22,10 @@ export interface Site {
   close(): Promise<void>;
 }
 
+export const script = (code: string): string => `<script>${code}</script>`;
+/** An element with a violation. */
+export const FAULT = '<img src="/missing.png" id="fault">';
+
 /** A complete document around a body. */
 export function html(body: string, options: { title?: string; head?: string } = {}): string {
   return `<!doctype html><html lang="en"><head><title>${options.title ?? 'A page'}</title>${options.head ?? ''}</head><body><main><h1>Heading</h1>${body}</main></body></html>`;
@@ -32,7 +37,6 @@ export function html(body: string, options: { title?: string; head?: string } = 
  */
 export async function openSite(routes: Record<string, Route>): Promise<Site> {
   const requests: string[] = [];
-  const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     const url = request.url ?? '';
     requests.push(url);
@@ -45,10 +49,6 @@ export async function openSite(routes: Record<string, Route>): Promise<Site> {
         .end(route.replace('<h1>Heading</h1>', `<h1>Heading of ${encodeURI(url)}</h1>`));
     } else route(request, response);
   });
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
@@ -57,7 +57,7 @@ export async function openSite(routes: Record<string, Route>): Promise<Site> {
     requests,
     hits: (path) => requests.filter((url) => url === path).length,
     async close() {
-      for (const socket of sockets) socket.destroy();
+      server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
@@ -113,6 +113,13 @@ export async function scan(
   const result = await runScan(inputOf(url, options, more), { machine, log: silentLogger, ...deps });
   await result.closed;
   return result;
+}
+
+/** The failure of a scan. @throws if it does not fail, or for another reason */
+export async function failureOf(scanning: Promise<unknown>): Promise<ScanFailed> {
+  const error: unknown = await scanning.catch((thrown: unknown) => thrown);
+  if (!(error instanceof ScanFailed)) throw new Error('the scan did not fail', { cause: error });
+  return error;
 }
 
 /** Paths, queries and hash routes of pages, in their order. */

@@ -3,10 +3,9 @@ import { expect } from 'chai';
 import type { TestedPage } from '../../report/schema/schema.ts';
 import { drawNothingFor } from './fixtures/late-frames.ts';
 import { nightly } from '../support/nightly.ts';
-import { found, html, openSite, scan, testedOf, type Route, type Site } from './site.ts';
+import { found, html, openSite, scan, script, testedOf, type Route, type Site } from './site.ts';
 
 const FAULT = '<img src="/none.png" id="late">';
-const script = (code: string): string => `<script>${code}</script>`;
 const SHOW = `const show = () => document.querySelector('main').insertAdjacentHTML('beforeend', '${FAULT}');`;
 const page = (code: string, body = ''): string => html(body, { head: script(SHOW) }).replace('</main>', `</main>${script(code)}`);
 const worker = (code: string): string => `new Worker(URL.createObjectURL(new Blob([\`${code}\`], { type: 'text/javascript' })))`;

@@ -1,8 +1,7 @@
 /** Responses that are not the requested page are listed with a reason, but not tested or scored. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { ScanFailed } from '../../scanner-image/pod/failure.ts';
-import { answer, file, html, openSite, redirect, scan, signInOf, testedOf, untested, type Site } from './site.ts';
+import { answer, failureOf, file, html, openSite, redirect, scan, signInOf, testedOf, untested, type Site } from './site.ts';
 
 describe('responses that are not the page', () => {
   let site: Site;
@@ -108,28 +107,21 @@ describe('responses that are not the page', () => {
   ];
   for (const [path, reason, words] of ends) {
     it(`fail the scan with ${reason} if the first page is ${path}`, async () => {
-      const error: unknown = await scan(`${site.origin}${path}`).catch((thrown: unknown) => thrown);
-      expect(error).to.be.instanceOf(ScanFailed);
-      expect((error as ScanFailed).reason).to.equal(reason);
-      expect((error as ScanFailed).message)
-        .to.include(`${site.origin}${path}`)
-        .and.to.include(words);
+      const error = await failureOf(scan(`${site.origin}${path}`));
+      expect(error.reason).to.equal(reason);
+      expect(error.message).to.include(`${site.origin}${path}`).and.to.include(words);
     });
   }
 
   it('fail the scan with sign_in_failed if the site rejects the sign-in', async () => {
-    const error: unknown = await scan(
-      `${site.origin}/401`,
-      {},
-      {},
-      { signIn: signInOf(site.origin, { username: 'a', password: 'b' }) },
-    ).catch((thrown: unknown) => thrown);
-    expect((error as ScanFailed).reason).to.equal('sign_in_failed');
+    const signIn = signInOf(site.origin, { username: 'a', password: 'b' });
+    const error = await failureOf(scan(`${site.origin}/401`, {}, {}, { signIn }));
+    expect(error.reason).to.equal('sign_in_failed');
   });
 
   it('fail the scan if the address is private, or the name does not resolve', async () => {
-    const refused: unknown = await scan(`${site.origin}/`, {}, { allowTargets: [] }).catch((thrown: unknown) => thrown);
-    expect((refused as ScanFailed).reason).to.equal('target_refused');
+    const refused = await failureOf(scan(`${site.origin}/`, {}, { allowTargets: [] }));
+    expect(refused.reason).to.equal('target_refused');
     const unresolved: unknown = await scan(
       'http://nowhere.example/',
       {},
