@@ -8,6 +8,9 @@ import { html, type Html } from '../web/html.ts';
 /** The error of a form without a valid token before sign-in. Nothing was changed. */
 export const FORM_EXPIRED = 'This page was open for too long, or the browser does not keep cookies. Send the form again.';
 
+/** The error of a form with a password where the identity provider alone signs people in. */
+export const PASSWORDS_OFF = 'Passwords are turned off; sign in with the identity provider.';
+
 /** The hidden field with the CSRF token of a signed-in user. */
 export function csrfField({ viewer }: FastifyRequest): Html {
   if (viewer === null) throw new TypeError('csrfField was called before sign-in');

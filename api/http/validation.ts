@@ -4,13 +4,13 @@ import type { FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { isEmailAddress } from '../../core/email-address.ts';
 import { readDateTime } from '../../core/date-time.ts';
+import { isUuid } from '../../core/uuid.ts';
 import { validationText, type SchemaErrorType, type ValidationBounds } from '../../core/validation-texts.ts';
 import { ValidationFailure, type ValidationItem } from './errors.ts';
 
 /** Limits the size of a response to a body with thousands of unknown fields. */
 const ITEMS_MAX = 50;
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const ABSOLUTE_URL = /^(?:https?:\/\/[^/?#\s\\]|(?!https?:)[a-z][a-z0-9+.-]*:)[^\s\\]*$/i;
 
 /** An Ajv with the formats that the OpenAPI document names. `uri` accepts what a browser accepts, such as `https://exämple.de/ü`. */
@@ -24,7 +24,7 @@ function validating(coerceTypes: boolean): Ajv2020 {
     coerceTypes,
   });
   ajv.addFormat('date-time', { type: 'string', validate: (value: string) => readDateTime(value) !== null });
-  ajv.addFormat('uuid', UUID);
+  ajv.addFormat('uuid', isUuid);
   ajv.addFormat('email', { type: 'string', validate: isEmailAddress });
   ajv.addFormat('uri', { type: 'string', validate: (value: string) => ABSOLUTE_URL.test(value) && URL.canParse(value) });
   return ajv;

@@ -2,13 +2,14 @@
  * Submits public scans: limits, Turnstile, and then the submission that every scan goes through, under the anonymous
  * organisation. A refused request consumes nothing of the limits on scans, and nothing about it stays stored.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { PUBLIC_QUEUE } from '../../core/protocol/custom-resources.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { newToken } from '../../stores/accounts/one-time-links.ts';
 import type { PublicScan } from '../../stores/public-scans/public-scans.ts';
 import type { CountedRequest, RateLimitState } from '../../stores/rate-limits/sliding-window.ts';
 import type { ApiStores } from '../dependencies.ts';
@@ -46,7 +47,6 @@ const WAIT_STEP_MS = 100;
 const DAY_MS = 86_400_000;
 
 /** 256 bits, so that a token cannot be guessed. */
-const newToken = (): string => randomBytes(32).toString('base64url');
 
 export function createRequestPublicScan(deps: RequestPublicScanDeps): RequestPublicScan {
   async function answer(request: PublicScanRequest, logger: Logger): Promise<PublicScanOutcome> {

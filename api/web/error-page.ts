@@ -1,5 +1,6 @@
 /** The page of an error: what happened, what to do, and the ID of the request. */
 import type { FastifyRequest } from 'fastify';
+import { isSafe } from '../accounts/sessions/plugin.ts';
 import { ApiError, statusOf, type ErrorCode, type ValidationFailure } from '../http/errors.ts';
 import { actions, linkButton } from './components/buttons.ts';
 import { html, type Html } from './html.ts';
@@ -47,16 +48,13 @@ export function wantsPage(request: FastifyRequest): boolean {
   return /\btext\/html\b/i.test(accept);
 }
 
-/** Whether a method changes nothing (RFC 9110, section 9.2.1). */
-const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
-
 /** The dashboard is in English. */
 const TO_DASHBOARD = 'Go to the dashboard';
 
 export function errorPage(request: FastifyRequest, error: ApiError | ValidationFailure): Html {
   const { locale, path } = splitLanguage(request.url);
   const { texts, format, count } = wordsIn(locale, 'site');
-  const { title, text } = texts.errors[pageErrorOf(error, !isSafe(request.method))];
+  const { title, text } = texts.errors[pageErrorOf(error, !isSafe(request))];
   const seconds = error instanceof ApiError ? error.retryAfterSeconds : null;
   const inDashboard = path.startsWith('/dashboard');
   // Also without a session that was read, as on a path that does not exist: signing in leads to the dashboard.

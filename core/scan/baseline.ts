@@ -1,6 +1,7 @@
 /** Baselines: the earlier scan that a scan is compared with, and what the comparison says. */
 import { Type, type Static } from 'typebox';
 import { oneOf } from '../schemas.ts';
+import { isUuid } from '../uuid.ts';
 import { siteOf } from './site.ts';
 import { Metadata } from './metadata-schema.ts';
 import { readPair } from './metadata.ts';
@@ -37,14 +38,12 @@ export const BaselineChoice = Type.Object(
 );
 export type BaselineChoice = Static<typeof BaselineChoice>;
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** The forms of `readBaselineText`, for people. */
 export const BASELINE_TEXT = 'KEY=VALUE (of metadata; several with commas), schedule:NAME, or the ID of a scan';
 
 /** Reads a baseline that a person typed, such as `branch=main`, `schedule:nightly` or the ID of a scan. Null if it is none of these. */
 export function readBaselineText(text: string): BaselineChoice | null {
-  if (UUID.test(text)) return { scan: text.toLowerCase() };
+  if (isUuid(text)) return { scan: text.toLowerCase() };
   if (text.startsWith('schedule:')) return text.length > 9 ? { schedule: text.slice(9) } : null;
   const pairs = text.split(',').map((pair) => readPair(pair.trim()));
   return pairs.every((pair) => pair !== null && pair.every((part) => part !== ''))

@@ -4,7 +4,7 @@ import { scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-res
 import { judgeWithoutResult } from '../../core/scan/thresholds.ts';
 import type { ComparisonCache } from '../../stores/comparisons.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
-import { isForbidden, KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { isForbidden, isNotFound, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { incomingPrefix, type Reports } from '../../stores/reports.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
@@ -149,7 +149,7 @@ async function resourceOf(deps: SweeperDeps, row: ScanRow, signal: AbortSignal):
     return isOfRow(scan) ? scan : null;
   } catch (error) {
     // Check the reason and the name: a missing custom resource definition also causes a 404.
-    if (error instanceof KubernetesError && error.reason === 'NotFound' && error.message.includes(name)) return null;
+    if (isNotFound(error) && error.message.includes(name)) return null;
     throw error;
   }
 }

@@ -26,6 +26,9 @@ export class KubernetesError extends Error {
   }
 }
 
+/** Whether the API server has no such object. */
+export const isNotFound = (error: unknown): error is KubernetesError => error instanceof KubernetesError && error.reason === 'NotFound';
+
 /** Whether the API server does not permit a request. */
 export const isForbidden = (error: unknown): boolean => error instanceof KubernetesError && error.code === 403;
 

@@ -10,7 +10,7 @@ import {
 import type { BaselineChoice } from '../../core/scan/baseline.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
-import { isRejection, KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { isNotFound, isRejection, KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { scanSpecOf } from '../submissions/scan-resources.ts';
 
 /** What the dashboard decides about a schedule. */
@@ -48,14 +48,12 @@ export function scheduleSpecOf(wanted: WantedSchedule, operatorClass: string): S
   };
 }
 
-const isMissing = (error: unknown): boolean => error instanceof KubernetesError && error.reason === 'NotFound';
-
 /** What the API server says about a write that it understood. @throws everything else */
 function refusalOf(error: unknown): WrittenSchedule {
   if (!(error instanceof KubernetesError)) throw error;
   const { code, message } = error;
   if (code === 409) return { ok: false, reason: message.startsWith('Apply failed') ? 'conflict' : 'changed', message };
-  if (isMissing(error)) return { ok: false, reason: 'changed', message };
+  if (isNotFound(error)) return { ok: false, reason: 'changed', message };
   if (isRejection(error)) return { ok: false, reason: 'refused', message };
   throw error;
 }
@@ -91,7 +89,7 @@ export function createScheduleResources(
       try {
         return await connection.request<ScanSchedule>('GET', pathOf(name), { timeoutMs: TIMEOUT_MS });
       } catch (error) {
-        if (isMissing(error)) return null;
+        if (isNotFound(error)) return null;
         throw error;
       }
     },
@@ -113,7 +111,7 @@ export function createScheduleResources(
         await connection.request('DELETE', pathOf(name), { body: { preconditions: { uid } }, timeoutMs: TIMEOUT_MS });
       } catch (error) {
         // Deleted meanwhile, or another one has its name, which stays.
-        if (!isMissing(error) && !(error instanceof KubernetesError && error.code === 409)) throw error;
+        if (!isNotFound(error) && !(error instanceof KubernetesError && error.code === 409)) throw error;
       }
     },
   };

@@ -18,7 +18,7 @@ import {
 } from '../../core/protocol/custom-resources.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { hasThresholds } from '../../core/scan/thresholds.ts';
-import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { isNotFound, KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import type { ScanRow } from '../scans/scans.ts';
 
 /** The request that submitted a scan, stored in annotations to correlate logs and traces. */
@@ -79,7 +79,6 @@ export function resourceOf(
 }
 
 /** Compares the reason, because the status is also 404 if the custom resource definition is missing. */
-const isMissing = (error: unknown): boolean => error instanceof KubernetesError && error.reason === 'NotFound';
 
 /**
  * Scan resources in the Kubernetes API.
@@ -123,7 +122,7 @@ export function createScanResources(
         const { status } = await connection.request<AccessibilityScan>('PATCH', path, patch);
         return status?.phase !== undefined && isTerminal(status.phase) ? { ok: false, reason: 'ended' } : { ok: true };
       } catch (error) {
-        if (isMissing(error)) return { ok: false, reason: 'missing' };
+        if (isNotFound(error)) return { ok: false, reason: 'missing' };
         throw error;
       }
     },
@@ -134,7 +133,7 @@ export function createScanResources(
         await connection.request('GET', connection.path(SCANS, resource.namespace, resource.name), { timeoutMs });
         return true;
       } catch (error) {
-        if (isMissing(error)) return false;
+        if (isNotFound(error)) return false;
         throw error;
       }
     },

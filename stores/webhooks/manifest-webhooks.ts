@@ -2,9 +2,9 @@
  * The webhooks that an Organisation manifest declares. Each document has the version of the manifest that has declared it last, and an
  * older version cannot change or delete it: a former leader of the operator that is late takes no webhook from its newer manifest.
  */
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Collection } from 'mongodb';
+import { uuidOf } from '../../core/uuid.ts';
 import { WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
 import { notNewer, type ManifestVersion } from '../accounts/organisation-document.ts';
 import { insertNew } from '../mongo-retry.ts';
@@ -36,12 +36,7 @@ export interface DeclareOptions {
 const ACTOR = 'manifest';
 
 /** The ID of a webhook of a manifest: the same for the same name, so that two writers make one webhook. */
-function idOf(organisation: string, name: string): string {
-  const hash = createHash('sha256')
-    .update(JSON.stringify([organisation, name]))
-    .digest('hex');
-  return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
-}
+const idOf = (organisation: string, name: string): string => uuidOf(JSON.stringify([organisation, name]));
 
 const fieldsOf = ({ name, url, events, format, creditsBelow }: WebhookFields) => ({ name, url, events: [...events], format, creditsBelow });
 

@@ -4,7 +4,8 @@ import type { ReportView } from '../../../report/view/schema.ts';
 import { pagePath } from '../../../core/web-paths.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { button, filters, hiddenField, link, pagination, tabs, type Choice } from '../../web/components/index.ts';
-import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
+import { html, NOTHING, type Html } from '../../web/html.ts';
+import { choiceFilter } from '../views/filter-form.ts';
 import { CAUSES, count, ELEMENTS, number, siteLink } from '../views/scan-words.ts';
 import { causeItem, titleOf } from './cause.ts';
 import { activeCauseFilters, ALL_CAUSES, CAUSE_LISTS, CAUSE_SIZES, causesHref, type CauseList, type CauseState } from './query.ts';
@@ -154,13 +155,5 @@ function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
 
 /** Left out if there is nothing to choose. */
 function choice(name: string, label: string, value: string | null, choices: readonly Choice[]): Html {
-  if (choices.length === 0 || (choices.length === 1 && !value)) return NOTHING;
-  const id = `causes-${name}`;
-  return html`<div class="field">
-    <label for="${id}">${label}</label>
-    <select${attributes({ class: 'input', id, name })}>
-      <option value="">All</option>
-      ${choices.map((one) => html`<option${attributes({ value: one.value, selected: one.value === value })}>${one.text}</option>`)}
-    </select>
-  </div>`;
+  return choices.length === 0 || (choices.length === 1 && !value) ? NOTHING : choiceFilter(name, label, value, choices);
 }

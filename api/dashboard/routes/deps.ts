@@ -1,6 +1,7 @@
 /** What the pages of scans need besides the stores of the caller's organisation. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
+import { isUuid } from '../../../core/uuid.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
 import type { Comparisons } from '../../../report/workers/comparisons.ts';
@@ -46,17 +47,12 @@ export async function admit(
   if (!decision.ok) throw rateLimited(reply, decision);
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
 /** The scan ID in the path. @throws ApiError if it is not one: such a page does not exist */
 export function scanIdOf(request: FastifyRequest): string {
   const id = (request.params as { id: string }).id.toLowerCase();
-  if (!UUID.test(id)) throw new ApiError('scan_not_found');
+  if (!isUuid(id)) throw new ApiError('scan_not_found');
   return id;
 }
-
-/** The hidden field that makes a second submission of the same form have no further effect. */
-export const isIdempotencyKey = (text: string): boolean => UUID.test(text);
 
 /** Sends a part of a page, or 304 if the browser has it already. */
 export function sendFragment(request: FastifyRequest, reply: FastifyReply, part: Html): FastifyReply {

@@ -4,6 +4,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { auditName } from '../../../core/accounts.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
+import { isUuid } from '../../../core/uuid.ts';
 import { SCANS_PATH } from '../../../core/web-paths.ts';
 import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import type { SubmittedAuth } from '../../../core/scan/scan-secrets.ts';
@@ -23,7 +24,7 @@ import { formOf } from '../../web/html-scope.ts';
 import { createScanForm, type ScanFormValues } from '../scan-form.ts';
 import { titledPage } from '../titled-page.ts';
 import { newScanBody } from '../views/new-scan.ts';
-import { admit, isIdempotencyKey, type ScanPageDeps } from './deps.ts';
+import { admit, type ScanPageDeps } from './deps.ts';
 import { scanOf, sendScanPage } from './scan.ts';
 
 const config = { permission: 'scans:write' } as const;
@@ -65,7 +66,7 @@ async function submit(
     metadata,
     ...(auth && { auth }),
     partial,
-    idempotency: isIdempotencyKey(key) ? { key: FORM_KEY + key, fingerprint: fingerprintOf(content) } : null,
+    idempotency: isUuid(key) ? { key: FORM_KEY + key, fingerprint: fingerprintOf(content) } : null,
     origin: { requestId: request.id, traceparent: request.span?.traceparent },
   };
   const logger = deps.logger.child({ request: request.id });
@@ -101,7 +102,7 @@ export function textOf(refusal: ApiError | ValidationFailure): string {
 /** The key of a form after a refusal that may not be final, so that a scan that was started nevertheless is not started twice. */
 function keyAfter(request: FastifyRequest, status: number | undefined): string | null {
   const given = formOf(request.body).text('idempotency_key');
-  return (status === 503 || status === 409) && isIdempotencyKey(given) ? given : null;
+  return (status === 503 || status === 409) && isUuid(given) ? given : null;
 }
 
 export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) => {

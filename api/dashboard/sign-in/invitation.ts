@@ -9,7 +9,7 @@ import { csrfToken, hasCsrfToken, signedInOf } from '../../accounts/sessions/plu
 import { linkButton, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { NAME_MAX } from '../account/account.ts';
-import { FORM_EXPIRED } from '../forms.ts';
+import { FORM_EXPIRED, PASSWORDS_OFF } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
 import { recordEntry } from '../record.ts';
 import { afterPassword } from '../second-factor/after-password.ts';
@@ -35,7 +35,6 @@ interface Opened {
 type Answer = FastifyReply | Promise<FastifyReply>;
 const PATH = '/dashboard/invitation/:token';
 const IN_USE = 'There is an account with this address already. Sign in to join with it.';
-const PASSWORDS_OFF = 'Passwords are turned off; sign in with the identity provider.';
 
 const LIMITED = { config: { network: 'links' } } as const;
 

@@ -9,7 +9,7 @@ import { SIGN_IN_LIMITS, signInRules } from '../../accounts/sessions/sign-in-lim
 import { notice, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { afterPassword } from '../second-factor/after-password.ts';
-import { FORM_EXPIRED, mustWait } from '../forms.ts';
+import { FORM_EXPIRED, mustWait, PASSWORDS_OFF } from '../forms.ts';
 import { signInPage } from './page.ts';
 import { problemText } from './problems.ts';
 
@@ -32,7 +32,6 @@ export interface SignInDeps {
 const WRONG = 'The e-mail address or the password is not correct.';
 const MISSING = { email: 'Enter your e-mail address.', password: 'Enter your password.' };
 const UNSAVED = 'Your session has ended, so the form was not saved and nothing was changed. Sign in, and fill in the form again.';
-const PASSWORDS_OFF = 'Passwords are turned off; sign in with the identity provider.';
 
 interface Shown {
   next: string;

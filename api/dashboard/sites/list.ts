@@ -3,7 +3,18 @@ import { DASHBOARD_PATH, sitePath } from '../../../core/web-paths.ts';
 import type { Position } from '../../../stores/scans/positions.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { Site } from '../../../stores/scans/sites.ts';
-import { button, emptyState, filters, link, linkButton, table, time, type Column, type TableRow } from '../../web/components/index.ts';
+import {
+  button,
+  emptyState,
+  filters,
+  link,
+  linkButton,
+  pagination,
+  table,
+  time,
+  type Column,
+  type TableRow,
+} from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
 import { firstSteps, type Steps } from '../credits/first-steps.ts';
 import { ALL_SCANS, listHref } from '../list-query.ts';
@@ -72,13 +83,12 @@ function filterForm(query: SiteQuery): Html {
   return filters({ form, active });
 }
 
-function pages(query: SiteQuery, next: Position | null): Html {
-  if (query.after === null && next === null) return NOTHING;
-  return html`<nav class="pagination" aria-label="Pages of the list">
-    ${query.after !== null && linkButton({ text: 'First sites', href: sitesHref({ ...query, after: null }) })}
-    ${next !== null && linkButton({ text: 'More sites', href: sitesHref({ ...query, after: next }) })}
-  </nav>`;
-}
+const pages = (query: SiteQuery, next: Position | null): Html =>
+  pagination({
+    previous: query.after && sitesHref({ ...query, after: null }),
+    next: next && sitesHref({ ...query, after: next }),
+    words: { previous: 'First sites', next: 'More sites' },
+  });
 
 /** Changes when a scan ends. */
 const announcement = (first: ListedSite | undefined): string =>

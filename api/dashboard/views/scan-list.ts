@@ -4,8 +4,8 @@ import { DASHBOARD_PATH, SCANS_PATH } from '../../../core/web-paths.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import type { Position } from '../../../stores/scans/positions.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import { emptyState, link, linkButton, table, time, type Column, type TableRow } from '../../web/components/index.ts';
-import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
+import { emptyState, link, linkButton, pagination, table, time, type Column, type TableRow } from '../../web/components/index.ts';
+import { attributes, html, type Html } from '../../web/html.ts';
 import type { ActorNames } from '../actor-names.ts';
 import { ALL_SCANS, isFiltered, listHref, type ListQuery } from '../list-query.ts';
 import { filterForm } from './filter-form.ts';
@@ -62,13 +62,12 @@ export function scanListFragment(data: ScanListData): Html {
   </div>`;
 }
 
-function pages({ query, next }: ScanListData): Html {
-  if (query.after === null && next === null) return NOTHING;
-  return html`<nav class="pagination" aria-label="Pages of the list">
-    ${query.after !== null && linkButton({ text: 'Newest scans', href: listHref({ ...query, after: null }) })}
-    ${next !== null && linkButton({ text: 'Older scans', href: listHref({ ...query, after: next }) })}
-  </nav>`;
-}
+const pages = ({ query, next }: ScanListData): Html =>
+  pagination({
+    previous: query.after && listHref({ ...query, after: null }),
+    next: next && listHref({ ...query, after: next }),
+    words: { previous: 'Newest scans', next: 'Older scans' },
+  });
 
 /** Changes when a scan arrives, and when the newest one ends. */
 function announcement(newest: ScanRow | undefined): string {

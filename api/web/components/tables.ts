@@ -88,11 +88,16 @@ export const definitions = (entries: readonly (readonly [term: HtmlValue, value:
     )}
   </dl>`;
 
-/** Links to the previous and the next part of a list. Null: there is none. */
-export function pagination(links: { previous: string | null; next: string | null; locale?: Locale }): Html {
-  const { previous, next, locale = DEFAULT_LOCALE } = links;
+/** Links to the previous and the next part of a list. Null: there is none. @param options.words default: those of the locale */
+export function pagination(options: {
+  previous: string | null;
+  next: string | null;
+  locale?: Locale;
+  words?: { previous: string; next: string };
+}): Html {
+  const { previous, next, locale = DEFAULT_LOCALE } = options;
   if (previous === null && next === null) return NOTHING;
-  const { texts } = wordsIn(locale, 'site');
+  const texts = { ...wordsIn(locale, 'site').texts, ...options.words };
   return html`<nav class="pagination" aria-label="${texts.pages}">
     ${previous !== null && html`<a class="button button-secondary" rel="prev" href="${safeHref(previous)}">${texts.previous}</a>`}
     ${next !== null && html`<a class="button button-secondary" rel="next" href="${safeHref(next)}">${texts.next}</a>`}
