@@ -50,7 +50,7 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
-/** A structural schema (OpenAPI v3, as in CustomResourceDefinitions). */
+/** A structural schema (OpenAPI v3, as in CustomResourceDefinitions). Other keywords have no effect. */
 export interface Schema {
   type?: string;
   format?: string;
@@ -64,15 +64,11 @@ export interface Schema {
   nullable?: boolean;
   minimum?: number;
   maximum?: number;
-  exclusiveMinimum?: boolean;
-  exclusiveMaximum?: boolean;
-  multipleOf?: number;
   minLength?: number;
   maxLength?: number;
   pattern?: string;
   minItems?: number;
   maxItems?: number;
-  uniqueItems?: boolean;
   minProperties?: number;
   maxProperties?: number;
   allOf?: Schema[];
@@ -81,18 +77,15 @@ export interface Schema {
   not?: Schema;
   'x-kubernetes-preserve-unknown-fields'?: boolean;
   'x-kubernetes-int-or-string'?: boolean;
-  'x-kubernetes-embedded-resource'?: boolean;
   'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
   'x-kubernetes-list-map-keys'?: string[];
   'x-kubernetes-validations'?: ValidationRule[];
-  'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[];
 }
 
 /** One CEL rule of a schema. */
 export interface ValidationRule {
   rule: string;
   message?: string;
-  messageExpression?: string;
   reason?: string;
   fieldPath?: string;
   optionalOldSelf?: boolean;

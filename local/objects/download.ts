@@ -48,18 +48,14 @@ function headersOf(object: StoredObject, query: [string, string][]): Record<stri
   return headers;
 }
 
-/** The first and last byte of a range; null without a valid range header. @throws S3Error if the object does not contain it */
+/** The first and last byte of a range such as `bytes=0-99`; null without one. @throws S3Error if the object does not contain it */
 function rangeOf(header: string | undefined, size: number): [number, number] | null {
-  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
-  if (match === null || (match[1] === '' && match[2] === '')) return null;
-  const [first, last] = [match[1]!, match[2]!];
-  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
-  const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
-  if (first !== '' && last !== '' && Number(last) < Number(first)) return null;
-  if (start >= size || (first === '' && Number(last) === 0))
+  const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(header ?? '') ?? [];
+  if (first === undefined || Number(last) < Number(first)) return null;
+  if (Number(first) >= size)
     throw new S3Error('InvalidRange', 'The requested range is not satisfiable', {
       ActualObjectSize: String(size),
       RangeRequested: header!,
     });
-  return [start, end];
+  return [Number(first), Math.min(Number(last), size - 1)];
 }

@@ -10,7 +10,7 @@ export const wantsTable = (accept: string): boolean =>
         /;as=Table(;|$)/.test(kind.replace(/\s/g, '')) && /;v=v1(;|$)/.test(kind.replace(/\s/g, '')) && kind.includes('g=meta.k8s.io'),
     );
 
-/** @param include which part of the object each row contains: `Metadata` (default), `Object` or `None` */
+/** @param include which part of the object each row contains: `Metadata` (default) or `Object` */
 export function table(
   resource: Resource,
   objects: readonly KubeObject[],
@@ -36,7 +36,6 @@ export function table(
 
 function row(resource: Resource, object: KubeObject, include: string, now: Date): Json {
   const cells = resource.cells(object, now);
-  if (include === 'None') return { cells, object: null };
   if (include === 'Object') return { cells, object: object as unknown as Json };
   return { cells, object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata as unknown as Json } };
 }

@@ -25,14 +25,11 @@ export function compile(expression: string): Program {
 
 /** Validates all rules, so that a definition with an invalid rule is rejected. @throws Error that names the rule */
 export function checkRules(schema: Schema, path = ''): void {
-  for (const { rule, messageExpression } of schema['x-kubernetes-validations'] ?? []) {
-    for (const expression of [rule, messageExpression]) {
-      if (expression === undefined) continue;
-      try {
-        compile(expression);
-      } catch (cause) {
-        throw new Error(`${path === '' ? 'the schema' : path} has an invalid CEL rule: ${expression}`, { cause });
-      }
+  for (const { rule } of schema['x-kubernetes-validations'] ?? []) {
+    try {
+      compile(rule);
+    } catch (cause) {
+      throw new Error(`${path === '' ? 'the schema' : path} has an invalid CEL rule: ${rule}`, { cause });
     }
   }
   for (const [key, below] of Object.entries(schema.properties ?? {})) checkRules(below, fieldPath(path, key));
@@ -127,18 +124,8 @@ function evaluate(rule: ValidationRule, value: Json, old: Json | undefined, sche
   }
   // A rule that is newer than the object does not refuse what an update leaves as it is. Its errors do, on the real server too.
   if (!isTransition && old !== undefined && isDeepStrictEqual(value, old)) return [];
-  const message = expressed(rule, context) ?? rule.message ?? `failed rule: ${rule.rule}`;
+  const message = rule.message ?? `failed rule: ${rule.rule}`;
   // Only scalar values are shown.
   const scalar = reason === 'FieldValueInvalid' && typeof value !== 'object' ? `${shown(value)}: ` : '';
   return [{ reason, message: `${REASONS[reason] ?? ''}${scalar}${message}`, field }];
-}
-
-function expressed(rule: ValidationRule, context: Record<string, unknown>): string | undefined {
-  if (rule.messageExpression === undefined) return undefined;
-  try {
-    const message = compile(rule.messageExpression)(context);
-    return typeof message === 'string' && message !== '' ? message : undefined;
-  } catch {
-    return undefined;
-  }
 }

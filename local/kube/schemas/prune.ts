@@ -21,9 +21,8 @@ export function pruned(value: Json | undefined, schema: Schema, path: string, un
   const result: JsonObject = {};
   for (const [key, item] of Object.entries(value)) {
     const below = known[key] ?? (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined);
-    const embedded = schema['x-kubernetes-embedded-resource'] === true && ['apiVersion', 'kind', 'metadata'].includes(key);
     if (below !== undefined) result[key] = pruned(item, below, fieldPath(path, key), unknown);
-    else if (keeps || embedded) result[key] = item;
+    else if (keeps) result[key] = item;
     else unknown.push(fieldPath(path, key));
   }
   return result;

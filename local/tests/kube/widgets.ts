@@ -81,7 +81,7 @@ export const DEFINITION = {
                   when: { type: 'string', format: 'date-time' },
                   list: {
                     type: 'array',
-                    'x-kubernetes-validations': [{ rule: "!('no' in self)", messageExpression: "'not ' + self[0]" }],
+                    'x-kubernetes-validations': [{ rule: "!('no' in self)", message: 'no is not allowed' }],
                     maxItems: 2,
                     items: { type: 'string', maxLength: 3 },
                   },

@@ -9,18 +9,15 @@ const MAGIC = Buffer.from('k8s\0', 'latin1');
 interface Field {
   name: string;
   /** `map:string` and `map:bytes` have string keys; an object is a message. */
-  type: 'string' | 'bool' | 'map:string' | 'map:bytes' | Message;
-  repeated?: boolean;
+  type: 'string' | 'map:string' | 'map:bytes' | Message;
 }
 type Message = Readonly<Record<number, Field>>;
 
 const META: Message = {
   1: { name: 'name', type: 'string' },
-  2: { name: 'generateName', type: 'string' },
   3: { name: 'namespace', type: 'string' },
   11: { name: 'labels', type: 'map:string' },
   12: { name: 'annotations', type: 'map:string' },
-  14: { name: 'finalizers', type: 'string', repeated: true },
 };
 const metadata: Field = { name: 'metadata', type: META };
 
@@ -29,14 +26,12 @@ const KINDS: Readonly<Record<string, Message>> = {
     1: metadata,
     2: { name: 'data', type: 'map:string' },
     3: { name: 'binaryData', type: 'map:bytes' },
-    4: { name: 'immutable', type: 'bool' },
   },
   Secret: {
     1: metadata,
     2: { name: 'data', type: 'map:bytes' },
     3: { name: 'type', type: 'string' },
     4: { name: 'stringData', type: 'map:string' },
-    5: { name: 'immutable', type: 'bool' },
   },
   Namespace: { 1: metadata },
 };
@@ -74,8 +69,7 @@ function decode(bytes: Buffer, message: Message): JsonObject {
     const field = message[number];
     if (field === undefined) continue;
     const { name, type } = field;
-    if (type === 'bool') result[name] = value === 1n;
-    else if (type === 'map:string' || type === 'map:bytes') {
+    if (type === 'map:string' || type === 'map:bytes') {
       const pair = new Map(entries(value as Buffer));
       const item = pair.get(2);
       const decoded = type === 'map:string' ? text(item) : Buffer.isBuffer(item) ? item.toString('base64') : '';
@@ -83,8 +77,7 @@ function decode(bytes: Buffer, message: Message): JsonObject {
     } else {
       const single: Json = type === 'string' ? text(value) : decode(value as Buffer, type);
       // The encoder writes empty strings for unset fields.
-      if (single === '') continue;
-      result[name] = field.repeated === true ? [...((result[name] ?? []) as Json[]), single] : single;
+      if (single !== '') result[name] = single;
     }
   }
   return result;
