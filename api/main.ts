@@ -17,6 +17,8 @@ import { createMetrics } from './metrics.ts';
 
 /** Requests that are unfinished after this time are aborted. It is shorter than the pod's grace period. */
 const CLOSE_WITHIN_MS = 8_000;
+/** How long a new replica waits for the dependencies that only some endpoints need. */
+const START_MS = 10_000;
 /** Connections to MongoDB for requests without a valid key or session. They can wait only for each other. */
 const ANONYMOUS_CONNECTIONS = 4;
 
@@ -70,7 +72,7 @@ const app = await buildApp(
   settingsOf(config, files),
 );
 
-const dependencies = monitorDependencies(connections.probes, { logger, onDependency: metrics.dependency });
+const dependencies = monitorDependencies(connections.probes, { logger, onDependency: metrics.dependency, startMs: START_MS });
 let probes: ProbeServer | undefined;
 
 async function close(): Promise<void> {

@@ -13,14 +13,14 @@ const faulty: Probe = {
 };
 
 describe('monitor of dependencies', () => {
-  let monitor: DependencyMonitor | undefined;
-  afterEach(() => monitor?.stop());
+  const monitors: DependencyMonitor[] = [];
+  afterEach(() => monitors.splice(0).forEach((monitor) => monitor.stop()));
 
   function start(probes: Probes, options: Partial<MonitorOptions> = {}) {
     const seen: [name: string, up: boolean][] = [];
     const logger = createFakeLogger();
     const watchers: (() => void)[] = [];
-    monitor = monitorDependencies(probes, {
+    const monitor = monitorDependencies(probes, {
       logger,
       everyMs: 5,
       retryMs: 5,
@@ -34,6 +34,7 @@ describe('monitor of dependencies', () => {
     const until = async (condition: () => boolean): Promise<void> => {
       while (!condition()) await new Promise<void>((resolve) => watchers.push(resolve));
     };
+    monitors.push(monitor);
     return { monitor, seen, lines: logger.lines, until };
   }
 
@@ -71,6 +72,21 @@ describe('monitor of dependencies', () => {
       missing: ['objects', 'nats'],
       dependencies: { mongodb: 'ok', objects: 'missing', nats: 'missing' },
     });
+  });
+
+  it('waits for the first answer of every dependency when it starts, but not for one that stays away', async () => {
+    let attempts = 0;
+    const late = { required: false, check: async () => (++attempts < 3 ? Promise.reject(new Error('not yet')) : undefined) };
+    const reached = start({ mongodb: up, kubernetes: late }, { startMs: 600_000 });
+    await reached.until(() => reached.seen.some(([name, isUp]) => name === 'kubernetes' && isUp));
+    expect(reached.monitor.readiness()).to.deep.include({ ready: true, missing: [] });
+    expect(attempts).to.equal(3);
+    const waiting = start({ mongodb: up, kubernetes: { ...down, required: false } }, { startMs: 600_000 });
+    await waiting.until(() => waiting.seen.length > 6);
+    expect(waiting.monitor.readiness()).to.deep.include({ ready: false, missing: ['kubernetes'] });
+    const { monitor: started, until } = start({ mongodb: up, kubernetes: { ...down, required: false } }, { startMs: 50 });
+    await until(() => started.readiness().ready);
+    expect(started.readiness().missing).to.deep.equal(['kubernetes']);
   });
 
   it('is not ready if a required dependency fails, throws or does not answer in time', async () => {

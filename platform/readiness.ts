@@ -15,7 +15,7 @@ export interface Probe {
 export type Probes = Readonly<Record<string, Probe>>;
 
 export interface Readiness {
-  /** False if a required dependency is unavailable. */
+  /** False if a required dependency is unavailable, or if the process has just started and another one has not answered yet. */
   ready: boolean;
   /** The names of the unavailable dependencies, required or not, in the order of the probes. */
   missing: string[];
@@ -42,6 +42,11 @@ export interface MonitorOptions {
   retryMs?: number;
   /** The time limit of one check, in milliseconds. Default 2,000. */
   limitMs?: number;
+  /**
+   * How long a process that starts waits for the first answers of the dependencies that it does not require, in milliseconds: the network
+   * of a new pod may reach them a few seconds later, and until then it must not take the place of a replica that reaches all. Default 0.
+   */
+  startMs?: number;
 }
 
 /**
@@ -49,7 +54,9 @@ export interface MonitorOptions {
  * delays no other. Does not keep the process alive.
  */
 export function monitorDependencies(probes: Probes, options: MonitorOptions): DependencyMonitor {
-  const { logger, onDependency, everyMs = 5_000, retryMs = 1_000, limitMs = 2_000 } = options;
+  const { logger, onDependency, everyMs = 5_000, retryMs = 1_000, limitMs = 2_000, startMs = 0 } = options;
+  const startedAt = performance.now();
+  const unanswered = new Set(Object.keys(probes));
   const up = new Map<string, boolean>();
   const stopping = new AbortController();
 
@@ -62,7 +69,10 @@ export function monitorDependencies(probes: Probes, options: MonitorOptions): De
       if (stopping.signal.aborted) return;
       const isUp = failure === null;
       up.set(name, isUp);
-      if (isUp) first.get(name)?.resolve();
+      if (isUp) {
+        unanswered.delete(name);
+        first.get(name)?.resolve();
+      }
       onDependency(name, isUp);
       const explains = !(failure instanceof TimeLimitExceeded);
       if (!isUp && (isUp !== known || (explains && !explained))) logger.warn({ dependency: name, err: failure }, 'dependency unavailable');
@@ -87,7 +97,7 @@ export function monitorDependencies(probes: Probes, options: MonitorOptions): De
     readiness() {
       const missing = names.filter((name) => up.get(name) !== true);
       return {
-        ready: missing.every((name) => !probes[name]!.required),
+        ready: missing.every((name) => !probes[name]!.required) && (unanswered.size === 0 || performance.now() - startedAt >= startMs),
         missing,
         dependencies: Object.fromEntries(names.map((name) => [name, up.get(name) === true ? 'ok' : 'missing'])),
       };

@@ -46,8 +46,8 @@ describe('API process', () => {
   it('becomes ready, serves requests, and exits with 0 on SIGTERM', async () => {
     const { child, output, ended } = start({ ...(await environmentOf()), PORT: '0', METRICS_PORT: '0' });
     const { address, probes } = await addressesOf(output);
-    await eventually('readiness', async () => (await fetch(`${probes}/readyz`)).ok);
-    await eventually('every dependency', async () => (await missingOf(probes)).length === 0);
+    await eventually('readiness', async () => (await fetch(`${probes}/readyz`)).ok, 20_000);
+    expect(await missingOf(probes)).to.deep.equal([]);
     const metrics = await (await fetch(`${probes}/metrics`)).text();
     expect(metrics).to.include('curbcut_process_cpu_seconds_total').and.include('curbcut_dependency_up{dependency="objects"} 1');
     for (const path of ['/readyz', '/metrics']) expect((await fetch(address + path)).status, path).to.equal(404);
@@ -99,7 +99,7 @@ describe('API process', () => {
       ALLOW_TARGETS: 'example.com',
     });
     const { address, probes } = await addressesOf(output);
-    await eventually('readiness', async () => (await fetch(`${probes}/readyz`)).ok, 20_000);
+    await eventually('readiness', async () => (await fetch(`${probes}/readyz`)).ok, 40_000);
     expect(await missingOf(probes)).to.have.members(['kubernetes', 'definitions', 'objects']);
     expect(await (await fetch(`${probes}/metrics`)).text()).to.match(/dependency_up\{dependency="(objects|kubernetes)"\} 0/);
 
