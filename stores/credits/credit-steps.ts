@@ -88,7 +88,7 @@ const KEPT = {
   },
 };
 
-const NEXT_SEQUENCE = { $add: ['$sequence', 1] };
+const NEXT_SEQUENCE = { $add: [{ $ifNull: ['$sequence', 0] }, 1] };
 
 /** An operation to record. `pages`, `released` and `balance` are MongoDB expressions. */
 function entry(operation: Operation['operation'], key: string, amounts: { pages: unknown; released: unknown; balance: unknown }): Document {
@@ -106,7 +106,7 @@ function entry(operation: Operation['operation'], key: string, amounts: { pages:
 /** The fields that record an operation. */
 const remember = (operation: Document): Document => ({
   ops: ifDone({ $concatArrays: [KEPT, [operation]] }, KEPT),
-  sequence: ifDone(NEXT_SEQUENCE, '$sequence'),
+  sequence: ifDone(NEXT_SEQUENCE, { $ifNull: ['$sequence', 0] }),
 });
 
 /** Adds `pages` once per grant id. */

@@ -221,7 +221,7 @@ function createReads(accounts: Collection<Account>) {
   };
 }
 
-function summaryOf({ granted, available, spent, held, sequence }: Omit<Account, '_id'>): AccountSummary {
+function summaryOf({ granted, available, spent, held, sequence = 0 }: Omit<Account, '_id'>): AccountSummary {
   const holds = Object.values(held);
   return { balance: available, granted, spent, held: holds.reduce((sum, pages) => sum + pages, 0), liveScans: holds.length, sequence };
 }
