@@ -17,7 +17,7 @@ import {
   type StatusPatch,
 } from '../../operator/scan/policy/status.ts';
 import { progressOf, statusChange } from '../../operator/scan/policy/progress.ts';
-import { jobWith, NOW, runningPod, SCAN_ID, scanWith } from './scan-samples.ts';
+import { jobWith, NOW, runningPod, SCAN_ID, scanWith, factsOf } from './scan-samples.ts';
 
 /** The verdicts of kstatus, by which Flux and other tools judge resources. */
 export type Kstatus = 'InProgress' | 'Current' | 'Failed' | 'Terminating';
@@ -44,7 +44,7 @@ const vetted = (admitted: boolean) => (scan: AccessibilityScan) =>
 
 const running = (scan: AccessibilityScan): StatusPatch => {
   const pods = [runningPod(0)];
-  return statusChange(scan, progressOf(scan, pods, { progress: null, at: null, final: [] }, null), jobWith(), NOW)!.patch;
+  return statusChange(scan, progressOf(factsOf({ scan, pods })), jobWith(), NOW)!.patch;
 };
 
 const ending = (end: EndReason) => (scan: AccessibilityScan) => endedStatus(scan, end, NOW);

@@ -49,8 +49,8 @@ describe('messages of failed scans', () => {
     const waitingFor = (reason: string, message: string) => {
       const state = { waiting: { reason, message } };
       const containerStatuses = [{ name: 'scanner', image: 'curbcut.dev/scanner:1', state }];
-      const podWarning = 'MountVolume.SetUp failed for volume "input": secret "scan-input" not found';
-      return endOf(runningFacts({ pods: [podWith(0, { phase: 'Pending', containerStatuses }, 30)], podWarning }))?.reason;
+      const startFailure = 'MountVolume.SetUp failed for volume "input": secret "scan-input" not found';
+      return endOf(runningFacts({ pods: [podWith(0, { phase: 'Pending', containerStatuses }, 30)], startFailure }))?.reason;
     };
     expect(waitingFor('RunContainerError', idmap)).to.equal('UserNamespacesUnavailable');
     expect(waitingFor('ContainerCreating', ''), 'not hopeless').to.equal(undefined);
@@ -64,7 +64,7 @@ describe('messages of failed scans', () => {
     'Failed to create pod sandbox: OCI runtime create failed: runc: unshare: user.max_user_namespaces is 0',
   ])
     it(`state within a minute that a node lacks user namespaces: ${message.slice(0, 90)}`, () => {
-      const at = (seconds: number) => runningFacts({ pods: [podWith(0, { phase: 'Pending' }, seconds)], podWarning: message });
+      const at = (seconds: number) => runningFacts({ pods: [podWith(0, { phase: 'Pending' }, seconds)], startFailure: message });
       expect(endOf(at(29))).to.equal(undefined);
       expect(endOf(at(30))?.reason).to.equal('UserNamespacesUnavailable');
       expect(endOf(at(30))?.message).to.match(
@@ -80,7 +80,7 @@ describe('messages of failed scans', () => {
 
   it('state what the kubelet reports of a pod that may still start, at the deadline', () => {
     const network = 'Failed to create pod sandbox: plugin type="calico" failed (add): no IP addresses';
-    const at = (seconds: number) => runningFacts({ pods: [podWith(0, { phase: 'Pending' }, seconds)], podWarning: network });
+    const at = (seconds: number) => runningFacts({ pods: [podWith(0, { phase: 'Pending' }, seconds)], startFailure: network });
     expect(endOf(at(299))).to.equal(undefined);
     expect(endOf(at(300))?.reason).to.equal('PodPending');
     expect(endOf(at(300))?.message).to.include('plugin type="calico" failed (add): no IP addresses.');
@@ -89,7 +89,7 @@ describe('messages of failed scans', () => {
   it('tell the Secret of a scan that is missing from mistakes of the installation', () => {
     const scan = scanWith(launched(), { spec: { auth: { secretRef: { name: 'shop' } } } });
     const pods = [podWith(0, { phase: 'Pending' }, 300)];
-    const reasonOf = (podWarning: string) => endOf(runningFacts({ scan, pods, podWarning }))?.reason;
+    const reasonOf = (startFailure: string) => endOf(runningFacts({ scan, pods, startFailure }))?.reason;
     expect(reasonOf('MountVolume.SetUp failed for volume "auth" : secret "shop" not found')).to.equal('SignInSecretMissing');
     expect(reasonOf('MountVolume.SetUp failed for volume "ca" : secret "shop-ca" not found')).to.equal('PodPending');
   });
@@ -97,8 +97,8 @@ describe('messages of failed scans', () => {
   it('do not mistake a name that authors choose for a node without user namespaces', () => {
     const scan = scanWith(launched(), { spec: { auth: { secretRef: { name: 'userns' } } } });
     const waiting = (reason: string, message: string) => ({ containerStatuses: [{ name: 'scanner', image: 'x', state: { waiting: { reason, message } } }] }); // prettier-ignore
-    const reasonOf = (podWarning: string | null, status: object = {}) =>
-      endOf(runningFacts({ scan, pods: [podWith(0, { phase: 'Pending', ...status }, 300)], podWarning }))?.reason;
+    const reasonOf = (startFailure: string | null, status: object = {}) =>
+      endOf(runningFacts({ scan, pods: [podWith(0, { phase: 'Pending', ...status }, 300)], startFailure }))?.reason;
     expect(reasonOf('MountVolume.SetUp failed for volume "auth" : secret "userns" not found')).to.equal('SignInSecretMissing');
     expect(reasonOf('MountVolume.SetUp failed for volume "auth" : secrets userns is forbidden')).to.equal('PodPending');
     expect(reasonOf('Failed to create pod sandbox: name "scan-userns-x_a_0" is reserved')).to.equal('PodPending');

@@ -53,10 +53,8 @@ export interface Facts {
   scannerImage: string;
   /** The Job's pods, ordered by attempt. */
   pods: readonly Pod[];
-  /** The message of the Job controller's latest FailedCreate Event, if the Job has no pod. */
-  podCreationError: string | null;
-  /** The message of the latest Event of the newest pod that says why it does not start. */
-  podWarning: string | null;
+  /** The message of the latest Event that says why the Job has no pod, or why its newest pod does not start. */
+  startFailure: string | null;
   podMessages: PodMessages;
   /** The pauses of the scan's queue, which are no waiting time. Null while they are unknown. */
   queuePauses: readonly QueuePause[] | null;

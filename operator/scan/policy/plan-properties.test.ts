@@ -71,8 +71,7 @@ describe('plan, for arbitrary facts', () => {
     job: fc.constantFrom(null, jobWith(), jobWith({ type: 'Complete' }), jobWith({ type: 'Failed', reason: 'FailedIndexes' })),
     scannerImage: fc.constantFrom('scanner:1', 'scanner:2'),
     pods: fc.uniqueArray(pod, { selector: (one) => one.metadata.name, maxLength: 3 }),
-    podCreationError: fc.constantFrom(null, 'exceeded quota'),
-    podWarning: fc.constantFrom(null, 'Failed to create pod sandbox: user namespaces are not supported'),
+    startFailure: fc.constantFrom(null, 'exceeded quota', 'Failed to create pod sandbox: user namespaces are not supported'),
     podMessages: fc
       .record({
         progress: fc.option(

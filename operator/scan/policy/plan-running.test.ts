@@ -36,7 +36,7 @@ describe('plan for a running scan', () => {
       'no pod because of a quota',
       runningFacts({
         pods: [],
-        podCreationError: 'pods "x" is forbidden: exceeded quota: tight',
+        startFailure: 'pods "x" is forbidden: exceeded quota: tight',
         job: { ...jobWith(), metadata: { ...jobWith().metadata, creationTimestamp: ago(300) } },
         state: { search: searched() },
       }),
@@ -46,7 +46,7 @@ describe('plan for a running scan', () => {
       'no pod because of Pod Security',
       runningFacts({
         pods: [],
-        podCreationError: 'pods "x" is forbidden: violates PodSecurity "restricted:latest"',
+        startFailure: 'pods "x" is forbidden: violates PodSecurity "restricted:latest"',
         job: { ...jobWith(), metadata: { ...jobWith().metadata, creationTimestamp: ago(300) } },
         state: { search: searched() },
       }),

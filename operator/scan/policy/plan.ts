@@ -143,22 +143,22 @@ const HOPELESS_MS = 30_000;
 
 /** Returns why the scan has not started, and since when, or null while a pod runs. */
 function notStarted(facts: Facts): { since: number; problem: PodProblem } | null {
-  const { pods, scan, job, podCreationError, podWarning } = facts;
+  const { pods, scan, job, startFailure } = facts;
   const { noPodSince } = facts.state;
   const newest = pods.at(-1);
   // The Job's status will follow.
   if (newest?.status?.phase === 'Succeeded') return null;
   if (newest !== undefined && !isPodTerminal(newest))
     return isPending(newest)
-      ? { since: Date.parse(newest.metadata.creationTimestamp!), problem: diagnosePendingPod(newest, scan, podWarning) }
+      ? { since: Date.parse(newest.metadata.creationTimestamp!), problem: diagnosePendingPod(newest, scan, startFailure) }
       : null;
   const since =
     newest === undefined && (scan.status?.attempts ?? 0) === 0 ? createdAt(job!) : (noPodSince?.getTime() ?? facts.now.getTime());
-  return { since, problem: diagnoseMissingPod(podCreationError) };
+  return { since, problem: diagnoseMissingPod(newest === undefined ? startFailure : null) };
 }
 
 function running(facts: Facts, timeouts: Timeouts): Plan {
-  const { now, scan, job, pods, podMessages, podCreationError, podWarning, state } = facts;
+  const { now, scan, job, pods, state } = facts;
   const wakes = [giveUpAt(facts) - now.getTime()];
 
   const waits = notStarted(facts);
@@ -181,7 +181,7 @@ function running(facts: Facts, timeouts: Timeouts): Plan {
     if (left <= 0) actions.push({ do: 'failLostPod', pod });
     else wakes.push(left);
   }
-  const seen = progressOf(scan, pods, podMessages, podCreationError, podWarning);
+  const seen = progressOf(facts);
   const change = statusChange(scan, seen, job!, now);
   if (change !== null) {
     const waits = { phase: 0, pod: timeouts.podStateMs, pages: timeouts.statusEveryMs };

@@ -85,15 +85,14 @@ export function diagnosePendingPod(pod: Pod, scan: AccessibilityScan, warning: s
 
 /**
  * Returns why the pod does not exist.
- * @param podCreationError the message of the Job controller's last FailedCreate Event, if any
+ * @param startFailure the message of the Job controller's last FailedCreate Event, if any
  */
-export function diagnoseMissingPod(podCreationError: string | null): PodProblem {
-  if (podCreationError === null) return { reason: 'PodNotCreated', message: 'the Job controller created no pod.' };
-  if (/exceeded quota/i.test(podCreationError))
-    return { reason: 'QuotaExceeded', message: `quota exceeded (${sentence(podCreationError)})` };
-  if (/PodSecurity|forbidden/i.test(podCreationError))
-    return { reason: 'PodForbidden', message: `pod forbidden in this namespace (${sentence(podCreationError)})` };
-  return { reason: 'PodNotCreated', message: `pod creation failed (${sentence(podCreationError)})` };
+export function diagnoseMissingPod(startFailure: string | null): PodProblem {
+  if (startFailure === null) return { reason: 'PodNotCreated', message: 'the Job controller created no pod.' };
+  if (/exceeded quota/i.test(startFailure)) return { reason: 'QuotaExceeded', message: `quota exceeded (${sentence(startFailure)})` };
+  if (/PodSecurity|forbidden/i.test(startFailure))
+    return { reason: 'PodForbidden', message: `pod forbidden in this namespace (${sentence(startFailure)})` };
+  return { reason: 'PodNotCreated', message: `pod creation failed (${sentence(startFailure)})` };
 }
 
 /** Describes how a pod ended, such as `exit code 137, out of memory`. */

@@ -9,7 +9,6 @@ import { phaseOf, type StatusPatch } from './status.ts';
 import { timestamp } from '../../../platform/clock.ts';
 import { liveUpdates, scanConditions } from './conditions.ts';
 import { identityOf } from './pod-identity.ts';
-import type { PodMessages } from '../results/pod-message-log.ts';
 import { sanitize } from './condition-reasons.ts';
 import type { Facts } from './facts.ts';
 
@@ -30,48 +29,39 @@ export function isPlausible({ pages }: Pick<PodProgress, 'pages'>, reserved: num
   return pages.scanned <= reserved && pages.failed <= PAGES_MAX && pages.total <= PAGES_MAX;
 }
 
+type ProgressFacts = Pick<Facts, 'scan' | 'pods' | 'podMessages' | 'startFailure'>;
+
+/** The newest progress that a pod has sent, if it is plausible. */
+function said({ scan, podMessages: { progress } }: Pick<Facts, 'scan' | 'podMessages'>): PodProgress | null {
+  return progress !== null && isPlausible(progress, scan.status?.pages?.reserved ?? 0) ? progress : null;
+}
+
 /**
  * The progress of a running scan. The phase never moves backwards and counts never fall: a new attempt leaves both
  * unchanged until it overtakes the previous one.
- * @param pods the Job's pods, ordered by attempt
- * @param podCreationError why the Job controller could not create a pod, if it could not
- * @param podWarning why the newest pod does not start, if an Event says so
  */
-export function progressOf(
-  scan: AccessibilityScan,
-  pods: readonly Pod[],
-  { progress }: PodMessages,
-  podCreationError: string | null,
-  podWarning: string | null = null,
-): Progress {
+export function progressOf(facts: ProgressFacts): Progress {
+  const { scan, pods } = facts;
   const pod = pods.at(-1);
-  const plausible = progress !== null && isPlausible(progress, scan.status?.pages?.reserved ?? 0) ? progress : null;
-  const phase = [plausible?.phase, pod !== undefined && !isPending(pod) ? ('crawling' as const) : undefined].reduce<Phase>(
+  const phase = [said(facts)?.phase, pod !== undefined && !isPending(pod) ? ('crawling' as const) : undefined].reduce<Phase>(
     (now, next) => (next !== undefined && mayMove(now, next) ? next : now),
     phaseOf(scan),
   );
   return {
     phase,
-    pages: pagesSoFar(scan.status, plausible?.pages),
+    pages: pagesOf(facts),
     ...attemptsSoFar(scan.status, pods),
-    state: stateOf(scan, pods, phase, { podCreationError, podWarning }),
+    state: stateOf(facts, phase),
   };
 }
 
 /** The pages so far. The pod's messages are newer than the status, which is written less often. */
-export function pagesOf({
-  scan,
-  pods,
-  podMessages,
-  podCreationError,
-}: Pick<Facts, 'scan' | 'pods' | 'podMessages' | 'podCreationError'>): PageProgress {
-  return progressOf(scan, pods, podMessages, podCreationError).pages;
-}
-
-function pagesSoFar(status: AccessibilityScanStatus | undefined, said: PageProgress | undefined): PageProgress {
-  const scanned = Math.max(status?.pages?.scanned ?? 0, said?.scanned ?? 0);
-  const failed = Math.max(status?.pages?.failed ?? 0, said?.failed ?? 0);
-  return { scanned, failed, total: Math.max(scanned + failed, said?.total ?? 0) };
+export function pagesOf(facts: Pick<Facts, 'scan' | 'podMessages'>): PageProgress {
+  const { status } = facts.scan;
+  const pages = said(facts)?.pages;
+  const scanned = Math.max(status?.pages?.scanned ?? 0, pages?.scanned ?? 0);
+  const failed = Math.max(status?.pages?.failed ?? 0, pages?.failed ?? 0);
+  return { scanned, failed, total: Math.max(scanned + failed, pages?.total ?? 0) };
 }
 
 /** The number of attempts and the pod of the last one. The pods of earlier attempts may be deleted. */
@@ -84,17 +74,12 @@ export function attemptsSoFar(
   return { attempts: Math.max(attempts, status?.attempts ?? 0), podName: newest?.metadata.name ?? status?.podName ?? null };
 }
 
-function stateOf(
-  scan: AccessibilityScan,
-  pods: readonly Pod[],
-  phase: Phase,
-  { podCreationError, podWarning }: { podCreationError: string | null; podWarning: string | null },
-): Progress['state'] {
+function stateOf({ scan, pods, startFailure }: ProgressFacts, phase: Phase): Progress['state'] {
   const pod = pods.at(-1);
   if (pod === undefined) {
     if ((scan.status?.attempts ?? 0) > 0) return { reason: 'Retrying', message: 'The pod was deleted; waiting for the next attempt.' };
-    if (podCreationError === null) return { reason: 'Launching', message: 'Waiting for the Job controller to create the pod.' };
-    const cause = diagnoseMissingPod(podCreationError);
+    if (startFailure === null) return { reason: 'Launching', message: 'Waiting for the Job controller to create the pod.' };
+    const cause = diagnoseMissingPod(startFailure);
     return { reason: cause.reason, message: sanitize(`Waiting for the Job controller to create the pod: ${cause.message}`) };
   }
   if (isPodTerminal(pod))
@@ -105,7 +90,7 @@ function stateOf(
         }
       : { reason: 'Ending', message: 'The pod has finished.' };
   if (isPending(pod)) {
-    const cause = diagnosePendingPod(pod, scan, podWarning);
+    const cause = diagnosePendingPod(pod, scan, startFailure);
     return { reason: cause.reason, message: sanitize(`The scanner has not started yet: ${cause.message}`) };
   }
   return { reason: phase[0]!.toUpperCase() + phase.slice(1), message: `Pod ${pod.metadata.name} is running.` };
