@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { normaliseHtml } from './normalise-html.ts';
-import type { ReportGroup, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
+import type { ReportGroup, ReportNode, ReportPage, ReportViolation } from '../schema/schema.ts';
+import type { FindingList } from '../schema/tested-pages.ts';
 
 /** The maximum number of pages that a group lists. The total is in `pages`. */
 const PAGE_URLS_MAX = 100;
@@ -65,11 +66,11 @@ interface Collected {
   lastPage: number;
 }
 
-function collect(pages: readonly ReportPage[], violationsOf: (page: TestedPage) => readonly ReportViolation[]): Map<string, Collected> {
+function collect(pages: readonly ReportPage[], list: FindingList): Map<string, Collected> {
   const groups = new Map<string, Collected>();
   for (const [index, page] of pages.entries()) {
     if (!page.tested) continue;
-    for (const violation of violationsOf(page)) {
+    for (const violation of page[list]) {
       for (const node of violation.nodes) add(groups, violation, node, page.url, index);
       // Each has an example among the nodes; see `capNodes`.
       for (const { fingerprint, elements } of violation.nodes_beyond ?? []) {
@@ -100,25 +101,11 @@ function add(groups: Map<string, Collected>, violation: ReportViolation, example
 const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 
 /**
- * Groups the violations of all tested pages by root cause, worst first: by impact, then pages, then elements, then rule and
+ * Groups the findings of all tested pages by root cause, worst first: by impact, then pages, then elements, then rule and
  * fingerprint, so that the order is the same in every run. The example is the first element in the scan's order.
  */
-export function groupViolations(pages: readonly ReportPage[]): ReportGroup[] {
-  return group(pages, (page) => page.violations);
-}
-
-/** Groups the elements that need review, in the same way. */
-export function groupNeedsReview(pages: readonly ReportPage[]): ReportGroup[] {
-  return group(pages, (page) => page.needs_review);
-}
-
-/** Groups the advice, in the same way. */
-export function groupAdvice(pages: readonly ReportPage[]): ReportGroup[] {
-  return group(pages, (page) => page.advice);
-}
-
-function group(pages: readonly ReportPage[], violationsOf: (page: TestedPage) => readonly ReportViolation[]): ReportGroup[] {
-  return [...collect(pages, violationsOf)]
+export function groupFindings(pages: readonly ReportPage[], list: FindingList): ReportGroup[] {
+  return [...collect(pages, list)]
     .sort(
       ([a, left], [b, right]) =>
         left.impact - right.impact ||

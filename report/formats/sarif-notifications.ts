@@ -2,6 +2,7 @@
 import type { Notification } from 'sarif';
 import { isAttempted } from '../results/coverage.ts';
 import type { Report } from '../schema/schema.ts';
+import { findingsOf } from '../schema/tested-pages.ts';
 import type { Severity } from './sarif-results.ts';
 import { PARTIAL, pageGaps, scanNotes, untestedMessage } from '../view/gaps.ts';
 import { elements, relativeUriOf } from './shared.ts';
@@ -30,7 +31,7 @@ export function notificationsOf(report: Report, left: ReadonlyMap<Severity, numb
       continue;
     }
     for (const { kind, message } of pageGaps(page)) add(kind, 'warning', message || kind, at);
-    for (const { rule, nodes, nodes_total: total } of [...page.violations, ...page.needs_review, ...page.advice])
+    for (const { rule, nodes, nodes_total: total } of findingsOf(page))
       if (total > nodes.length) add('elements_not_listed', 'warning', `${rule}: ${nodes.length} of ${elements(total)} are listed.`, at);
   }
   for (const { kind, message } of scanNotes(report)) add(kind, NOTES_TO_HEED.has(kind) ? 'warning' : 'note', message);

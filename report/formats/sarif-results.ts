@@ -2,10 +2,11 @@
 import { createHash } from 'node:crypto';
 import type { PhysicalLocation, Result, Suppression } from 'sarif';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
-import { knownIssueFinder, type KnownIssueFinder } from '../causes/known.ts';
+import { knownIssueFinder } from '../causes/known.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import { unknownRule, type RuleInfo } from '../rules/rules.ts';
-import type { Report, ReportKnownIssue, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
+import type { Report, ReportKnownIssue, ReportNode, ReportPage, ReportViolation } from '../schema/schema.ts';
+import { FINDING_LISTS, type FindingList } from '../schema/tested-pages.ts';
 import { elementPath } from '../view/element-path.ts';
 import { acceptance, relativeUriOf } from './shared.ts';
 
@@ -16,18 +17,8 @@ export type Severity = Impact | 'review' | 'advice';
 /** Worst first. */
 const SEVERITIES: readonly Severity[] = [...IMPACTS, 'review', 'advice'];
 
-interface Place {
-  page: ReportPage;
-  artifact: { uri: string; index: number };
-  ruleIndex: number | undefined;
-  version: number;
-  states: ReadonlyMap<string, Result.baselineState>;
-  /** What accepts an element; null if the site has no known issues. */
-  accepted: KnownIssueFinder | null;
-  /** See `alertFingerprints`. */
-  alertFingerprint: (rule: string, kind: Kind, uri: string, fingerprint: string) => string;
-}
-type Kind = 'fail' | 'review' | 'advice';
+const KINDS = { violations: 'fail', needs_review: 'review', advice: 'advice' } as const satisfies Record<FindingList, string>;
+type Kind = (typeof KINDS)[FindingList];
 
 /** The rules of a file: those that ran, then those of the advice, which belong to no standard. */
 export const rulesOfFile = ({ rules, advice_groups }: Report): RuleInfo[] => [
@@ -37,27 +28,14 @@ export const rulesOfFile = ({ rules, advice_groups }: Report): RuleInfo[] => [
 
 /** Returns a result for each element that a report describes, in the order of the report. */
 export function resultsOf(report: Report): Result[] {
-  const ruleIndexes = new Map(rulesOfFile(report).map(({ id }, index) => [id, index]));
-  const alertFingerprint = alertFingerprints();
-  const states = baselineStates(report);
-  const accepted = report.known_issues === undefined ? null : knownIssueFinder(report);
-  const results: Result[] = [];
-  for (const [index, page] of report.pages.entries()) {
-    if (!page.tested) continue;
-    const place = {
-      page,
-      artifact: { uri: relativeUriOf(page.url), index },
-      version: report.fingerprint_version,
-      alertFingerprint,
-      states,
-      accepted,
-    };
-    for (const [kind, findings] of kindsOf(page))
-      for (const finding of findings)
-        for (const node of finding.nodes)
-          results.push(resultOf(finding, node, kind, { ...place, ruleIndex: ruleIndexes.get(finding.rule) }));
-  }
-  return results;
+  const resultOf = resultsIn(report);
+  return report.pages.flatMap((page, index) => {
+    if (!page.tested) return [];
+    const artifact = { uri: relativeUriOf(page.url), index };
+    return FINDING_LISTS.flatMap((list) =>
+      page[list].flatMap((finding) => finding.nodes.map((node) => resultOf(finding, node, KINDS[list], { page, artifact }))),
+    );
+  });
 }
 
 /** Whether root causes are new, by fingerprint. A root cause of which only some elements are new has no state. */
@@ -69,52 +47,58 @@ function baselineStates({ groups }: Report): ReadonlyMap<string, Result.baseline
   );
 }
 
-const kindsOf = ({ violations, needs_review, advice }: TestedPage): [Kind, ReportViolation[]][] => [
-  ['fail', violations],
-  ['review', needs_review],
-  ['advice', advice],
-];
+interface Place {
+  page: ReportPage;
+  artifact: { uri: string; index: number };
+}
 
-function resultOf(finding: ReportViolation, node: ReportNode, kind: Kind, place: Place): Result {
-  const { page, artifact, ruleIndex, version, states, accepted } = place;
-  const fingerprint = rootCauseFingerprint(finding.rule, node);
-  return {
-    ruleId: finding.rule,
-    ...(ruleIndex !== undefined && { ruleIndex }),
-    ...kindAndLevel(kind, finding.impact),
-    ...(kind === 'fail' && states.has(fingerprint) && { baselineState: states.get(fingerprint)! }),
-    // The standard demands that all results have the list, or none.
-    ...(accepted !== null && { suppressions: kind === 'fail' ? suppressionsOf(accepted.of(finding.rule, node)) : [] }),
-    message: { text: `${finding.help}\n${node.failure_summary}`.trim() || finding.rule },
-    locations: [
-      {
-        physicalLocation: locationOf(artifact, node.html),
-        logicalLocations: [{ fullyQualifiedName: elementPath(node), kind: 'element' }],
+/** Returns the function that makes the results of a report. It must be called in the order of the report. */
+function resultsIn(report: Report): (finding: ReportViolation, node: ReportNode, kind: Kind, place: Place) => Result {
+  const ruleIndexes = new Map(rulesOfFile(report).map(({ id }, index) => [id, index]));
+  const alertFingerprint = alertFingerprints();
+  const states = baselineStates(report);
+  const accepted = report.known_issues === undefined ? null : knownIssueFinder(report);
+  return (finding, node, kind, { page, artifact }) => {
+    const ruleIndex = ruleIndexes.get(finding.rule);
+    const fingerprint = rootCauseFingerprint(finding.rule, node);
+    return {
+      ruleId: finding.rule,
+      ...(ruleIndex !== undefined && { ruleIndex }),
+      ...kindAndLevel(kind, finding.impact),
+      ...(kind === 'fail' && states.has(fingerprint) && { baselineState: states.get(fingerprint)! }),
+      // The standard demands that all results have the list, or none.
+      ...(accepted !== null && { suppressions: kind === 'fail' ? suppressionsOf(accepted.of(finding.rule, node)) : [] }),
+      message: { text: `${finding.help}\n${node.failure_summary}`.trim() || finding.rule },
+      locations: [
+        {
+          physicalLocation: locationOf(artifact, node.html),
+          logicalLocations: [{ fullyQualifiedName: elementPath(node), kind: 'element' }],
+        },
+      ],
+      ...(node.related !== undefined &&
+        node.related.length > 0 && {
+          relatedLocations: node.related.map(({ selector, html }, id) => ({
+            id,
+            message: { text: html },
+            physicalLocation: locationOf(artifact, html),
+            logicalLocations: [{ fullyQualifiedName: selector, kind: 'element' }],
+          })),
+        }),
+      partialFingerprints: {
+        [`rootCause/v${report.fingerprint_version}`]: fingerprint,
+        // The only one that GitHub uses.
+        primaryLocationLineHash: alertFingerprint(finding.rule, kind, artifact.uri, fingerprint),
       },
-    ],
-    ...(node.related !== undefined &&
-      node.related.length > 0 && {
-        relatedLocations: node.related.map(({ selector, html }, id) => ({
-          id,
-          message: { text: html },
-          physicalLocation: locationOf(artifact, html),
-          logicalLocations: [{ fullyQualifiedName: selector, kind: 'element' }],
-        })),
-      }),
-    partialFingerprints: {
-      [`rootCause/v${version}`]: fingerprint,
-      // The only one that GitHub uses.
-      primaryLocationLineHash: place.alertFingerprint(finding.rule, kind, artifact.uri, fingerprint),
-    },
-    properties: {
-      url: page.url,
-      impact: finding.impact,
-      ...(kind === 'advice' && { advice: true }),
-      wcag: finding.wcag,
-      landmark: node.landmark,
-      ...(node.contrast !== undefined && { contrast: node.contrast }),
-      ...(node.checks !== undefined && { checks: node.checks }),
-    },
+      properties: {
+        url: page.url,
+        impact: finding.impact,
+        ...(kind === 'advice' && { advice: true }),
+        wcag: finding.wcag,
+        landmark: node.landmark,
+        ...(node.contrast !== undefined && { contrast: node.contrast }),
+        ...(node.checks !== undefined && { checks: node.checks }),
+      },
+    };
   };
 }
 
@@ -137,7 +121,7 @@ const locationOf = (artifactLocation: Place['artifact'], html: string): Physical
  * Returns the function that identifies the alert of an element: the root cause on its page, and how many elements of the same one
  * precede it there. The selector is not part of it, so an alert survives when the element moves.
  */
-function alertFingerprints(): Place['alertFingerprint'] {
+function alertFingerprints(): (rule: string, kind: Kind, uri: string, fingerprint: string) => string {
   const seen = new Map<string, number>();
   return (...parts) => {
     const hash = createHash('sha256').update(parts.join('\0')).digest('hex').slice(0, 16);

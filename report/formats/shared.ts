@@ -1,5 +1,6 @@
 /** What the formats share. Pure. */
 import type { Report, ReportKnownIssue, ReportPage, ReportViolation } from '../schema/schema.ts';
+import { findingsOf } from '../schema/tested-pages.ts';
 
 /**
  * Converts the address of a page to a URI by RFC 3986. Browsers allow more: they keep `|`, `[` and a `%` that encodes nothing in
@@ -33,9 +34,7 @@ const escaped = (part: string, others: RegExp): string => part.replace(others, e
 export function firstFindings(pages: readonly ReportPage[]): Map<string, ReportViolation> {
   const first = new Map<string, ReportViolation>();
   for (const page of pages)
-    if (page.tested)
-      for (const finding of [...page.violations, ...page.needs_review, ...page.advice])
-        if (!first.has(finding.rule)) first.set(finding.rule, finding);
+    if (page.tested) for (const finding of findingsOf(page)) if (!first.has(finding.rule)) first.set(finding.rule, finding);
   return first;
 }
 

@@ -4,6 +4,7 @@
  */
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import type { ReportViolation, TestedPage } from '../schema/schema.ts';
+import { FINDING_LISTS, findingsOf, type FindingList } from '../schema/tested-pages.ts';
 
 /** The number of elements of one rule that a page's report describes. */
 export const NODES_MAX = 500;
@@ -46,17 +47,13 @@ export function uncounted({ nodes, nodes_total, nodes_beyond = [] }: ReportViola
 
 /** Caps every finding of a page, and says on the page which root causes were left out. */
 export function capPage(page: TestedPage, max: number): TestedPage {
-  const { violations, needs_review, advice } = page;
-  if ([...violations, ...needs_review, ...advice].every(({ nodes }) => nodes.length <= max)) return page;
-  const capped = {
-    violations: violations.map((found) => capNodes(found, max)),
-    needs_review: needs_review.map((found) => capNodes(found, max)),
-    advice: advice.map((found) => capNodes(found, max)),
-  };
-  const left = [...capped.violations, ...capped.needs_review, ...capped.advice].filter((finding) => uncounted(finding) > 0);
+  if (findingsOf(page).every(({ nodes }) => nodes.length <= max)) return page;
+  const capped = { ...page };
+  for (const list of FINDING_LISTS) capped[list] = page[list].map((found) => capNodes(found, max));
+  const left = findingsOf(capped).filter((finding) => uncounted(finding) > 0);
   const caveats = page.caveats.filter(({ kind }) => kind !== 'causes_left_out');
   if (left.length > 0) caveats.push({ kind: 'causes_left_out', message: leftOut(left) });
-  return { ...page, ...capped, caveats };
+  return { ...capped, caveats };
 }
 
 /** The number of rules that the message names. */
@@ -69,8 +66,8 @@ function leftOut(findings: readonly ReportViolation[]): string {
 }
 
 /** The size of a page's findings in the export, in bytes. */
-export function findingsBytes(page: Pick<TestedPage, 'violations' | 'needs_review' | 'advice'>): number {
-  return [page.violations, page.needs_review, page.advice].reduce((sum, findings) => sum + Buffer.byteLength(JSON.stringify(findings)), 0);
+export function findingsBytes(page: Pick<TestedPage, FindingList>): number {
+  return FINDING_LISTS.reduce((sum, list) => sum + Buffer.byteLength(JSON.stringify(page[list])), 0);
 }
 
 /** Limits the findings of a scan while its pages arrive, so that they fit into memory and into the export. */

@@ -6,7 +6,7 @@ import { baselineOutcomeOf, compareWithBaseline, type ChosenBaseline } from '../
 import type { ComparableReport } from '../diff/reduce.ts';
 import { countPages } from './coverage.ts';
 import { applyKnownIssues, knownMatcher, knownOutcomeOf } from '../causes/known.ts';
-import { groupAdvice, groupNeedsReview, groupViolations } from '../causes/root-causes.ts';
+import { groupFindings } from '../causes/root-causes.ts';
 import type { Report, ReportBaseline, ReportKnownIssues, ReportPage } from '../schema/schema.ts';
 import { testedPages } from '../schema/tested-pages.ts';
 import { partialSentence } from '../view/partial.ts';
@@ -55,7 +55,7 @@ export function deriveResults(pages: ReportPage[], thresholds: Thresholds, judge
     tested.map((page) => page.rules),
     violations.total,
   );
-  const causes = groupViolations(pages);
+  const causes = groupFindings(pages, 'violations');
   const issues = chosen !== undefined && chosen.issues.length + chosen.leftOut > 0 ? chosen : undefined;
   const known = issues && applyKnownIssues(issues, tested, causes, partial);
   const groups = known?.groups ?? causes;
@@ -89,8 +89,8 @@ export function deriveResults(pages: ReportPage[], thresholds: Thresholds, judge
     ...(compared && { baseline: compared.baseline }),
     ...(known && { known_issues: known.section }),
     groups: compared?.groups ?? groups,
-    review_groups: groupNeedsReview(pages),
-    advice_groups: groupAdvice(pages),
+    review_groups: groupFindings(pages, 'needs_review'),
+    advice_groups: groupFindings(pages, 'advice'),
   };
 }
 

@@ -1,5 +1,11 @@
-import type { ReportPage, TestedPage } from './schema.ts';
+/** The tested pages of a report, and their findings. */
+import type { ReportPage, ReportViolation, TestedPage } from './schema.ts';
 
 export function testedPages(pages: readonly ReportPage[]): TestedPage[] {
   return pages.filter((page) => page.tested);
 }
+
+/** The lists of a page's findings. */
+export const FINDING_LISTS = ['violations', 'needs_review', 'advice'] as const satisfies readonly (keyof TestedPage)[];
+export type FindingList = (typeof FINDING_LISTS)[number];
+export const findingsOf = (page: Pick<TestedPage, FindingList>): ReportViolation[] => FINDING_LISTS.flatMap((list) => page[list]);

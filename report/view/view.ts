@@ -4,8 +4,8 @@
  */
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { leadingCauses } from './leading-causes.ts';
-import { testedPages } from '../schema/tested-pages.ts';
 import type { Report, ReportGroup, ReportNode, ReportPage, ReportPicture, ReportRule, TestedPage } from '../schema/schema.ts';
+import { testedPages, type FindingList } from '../schema/tested-pages.ts';
 import { countViolations } from '../results/score.ts';
 import { placeFindings } from './findings.ts';
 import { elementPath } from './element-path.ts';
@@ -114,7 +114,7 @@ function leadingOf({ groups }: Report): ReportView['leading'] {
 }
 
 /** Returns the description of a rule, which groups do not have. */
-function describer(pages: readonly TestedPage[], list: 'violations' | 'needs_review' | 'advice'): (rule: string) => string {
+function describer(pages: readonly TestedPage[], list: FindingList): (rule: string) => string {
   const descriptions = new Map<string, string>();
   for (const page of pages)
     for (const { rule, description } of page[list]) if (!descriptions.has(rule)) descriptions.set(rule, description);

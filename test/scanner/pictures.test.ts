@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { jpegSize, picturesMismatch, placePictures } from '../../report/results/pictures.ts';
-import { groupViolations } from '../../report/causes/root-causes.ts';
+import { groupFindings } from '../../report/causes/root-causes.ts';
 import { PICTURE_MAX_BYTES, type ReportGroup } from '../../report/schema/schema.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import type { KeptPicture, PictureLimits } from '../../scanner-image/page/pictures/budget.ts';
@@ -30,7 +30,8 @@ describe('pictures', () => {
     site = await openSite(routes);
     return scan(`${site.origin}/`, { pictures: true }, { workers, pageBudgetMs: 20_000 }, { pictureLimits: limits });
   }
-  const groupsOf = ({ pages }: ScanOutput, rule: string): ReportGroup[] => groupViolations(pages).filter((group) => group.rule === rule);
+  const groupsOf = ({ pages }: ScanOutput, rule: string): ReportGroup[] =>
+    groupFindings(pages, 'violations').filter((group) => group.rule === rule);
   const picturesOf = (result: ScanOutput, rule: string): (KeptPicture | undefined)[] =>
     groupsOf(result, rule).map(({ fingerprint }) => result.pictures.get(fingerprint));
 
@@ -74,7 +75,7 @@ describe('pictures', () => {
       expect(jpegSize(taken!.bytes)).to.deep.equal({ width: taken!.width, height: taken!.height });
       expect(await pixels(taken!, OUTLINE), rule).to.be.greaterThan(100);
     }
-    const report = { pages: result.pages, groups: groupViolations(result.pages), review_groups: [] };
+    const report = { pages: result.pages, groups: groupFindings(result.pages, 'violations'), review_groups: [] };
     const { places, pagePlaces, object } = placePictures(report, result, 1e6);
     expect(places).to.have.length(4);
     expect(pagePlaces.map(({ page_url }) => page_url)).to.deep.equal([first, second]);
