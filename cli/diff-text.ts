@@ -3,11 +3,10 @@ import type { CauseChange, ChangedElement, NewCauseChange, ReportDiff } from '..
 import { elementPath } from '../report/view/element-path.ts';
 import { printable } from './errors.ts';
 import { paint, type Paint, type Terminal } from './terminal.ts';
+import { plural } from './text-lines.ts';
 
 /** Longer selectors are cut off. */
 const SELECTOR_MAX = 160;
-
-const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
 
 /** Renders a difference: the numbers, new violations, fixed ones, those that were not tested, and notes about the scans. */
 export function renderDiff(diff: ReportDiff, terminal: Pick<Terminal, 'color' | 'unicode'>, wide = false): string {

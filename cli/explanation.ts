@@ -6,7 +6,7 @@ import { elementPath } from '../report/view/element-path.ts';
 import { explainScore, scoreFactsOf, type ScoreFacts } from '../report/view/score-sentence.ts';
 import { printable } from './errors.ts';
 import { paint, type Terminal } from './terminal.ts';
-import { textWidth, wrapped } from './text-lines.ts';
+import { plural, textWidth, wrapped } from './text-lines.ts';
 
 /** As many root causes as a person reads at the end of a log. */
 const CAUSES = 5;
@@ -57,5 +57,3 @@ function linesOf(cause: Cause, terminal: Pick<Terminal, 'color' | 'columns'>, wi
     ...(wide ? [`    root cause ${cause.fingerprint}`] : []),
   ];
 }
-
-const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;

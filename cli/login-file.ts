@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CliError, errorMessage } from './errors.ts';
+import { parsedJson } from './json.ts';
 import { baseOf } from './links.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -41,17 +42,9 @@ export function readLogin(environment: Environment): Login | null {
     throw new CliError(`The login in ${file} cannot be read: ${errorMessage(error)}.`);
   }
   if ((mode & 0o077) !== 0) throw new CliError(`Other users may read the API key in ${file}.`, `Run: chmod 600 ${file}`);
-  const login = parsed(text);
+  const login = parsedJson(text) as Partial<Login> | null;
   if (typeof login?.url === 'string' && typeof login.apiKey === 'string') return { url: login.url, apiKey: login.apiKey };
   throw new CliError(`${file} is not a login of this command.`, 'Run: curbcut logout, then curbcut login');
-}
-
-function parsed(text: string): Partial<Login> | null {
-  try {
-    return JSON.parse(text) as Partial<Login> | null;
-  } catch {
-    return null;
-  }
 }
 
 /**

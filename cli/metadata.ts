@@ -2,6 +2,7 @@
 import { METADATA_MAX, metadataMistake, readPairs, type Metadata } from '../core/scan/metadata.ts';
 import { ciMetadata } from './ci-metadata.ts';
 import { UsageError } from './errors.ts';
+import { shellWord } from './text-lines.ts';
 
 /** For `parseArgs`. */
 export const METADATA_ARGUMENTS = {
@@ -57,8 +58,5 @@ export function sameMetadata(metadata: Metadata = {}, { metadata: given = [] }: 
   const found = Object.entries(metadata).filter(([key]) => !Object.hasOwn(stated, key));
   return found.length === 0
     ? ''
-    : [' --no-ci-metadata', ...found.map(([key, value]) => `--metadata ${quoted(`${key}=${value}`)}`)].join(' ');
+    : [' --no-ci-metadata', ...found.map(([key, value]) => `--metadata ${shellWord(`${key}=${value}`)}`)].join(' ');
 }
-
-/** A word of a shell. The name of a branch may contain almost everything. */
-const quoted = (word: string): string => (/^[\w=:/.@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

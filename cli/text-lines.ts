@@ -1,4 +1,10 @@
-/** Breaks text into lines of a width. */
+/** Text for people: numbers of things, words to copy, and lines of a width. */
+
+/** `1 page`, `2 pages`. */
+export const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
+
+/** A word as a shell reads it. */
+export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** The widest lines, in characters: longer ones are hard to read. */
 const WIDEST = 100;

@@ -5,6 +5,7 @@ import { FINGERPRINT_VERSION } from '../../report/schema/versions.ts';
 import { testedPages } from '../../report/schema/tested-pages.ts';
 import type { Report, ReportGroup } from '../../report/schema/schema.ts';
 import { CliError, printable } from '../errors.ts';
+import { plural } from '../text-lines.ts';
 
 /** Exactly one of the ways. */
 export type Choice = { fingerprints: readonly string[] } | { rule: string; selector: string } | { all: true };
@@ -50,8 +51,6 @@ export function causeLines(report: Report): string[] {
 const openCauses = ({ groups }: Report): ReportGroup[] => groups.filter(({ elements, known_elements: known = 0 }) => elements > known);
 
 const targetOf = (group: ReportGroup): Target => ({ target: { fingerprint: group.fingerprint }, comment: describe(group) });
-
-const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
 
 function describe({ rule, help, elements, pages, page_urls: [page = ''] }: ReportGroup): string {
   return printable(`${rule}: ${help} (${plural(elements, 'element')} on ${plural(pages, 'page')}, first on ${page})`);

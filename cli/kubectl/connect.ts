@@ -1,5 +1,6 @@
 /** The connection to Kubernetes, for the commands of `kubectl curbcut` and for `curbcut run`. */
 import { waitNote, type CliContext, type Output } from '../commands/output.ts';
+import { shellWord } from '../text-lines.ts';
 import { createBudget } from '../service/budget.ts';
 import { createKubectl, type Kubectl } from './kubectl.ts';
 
@@ -18,7 +19,5 @@ export function connectKubectl(context: CliContext, { maxWaitSeconds, progress }
 
 /** A command that the user can copy: with the options of kubectl that were given. */
 export function commandLine({ kubectlFlags }: Pick<CliContext, 'kubectlFlags'>, ...words: string[]): string {
-  return ['kubectl', 'curbcut', ...words, ...kubectlFlags.filter((flag) => !flag.startsWith('--token'))].map(quoted).join(' ');
+  return ['kubectl', 'curbcut', ...words, ...kubectlFlags.filter((flag) => !flag.startsWith('--token'))].map(shellWord).join(' ');
 }
-
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

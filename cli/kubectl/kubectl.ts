@@ -1,21 +1,15 @@
 /** Runs kubectl: the user's own kubeconfig, context and credential plug-ins. Temporary failures are retried within --max-wait. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createWatchdog, gaveUp, type Budget } from '../service/budget.ts';
-import { CliError, ServiceUnavailable, errorMessage } from '../errors.ts';
+import { backOff as waitBeforeRetry, createWatchdog, type Waiting } from '../service/budget.ts';
+import { CliError, errorMessage } from '../errors.ts';
 import { KubectlError, kubectlErrorOf } from './errors.ts';
 import { readObjects } from './json-stream.ts';
 
-export interface KubectlOptions {
+export interface KubectlOptions extends Waiting {
   /** kubectl's own options, for every call. */
   flags: readonly string[];
   environment: Record<string, string | undefined>;
-  signal: AbortSignal;
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
   monotonic: () => number;
-  /** One budget for everything that the command requests. */
-  budget: Budget;
-  /** Called before each wait with its reason and length. */
-  onWait?: (why: string, seconds: number) => void;
 }
 
 /** An event of `kubectl get --watch --output-watch-events`. */
@@ -49,24 +43,13 @@ const COMMAND_TIMEOUT_MS = 120_000;
 export const IDLE_MS = 60_000;
 /** A watch starts with the present state. One that does not within this time is broken. */
 const FIRST_EVENT_MS = 30_000;
-const FIRST_BACK_OFF_SECONDS = 0.5;
-const LAST_BACK_OFF_SECONDS = 8;
 /** kubectl gives up a request after this time, so that a retry still fits into the budget. */
 const REQUEST_TIMEOUT = '--request-timeout=30s';
 
 /** Runs nothing until the first call. */
 export function createKubectl(options: KubectlOptions): Kubectl {
-  const { budget, signal, sleep } = options;
-
-  const backOff: Kubectl['backOff'] = async (failure, attempts) => {
-    budget.count();
-    const seconds = Math.min(FIRST_BACK_OFF_SECONDS * 2 ** (attempts - 1), LAST_BACK_OFF_SECONDS);
-    const [why] = failure.message.split('\n') as [string];
-    if (seconds > budget.left()) throw new ServiceUnavailable(false, why, gaveUp(budget, attempts, null));
-    options.onWait?.(why, seconds);
-    await sleep(seconds * 1000, signal);
-    budget.count();
-  };
+  const { budget, signal } = options;
+  const backOff: Kubectl['backOff'] = ({ message }, attempts) => waitBeforeRetry(options, { why: message.split('\n', 1)[0]!, attempts });
 
   return {
     options,

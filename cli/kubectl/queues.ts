@@ -64,7 +64,7 @@ export async function positionsOf(
   const { CURBCUT_URL: url, CURBCUT_API_KEY: key } = context.environment;
   if (!url && !key) return null;
   const { connect } = await import('../commands/service.ts');
-  const { listAll } = await import('../service/list.ts');
+  const { LISTED_MAX, listAll } = await import('../service/list.ts');
   const client = connect(context, output);
   const own = new Set((await listAll(client, { status: 'queued', limit: LISTED_MAX })).data.map(({ scan_id: id }) => id));
   const asked = waiting.filter(({ scan_id: id }) => own.has(id)).toSorted((a, b) => a.submitted_at.localeCompare(b.submitted_at));
@@ -76,7 +76,5 @@ export async function positionsOf(
   return positions;
 }
 
-/** As many scans as the operator publishes positions of. */
-const LISTED_MAX = 1000;
 /** Positions per command, oldest scans first: a key may send only so many requests per minute. */
 const POLLED_MAX = 30;

@@ -5,6 +5,7 @@ import type { Metadata } from '../../core/scan/metadata.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { CliError, UsageError } from '../errors.ts';
 import type { Step } from '../service/follow.ts';
+import { isScanId } from '../service/scan-reference.ts';
 import { resultOf, type FullResult } from '../result.ts';
 import { KubectlError } from './errors.ts';
 import type { Kubectl } from './kubectl.ts';
@@ -116,15 +117,13 @@ export function getScan(kubectl: Kubectl, name: string): Promise<AccessibilitySc
   return kubectl.json<AccessibilityScan>(['get', SCANS, name]);
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** Resolves the name of a resource to the ID of its scan. An ID stays one: the resource may have been deleted. */
 export async function resolveScan(kubectl: Kubectl, name: string): Promise<string> {
   try {
     return idOf(await getScan(kubectl, name));
   } catch (error) {
     if (!(error instanceof KubectlError) || error.reason !== 'NotFound') throw error;
-    if (UUID.test(name)) return name;
+    if (isScanId(name)) return name;
     throw new CliError(error.message, 'The result of a deleted scan is kept: use its scan ID, which `curbcut list` shows.');
   }
 }

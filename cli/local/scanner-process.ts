@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { PodFailed, PodInput, PodStored } from '../../core/protocol/pod-messages.ts';
 import { SCANNER_PROGRAM } from '../../core/protocol/scanner-program.ts';
+import { parsedJson } from '../json.ts';
 
 /** The time that the scanner gets to close its browser after SIGTERM, in milliseconds. */
 const CLOSE_MS = 10_000;
@@ -88,7 +89,7 @@ async function follow(child: ChildProcess, { signal, onPage }: ScannerDeps): Pro
   const onAbort = (): void => void child.kill('SIGTERM');
   signal.addEventListener('abort', onAbort, { once: true });
   createInterface({ input: child.stdout! }).on('line', (text) => {
-    const line = parsed(text);
+    const line = parsedJson(text) as LogLine | null;
     if (line?.err?.message !== undefined) failure = line.err.message;
     if (line?.url !== undefined && (line.msg === 'page tested' || line.msg === 'page not tested'))
       onPage({ url: line.url, tested: line.msg === 'page tested', detail: line.detail });
@@ -103,20 +104,8 @@ async function follow(child: ChildProcess, { signal, onPage }: ScannerDeps): Pro
   return failure;
 }
 
-function parsed(text: string): LogLine | null {
-  try {
-    return JSON.parse(text) as LogLine;
-  } catch {
-    return null;
-  }
-}
-
 async function readEnd(file: string): Promise<PodStored | PodFailed | null> {
-  try {
-    return JSON.parse(await readFile(file, 'utf8')) as PodStored | PodFailed;
-  } catch {
-    return null;
-  }
+  return parsedJson(await readFile(file, 'utf8').catch(() => '')) as PodStored | PodFailed | null;
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -1,24 +1,17 @@
 /** Writes the comment of a site on a pull request, or updates the one that it has. */
-import { CliError, printable, ServiceUnavailable } from '../errors.ts';
+import { CliError, printable } from '../errors.ts';
 import { causeOf, readAnswer, retryAfterOf, type Answer } from '../service/answers.ts';
-import { gaveUp, type Budget } from '../service/budget.ts';
+import { backOff, type Waiting } from '../service/budget.ts';
 import type { Comment, CommentSystem } from './systems.ts';
 
-export interface PublishDeps {
-  budget: Budget;
+export interface PublishDeps extends Waiting {
   version: string;
-  signal: AbortSignal;
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
-  /** Called before each wait with its reason and length. */
-  onWait(why: string, seconds: number): void;
 }
 
 const PER_PAGE = 100;
 /** The pages of comments that are searched. A pull request with more gets another comment. */
 const PAGES_MAX = 50;
 const REQUEST_TIMEOUT_MS = 30_000;
-const FIRST_BACK_OFF_SECONDS = 1;
-const LAST_BACK_OFF_SECONDS = 30;
 const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
 
 /** A request that may succeed later. */
@@ -53,13 +46,7 @@ export async function publishComment(
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof Temporary)) throw error;
-      budget.count();
-      const seconds = error.retryAfterSeconds ?? Math.min(FIRST_BACK_OFF_SECONDS * 2 ** (attempts - 1), LAST_BACK_OFF_SECONDS);
-      if (seconds > budget.left() || budget.left() === 0)
-        throw new ServiceUnavailable(false, `${error.message}.`, gaveUp(budget, attempts, error.retryAfterSeconds));
-      deps.onWait(error.message, seconds);
-      await deps.sleep(seconds * 1000, signal);
-      budget.count();
+      await backOff(deps, { why: error.message, attempts, asked: error.retryAfterSeconds });
     }
   }
 }

@@ -1,5 +1,6 @@
 /** Reads the service's responses, and explains them: why to wait, and what to do about a refusal. */
 import { CliError, printable } from '../errors.ts';
+import { parsedJson } from '../json.ts';
 import { readRefusal, type RefusalBody } from './messages.ts';
 
 /** A response: status, JSON body (null if it is not JSON) and `Retry-After`. */
@@ -10,13 +11,8 @@ export interface Answer {
 }
 
 export async function readAnswer(response: Response): Promise<Answer> {
-  const text = await response.text();
-  let body: unknown = null;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    // An HTML page of a proxy: the status is enough.
-  }
+  // Of an HTML page of a proxy, the status is enough.
+  const body = parsedJson(await response.text());
   return { status: response.status, body, retryAfterSeconds: retryAfterOf(response.headers.get('retry-after')) };
 }
 

@@ -1,4 +1,5 @@
-/** The budget of --max-wait: the total time of a command for which the service may fail to serve it. */
+/** The budget of --max-wait: the total time of a command for which the service may fail to serve it, and the waits within it. */
+import { ServiceUnavailable } from '../errors.ts';
 
 /**
  * The time counts from `start` on: requests without a useful response, and the waits between them. `served` stops it. The time
@@ -48,6 +49,41 @@ export function gaveUp(budget: Budget, attempts: number, asked: number | null): 
   if (asked !== null && asked > budget.seconds) return `It asks to wait ${Math.ceil(asked)} s, longer than --max-wait ${budget.seconds}.`;
   const wait = asked === null ? '' : `; it asks to wait another ${Math.ceil(asked)} s`;
   return `Gave up after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'} and ${Math.round(budget.used())} s without service (--max-wait ${budget.seconds})${wait}.`;
+}
+
+const FIRST_BACK_OFF_SECONDS = 0.5;
+const LAST_BACK_OFF_SECONDS = 8;
+
+/** What a wait needs. */
+export interface Waiting {
+  budget: Budget;
+  signal: AbortSignal;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** Called before each wait with its reason and length. */
+  onWait?: (why: string, seconds: number) => void;
+}
+
+/** A failed attempt, of `attempts` until now. */
+export interface FailedAttempt {
+  why: string;
+  attempts: number;
+  /** The seconds of its `Retry-After`. */
+  asked?: number | null;
+  /** Whether a response said what became of the request. */
+  answered?: boolean;
+}
+
+/** Waits before the next attempt: as long as was asked for, else longer each time. @throws ServiceUnavailable if the budget is used up */
+export async function backOff(
+  { budget, signal, sleep, onWait }: Waiting,
+  { why, attempts, asked = null, answered = false }: FailedAttempt,
+): Promise<void> {
+  budget.count();
+  const seconds = asked ?? Math.min(FIRST_BACK_OFF_SECONDS * 2 ** (attempts - 1), LAST_BACK_OFF_SECONDS);
+  if (seconds > budget.left() || budget.left() === 0) throw new ServiceUnavailable(answered, `${why}.`, gaveUp(budget, attempts, asked));
+  onWait?.(why, seconds);
+  await sleep(seconds * 1000, signal);
+  budget.count();
 }
 
 /** Aborts if `touch` is not called in time. */

@@ -5,6 +5,7 @@ import { causeOf, readAnswer, reasonOf, refusal } from './answers.ts';
 import { createWatchdog, type Watchdog } from './budget.ts';
 import type { Client } from './client.ts';
 import { CliError } from '../errors.ts';
+import { parsedJson } from '../json.ts';
 import { Complete, Progress, type ScanResult } from './messages.ts';
 import { REQUEST_TIMEOUT_MS } from './requests.ts';
 import { readEvents } from './sse.ts';
@@ -108,7 +109,7 @@ function streamsOf(client: Client, scanId: string, options: FollowOptions): () =
       watchdog.touch(options.idleMs ?? IDLE_MS);
     };
     for await (const event of readEvents(body, onActivity)) {
-      const data = parsed(event.data);
+      const data = parsedJson(event.data);
       if (event.id !== null && event.id !== lastEventId) {
         stream.news = true;
         lastEventId = event.id;
@@ -124,12 +125,4 @@ function streamsOf(client: Client, scanId: string, options: FollowOptions): () =
 
 function stepOf({ status, pages_scanned: scanned, pages_total: total }: Progress): Step {
   return { phase: status, pages: scanned === undefined || total === undefined ? null : { scanned, total } };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

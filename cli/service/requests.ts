@@ -1,19 +1,15 @@
 /** Requests with the API key, to the service only. Retries transient failures within the budget of --max-wait. */
 import { causeOf, readAnswer, reasonOf, type Answer } from './answers.ts';
 import { readRefusal } from './messages.ts';
-import { gaveUp, type Budget } from './budget.ts';
-import { CliError, ServiceUnavailable, printable } from '../errors.ts';
+import { backOff, type Budget, type Waiting } from './budget.ts';
+import { CliError, printable } from '../errors.ts';
 import { baseOf } from '../links.ts';
 
-export interface RequestOptions {
+export interface RequestOptions extends Omit<Waiting, 'budget'> {
   baseUrl: string;
   apiKey: string;
   /** Sent as User-Agent. */
   version: string;
-  /** Called before each wait with its reason and length. */
-  onWait?: (why: string, seconds: number) => void;
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
-  signal: AbortSignal;
 }
 
 export interface Requests {
@@ -31,8 +27,6 @@ export interface Requests {
 
 /** A request without a response is sent again after this time. */
 export const REQUEST_TIMEOUT_MS = 30_000;
-const FIRST_BACK_OFF_SECONDS = 0.5;
-const LAST_BACK_OFF_SECONDS = 8;
 /** Statuses to retry. A 409 is retried only if it has a `Retry-After`. */
 const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
 
@@ -75,14 +69,8 @@ export function createRequests(options: RequestOptions, budget: Budget): Request
         budget.served();
         return answer;
       }
-      budget.count();
-      const asked = answer?.retryAfterSeconds ?? null;
-      const seconds = asked ?? Math.min(FIRST_BACK_OFF_SECONDS * 2 ** (attempts - 1), LAST_BACK_OFF_SECONDS);
-      if (seconds > budget.left() || budget.left() === 0)
-        throw new ServiceUnavailable(answer !== null && !isUnconfirmed(answer), `${why}.`, gaveUp(budget, attempts, asked));
-      options.onWait?.(why, seconds);
-      await options.sleep(seconds * 1000, options.signal);
-      budget.count();
+      const answered = answer !== null && !isUnconfirmed(answer);
+      await backOff({ ...options, budget }, { why, attempts, asked: answer?.retryAfterSeconds, answered });
     }
   }
 

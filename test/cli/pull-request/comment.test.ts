@@ -191,7 +191,7 @@ describe('curbcut comment', () => {
       it('waits for a rate limit as long as the system asks, and retries other failures', async () => {
         forge.failures.push({ status: 429, headers: { 'Retry-After': '7' } }, { status: 502 });
         const ran = await publish();
-        expect([ran.code, ran.slept]).to.deep.equal([0, [7000, 2000]]);
+        expect([ran.code, ran.slept]).to.deep.equal([0, [7000, 1000]]);
         expect(ran.stderr).to.match(/The rate limit of Git\w+ is reached; retrying in 7 s\./);
       });
 
