@@ -119,7 +119,6 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(jsonBodies);
   await app.register(web, { publicBaseUrl: options.publicBaseUrl, dashboard: options.dashboard ?? true });
   app.decorate('allStores', stores);
-  app.decorate('protectedRoutes', []);
   const limits = createNetworkLimits({ sizes: options.networkLimits, onDenied: metrics.networkLimited });
   const people = createCredentials({ store: stores.sessions, wellFormed: isSessionSecret, limits });
   await app.register(sessions, { credentials: people, publicBaseUrl: options.publicBaseUrl });

@@ -48,15 +48,6 @@ describe('a submission with an Idempotency-Key', () => {
     expect([second.status, second.text]).to.deep.equal([202, first.text]);
   });
 
-  it('rejects the same key with a different body', async () => {
-    const { id, key } = await context.organisation({ credits: 20 });
-    await submit(key, 'build-1');
-    const { status, body } = await submit(key, 'build-1', { ...SUBMISSION, max_pages: 6 });
-    expect(status).to.equal(422);
-    expect(body.detail[0]).to.deep.include({ loc: ['header', 'idempotency-key'], type: 'idempotency_key.reused' });
-    expect((await context.stores.credits.balance(id)).held).to.equal(5);
-  });
-
   it('accepts only one of several concurrent requests', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
     const second = await context.replica();
@@ -111,12 +102,8 @@ describe('a submission with an Idempotency-Key', () => {
     expect(first.body.scan_id).to.not.equal(second.body.scan_id);
   });
 
-  it('accepts 255 characters, and rejects 256 and an empty key', async () => {
+  it('accepts 255 characters', async () => {
     const { key } = await context.organisation({ credits: 5 });
     expect((await submit(key, 'k'.repeat(255))).status).to.equal(202);
-    const long = await submit(key, 'k'.repeat(256));
-    expect(long.body.detail[0]).to.deep.include({ loc: ['header', 'idempotency-key'], type: 'string.max_length' });
-    const empty = await submit(key, '');
-    expect(empty.body.detail[0]).to.deep.include({ loc: ['header', 'idempotency-key'], type: 'string.min_length' });
   });
 });

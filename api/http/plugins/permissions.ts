@@ -6,10 +6,6 @@ import { ApiError } from '../errors.ts';
 import { callerOf } from './auth.ts';
 
 declare module 'fastify' {
-  interface FastifyInstance {
-    /** Every route of a caller, as `GET /path`, for the test that tries each with the ids of another organisation. */
-    protectedRoutes: string[];
-  }
   interface FastifyContextConfig {
     /** What a caller of this route needs. Null: every caller of the scope may use it. */
     permission?: Permission | null;
@@ -33,7 +29,6 @@ const TEST_KEY = 'A test key cannot change this; use a key that is no test key.'
 
 const permissions: FastifyPluginAsync = async (scope) => {
   scope.addHook('onRoute', ({ url, method, config }) => {
-    for (const name of [method].flat()) if (name !== 'HEAD') scope.protectedRoutes.push(`${name} ${url}`);
     // A route without a stated permission would be open to every role by mistake.
     if (config?.permission === undefined) throw new TypeError(`${String(method)} ${url} does not say which permission it requires`);
   });
