@@ -22,6 +22,8 @@ import {
   LIMITED,
   reference,
   refusals,
+  CHANGES,
+  WITH_BODY,
   WITH_SESSION,
 } from '../http/responses.ts';
 
@@ -107,18 +109,7 @@ const ISSUE_KEY = {
   body: NewKey,
   response: {
     201: answer('The new key.', reference(IssuedKey), [...LIMITED, 'Idempotent-Replayed'], { issued: EXAMPLES.issuedKey }),
-    ...refusals(
-      [
-        ...WITH_SESSION,
-        'invalid_csrf_token',
-        'too_many_keys',
-        'idempotency_conflict',
-        'bad_request',
-        'payload_too_large',
-        'unsupported_media_type',
-      ],
-      { limited: true, validated: true },
-    ),
+    ...refusals([...CHANGES, ...WITH_BODY, 'too_many_keys', 'idempotency_conflict']),
   },
 };
 
@@ -130,7 +121,7 @@ const LIST_KEYS = {
   querystring: pageQuery({ status: Type.Optional(oneOf(KEY_STATUSES, { description: 'Only keys with this status.' })) }),
   response: {
     200: answer('The keys, newest first, without their secrets.', reference(KeyList), LIMITED, { keys: EXAMPLES.keys }),
-    ...refusals(WITH_SESSION, { limited: true, validated: true }),
+    ...refusals(WITH_SESSION),
   },
 };
 
@@ -143,7 +134,7 @@ const REVOKE_KEY = {
   params: Type.Object({ key_id: Type.String({ format: 'uuid' }) }),
   response: {
     204: emptyAnswer('The key is revoked.', LIMITED),
-    ...refusals([...WITH_SESSION, 'invalid_csrf_token', 'key_not_found'], { limited: true, validated: true }),
+    ...refusals([...CHANGES, 'key_not_found']),
   },
 };
 

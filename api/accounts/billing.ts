@@ -27,7 +27,7 @@ export const billingRoutes: FastifyPluginAsyncTypebox<{ credits: Pick<Credits, '
         security: keyWith('credits:read'),
         response: {
           200: answer('The balance.', reference(CreditBalance), LIMITED, { balance: EXAMPLES.credits }),
-          ...refusals(KEYED, { limited: true }),
+          ...refusals(KEYED, { validated: false }),
         },
       },
     },

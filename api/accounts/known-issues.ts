@@ -23,6 +23,8 @@ import {
   MANIFEST_FIELDS,
   reference,
   refusals,
+  CHANGES,
+  WITH_BODY,
   WITH_SESSION,
 } from '../http/responses.ts';
 import { createKnownIssueManagement, KNOWN_ISSUE_STATUSES, statusOf, type KnownIssueManagementDeps } from './known-issue-management.ts';
@@ -96,12 +98,6 @@ const KnownIssueList = Type.Object({ data: Type.Array(reference(ListedKnownIssue
 const ById = Type.Object({ known_issue_id: Type.String({ format: 'uuid' }) });
 
 const shared = { tags: ['Known issues'] };
-const refused = refusals([...WITH_SESSION, 'known_issue_not_found'], { limited: true, validated: true });
-const written = (codes: Parameters<typeof refusals>[0]) =>
-  refusals([...WITH_SESSION, 'invalid_csrf_token', 'bad_request', 'payload_too_large', 'unsupported_media_type', ...codes], {
-    limited: true,
-    validated: true,
-  });
 const READ = { config: { session: true, permission: 'scans:read' } } as const;
 const WRITE = { config: { session: true, permission: 'known-issues:write' } } as const;
 const one = answer('The known issue.', reference(ListedKnownIssue), LIMITED, { knownIssue: EXAMPLES.knownIssue });
@@ -116,7 +112,7 @@ const SCHEMAS = {
       `thresholds without it. A site can have ${KNOWN_ISSUES_MAX} known issues.`,
     security: keyOrSession('known-issues:write'),
     body: NewKnownIssue,
-    response: { 201: one, ...written(['too_many_known_issues', 'known_issue_exists']) },
+    response: { 201: one, ...refusals([...CHANGES, ...WITH_BODY, 'too_many_known_issues', 'known_issue_exists']) },
   },
   list: {
     ...shared,
@@ -129,7 +125,7 @@ const SCHEMAS = {
     }),
     response: {
       200: answer('The known issues, newest first.', KnownIssueList, LIMITED, { knownIssues: EXAMPLES.knownIssues }),
-      ...refusals(WITH_SESSION, { limited: true, validated: true }),
+      ...refusals(WITH_SESSION),
     },
   },
   get: {
@@ -138,7 +134,7 @@ const SCHEMAS = {
     summary: 'Get a known issue',
     security: keyOrSession('scans:read'),
     params: ById,
-    response: { 200: one, ...refused },
+    response: { 200: one, ...refusals([...WITH_SESSION, 'known_issue_not_found']) },
   },
   change: {
     ...shared,
@@ -148,7 +144,7 @@ const SCHEMAS = {
     security: keyOrSession('known-issues:write'),
     params: ById,
     body: KnownIssueChange,
-    response: { 200: one, ...written(['known_issue_not_found', 'known_issue_managed_by_manifest']) },
+    response: { 200: one, ...refusals([...CHANGES, ...WITH_BODY, 'known_issue_not_found', 'known_issue_managed_by_manifest']) },
   },
   remove: {
     ...shared,
@@ -158,10 +154,7 @@ const SCHEMAS = {
     params: ById,
     response: {
       204: emptyAnswer('The known issue is removed.', LIMITED),
-      ...refusals([...WITH_SESSION, 'invalid_csrf_token', 'known_issue_not_found', 'known_issue_managed_by_manifest'], {
-        limited: true,
-        validated: true,
-      }),
+      ...refusals([...CHANGES, 'known_issue_not_found', 'known_issue_managed_by_manifest']),
     },
   },
 };

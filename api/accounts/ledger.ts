@@ -36,7 +36,7 @@ const GET_LEDGER = {
   querystring: pageQuery({}),
   response: {
     200: answer('The movements.', reference(Ledger), LIMITED, { ledger: EXAMPLES.ledger }),
-    ...refusals(KEYED, { limited: true, validated: true }),
+    ...refusals(KEYED),
   },
 };
 

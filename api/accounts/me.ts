@@ -55,7 +55,7 @@ const GET_ME = {
     200: answer('The caller.', reference(Me), LIMITED, { key: EXAMPLES.me }),
     ...refusals(
       WITH_SESSION.filter((code) => code !== 'permission_denied'),
-      { limited: true },
+      { validated: false },
     ),
   },
 };

@@ -168,8 +168,10 @@ function wait(codes: readonly ErrorCode[]): boolean {
 /**
  * The error responses of a route by status, each with exactly its codes. Every error after the rate limit check has the
  * limit headers.
+ * @param limited whether requests are limited
+ * @param validated whether there is a schema of the request
  */
-export function refusals(codes: readonly ErrorCode[], options: { limited?: boolean; validated?: boolean } = {}): Record<number, object> {
+export function refusals(codes: readonly ErrorCode[], { limited = true, validated = true } = {}): Record<number, object> {
   // A route that waits for a store may also find every connection in use.
   const all = new Set([...codes, ...(codes.includes('service_unavailable') ? (['replica_busy'] as const) : [])]);
   const byStatus = Map.groupBy(all, (code) => ERRORS[code].status as number);
@@ -179,12 +181,12 @@ export function refusals(codes: readonly ErrorCode[], options: { limited?: boole
     if (status === 401) headers.push('WWW-Authenticate');
     if (wait(ofStatus)) headers.push('Retry-After');
     // A 503 may precede the rate limit check: the database is needed to look up the key.
-    if (options.limited && ![401, 403, 500, 503].includes(status)) headers.push(...LIMITED);
+    if (limited && ![401, 403, 500, 503].includes(status)) headers.push(...LIMITED);
     const description = ofStatus.map((code) => ERRORS[code].message).join(' Or: ');
     responses[status] = answer(description, errorSchema(ofStatus), headers, errorExamples(ofStatus));
   }
-  if (options.validated)
-    responses[VALIDATION_STATUS] = answer('The request is invalid.', reference(ValidationError), options.limited ? LIMITED : [], {
+  if (validated)
+    responses[VALIDATION_STATUS] = answer('The request is invalid.', reference(ValidationError), limited ? LIMITED : [], {
       validation: EXAMPLES.validation,
     });
   return responses;
@@ -219,6 +221,12 @@ export const KEYED: readonly ErrorCode[] = [
 
 /** Errors of every route that also accepts the session of a user. */
 export const WITH_SESSION: readonly ErrorCode[] = [...KEYED, 'second_factor_required'];
+
+/** Errors of every route with which a key or a session changes something. */
+export const CHANGES: readonly ErrorCode[] = [...WITH_SESSION, 'invalid_csrf_token'];
+
+/** Errors of every route that takes a body. */
+export const WITH_BODY: readonly ErrorCode[] = ['bad_request', 'payload_too_large', 'unsupported_media_type'];
 /** The header of a POST that can be repeated. @param meaning what a repeated request gets */
 export const idempotencyKeyHeader = (meaning: string) =>
   Type.Object({

@@ -7,7 +7,7 @@ import { answer, refusals } from './responses.ts';
 
 export const serviceRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const anyJson = Type.Object({}, { additionalProperties: true });
-  const failure = refusals(['internal_error']);
+  const failure = refusals(['internal_error'], { limited: false, validated: false });
 
   app.get(
     '/openapi.json',

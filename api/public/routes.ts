@@ -80,7 +80,7 @@ const REQUEST_SCAN = {
         'submission_unconfirmed',
         'internal_error',
       ],
-      { validated: true },
+      { limited: false },
     ),
     200: answer('The scan is queued, or the same scan is under way.', reference(PublicScanAccepted), LIMITED, {
       queued: EXAMPLES.publicScan.accepted,
@@ -98,7 +98,7 @@ const GET_STATUS = {
     full: Type.Boolean({ default: false, description: 'List all issues (at most 1,000) and not only the first 10.' }),
   }),
   response: {
-    ...refusals(['scan_not_found', 'rate_limit_exceeded', 'service_unavailable', 'internal_error'], { limited: true, validated: true }),
+    ...refusals(['scan_not_found', 'rate_limit_exceeded', 'service_unavailable', 'internal_error']),
     200: answer('The status.', reference(PublicScanStatus), LIMITED, {
       scanning: EXAMPLES.publicScan.scanning,
       done: EXAMPLES.publicScan.done,

@@ -2,24 +2,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Scans } from '../../stores/scans/scans.ts';
 import { cancelScan, type CancellationDeps } from './cancellation.ts';
-import { ApiError, type ErrorCode } from '../http/errors.ts';
+import { ApiError } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { isTest } from '../../core/accounts.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
-import { answer, KEYED, keyWith, LIMITED, reference, refusals } from '../http/responses.ts';
+import { answer, KEYED, keyWith, LIMITED, reference, refusals, WITH_BODY } from '../http/responses.ts';
 import { recordScan } from './scan-trail.ts';
 import { POLL_AGAIN_SECONDS, ScanPath, ScanResult, toResult } from './scans.ts';
-
-const REFUSALS: readonly ErrorCode[] = [
-  ...KEYED,
-  'bad_request',
-  'payload_too_large',
-  'unsupported_media_type',
-  'scan_not_found',
-  'scan_already_ended',
-  'scan_managed_by_manifest',
-];
 
 const CANCEL_SCAN = {
   operationId: 'cancelScan',
@@ -36,7 +26,7 @@ const CANCEL_SCAN = {
     202: answer('The scan is being canceled. The body is its current state.', reference(ScanResult), [...LIMITED, 'Retry-After'], {
       scanning: EXAMPLES.result.scanning,
     }),
-    ...refusals(REFUSALS, { limited: true, validated: true }),
+    ...refusals([...KEYED, ...WITH_BODY, 'scan_not_found', 'scan_already_ended', 'scan_managed_by_manifest']),
   },
 };
 

@@ -49,10 +49,7 @@ const routeOf = (operationId: string, summary: string, description: string | und
   params: ScanPath,
   response: {
     200: answer('A link that is valid for one hour.', reference(ReportLink), LIMITED, { link: EXAMPLES.reportLink }),
-    ...refusals([...new Set<ErrorCode>([...WITH_SESSION, 'report_not_found', ...codes, 'scan_not_complete'])], {
-      limited: true,
-      validated: true,
-    }),
+    ...refusals([...new Set<ErrorCode>([...WITH_SESSION, 'report_not_found', ...codes, 'scan_not_complete'])]),
   },
 });
 

@@ -53,7 +53,7 @@ const LIST_SCANS = {
   }),
   response: {
     200: answer('The scans.', reference(ScanList), LIMITED, { scans: EXAMPLES.scans }),
-    ...refusals(KEYED, { limited: true, validated: true }),
+    ...refusals(KEYED),
   },
 };
 

@@ -15,7 +15,7 @@ import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { ApiError, VALIDATION_STATUS, type ErrorCode } from '../http/errors.ts';
+import { ApiError, VALIDATION_STATUS } from '../http/errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { idempotencyKeyOf } from '../http/idempotency/request.ts';
@@ -31,6 +31,7 @@ import {
   reference,
   refusals,
   ValidationError,
+  WITH_BODY,
 } from '../http/responses.ts';
 import { ScanBaseline, SubmittedBaseline } from './baseline.ts';
 import { KNOWN_FIELDS } from './known.ts';
@@ -197,18 +198,6 @@ export interface ScanRouteDeps {
   maxPagesLimit: number;
 }
 
-const SUBMISSION_REFUSALS: readonly ErrorCode[] = [
-  ...KEYED,
-  'bad_request',
-  'insufficient_credits',
-  'idempotency_conflict',
-  'payload_too_large',
-  'unsupported_media_type',
-  'queue_paused',
-  'queue_full',
-  'submission_unconfirmed',
-];
-
 const submitScanSchema = (maxPagesLimit: number) => ({
   operationId: 'submitScan',
   tags: ['Scans'],
@@ -221,7 +210,15 @@ const submitScanSchema = (maxPagesLimit: number) => ({
     202: answer('The scan is queued.', reference(ScanAccepted), [...LIMITED, 'Location', 'Retry-After', 'Idempotent-Replayed'], {
       accepted: EXAMPLES.accepted,
     }),
-    ...refusals(SUBMISSION_REFUSALS, { limited: true, validated: true }),
+    ...refusals([
+      ...KEYED,
+      ...WITH_BODY,
+      'insufficient_credits',
+      'idempotency_conflict',
+      'queue_paused',
+      'queue_full',
+      'submission_unconfirmed',
+    ]),
   },
 });
 
@@ -234,7 +231,7 @@ const GET_SCAN = {
   security: keyWith('scans:read'),
   params: ScanPath,
   response: {
-    ...refusals([...KEYED, 'scan_not_found'], { limited: true }),
+    ...refusals([...KEYED, 'scan_not_found'], { validated: false }),
     200: answer('The scan has ended and missed no threshold.', reference(ScanResult), LIMITED, { passed: EXAMPLES.result.passed }),
     202: answer('The scan is in progress.', reference(ScanResult), [...LIMITED, 'Retry-After'], {
       queued: EXAMPLES.result.queued,

@@ -62,7 +62,7 @@ const FOLLOW_SCAN = {
   }),
   response: {
     200: textAnswer('The stream. The schema is that of one event.', 'text/event-stream', LIMITED, ANY_EVENT, EXAMPLES.events),
-    ...refusals([...KEYED, 'scan_not_found', 'too_many_streams', 'streams_full'], { limited: true, validated: true }),
+    ...refusals([...KEYED, 'scan_not_found', 'too_many_streams', 'streams_full']),
   },
 };
 

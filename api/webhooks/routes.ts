@@ -4,10 +4,9 @@ import { Type } from 'typebox';
 import { oneOf } from '../../core/schemas.ts';
 import { DELIVERY_STATES, WEBHOOKS_MAX } from '../../core/webhooks/webhooks.ts';
 import { storesOf } from '../accounts/scoped-stores.ts';
-import type { ErrorCode } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
-import { answer, emptyAnswer, keyOrSession, LIMITED, reference, refusals, WITH_SESSION } from '../http/responses.ts';
+import { answer, CHANGES, emptyAnswer, keyOrSession, LIMITED, reference, refusals, WITH_BODY, WITH_SESSION } from '../http/responses.ts';
 import { createWebhookManagement, type IssuedWebhook, type WebhookManagementDeps } from './management.ts';
 import {
   DeliveryBody,
@@ -24,10 +23,6 @@ const CONFIG = { session: true, permission: 'webhooks:write' } as const;
 const ID = { webhook_id: Type.String({ format: 'uuid' }) };
 const DELIVERY = { ...ID, delivery_id: Type.String({ maxLength: 100 }) };
 const DeliveryList = Type.Object({ data: Type.Array(reference(DeliveryBody)), next_cursor: NEXT_CURSOR });
-
-const CHANGES: readonly ErrorCode[] = [...WITH_SESSION, 'invalid_csrf_token'];
-const WITH_BODY: readonly ErrorCode[] = ['bad_request', 'payload_too_large', 'unsupported_media_type'];
-const refused = (...codes: ErrorCode[]) => refusals(codes, { limited: true, validated: true });
 
 /** What all operations share. */
 const operation = (operationId: string, summary: string, description?: string) => ({
@@ -46,7 +41,7 @@ const LIST = {
   ),
   response: {
     200: answer('The webhooks.', reference(WebhookListBody), LIMITED, { webhooks: EXAMPLES.webhooks }),
-    ...refused(...WITH_SESSION),
+    ...refusals(WITH_SESSION),
   },
 };
 
@@ -60,7 +55,7 @@ const CREATE = {
   body: NewWebhook,
   response: {
     201: answer('The new webhook.', reference(IssuedWebhookBody), [...LIMITED, 'Location'], { issued: EXAMPLES.issuedWebhook }),
-    ...refused(...CHANGES, ...WITH_BODY, 'webhooks_off', 'too_many_webhooks'),
+    ...refusals([...CHANGES, ...WITH_BODY, 'webhooks_off', 'too_many_webhooks']),
   },
 };
 
@@ -69,7 +64,7 @@ const GET = {
   params: Type.Object(ID),
   response: {
     200: answer('The webhook.', reference(WebhookBody), LIMITED, { webhook: EXAMPLES.webhook }),
-    ...refused(...WITH_SESSION, 'webhook_not_found'),
+    ...refusals([...WITH_SESSION, 'webhook_not_found']),
   },
 };
 
@@ -79,7 +74,7 @@ const CHANGE = {
   body: WebhookChange,
   response: {
     200: answer('The changed webhook.', reference(WebhookBody), LIMITED, { webhook: EXAMPLES.webhook }),
-    ...refused(...CHANGES, ...WITH_BODY, 'webhook_not_found', 'webhooks_off', 'webhook_managed_by_manifest'),
+    ...refusals([...CHANGES, ...WITH_BODY, 'webhook_not_found', 'webhooks_off', 'webhook_managed_by_manifest']),
   },
 };
 
@@ -88,7 +83,7 @@ const DELETE = {
   params: Type.Object(ID),
   response: {
     204: emptyAnswer('The webhook is deleted.', LIMITED),
-    ...refused(...CHANGES, 'webhook_not_found', 'webhook_managed_by_manifest'),
+    ...refusals([...CHANGES, 'webhook_not_found', 'webhook_managed_by_manifest']),
   },
 };
 
@@ -97,7 +92,7 @@ const ROTATE = {
   params: Type.Object(ID),
   response: {
     200: answer('The webhook with its new secret.', reference(IssuedWebhookBody), LIMITED, { issued: EXAMPLES.issuedWebhook }),
-    ...refused(...CHANGES, 'webhook_not_found', 'webhook_managed_by_manifest'),
+    ...refusals([...CHANGES, 'webhook_not_found', 'webhook_managed_by_manifest']),
   },
 };
 
@@ -106,7 +101,7 @@ const TEST = {
   params: Type.Object(ID),
   response: {
     202: answer('The delivery is queued.', reference(DeliveryBody), LIMITED, { delivery: EXAMPLES.delivery }),
-    ...refused(...CHANGES, 'webhook_not_found', 'webhooks_off', 'webhook_disabled'),
+    ...refusals([...CHANGES, 'webhook_not_found', 'webhooks_off', 'webhook_disabled']),
   },
 };
 
@@ -120,7 +115,7 @@ const DELIVERIES = {
   querystring: pageQuery({ status: Type.Optional(oneOf(DELIVERY_STATES, { description: 'Only deliveries with this status.' })) }),
   response: {
     200: answer('The deliveries.', DeliveryList, LIMITED, { deliveries: EXAMPLES.deliveries }),
-    ...refused(...WITH_SESSION, 'webhook_not_found'),
+    ...refusals([...WITH_SESSION, 'webhook_not_found']),
   },
 };
 
@@ -129,7 +124,7 @@ const REPLAY = {
   params: Type.Object(DELIVERY),
   response: {
     202: answer('The new delivery is queued.', reference(DeliveryBody), LIMITED, { delivery: EXAMPLES.delivery }),
-    ...refused(...CHANGES, 'webhook_not_found', 'delivery_not_found', 'webhooks_off', 'webhook_disabled'),
+    ...refusals([...CHANGES, 'webhook_not_found', 'delivery_not_found', 'webhooks_off', 'webhook_disabled']),
   },
 };
 

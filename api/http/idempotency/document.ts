@@ -26,7 +26,7 @@ export function documentIdempotency(route: RouteOptions): void {
       answers[status] = { ...answer, headers: { ...answer.headers, 'Idempotent-Replayed': HEADERS['Idempotent-Replayed'] } };
   // The rate limits come first in the routes of a caller.
   const limited = route.config?.permission !== undefined;
-  const refused = refusals(['idempotency_conflict'], { limited, validated: true }) as Answers;
+  const refused = refusals(['idempotency_conflict'], { limited }) as Answers;
   for (const [status, answer] of Object.entries(refused))
     answers[status] = status === '409' ? merged(answers[status], answer) : (answers[status] ?? answer);
   schema.response = answers;
