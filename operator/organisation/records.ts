@@ -7,7 +7,7 @@ import type { Logger } from '../../platform/logger.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
 import type { Webhooks } from '../../stores/webhooks/webhooks.ts';
-import { sleep, type Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { OrganisationRecord } from './plan.ts';
 
 /** Namespaces by the ID of the organisation. */
@@ -41,8 +41,6 @@ export interface Records {
   conflicting(): string[];
 }
 
-/** The time for which `get` waits for other calls, to read their records together. */
-const COMBINE_MS = 10;
 /** The time after a failed read for which `get` fails at once. */
 const FAILED_FOR_MS = 1_000;
 
@@ -50,7 +48,7 @@ export function createRecords({ organisations, credits, webhooks, wanted, logger
   const held = new Map<string, OrganisationRecord>();
   /** Grows each time a record is forgotten, so that a read that began before is not kept. */
   const versions = new Map<string, number>();
-  let reading: Promise<void> | null = null;
+  let reading: Promise<unknown> | null = null;
   let failure: { error: unknown; until: number } | null = null;
 
   /** The namespaces that an organisation wants and did not have at the last read. */
@@ -107,12 +105,6 @@ export function createRecords({ organisations, credits, webhooks, wanted, logger
     }
   }
 
-  async function readMissing(): Promise<void> {
-    await sleep(clock, COMBINE_MS);
-    reading = null;
-    await read(new Map([...wanted()].filter(([id]) => !held.has(id))));
-  }
-
   return {
     async get(id) {
       for (;;) {
@@ -121,7 +113,7 @@ export function createRecords({ organisations, credits, webhooks, wanted, logger
         if (failure !== null && clock.monotonic() < failure.until) throw failure.error;
         // The resource is gone from the cache; the next reconcile notices it.
         if (!wanted().has(id)) throw new Error(`there is no Organisation ${id}`);
-        reading ??= readMissing();
+        reading ??= read(new Map([...wanted()].filter(([missing]) => !held.has(missing)))).finally(() => (reading = null));
         await reading;
       }
     },
