@@ -36,26 +36,7 @@ import type { OperatorSettings } from './settings.ts';
 
 export interface OperatorDeps {
   connection: KubernetesConnection;
-  stores: Pick<
-    AllStores,
-    | 'publicScans'
-    | 'scans'
-    | 'sites'
-    | 'knownIssues'
-    | 'credits'
-    | 'organisations'
-    | 'members'
-    | 'queueStates'
-    | 'schedules'
-    | 'dashboardSchedules'
-    | 'comparisonCache'
-    | 'outbox'
-    | 'suppressions'
-    | 'rateLimits'
-    | 'webhooks'
-    | 'webhookEvents'
-    | 'deliveries'
-  >;
+  stores: AllStores;
   reports: Reports;
   bus: MessageBus;
   resolver: Resolver;
@@ -79,7 +60,6 @@ export const FIELD_MANAGER = 'curbcut-operator';
 export const leaseOf = (operatorClass: string) =>
   operatorClass === DEFAULT_CLASS ? 'curbcut-operator' : `curbcut-operator-${operatorClass}`;
 const SWEEP_EVERY_MS = 60_000;
-const ORGANISATIONS_EVERY_MS = 10_000;
 const ENDED_EVERY_MS = 10_000;
 /** A submission takes at most 60 s. A row that is still pending after this time was abandoned. */
 const PENDING_FOR_MS = 120_000;
@@ -137,17 +117,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     },
   });
 
-  const { readability, undeclared } = addOrganisationController(manager, {
-    stores,
-    operatorClass,
-    webhooksOn: settings.webhooks,
-    webhookSecrets: settings.webhookSecrets,
-    watchNamespaces,
-    everyMs: settings.organisationsEveryMs ?? ORGANISATIONS_EVERY_MS,
-    metrics,
-    logger,
-    clock,
-  });
+  const { readability, undeclared } = addOrganisationController(manager, deps);
   const { queueStates } = stores;
   const gate = createAdmissionGate(clock);
   const queueClient = watchQueues({ manager, queueStates, namespace: apiNamespace });

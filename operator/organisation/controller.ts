@@ -5,6 +5,7 @@ import type { Logger } from '../../platform/logger.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import type { OperatorMetrics } from '../metrics.ts';
+import type { OperatorSettings } from '../settings.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { keyOf } from '../runtime/key.ts';
 import { watch, type Manager } from '../runtime/controller/manager.ts';
@@ -21,21 +22,15 @@ export const ORGANISATIONS: ResourceType = { group: GROUP, version: VERSION, plu
 
 export interface OrganisationControllerDeps {
   stores: Pick<AllStores, 'organisations' | 'credits' | 'webhooks' | 'deliveries'>;
-  operatorClass: string;
-  /** Whether webhooks are sent. */
-  webhooksOn: boolean;
-  /** The folder of the secrets of webhooks. Null: none. */
-  webhookSecrets: string | null;
-  /** Empty: all namespaces. */
-  watchNamespaces: readonly string[];
-  /** The interval at which the credits of all organisations are read, and at most written to each status, in milliseconds. */
-  everyMs: number;
+  settings: Pick<OperatorSettings, 'operatorClass' | 'webhooks' | 'webhookSecrets' | 'watchNamespaces' | 'organisationsEveryMs'>;
   metrics: Pick<OperatorMetrics, 'organisationsReadable'>;
   logger: Logger;
   clock: Clock;
 }
 
 const WORKERS = 4;
+/** The interval at which the credits of all organisations are read, and at most written to each status, in milliseconds. */
+const EVERY_MS = 10_000;
 
 /** What the parts of the controller share. */
 interface Shared {
@@ -56,7 +51,8 @@ export function addOrganisationController(
   manager: Pick<Manager, 'watchResource' | 'add' | 'addTask'>,
   deps: OrganisationControllerDeps,
 ): { readability: Readability; undeclared: Pick<Undeclared, 'organisations'> } {
-  const { stores, logger, clock, everyMs } = deps;
+  const { stores, settings, logger, clock } = deps;
+  const { watchNamespaces, organisationsEveryMs: everyMs = EVERY_MS } = settings;
   const readability = createReadability(deps);
   const client = manager.watchResource<OrganisationResource>({
     resource: ORGANISATIONS,
@@ -64,7 +60,7 @@ export function addOrganisationController(
     namespaces: [],
     optional: true,
     onListed: readability.listed,
-    accepts: (resource) => classOf(resource) === deps.operatorClass,
+    accepts: (resource) => classOf(resource) === settings.operatorClass,
   });
   const wanted = () => new Map(client.list().map(({ metadata, spec }) => [metadata.name, [...new Set(spec.namespaces ?? [])]]));
   const records = createRecords({ ...stores, wanted, logger, clock });
@@ -89,8 +85,7 @@ export function addOrganisationController(
       // Its scans may have ended since the last read.
       if (resource.metadata.deletionTimestamp !== undefined) records.forget(key);
       const record = await records.get(key).catch(() => null);
-      const { watchNamespaces, webhookSecrets, webhooksOn } = deps;
-      const webhooks = webhooksOn ? await readDeclaredWebhooks(resource, webhookSecrets) : withoutWebhooks(resource);
+      const webhooks = settings.webhooks ? await readDeclaredWebhooks(resource, settings.webhookSecrets) : withoutWebhooks(resource);
       if (hasDeclared({ resource, record, webhooks })) undeclared.declared(resource);
       return { resource, record, webhooks, watchNamespaces, statusAt: shared.statusAt.get(key) ?? null, everyMs, now: clock.now() };
     },
