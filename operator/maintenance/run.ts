@@ -1,6 +1,6 @@
 /** One sweep: what it has repaired so far, and how it runs its repairs: one by one, so that one that fails does not stop the others. */
 import type { Logger } from '../../platform/logger.ts';
-import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
+import { hasCode } from '../../platform/kubernetes/kubernetes.ts';
 
 /** What a sweep counts. */
 export const REPAIRS = [
@@ -51,7 +51,7 @@ export function createRun(logger: Logger, signal: AbortSignal): Run {
           await repair(item);
         } catch (error) {
           signal.throwIfAborted();
-          const forbidden = error instanceof KubernetesError && (error.code === 401 || error.code === 403);
+          const forbidden = hasCode(error, 401, 403);
           result[forbidden ? 'unreadable' : 'failed'] += 1;
           logger[forbidden ? 'debug' : 'warn']({ ...fieldsOf(item), err: error }, 'sweep cannot repair, retrying with the next sweep');
         }

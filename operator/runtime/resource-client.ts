@@ -1,6 +1,6 @@
 /** Reads and writes the objects of a resource. Reads come from a cache and include own writes and deletions. */
 import type { KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
-import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
+import { hasCode, KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import type { Cache } from './cache/cache.ts';
 import { createOwnWrites } from './own-writes.ts';
 
@@ -92,7 +92,7 @@ export function createResourceClient<T extends CustomResource>({ connection, res
         // The answer is a Status if the object is gone, and the object if finalizers keep it.
         ownWrites.record(object, answer.metadata.uid === object.metadata.uid ? answer : null);
       } catch (error) {
-        if (!(error instanceof KubernetesError && (error.code === 404 || error.code === 409))) throw error;
+        if (!hasCode(error, 404, 409)) throw error;
         // A webhook may also refuse with 409: then the object is still there.
         if (isGone(error, object) || error.message.includes('UID in precondition')) ownWrites.record(object, null);
       }

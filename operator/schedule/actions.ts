@@ -2,15 +2,14 @@
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { hasCode, KubernetesError, readIfThere, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import { keyOf } from '../runtime/key.ts';
 import type { Recorder } from '../runtime/events/recorder.ts';
 import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
-import { isOwnedBy } from '../scan/kube-types.ts';
+import { isOwnedBy, SCANS } from '../scan/kube-types.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 import type { WebhookEvents } from '../../stores/webhooks/events.ts';
-import { readScan } from './gather.ts';
 import { withRecorded } from './policy/history.ts';
 import { numbersOf, REGRESSED } from './policy/regression.ts';
 import type { Refusal, ScheduleAction, ScheduleFacts, ScheduleState } from './policy/facts.ts';
@@ -139,7 +138,8 @@ async function create(deps: ScheduleActionDeps, scan: AccessibilityScan, schedul
       const message = `The API server does not create ${scan.metadata.name}: ${error.message.slice(0, 1000)}`;
       return { ok: false, reason: 'CreateRefused', message };
     }
-    const existing = await readScan(deps.connection, scan, signal);
+    const path = deps.connection.path(SCANS, scan.metadata.namespace, scan.metadata.name);
+    const existing = await readIfThere<AccessibilityScan>(deps.connection, path, { signal });
     // Deleted in between. The next plan creates it again.
     if (existing === null) throw error;
     if (isOwnedBy(existing, schedule.metadata.uid!)) return { ok: true, scan: existing, repeated: true };
@@ -158,7 +158,7 @@ async function cancel(deps: ScheduleActionDeps, scan: AccessibilityScan, schedul
     await deps.scanClient.patchSpec(scan, { cancel: true }, signal);
   } catch (error) {
     // It is gone, or another scan has its name.
-    if (error instanceof ObjectGone || (error instanceof KubernetesError && [409, 422].includes(error.code))) return;
+    if (error instanceof ObjectGone || hasCode(error, 409, 422)) return;
     throw error;
   }
   deps.recorder.event(

@@ -2,7 +2,7 @@
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { ScanSchedule, ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
 import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
-import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { readIfThere, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { SCANS } from '../scan/kube-types.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 import { ownerOfSchedule, type NamespaceOwners } from './owners.ts';
@@ -28,20 +28,6 @@ export type ParseSchedule = (spec: Pick<ScanScheduleSpec, 'schedule' | 'timeZone
 
 export type GatherSchedule = (schedule: ScanSchedule, signal: AbortSignal) => Promise<ScheduleFacts>;
 
-/** Reads a scan of the API server. @returns null if it does not exist */
-export async function readScan(
-  connection: Pick<KubernetesConnection, 'path' | 'request'>,
-  { metadata }: AccessibilityScan,
-  signal: AbortSignal,
-): Promise<AccessibilityScan | null> {
-  try {
-    return await connection.request<AccessibilityScan>('GET', connection.path(SCANS, metadata.namespace, metadata.name), { signal });
-  } catch (error) {
-    if (error instanceof KubernetesError && error.code === 404) return null;
-    throw error;
-  }
-}
-
 export function createGather(deps: GatherDeps): GatherSchedule {
   const { connection, scanClient, states, owners, apiNamespace } = deps;
 
@@ -50,7 +36,7 @@ export function createGather(deps: GatherDeps): GatherSchedule {
     for (const [name, { scan, at }] of state.created) {
       if (scanClient.get(namespace, name)?.metadata.uid === scan.metadata.uid) state.created.delete(name);
       else if (deps.now().getTime() - at.getTime() >= CREATED_CHECK_MS) {
-        const current = await readScan(connection, scan, signal);
+        const current = await readIfThere<AccessibilityScan>(connection, connection.path(SCANS, namespace, name), { signal });
         if (current?.metadata.uid === scan.metadata.uid) state.created.set(name, { scan: current!, at: deps.now() });
         else state.created.delete(name);
       }

@@ -29,11 +29,15 @@ export class KubernetesError extends Error {
 /** Whether the API server has no such object. */
 export const isNotFound = (error: unknown): error is KubernetesError => error instanceof KubernetesError && error.reason === 'NotFound';
 
+/** Whether the API server has answered with one of these codes. */
+export const hasCode = (error: unknown, ...codes: number[]): error is KubernetesError =>
+  error instanceof KubernetesError && codes.includes(error.code);
+
 /** Whether the API server does not permit a request. */
-export const isForbidden = (error: unknown): boolean => error instanceof KubernetesError && error.code === 403;
+export const isForbidden = (error: unknown): boolean => hasCode(error, 403);
 
 /** Whether the API server found the request itself wrong, such as by its schema, a quota or a policy, so that a retry does not help. */
-export const isRejection = (error: unknown): boolean => error instanceof KubernetesError && [400, 403, 422].includes(error.code);
+export const isRejection = (error: unknown): error is KubernetesError => hasCode(error, 400, 403, 422);
 
 /** No byte arrived on a watch for longer than allowed: its connection counts as dead. */
 export class WatchIdleError extends Error {
@@ -83,4 +87,18 @@ export interface KubernetesConnection {
     options: { query: Record<string, string | number | boolean | undefined>; signal: AbortSignal; idleMs: number },
   ): AsyncIterable<WatchEvent<T>>;
   close(): Promise<void>;
+}
+
+/** Reads an object. @returns null if the API server answers that it does not exist */
+export async function readIfThere<T>(
+  connection: Pick<KubernetesConnection, 'request'>,
+  path: string,
+  options?: RequestOptions,
+): Promise<T | null> {
+  try {
+    return await connection.request<T>('GET', path, options);
+  } catch (error) {
+    if (hasCode(error, 404)) return null;
+    throw error;
+  }
 }

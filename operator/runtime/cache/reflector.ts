@@ -9,6 +9,7 @@
 import type { Logger } from '../../../platform/logger.ts';
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
 import {
+  hasCode,
   KubernetesError,
   WatchIdleError,
   type KubernetesConnection,
@@ -132,7 +133,7 @@ async function list<T extends KubernetesObject>(options: ReflectorOptions, sink:
       page = await connection.request<List<T>>('GET', path, { query, signal, timeoutMs: 60_000, sockets: 'lists' });
     } catch (error) {
       // The snapshot of the pages has expired, because the server compacts every five minutes. List everything in one page.
-      if (!(error instanceof KubernetesError && error.code === 410 && page)) throw error;
+      if (!(hasCode(error, 410) && page)) throw error;
       [objects, limit, page] = [[], undefined, null];
       continue;
     }

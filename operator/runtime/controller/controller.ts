@@ -11,7 +11,7 @@
  *   and S3 and the verification of exports take the signal; MongoDB's socket time-out bounds its own commands
  */
 import type { Logger } from '../../../platform/logger.ts';
-import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
+import { hasCode, KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
 import { systemClock, type Clock } from '../../../platform/clock.ts';
 import type { ReconcileResult, RuntimeMetrics } from '../metrics.ts';
 import { ObjectGone } from '../resource-client.ts';
@@ -83,7 +83,7 @@ export function startController(options: ControllerOptions): Controller {
 
   function onFailure(key: string, error: unknown): ReconcileResult {
     if (aborted.signal.aborted) return 'aborted';
-    if (error instanceof ObjectGone || (error instanceof KubernetesError && error.code === 409)) {
+    if (error instanceof ObjectGone || hasCode(error, 409)) {
       logger.debug({ key, reason: error.reason }, 'write conflict, retrying');
       queue.addRateLimited(key);
       return 'conflict';

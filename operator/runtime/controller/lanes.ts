@@ -5,7 +5,7 @@
  */
 import type { Logger } from '../../../platform/logger.ts';
 import { errorMessage } from '../../../platform/errors.ts';
-import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
+import { hasCode } from '../../../platform/kubernetes/kubernetes.ts';
 import { sleep, type Clock } from '../../../platform/clock.ts';
 import { fromKey } from '../key.ts';
 import type { RuntimeMetrics } from '../metrics.ts';
@@ -47,8 +47,7 @@ const FAILURES = 3;
 
 /** Whether a failed list, the nth in a row, means that the resource cannot be read. */
 export function countsAsUnreadable(error: unknown, failures: number): boolean {
-  const refused = error instanceof KubernetesError && [401, 403, 404].includes(error.code);
-  return refused || failures >= FAILURES;
+  return hasCode(error, 401, 403, 404) || failures >= FAILURES;
 }
 
 export function createLanes({ clock, logger, metrics }: { clock: Clock; logger: Logger; metrics?: RuntimeMetrics }): Lanes {

@@ -7,7 +7,7 @@ import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
-import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../../platform/kubernetes/kubernetes.ts';
+import { hasCode, KubernetesError, type KubernetesConnection, type ResourceType } from '../../../platform/kubernetes/kubernetes.ts';
 import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
 import { sleep, timestamp, type Clock } from '../../../platform/clock.ts';
 
@@ -180,7 +180,7 @@ function createSend({ connection, component, instance }: EventSenderOptions) {
       known.set(identity, { ...before, count });
     } catch (error) {
       // Events live for an hour; the first of its kind may be gone.
-      if (!(error instanceof KubernetesError && error.code === 404)) throw error;
+      if (!hasCode(error, 404)) throw error;
       await create(identity, event);
     }
   };

@@ -10,7 +10,7 @@
  * - a process that lost the lease campaigns again after its work has ended (users of client-go exit)
  */
 import type { Logger } from '../../../platform/logger.ts';
-import { KubernetesError, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
+import { hasCode, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
 import { sleep, type Clock } from '../../../platform/clock.ts';
 import { createLeaseLock, type LeaseLock } from './lease-lock.ts';
 import type { RuntimeMetrics } from '../metrics.ts';
@@ -89,8 +89,7 @@ async function campaign({ options: { signal }, lock, clock, logger, renewDeadlin
       lastError = '';
     } catch (error) {
       // A conflict means that another candidate acquired the lease first.
-      const conflict = error instanceof KubernetesError && error.code === 409;
-      if (!conflict && lastError !== (lastError = String(error))) logger.warn({ err: error }, 'cannot acquire lease, retrying');
+      if (!hasCode(error, 409) && lastError !== (lastError = String(error))) logger.warn({ err: error }, 'cannot acquire lease, retrying');
     }
     await pause(signal);
   }

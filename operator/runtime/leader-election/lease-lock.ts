@@ -2,7 +2,8 @@
 import type { V1Lease } from '@kubernetes/client-node';
 import type { Logger } from '../../../platform/logger.ts';
 import {
-  KubernetesError,
+  hasCode,
+  readIfThere,
   type KubernetesConnection,
   type RequestOptions,
   type ResourceType,
@@ -45,8 +46,6 @@ export function microTime(time: Date): string {
   return time.toISOString().replace('Z', '000Z');
 }
 
-const isCode = (error: unknown, ...codes: number[]): boolean => error instanceof KubernetesError && codes.includes(error.code);
-
 export function createLeaseLock(options: LeaseLockOptions): LeaseLock {
   const { connection, namespace, identity, clock, logger, leaseDurationMs } = options;
   const path = connection.path(LEASES, namespace, options.name);
@@ -66,15 +65,6 @@ export function createLeaseLock(options: LeaseLockOptions): LeaseLock {
   const put = (lease: Lease, bounds: Bounds) => connection.request<Lease>('PUT', path, { body: lease, ...bounds, ...AT_ONCE });
   const claim = (previous: Lease | null): Lease => leaseHeldBy(previous, options);
 
-  async function read(bounds: Bounds): Promise<Lease | null> {
-    try {
-      return await connection.request<Lease>('GET', path, { ...bounds, ...AT_ONCE });
-    } catch (error) {
-      if (isCode(error, 404)) return null;
-      throw error;
-    }
-  }
-
   return {
     async acquireOrRenew(bounds) {
       if (holder() === identity) {
@@ -83,10 +73,10 @@ export function createLeaseLock(options: LeaseLockOptions): LeaseLock {
           observe(await put(claim(seen!.lease), bounds));
           return true;
         } catch (error) {
-          if (!isCode(error, 409, 404)) throw error;
+          if (!hasCode(error, 409, 404)) throw error;
         }
       }
-      const current = await read(bounds);
+      const current = await readIfThere<Lease>(connection, path, { ...bounds, ...AT_ONCE });
       if (!current) {
         observe(await connection.request<Lease>('POST', connection.path(LEASES, namespace), { body: claim(null), ...bounds, ...AT_ONCE }));
         return true;

@@ -1,7 +1,13 @@
 /** Creates, reads and deletes a scan's Job, Secret and pods. Each step is idempotent. */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { SCAN_ID_LABEL, jobNameOf } from '../../../core/protocol/custom-resources.ts';
-import { isRejection, KubernetesError, type KubernetesConnection, type ResourceType } from '../../../platform/kubernetes/kubernetes.ts';
+import {
+  hasCode,
+  isRejection,
+  readIfThere,
+  type KubernetesConnection,
+  type ResourceType,
+} from '../../../platform/kubernetes/kubernetes.ts';
 import { JOBS, PODS, SECRETS, essentialJob, essentialPod, isOwnedBy, type Job, type Pod } from '../kube-types.ts';
 import { timestamp } from '../../../platform/clock.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
@@ -36,19 +42,12 @@ export interface Children {
   failLostPod(pod: Pod, now: Date, signal: AbortSignal): Promise<void>;
 }
 
-const isCode = (error: unknown, ...codes: number[]): error is KubernetesError =>
-  error instanceof KubernetesError && codes.includes(error.code);
-
 export function createChildren(connection: KubernetesConnection): Children {
-  async function get(namespace: string | undefined, name: string, signal: AbortSignal): Promise<Job> {
-    return connection.request<Job>('GET', connection.path(JOBS, namespace, name), { signal });
-  }
-
   async function create<T>(type: ResourceType, body: InputSecret | Job, signal: AbortSignal): Promise<T> {
     try {
       return await connection.request<T>('POST', connection.path(type, body.metadata.namespace), { body, signal });
     } catch (error) {
-      throw isRejection(error) ? new ChildRefused('refused', (error as Error).message) : error;
+      throw isRejection(error) ? new ChildRefused('refused', error.message) : error;
     }
   }
 
@@ -66,10 +65,7 @@ export function createChildren(connection: KubernetesConnection): Children {
 
   return {
     async readJob(scan, scanId, signal) {
-      const job = await get(scan.metadata.namespace, jobNameOf(scanId), signal).catch((error: unknown) => {
-        if (isCode(error, 404)) return null;
-        throw error;
-      });
+      const job = await readIfThere<Job>(connection, connection.path(JOBS, scan.metadata.namespace, jobNameOf(scanId)), { signal });
       return job !== null && isOwnedBy(job, scan.metadata.uid!) ? job : null;
     },
     createSecret: (secret, signal) => create<void>(SECRETS, secret, signal),
@@ -77,9 +73,9 @@ export function createChildren(connection: KubernetesConnection): Children {
       try {
         return essentialJob(await create<Job>(JOBS, job, signal));
       } catch (error) {
-        if (!isCode(error, 409)) throw error;
+        if (!hasCode(error, 409)) throw error;
         const { namespace, name } = job.metadata;
-        const there = await get(namespace, name, signal);
+        const there = await connection.request<Job>('GET', connection.path(JOBS, namespace, name), { signal });
         if (there.metadata.uid === scan.status?.replacedJob) throw new Error(`the replaced Job ${name} is not deleted yet`);
         if (!isOwnedBy(there, scan.metadata.uid!)) throw new ChildRefused('taken', name);
         if (there.spec?.suspend !== true) return essentialJob(there);
@@ -95,7 +91,7 @@ export function createChildren(connection: KubernetesConnection): Children {
       const listing = connection.request<{ items: Pod[] }>('GET', connection.path(PODS, job.metadata.namespace), { query, signal });
       // Without the right to list, the caches are all there is.
       const { items } = await listing.catch((error: unknown) => {
-        if (isCode(error, 403, 404)) return { items: [] };
+        if (hasCode(error, 403, 404)) return { items: [] };
         throw error;
       });
       return items.filter((pod) => isOwnedBy(pod, job.metadata.uid!)).map(essentialPod);
@@ -120,6 +116,6 @@ export function createChildren(connection: KubernetesConnection): Children {
 /** The object may be gone, or another one may have its name by now. */
 async function unlessChanged(request: Promise<unknown>): Promise<void> {
   await request.catch((error: unknown) => {
-    if (!isCode(error, 404, 409)) throw error;
+    if (!hasCode(error, 404, 409)) throw error;
   });
 }
