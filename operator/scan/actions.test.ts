@@ -39,7 +39,7 @@ describe('the actions of a scan', () => {
       startTask: () => undefined,
       recorder: { event: () => undefined },
       retries: 2,
-      traces: createScanTraces({ tracer: NO_TRACER }),
+      traces: createScanTraces(NO_TRACER),
     } as unknown as ActionDeps);
     await runActions([action], facts, new AbortController().signal);
     return states.find(uid);
@@ -108,7 +108,7 @@ describe('the actions of a scan', () => {
       },
       preflight: { vet: async () => ({ ok: false, unresolved: refused }) },
       recorder: { event: () => undefined },
-      traces: createScanTraces({ tracer: NO_TRACER }),
+      traces: createScanTraces(NO_TRACER),
       onEnd: () => undefined,
     } as unknown as ActionDeps);
     const vetAt = async (seconds: number) => {

@@ -112,7 +112,7 @@ export function addScanController(manager: ScanManager, deps: ScanControllerDeps
     children: createChildren(deps.connection),
     podMessages: createPodMessageLog(),
     states: createReconcileStates(),
-    traces: createScanTraces({ tracer: deps.tracer ?? NO_TRACER }),
+    traces: createScanTraces(deps.tracer ?? NO_TRACER),
     verifier: deps.verifier ?? createVerifier({ memoryMib: settings.ingest.memoryMib }),
     enqueue: (key) => enqueue(key),
     now: clock.now,

@@ -5,7 +5,7 @@ import type { MetricFactory } from '../../stores/process-metrics.ts';
 import { SHORT_SECONDS } from '../runtime/metrics.ts';
 import type { PhaseChange, Stage } from './phase-metrics.ts';
 import { END_REASONS } from '../../core/scan/end-reasons.ts';
-import type { PageVisit } from './results/page-visits.ts';
+import type { PageVisit } from './results/verified.ts';
 
 const STAGES: readonly Stage[] = ['starting', ...LIVE_PHASES];
 const POD_MESSAGE_RESULTS = ['news', 'repeat', 'refused', 'unknown'] as const;

@@ -19,11 +19,7 @@ export interface ScanTraces {
 
 const idOf = (what: 'queue' | 'run', scanId: string): string => createHash('sha256').update(`${what}:${scanId}`).digest('hex').slice(0, 16);
 
-export interface ScanTracesDeps {
-  tracer: Tracer;
-}
-
-export function createScanTraces({ tracer }: ScanTracesDeps): ScanTraces {
+export function createScanTraces(tracer: Tracer): ScanTraces {
   /** The traceparent of the run span, which is emitted only at the end. */
   function runOf(scan: AccessibilityScan, scanId: string): string | undefined {
     const above = readTraceparent(traceOf(scan));

@@ -82,7 +82,7 @@ function launcherOver(
     },
     pod: { allowTargets: [], denyTargets: [], workers: 1, pageBudgetMs: 1000, exportMaxBytes: 64_000_000 },
     runTime: { pendingDeadlineSeconds: 60, baseSeconds: 60, maxSeconds: 600, workers: 1, pageBudgetMs: 1000 },
-    traces: createScanTraces({ tracer: NO_TRACER }),
+    traces: createScanTraces(NO_TRACER),
   });
   const launch = (scan = SCAN) => launcher(scan, SCAN_ID, NOW, new AbortController().signal);
   return { requests, secrets, asked, launch, job: () => job };

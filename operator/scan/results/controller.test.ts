@@ -52,7 +52,7 @@ describe('results controller', () => {
       },
       verifier: { start: () => undefined, stop: () => undefined },
       largeExports: createSemaphore(ONE_AT_A_TIME),
-      traces: createScanTraces({ tracer: NO_TRACER }),
+      traces: createScanTraces(NO_TRACER),
       apiNamespace: 'curbcut',
       enqueueScan: (key) => enqueued.push(key),
       now: () => NOW,

@@ -28,13 +28,9 @@ export async function findResults(
     slots.map(async (slot): Promise<FoundResult[]> => {
       const read = await reports.read(incomingKeys(scanId, slot).result, POD_MESSAGE_MAX_BYTES, signal);
       const stored = read.ok ? readPodMessage(read.bytes, scanId) : null;
-      return stored?.kind === 'stored' && isAbout(stored, slot) ? [{ stored, slot }] : [];
+      // Attempts beyond the last slot share it.
+      return stored?.kind === 'stored' && stored.attempt >= slot.attempt ? [{ stored, slot }] : [];
     }),
   );
   return found.flat();
-}
-
-/** Attempts beyond the last slot share it. */
-function isAbout(stored: PodIdentity, slot: PodIdentity): boolean {
-  return stored.attempt >= slot.attempt;
 }

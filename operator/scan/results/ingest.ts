@@ -16,7 +16,7 @@ import { hasReport } from '../../../report/diff/baseline.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
 import type { Expectation } from './verify.ts';
 import type { Verifier } from './verifier.ts';
-import type { PageVisit } from './page-visits.ts';
+import type { PageVisit } from './verified.ts';
 import type { VerifiedResult } from '../policy/status.ts';
 
 /** `reason` is the end of the sentence "The scanner's results were refused: …". `unmatchedIssues` are the IDs of known issues that matched nothing. */

@@ -1,7 +1,14 @@
 /** What the verification of an export gives. */
 import { viewObjectsOf } from '../../../report/view/view.ts';
-import { pageVisits, type PageVisit } from './page-visits.ts';
+import type { ReportPage } from '../../../report/schema/schema.ts';
 import { verifyExport, type Expectation, type Judgement, type ResultObjects } from './verify.ts';
+
+/** A page of an export, for the metrics. */
+export interface PageVisit {
+  /** `tested`, or the reason why the page was not tested. */
+  outcome: string;
+  seconds: number;
+}
 
 export interface Verified {
   judgement: Judgement;
@@ -27,4 +34,14 @@ export function verified(objects: ResultObjects, expected: Expectation): Verifie
     view = { json: new TextEncoder().encode(JSON.stringify(shown)), findings };
   });
   return { judgement, visits, view, unmatchedIssues };
+}
+
+/** Longer than any page takes, in seconds. The cap keeps forged durations from distorting the sums. */
+const SECONDS_MAX = 3600;
+
+export function pageVisits(pages: readonly ReportPage[]): PageVisit[] {
+  return pages.map((page) => ({
+    outcome: page.tested ? 'tested' : page.reason,
+    seconds: Math.min(page.duration_ms / 1000, SECONDS_MAX),
+  }));
 }
