@@ -45,6 +45,7 @@ export type ScanInput = Pick<
 >;
 
 export type Traced = <T>(step: string, work: () => Promise<T>) => Promise<T>;
+export const UNTRACED: Traced = (_step, work) => work();
 
 export interface ScanDeps {
   machine: Machine;
@@ -217,7 +218,7 @@ async function walk(
 ): Promise<Walked & Pick<ScanOutput, 'consent'>> {
   const { start, startedAt, files, pool, pictures, redactor } = scan;
   const { crawl, maxPages } = input.options;
-  const { signIn = null, traced = (_step, work) => work() } = deps;
+  const { signIn = null, traced = UNTRACED } = deps;
   const deadline = new Date(input.deadline).getTime();
   const softDeadline = deadline - Math.min(RESERVE_MS, (deadline - startedAt.getTime()) / 10);
   const signedIn = signIn !== null;

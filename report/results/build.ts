@@ -5,7 +5,7 @@ import type { ReportConsent } from './consent.ts';
 import { toReportOptions } from '../schema/options.ts';
 import { deriveResults } from './results.ts';
 import { numberRules, ruleResults } from './rule-outcomes.ts';
-import type { Report, ReportPage, ReportPicture } from '../schema/schema.ts';
+import type { Report, ReportPage } from '../schema/schema.ts';
 
 /**
  * Builds the report of a scan.
@@ -24,11 +24,10 @@ export function buildReport(found: {
   partial?: boolean;
   /** The scan to compare with. Absent: none was named. */
   baseline?: ChosenBaseline;
-  pictures?: ReportPicture[];
   /** The number of addresses that were found and are not in `pages`. */
   addressesLeft?: number;
 }): Report {
-  const { input, tools, partial = false, pictures = [], addressesLeft = 0 } = found;
+  const { input, tools, partial = false, addressesLeft = 0 } = found;
   const { pages, ids } = numberRules(found.pages);
   const target = toReportOptions(input.options, { requested: input.pagesRequested, reserved: input.options.maxPages });
   const { outcome, verdict, baseline, known_issues, score, fingerprint_version, groups, review_groups, advice_groups } = deriveResults(
@@ -65,7 +64,8 @@ export function buildReport(found: {
     review_groups,
     advice_groups,
     ...ruleResults(pages, ids, target.options),
-    pictures,
+    // `fitReport` places them.
+    pictures: [],
     addresses_left: addressesLeft,
   };
 }

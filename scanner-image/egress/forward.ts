@@ -17,32 +17,19 @@ import { connectFailure, isProxyError } from './network-errors.ts';
 import type { ConnectionDeps } from './target-guard.ts';
 
 /** Headers of one connection (RFC 9110, 7.6.1), and the header that only the proxy may set. */
-const HOP_BY_HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  EGRESS_HEADER,
-]);
+const HOP_BY_HOP = [
+  ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding'],
+  ...['upgrade', EGRESS_HEADER],
+];
 
-export interface Forward {
-  pass(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  close(): void;
-}
-
-export function createForward(deps: ConnectionDeps): Forward {
+export function createForward(deps: ConnectionDeps) {
   const { limits } = deps;
   // The agent has no timeout: a reused socket would keep the short one from its server's Keep-Alive header.
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 });
 
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => response.destroy());
-    const url = absoluteUrl(request.url ?? '');
+    const url = /^http:\/\//i.test(request.url ?? '') ? URL.parse(request.url!) : null;
     if (url === null) return refuse(response, 400, 'refused', 'This proxy accepts absolute http URLs only.');
     const judged = await deps.judge(url);
     if (!judged.ok) {
@@ -91,8 +78,13 @@ export function createForward(deps: ConnectionDeps): Forward {
 }
 
 /** The request to the site, at one of its addresses that were allowed. */
-function requestOptions(url: URL, request: IncomingMessage, addresses: readonly string[], limits: EgressLimits): RequestOptions {
-  const options: RequestOptions & Pick<TcpNetConnectOpts, 'autoSelectFamily'> = {
+function requestOptions(
+  url: URL,
+  request: IncomingMessage,
+  addresses: readonly string[],
+  limits: EgressLimits,
+): RequestOptions & Pick<TcpNetConnectOpts, 'autoSelectFamily'> {
+  return {
     host: hostOf(url),
     port: portOf(url),
     lookup: pinnedLookup(addresses),
@@ -104,7 +96,6 @@ function requestOptions(url: URL, request: IncomingMessage, addresses: readonly 
     insecureHTTPParser: true, // browsers accept sloppy headers too, and the browser is what reads them
     timeout: limits.idleMs,
   };
-  return options;
 }
 
 /** The same request to another proxy, which gets the whole address. */
@@ -153,30 +144,16 @@ function isSafe({ method, headers }: IncomingMessage): boolean {
   return !hasBody && ['GET', 'HEAD', 'OPTIONS'].includes(method ?? '');
 }
 
-/** Returns the URL of a request in absolute form, or null. */
-function absoluteUrl(text: string): URL | null {
-  return /^http:\/\//i.test(text) ? URL.parse(text) : null;
-}
-
-function withoutHopByHop(raw: readonly string[]): string[] {
-  const named = new Set<string>();
-  for (let at = 0; at < raw.length; at += 2)
-    if (raw[at]?.toLowerCase() === 'connection') for (const name of (raw[at + 1] ?? '').split(',')) named.add(name.trim().toLowerCase());
-  const kept: string[] = [];
-  for (let at = 0; at < raw.length; at += 2) {
-    const name = (raw[at] ?? '').toLowerCase();
-    if (!HOP_BY_HOP.has(name) && !named.has(name)) kept.push(raw[at] ?? '', raw[at + 1] ?? '');
-  }
-  return kept;
+/** Headers without those of one connection, also those that the header `Connection` names. @param raw names and values in turn */
+function withoutHopByHop(raw: readonly string[], others: readonly string[] = []): string[] {
+  const pairs = raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1]!] as const] : []));
+  const named = pairs.flatMap(([name, value]) => (name.toLowerCase() === 'connection' ? value.toLowerCase().split(',') : []));
+  const dropped = new Set([...HOP_BY_HOP, ...others, ...named.map((name) => name.trim())]);
+  return pairs.filter(([name]) => !dropped.has(name.toLowerCase())).flat();
 }
 
 /** The headers of a request for the site. The host comes from the URL, not from the request. */
-function forwardedHeaders(raw: readonly string[], host: string): string[] {
-  const kept = withoutHopByHop(raw);
-  const headers = ['Host', host];
-  for (let at = 0; at < kept.length; at += 2) if (kept[at]?.toLowerCase() !== 'host') headers.push(kept[at] ?? '', kept[at + 1] ?? '');
-  return headers;
-}
+const forwardedHeaders = (raw: readonly string[], host: string): string[] => ['Host', host, ...withoutHopByHop(raw, ['host'])];
 
 function refuse(response: ServerResponse, status: number, kind: EgressFailureKind, message: string): void {
   if (response.headersSent) return void response.destroy();

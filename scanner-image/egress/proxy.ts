@@ -36,7 +36,7 @@ export interface EgressDeps {
 export async function openEgress(deps: EgressDeps): Promise<Egress> {
   const limits = { ...EGRESS_LIMITS, ...deps.limits };
   const failures = createEgressFailures();
-  const guard = createTargetGuard({ rules: deps.rules, resolver: deps.resolver });
+  const guard = createTargetGuard(deps.rules, deps.resolver);
   const connections: ConnectionDeps = {
     ...guard,
     proxy: deps.proxy,

@@ -10,11 +10,6 @@ export interface TargetGuard {
   judge(url: URL): Promise<TargetJudgement>;
 }
 
-export interface TargetGuardDeps {
-  rules: TargetRules;
-  resolver?: Resolver;
-}
-
 /** What the connections of the proxy are judged by, and where their outcomes are recorded. */
 export interface ConnectionDeps extends TargetGuard {
   limits: EgressLimits;
@@ -32,8 +27,7 @@ const REMEMBERED_MAX = 5_000;
  * A guard that caches its result for each host and port, so that the judged address is the one that is dialled. A
  * name whose address changes (DNS rebinding) is judged again before the new address is used.
  */
-export function createTargetGuard(deps: TargetGuardDeps): TargetGuard {
-  const { rules, resolver = createResolver() } = deps;
+export function createTargetGuard(rules: TargetRules, resolver: Resolver = createResolver()): TargetGuard {
   const known = new Map<string, { until: number; answer: Promise<TargetJudgement> }>();
 
   async function ask(url: URL): Promise<TargetJudgement> {

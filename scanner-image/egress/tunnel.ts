@@ -9,12 +9,7 @@ import { EGRESS_HEADER, hostOf, kindOf, type EgressFailureKind } from './egress-
 import { connectFailure } from './network-errors.ts';
 import type { ConnectionDeps } from './target-guard.ts';
 
-export interface Tunnels {
-  open(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void>;
-  close(): void;
-}
-
-export function createTunnels(deps: ConnectionDeps): Tunnels {
+export function createTunnels(deps: ConnectionDeps) {
   const { limits } = deps;
   const sockets = new Set<Duplex>();
 
@@ -66,7 +61,7 @@ export function createTunnels(deps: ConnectionDeps): Tunnels {
 
   return {
     open,
-    close() {
+    close(): void {
       for (const socket of sockets) socket.destroy();
     },
   };

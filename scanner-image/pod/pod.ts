@@ -21,7 +21,7 @@ import { buildReport } from '../../report/results/build.ts';
 import { readBaseline, type ChosenBaseline } from '../../report/diff/baseline.ts';
 import { fitReport } from '../../report/results/fit.ts';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
-import { runScan, type ScanOutput, type Traced } from '../scan.ts';
+import { runScan, UNTRACED, type ScanOutput, type Traced } from '../scan.ts';
 import type { ReadSignIn } from '../sign-in/sign-in.ts';
 import { storeResults, tooLarge, type StoreDeps } from './store-results.ts';
 
@@ -54,7 +54,7 @@ export interface PodEnd {
  * @throws an error that may be transient, so that the Job retries
  */
 export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
-  const { identity, messages, log, traced = (_step, work) => work() } = deps;
+  const { identity, messages, log, traced = UNTRACED } = deps;
   const uploads = uploadSlotOf(input.uploads, identity);
   if (uploads === undefined) throw new Error(`The input has no upload links for shard ${identity.shard}.`);
   let known = { scanned: 0, failed: 0, total: 0 };
@@ -86,7 +86,8 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
     messages.progress('aggregating', known);
     // Lets the browser exit, and free its memory, while the report is made.
     await nextTurn();
-    return { message: await storeReport(input, deps, { found, baseline, known, uploads, uploadDeadline }), exitCode: 0 };
+    const signal = AbortSignal.any([deps.signal, uploadDeadline]);
+    return { message: await storeReport(input, deps, { found, baseline, known }, { uploads, signal }), exitCode: 0 };
   } catch (error) {
     if (!(error instanceof ScanFailed) && (deps.signal.aborted || !deadline.aborted)) throw error;
     const { reason, message, pages } = error instanceof ScanFailed ? error : deadlineExceeded(known, uploadDeadline.aborted);
@@ -116,44 +117,29 @@ async function baselineOf(
   return readBaseline(baseline, read);
 }
 
-/** Makes the report of a scan, and stores it. @throws ScanFailed if it is too large */
+/** What the report of a scan is made of. */
+interface Tested {
+  found: ScanOutput;
+  baseline: ChosenBaseline | undefined;
+  known: PageProgress;
+}
+
+/** Makes the report of a scan, and stores it until `signal` aborts. @throws ScanFailed if it is too large */
 async function storeReport(
   input: PodInput,
-  { identity, messages, log, traced = (_step, work) => work(), renderPdf, signal }: PodDeps,
-  {
-    found,
-    baseline,
-    known,
-    uploads,
-    uploadDeadline,
-  }: {
-    found: ScanOutput;
-    baseline: ChosenBaseline | undefined;
-    known: PageProgress;
-    uploads: StoreDeps['uploads'];
-    uploadDeadline: AbortSignal;
-  },
+  deps: PodDeps,
+  { found, baseline, known }: Tested,
+  store: Pick<StoreDeps, 'uploads' | 'signal'>,
 ): Promise<PodStored> {
-  const { pages, partial, pictures, pagePictures, addressesLeft, consent, tools, startedAt, finishedAt } = found;
-  const fitted = fitReport(
-    (kept) => buildReport({ input, pages: kept, partial, tools, startedAt, finishedAt, consent, addressesLeft, baseline }),
-    { pages, pictures, pagePictures },
-    input.exportMaxBytes,
-  );
+  const { identity, messages, log, traced = UNTRACED, renderPdf, signal: terminated } = deps;
+  const { partial, startedAt } = found;
+  const fitted = fitReport((pages) => buildReport({ ...found, input, pages, baseline }), found, input.exportMaxBytes);
   if (fitted === null) throw tooLarge('export', input.exportMaxBytes, known);
   const { report } = fitted;
   const message = await storeResults(
     fitted,
     { scanId: input.scanId, ...identity, pages: known, version: CURBCUT_VERSION },
-    {
-      uploads,
-      renderPdf,
-      traced,
-      log,
-      signal: AbortSignal.any([signal, uploadDeadline]),
-      terminated: signal,
-      onGenerating: () => messages.progress('generating', known),
-    },
+    { ...store, renderPdf, traced, log, terminated, onGenerating: () => messages.progress('generating', known) },
   );
   const ms = Date.now() - startedAt.getTime();
   log.info({ pages: known, partial, score: report.score.value, violations: report.counts.total, ms }, 'scan stored');
