@@ -70,6 +70,5 @@ export const site: Translated<'site', 'de'> = {
   },
   requestId: 'Wenn Sie das Problem melden, nennen Sie bitte die Anfrage {id}.',
   goHome: 'Zur Startseite',
-  goBack: 'Zurück',
   retryIn: { one: 'Versuchen Sie es in {n} Sekunde erneut.', other: 'Versuchen Sie es in {n} Sekunden erneut.' },
 };

@@ -45,6 +45,5 @@ export const site = {
   },
   requestId: 'If you report this problem, name the request {id}.',
   goHome: 'Go to the home page',
-  goBack: 'Go back',
   retryIn: { one: 'Try again in {n} second.', other: 'Try again in {n} seconds.' },
 };

@@ -55,6 +55,5 @@ export const site: Translated<'site', 'fr'> = {
   },
   requestId: 'Si vous signalez ce problème, indiquez la demande {id}.',
   goHome: 'Aller à la page d’accueil',
-  goBack: 'Revenir en arrière',
   retryIn: { one: 'Réessayez dans {n} seconde.', many: 'Réessayez dans {n} de secondes.', other: 'Réessayez dans {n} secondes.' },
 };

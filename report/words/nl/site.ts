@@ -52,6 +52,5 @@ export const site: Translated<'site', 'nl'> = {
   },
   requestId: 'Vermeld aanvraag {id} als u dit probleem meldt.',
   goHome: 'Naar de startpagina',
-  goBack: 'Terug',
   retryIn: { one: 'Probeer het over {n} seconde opnieuw.', other: 'Probeer het over {n} seconden opnieuw.' },
 };

@@ -46,7 +46,6 @@ export const site: Translated<'site', 'pl'> = {
   },
   requestId: 'Zgłaszając ten problem, proszę podać numer żądania {id}.',
   goHome: 'Przejdź do strony głównej',
-  goBack: 'Wróć',
   retryIn: {
     one: 'Proszę spróbować ponownie za {n} sekundę.',
     few: 'Proszę spróbować ponownie za {n} sekundy.',
