@@ -1,37 +1,21 @@
 /** The types that the embedded Kubernetes stores and serves: JSON as on the wire. */
+import type { V1ObjectMeta } from '@kubernetes/client-node';
+import type { Wire } from '../../platform/kubernetes/models.ts';
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {
   [field: string]: Json | undefined;
 }
 
-export interface OwnerReference {
-  apiVersion: string;
-  kind: string;
+/** metav1.ObjectMeta, with what the server always sets. */
+export type Meta = Omit<Wire<V1ObjectMeta>, 'managedFields'> & {
   name: string;
-  uid: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
-}
-
-/** metav1.ObjectMeta; times are RFC 3339 strings. */
-export interface Meta {
-  name: string;
-  generateName?: string;
-  namespace?: string;
   uid: string;
   resourceVersion: string;
-  generation?: number;
   creationTimestamp: string;
-  deletionTimestamp?: string;
-  deletionGracePeriodSeconds?: number;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  ownerReferences?: OwnerReference[];
-  finalizers?: string[];
   /** Only of objects that were applied (`registry/managed-fields.ts`). */
   managedFields?: ManagedFields[];
-}
+};
 
 /** The fields that a writer has set, as a tree of names such as `f:spec`. */
 export interface ManagedFields {

@@ -1,135 +1,28 @@
-/** The fields of pods and Jobs that the controllers and the kubelet use. */
+/** Pods and Jobs as they are stored: with the parts that the server always sets. */
+import type * as models from '@kubernetes/client-node';
+import type { Wire } from '../../platform/kubernetes/models.ts';
 import type { KubeObject, Meta } from './types.ts';
 
-export interface PodCondition {
-  type: string;
-  status: string;
-  reason?: string;
-  message?: string;
-  observedGeneration?: number;
-  lastProbeTime: string | null;
-  lastTransitionTime: string;
-}
-
-export interface Terminated {
-  exitCode: number;
-  reason: string;
-  signal?: number;
-  message?: string;
-  startedAt: string;
-  finishedAt: string;
-  containerID?: string;
-}
-
-export interface ContainerState {
-  waiting?: { reason: string; message?: string };
-  running?: { startedAt: string };
-  terminated?: Terminated;
-}
-
-export interface ContainerStatus {
-  name: string;
-  state: ContainerState;
-  lastState: ContainerState;
-  ready: boolean;
-  started: boolean;
-  restartCount: number;
-  image: string;
-  imageID: string;
-  containerID?: string;
-}
-
-export interface EnvVar {
-  name: string;
-  value?: string;
-  valueFrom?: {
-    fieldRef?: { fieldPath: string };
-  };
-}
-
-export interface Container {
-  name: string;
-  image: string;
-  command?: string[];
-  args?: string[];
-  env?: EnvVar[];
-  volumeMounts?: { name: string; mountPath: string }[];
-  terminationMessagePath?: string;
-}
-
-export interface Volume {
-  name: string;
-  emptyDir?: object;
-  secret?: { secretName: string };
-}
-
-export interface PodSpec {
-  nodeName?: string;
-  hostname?: string;
-  schedulerName?: string;
-  nodeSelector?: Record<string, string>;
-  affinity?: { nodeAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: object } };
-  restartPolicy?: string;
-  terminationGracePeriodSeconds?: number;
-  activeDeadlineSeconds?: number;
-  serviceAccountName?: string;
-  containers: Container[];
-  volumes?: Volume[];
-}
-
-export interface PodStatus {
-  phase?: string;
-  reason?: string;
-  message?: string;
-  startTime?: string;
-  conditions?: PodCondition[];
-  containerStatuses?: ContainerStatus[];
-  [field: string]: unknown;
-}
+export type PodCondition = Wire<models.V1PodCondition>;
+export type Terminated = Wire<models.V1ContainerStateTerminated>;
+export type ContainerState = Wire<models.V1ContainerState>;
+export type ContainerStatus = Wire<models.V1ContainerStatus> & { state: ContainerState };
+export type EnvVar = Wire<models.V1EnvVar>;
+export type Container = Wire<models.V1Container> & { image: string };
+export type Volume = Wire<models.V1Volume>;
+export type PodSpec = Omit<Wire<models.V1PodSpec>, 'containers'> & { containers: Container[] };
+export type PodStatus = Omit<Wire<models.V1PodStatus>, 'containerStatuses'> & { containerStatuses?: ContainerStatus[] };
 
 export interface Pod extends KubeObject {
   spec: PodSpec;
   status: PodStatus;
 }
 
-export interface JobCondition {
-  type: string;
-  status: string;
-  lastProbeTime: string;
-  lastTransitionTime: string;
-  reason: string;
-  message: string;
-}
-
-export interface JobStatus {
-  conditions?: JobCondition[];
-  startTime?: string;
-  completionTime?: string;
-  active?: number;
-  succeeded?: number;
-  failed?: number;
-  terminating?: number;
-  uncountedTerminatedPods?: object;
-  completedIndexes?: string;
-  failedIndexes?: string;
-  ready?: number;
-}
-
-export interface PodFailureRule {
-  action: 'Ignore' | 'FailJob' | 'Count' | 'FailIndex';
-  onExitCodes?: { containerName?: string; operator: 'In' | 'NotIn'; values: number[] };
-  onPodConditions?: { type: string; status?: string }[];
-}
-
-export interface JobSpec {
-  backoffLimitPerIndex?: number;
-  activeDeadlineSeconds?: number;
-  suspend?: boolean;
-  podFailurePolicy?: { rules: PodFailureRule[] };
-  template: { metadata?: Partial<Meta>; spec: PodSpec };
-}
+export type JobCondition = Required<Wire<models.V1JobCondition>>;
+export type JobStatus = Omit<Wire<models.V1JobStatus>, 'conditions'> & { conditions?: JobCondition[] };
+export type PodFailureRule = Wire<models.V1PodFailurePolicyRule>;
 
 export interface Job extends KubeObject {
-  spec: JobSpec;
+  spec: Omit<Wire<models.V1JobSpec>, 'template'> & { template: { metadata?: Partial<Meta>; spec: PodSpec } };
   status: JobStatus;
 }

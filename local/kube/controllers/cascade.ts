@@ -1,8 +1,9 @@
 /** What the garbage collector does to objects: collect, delete in the foreground, empty a namespace. */
+import type { V1OwnerReference } from '@kubernetes/client-node';
 import type { Registry } from '../registry/registry.ts';
 import type { Catalogue } from '../resources/catalogue.ts';
 import type { Store } from '../storage/store.ts';
-import type { Json, KubeObject, OwnerReference, Resource } from '../types.ts';
+import type { Json, KubeObject, Resource } from '../types.ts';
 import type { Dependents, Place } from './dependents.ts';
 
 export interface CascadeDeps {
@@ -29,7 +30,7 @@ export function openCascade({ store, objects, catalogue, dependents }: CascadeDe
   const resourceAt = (storage: string): Resource | undefined => catalogue.all().find((resource) => resource.storage === storage);
   const objectAt = ({ storage, namespace, name }: Place): KubeObject | undefined => store.get(storage, namespace, name);
 
-  function ownerExists(owner: OwnerReference, namespace: string): boolean {
+  function ownerExists(owner: V1OwnerReference, namespace: string): boolean {
     const resource = catalogue.ofKind(owner.apiVersion, owner.kind);
     // An owner of an unknown kind may exist elsewhere.
     if (resource === undefined) return true;

@@ -14,7 +14,7 @@ export function withConditions(
   const next = given.map((condition): PodCondition => {
     const old = before.find(({ type }) => type === condition.type);
     const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : timestamp(now);
-    return { ...condition, observedGeneration: generation, lastProbeTime: null, lastTransitionTime };
+    return { ...condition, observedGeneration: generation, lastTransitionTime };
   });
   return [...before.filter(({ type }) => !given.some((condition) => condition.type === type)), ...next];
 }

@@ -24,7 +24,7 @@ function filesOf(volume: Volume, pod: Pod, read: ReadSecret): [string, Buffer][]
   const failed = (why: string): MountError => new MountError(`MountVolume.SetUp failed for volume "${volume.name}" : ${why}`);
   if (volume.emptyDir !== undefined) return [];
   if (volume.secret === undefined) throw failed('the embedded Kubernetes mounts only Secrets and empty folders');
-  const { secretName } = volume.secret;
+  const { secretName = '' } = volume.secret;
   const data = read(pod.metadata.namespace ?? '', secretName);
   if (data === undefined) throw failed(`secret "${secretName}" not found`);
   return Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64')]);
