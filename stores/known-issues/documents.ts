@@ -64,8 +64,6 @@ const hexOf = (value: unknown): string => createHash('sha256').update(JSON.strin
 /** Claims what a known issue is about: one known issue of a site has it. */
 export const targetClaim = (organisation: string, site: string, target: KnownIssueTarget): string =>
   `${organisation}/${site}/${hexOf(targetKey(target)).slice(0, 32)}`;
-export const slotClaim = (organisation: string, site: string, slot: number): string => `${organisation}/${site}/${slot}`;
-export const slotOf = (claim: string): number => Number(claim.slice(claim.lastIndexOf('/') + 1));
 
 /** The ID of a manifest's document: a UUID that precedes those of its known issues, with the same first half. */
 export function documentId({ operatorClass, namespace, name }: ManifestRef): string {

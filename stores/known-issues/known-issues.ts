@@ -1,13 +1,12 @@
 /** The known issues of organisations, and those that were chosen for each scan. */
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Db, Filter } from 'mongodb';
 import { chooseKnownIssues, KNOWN_ISSUES_MAX, type ChosenKnownIssues, type KnownIssue } from '../../core/scan/known-issues.ts';
 import { retryRace } from '../mongo-retry.ts';
+import { freeSlots } from '../slots.ts';
 import {
   documentOf,
   rowsOf,
-  slotClaim,
-  slotOf,
   targetClaim,
   type IssueDocument,
   type KnownIssueDocument,
@@ -83,14 +82,6 @@ export function createKnownIssues(db: Db) {
   const choices = db.collection<ChosenDocument>('chosenKnownIssues');
   const matches = db.collection<MatchesDocument>('knownIssueMatches');
 
-  /** A place at random, so that concurrent requests rarely choose the same one; null if all are taken. */
-  async function freeSlot({ organisation, site }: Pick<KnownIssueRow, 'organisation' | 'site'>): Promise<string | null> {
-    const found = await issues.find({ organisation, site }, { projection: { slots: 1 } }).toArray();
-    const taken = new Set(found.flatMap(({ slots = [] }) => slots.map(slotOf)));
-    const free = Array.from({ length: KNOWN_ISSUES_MAX }, (_, slot) => slot).filter((slot) => !taken.has(slot));
-    return free.length === 0 ? null : slotClaim(organisation, site, free[randomInt(free.length)]!);
-  }
-
   /** The one that claims what a new one is about. One over REST that has ended is removed. */
   async function holderOf(issue: Omit<KnownIssueRow, 'id' | 'manifest'>, target: string): Promise<KnownIssueRow | null> {
     const holder = await issues.findOne({ targets: target });
@@ -144,8 +135,11 @@ export function createKnownIssues(db: Db) {
         if (stored !== null) return { ok: true, issue: rowsOf(stored)[0]! };
         const existing = await holderOf(issue, target);
         if (existing !== null) return { ok: false, reason: 'known_issue_exists', existing };
-        const slot = await freeSlot(issue);
-        if (slot === null) return { ok: false, reason: 'too_many_known_issues' };
+        const { organisation, site } = issue;
+        const found = await issues.find({ organisation, site }, { projection: { slots: 1 } }).toArray();
+        const taken = found.flatMap(({ slots = [] }) => slots);
+        const [slot] = freeSlots(`${organisation}/${site}`, KNOWN_ISSUES_MAX, taken);
+        if (slot === undefined) return { ok: false, reason: 'too_many_known_issues' };
         await single.insertOne({ _id, ...issue, slots: [slot], targets: [target] });
         return { ok: true, issue: { id: _id, ...issue, manifest: null } };
       });

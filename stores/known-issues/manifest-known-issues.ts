@@ -1,15 +1,13 @@
 /** The known issues of manifests. The operator alone writes them; one document has those of a manifest. */
-import { randomInt } from 'node:crypto';
 import type { Collection, WithoutId } from 'mongodb';
 import { KNOWN_ISSUES_MAX, targetKey, type KnownIssueTarget } from '../../core/scan/known-issues.ts';
 import { deleteEach, isDuplicate } from '../mongo-retry.ts';
+import { freeSlots } from '../slots.ts';
 import {
   declaredId,
   documentId,
   MANIFEST_ACTOR,
   rowsOf,
-  slotClaim,
-  slotOf,
   targetClaim,
   type Declaration,
   type IssueDocument,
@@ -50,14 +48,12 @@ const holds = (document: KnownIssueDocument, row: KnownIssueRow, now: Date): boo
 
 /** @param single the documents that are not of manifests, in the same collection */
 export function createManifestKnownIssues(manifests: Collection<ManifestDocument>, single: Collection<IssueDocument>) {
-  /** Places at random, so that concurrent writers rarely choose the same ones; null if there are too few. */
-  async function freeSlots({ organisation, site }: Declaration, _id: string, wanted: number): Promise<string[] | null> {
+  /** @returns null if there are too few */
+  async function slotsOf({ organisation, site }: Declaration, _id: string, wanted: number): Promise<string[] | null> {
     const others = await manifests.find({ organisation, site, _id: { $ne: _id } }, { projection: { slots: 1 } }).toArray();
-    const taken = new Set(others.flatMap(({ slots = [] }) => slots.map(slotOf)));
-    const free = Array.from({ length: KNOWN_ISSUES_MAX }, (_, slot) => slot).filter((slot) => !taken.has(slot));
-    if (free.length < wanted) return null;
-    const from = free.length === 0 ? 0 : randomInt(free.length);
-    return [...free.slice(from), ...free.slice(0, from)].slice(0, wanted).map((slot) => slotClaim(organisation, site, slot));
+    const taken = others.flatMap(({ slots = [] }) => slots);
+    const free = freeSlots(`${organisation}/${site}`, KNOWN_ISSUES_MAX, taken);
+    return free.length < wanted ? null : free.slice(0, wanted);
   }
 
   return {
@@ -86,7 +82,7 @@ export function createManifestKnownIssues(manifests: Collection<ManifestDocument
       const { organisation, site, issues } = rest;
       const targets = issues.filter(({ expiresAt }) => expiresAt > now).map((issue) => targetClaim(organisation, site, issue));
       await deleteEach(single, { targets: { $in: targets }, manifest: { $exists: false }, expiresAt: { $lte: now } });
-      const slots = await freeSlots({ ...manifest, ...rest }, _id, targets.length);
+      const slots = await slotsOf({ ...manifest, ...rest }, _id, targets.length);
       if (slots === null) return false;
       // Without claims there are no fields: a unique index compares empty lists.
       const claims = targets.length === 0 ? {} : { slots, targets };

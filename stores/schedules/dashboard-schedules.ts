@@ -3,10 +3,10 @@
  * API's scans, so the namespace does not say it, and authors can change labels. A record is stored before its schedule is created and
  * removed after its schedule is deleted. Its organisation never changes.
  */
-import { randomInt } from 'node:crypto';
 import type { Db } from 'mongodb';
 import { DASHBOARD_SCHEDULES_MAX } from '../../core/protocol/scan-schedules.ts';
 import { retryRace } from '../mongo-retry.ts';
+import { freeSlots } from '../slots.ts';
 import type { ScheduleRef } from './schedules.ts';
 
 /** The name of a schedule. Its namespace is always that of the API's scans, but several installations may share a database. */
@@ -19,7 +19,6 @@ export interface DashboardSchedule extends DashboardScheduleRef {
   values?: string;
 }
 
-/** `slot` is one of the organisation's places. A unique index gives each to one schedule, so that no race exceeds their number. */
 type Document = DashboardSchedule & { _id: string; slot: string };
 
 const idOf = ({ namespace, name }: DashboardScheduleRef): string => `${namespace}/${name}`;
@@ -35,11 +34,10 @@ export function createDashboardSchedules(db: Db) {
         const all = await schedules.find({ organisation }).toArray();
         const recorded = all.find((one) => one._id === _id);
         if (recorded !== undefined) return recorded;
-        const taken = new Set(all.map(({ slot }) => slot));
-        const slots = Array.from({ length: DASHBOARD_SCHEDULES_MAX }, (_, place) => `${organisation}/${place}`);
-        const free = slots.filter((slot) => !taken.has(slot));
-        if (free.length === 0) return null;
-        await schedules.insertOne({ ...schedule, _id, slot: free[randomInt(free.length)]! });
+        const taken = all.map((one) => one.slot);
+        const [slot] = freeSlots(organisation, DASHBOARD_SCHEDULES_MAX, taken);
+        if (slot === undefined) return null;
+        await schedules.insertOne({ ...schedule, _id, slot });
         return schedule;
       }),
 

@@ -4,6 +4,7 @@ import type { Collection, Db, Filter, UpdateFilter } from 'mongodb';
 import { SECRET_BYTES, secretText } from '../../core/webhooks/signature.ts';
 import { STOPPED_AFTER_MS, WEBHOOKS_MAX, type DisabledReason } from '../../core/webhooks/webhooks.ts';
 import { insertNew } from '../mongo-retry.ts';
+import { freeSlots } from '../slots.ts';
 import { createManifestWebhooks } from './manifest-webhooks.ts';
 import {
   replacedSecret,
@@ -131,7 +132,7 @@ const FRESH = { disabled: null, failingSince: null, low: false, crossings: 0 } a
 
 const newSecret = (): string => secretText(randomBytes(SECRET_BYTES));
 
-/** Stores a webhook in a free slot of its organisation. A unique index gives a slot to one webhook. @returns why it is not stored, or null */
+/** Stores a webhook in a free slot of its organisation. @returns why it is not stored, or null */
 async function insertIntoSlot(
   webhooks: Collection<WebhookDocument>,
   one: WebhookDocument,
@@ -142,9 +143,8 @@ async function insertIntoSlot(
     const same = all.find(({ _id }) => _id === one._id);
     // With the same secret, the answer to an insert that succeeded was lost, and the driver repeated it.
     if (same !== undefined) return same.secrets[0]!.secret === one.secrets[0]!.secret ? null : 'already_added';
-    const taken = new Set(all.map(({ slot }) => slot));
-    const slots = Array.from({ length: WEBHOOKS_MAX }, (_, index) => `${one.organisation}/${index}`);
-    const slot = slots.find((free) => !taken.has(free));
+    const taken = all.map(({ slot }) => slot);
+    const [slot] = freeSlots(one.organisation, WEBHOOKS_MAX, taken);
     if (slot === undefined) return 'too_many_webhooks';
     if (await insertNew(webhooks, { ...one, slot })) return null;
   }
