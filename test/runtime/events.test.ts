@@ -34,7 +34,14 @@ describe('events, against a Kubernetes API', () => {
   function setUp(connection: KubernetesConnection = cluster.connection) {
     const clock = createFakeClock(Date.now());
     const logger = createFakeLogger();
-    const recorder: Recorder = createRecorder({ connection, component: 'curbcut-test', instance: 'pod-1', logger, clock });
+    const recorder: Recorder = createRecorder({
+      connection,
+      component: 'curbcut-test',
+      instance: 'pod-1',
+      logger,
+      clock,
+      onDropped: () => undefined,
+    });
     return { clock, logger, recorder };
   }
 

@@ -10,7 +10,7 @@ import type { KubernetesObject } from '../../../core/protocol/custom-resources.t
 import type { KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
 import type { Cache, CacheEvent, CacheOptions } from '../cache/cache.ts';
 import { sleep, type Clock } from '../../../platform/clock.ts';
-import { startController, type Reconcile } from './controller.ts';
+import { startController, type ControllerOptions, type Reconcile } from './controller.ts';
 import { createLanes, type Lanes } from './lanes.ts';
 import type { RuntimeMetrics } from '../metrics.ts';
 import { watchNamespaces } from '../cache/multi-namespace-cache.ts';
@@ -41,12 +41,8 @@ export function watch<T extends KubernetesObject>(cache: Pick<Cache<T>, 'onChang
   return (enqueue) => cache.onChange((event) => keysOf(event).forEach(enqueue));
 }
 
-export interface ControllerDefinition {
-  name: string;
-  reconcile: Reconcile;
+export interface ControllerDefinition extends Pick<ControllerOptions, 'name' | 'workers' | 'reconcile'> {
   sources: readonly Source[];
-  /** The number of keys reconciled concurrently. */
-  workers: number;
   /** The longest back-off of a failing key, in milliseconds. Default: that of the workqueue. */
   maxBackOffMs?: number;
   /** It reads objects of all namespaces, so it also waits until each one is synced or known to be unreadable. Default false. */

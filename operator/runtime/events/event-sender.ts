@@ -40,10 +40,13 @@ export interface EventSender {
 
 export interface EventSenderOptions {
   connection: KubernetesConnection;
+  /** The Event's source: `curbcut-operator`. */
   component: string;
+  /** The replica, usually the pod's name. */
   instance: string;
   logger: Logger;
   clock: Clock;
+  /** Called for each Event that is not recorded. */
   onDropped: (reason: DropReason) => void;
 }
 

@@ -42,6 +42,7 @@ describe('recorder', () => {
     const recorder = createRecorder({
       connection,
       component: 'test',
+      instance: 'pod-1',
       logger,
       clock,
       onDropped: (reason) => dropped.push(reason),

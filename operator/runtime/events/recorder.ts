@@ -7,12 +7,9 @@
  * most 250 Events wait per namespace; Events that the API server refuses are dropped. Events are best effort: losing one is not
  * an error, but each one is counted.
  */
-import type { Logger } from '../../../platform/logger.ts';
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
 import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
-import type { KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
-import { systemClock, type Clock } from '../../../platform/clock.ts';
-import { createEventSender, MAX_KNOWN, type DropReason } from './event-sender.ts';
+import { createEventSender, MAX_KNOWN, type EventSenderOptions } from './event-sender.ts';
 
 export interface Recorder {
   /** Records an Event. Never throws or waits. `reason` is one CamelCase word; `message` is truncated to 1,024 characters. */
@@ -21,26 +18,14 @@ export interface Recorder {
   flush(withinMs?: number): Promise<void>;
 }
 
-export interface RecorderOptions {
-  connection: KubernetesConnection;
-  /** The Event's source: `curbcut-operator`. */
-  component: string;
-  /** The replica, usually the pod's name. Default: the component. */
-  instance?: string;
-  logger: Logger;
-  clock?: Clock;
-  /** Called for each Event that is not recorded. */
-  onDropped?: (reason: DropReason) => void;
-}
-
 const MAX_MESSAGE = 1024;
 const BURST = 25;
 const REFILL_MS = 300_000;
 
-export function createRecorder(options: RecorderOptions): Recorder {
-  const { component, instance = component, logger, clock = systemClock, onDropped = () => undefined } = options;
+export function createRecorder(options: EventSenderOptions): Recorder {
+  const { logger, clock, onDropped } = options;
   const buckets = new BoundedMap<{ tokens: number; at: number }>({ max: MAX_KNOWN });
-  const sender = createEventSender({ ...options, instance, clock, onDropped });
+  const sender = createEventSender(options);
 
   /** Takes one token per Event from the object's bucket. */
   function allowed(object: string): boolean {

@@ -10,20 +10,12 @@
  * - a process that lost the lease campaigns again after its work has ended (users of client-go exit)
  */
 import type { Logger } from '../../../platform/logger.ts';
-import { hasCode, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
-import { sleep, type Clock } from '../../../platform/clock.ts';
-import { createLeaseLock, type LeaseLock } from './lease-lock.ts';
+import { hasCode } from '../../../platform/kubernetes/kubernetes.ts';
+import { sleep } from '../../../platform/clock.ts';
+import { createLeaseLock, type LeaseLock, type LeaseLockOptions } from './lease-lock.ts';
 import type { RuntimeMetrics } from '../metrics.ts';
 
-export interface LeaderElectionOptions {
-  connection: KubernetesConnection;
-  namespace: string;
-  /** The Lease's name. It is created if it does not exist. */
-  name: string;
-  /** The unique name of this candidate: the pod's name and a random part. */
-  identity: string;
-  clock: Clock;
-  logger: Logger;
+export interface LeaderElectionOptions extends LeaseLockOptions {
   metrics?: RuntimeMetrics;
   /** Ends the campaign. A held lease is released when `whileLeading` has settled. */
   signal: AbortSignal;
@@ -34,8 +26,6 @@ export interface LeaderElectionOptions {
    * If the promise settles by itself, the lease is released and the election ends.
    */
   whileLeading: (signal: AbortSignal, lost: AbortSignal) => Promise<void>;
-  /** How long other candidates wait after the last renewal that they saw. */
-  leaseDurationMs: number;
   /** Must be shorter than the lease; the difference is the margin between two leaders. */
   renewDeadlineMs: number;
   /** The interval of renewals and of attempts to acquire; up to a fifth is added at random. */
@@ -47,9 +37,7 @@ export interface LeaderElectionOptions {
 interface Election {
   options: LeaderElectionOptions;
   lock: LeaseLock;
-  clock: Clock;
   logger: Logger;
-  renewDeadlineMs: number;
   pause: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -68,9 +56,7 @@ export async function runLeaderElection(options: LeaderElectionOptions): Promise
   const election: Election = {
     options,
     lock: createLeaseLock({ ...options, logger }),
-    clock,
     logger,
-    renewDeadlineMs,
     pause: (signal) => sleep(clock, retryPeriodMs * (1 + random() * 0.2), signal),
   };
   for (let again = true; again && !options.signal.aborted;) {
@@ -80,7 +66,8 @@ export async function runLeaderElection(options: LeaderElectionOptions): Promise
 }
 
 /** @returns the start time of the lease in the worst case, or null if stopped before */
-async function campaign({ options: { signal }, lock, clock, logger, renewDeadlineMs, pause }: Election): Promise<number | null> {
+async function campaign({ options, lock, logger, pause }: Election): Promise<number | null> {
+  const { signal, clock, renewDeadlineMs } = options;
   let lastError = '';
   while (!signal.aborted) {
     const askedAt = clock.monotonic();
@@ -98,7 +85,7 @@ async function campaign({ options: { signal }, lock, clock, logger, renewDeadlin
 
 /** Leads until the lease is lost, the signal aborts, or the work ends. @returns true to campaign again */
 async function lead(election: Election, since: number): Promise<boolean> {
-  const { options, lock, logger, renewDeadlineMs } = election;
+  const { options, lock, logger } = election;
   const [lost, over] = [new AbortController(), new AbortController()];
   const lose = (why: string) => {
     if (lost.signal.aborted) return;
@@ -120,7 +107,7 @@ async function lead(election: Election, since: number): Promise<boolean> {
     await renewals;
     if (!lost.signal.aborted) {
       options.metrics?.leading(options.name, false);
-      await lock.release(renewDeadlineMs / 2);
+      await lock.release(options.renewDeadlineMs / 2);
     }
   }
   return lost.signal.aborted;
@@ -135,7 +122,8 @@ interface Term {
 }
 
 /** Renews until `over` aborts or the lease is lost. Calls `lose` if it is lost. */
-async function renew({ lock, clock, logger, renewDeadlineMs, pause }: Election, { since, lost, over, lose }: Term): Promise<void> {
+async function renew({ options, lock, logger, pause }: Election, { since, lost, over, lose }: Term): Promise<void> {
+  const { clock, renewDeadlineMs } = options;
   const late = `not renewed for ${renewDeadlineMs / 1000} s`;
   const ended = AbortSignal.any([lost, over]);
   let renewedAt = since;

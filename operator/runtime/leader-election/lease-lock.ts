@@ -35,7 +35,9 @@ export interface LeaseLockOptions {
   namespace: string;
   /** The Lease's name. It is created if it does not exist. */
   name: string;
+  /** The unique name of this candidate: the pod's name and a random part. */
   identity: string;
+  /** How long other candidates wait after the last renewal that they saw. */
   leaseDurationMs: number;
   clock: Clock;
   logger: Logger;
