@@ -100,7 +100,8 @@ function drawTitle(flow: Flow, report: Report, i18n: ReportWords): void {
   flow.y += 3;
   const site = pdf.lines(report.scan.url, TYPE.site, CONTENT_WIDTH, 2);
   const url = linkable(report.scan.url);
-  if (url !== null) flow.y = pdf.link(pdf.element(pdf.root, 'P'), site, PAGE.left, flow.y, TYPE.site, { url }, report.scan.url);
+  if (url !== null)
+    flow.y = pdf.link(pdf.element(pdf.root, 'P'), site, PAGE.left, flow.y, TYPE.site, { target: { url }, contents: report.scan.url });
   else
     pdf.content(pdf.root, 'P', () => {
       flow.y = pdf.draw(site, PAGE.left, flow.y, TYPE.site);

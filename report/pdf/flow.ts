@@ -1,6 +1,6 @@
 /** Lays content out down the pages: a cursor, headings that stay with their content, paragraphs, lists, panels. */
 import { colored, GROUND, INK, LINE, TYPE } from './palette.ts';
-import { CONTENT_WIDTH, PAGE, type Element, type ElementOptions, type TaggedDocument, type Target } from './tagged-document.ts';
+import { CONTENT_WIDTH, PAGE, type Element, type ElementOptions, type TaggedDocument, type Link } from './tagged-document.ts';
 import type { Line, Style } from './typography.ts';
 
 export interface Flow {
@@ -22,10 +22,8 @@ export interface Flow {
     options?: { keep?: number; outline?: PDFKit.PDFOutline; place?: string },
   ): PDFKit.PDFOutline | undefined;
   paragraph(parent: Element, text: string, style?: Style, options?: ParagraphOptions): void;
-  /** A bulleted list of short texts, each with its language if that is not the document's. */
-  list(parent: Element, items: readonly { text: string; lang?: string }[], style: Style, options: Column & { maxLines: number }): void;
-  /** A bulleted list of links. */
-  links(parent: Element, items: readonly { text: string; target: Target; contents: string }[], style: Style, column: Column): void;
+  /** A bulleted list of short texts or links. */
+  list(parent: Element, items: readonly ListItem[], style: Style, options: Column & { maxLines: number }): void;
   /** Code on a tinted background. */
   panel(parent: Element, text: string, style: Style, options: Column & { maxLines: number }): void;
 }
@@ -34,6 +32,13 @@ export interface Flow {
 export interface Column {
   x: number;
   width: number;
+}
+
+export interface ListItem {
+  text: string;
+  /** The language, if that is not the document's. */
+  lang?: string;
+  link?: Link;
 }
 
 export interface ParagraphOptions extends Partial<Column>, Pick<ElementOptions, 'lang'> {
@@ -91,7 +96,6 @@ function flowOver(pdf: TaggedDocument, bottom: number): Flow {
     heading: (...args) => drawHeading(flow, ...args),
     paragraph: (...args) => drawParagraph(flow, ...args),
     list: (...args) => drawList(flow, ...args),
-    links: (...args) => drawLinks(flow, ...args),
     panel: (...args) => drawPanel(flow, ...args),
   };
   return flow;
@@ -128,35 +132,20 @@ function drawList(flow: Flow, ...[parent, items, style, { x, width, maxLines }]:
   const { pdf } = flow;
   if (items.length === 0) return;
   const list = pdf.element(parent, 'L');
-  for (const { text, lang } of items) {
+  for (const { text, lang, link } of items) {
     const lines = pdf.lines(text, style, width - BULLET, maxLines);
-    const body = drawItem(flow, list, lines, x, style, lang);
-    pdf.mark(body, 'LBody', () => {
-      flow.y = pdf.draw(lines, x + BULLET, flow.y, style);
+    flow.need(lines.length * style.leading);
+    const item = pdf.element(list, 'LI');
+    pdf.content(item, 'Lbl', () => {
+      pdf.draw(pdf.lines('•', style, BULLET), x, flow.y, colored(style, INK));
     });
+    const body = pdf.element(item, 'LBody', lang === undefined ? {} : { lang });
+    if (link !== undefined) flow.y = pdf.link(body, lines, x + BULLET, flow.y, style, link) + 1;
+    else
+      pdf.mark(body, 'LBody', () => {
+        flow.y = pdf.draw(lines, x + BULLET, flow.y, style);
+      });
   }
-}
-
-function drawLinks(flow: Flow, ...[parent, items, style, { x, width }]: Parameters<Flow['links']>): void {
-  const { pdf } = flow;
-  if (items.length === 0) return;
-  const list = pdf.element(parent, 'L');
-  for (const { text, target, contents } of items) {
-    const lines = pdf.lines(text, style, width - BULLET, 2);
-    const body = drawItem(flow, list, lines, x, style);
-    flow.y = pdf.link(body, lines, x + BULLET, flow.y, style, target, contents) + 1;
-  }
-}
-
-/** Makes room for an item and draws its bullet. @returns the element for the body of the item */
-function drawItem(flow: Flow, list: Element, lines: readonly Line[], x: number, style: Style, lang?: string): Element {
-  const { pdf } = flow;
-  flow.need(lines.length * style.leading);
-  const item = pdf.element(list, 'LI');
-  pdf.content(item, 'Lbl', () => {
-    pdf.draw(pdf.lines('•', style, BULLET), x, flow.y, colored(style, INK));
-  });
-  return pdf.element(item, 'LBody', lang === undefined ? {} : { lang });
 }
 
 function drawPanel(flow: Flow, ...[parent, text, style, options]: Parameters<Flow['panel']>): void {

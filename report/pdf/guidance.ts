@@ -100,7 +100,7 @@ function drawRuleLink(flow: Flow, section: Element, group: ReportGroup, i18n: Re
   const lines = flow.pdf.lines(text, TYPE.url, column.width, 2);
   flow.need(lines.length * TYPE.url.leading);
   const paragraph = flow.pdf.element(section, 'P');
-  flow.y = flow.pdf.link(paragraph, lines, column.x, flow.y + 1, TYPE.url, { url }, text);
+  flow.y = flow.pdf.link(paragraph, lines, column.x, flow.y + 1, TYPE.url, { target: { url }, contents: text });
 }
 
 /** Where it occurs, and what axe-core's site says about the rule. */
@@ -109,15 +109,11 @@ function drawPlaces(flow: Flow, section: Element, group: ReportGroup, { i18n, si
   flow.paragraph(section, texts.where, TYPE.label, column);
   flow.skip(1);
   const named = group.page_urls.slice(0, PAGES_NAMED);
-  flow.links(
-    section,
-    named.flatMap((page) => {
-      const url = linkable(page);
-      return url === null ? [] : [{ text: shortened(page, site), target: { url }, contents: page }];
-    }),
-    TYPE.url,
-    column,
-  );
+  const links = named.flatMap((page) => {
+    const url = linkable(page);
+    return url === null ? [] : [{ text: shortened(page, site), link: { target: { url }, contents: page } }];
+  });
+  flow.list(section, links, TYPE.url, { ...column, maxLines: 2 });
   if (group.pages > named.length)
     flow.paragraph(section, count(texts.morePages, group.pages - named.length), TYPE.cellSoft, {
       x: column.x + 11,

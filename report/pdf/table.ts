@@ -1,7 +1,7 @@
 /** Tables with a real structure for screen readers, and a visual heading that is repeated on every page. */
 import { line } from './icons.ts';
 import { TYPE } from './palette.ts';
-import { CONTENT_WIDTH, PAGE, type Element, type Target } from './tagged-document.ts';
+import { CONTENT_WIDTH, PAGE, type Element, type Link } from './tagged-document.ts';
 import type { Flow } from './flow.ts';
 import type { Line, Style } from './typography.ts';
 
@@ -18,7 +18,7 @@ export interface Cell {
   style?: Style;
   /** The cell is the heading of its row. */
   rowHeader?: boolean;
-  link?: { target: Target; contents: string };
+  link?: Link;
   /** A secondary text under the first. */
   below?: { text: string; style: Style; lang?: string; maxLines?: number };
   maxLines?: number;
@@ -167,7 +167,7 @@ function drawRow({ flow, columns, left, width: tableWidth, padding }: Table, tr:
     const element = pdf.element(tr, tag, cell.rowHeader === true ? { scope: 'Row' } : {});
     const x = left[index]! + (cell.indent ?? 0);
     let y = top + padding;
-    if (cell.link !== undefined) y = pdf.link(element, lines, x, y, style, cell.link.target, cell.link.contents);
+    if (cell.link !== undefined) y = pdf.link(element, lines, x, y, style, cell.link);
     else
       pdf.mark(element, tag, () => {
         y = pdf.draw(lines, x, y, style, { width, side: columns[index]!.side ?? 'left' });

@@ -20,8 +20,12 @@ export interface ElementOptions {
   placement?: 'Block' | 'Inline';
 }
 
-/** The target of a link: a URL, or a named destination in this document. */
-export type Target = { url: string } | { place: string };
+/** A link to a URL, or to a named destination in this document. */
+export interface Link {
+  target: { url: string } | { place: string };
+  /** What is said of it. */
+  contents: string;
+}
 
 export interface Alignment {
   width: number;
@@ -52,7 +56,7 @@ export interface TaggedDocument {
   /** Draws lines downwards from `y`. @returns the `y` below them */
   draw(lines: readonly Line[], x: number, y: number, style: Style, align?: Alignment): number;
   /** Draws lines as a link within `parent`. @returns the `y` below them */
-  link(parent: Element, lines: readonly Line[], x: number, y: number, style: Style, target: Target, contents: string): number;
+  link(parent: Element, lines: readonly Line[], x: number, y: number, style: Style, link: Link): number;
   /** Opens a JPEG. Returns null if it cannot be read: pictures come from the pod that visited the pages. */
   picture(jpeg: Uint8Array): Picture | null;
   /** Draws it with its top left corner at a point, scaled to a width in points. */
@@ -251,7 +255,7 @@ function drawLines(
   return y;
 }
 
-function drawLink(pdf: TaggedDocument, ...[parent, lines, x, y, style, target, contents]: Parameters<TaggedDocument['link']>): number {
+function drawLink(pdf: TaggedDocument, ...[parent, lines, x, y, style, { target, contents }]: Parameters<TaggedDocument['link']>): number {
   const { doc } = pdf;
   const element = pdf.element(parent, 'Link');
   pdf.mark(element, 'Link', () => {
