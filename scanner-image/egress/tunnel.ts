@@ -42,13 +42,8 @@ export function createTunnels(deps: ConnectionDeps) {
     keep(server);
     if (client.destroyed) return void server.destroy();
     deps.reached(url);
-    limitBytes(url, server, client);
     client.write('HTTP/1.1 200 Connection established\r\n\r\n');
     if (head.length > 0) server.write(head);
-    join(server, client, limits.idleMs);
-  }
-
-  function limitBytes(url: URL, server: Socket, client: Duplex): void {
     let bytes = 0;
     server.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
@@ -57,6 +52,7 @@ export function createTunnels(deps: ConnectionDeps) {
       server.destroy();
       client.destroy();
     });
+    join(server, client, limits.idleMs);
   }
 
   return {

@@ -86,12 +86,8 @@ async function open({ cdp, contextId }: IsolatedWorld, roots: readonly number[])
   return roots.length;
 }
 
-export const closedRoots = (count: number): PageCaveat[] =>
-  count === 0
-    ? []
-    : [
-        {
-          kind: 'closed_shadow_root',
-          message: `The content of ${count} closed shadow ${count === 1 ? 'root' : 'roots'} could not be tested. Open them (mode: 'open') to have it tested.`,
-        },
-      ];
+export function closedRoots(count: number): PageCaveat[] {
+  if (count === 0) return [];
+  const message = `The content of ${count} closed shadow ${count === 1 ? 'root' : 'roots'} could not be tested. Open them (mode: 'open') to have it tested.`;
+  return [{ kind: 'closed_shadow_root', message }];
+}

@@ -55,15 +55,12 @@ async function skipUnlisted(run: FrameRun): Promise<void> {
  * @param failed rules
  */
 function failuresInside(hidden: string[], failed: string[]): PageCaveat[] {
-  const messages = [
-    ...(hidden.length === 0
-      ? []
-      : [`A form has a field with the name ${hidden.join(', ')}, so axe-core did not test the content of the form. Rename the field.`]),
-    ...(failed.length === 0
-      ? []
-      : [
-          `axe-core could not finish the ${failed.length === 1 ? 'rule' : 'rules'} ${failed.join(', ')}. Check the page for ${failed.length === 1 ? 'it' : 'them'} by hand.`,
-        ]),
-  ];
+  const messages: string[] = [];
+  if (hidden.length > 0)
+    messages.push(
+      `A form has a field with the name ${hidden.join(', ')}, so axe-core did not test the content of the form. Rename the field.`,
+    );
+  const [rules, them] = failed.length === 1 ? ['rule', 'it'] : ['rules', 'them'];
+  if (failed.length > 0) messages.push(`axe-core could not finish the ${rules} ${failed.join(', ')}. Check the page for ${them} by hand.`);
   return messages.map((message) => ({ kind: 'rules_failed', message }));
 }

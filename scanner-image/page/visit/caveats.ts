@@ -81,33 +81,24 @@ export interface Faults {
 }
 
 export function faultCaveats({ scripts, styles, data, errors, refused }: Faults): PageCaveat[] {
-  const sentences = (parts: readonly [string[], string, string][]): string =>
-    parts.flatMap(([names, one, many]) => (names.length === 0 ? [] : [`${counted(names, one, many)}: ${listed(names)}.`])).join(' ');
-  const found: [PageCaveat['kind'], string, string][] = [
-    [
-      'script_failed',
-      sentences([
-        [scripts, 'script did not load', 'scripts did not load'],
-        [errors, 'uncaught error', 'uncaught errors'],
-      ]),
-      'The page was tested without what they would have shown.',
-    ],
-    ['style_failed', sentences([[styles, 'style sheet did not load', 'style sheets did not load']]), 'The page was tested without them.'],
-    [
-      'data_failed',
-      sentences([[data, 'data request failed', 'data requests failed']]),
-      'The page was tested without what they would have shown.',
-    ],
+  const said = (names: readonly string[], one: string, many: string): string[] =>
+    names.length === 0 ? [] : [`${names.length} ${names.length === 1 ? one : many}: ${listed(names)}.`];
+  const failedScripts = [
+    ...said(scripts, 'script did not load', 'scripts did not load'),
+    ...said(errors, 'uncaught error', 'uncaught errors'),
+  ];
+  const found: [PageCaveat['kind'], string[], string][] = [
+    ['script_failed', failedScripts, 'The page was tested without what they would have shown.'],
+    ['style_failed', said(styles, 'style sheet did not load', 'style sheets did not load'), 'The page was tested without them.'],
+    ['data_failed', said(data, 'data request failed', 'data requests failed'), 'The page was tested without what they would have shown.'],
     [
       'request_refused',
-      sentences([[refused, 'request was refused', 'requests were refused']]),
+      said(refused, 'request was refused', 'requests were refused'),
       'The scanner may not reach these addresses. An operator of the installation can allow them.',
     ],
   ];
-  return found.flatMap(([kind, what, end]) => (what === '' ? [] : [{ kind, message: `${what} ${end}` }]));
+  return found.flatMap(([kind, what, end]) => (what.length === 0 ? [] : [{ kind, message: [...what, end].join(' ') }]));
 }
-
-const counted = (names: readonly string[], one: string, many: string): string => `${names.length} ${names.length === 1 ? one : many}`;
 
 /** The first script that did not load, or else the first uncaught error or refused request, as a sentence; empty if there is none. */
 export function firstFault({ scripts: [script], errors: [error], refused: [address] }: Faults): string {

@@ -45,15 +45,11 @@ export async function readForeignSheets(world: IsolatedWorld, frameId: string, s
 }
 
 /** The caveat of a page with style sheets that were not read. */
-export const unreadSheets = (count: number): PageCaveat[] =>
-  count === 0
-    ? []
-    : [
-        {
-          kind: 'rules_failed',
-          message: `${count === 1 ? '1 style sheet' : `${count} style sheets`} of other origins could not be read completely, so css-orientation-lock may have missed that the page is locked to an orientation. Check it by hand.`,
-        },
-      ];
+export function unreadSheets(count: number): PageCaveat[] {
+  if (count === 0) return [];
+  const message = `${count} style ${count === 1 ? 'sheet' : 'sheets'} of other origins could not be read completely, so css-orientation-lock may have missed that the page is locked to an orientation. Check it by hand.`;
+  return [{ kind: 'rules_failed', message }];
+}
 
 /** The texts of a style sheet and of those that it imports, if they mention the orientation, and whether all of them were read. */
 async function textsOf(
