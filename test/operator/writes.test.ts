@@ -26,8 +26,8 @@ const WRITES = [
   'POST secrets',
 ];
 
-/** The MongoDB commands that are sent for many scans together: the queue's state, and the copies to the ledger. */
-const BATCHED = ['update queues', 'find accounts', 'insert ledger', 'update accounts'];
+/** The MongoDB commands that are sent for many scans together: the queue's state and line, and the copies to the ledger. */
+const BATCHED = ['update queues', 'update queue_lines', 'delete queue_lines', 'find accounts', 'insert ledger', 'update accounts'];
 
 /** Whether the leader's tasks send it, every few seconds, for all scans that ended: for mails, webhooks and the list of sites. */
 const isPeriodic = (command: string): boolean =>
