@@ -65,10 +65,9 @@ export function timesOf(all: readonly number[]): Times {
 /** The sum of a metric over its series whose labels contain `label`. */
 export async function metric(url: string, name: string, label = ''): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
-  return text
-    .split('\n')
-    .filter((line) => line.startsWith(name) && /^[ {]/.test(line.slice(name.length)) && line.includes(label))
-    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+  const series = text.split('\n').filter((line) => line.startsWith(name) && /^[ {]/.test(line.slice(name.length)) && line.includes(label));
+  if (series.length === 0) throw new Error(`${url} has no metric ${name}`);
+  return series.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
 /** The environment and Node.js options that the image's start script sets. */

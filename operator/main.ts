@@ -1,4 +1,7 @@
-/** The operator process: reads the configuration, opens connections, runs the operator and shuts down gracefully. helm/templates/rbac.yaml has its permissions. */
+/**
+ * The operator process: reads the configuration, opens connections, runs the operator and shuts down gracefully.
+ * helm/templates/rbac.yaml has its permissions.
+ */
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import closeWithGrace from 'close-with-grace';

@@ -46,8 +46,6 @@ const WAIT_MS = 3_000;
 const WAIT_STEP_MS = 100;
 const DAY_MS = 86_400_000;
 
-/** 256 bits, so that a token cannot be guessed. */
-
 export function createRequestPublicScan(deps: RequestPublicScanDeps): RequestPublicScan {
   async function answer(request: PublicScanRequest, logger: Logger): Promise<PublicScanOutcome> {
     const attempt = deps.limits.admit('public-requests', request.address);

@@ -130,6 +130,7 @@ export function addScanController(manager: ScanManager, deps: ScanControllerDeps
 
   const enqueue = manager.add({
     name: 'scan',
+    queueName: 'scans',
     workers: settings.scanWorkers,
     sources: [
       watch(scanClient, ({ object }) => [keyOf(object)]),

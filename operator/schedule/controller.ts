@@ -104,6 +104,7 @@ export function addScheduleController(manager: ScheduleManager, deps: ScheduleCo
   });
   const enqueue = manager.add({
     name: 'schedule',
+    queueName: 'schedules',
     workers: settings.scanWorkers,
     maxBackOffMs: MAX_BACK_OFF_MS,
     sources: [watch(schedules, ({ object }) => [keyOf(object)]), watch(scanClient, schedulesOf)],

@@ -26,7 +26,7 @@ export class KubernetesError extends Error {
   }
 }
 
-/** Whether the API server has no such object. */
+/** Whether the API server has no such object. Compares the reason, because the code is also 404 if the custom resource definition is missing. */
 export const isNotFound = (error: unknown): error is KubernetesError => error instanceof KubernetesError && error.reason === 'NotFound';
 
 /** Whether the API server has answered with one of these codes. */

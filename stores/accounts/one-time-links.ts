@@ -8,6 +8,7 @@ import { insertNew } from '../mongo-retry.ts';
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
+/** 256 bits, so that a token cannot be guessed. */
 export const newToken = (): string => randomBytes(32).toString('base64url');
 
 /** Checks the form of a token. It may still be unknown. */

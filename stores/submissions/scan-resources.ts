@@ -78,8 +78,6 @@ export function resourceOf(
   };
 }
 
-/** Compares the reason, because the status is also 404 if the custom resource definition is missing. */
-
 /**
  * Scan resources in the Kubernetes API.
  * @param options.namespace the namespace that `ping` checks; the others use the namespace of the row

@@ -39,6 +39,13 @@ describe('first visits', () => {
   it('find nothing that the pages before have stored, also if their visit failed', async () => {
     let stored = (): void => undefined;
     const held = new Promise<void>((resolve) => (stored = resolve));
+    const cookies: (string | undefined)[] = [];
+    const looks =
+      (title: string): Route =>
+      (request, response) => {
+        cookies.push(request.headers.cookie);
+        response.writeHead(200, { 'content-type': 'text/html' }).end(html(LOOK, { title }));
+      };
     site = await openSite({
       '/_hold': (_request, response) => void held.then(() => response.end()),
       '/_stored': (_request, response) => {
@@ -46,13 +53,17 @@ describe('first visits', () => {
         response.end();
       },
       '/': html('<a href="/stores">1</a><a href="/looks">2</a><a href="/stores-and-fails">3</a><a href="/looks?again">4</a>'),
-      '/stores': html(STORE, { title: 'stores' }),
-      '/looks': html(LOOK, { title: 'looks' }),
-      '/looks?again': html(LOOK, { title: 'looks again' }),
+      '/stores': (_request, response) =>
+        response
+          .writeHead(200, { 'content-type': 'text/html', 'set-cookie': 'server=1; Path=/; HttpOnly' })
+          .end(html(STORE, { title: 'stores' })),
+      '/looks': looks('looks'),
+      '/looks?again': looks('looks again'),
       '/stores-and-fails': html(script('localStorage.kept = sessionStorage.kept = 1; location.replace("/_gone")')),
     });
     const { pages } = await scan(address('/'), { maxPages: 5 }, { pageBudgetMs: 30_000 });
     expect(site.hits('/_stored')).to.equal(1);
+    expect(cookies).to.deep.equal([undefined, undefined]);
     expect(untested(pages, '/stores-and-fails').reason).to.equal('http_error');
     expect(testedOf(pages).map((page) => [page.title, found(page).join()])).to.deep.equal([
       ['A page', ''],

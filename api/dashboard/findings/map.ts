@@ -21,7 +21,7 @@ export interface Mark {
   href: string;
   /** A violation, or an element that a person must check. */
   kind: 'violation' | 'review';
-  /** Null: the element is not displayed. Undefined: the report does not say where it is. */
+  /** Null: the element is not displayed. */
   boxes: readonly (Box | null)[];
 }
 

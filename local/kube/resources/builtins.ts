@@ -68,7 +68,9 @@ function prepareEvent(object: KubeObject): void {
 
 export const EVENT_STORAGE = '/events';
 const EVENT_FIELDS: Resource['fields'] = {
-  ...Object.fromEntries(['kind', 'namespace', 'name', 'uid'].map((name) => [`involvedObject.${name}`, field('involvedObject', name)])),
+  ...Object.fromEntries(
+    ['apiVersion', 'kind', 'namespace', 'name', 'uid'].map((name) => [`involvedObject.${name}`, field('involvedObject', name)]),
+  ),
   reason: field('reason'),
   type: field('type'),
 };

@@ -42,6 +42,8 @@ export function watch<T extends KubernetesObject>(cache: Pick<Cache<T>, 'onChang
 }
 
 export interface ControllerDefinition extends Pick<ControllerOptions, 'name' | 'workers' | 'reconcile'> {
+  /** The name of its workqueue in metrics. Default: the controller's name. */
+  queueName?: string;
   sources: readonly Source[];
   /** The longest back-off of a failing key, in milliseconds. Default: that of the workqueue. */
   maxBackOffMs?: number;
@@ -119,7 +121,7 @@ export function createManager(deps: ManagerDeps): Manager {
       return createResourceClient<T>({ connection: deps.connection, resource: kind.resource, cache });
     },
     add(definition) {
-      const queue = createWorkqueue({ clock, metrics, name: definition.name, maxDelayMs: definition.maxBackOffMs });
+      const queue = createWorkqueue({ clock, metrics, name: definition.queueName ?? definition.name, maxDelayMs: definition.maxBackOffMs });
       controllers.push({ definition, queue });
       return queue.add;
     },
