@@ -115,7 +115,8 @@ describe('the page of credits', () => {
     for (const path of ['/dashboard/credits', CSV]) expect((await person.client.get(path)).text).to.not.include('secret-grant');
     const ofRest = encodeCursor({ at: new Date(), id: '12.0' });
     for (const cursor of ['x', ofRest]) expect((await person.client.get(`/dashboard/credits?cursor=${cursor}`)).status).to.equal(422);
-    expect((await person.client.get('/dashboard/schedules?cursor=x')).status).to.equal(422);
+    for (const query of ['cursor=x', 'cursor=team/a&cursor=team/b'])
+      expect((await person.client.get(`/dashboard/schedules?${query}`)).status, query).to.equal(422);
   });
 
   it('says that a part of the service is down', async () => {

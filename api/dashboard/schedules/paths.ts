@@ -36,9 +36,9 @@ export function refOf({ namespace, name }: DashboardScheduleRef): DashboardSched
 }
 
 /** The cursor is the last schedule of the part before. @throws ValidationFailure if it is none */
-export function placeOf(cursor: string | undefined): DashboardScheduleRef | null {
+export function placeOf(cursor: unknown): DashboardScheduleRef | null {
   if (cursor === undefined) return null;
-  const [namespace = '', name = '', ...others] = cursor.split('/');
+  const [namespace = '', name = '', ...others] = typeof cursor === 'string' ? cursor.split('/') : [];
   if (!NAMESPACE.test(namespace) || !NAME.test(name) || others.length > 0) throw new ValidationFailure([INVALID_CURSOR]);
   return { namespace, name };
 }

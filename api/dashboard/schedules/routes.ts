@@ -30,7 +30,7 @@ export const schedulePages: FastifyPluginAsync<SchedulePageDeps> = async (scope,
   const management = createScheduleManagement({ ...others, now, submissions: deps.submissions });
   await scope.register(scheduleForms, { management, scans: deps, now });
 
-  scope.get<{ Querystring: { cursor?: string } }>(SCHEDULES_PATH, READ, async (request, reply) => {
+  scope.get<{ Querystring: { cursor?: unknown } }>(SCHEDULES_PATH, READ, async (request, reply) => {
     const { cursor } = request.query;
     const found = await storesOf(request).schedules.list({ after: placeOf(cursor), limit: PER_PAGE + 1 });
     const schedules = found.slice(0, PER_PAGE);
