@@ -107,7 +107,7 @@ async function work(deps: OperatorDeps & { clock: Clock }, stop: AbortSignal, lo
 function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, recorder: Recorder): void {
   const { connection, stores, settings, metrics, logger, clock } = deps;
   const { namespace: apiNamespace, watchNamespaces, operatorClass } = settings;
-  const scanClient = watchScans({ manager, apiNamespace, watchNamespaces, operatorClass });
+  const scanClient = watchScans(manager, settings);
   const mirror = createMirror({
     ...stores,
     bus: deps.bus,
@@ -120,19 +120,13 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
   const { readability, undeclared } = addOrganisationController(manager, deps);
   const { queueStates } = stores;
   const gate = createAdmissionGate(clock);
-  const queueClient = watchQueues({ manager, queueStates, namespace: apiNamespace });
+  const queueClient = watchQueues(manager, queueStates, apiNamespace);
   const largeExports = createSemaphore(ONE_AT_A_TIME);
   const writeRowAgain = addScanController(manager, { ...deps, scanClient, mirror, gate, queueClient, largeExports, recorder });
-  const queueDeps = { scanClient, queueClient, queueStates, metrics, logger, clock };
-  addQueueController(manager, {
-    ...queueDeps,
-    gate,
-    organisations: readability,
-    defaultMaxRunning: settings.maxRunning,
-    publicMaxRunning: settings.maxRunningPublic,
-  });
+  const queueDeps = { scanClient, queueClient, queueStates, gate, organisations: readability, settings, metrics, logger, clock };
+  addQueueController(manager, queueDeps);
   addStateController(manager, queueDeps);
-  addMisplacedQueues(manager, { namespace: apiNamespace, watchNamespaces, clock });
+  addMisplacedQueues(manager, settings, clock);
   const comparer = deps.comparer ?? createReportComparer({ reports: deps.reports, bounds: settings.ingest, largeExports, logger });
   addScheduleController(manager, { ...deps, scanClient, comparer, recorder });
   addKnownIssuesController(manager, { ...deps, scanClient, recorder });

@@ -18,6 +18,7 @@ import { watch, type Manager, type Source } from '../runtime/controller/manager.
 import { createPlannedReconcile, type Planned } from '../runtime/controller/planned-reconcile.ts';
 import { admittedStatus, waitingStatus } from '../scan/policy/status.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
+import type { OperatorSettings } from '../settings.ts';
 import type { AdmissionGate } from './gate.ts';
 import { planQueue, type QueueAction, type QueueFacts } from './plan.ts';
 import type { QueueClient } from './queue-client.ts';
@@ -31,9 +32,7 @@ export interface QueueControllerDeps {
   /** The default queue states it. */
   organisations: Pick<Readability, 'condition' | 'onChange'>;
   metrics: Pick<OperatorMetrics, 'queue' | 'queueGone'>;
-  defaultMaxRunning: number;
-  /** The same for the public queue. */
-  publicMaxRunning: number;
+  settings: Pick<OperatorSettings, 'maxRunning' | 'maxRunningPublic'>;
   logger: Logger;
   clock: Clock;
 }
@@ -75,7 +74,7 @@ export function addQueueController(manager: Pick<Manager, 'add' | 'lanes'>, deps
         queue,
         pausedBefore,
         pauses: queueClient.pausesOf(name) ?? [],
-        defaultMaxRunning: name === PUBLIC_QUEUE ? deps.publicMaxRunning : deps.defaultMaxRunning,
+        defaultMaxRunning: name === PUBLIC_QUEUE ? deps.settings.maxRunningPublic : deps.settings.maxRunning,
         unreadable: manager.lanes.unreadable(),
         organisationsReadable: name === DEFAULT_QUEUE ? deps.organisations.condition() : null,
         everyMs: EVERY_MS,

@@ -7,16 +7,9 @@ import { fromKey, keyOf } from '../runtime/key.ts';
 import { mergePatch } from '../runtime/merge-patch.ts';
 import type { MergePatch } from '../runtime/resource-client.ts';
 import { QUEUES } from '../scan/kube-types.ts';
+import type { OperatorSettings } from '../settings.ts';
 import { misplacedConditions, WRONG_NAMESPACE } from './readiness.ts';
 import type { QueueStatus } from './status.ts';
-
-export interface MisplacedQueuesDeps {
-  /** The namespace of the API's scans. */
-  namespace: string;
-  /** Empty: all namespaces. */
-  watchNamespaces: readonly string[];
-  clock: Clock;
-}
 
 /**
  * Returns the change of the status, or null if there is none. A queue that another operator uses has its condition Ready from that
@@ -32,8 +25,11 @@ export function misplacedChange(queue: ScanQueue, namespace: string, now: Date):
   return mergePatch<Partial<QueueStatus>>(status ?? {}, { ...status, observedGeneration: queue.metadata.generation, conditions });
 }
 
-export function addMisplacedQueues(manager: Pick<Manager, 'watchResource' | 'add'>, deps: MisplacedQueuesDeps): void {
-  const { namespace, watchNamespaces, clock } = deps;
+export function addMisplacedQueues(
+  manager: Pick<Manager, 'watchResource' | 'add'>,
+  { namespace, watchNamespaces }: Pick<OperatorSettings, 'namespace' | 'watchNamespaces'>,
+  clock: Clock,
+): void {
   const others = watchNamespaces.filter((watched) => watched !== namespace);
   if (watchNamespaces.length > 0 && others.length === 0) return;
   const client = manager.watchResource<ScanQueue>({

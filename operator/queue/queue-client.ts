@@ -13,13 +13,11 @@ export interface QueueClient extends ResourceClient<ScanQueue> {
   pausesOf(name: string): readonly QueuePause[] | null;
 }
 
-export interface QueueClientDeps {
-  manager: Pick<Manager, 'watchResource'>;
-  queueStates: Pick<QueueStates, 'read'>;
-  namespace: string;
-}
-
-export function watchQueues({ manager, queueStates, namespace }: QueueClientDeps): QueueClient {
+export function watchQueues(
+  manager: Pick<Manager, 'watchResource'>,
+  queueStates: Pick<QueueStates, 'read'>,
+  namespace: string,
+): QueueClient {
   const queues = manager.watchResource<ScanQueue>({ resource: QUEUES, namespaces: [namespace] });
   const deleted = new Map<string, ScanQueue>();
   queues.onChange(({ type, object }) => {

@@ -2,20 +2,16 @@
 import { classOf, queueOf, scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { Manager } from '../runtime/controller/manager.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
+import type { OperatorSettings } from '../settings.ts';
 import { SCANS, controllerUids } from './kube-types.ts';
 
 export type ScanClient = ResourceClient<AccessibilityScan>;
 
-export interface ScanClientDeps {
-  manager: Pick<Manager, 'watchResource'>;
-  apiNamespace: string;
-  /** Empty: all namespaces. */
-  watchNamespaces: readonly string[];
-  operatorClass: string;
-}
-
 /** Watches the scans of the operator's class in the installation's namespaces, indexed by scan ID, queue, and the uid of the owner. */
-export function watchScans({ manager, apiNamespace, watchNamespaces, operatorClass }: ScanClientDeps): ScanClient {
+export function watchScans(
+  manager: Pick<Manager, 'watchResource'>,
+  { namespace: apiNamespace, watchNamespaces, operatorClass }: Pick<OperatorSettings, 'namespace' | 'watchNamespaces' | 'operatorClass'>,
+): ScanClient {
   return manager.watchResource<AccessibilityScan>({
     resource: SCANS,
     namespaces: watchNamespaces,
