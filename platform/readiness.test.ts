@@ -74,7 +74,7 @@ describe('monitor of dependencies', () => {
     });
   });
 
-  it('waits for the first answer of every dependency when it starts, but not for one that stays away', async () => {
+  it('waits for the first answer of every dependency when it starts, but not for one that stays unavailable', async () => {
     let attempts = 0;
     const late = { required: false, check: async () => (++attempts < 3 ? Promise.reject(new Error('not yet')) : undefined) };
     const reached = start({ mongodb: up, kubernetes: late }, { startMs: 600_000 });

@@ -227,6 +227,7 @@ export const CHANGES: readonly ErrorCode[] = [...WITH_SESSION, 'invalid_csrf_tok
 
 /** Errors of every route that takes a body. */
 export const WITH_BODY: readonly ErrorCode[] = ['bad_request', 'payload_too_large', 'unsupported_media_type'];
+
 /** The header of a POST that can be repeated. @param meaning what a repeated request gets */
 export const idempotencyKeyHeader = (meaning: string) =>
   Type.Object({

@@ -1,10 +1,10 @@
 /** What stands for a scan ID: `latest`, or the beginning of an ID. */
+import { isUuid } from '../../core/uuid.ts';
 import { CliError, printable } from '../errors.ts';
 import type { Client } from './client.ts';
 import { LISTED_MAX, listAll } from './list.ts';
 import type { ListedScan } from './messages.ts';
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** The shortest beginning of an ID, in characters. */
 const SHORTEST = 4;
 /** As many scans as an error names. */
@@ -12,7 +12,7 @@ const NAMED_MAX = 10;
 
 export const LATEST = 'latest';
 
-export const isScanId = (text: string): boolean => UUID.test(text);
+export const isScanId = isUuid;
 
 /** Whether a text stands for an ID. */
 export const isReference = (text: string): boolean =>

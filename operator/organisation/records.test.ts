@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { AppliedOrganisation } from '../../stores/accounts/organisation-manifests.ts';
 import type { AccountSummary } from '../../stores/credits/credits.ts';
-import { createFakeClock, settle } from '../../test/support/fake-clock.ts';
+import { createFakeClock } from '../../test/support/fake-clock.ts';
 import { createFakeLogger } from '../../test/support/fake-logger.ts';
 import { createRecords } from './records.ts';
 
@@ -60,33 +60,22 @@ function setUp(specs: Record<string, string[]>) {
     logger,
     clock,
   });
-  /** Waits for a record while the clock runs. */
-  async function get(id: string) {
-    const found = records.get(id);
-    found.catch(() => undefined);
-    await settle();
-    // Enough for a second read, if something changes during the first.
-    await clock.advance(30);
-    return found;
-  }
-  return { records, get, rows, accounts, grants, wanted, calls, store, clock, logger };
+  return { records, rows, accounts, grants, wanted, calls, store, clock, logger };
 }
 
 describe('the records of organisations', () => {
   it('are read together, once, and then held', async () => {
-    const { get, records, calls, clock } = setUp({ a: [], b: ['web'], c: [] });
+    const { records, calls } = setUp({ a: [], b: ['web'], c: [] });
     const all = ['a', 'b', 'c'].map((id) => records.get(id));
-    await settle();
-    await clock.advance(10);
     expect((await Promise.all(all)).map((record) => record.organisation?.id)).to.deep.equal(['a', 'b', 'c']);
     expect(calls).to.deep.equal(['organisations a b c | web', 'grants a b c']);
-    await get('b');
+    await records.get('b');
     expect(calls).to.have.length(2);
   });
 
   it('are read again when they were forgotten, and not from a read that began before', async () => {
-    const { get, records, store, rows, calls } = setUp({ a: [] });
-    await get('a');
+    const { records, store, rows, calls } = setUp({ a: [] });
+    await records.get('a');
     records.forget('a');
     store.during = () => {
       store.during = () => undefined;
@@ -94,7 +83,7 @@ describe('the records of organisations', () => {
       rows.set('a', { ...organisation('a'), plan: 'new' });
       records.forget('a');
     };
-    expect((await get('a')).organisation?.plan).to.equal('new');
+    expect((await records.get('a')).organisation?.plan).to.equal('new');
     expect(calls.filter((call) => call.startsWith('organisations'))).to.have.length(3);
   });
 
@@ -110,10 +99,10 @@ describe('the records of organisations', () => {
   });
 
   it('name the owners of namespaces that others have, and notice when they are released', async () => {
-    const { get, records, rows } = setUp({ a: ['web', 'shop'] });
+    const { records, rows } = setUp({ a: ['web', 'shop'] });
     rows.set('a', organisation('a', ['shop']));
     rows.set('other', organisation('other', ['web']));
-    expect([...(await get('a')).owners]).to.deep.equal([['web', 'other']]);
+    expect([...(await records.get('a')).owners]).to.deep.equal([['web', 'other']]);
     expect(records.conflicting()).to.deep.equal(['a']);
     rows.set('other', organisation('other', []));
     expect(await records.refresh()).to.deep.equal({ amounts: [], others: ['a'] });
@@ -121,28 +110,28 @@ describe('the records of organisations', () => {
   });
 
   it('read the grants again when an account has fewer operations: its database was restored', async () => {
-    const { get, records, accounts, grants } = setUp({ a: [] });
+    const { records, accounts, grants } = setUp({ a: [] });
     accounts.set('a', account(5));
-    expect([...(await get('a')).granted]).to.deep.equal(['first']);
+    expect([...(await records.get('a')).granted]).to.deep.equal(['first']);
     accounts.set('a', account(1));
     grants.set('a', new Set());
     expect(await records.refresh()).to.deep.equal({ amounts: [], others: ['a'] });
-    expect([...(await get('a')).granted]).to.deep.equal([]);
+    expect([...(await records.get('a')).granted]).to.deep.equal([]);
   });
 
   it('fail for all callers at once while MongoDB does not answer, which is logged once', async () => {
-    const { get, records, store, calls, clock, logger } = setUp({ a: [], b: [] });
+    const { records, store, calls, clock, logger } = setUp({ a: [], b: [] });
     store.fails = true;
     const failure = (promise: Promise<unknown>) => promise.then(() => null, (error: unknown) => String(error)); // prettier-ignore
-    expect(await failure(get('a'))).to.include('down');
+    expect(await failure(records.get('a'))).to.include('down');
     expect(await failure(records.get('b')), 'at once').to.include('down');
     expect(calls).to.have.length(1);
     await clock.advance(1_001);
-    expect(await failure(get('b'))).to.include('down');
+    expect(await failure(records.get('b'))).to.include('down');
     expect(calls).to.have.length(2);
     store.fails = false;
     await clock.advance(1_001);
-    expect((await get('b')).organisation?.id).to.equal('b');
+    expect((await records.get('b')).organisation?.id).to.equal('b');
     expect(logger.lines.map(({ message }) => message)).to.deep.equal(['organisations unavailable', 'organisations available again']);
   });
 

@@ -89,7 +89,7 @@ export interface KubernetesConnection {
   close(): Promise<void>;
 }
 
-/** Reads an object. @returns null if the API server answers that it does not exist */
+/** Reads an object. @returns null if it does not exist, or its resource definition does not */
 export async function readIfThere<T>(
   connection: Pick<KubernetesConnection, 'request'>,
   path: string,

@@ -8,4 +8,5 @@ export function testedPages(pages: readonly ReportPage[]): TestedPage[] {
 /** The lists of a page's findings. */
 export const FINDING_LISTS = ['violations', 'needs_review', 'advice'] as const satisfies readonly (keyof TestedPage)[];
 export type FindingList = (typeof FINDING_LISTS)[number];
+/** The findings of a page, of all lists. */
 export const findingsOf = (page: Pick<TestedPage, FindingList>): ReportViolation[] => FINDING_LISTS.flatMap((list) => page[list]);

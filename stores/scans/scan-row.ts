@@ -60,11 +60,11 @@ export interface ScanRow {
   /** Why it ended without a result: one of `END_REASONS`. Absent if it did not, or its resource was gone. */
   reason?: string;
   reports: ReportObjects | null;
-  /** Credits that were spent on it. Absent until it has ended. */
+  /** Credits that were spent on it. Absent until it has ended, and in rows of earlier versions. */
   pagesCharged?: number;
   createdAt: Date;
   updatedAt: Date;
-  /** When its pod began. Absent until then. */
+  /** When its pod began. Absent until then, and in rows of earlier versions. */
   startedAt?: Date;
   finishedAt: Date | null;
 }

@@ -10,7 +10,7 @@ import {
 import type { BaselineChoice } from '../../core/scan/baseline.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
-import { isNotFound, isRejection, KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { hasCode, isNotFound, isRejection, KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { scanSpecOf } from '../submissions/scan-resources.ts';
 
 /** What the dashboard decides about a schedule. */
@@ -111,7 +111,7 @@ export function createScheduleResources(
         await connection.request('DELETE', pathOf(name), { body: { preconditions: { uid } }, timeoutMs: TIMEOUT_MS });
       } catch (error) {
         // Deleted meanwhile, or another one has its name, which stays.
-        if (!isNotFound(error) && !(error instanceof KubernetesError && error.code === 409)) throw error;
+        if (!isNotFound(error) && !hasCode(error, 409)) throw error;
       }
     },
   };

@@ -86,13 +86,16 @@ export const NEXT_RUNS_MAX = 500;
 
 type ScheduleDocument = ScheduleRow & { _id: string; digest: string };
 
+/** What the first version did not store. The operator stores it soon after an upgrade. */
+const UNKNOWN: Pick<ScheduleRow, 'maxPages' | 'source'> = { maxPages: 0, source: { by: 'manifest', tool: null, application: null } };
+
 const idOf = ({ operatorClass, namespace, name }: ScheduleRef): string => `${operatorClass}/${namespace}/${name}`;
 
 export function createSchedules(db: Db) {
   const schedules = db.collection<ScheduleDocument>('schedules');
   const observers = db.collection<{ _id: string; at: Date }>('schedule_observers');
 
-  /** Reads schedules by namespace and name. */
+  /** Reads schedules by namespace and name. Those that an older operator stored lack what it did not know. */
   async function read(filter: Filter<ScheduleDocument>, limit: number): Promise<ListedSchedule[]> {
     const found = await schedules
       .find(filter, { projection: { _id: 0, digest: 0 } })
@@ -102,7 +105,7 @@ export function createSchedules(db: Db) {
     const classes = [...new Set(found.map(({ operatorClass }) => operatorClass))];
     const observed = classes.length === 0 ? [] : await observers.find({ _id: { $in: classes } }).toArray();
     const at = new Map(observed.map((one) => [one._id, one.at]));
-    return found.map((row) => ({ ...row, observedAt: at.get(row.operatorClass) ?? null }));
+    return found.map((row) => ({ ...UNKNOWN, ...row, observedAt: at.get(row.operatorClass) ?? null }));
   }
 
   return {

@@ -76,6 +76,14 @@ describe('POST /v1/ci/scans/{scan_id}/cancel', () => {
     expect([status, body.detail]).to.deep.equal([409, 'scan_already_ended']);
   });
 
+  it("leaves another organisation's resource as it is, and refuses what is no ID", async () => {
+    const [theirs, mine] = [await submitted(), await context.organisation()];
+    const other = await cancel(theirs.scanId, mine.key);
+    expect([other.status, other.body.detail]).to.deep.equal([404, 'scan_not_found']);
+    expect((await resourceOf(theirs.scanId)).spec.cancel).to.equal(undefined);
+    expect((await cancel('42', mine.key)).body.detail[0]).to.deep.include({ loc: ['path', 'scan_id'], type: 'string.uuid' });
+  });
+
   it('answers 409 to a scan from a manifest, which is canceled in the cluster', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id, { origin: 'manifest', resource: { namespace: 'team', name: 'shop' } });

@@ -47,7 +47,7 @@ describe('API process', () => {
     const { child, output, ended } = start({ ...(await environmentOf()), PORT: '0', METRICS_PORT: '0' });
     const { address, probes } = await addressesOf(output);
     await eventually('readiness', async () => (await fetch(`${probes}/readyz`)).ok, 20_000);
-    expect(await missingOf(probes)).to.deep.equal([]);
+    await eventually('every dependency', async () => (await missingOf(probes)).length === 0);
     const metrics = await (await fetch(`${probes}/metrics`)).text();
     expect(metrics).to.include('curbcut_process_cpu_seconds_total').and.include('curbcut_dependency_up{dependency="objects"} 1');
     for (const path of ['/readyz', '/metrics']) expect((await fetch(address + path)).status, path).to.equal(404);

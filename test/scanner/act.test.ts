@@ -17,8 +17,13 @@ const TOOL = join(import.meta.dirname, '..', '..', 'tools', 'act.ts');
 
 /** Rules that leave the element of their failed case to a person. */
 const REVIEWED: ReadonlySet<string> = new Set([
-  ...['bypass', 'duplicate-id-aria', 'frame-title-unique', 'identical-links-same-purpose', 'no-autoplay-audio'],
-  ...['th-has-data-cells', 'video-caption'],
+  'bypass',
+  'duplicate-id-aria',
+  'frame-title-unique',
+  'identical-links-same-purpose',
+  'no-autoplay-audio',
+  'th-has-data-cells',
+  'video-caption',
 ]);
 
 /** A case of the repository, with the rule that it guards, and how that rule must end. */
@@ -28,15 +33,18 @@ type OwnCase = TestCase & { rule: string; outcome: 'violation' | 'needs_review' 
 const CASES: OwnCase[] = globSync('testcases/*/*.html', { cwd: FOLDER })
   .sort()
   .map((relativePath) => {
-    const [, ruleId, rule, expected] = /^testcases\/(\w+)\/([\w-]+)-(failed|passed)\.html$/.exec(relativePath) as unknown as [
-      string,
-      string,
-      string,
-      'failed' | 'passed',
-    ];
+    const named = /^testcases\/(?<ruleId>\w+)\/(?<rule>[\w-]+)-(?<expected>failed|passed)\.html$/.exec(relativePath);
+    if (named === null) throw new Error(`${relativePath} is not named as a case`);
+    const { ruleId, rule, expected } = named.groups as { ruleId: string; rule: string; expected: 'failed' | 'passed' };
     return {
-      ...{ ruleId, ruleName: ruleId, rulePage: `https://act.example/${ruleId}/`, ruleAccessibilityRequirements: null },
-      ...{ expected, testcaseId: relativePath, testcaseTitle: relativePath, relativePath },
+      ruleId,
+      ruleName: ruleId,
+      rulePage: `https://act.example/${ruleId}/`,
+      ruleAccessibilityRequirements: null,
+      expected,
+      testcaseId: relativePath,
+      testcaseTitle: relativePath,
+      relativePath,
       url: `https://curbcut.example/act-cases/${relativePath}`,
       rule,
       outcome: expected === 'passed' ? 'none' : REVIEWED.has(rule) ? 'needs_review' : 'violation',

@@ -24,6 +24,7 @@ describe('a scan that signs in with steps', () => {
     scan(`${site.origin}/`, {}, { workers }, { signIn: signInOf(site.origin, values, plan), stepMs: STEP_MS, ...(log && { log }) });
   const testedPaths = (pages: Parameters<typeof testedOf>[0]): string[] =>
     testedOf(pages).map(({ final_url }) => new URL(final_url).pathname);
+
   it('tests every page as a member after one sign-in, and follows no link that signs out', async () => {
     const site = await opened();
     const { pages } = await scanMembers(site, { workers: 2 });
