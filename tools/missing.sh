@@ -13,6 +13,7 @@ curbcut_needs="a browser (Chrome or Chromium)|$curbcut_browsers|google-chrome|ch
 nats-server|nats-server|nats-server|nats-server|nats-server"
 curbcut_dev_needs='git|git|git|git|git
 pdftoppm|pdftoppm|poppler|poppler-utils|poppler-utils
+certutil|certutil|nss|nss-tools|nss-tools
 kubectl|kubectl|kubernetes-cli|kubernetes-client|kubectl
 Go|go|go|golang|go
 Python 3|python3|python|python3|python3

@@ -151,7 +151,7 @@ describe('tools/setup', () => {
         writeFileSync(join(folder, path, 'requirements.txt'), '');
       }
       const tools = Object.fromEntries(
-        ['pdftoppm', 'git', 'kubectl', 'go', 'zsh', 'fish', 'promtool', 'python3', 'google-chrome'].map((name) => [name, '']),
+        ['pdftoppm', 'certutil', 'git', 'kubectl', 'go', 'zsh', 'fish', 'promtool', 'python3', 'google-chrome'].map((name) => [name, '']),
       );
       const { status, output } = setup('Linux', UBUNTU, { ...NODE_24, ...APT, ...tools }, { args: ['--dev'] });
       expect(status, output).to.equal(0);
@@ -190,7 +190,7 @@ describe('tools/setup', () => {
     );
     expect(status).to.equal(1);
     expect(output).to.include(
-      "lacks pdftoppm, kubectl, Python 3, zsh and fish; run 'sudo dnf install poppler-utils kubernetes-client python3 zsh fish'",
+      "lacks pdftoppm, certutil, kubectl, Python 3, zsh and fish; run 'sudo dnf install poppler-utils nss-tools kubernetes-client python3 zsh fish'",
     );
   });
 });
