@@ -1,12 +1,5 @@
 /** The AccessibilityScan controller: its sources, and its gather, plan and execute steps. */
-import {
-  SCAN_ID_LABEL,
-  jobNameOf,
-  requestOf,
-  scanIdOf,
-  type AccessibilityScan,
-  type KubernetesObject,
-} from '../../core/protocol/custom-resources.ts';
+import { SCAN_ID_LABEL, jobNameOf, scanIdOf, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Resolver } from '../../core/scan/targets.ts';
 import { NO_TRACER, type Tracer } from '../../platform/tracing.ts';
@@ -18,8 +11,7 @@ import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { fromKey, keyOf } from '../runtime/key.ts';
 import { watch, type Manager, type Source } from '../runtime/controller/manager.ts';
-import { createPlannedReconcile, type Planned } from '../runtime/controller/planned-reconcile.ts';
-import { conditionOf } from '../runtime/conditions.ts';
+import { createPlannedReconcile } from '../runtime/controller/planned-reconcile.ts';
 import type { Cache } from '../runtime/cache/cache.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import type { AdmissionGate } from '../queue/gate.ts';
@@ -28,6 +20,7 @@ import type { Recorder } from '../runtime/events/recorder.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { createActions, type ActionDeps, type RunActions } from './actions.ts';
 import { createBusUptime } from './bus-uptime.ts';
+import { createExecute } from './execute.ts';
 import { createGather } from './gather.ts';
 import { JOBS, PODS, controllerUids, essentialJob, essentialPod, isOwnedBy, type Job, type Pod } from './kube-types.ts';
 import { createChildren, type Children } from './launch/children.ts';
@@ -39,7 +32,7 @@ import type { Mirror } from './mirror.ts';
 import { createPhaseTracker } from './phase-metrics.ts';
 import { plan, type Action, type Facts, type Timeouts } from './policy/plan.ts';
 import { CANCEL_SECONDS } from './policy/run-time.ts';
-import { hasEnded, phaseOf } from './policy/status.ts';
+import { hasEnded } from './policy/status.ts';
 import { createReconcileStates, type ReconcileStates } from './reconcile-state.ts';
 import { addResultsController } from './results/controller.ts';
 import type { Semaphore } from '../../platform/concurrency/semaphore.ts';
@@ -158,46 +151,18 @@ export function addScanController(manager: ScanManager, deps: ScanControllerDeps
         return scan === undefined ? null : gather(scan, signal);
       },
       plan: (facts) => plan(facts, timeouts),
-      execute: createExecute(deps, shared, createScanActions(manager, deps, shared)),
+      execute: createExecute({
+        scanClient,
+        runActions: createScanActions(manager, deps, shared),
+        podMessages: shared.podMessages,
+        logger: deps.logger,
+      }),
     }),
   });
   return (scan) => {
     const state = shared.states.find(scan.metadata.uid!);
     if (state !== undefined) state.mirrored = null;
     enqueue(keyOf(scan));
-  };
-}
-
-/** Frequent actions, logged at debug level. */
-const FREQUENT: ReadonlySet<Action['do']> = new Set(['mirror', 'observe']);
-
-/** Executes and logs a scan's plan. */
-function createExecute(
-  { scanClient, logger }: ScanControllerDeps,
-  { podMessages }: Shared,
-  runActions: RunActions,
-): Planned<Facts, Action>['execute'] {
-  return async ({ actions }, facts, signal) => {
-    const { scan, scanId } = facts;
-    const started = performance.now();
-    await runActions(actions, facts, signal);
-    const after = scanClient.get(scan.metadata.namespace!, scan.metadata.name) ?? scan;
-    const names = actions.map((action) => action.do);
-    logger[names.every((name) => FREQUENT.has(name)) ? 'debug' : 'info'](
-      {
-        scan: scanId,
-        request: requestOf(scan),
-        key: keyOf(scan),
-        phase: phaseOf(after),
-        reason: conditionOf(after.status?.conditions, 'Succeeded')?.reason,
-        actions: names,
-        durationMs: Math.round((performance.now() - started) * 10) / 10,
-      },
-      'reconciled',
-    );
-    // The attempts of a new Job count from 0 again.
-    if (names.includes('release') || names.includes('replaceJob')) podMessages.forget(scanId);
-    return 'again';
   };
 }
 
