@@ -89,8 +89,8 @@ export const ReportNode = Type.Object(
     html: Type.String({ maxLength: NODE_HTML_MAX }),
     /** The innermost landmark that contains the element, or is it, within its document. */
     landmark: nullable(oneOf(LANDMARKS)),
-    /** Null: it has no box, or the frame around it does not show it. It describes a moment, so two scans of the same page may differ. */
-    box: nullable(Box),
+    /** Null: it has no box, or the frame around it does not show it. It describes a moment, so two scans of the same page may differ. Reports of earlier versions lack it. */
+    box: Type.Optional(nullable(Box)),
     /** Only for contrast rules. */
     contrast: Type.Optional(Contrast),
     /** The checks of the rule that failed or need review, by axe-core's names. */
@@ -214,8 +214,8 @@ export const TestedPage = Type.Object(
     http_status: Type.Integer(),
     title: Type.String(),
     language: nullable(Type.String()),
-    /** As `box` of its elements. */
-    size: PageSize,
+    /** As `box` of its elements. Reports of earlier versions lack it. */
+    size: Type.Optional(PageSize),
     tested: Type.Literal(true),
     score: Type.Number({ minimum: 0, maximum: 100 }),
     /** Rules that applied, by impact. The score is computed from them. */

@@ -23,8 +23,8 @@ const PageCause = Type.Object({
   help: Type.String(),
   elements: Type.Integer({ minimum: 1 }),
   shown: Type.Array(
-    /** `box`: where it is on the page; null: it is not displayed. */
-    Type.Object({ selector: Type.String(), html: Type.String(), box: nullable(Type.Object(Box.properties)) }),
+    /** `box`: where it is on the page; null: it is not displayed. Findings of earlier versions lack it. */
+    Type.Object({ selector: Type.String(), html: Type.String(), box: Type.Optional(nullable(Type.Object(Box.properties))) }),
   ),
 });
 export type PageCause = Static<typeof PageCause>;
@@ -36,7 +36,8 @@ export const PageFindings = Type.Object({
   /** Elements that a person must check. */
   needs_review: Type.Array(PageCause),
   needs_review_total: Type.Integer({ minimum: 0 }),
-  size: Type.Object(PageSize.properties),
+  /** The size of the page. Findings of earlier versions lack it. */
+  size: Type.Optional(Type.Object(PageSize.properties)),
 });
 export type PageFindings = Static<typeof PageFindings>;
 
@@ -104,7 +105,7 @@ function findingsOf({ violations, needs_review, size }: TestedPage, maxBytes: nu
     causes_total: failing.length,
     needs_review: review,
     needs_review_total: toReview.length,
-    size,
+    ...(size && { size }),
   };
   let space = maxBytes - jsonBytes(findings);
   for (const [listed, all] of [
@@ -122,7 +123,7 @@ function findingsOf({ violations, needs_review, size }: TestedPage, maxBytes: nu
 const shownElement = (node: ReportNode): PageCause['shown'][number] => ({
   selector: shortened(elementPath(node), 'selector'),
   html: shortened(node.html, 'help'),
-  box: node.box,
+  ...(node.box !== undefined && { box: node.box }),
 });
 
 function pageCauses(violations: readonly ReportViolation[]): PageCause[] {

@@ -42,12 +42,11 @@ const Count = Type.Integer({ minimum: 0 });
 const { en_301_549, rgaa_4, trusted_tester_5, act_rules } = ReportRule.properties;
 const { offset, bytes, width, height } = ReportPicture.properties;
 const { url, reason, message } = UntestedFrame.properties;
-const { box: _box, ...evidence } = ReportNode.properties;
 
 /** A picture of an element: where it is in the object with the pictures of the scan, and its size in pixels. */
 export const ViewPicture = Type.Object({
   ...{ offset, bytes, width, height },
-  /** The number of the page that it shows, from 1. Absent if the view does not list the page. */
+  /** The number of the page that it shows, from 1. Absent if the view does not list the page, and in views of earlier versions. */
   page: Type.Optional(Count),
 });
 export type ViewPicture = Static<typeof ViewPicture>;
@@ -67,7 +66,7 @@ export const ViewGroup = Type.Object({
   elements: Count,
   /** The first pages on which it occurs. */
   page_urls: Type.Array(Type.String()),
-  example: Type.Object(evidence),
+  example: Type.Object(ReportNode.properties),
   /** The rule in other standards than WCAG. */
   standards: Type.Object({ en_301_549, rgaa_4, trusted_tester_5, act_rules }),
   picture: Type.Optional(ViewPicture),

@@ -19,7 +19,6 @@ const node = (over: Partial<ReportNode> = {}): ReportNode => ({
   selector: 'main > img',
   html: '<img src="a.png">',
   landmark: 'main',
-  box: null,
   failure_summary: 'Fix any of the following: …',
   frame_path: [],
   shadow_path: [],
@@ -89,7 +88,6 @@ function report(pages: ReportPage[], over: Partial<Report['scan']> = {}): Report
 
 describe('the view of a report', () => {
   it('has the facts of the scan, its groups, pages and elements that need review', () => {
-    const { box: _, ...evidence } = node();
     const toReview = violation('video-caption', { nodes: [node({ html: '<video></video>' })] });
     const view = viewOf(
       report([page('https://example.org/', [violation('image-alt')], [toReview]), page('https://example.org/a'), untested]),
@@ -115,7 +113,7 @@ describe('the view of a report', () => {
       pages: 1,
       elements: 1,
       page_urls: ['https://example.org/'],
-      example: evidence,
+      example: node(),
     });
     expect(view.needs_review.map(({ rule, description }) => [rule, description])).to.deep.equal([
       ['video-caption', 'Description of video-caption'],

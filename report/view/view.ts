@@ -194,7 +194,7 @@ const ruleFields = ({ rule, impact, wcag, help, help_url }: Pick<ReportGroup, 'r
   help_url: shortened(help_url, 'url'),
 });
 
-function boundedNode(node: ReportNode): ViewGroup['example'] {
+function boundedNode(node: ReportNode): ReportNode {
   const { selector, html, landmark, contrast, checks, related, failure_summary, frame_path, shadow_path } = node;
   return {
     selector: shortened(selector, 'selector'),

@@ -8,7 +8,6 @@ export const testedPage = (url: string, over: Partial<TestedPage> = {}): TestedP
   http_status: 200,
   title: '',
   language: 'en',
-  size: { width: 1280, height: 720 },
   tested: true,
   score: 100,
   rules: emptyTally(),

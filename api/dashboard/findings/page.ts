@@ -140,9 +140,12 @@ function causeOnPage(data: ScanPageOfSite, cause: PageCause, name: ListOfPage, a
 const marks = ({ elements, new_elements: added, known_elements: known }: ViewCause): Html =>
   html`${added === elements && newBadge(added, elements)}${known === elements && knownBadge(known, elements)}`;
 
+const where = (box: Parameters<typeof placeText>[0]): Html | false =>
+  box !== undefined && html`<br /><span class="soft">${placeText(box)}</span>`;
+
 const places = (elements: PageCause['shown']): Html =>
   elements.length === 0
     ? NOTHING
     : html`<ul class="examples">
-        ${elements.map(({ selector, html: markup, box }) => html`<li><code class="address">${shown(selector, 500)}</code><br /><code class="address">${shown(markup)}</code><br /><span class="soft">${placeText(box)}</span></li>`)}
+        ${elements.map(({ selector, html: markup, box }) => html`<li><code class="address">${shown(selector, 500)}</code><br /><code class="address">${shown(markup)}</code>${where(box)}</li>`)}
       </ul>`;
