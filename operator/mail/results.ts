@@ -71,7 +71,8 @@ async function queueEnded(
   signal: AbortSignal,
 ): Promise<void> {
   if (batch.length === 0) return;
-  const rows = await rowsOf(scans, batch.map(({ scanId }) => scanId)); // prettier-ignore
+  const ids = batch.map(({ scanId }) => scanId);
+  const rows = await rowsOf(scans, ids);
   for (const scan of batch) {
     signal.throwIfAborted();
     const { scanId, email: to, locale, token, counted } = scan;

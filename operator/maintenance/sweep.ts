@@ -35,7 +35,8 @@ export async function sweep(deps: SweepDeps, run: Run): Promise<void> {
 /** The holds to settle, each with the pages to charge. Reads all holds, and then their rows, which were created before them. */
 async function settleable({ credits, scans }: SweepDeps): Promise<Hold[]> {
   const holds = await credits.allHolds();
-  const rows = await rowsOf(scans, holds.map(({ scanId }) => scanId)); // prettier-ignore
+  const ids = holds.map(({ scanId }) => scanId);
+  const rows = await rowsOf(scans, ids);
   return holds.flatMap(({ organisation, scanId }) => {
     const pages = pagesDue(rows.get(scanId) ?? null);
     return pages === null ? [] : [{ organisation, scanId, pages }];

@@ -28,6 +28,7 @@ async function withoutScan({ publicScans, scans, now }: TokensDeps): Promise<Pub
   const before = now().getTime() - SUBMITTED_WITHIN_MS;
   const old: PublicScan[] = [];
   for await (const one of publicScans.unmailed()) if (one.createdAt.getTime() < before) old.push(one);
-  const rows = await rowsOf(scans, old.map(({ scanId }) => scanId)); // prettier-ignore
+  const ids = old.map(({ scanId }) => scanId);
+  const rows = await rowsOf(scans, ids);
   return old.filter(({ scanId }) => (rows.get(scanId)?.submission ?? 'abandoned') === 'abandoned');
 }

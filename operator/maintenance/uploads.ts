@@ -19,7 +19,8 @@ const UNKNOWN_KEPT_MS = 8 * 86_400_000;
 export async function removeUploads({ scans, reports, now }: UploadsDeps, { result, signal, each }: Run): Promise<void> {
   const age = ({ newestAt }: Upload) => now().getTime() - newestAt.getTime();
   const old = (await reports.uploads(signal)).filter((upload) => age(upload) > ENDED_KEPT_MS);
-  const rows = await rowsOf(scans, old.map(({ scanId }) => scanId)); // prettier-ignore
+  const ids = old.map(({ scanId }) => scanId);
+  const rows = await rowsOf(scans, ids);
   const isNeedless = (upload: Upload) => {
     const row = rows.get(upload.scanId);
     return row === undefined ? age(upload) > UNKNOWN_KEPT_MS : isTerminal(row.phase);

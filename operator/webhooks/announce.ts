@@ -77,7 +77,8 @@ async function announceRegressions(deps: AnnounceDeps, signal: AbortSignal): Pro
   if (except === null) return;
   const events = await deps.webhookEvents.pending(BATCH, except);
   if (events.length === 0) return;
-  const rows = await rowsOf(deps.scans, events.map(({ scan }) => scan)); // prettier-ignore
+  const ids = events.map(({ scan }) => scan);
+  const rows = await rowsOf(deps.scans, ids);
   for (const event of events) {
     signal.throwIfAborted();
     const row = rows.get(event.scan);

@@ -99,7 +99,7 @@ describe('API process', () => {
       ALLOW_TARGETS: 'example.com',
     });
     const { address, probes } = await addressesOf(output);
-    await eventually('readiness', async () => (await fetch(`${probes}/readyz`)).ok, 40_000);
+    await eventually('readiness', async () => (await fetch(`${probes}/readyz`)).ok, 30_000);
     expect(await missingOf(probes)).to.have.members(['kubernetes', 'definitions', 'objects']);
     expect(await (await fetch(`${probes}/metrics`)).text()).to.match(/dependency_up\{dependency="(objects|kubernetes)"\} 0/);
 
