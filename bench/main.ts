@@ -3,8 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startDemoSite } from '../demo-site/server.ts';
-import { writeSite } from '../demo-site/site.ts';
+import { plantedFaults, SLOW_PAGES, startDemoSite } from '../demo-site/server.ts';
 import { axeCli, bareLoop, curbcut, pa11yCi, type BenchFindings, type Run, type Scanner } from './scanners.ts';
 import { readCounts } from './counts.ts';
 import { measureDeletions } from './deletions.ts';
@@ -173,7 +172,7 @@ async function report(): Promise<void> {
 async function ownChecks(): Promise<void> {
   const demo = await startDemoSite({});
   try {
-    const urls = writeSite(demo.url).flatMap(({ path, slow }, at) => (slow || at % 4 !== 0 ? [] : [demo.url + path]));
+    const urls = Object.keys(plantedFaults()).flatMap((path, at) => (SLOW_PAGES.test(path) || at % 4 !== 0 ? [] : [demo.url + path]));
     const { without, added } = await measureOwnChecks(urls, Number(values.rounds));
     const ratio = median(added.map((ms, at) => (without[at]! + ms) / without[at]!));
     const ms = (value: number): string => `${value.toFixed(2)} ms`;

@@ -2,8 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import { isAttempted } from '../../report/results/coverage.ts';
-import { startDemoSite, type DemoSite } from '../../demo-site/server.ts';
-import { knownFaults } from '../../demo-site/site.ts';
+import { plantedFaults, startDemoSite, type DemoSite } from '../../demo-site/server.ts';
 import { scan } from './site.ts';
 
 describe('scan of the demo site', () => {
@@ -33,7 +32,7 @@ describe('scan of the demo site', () => {
     );
     // robots.txt disallows the two thank-you pages.
     const listed: Record<string, unknown> = Object.fromEntries(
-      Object.entries(knownFaults()).filter(([path]) => !/\/(thank-you|danke)\/$/.test(path)),
+      Object.entries(plantedFaults()).filter(([path]) => !/\/(thank-you|danke)\/$/.test(path)),
     );
     const paths = [...new Set([...Object.keys(found), ...Object.keys(listed)])].sort();
     // Compares the differences only, because mocha cannot display both lists completely.

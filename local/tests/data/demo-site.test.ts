@@ -4,14 +4,13 @@ import { expect } from 'chai';
 import { XMLParser } from 'fast-xml-parser';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { axeTags } from '../../../core/scan/wcag.ts';
-import { startDemoSite, type DemoSite } from '../../../demo-site/server.ts';
+import { plantedFaults, startDemoSite, type DemoSite } from '../../../demo-site/server.ts';
 import { findChromium } from '../../../scanner-image/page/browser/chromium.ts';
-import { knownFaults } from '../../../demo-site/site.ts';
 import { nightly } from '../../../test/support/nightly.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 const AXE = readFileSync(join(ROOT, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
-const listed = knownFaults();
+const listed = plantedFaults();
 
 interface AxeResult {
   violations: { id: string; impact: string; nodes: unknown[] }[];
@@ -43,7 +42,7 @@ describe('demo site', () => {
       const [whole, bare] = await Promise.all([get(path), get(path.slice(0, -1))]);
       expect([whole.status, bare.status, whole.headers.get('content-type')], path).to.deep.equal([200, 200, 'text/html; charset=utf-8']);
       const html = await whole.text();
-      expect(html).to.contain(`<link rel="canonical" href="${site.url}${path}">`);
+      expect(html).to.contain(`<link rel="canonical" href="${site.url}${path}" />`);
       expect(await bare.text()).to.equal(html);
     }
   });
