@@ -13,7 +13,7 @@ import { openMessages } from './pod/messages.ts';
 import { runPod, type PodDeps } from './pod/pod.ts';
 import { createTermination, wasCanceled } from './pod/termination.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
-import { readSignIn } from './sign-in/sign-in.ts';
+import { readSignIn } from './page/session/sign-in.ts';
 
 /** Loads the modules of the PDF. They would delay the start of the browser. */
 const loadPdf = async (): Promise<PodDeps['renderPdf']> => (await import('../report/pdf/render.ts')).renderPdf;

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { standardsOf } from '../report/rules/rules.ts';
 import { withDefaults } from '../core/scan/options.ts';
 import { errorMessage } from '../platform/errors.ts';
-import { AXE_VERSION } from '../scanner-image/page/axe/source.ts';
+import { AXE_VERSION } from '../scanner-image/page/scripts/source.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import { CaseFolderError, readCaseFolder, type CaseFolder, type TestCase } from './act/cases.ts';
 import { actPage, summary } from './act/page.ts';

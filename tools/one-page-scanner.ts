@@ -1,9 +1,9 @@
 /** The scanner as a scan starts it, for tools that visit single pages: egress proxy, browser, tabs, and axe-core in its isolated world. */
 import { pino } from 'pino';
 import type { WcagLevel, WcagVersion } from '../core/scan/wcag.ts';
-import { axeOptions, axeSource, htmlTotal, watchSource } from '../scanner-image/page/axe/source.ts';
+import { axeOptions, axeSource, htmlTotal, watchSource } from '../scanner-image/page/scripts/source.ts';
 import type { Machine } from '../scanner-image/page/browser/chromium.ts';
-import { identityOf, languagesOf } from '../scanner-image/page/browser/identity.ts';
+import { identityOf, languagesOf } from '../scanner-image/page/browser/target.ts';
 import { createPool } from '../scanner-image/page/browser/pool.ts';
 import type { Visit, VisitRequest } from '../scanner-image/page/visit/visit.ts';
 import { EVERY_WAIT } from '../scanner-image/crawl/wait-history.ts';

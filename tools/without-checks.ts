@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CDPSession, Page } from 'playwright-core';
 import type { AxeResults } from '../scanner-image/page/axe/results.ts';
-import { axeOptions, axeSource, htmlTotal } from '../scanner-image/page/axe/source.ts';
+import { axeOptions, axeSource, htmlTotal } from '../scanner-image/page/scripts/source.ts';
 
 const CHECKS = join(import.meta.dirname, '..', 'scanner-image', 'page', 'axe', 'checks');
 const OPTIONS = JSON.stringify(axeOptions({ wcagLevel: 'AA', wcagVersion: '2.1', advice: false }));

@@ -1,7 +1,7 @@
 /** What makes the findings of a rule. Pure. */
 import type { Impact } from '../../core/scan/impacts.ts';
 
-/** axe-core alone; axe-core with checks of ours; rules of ours that run inside axe-core. The code is in `scanner-image/page/axe/checks/`. */
+/** axe-core alone; axe-core with checks of ours; rules of ours that run inside axe-core. The code is in `scanner-image/page/scripts/`. */
 export const ENGINES = ['axe-core', 'axe-core+curbcut', 'curbcut'] as const;
 export type Engine = (typeof ENGINES)[number];
 

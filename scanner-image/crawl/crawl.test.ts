@@ -4,9 +4,8 @@ import { toPageFindings } from '../page/axe/results.ts';
 import type { Visit } from '../page/visit/visit.ts';
 import { addressOf } from './address.ts';
 import { crawl, SPARE_WORKERS } from './crawl.ts';
-import { createExclusions } from './exclusions.ts';
+import { createExclusions, createReferrers } from './listing.ts';
 import { createFrontier } from './frontier.ts';
-import { createReferrers } from './referrers.ts';
 
 const ORIGIN = 'https://a.test';
 

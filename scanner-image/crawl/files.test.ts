@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { addressOf } from './address.ts';
 import { parseRobots } from './robots.ts';
 import fc from 'fast-check';
-import { createSitemapReader } from './sitemap-reader.ts';
-import { collectSitemaps } from './sitemaps.ts';
+import { collectSitemaps, createSitemapReader } from './sitemaps.ts';
 import { gzipSync } from 'node:zlib';
 import { FetchRefused, type FetchOptions, type GuardedFetch } from '../egress/fetch.ts';
 

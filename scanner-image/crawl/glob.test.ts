@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { compileGlob, matchesGlob } from './glob.ts';
+import { compileGlob, matchesGlob } from './address.ts';
 
 /** The definition of a glob as a regular expression. It backtracks, so it serves short texts only. */
 function reference(glob: string): RegExp {

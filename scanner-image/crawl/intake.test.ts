@@ -3,10 +3,9 @@ import type { PageCaveatKind, ReportPage } from '../../report/schema/schema.ts';
 import { toPageFindings } from '../page/axe/results.ts';
 import type { Visit } from '../page/visit/visit.ts';
 import { addressOf } from './address.ts';
-import { createExclusions } from './exclusions.ts';
+import { createExclusions, createReferrers } from './listing.ts';
 import { createFrontier } from './frontier.ts';
 import { createIntake } from './intake.ts';
-import { createReferrers } from './referrers.ts';
 
 const SITE = new URL('https://example.org/');
 

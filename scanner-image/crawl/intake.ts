@@ -1,20 +1,16 @@
 /** Processes visited pages in the frontier's order: lists them, recognises duplicates, queues their links. */
+import { createHash } from 'node:crypto';
 import { isAttempted } from '../../report/results/coverage.ts';
 import { positionsOf } from '../../report/results/rule-outcomes.ts';
 import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/schema/schema.ts';
 import { countViolations, pageScore, roundScore } from '../../report/results/score.ts';
-import { mergeFindings } from '../page/axe/merge-findings.ts';
-import { rulesWithoutFinding, type PageFindings } from '../page/axe/results.ts';
-import type { Visit } from '../page/visit/visit.ts';
-import { isTooLong, looksLikeFile, pageKey, pageOf, repeatsItself, type AddressParts, type PageAddress } from './address.ts';
-import { createDuplicates, type SamePage } from './duplicates.ts';
-import type { Exclusions } from './exclusions.ts';
+import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
+import type { PageFacts, Visit } from '../page/visit/visit.ts';
+import { type AddressParts, isTooLong, looksLikeFile, type PageAddress, pageKey, pageOf, repeatsItself } from './address.ts';
+import { arrivalOf, type Exclusions, type Referrers } from './listing.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
-import { arrivalOf } from './gates.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
 import { CHAIN_MAX } from './queue.ts';
-import type { Referrers } from './referrers.ts';
-
 type LoadedVisit = Extract<Visit, { loaded: true }>;
 
 export interface IntakeDeps {
@@ -178,3 +174,63 @@ function testedPage(candidate: Candidate, visit: LoadedVisit, findings: PageFind
 /** A page that was loaded and is not tested, because it is not part of the scan or the same as another. */
 const leftOut = (candidate: Candidate, visit: LoadedVisit, message: string): UntestedPage =>
   untestedPage(candidate.url.href, { reason: 'excluded', message }, { ...visit, finalUrl: visit.finalUrl.href });
+
+/**
+ * Recognises a page that was already tested under another address: it displays the same, or it names the same canonical
+ * address and has the same main content. A canonical link alone is not trusted, because many sites name their start page as
+ * the canonical address of every page. Pages with different findings are never the same. Pure.
+ */
+interface ComparedPage {
+  /** The key of its address. */
+  key: string;
+  /** The key of its canonical address, if it is another page of the site. */
+  canonicalKey: string | null;
+  content: PageFacts['content'];
+  /** Null if only the page's links were read. */
+  findings: PageFindings | null;
+}
+
+/** The page whose test covers another, and what made them equal. */
+interface SamePage {
+  url: string;
+  by: 'content' | 'canonical';
+}
+
+interface Duplicates {
+  find(page: ComparedPage): SamePage | null;
+  /** @param url the page's `url` in the report */
+  add(url: string, page: ComparedPage): void;
+}
+
+function createDuplicates(): Duplicates {
+  /** Tested pages by what they have in common with their duplicates. */
+  const byContent = new Map<string, string>();
+  const byCanonical = new Map<string, string>();
+  const keysOf = ({ key, canonicalKey, content, findings }: ComparedPage): { content: string; canonical: string } => {
+    const digest = digestOf(findings);
+    return { content: `${content.whole} ${digest}`, canonical: `${canonicalKey ?? key} ${content.main} ${digest}` };
+  };
+  return {
+    find(page) {
+      const keys = keysOf(page);
+      const same = byContent.get(keys.content);
+      if (same !== undefined) return { url: same, by: 'content' };
+      const canonical = byCanonical.get(keys.canonical);
+      return canonical === undefined ? null : { url: canonical, by: 'canonical' };
+    },
+    add(url, page) {
+      const keys = keysOf(page);
+      byContent.set(keys.content, url);
+      if (!byCanonical.has(keys.canonical)) byCanonical.set(keys.canonical, url);
+    },
+  };
+}
+
+/** A digest of the rules that failed or need review, and of the numbers of their elements. */
+function digestOf(findings: PageFindings | null): string {
+  if (findings === null) return 'untested';
+  const numbers = [findings.violations, findings.needsReview].map((rules) =>
+    rules.map(({ rule, nodes_total }) => `${rule} ${nodes_total}`).sort(),
+  );
+  return createHash('sha256').update(JSON.stringify(numbers)).digest('base64');
+}

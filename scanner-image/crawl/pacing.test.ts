@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createOriginPacing, RATE_LIMITS, type OriginPacing } from './pacing.ts';
+import { createOriginPacing, RATE_LIMITS, type OriginPacing } from './politeness.ts';
 
 const startOf = (pacing: OriginPacing, now: number): number => {
   const turn = pacing.turn(now);

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { Visit, VisitRequest } from '../page/visit/visit.ts';
 import { EVERY_WAIT } from './wait-history.ts';
-import { RATE_LIMITS } from './pacing.ts';
-import { createPoliteVisits } from './politeness.ts';
+import { createPoliteVisits, RATE_LIMITS } from './politeness.ts';
 
 const request = (path: string): VisitRequest => ({
   url: new URL(path, 'https://a.test'),

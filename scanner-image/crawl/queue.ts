@@ -1,7 +1,5 @@
 /** The addresses that a scan has found: which are known, which wait, and which is chosen next. Bounded. Pure. */
-import type { PageAddress } from './address.ts';
-import { createSampling, newTemplate, type Entry, type Template } from './sampling.ts';
-import { templateOf } from './template.ts';
+import type { AddressParts, PageAddress } from './address.ts';
 
 /**
  * What became of an address: `queued`, `known` before, `endless` if the site leads from one such address to the next,
@@ -149,3 +147,142 @@ function createRegister() {
     },
   };
 }
+
+/*
+ * The order in which the pages of a site are taken: every second page is the next one breadth first, and the others come from
+ * the templates in turn, so that a few pages of a large site show as many of its templates as possible.
+ *
+ * Pages are found while others are in progress, and how many are depends on the number of workers. So each choice is made as
+ * of a position: it sees only what was found and closed up to there.
+ */
+
+interface Entry {
+  address: PageAddress;
+  key: string;
+  depth: number;
+  /** The number of links in a row that led here within the template. */
+  chain: number;
+  template: Template;
+  /** The position of the page that led here first. */
+  from: number;
+  chosen: boolean;
+}
+
+/** The pages whose addresses have the same shape. */
+interface Template {
+  entries: Entry[];
+  /** The index of the first entry that may not be chosen yet. */
+  next: number;
+  chosen: number;
+  /** The number of folded pages since the last one that was tested. */
+  folded: number;
+  /** The position from which no more of its entries are chosen. */
+  closedAt: number;
+}
+
+const newTemplate = (): Template => ({ entries: [], next: 0, chosen: 0, folded: 0, closedAt: Number.POSITIVE_INFINITY });
+
+interface Sampling {
+  readonly size: number;
+  add(entry: Entry): void;
+  /** Chooses the next entry as of a position, or returns null. Positions must not decrease. */
+  choose(asOf: number): Entry | null;
+}
+
+function createSampling(): Sampling {
+  const queue: Entry[] = [];
+  const templates = new Set<Template>();
+  let head = 0;
+  let turn = 0;
+
+  /** The first entry of a list that can be chosen, and its index. */
+  function firstOf(entries: readonly Entry[], start: number, asOf: number): { at: number; entry: Entry | null } {
+    let at = start;
+    for (let entry = entries[at]; entry !== undefined && (entry.chosen || entry.template.closedAt <= asOf); entry = entries[at]) at += 1;
+    const entry = entries[at];
+    return { at, entry: entry !== undefined && entry.from <= asOf ? entry : null };
+  }
+
+  function breadthFirst(asOf: number): Entry | null {
+    const { at, entry } = firstOf(queue, head, asOf);
+    head = at;
+    return entry;
+  }
+
+  /** The template of which the fewest pages were chosen; of several, the one whose page was found first. */
+  function byTemplate(asOf: number): Entry | null {
+    let best: Entry | null = null;
+    for (const template of templates) {
+      if (best !== null && template.chosen >= best.template.chosen) continue;
+      const { at, entry } = firstOf(template.entries, template.next, asOf);
+      template.next = at;
+      best = entry ?? best;
+    }
+    return best;
+  }
+
+  return {
+    get size() {
+      return queue.length;
+    },
+    add(entry) {
+      queue.push(entry);
+      entry.template.entries.push(entry);
+      templates.add(entry.template);
+    },
+    choose(asOf) {
+      const entry = turn % 2 === 0 ? byTemplate(asOf) : breadthFirst(asOf);
+      if (entry === null) return null;
+      turn += 1;
+      entry.chosen = true;
+      entry.template.chosen += 1;
+      return entry;
+    },
+  };
+}
+
+// Which pages probably have the same template, judged by their addresses.
+
+/** A locale as the first segment of a path, such as `de` or `pt-br`. */
+const LOCALE = /^[a-z]{2}(?:[-_][a-z]{2})?$/i;
+/** A first segment longer than this names one document, in characters. */
+const LONG_NAME = 24;
+/** A number, or more than two words. */
+const VARIABLE = /\d|(?:[-_+]|%20).*(?:[-_+]|%20)/;
+const EXTENSION = /\.[a-z][a-z0-9]{0,4}$/i;
+
+/**
+ * Returns the key of a page's template: the shape of its path, the names of its query parameters, and the shape of its hash
+ * route. Segments that name one document are `*`: IDs, dates, slugs, locales, and the last segment below a folder.
+ * For example, `/products/17/reviews/4?page=2` has the key `/products/{}/reviews/{}?page`, with an asterisk for each `{}`.
+ */
+export function templateOf({ pathname, search, hash }: AddressParts): string {
+  const parameters = namesOf(search);
+  const route = hash === '' ? undefined : /^#!?(\/.*)$/.exec(hash)?.[1];
+  return `${shapeOf(pathname)}${parameters === '' ? '' : `?${parameters}`}${route === undefined ? '' : `#${shapeOf(route)}`}`;
+}
+
+/** The names of query parameters, sorted. */
+const namesOf = (search: string): string => [...new Set([...new URLSearchParams(search).keys()].map(encodeURIComponent))].sort().join('&');
+
+function shapeOf(path: string): string {
+  const segments = path.split('/');
+  const last = segments.findLastIndex((segment) => segment !== '');
+  let shape = '';
+  let count = 0;
+  for (let at = 0; at <= last; at += 1) {
+    const segment = segments[at]!;
+    if (segment === '') continue;
+    shape += isVariable(segment, count, at === last) ? `/*${extensionOf(segment)}` : `/${segment}`;
+    count += 1;
+  }
+  return shape === '' ? '/' : shape;
+}
+
+function isVariable(segment: string, at: number, isLast: boolean): boolean {
+  if (at > 0 && isLast) return true;
+  if (at === 0 && segment.length < 6 && LOCALE.test(segment)) return true;
+  return segment.length > LONG_NAME || VARIABLE.test(segment);
+}
+
+const extensionOf = (segment: string): string => (segment.includes('.') ? (EXTENSION.exec(segment)?.[0].toLowerCase() ?? '') : '');

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ReportPage, TestedPage, UntestedPage } from '../../report/schema/schema.ts';
 import { pageKey } from './address.ts';
-import { createReferrers, type Referrers } from './referrers.ts';
+import { createReferrers, type Referrers } from './listing.ts';
 
 const at = (path: string): string => `https://example.org${path}`;
 const keyOf = (path: string): string => pageKey(new URL(at(path)));

@@ -1,11 +1,11 @@
-/** Reads robots.txt (RFC 9309). */
+/** Reads robots.txt (RFC 9309), and finds by it the address that a scan starts at. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import robotsParser from 'robots-parser';
-import { FetchRefused, type Fetched, type FetchRefusal, type GuardedFetch } from '../egress/fetch.ts';
-import { EGRESS_LIMITS } from '../egress/limits.ts';
-import type { AddressParts } from './address.ts';
+import { type Fetched, type FetchRefusal, FetchRefused, type GuardedFetch } from '../egress/fetch.ts';
+import { EGRESS_LIMITS } from '../egress/target-guard.ts';
+import type { ScanOptions } from '../../core/scan/options.ts';
+import { type AddressParts, withoutAnchor } from './address.ts';
 import { retryAfterMs } from './page-checks.ts';
-
 /** The user agent in robots.txt files. */
 export const ROBOTS_NAME = 'Curbcut';
 
@@ -118,4 +118,38 @@ function unreachableMessage(location: URL, { why, down }: Extract<Attempt, { ok:
   const often = tries === 1 ? '' : ` in ${tries} tries`;
   if (down) return `${location.origin} could not be reached${often}, so no page was loaded. ${why}`;
   return `${location.href} could not be read${often}. ${why} While robots.txt is unreachable, no page may be loaded (RFC 9309, 2.3.1.4). Make the site respond with the file, or with status 404 if it has none, or scan without it (respectRobots: false).`;
+}
+
+/** `files` judges both addresses as every request of the scan. */
+type StartDeps = Pick<RobotsDeps, 'files' | 'signal' | 'clock'>;
+
+/**
+ * Returns the URL of the options. With `httpFallback`, returns that of plain http if the host does not answer over https and
+ * answers over http. A certificate that is not accepted is an answer: the page then fails to load, and says why. Both are tried as often as
+ * robots.txt, so that one lost connection does not decide where the scan starts.
+ * @throws the reason of the signal of `files`
+ */
+export async function startOf({ url, httpFallback }: Pick<ScanOptions, 'url' | 'httpFallback'>, deps: StartDeps): Promise<URL> {
+  const start = new URL(withoutAnchor(url));
+  if (!httpFallback || start.protocol !== 'https:' || (await answers(start, deps))) return start;
+  const plain = new URL(start);
+  plain.protocol = 'http:';
+  return (await answers(plain, deps)) ? plain : start;
+}
+
+/** Asks for robots.txt, which the scan reads anyway, because each page is loaded once only. */
+async function answers(start: URL, deps: StartDeps): Promise<boolean> {
+  const clock = clockOf(deps);
+  for (let tries = 0; ; tries++) {
+    try {
+      await deps.files.get(new URL('/robots.txt', start), { maxBytes: 1, timeoutMs: TIMEOUT_MS });
+      return true;
+    } catch (error) {
+      if (!(error instanceof FetchRefused)) throw error;
+      if (!TEMPORARY.includes(error.kind)) return error.kind !== 'refused';
+    }
+    const wait = RETRY_MS[tries];
+    if (wait === undefined) return false;
+    await clock.sleep(wait);
+  }
 }

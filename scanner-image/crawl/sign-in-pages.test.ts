@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isSignInPage, type SignInForm } from './sign-in-pages.ts';
+import { isSignInPage, type SignInForm } from './page-checks.ts';
 
 const FORM: SignInForm = { passwords: 1, newPassword: false, fields: 2, textOutside: 40, label: 'Acme | Sign in' };
 /** A page with content and a form in its sidebar. */

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { FetchRefused, type FetchRefusal, type GuardedFetch } from '../egress/fetch.ts';
-import { RETRY_MS } from './robots.ts';
-import { startOf } from './start.ts';
+import { RETRY_MS, startOf } from './robots.ts';
 
 type Answer = true | FetchRefusal;
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { templateOf } from './template.ts';
+import { templateOf } from './queue.ts';
 
 const keyOf = (path: string): string => templateOf(new URL(path, 'https://example.org'));
 

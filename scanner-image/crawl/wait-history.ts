@@ -4,7 +4,7 @@
  * of those that happen to have ended, so that results do not depend on the order or delay of answers. Pure.
  */
 import type { Candidate } from './frontier.ts';
-import { templateOf } from './template.ts';
+import { templateOf } from './queue.ts';
 
 /** A wait that may have no result: for work in the background, a message, content on scrolling, the element of `waitFor`. */
 export type Wait = 'work' | 'messages' | 'scroll' | 'element';

@@ -6,13 +6,11 @@ import type { Pool } from '../page/browser/pool.ts';
 import { ScanFailed, firstPageFailure } from '../pod/failure.ts';
 import { addressOf } from './address.ts';
 import { crawl, type CrawlDeps } from './crawl.ts';
-import { createExclusions } from './exclusions.ts';
+import { createExclusions, createReferrers, type ListedGates, listGates } from './listing.ts';
 import { createFrontier, type Frontier } from './frontier.ts';
 import { createWaitHistory } from './wait-history.ts';
-import { listGates, type ListedGates } from './gates.ts';
 import { createPoliteVisits } from './politeness.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
-import { createReferrers } from './referrers.ts';
 import type { Site } from './site.ts';
 
 export interface WalkDeps {

@@ -1,7 +1,6 @@
 /** Fetches small files (robots.txt, sitemaps) through the egress proxy, with limits on time, size and redirects. */
 import { ProxyAgent, request, type Dispatcher } from 'undici';
-import { codeOf, kindOf } from './egress-failures.ts';
-import { networkFailureMessage } from './network-errors.ts';
+import { codeOf, kindOf, networkFailureMessage } from './egress-failures.ts';
 import type { Egress } from './proxy.ts';
 
 export interface Fetched {

@@ -11,10 +11,8 @@ import type { TcpNetConnectOpts } from 'node:net';
 import { portOf } from '../../core/scan/targets.ts';
 import { ProxyRefused, proxyAuthorization, proxyFor, proxyRefusal } from '../../platform/outbound-proxy.ts';
 import { pinnedLookup } from '../../platform/pinned-lookup.ts';
-import { EGRESS_HEADER, codeOf, hostOf, kindOf, type EgressFailureKind } from './egress-failures.ts';
-import type { EgressLimits } from './limits.ts';
-import { connectFailure, isProxyError } from './network-errors.ts';
-import type { ConnectionDeps } from './target-guard.ts';
+import { codeOf, connectFailure, EGRESS_HEADER, type EgressFailureKind, hostOf, isProxyError, kindOf } from './egress-failures.ts';
+import type { ConnectionDeps, EgressLimits } from './target-guard.ts';
 
 /** Headers of one connection (RFC 9110, 7.6.1), and the header that only the proxy may set. */
 const HOP_BY_HOP = [

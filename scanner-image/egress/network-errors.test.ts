@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { explainNetworkError, isProxyError, networkFailureMessage } from './network-errors.ts';
+import { explainNetworkError, isProxyError, networkFailureMessage } from './egress-failures.ts';
 
 describe('network errors', () => {
   const cases: [code: string, words: string][] = [

@@ -7,8 +7,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { portOf, type Resolver, type TargetJudgement, type TargetRules } from '../../core/scan/targets.ts';
 import { createEgressFailures, type EgressFailures } from './egress-failures.ts';
 import { createForward } from './forward.ts';
-import { EGRESS_LIMITS, type EgressLimits } from './limits.ts';
-import { createTargetGuard, type ConnectionDeps } from './target-guard.ts';
+import { type ConnectionDeps, createTargetGuard, EGRESS_LIMITS, type EgressLimits } from './target-guard.ts';
 import { createTunnels } from './tunnel.ts';
 
 export interface Egress extends Pick<EgressFailures, 'failureOf'> {

@@ -1,14 +1,12 @@
 /** `CONNECT` tunnels (TLS and WebSockets) to allowed addresses, with limits on time and bytes. */
 import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { portOf } from '../../core/scan/targets.ts';
 import { connectThrough, proxyFor } from '../../platform/outbound-proxy.ts';
-import { dial } from './dial.ts';
-import { EGRESS_HEADER, hostOf, kindOf, type EgressFailureKind } from './egress-failures.ts';
-import { connectFailure } from './network-errors.ts';
+import { pinnedLookup } from '../../platform/pinned-lookup.ts';
+import { connectFailure, EGRESS_HEADER, type EgressFailureKind, hostOf, kindOf } from './egress-failures.ts';
 import type { ConnectionDeps } from './target-guard.ts';
-
 export function createTunnels(deps: ConnectionDeps) {
   const { limits } = deps;
   const sockets = new Set<Duplex>();
@@ -80,4 +78,25 @@ function targetOf(authority: string): URL | null {
 
 function refuse(client: Duplex, status: number, kind: EgressFailureKind): void {
   client.end(`HTTP/1.1 ${status} Refused\r\n${EGRESS_HEADER}: ${kind}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+}
+
+/**
+ * Connects to a host at its allowed addresses.
+ * @throws Error with the code `ETIMEDOUT` after `timeoutMs`, or the error of the socket
+ */
+function dial(host: string, port: number, addresses: readonly string[], timeoutMs: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port, lookup: pinnedLookup(addresses), autoSelectFamily: true, noDelay: true });
+    const expire = (): void => void socket.destroy(Object.assign(new Error(`no connection within ${timeoutMs} ms`), { code: 'ETIMEDOUT' }));
+    const timer = setTimeout(expire, timeoutMs);
+    socket.once('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    socket.once('connect', () => {
+      clearTimeout(timer);
+      socket.removeAllListeners('error');
+      resolve(socket);
+    });
+  });
 }

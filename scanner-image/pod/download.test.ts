@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { download } from './download.ts';
+import { download } from './object-store.ts';
 
 /** Serves the answers in turn. @returns what a download gives, and the failures that it reported */
 async function downloaded(answers: readonly RequestListener[], maxBytes = 100, signal = new AbortController().signal) {

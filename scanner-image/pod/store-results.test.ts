@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import type { Report } from '../../report/schema/schema.ts';
 import { digestOf } from '../../test/support/scan-results.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
-import { storeResults, type StoreDeps } from './store-results.ts';
+import { storeResults, type StoreDeps } from './pod.ts';
 import { PDF_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
 import { ScanFailed } from './failure.ts';
-import { UploadFailed } from './upload.ts';
+import { UploadFailed } from './object-store.ts';
 
 const fitted = {
   report: {} as Report,

@@ -4,7 +4,7 @@
  */
 import type { Logger } from '../../platform/logger.ts';
 import { errorMessage } from '../../platform/errors.ts';
-import { download } from './download.ts';
+import { download } from './object-store.ts';
 
 /** How long the object store may take to say whether the scan was canceled, in milliseconds. */
 const ASK_MS = 5_000;

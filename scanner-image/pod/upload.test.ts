@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { UploadFailed, upload } from './upload.ts';
+import { UploadFailed, upload } from './object-store.ts';
 
 describe('upload', () => {
   let server: Server;

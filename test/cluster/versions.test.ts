@@ -22,7 +22,7 @@ type Edit = readonly [file: string, from: RegExp, to: string];
 
 const versioned = (version: string): Edit => ['package.json', /"version": "[^"]+"/, `"version": "${version}"`];
 const OTHER_SCORE: Edit = ['report/schema/versions.ts', /SCORE_VERSION = (\d+)/, 'SCORE_VERSION = 1$1'];
-const MORE_FIELDS: Edit = ['scanner-image/pod/store-results.ts', /export: exported,/, 'newer: true, export: { ...exported, newer: true },'];
+const MORE_FIELDS: Edit = ['scanner-image/pod/pod.ts', /export: exported,/, 'newer: true, export: { ...exported, newer: true },'];
 
 /** The images by tag, with what is different in them. */
 const IMAGES: Readonly<Record<string, readonly Edit[]>> = {

@@ -2,8 +2,7 @@
 import { expect } from 'chai';
 import type { ReportPage } from '../../report/schema/schema.ts';
 import { findChromium, launchChromium } from '../../scanner-image/page/browser/chromium.ts';
-import { identityOf } from '../../scanner-image/page/browser/identity.ts';
-import { openTarget } from '../../scanner-image/page/browser/target.ts';
+import { identityOf, openTarget } from '../../scanner-image/page/browser/target.ts';
 import { openEgress } from '../../scanner-image/egress/proxy.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { SECURE_INTERFACES, attemptsAt, hostileHeaders, hostileServiceWorker } from './hostile-attempts.ts';

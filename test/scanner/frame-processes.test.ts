@@ -2,9 +2,8 @@
 import type { Browser } from 'playwright-core';
 import { expect } from 'chai';
 import { launchChromium } from '../../scanner-image/page/browser/chromium.ts';
-import type { FrameProcess } from '../../scanner-image/page/browser/frame-sessions.ts';
-import { identityOf } from '../../scanner-image/page/browser/identity.ts';
-import { openTarget, type Target } from '../../scanner-image/page/browser/target.ts';
+import type { FrameProcess } from '../../scanner-image/page/browser/cdp.ts';
+import { identityOf, openTarget, type Target } from '../../scanner-image/page/browser/target.ts';
 import { openEgress } from '../../scanner-image/egress/proxy.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { html, machine, openSite, type Site } from './site.ts';

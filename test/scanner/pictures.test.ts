@@ -5,7 +5,7 @@ import { jpegSize, picturesMismatch, placePictures } from '../../report/results/
 import { groupFindings } from '../../report/causes/root-causes.ts';
 import { PICTURE_MAX_BYTES, type ReportGroup } from '../../report/schema/schema.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
-import type { KeptPicture, PictureLimits } from '../../scanner-image/page/pictures/budget.ts';
+import type { KeptPicture, PictureLimits } from '../../scanner-image/page/visit/pictures.ts';
 import type { ScanOutput } from '../../scanner-image/scan.ts';
 import { html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { ReportPage, TestedPage, UntestedPage } from '../../report/schema/schema.ts';
 import { withDefaults, type GivenOptions } from '../../core/scan/options.ts';
 import type { SignInPlan } from '../../core/scan/sign-in.ts';
-import { resolveSignIn, type SignIn } from '../../scanner-image/sign-in/sign-in.ts';
+import { resolveSignIn, type SignIn } from '../../scanner-image/page/session/sign-in.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { ScanFailed } from '../../scanner-image/pod/failure.ts';
 import { runScan, type ScanInput, type ScanDeps, type ScanOutput } from '../../scanner-image/scan.ts';

@@ -1,7 +1,7 @@
 /** The order in which the browser runs the timers of a page and those of the wait. */
 import { expect } from 'chai';
 import { chromium, type Browser } from 'playwright-core';
-import { scriptsOf } from '../../scanner-image/page/axe/source.ts';
+import { scriptsOf } from '../../scanner-image/page/scripts/source.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { html, machine } from './site.ts';
 

@@ -1,7 +1,7 @@
 /** Tests a page with the scanner's own axe-core: WCAG 2.2 AA and best practices, wide and narrow, light and dark. */
 import { expect } from 'chai';
 import type { CDPSession, Page } from 'playwright-core';
-import { axeOptions, axeSource } from '../../scanner-image/page/axe/source.ts';
+import { axeOptions, axeSource } from '../../scanner-image/page/scripts/source.ts';
 import type { AxeResults } from '../../scanner-image/page/axe/results.ts';
 import { problemsOf } from './problems.ts';
 import { SCREENSHOTS, takeScreenshot } from './screenshots.ts';

@@ -30,7 +30,7 @@ export async function scannerFiles(): Promise<{ files: Record<string, ArchivedFi
   for (const [name, patterns] of Object.entries(OF_PACKAGES)) add(`node_modules/${name}`, patterns, `node_modules/${name}/`);
   add('node_modules', PACKAGED_FONTS, 'node_modules/');
   // Beside the bundle, as they are beside the modules that read them.
-  add('scanner-image/page/axe', ['*.js', 'checks/*.js'], '');
+  add('scanner-image/page/scripts', ['*.js'], '');
   add('node_modules/pdfkit/js', ['data/*.icc'], '');
   const fonts = PACKAGED_FONTS.map((file) => file.split('/').slice(0, 2).join('/'));
   return { files, packages: new Set([...bundle.packages, ...Object.keys(OF_PACKAGES), ...fonts]) };

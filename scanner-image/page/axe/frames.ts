@@ -7,13 +7,10 @@ import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.
 import { isHtml, notWellFormed } from '../../crawl/page-checks.ts';
 import { QUIET_MS, type Settled } from '../visit/settling.ts';
 import type { PageFacts } from '../visit/visit.ts';
-import { readForeignSheets, readsSheets, type ForeignSheet } from './checks/foreign-sheets.ts';
-import { openClosedRoots } from './closed-roots.ts';
-import type { FoundFrame, FrameIndex } from './frame-index.ts';
+import { type ForeignSheet, openClosedRoots, readForeignSheets, readsSheets } from './hidden-content.ts';
+import type { EnteredDocument, FoundFrame, FrameIndex } from './frame-index.ts';
 import { PIERCE } from './results.ts';
-import type { AxeScript } from './script.ts';
-import type { EnteredDocument } from './unlisted-frames.ts';
-import { EvaluationFailed, evaluate, evaluationFailed, isolatedWorldOf, type IsolatedWorld } from './world.ts';
+import { type AxeScript, evaluate, evaluationFailed, EvaluationFailed, type IsolatedWorld, isolatedWorldOf } from '../scripts/source.ts';
 
 /** The maximum number of frames of a page that are tested, with nested frames. */
 export const FRAMES_MAX = 50;

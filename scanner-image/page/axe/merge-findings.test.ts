@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { mergeFindings } from './merge-findings.ts';
-import { rulesWithoutFinding, toPageFindings, type AxeRule, type PageFindings } from './results.ts';
+import { type AxeRule, mergeFindings, type PageFindings, rulesWithoutFinding, toPageFindings } from './results.ts';
 
 const rule = (id: string, elements: Record<string, string>, impact: AxeRule['impact'] = 'serious'): AxeRule => ({
   id,

@@ -5,7 +5,7 @@ import { ADVICE_RULES } from '../../../report/rules/advice-rules.ts';
 import { NODE_HTML_MAX } from '../../../report/schema/schema.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS } from '../../../core/scan/wcag.ts';
 import { cut, rulesWithoutFinding, splitTarget, toPageFindings, type AxeRule } from './results.ts';
-import { axeOptions, axeSource } from './source.ts';
+import { axeOptions, axeSource } from '../scripts/source.ts';
 
 const rule = (id: string, impact: AxeRule['impact'], nodes = 1): AxeRule => ({
   id,

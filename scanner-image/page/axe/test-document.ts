@@ -1,11 +1,9 @@
 /** Runs axe-core on a page: in one step if it has no frames, otherwise frame by frame, with merged results. */
 import type { PageCaveat, UntestedFrame } from '../../../report/schema/schema.ts';
-import { createFrameIndex, hasFrames, type FrameSource } from './frame-index.ts';
+import { createFrameIndex, findUnlisted, type FrameSource, hasFrames } from './frame-index.ts';
 import { collectPartials, createFrameRun, type FrameRun, type FrameWaits } from './frames.ts';
 import type { AxeResults } from './results.ts';
-import type { AxeScript } from './script.ts';
-import { findUnlisted } from './unlisted-frames.ts';
-import { evaluate, type IsolatedWorld } from './world.ts';
+import { type AxeScript, evaluate, type IsolatedWorld } from '../scripts/source.ts';
 
 export interface TestedDocument {
   results: AxeResults;

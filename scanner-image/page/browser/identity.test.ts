@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { agentName, identityOf } from './identity.ts';
+import { agentName, identityOf } from './target.ts';
 
 describe('identity of the browser', () => {
   it('names the browser, the scanner and the service, with the same versions everywhere', () => {

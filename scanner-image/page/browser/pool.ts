@@ -4,8 +4,9 @@ import { withTimeLimit } from '../../../platform/time-limits.ts';
 import { mergeOutcomes, noOutcomes, planAgain } from '../../crawl/wait-history.ts';
 import type { StepsRequest, StepsResult } from '../session/steps.ts';
 import type { Visit, VisitRequest } from '../visit/visit.ts';
-import { createWorkerTabs, type PoolDeps, type WorkerTabs } from './worker-tabs.ts';
-
+import type { Logger } from '../../../platform/logger.ts';
+import { launchChromium, type Machine } from './chromium.ts';
+import { openTab, type Tab, type TabDeps } from './tab.ts';
 export interface Pool extends Pick<WorkerTabs, 'prepare' | 'version' | 'close'> {
   /** Visits a page in the tab of a worker. */
   visit(worker: number, request: VisitRequest): Promise<Visit>;
@@ -65,6 +66,163 @@ export function createPool(deps: PoolDeps): Pool {
     },
     runSteps: (request) => tabs.withOwnTab((tab) => tab.runSteps(request)),
     version,
+    close,
+  };
+}
+
+/** The browser of a scan and the tab of each worker. Broken tabs are replaced, and a crashed browser is restarted. */
+/** What starting the browser and opening its tabs takes. */
+interface PoolDeps {
+  machine: Machine;
+  /** The address of the egress proxy. */
+  proxy: string;
+  log: Logger;
+  /** The languages that sites are asked for, most wanted first. */
+  languages: readonly string[];
+  /** Returns the dependencies of a tab, for a browser of this version. */
+  tab: (version: string) => TabDeps;
+}
+
+interface OpenedTab {
+  tab: Tab;
+  browser: Browser;
+}
+
+interface WorkerTab extends OpenedTab {
+  visits: number;
+}
+
+interface WorkerTabs {
+  /** Opens the tab of a worker ahead of its first visit, in the background. Its errors are those of the visit. */
+  prepare(worker: number): void;
+  /** Returns the tab of a worker for its next visit. */
+  tabOf(worker: number): Promise<OpenedTab>;
+  /** Closes the tab of a worker. If that fails, closes the browser too, because the hung page would keep running. */
+  retire(worker: number): Promise<void>;
+  /** Runs a task in a tab of its own, in which steps can click. @throws Error if the browser or the tab does not start */
+  withOwnTab<T>(task: (tab: Tab) => Promise<T>): Promise<T>;
+  /** Returns the version of the browser. Starts the browser if necessary. */
+  version(): Promise<string>;
+  isClosed(): boolean;
+  /** Closes tabs and browser. Visits in progress fail. */
+  close(): Promise<void>;
+}
+
+/** A tab is tidied after this many visits: two workers need 120 MB less than without, for 0.1 s of CPU each time. */
+const VISITS_BETWEEN_TIDYING = 20;
+/** How many visits earlier each tab is tidied than the one before it, so that not all of them are large at the same time. */
+const TIDYING_OFFSET = 7;
+/** The time in which a browser must have exited, in milliseconds. */
+const CLOSE_MS = 5000;
+
+/** The browser of a scan, which is started when it is needed, and again after it exited. */
+function createBrowser({ machine, proxy, log, languages }: PoolDeps) {
+  let browser: Promise<Browser> | null = null;
+  let closed = false;
+  return {
+    /** @throws Error if it does not start, or is closed */
+    running(): Promise<Browser> {
+      if (closed) throw new Error('the pool is closed');
+      browser ??= launchChromium(machine, proxy, log, languages).then((started) => {
+        started.on('disconnected', () => {
+          browser = null;
+          if (!closed) log.warn({}, 'browser exited; the next page starts it again');
+        });
+        return started;
+      });
+      browser.catch(() => (browser = null));
+      return browser;
+    },
+    isClosed: () => closed,
+    async close(): Promise<void> {
+      closed = true;
+      const ending = browser?.then(
+        (started) => started.close(),
+        () => undefined,
+      );
+      // A browser that does not answer ends with the process at the latest.
+      await withTimeLimit(ending ?? Promise.resolve(), CLOSE_MS, 'closing the browser').catch((error: unknown) =>
+        log.warn({ err: error }, 'the browser was not closed'),
+      );
+    },
+  };
+}
+
+async function closeTab({ tab, browser }: OpenedTab, { log }: PoolDeps): Promise<void> {
+  if (!browser.isConnected()) return;
+  try {
+    await tab.close();
+  } catch (error) {
+    log.warn({ err: error }, 'closing a tab failed; restarting the browser');
+    await browser.close().catch(() => undefined);
+  }
+}
+
+function createWorkerTabs(deps: PoolDeps): WorkerTabs {
+  const { log } = deps;
+  const { running, isClosed, close } = createBrowser(deps);
+  const tabs = new Map<number, WorkerTab>();
+  /** Tabs that are being opened ahead, by worker. */
+  const preparing = new Map<number, Promise<void>>();
+
+  /** @param scale see `openTab` */
+  async function open(scale?: number): Promise<OpenedTab> {
+    const browser = await running();
+    return { tab: await openTab(browser, deps.tab(browser.version()), scale), browser };
+  }
+
+  async function openFor(worker: number, visits: number): Promise<OpenedTab> {
+    const opened = { ...(await open()), visits };
+    tabs.set(worker, opened);
+    return opened;
+  }
+
+  async function tabOf(worker: number): Promise<OpenedTab> {
+    await preparing.get(worker);
+    const known = tabs.get(worker);
+    if (known !== undefined && known.browser.isConnected()) {
+      if (known.visits > 0 && (known.visits + worker * TIDYING_OFFSET) % VISITS_BETWEEN_TIDYING === 0) await known.tab.tidy();
+      known.visits += 1;
+      // It may have crashed since its last visit.
+      if (!known.tab.lost()) return known;
+    }
+    await retire(worker);
+    // The browser may crash meanwhile, or the tab, because of another page.
+    return openFor(worker, 1).catch((error: unknown) => {
+      log.warn({ err: error }, 'opening a tab failed; trying again');
+      return openFor(worker, 1);
+    });
+  }
+
+  async function retire(worker: number): Promise<void> {
+    const known = tabs.get(worker);
+    tabs.delete(worker);
+    if (known !== undefined) await closeTab(known, deps);
+  }
+
+  return {
+    prepare(worker) {
+      if (isClosed() || tabs.has(worker) || preparing.has(worker)) return;
+      const opening = openFor(worker, 0)
+        .then(
+          () => undefined,
+          (error: unknown) => log.debug({ err: error }, 'opening a tab ahead failed; the visit tries again'),
+        )
+        .finally(() => preparing.delete(worker));
+      preparing.set(worker, opening);
+    },
+    tabOf,
+    retire,
+    async withOwnTab(task) {
+      const opened = await open(1);
+      try {
+        return await task(opened.tab);
+      } finally {
+        await closeTab(opened, deps);
+      }
+    },
+    version: async () => (await running()).version(),
+    isClosed,
     close,
   };
 }

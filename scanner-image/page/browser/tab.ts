@@ -4,42 +4,36 @@ import type { PageCaveat } from '../../../report/schema/schema.ts';
 import { errorMessage } from '../../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../../platform/time-limits.ts';
 import { toPageFindings } from '../axe/results.ts';
-import { readForeignSheets, readsSheets, unreadSheets } from '../axe/checks/foreign-sheets.ts';
-import { closedRoots, openClosedRoots } from '../axe/closed-roots.ts';
-import type { AxeScript } from '../axe/script.ts';
+import { closedRoots, openClosedRoots, readForeignSheets, readsSheets, unreadSheets } from '../axe/hidden-content.ts';
+import { type AxeScript, evaluate } from '../scripts/source.ts';
 import type { FrameWaits } from '../axe/frames.ts';
 import { testDocument, type TestedDocument } from '../axe/test-document.ts';
-import { evaluate } from '../axe/world.ts';
 import type { WrongPage } from '../../crawl/page-checks.ts';
-import type { OriginValue, SignIn } from '../../sign-in/sign-in.ts';
+import type { OriginValue, SignIn } from '../session/sign-in.ts';
 import { noOutcomes, type WaitOutcomes } from '../../crawl/wait-history.ts';
-import { arrive, KEEPS_REDIRECTING, MAX_HOPS } from '../visit/arrival.ts';
+import { arrive, KEEPS_REDIRECTING, MAX_HOPS, navigate } from '../visit/load.ts';
 import { STILL_BUSY } from '../visit/caveats.ts';
 import type { Cdp } from './cdp.ts';
-import { createConditionVariable } from './condition-variable.ts';
-import type { Identity } from './identity.ts';
-import { checkBlockedNavigation, checkDisplayed, redirectCaveats, renderedCaveats } from '../visit/displayed-page.ts';
+import {
+  createConditionVariable,
+  type FailedVisit,
+  HungOnScroll,
+  type PageFacts,
+  startVisitClock,
+  type Visit,
+  type VisitClock,
+  VisitEnded,
+  type VisitRequest,
+} from '../visit/visit.ts';
+import { type Identity, openTarget, type Target } from './target.ts';
+import { checkBlockedNavigation, checkDisplayed, missingMarker, redirectCaveats, renderedCaveats } from '../visit/displayed-page.ts';
 import { watchMainFrame } from '../visit/main-frame.ts';
-import { navigate } from '../visit/load.ts';
 import { watchPageFaults, type PageFaults } from '../visit/page-faults.ts';
 import { readCookies } from '../session/session-state.ts';
 import { recordWork, type ArrivalDeps, type SettleRules } from '../visit/settling.ts';
-import { missingMarker } from '../visit/marker.ts';
 import { runSteps, type StepsRequest, type StepsResult } from '../session/steps.ts';
-import { openTarget, type Target } from './target.ts';
 import { watchTraffic } from '../visit/traffic.ts';
-import type { PictureBudget } from '../pictures/budget.ts';
-import { takePictures } from '../pictures/take.ts';
-import {
-  HungOnScroll,
-  VisitEnded,
-  startVisitClock,
-  type FailedVisit,
-  type PageFacts,
-  type Visit,
-  type VisitClock,
-  type VisitRequest,
-} from '../visit/visit.ts';
+import { type PictureBudget, takePictures } from '../visit/pictures.ts';
 
 export interface TabDeps extends AxeScript {
   identity: Identity;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { PageCaveat, UntestedFrame } from '../../../report/schema/schema.ts';
 import { toPageFindings } from '../axe/results.ts';
-import { withDialog } from './preparation.ts';
+import { withDialog } from './renewable-state.ts';
 import type { Visit } from '../visit/visit.ts';
 
 const findings = toPageFindings({ violations: [], incomplete: [], passes: [], inapplicable: [], failed: [] });

@@ -1,7 +1,7 @@
 /** The state of a signed-in browser, which every visit of the scan starts with: cookies, and the storage of origins. */
 import type { Cdp, Commands } from '../browser/cdp.ts';
-import { WORLD } from '../axe/source.ts';
-import type { OriginValue } from '../../sign-in/sign-in.ts';
+import { WORLD } from '../scripts/source.ts';
+import type { OriginValue } from './sign-in.ts';
 
 type Cookie = Commands['Network.getAllCookies']['returnType']['cookies'][number];
 /**

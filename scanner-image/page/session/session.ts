@@ -6,10 +6,9 @@ import { createSemaphore, ONE_AT_A_TIME } from '../../../platform/concurrency/se
 import type { ReportConsent } from '../../../report/results/consent.ts';
 import type { PageFailureReason } from '../../../report/schema/schema.ts';
 import { ScanFailed } from '../../pod/failure.ts';
-import { NO_SIGN_IN, signInHeaders, type SignIn } from '../../sign-in/sign-in.ts';
+import { NO_SIGN_IN, signInHeaders, type SignIn } from './sign-in.ts';
 import type { Pool } from '../browser/pool.ts';
-import { withDialog } from './preparation.ts';
-import { createRenewableState, type Current, type RenewableState, type SessionDeps } from './renewable-state.ts';
+import { createRenewableState, type Current, type RenewableState, type SessionDeps, withDialog } from './renewable-state.ts';
 import { cookieHeader, type SessionState } from './session-state.ts';
 import type { Visit, VisitRequest } from '../visit/visit.ts';
 

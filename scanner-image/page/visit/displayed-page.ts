@@ -1,13 +1,23 @@
 /** Checks the document that a tab displays: it may not be the requested page. */
 import type { PageCaveat } from '../../../report/schema/schema.ts';
-import { botProtection, botProtectionMessage, EMPTY_DOCUMENT, isHtml, notWellFormed, type WrongPage } from '../../crawl/page-checks.ts';
-import { isSignInPage, isSignInRedirect } from '../../crawl/sign-in-pages.ts';
+import {
+  botProtection,
+  botProtectionMessage,
+  EMPTY_DOCUMENT,
+  isHtml,
+  isSignInPage,
+  isSignInRedirect,
+  notWellFormed,
+  type WrongPage,
+} from '../../crawl/page-checks.ts';
+import type { Marker } from '../../../core/scan/sign-in.ts';
+import { describeMarker } from '../../../core/scan/steps.ts';
+import { evaluate, type IsolatedWorld } from '../scripts/source.ts';
 import { contentBlocked, faultCaveats, firstFault } from './caveats.ts';
 import type { MainFrame } from './main-frame.ts';
 import type { PageFaults } from './page-faults.ts';
 import type { Traffic } from './traffic.ts';
-import type { PageFacts, VisitRequest } from './visit.ts';
-
+import type { PageFacts, VisitClock, VisitRequest } from './visit.ts';
 interface Displayed {
   frame: MainFrame;
   traffic: Traffic;
@@ -59,4 +69,19 @@ export function redirectCaveats({ traffic }: Pick<Displayed, 'traffic'>): PageCa
   if (url === null) return [];
   const message = `A script tried to load ${url.origin}${url.pathname} during the test. The page that was displayed until then was tested.`;
   return [{ kind: 'redirect_blocked', message }];
+}
+
+/** The time that a quiet page gets to show that it is signed in, in milliseconds. */
+const MARKER_MS = 2000;
+
+/** Returns why a page without the marker of the sign-in is not tested; null if it shows the marker, or the scan has none. */
+export async function missingMarker(
+  frame: MainFrame,
+  { world, marker }: { world: IsolatedWorld; marker: Marker | undefined },
+  clock: VisitClock,
+): Promise<WrongPage | null> {
+  if (marker === undefined) return null;
+  const showing = evaluate<boolean>(world, `curbcut.shows(${JSON.stringify(marker)}, ${MARKER_MS})`);
+  if (await frame.whileAlive(showing, clock.left(), 'looking for the marker')) return null;
+  return { reason: 'sign_in_lost', message: `The page is not signed in: it does not show ${describeMarker(marker)}.` };
 }

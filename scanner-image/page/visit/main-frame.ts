@@ -2,8 +2,7 @@
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import { withoutAnchor } from '../../crawl/address.ts';
 import type { Cdp } from '../browser/cdp.ts';
-import type { ConditionVariable } from '../browser/condition-variable.ts';
-import { VisitEnded } from './visit.ts';
+import { type ConditionVariable, VisitEnded } from './visit.ts';
 
 export interface ShownDocument {
   /** The number of documents that the frame has displayed so far. */

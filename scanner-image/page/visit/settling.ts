@@ -1,14 +1,13 @@
 /** Waits until a loaded document is quiet and shows its content: for everything, except what never came on pages like it. */
 import type { Cdp } from '../browser/cdp.ts';
 import type { PageCaveat } from '../../../report/schema/schema.ts';
-import { evaluate, isolatedWorldOf, type IsolatedWorld } from '../axe/world.ts';
+import { evaluate, isolatedWorldOf, type IsolatedWorld } from '../scripts/source.ts';
 import type { WaitOutcomes, Wait, WaitPlan } from '../../crawl/wait-history.ts';
 import { TimeLimitExceeded } from '../../../platform/time-limits.ts';
 import { HANGS_ON_SCROLL, NOT_QUIET, notScrolled, STILL_BUSY, viewOnly, waitForMissing, WAIT_SKIPPED } from './caveats.ts';
-import type { ConditionVariable } from '../browser/condition-variable.ts';
+import { type ConditionVariable, HungOnScroll, type VisitClock } from './visit.ts';
 import type { MainFrame } from './main-frame.ts';
 import type { Traffic } from './traffic.ts';
-import { HungOnScroll, type VisitClock } from './visit.ts';
 
 /** How the pages of a scan are waited for. */
 export interface SettleRules {

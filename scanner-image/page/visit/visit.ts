@@ -1,14 +1,12 @@
 /** A visit to a page: its parameters and its result. */
 import type { PageCaveat, PageFailureReason, PageSize, UntestedFrame } from '../../../report/schema/schema.ts';
-import type { ForeignSheet } from '../axe/checks/foreign-sheets.ts';
+import type { ForeignSheet } from '../axe/hidden-content.ts';
 import type { PageFindings } from '../axe/results.ts';
-import type { TakenPicture } from '../pictures/budget.ts';
 import type { Marker } from '../../../core/scan/sign-in.ts';
-import type { WrongPage } from '../../crawl/page-checks.ts';
-import type { SignInForm } from '../../crawl/sign-in-pages.ts';
+import type { SignInForm, WrongPage } from '../../crawl/page-checks.ts';
 import type { WaitOutcomes, WaitPlan } from '../../crawl/wait-history.ts';
 import type { SessionCookie, SessionState } from '../session/session-state.ts';
-
+import type { TakenPicture } from './pictures.ts';
 /** What a visitor sees of a page. */
 export interface VisibleContent {
   /** Whether the page shows a text, a control or a picture. */
@@ -141,5 +139,37 @@ export function startVisitClock(budgetMs: number): VisitClock {
     budgetMs,
     spent: () => Math.round(performance.now() - started),
     left: () => budgetMs - (performance.now() - started),
+  };
+}
+
+/** Waits for a condition that events change. */
+export interface ConditionVariable {
+  /** Call it after every change of the state. */
+  notify(): void;
+  /** Waits until `holds` returns true. @returns false after `ms` milliseconds */
+  waitFor(holds: () => boolean, ms: number): Promise<boolean>;
+}
+
+export function createConditionVariable(): ConditionVariable {
+  const waiting = new Set<() => void>();
+  return {
+    notify() {
+      for (const check of [...waiting]) check();
+    },
+    waitFor(holds, ms) {
+      if (holds()) return Promise.resolve(true);
+      return new Promise((resolve) => {
+        const end = (value: boolean): void => {
+          clearTimeout(timer);
+          waiting.delete(check);
+          resolve(value);
+        };
+        const check = (): void => {
+          if (holds()) end(true);
+        };
+        const timer = setTimeout(() => end(holds()), Math.max(0, ms));
+        waiting.add(check);
+      });
+    },
   };
 }

@@ -1,0 +1,186 @@
+/** What a report says about addresses that were not tested: where they were found, why they are left out, which gate they lead to. Pure. */
+import { LINKED_FROM_MAX, type ReportPage, type TestedPage, type UntestedPage } from '../../report/schema/schema.ts';
+import { cleanUrl, type PageAddress, pageKey } from './address.ts';
+import { untestedPage, type WrongPage } from './page-checks.ts';
+
+/** Where addresses were found, so that the report says which pages link to one that was not tested. Bounded. */
+export interface Referrers {
+  /** Remembers from now on who links to an address. Only addresses that may be listed need it. @param sitemap lists the address */
+  follow(key: string, sitemap?: string): void;
+  /** Records that a page links to an address. Must be called in the order in which pages are processed. */
+  link(key: string, page: { url: string; key: string }): void;
+  /** Adds to each untested page the first pages that link to it, or the sitemap if none does. */
+  addTo(pages: readonly ReportPage[]): ReportPage[];
+}
+
+interface Found {
+  pages: string[];
+  sitemap?: string;
+}
+
+export function createReferrers(): Referrers {
+  const followed = new Map<string, Found>();
+  return {
+    follow(key, sitemap) {
+      const found = followed.get(key);
+      if (found === undefined) followed.set(key, { pages: [], sitemap });
+      else found.sitemap ??= sitemap;
+    },
+    link(key, page) {
+      const pages = followed.get(key)?.pages;
+      if (pages === undefined || pages.length >= LINKED_FROM_MAX || key === page.key || pages.includes(page.url)) return;
+      pages.push(page.url);
+    },
+    addTo: (pages) =>
+      pages.map((page) => {
+        const found = page.tested ? undefined : followed.get(pageKey(new URL(page.url)));
+        if (page.tested || found === undefined) return page;
+        const linkedFrom = found.pages.length > 0 ? found.pages : found.sitemap === undefined ? [] : [found.sitemap];
+        return linkedFrom.length === 0 ? page : { ...page, linked_from: linkedFrom };
+      }),
+  };
+}
+
+/** The number of listed addresses. The others are counted, because a site may have any number of them. */
+export const EXCLUSIONS_MAX = 100;
+/** The number of counted addresses, so that a scan cannot fill the memory. */
+const COUNTED_MAX = 100_000;
+
+/** The addresses that were found and are not part of the scan. */
+export interface Exclusions {
+  /** @returns whether the address is listed */
+  add(page: PageAddress, why: WrongPage): boolean;
+  /** Counts addresses that were not read, or not kept. */
+  count(addresses: number): void;
+  /** The listed addresses, in the order in which they were found. */
+  pages(): UntestedPage[];
+  /** The number of addresses that are not listed. */
+  beyond(): number;
+}
+
+export function createExclusions(): Exclusions {
+  const listed = new Map<string, UntestedPage>();
+  const counted = new Set<string>();
+  let unread = 0;
+  return {
+    add({ href, key }, why) {
+      if (!listed.has(key) && !counted.has(key)) {
+        if (listed.size < EXCLUSIONS_MAX) listed.set(key, untestedPage(href, why));
+        else if (counted.size < COUNTED_MAX) counted.add(key);
+      }
+      return listed.has(key);
+    },
+    count(addresses) {
+      unread += addresses;
+    },
+    pages: () => [...listed.values()],
+    beyond: () => counted.size + unread,
+  };
+}
+
+/*
+ * A gate is a page that the site shows instead of several requested ones, such as a question for the age of a visitor. Addresses that
+ * lead to the gate are not duplicates of it, because their own pages were not tested.
+ */
+
+/** The number of addresses that must end at one that no link names. One address alone may have moved. */
+const ADDRESSES_MIN = 2;
+
+/** Parameters that name the page to return to. */
+const RETURN_PARAMETER =
+  /^(?:return|redirect|redir|next|continue|target|goto|back|from|dest|destination|service|ref|referr?er|to|ret|url|uri)(?:[-_]?(?:to|url|uri|path|page))?$/i;
+
+/** The address at which a redirect ended, without parameters that carry the requested address. */
+export function arrivalOf(requested: URL, final: URL): URL {
+  const arrival = cleanUrl(final);
+  const carrying = [...arrival.searchParams].filter(([name, value]) => RETURN_PARAMETER.test(name) && carries(value, requested));
+  for (const [name, value] of carrying) arrival.searchParams.delete(name, value);
+  return arrival;
+}
+
+function carries(value: string, requested: URL): boolean {
+  // Some sites encode it twice.
+  const text = /^(?:%2f|https?%3a)/i.test(value) ? (new URLSearchParams(`x=${value}`).get('x') ?? '') : value;
+  const url = /^(?:\/|https?:)/i.test(text) ? URL.parse(text, requested.href) : null;
+  return url !== null && pageKey(url) === pageKey(requested);
+}
+
+/** A page that redirects, and where it ended. */
+interface Arrived {
+  page: TestedPage | UntestedPage;
+  arrival: URL;
+  /** Whether it shows that the site answers with something else than the page. */
+  counts: boolean;
+}
+
+export interface ListedGates {
+  pages: ReportPage[];
+  /** The addresses of gates, by the `url` under which their pages were tested. */
+  gates: ReadonlyMap<string, string>;
+}
+
+/**
+ * Lists gates by their own addresses, and the addresses that lead there as not tested.
+ * @param pages in the scan's order
+ * @param isNamed whether a link or a sitemap names the page with a key
+ */
+export function listGates(pages: readonly ReportPage[], isNamed: (key: string) => boolean): ListedGates {
+  const groups = new Map<string, Arrived[]>();
+  for (const page of pages) {
+    const arrived = arrivedOf(page);
+    if (arrived === null) continue;
+    const key = pageKey(arrived.arrival);
+    groups.set(key, [...(groups.get(key) ?? []), arrived]);
+  }
+  const gates = new Map<string, string>();
+  const gateOf = new Map<ReportPage, string>();
+  for (const [key, group] of groups) {
+    const tested = group.find(({ page }) => page.tested);
+    if (tested === undefined || group.filter(({ counts }) => counts).length < ADDRESSES_MIN) continue;
+    if (isNamed(key) || group.some(({ page }) => isNamed(pageKey(new URL(page.final_url!))))) continue;
+    gates.set(tested.page.url, tested.arrival.href);
+    for (const { page } of group) gateOf.set(page, tested.arrival.href);
+  }
+  return { pages: pages.flatMap((page) => relisted(page, gateOf.get(page), gates)), gates };
+}
+
+function arrivedOf(page: ReportPage): Arrived | null {
+  if (page.final_url === null || (!page.tested && page.reason !== 'same_as')) return null;
+  const [requested, final] = [new URL(page.url), new URL(page.final_url)];
+  if (pageKey(requested) === pageKey(final)) return null;
+  const arrival = arrivalOf(requested, final);
+  const returns = pageKey(arrival) !== pageKey(final);
+  return { page, arrival, counts: returns || !(isStart(requested) || isSameThing(requested, arrival)) };
+}
+
+/** Whether an address is a start page, which often leads to that of a language. */
+const isStart = ({ pathname, hash }: URL): boolean => /^\/(?:(?:index|default|home)(?:\.\w+)?\/?)?$/i.test(pathname) && hash === '';
+
+/** Whether two paths have a number or a word of their last part in common: one is probably an old address of the other. */
+function isSameThing(requested: URL, arrival: URL): boolean {
+  const words = wordsOf(arrival);
+  return [...wordsOf(requested)].some((word) => words.has(word));
+}
+
+function wordsOf({ pathname }: URL): Set<string> {
+  const parts = pathname
+    .toLowerCase()
+    .replace(/\/(?:index(?:\.\w+)?)?$|\.\w+$/, '')
+    .split('/');
+  const split = (text: string): string[] => text.split(/[^\p{L}\p{N}]+/u);
+  return new Set([
+    ...split(parts.at(-1) ?? '').filter((word) => word.length > 2),
+    ...parts.flatMap(split).filter((word) => /^\d+$/.test(word)),
+  ]);
+}
+
+function relisted(page: ReportPage, gate: string | undefined, gates: ReadonlyMap<string, string>): ReportPage[] {
+  if (gate === undefined) {
+    const moved = page.tested ? undefined : gates.get(page.same_as ?? '');
+    return [page.tested || moved === undefined ? page : { ...page, same_as: moved }];
+  }
+  const { url, final_url, http_status, duration_ms } = page;
+  const message = `It redirects to ${gate}, as other addresses do, and no link leads there. If it asks visitors for something, such as their age or region, answer it with crawl.prepare.`;
+  const untested: UntestedPage = { url, final_url, http_status, tested: false, reason: 'redirected_to_gate', message, duration_ms };
+  return page.tested ? [{ ...page, url: gate }, untested] : [untested];
+}

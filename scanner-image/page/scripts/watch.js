@@ -1,0 +1,204 @@
+/**
+ * Runs in the page's own world of every document, before the scripts of the page. Records what the page waits for, so that
+ * `settle.js` waits only on pages that will change: timers, work in the background, observers of the scroll position, and new
+ * shadow roots. The page cannot reach the record: it is kept in a node that is shared with our world only. It uses no method
+ * that the page could have replaced by the time it is called.
+ */
+
+/** A timer with a longer delay is no part of loading, in milliseconds: most give up a request after 10 s, or end a session. */
+const LONGEST = 9000;
+/** The browser makes nested timers at least that long. */
+const SHORTEST = 4;
+/** The longest interval that is recorded. Longer ones repeat what the page shows. */
+const LONGEST_INTERVAL = 3000;
+/** The ticks of an interval that are waited for: this many, and for this long, so that one that never rests is seen. */
+const TICKS = 3;
+const TICKING_MS = 400;
+const MOST_TIMERS = 1000;
+
+const { apply, construct } = Reflect;
+const { round, ceil, max } = Math;
+const now = performance.now.bind(performance);
+const { addEventListener: listen } = EventTarget.prototype;
+const { then } = Promise.prototype;
+let timers = Object.create(null);
+let count = 0;
+let scrolls = 0;
+let roots = 0;
+/** The number of messages between parts of the page, which also continue its work in slices. */
+let posts = 0;
+/** The number of frames that the page has asked to draw in. */
+let draws = 0;
+/** The number of workers, compilations and database requests that have no result yet. */
+let work = 0;
+
+/** Replaces a function by one that calls `seen` with its arguments, its result and its receiver. It looks like the original. */
+function watch(owner, name, seen) {
+  const real = owner?.[name];
+  if (typeof real !== 'function') return;
+  owner[name] = new Proxy(real, {
+    apply(target, self, values) {
+      const result = apply(target, self, values);
+      seen(values, result, self);
+      return result;
+    },
+  });
+}
+
+/** Replaces a class by one that passes its arguments through `change`, and calls `made` with each object. */
+function watchClass(name, made, change = (values) => values) {
+  const Real = globalThis[name];
+  if (typeof Real !== 'function') return;
+  const watched = new Proxy(Real, {
+    construct(target, values, newTarget) {
+      const object = construct(target, change(values), newTarget);
+      made(object);
+      return object;
+    },
+  });
+  globalThis[name] = watched;
+  Real.prototype.constructor = watched;
+}
+
+function add(id, delay, ticks, longest) {
+  if (!(delay <= longest) || typeof id !== 'number') return;
+  if (count >= MOST_TIMERS) forgetOverdue(now());
+  if (count >= MOST_TIMERS) return;
+  timers[id] = { set: now(), delay: delay > SHORTEST ? delay : SHORTEST, ticks };
+  count += 1;
+}
+
+/** The time of the next tick after `at` that is waited for; null if there is none. */
+function dueAt({ set, delay, ticks }, at) {
+  const tick = ceil((at - set) / delay) || 1;
+  return tick > ticks ? null : set + (tick < 1 ? 1 : tick) * delay;
+}
+
+function forgetOverdue(at) {
+  const left = Object.create(null);
+  let kept = 0;
+  for (const id in timers) {
+    if (dueAt(timers[id], at) === null) continue;
+    left[id] = timers[id];
+    kept += 1;
+  }
+  timers = left;
+  count = kept;
+}
+
+const delayOf = (value) => (typeof value === 'number' ? value : 0);
+const remove = ([id]) => {
+  if (typeof id !== 'number' || timers[id] === undefined) return;
+  delete timers[id];
+  count -= 1;
+};
+watch(globalThis, 'setTimeout', (values, id) => add(id, delayOf(values[1]), 1, LONGEST));
+watch(globalThis, 'setInterval', (values, id) => {
+  const delay = delayOf(values[1]);
+  add(id, delay, max(TICKS, ceil(TICKING_MS / max(delay, 1))), LONGEST_INTERVAL);
+});
+watch(globalThis, 'clearTimeout', remove);
+watch(globalThis, 'clearInterval', remove);
+
+/** Counts work until one of the events. Returns the function that ends it. */
+function begin(target, events) {
+  let open = true;
+  work += 1;
+  const end = () => {
+    if (open) work -= 1;
+    open = false;
+  };
+  for (let at = 0; at < events.length; at += 1) apply(listen, target, [events[at], end]);
+  return end;
+}
+
+// The workers that have a result, or an error. One that gets a message works again.
+const idle = new WeakMap();
+const { get, set } = WeakMap.prototype;
+const startWorker = (worker) => apply(set, idle, [worker, begin(worker, ['message', 'error', 'messageerror'])]);
+watchClass('Worker', startWorker);
+watch(globalThis.Worker?.prototype, 'postMessage', (_values, _result, worker) => {
+  apply(get, idle, [worker])?.();
+  startWorker(worker);
+});
+watch(globalThis.Worker?.prototype, 'terminate', (_values, _result, worker) => apply(get, idle, [worker])?.());
+for (const name of ['compile', 'instantiate', 'compileStreaming', 'instantiateStreaming'])
+  watch(globalThis.WebAssembly, name, (_values, promise) => {
+    const end = begin(null, []);
+    apply(then, promise, [end, end]);
+  });
+watch(globalThis.IDBFactory?.prototype, 'open', (_values, request) => begin(request, ['success', 'error', 'blocked']));
+watch(globalThis.IDBDatabase?.prototype, 'transaction', (_values, transaction) => begin(transaction, ['complete', 'abort']));
+
+const post = () => (posts += 1);
+watch(globalThis, 'postMessage', post);
+watch(globalThis, 'requestIdleCallback', post);
+watch(MessagePort.prototype, 'postMessage', post);
+watch(globalThis.Scheduler?.prototype, 'postTask', post);
+
+watch(globalThis, 'requestAnimationFrame', () => (draws += 1));
+
+/** Whether the page is scrolled for its test. Observers then hear that an element comes into view, and not that it leaves. */
+let scrolling = false;
+const reported = new WeakSet();
+const { has, add: remember } = WeakSet.prototype;
+
+/** The entries that an observer hears. An element that it did not know may be out of view. */
+function heard(entries) {
+  const kept = [];
+  for (let at = 0, next = 0; at < entries.length; at += 1) {
+    const entry = entries[at];
+    if (!scrolling || entry.isIntersecting || !apply(has, reported, [entry.target])) kept[next++] = entry;
+    apply(remember, reported, [entry.target]);
+  }
+  return kept;
+}
+const hearing = (callback) =>
+  typeof callback !== 'function'
+    ? callback
+    : function (entries, observer) {
+        const kept = heard(entries);
+        if (kept.length > 0) apply(callback, this, [kept, observer]);
+      };
+watchClass(
+  'IntersectionObserver',
+  () => undefined,
+  ([callback, ...options]) => [hearing(callback), ...options],
+);
+watch(globalThis.IntersectionObserver?.prototype, 'observe', () => (scrolls += 1));
+watch(EventTarget.prototype, 'addEventListener', (values) => {
+  if (values[0] === 'scroll' || values[0] === 'wheel') scrolls += 1;
+});
+
+// Closed shadow roots. Events of another node tell `before-axe.js` which elements get one.
+const Message = MouseEvent;
+const modeOf = Object.getOwnPropertyDescriptor(ShadowRoot.prototype, 'mode').get;
+const messenger = document.createComment('');
+const send = messenger.dispatchEvent.bind(messenger);
+watch(Element.prototype, 'attachShadow', (_values, root, host) => {
+  roots += 1;
+  if (apply(modeOf, root, []) === 'closed') send(new Message('root', { relatedTarget: host }));
+});
+// HTML that scripts set may declare closed roots.
+for (const owner of [Element.prototype, ShadowRoot.prototype]) watch(owner, 'setHTMLUnsafe', () => send(new Message('root')));
+watch(Document, 'parseHTMLUnsafe', () => send(new Message('root')));
+
+const node = document.createComment('');
+apply(listen, node, ['scroll', () => (scrolling = true)]);
+apply(listen, node, [
+  'ask',
+  () => {
+    // The time until which timers have run. On a loaded machine it is not the current time.
+    const at = +node.data;
+    forgetOverdue(at);
+    let text = `${scrolls} ${roots} ${posts} ${work} ${draws}`;
+    for (const id in timers) {
+      const due = dueAt(timers[id], at);
+      if (due !== null) text += `,${round(timers[id].delay)} ${round(due)}`;
+    }
+    node.data = text;
+  },
+]);
+// `settle.js` and `before-axe.js` were evaluated before, in our world. An event is the only way to hand a node to them.
+dispatchEvent(new MouseEvent('curbcut', { relatedTarget: node }));
+dispatchEvent(new MouseEvent('curbcut-roots', { relatedTarget: messenger }));
