@@ -1,11 +1,8 @@
 /** Runs the scripts of the scanner on a page with and without our own checks, to compare findings and time. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { CDPSession, Page } from 'playwright-core';
 import type { AxeResults } from '../scanner-image/page/axe/results.ts';
-import { axeOptions, axeSource, htmlTotal } from '../scanner-image/page/scripts/source.ts';
+import { axeOptions, axeSource, htmlTotal, OWN_CHECKS, scriptsOf } from '../scanner-image/page/scripts/source.ts';
 
-const CHECKS = join(import.meta.dirname, '..', 'scanner-image', 'page', 'axe', 'checks');
 const OPTIONS = JSON.stringify(axeOptions({ wcagLevel: 'AA', wcagVersion: '2.1', advice: false }));
 
 export interface Sources {
@@ -15,10 +12,8 @@ export interface Sources {
 
 /** The script of the scanner, and the same without our own checks. */
 export async function checkSources(): Promise<Sources> {
-  const source = await axeSource('en');
-  const files = readdirSync(CHECKS).filter((name) => name.endsWith('.js'));
-  const without = files.reduce((text, name) => text.replace(readFileSync(join(CHECKS, name), 'utf8'), () => ''), source);
-  return { with: source, without };
+  const [source, ...checks] = await Promise.all([axeSource('en'), ...OWN_CHECKS.map((name) => scriptsOf(name))]);
+  return { with: source, without: checks.reduce((text, check) => text.replace(check, () => ''), source) };
 }
 
 /** Runs a test of the displayed page. */

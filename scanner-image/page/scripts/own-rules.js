@@ -9,7 +9,7 @@ const { accessibleText, accessibleTextVirtual, sanitize, visibleVirtual } = axe.
 const RULES = globalThis.curbcutOwnRules;
 
 /** Adds a rule. `check` returns whether an element is right; `matches` whether the rule is about it. */
-function addRule(id, { selector, matches, check }) {
+function addOwnRule(id, { selector, matches, check }) {
   const { impact, tags, help, description, helpUrl, message } = RULES[id];
   axe.configure({
     checks: [{ id, evaluate: check, metadata: { impact, messages: { pass: '', fail: message } } }],
@@ -101,7 +101,7 @@ const labelsOf = (virtual) => (virtual.attr('aria-labelledby') ?? '').split(/\s+
 /** Whether the name of each option includes the same other text, such as the question. */
 const shareLabel = ([first, ...others]) => labelsOf(first).some((id) => others.every((option) => labelsOf(option).includes(id)));
 
-addRule('option-group-name', {
+addOwnRule('option-group-name', {
   selector: 'input',
   matches(_node, virtual) {
     const options = groupsOf(axe._tree[0]).get(virtual);
@@ -164,7 +164,7 @@ function hasSearchButton(node, virtual) {
   });
 }
 
-addRule('placeholder-only-label', {
+addOwnRule('placeholder-only-label', {
   selector: 'input[placeholder], textarea[placeholder]',
   matches: (node, virtual) =>
     isField(virtual) &&
@@ -189,7 +189,7 @@ function isShown(node, virtual) {
   return width > SMALL && height > SMALL && isVisibleOnScreen(virtual);
 }
 
-addRule('empty-alt-with-title', {
+addOwnRule('empty-alt-with-title', {
   selector: 'img[alt][title]',
   // With a role or a name of ARIA the author has said what the image is.
   matches: (node, virtual) =>

@@ -70,6 +70,9 @@ const ownRules = (locale: Locale): object =>
     }),
   );
 
+/** The scripts with checks of our own. */
+export const OWN_CHECKS = ['corrected-checks.js', 'orientation.js', 'own-rules.js'];
+
 /** Scripts of ours that run after axe-core, in this order. */
 const AFTER_AXE = [
   'visible.js',
@@ -79,9 +82,7 @@ const AFTER_AXE = [
   'blocked.js',
   'facts.js',
   'in-page.js',
-  'corrected-checks.js',
-  'orientation.js',
-  'own-rules.js',
+  ...OWN_CHECKS,
   'picture.js',
 ];
 
