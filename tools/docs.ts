@@ -1,5 +1,5 @@
 /** Writes everything that is generated from the code: settings, limits, errors, metrics, scan options and phases in docs/, the custom resource definition, the chart's schema and tables, and Argo CD's ConfigMap. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
 import { valuesSchema, withValues } from './chart-values.ts';
@@ -110,7 +110,7 @@ it exits with code 1 and lists all of them. An empty variable counts as absent.
 \`NAME_FILE\` is the path of a file with the value of \`NAME\`, such as a key of a mounted Secret. Set a credential by its file, and you can
 [rotate it](company-networks.md#rotate-credentials) without a restart.
 
-This page is generated from the code by \`make docs\`; a test fails if it is out of date.
+This page is generated from the code by \`make docs\`; \`make lint\` fails if it is out of date.
 
 ## API and operator
 
@@ -150,7 +150,7 @@ labels \`schedule_namespace\` and \`schedule\`, until it is deleted. If an insta
 ${SCHEDULE_SERIES_MAX.toLocaleString('en')} schedules, none has series, and \`curbcut_schedule_series_missing{reason="too_many"}\` is 1. For any
 number of schedules, and for single scans, use [kube-state-metrics](../examples/kube-state-metrics/README.md).
 
-This page is generated from the code by \`make docs\`; a test fails if it is out of date.
+This page is generated from the code by \`make docs\`; \`make lint\` fails if it is out of date.
 
 ## API
 
@@ -178,7 +178,7 @@ Every error body also has \`docs_url\`, the address of the error on this page, r
 
 If \`GET /v1/ci/scans/{id}\` returns 422 with a scan result as its body, this is not an error: a threshold was missed.
 
-This page is generated from the code by \`make docs\`; a test fails if it is out of date.
+This page is generated from the code by \`make docs\`; \`make lint\` fails if it is out of date.
 
 ${errorSections()}
 
@@ -200,9 +200,14 @@ const root = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 /** Every file of the repository that is made from the code, in whole or in part, by its path. */
-export function generatedFiles(): Record<string, string> {
+function generatedFiles(): Record<string, string> {
   const [values, renamed] = [read('helm/values.yaml'), read('helm/files/renamed-values.yaml')];
-  const scans = withOptions(read('helm/files/crds/accessibilityscans.yaml'));
+  const scans = withOptions(read('crds/accessibilityscans.yaml'));
+  const definitions = {
+    ...Object.fromEntries(globSync('crds/*.yaml', { cwd: root }).map((path) => [path, read(path)])),
+    'crds/accessibilityscans.yaml': scans,
+    'crds/scanschedules.yaml': withScanTemplate(read('crds/scanschedules.yaml'), scans),
+  };
   return {
     ...Object.fromEntries(Object.entries(pages()).map(([name, text]) => [`docs/${name}`, text])),
     'docs/limits.md': limitsPage(),
@@ -211,9 +216,17 @@ export function generatedFiles(): Record<string, string> {
     'helm/README.md': withValues(read('helm/README.md'), values),
     'helm/values.schema.json': valuesSchema(values, renamed),
     'examples/argocd/argocd-cm-curbcut.yaml': argocdConfigMap(),
-    'helm/files/crds/accessibilityscans.yaml': scans,
-    'helm/files/crds/scanschedules.yaml': withScanTemplate(read('helm/files/crds/scanschedules.yaml'), scans),
+    ...definitions,
+    // Helm packs no file from outside the chart.
+    ...Object.fromEntries(Object.entries(definitions).map(([path, text]) => [`helm/files/${path}`, text])),
   };
 }
 
-if (import.meta.main) for (const [path, text] of Object.entries(generatedFiles())) writeFileSync(join(root, path), text);
+if (import.meta.main) {
+  const stale = Object.entries(generatedFiles()).filter(([path, text]) => !existsSync(join(root, path)) || read(path) !== text);
+  if (!process.argv.includes('--check')) for (const [path, text] of stale) writeFileSync(join(root, path), text);
+  else if (stale.length > 0) {
+    console.error(`differ from the code, run make docs: ${stale.map(([path]) => path).join(', ')}`);
+    process.exitCode = 1;
+  }
+}

@@ -55,7 +55,7 @@ export const limitsPage = (): string => `# Limits
 
 These limits are fixed. [configuration.md](configuration.md) lists those that you can set.
 
-This page is generated from the code by \`make docs\`; a test fails if it is out of date.
+This page is generated from the code by \`make docs\`; \`make lint\` fails if it is out of date.
 
 ## API keys
 

@@ -1,4 +1,4 @@
-/** The custom resources as JSON (`helm/files/crds/` holds their schemas), and the names derived from them. */
+/** The custom resources as JSON (`crds/` holds their schemas), and the names derived from them. */
 import { readTraceparent } from './traceparent.ts';
 import type { Metadata } from '../scan/metadata.ts';
 import type { BaselineChoice } from '../scan/baseline.ts';

@@ -1,4 +1,4 @@
-/** The KnownIssues resource (`helm/files/crds/knownissues.yaml`): violations of one site that are accepted until a date. */
+/** The KnownIssues resource (`crds/knownissues.yaml`): violations of one site that are accepted until a date. */
 import { Type, type Static } from 'typebox';
 import { KNOWN_ISSUE_FIELDS, KNOWN_ISSUES_MAX, SITE_MAX } from '../scan/known-issues.ts';
 import type { Condition, KubernetesObject } from './custom-resources.ts';

@@ -1,4 +1,4 @@
-/** The Organisation resource (`helm/files/crds/organisations.yaml`), cluster-scoped. Its name is the ID of the organisation. */
+/** The Organisation resource (`crds/organisations.yaml`), cluster-scoped. Its name is the ID of the organisation. */
 import type { WebhookEvent, WebhookFormat } from '../webhooks/webhooks.ts';
 import type { Condition, KubernetesObject } from './custom-resources.ts';
 

@@ -1,4 +1,4 @@
-/** The ScanSchedule resource (`helm/files/crds/scanschedules.yaml`): creates AccessibilityScans at the times of a cron expression, as a CronJob creates Jobs. */
+/** The ScanSchedule resource (`crds/scanschedules.yaml`): creates AccessibilityScans at the times of a cron expression, as a CronJob creates Jobs. */
 import type { AccessibilityScanSpec, Condition, KubernetesObject, ObjectMeta } from './custom-resources.ts';
 
 /** On scans: the name of the ScanSchedule that created them. */

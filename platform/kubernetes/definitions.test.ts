@@ -91,7 +91,7 @@ describe('the check of definitions', () => {
   it('names the kind, the missing fields and the command, and asks again', async () => {
     const { message, requests } = await check(served('Widget', ['a']));
     expect(message).to.match(/older than this version of Curbcut: Widget has no spec\.b, spec\.c, spec\.d \(4 in all\)\./);
-    expect(message).to.contain('kubectl apply --server-side --force-conflicts -f helm/files/crds/');
+    expect(message).to.contain('kubectl apply --server-side --force-conflicts -f crds/');
     expect(requests).to.equal(2);
   });
 

@@ -40,13 +40,13 @@ export class OutdatedDefinitions extends Error {
         ? `the cluster has no ${kind}`
         : `${kind} has no ${first}${missing.length > 3 ? ` (${missing.length} in all)` : ''}`;
     super(
-      `The custom resource definitions are older than this version of Curbcut: ${what}. Upgrade the release with crds.enabled=true, or apply those of this version: kubectl apply --server-side --force-conflicts -f helm/files/crds/`,
+      `The custom resource definitions are older than this version of Curbcut: ${what}. Upgrade the release with crds.enabled=true, or apply those of this version: kubectl apply --server-side --force-conflicts -f crds/`,
     );
     this.name = 'OutdatedDefinitions';
   }
 }
 
-const FOLDER = new URL('../../helm/files/crds/', import.meta.url);
+const FOLDER = new URL('../../crds/', import.meta.url);
 
 /** What an object's schema has besides the fields of its kind; the API server describes them itself. */
 const COMMON = new Set(['apiVersion', 'kind', 'metadata']);

@@ -44,7 +44,7 @@ const VARIANTS = {
 
 /** The role for Organisations, which are cluster-scoped. */
 const ORGANISATIONS_ROLE = 'prod-curbcut-operator-organisations';
-const DEFINITIONS = globSync('helm/files/crds/*.yaml', { cwd: ROOT }).map((path) => `${basename(path, '.yaml')}.curbcut.dev`);
+const DEFINITIONS = globSync('crds/*.yaml', { cwd: ROOT }).map((path) => `${basename(path, '.yaml')}.curbcut.dev`);
 const rulesOf = (object: Rendered): Rule[] => object.rules as Rule[];
 
 describe('chart', () => {

@@ -63,7 +63,7 @@ describe('ClusterRoles for people', () => {
   });
 
   it('cover every kind of the definitions, and never a status', () => {
-    const plurals = globSync('helm/files/crds/*.yaml', { cwd: ROOT }).map(
+    const plurals = globSync('crds/*.yaml', { cwd: ROOT }).map(
       (path) => (parse(readFileSync(join(ROOT, path), 'utf8')) as { spec: { names: { plural: string } } }).spec.names.plural,
     );
     const covered = rolesFor({}).flatMap(({ rules }) => (rules as Rule[]).flatMap(({ resources }) => resources));

@@ -5,17 +5,10 @@ import type { Nodes } from 'mdast';
 import { DOC_NAMES } from '../../api/docs/catalogue.ts';
 import { parseMarkdown } from '../../api/docs/markdown.ts';
 import { renamedValues } from '../../tools/chart-values.ts';
-import { generatedFiles } from '../../tools/docs.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
 describe('documentation', () => {
-  for (const [path, text] of Object.entries(generatedFiles())) {
-    it(`${path} matches the code (run make docs)`, () => {
-      expect(readFileSync(join(root, path), 'utf8')).to.equal(text);
-    });
-  }
-
   for (const file of ['README.md', ...globSync('{docs,examples}/**/*.md', { cwd: root })]) {
     it(`${file} links to existing files`, () => {
       const links = [...readFileSync(join(root, file), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g)].map((match) => match[1]!);

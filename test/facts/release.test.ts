@@ -20,7 +20,7 @@ describe('the version', () => {
     expect(stated.filter(({ version }) => version !== VERSION)).to.deep.equal([]);
     for (const file of [
       'helm/Chart.yaml',
-      'helm/files/crds/scanqueues.yaml',
+      'crds/scanqueues.yaml',
       'package-lock.json',
       'api/package.json',
       'action.yml',

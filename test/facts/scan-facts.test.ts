@@ -42,7 +42,7 @@ const schema = (one: TSchema): Schema => one as Schema;
 const propertiesOf = (one: TSchema): Record<string, Schema> => schema(one).properties ?? {};
 
 function definition(): Schema {
-  const { spec } = parse(read('helm/files/crds/accessibilityscans.yaml')) as {
+  const { spec } = parse(read('crds/accessibilityscans.yaml')) as {
     spec: { versions: { schema: { openAPIV3Schema: Schema } }[] };
   };
   return spec.versions[0]!.schema.openAPIV3Schema;
@@ -92,7 +92,7 @@ describe('scan options', () => {
   it('are in the custom resource definition, with bounds, defaults, values and descriptions', () => {
     const names = Object.keys(ScanOptions.properties);
     const gaps = names.flatMap((name) => missing(propertiesOf(ScanOptions)[name]!, spec.properties?.[name], `spec.${name}`));
-    expect(gaps, 'missing in helm/files/crds/accessibilityscans.yaml (run make docs)').to.deep.equal([]);
+    expect(gaps, 'missing in crds/accessibilityscans.yaml (run make docs)').to.deep.equal([]);
   });
 
   it('cannot be changed after the submission', () => {

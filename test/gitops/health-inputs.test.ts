@@ -24,7 +24,7 @@ const ODD: Record<string, object> = {
 
 describe('health.lua', () => {
   it('exists for every kind of the definitions', () => {
-    const kinds = globSync('helm/files/crds/*.yaml', { cwd: ROOT }).map(
+    const kinds = globSync('crds/*.yaml', { cwd: ROOT }).map(
       (path) => (parse(readFileSync(join(ROOT, path), 'utf8')) as { spec: { names: { kind: string } } }).spec.names.kind,
     );
     expect(KINDS).to.include.members(kinds);

@@ -17,7 +17,7 @@ const READERS: readonly [files: string, tests: string][] = [
   ['docs/gitops.md', 'test/operator/platform-page.test.ts'],
   ['docs/act.md', 'test/scanner/act.test.ts'],
   ['*.md', 'test/facts/**'],
-  ['helm/files/crds/**', '**'],
+  ['crds/**', '**'],
   ['helm/**', 'test/{chart,facts,gitops}/**'],
   ['examples/**', '{test/{chart,facts,gitops}/**,test/operator/platform-page.test.ts}'],
   ['images/**', '{test/chart/**,test/runner/**}'],

@@ -17,7 +17,7 @@ interface Place {
 const PLACES: readonly Place[] = [
   { files: ['package.json', '*/package.json', '*/*/package.json'], before: /^ {2}"version": "|"@curbcut\/[\w-]+": "/ },
   { files: ['helm/Chart.yaml'], before: /^version: |^appVersion: / },
-  { files: ['helm/files/crds/*.yaml'], before: /^ {4}app\.kubernetes\.io\/version: / },
+  { files: ['{crds,helm/files/crds}/*.yaml'], before: /^ {4}app\.kubernetes\.io\/version: / },
   {
     files: ['action.yml', 'README.md', '{docs,examples,helm,templates}/**/*.{md,yml,yaml}', 'examples/**/Jenkinsfile'],
     before:

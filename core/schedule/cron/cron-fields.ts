@@ -4,7 +4,7 @@
  * It is stricter where robfig/cron accepts what can only be a typing mistake: empty elements (`1,,2`), signs (`+5`), and
  * a range that starts with a star (`*-5`).
  *
- * The rules of `schedule` in helm/files/crds/scanschedules.yaml refuse the same expressions when they are applied, apart from those that
+ * The rules of `schedule` in crds/scanschedules.yaml refuse the same expressions when they are applied, apart from those that
  * never fire. A test compares the two (test/facts/schedule-rules.test.ts).
  */
 
