@@ -25,12 +25,12 @@ test-cluster: ## Run the cluster tests on the cluster of KUBECONFIG (ONLY=journe
 	@tools/setup --dev
 	@$(with_node) exec node test/cluster/run.ts $(if $(ONLY),--only $(ONLY))
 
-lint: ## Check format, lint, types, imports between packages, unused code, and generated files
+lint: ## Check format, lint, types, imports between packages, unused code, generated files and the size of packages
 	@tools/setup --dev
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync --keep-going $(checks)
 
 # Two at a time, because each uses one core; the longest first.
-checks := lint-rules lint-types lint-format lint-imports lint-unused lint-generated
+checks := lint-rules lint-types lint-format lint-imports lint-unused lint-generated lint-size
 .PHONY: $(checks)
 lint-rules: ; @$(with_node) npx eslint --max-warnings 0 .
 lint-types: ; @$(with_node) node_modules/typescript-native/bin/tsc -p .
@@ -38,6 +38,7 @@ lint-format: ; @$(with_node) npx prettier --check .
 lint-imports: ; @$(with_node) npx depcruise --config .dependency-cruiser.mjs $(packages)
 lint-unused: ; @$(with_node) npx knip
 lint-generated: ; @$(with_node) node tools/docs.ts --check
+lint-size: ; @$(with_node) node tools/size.ts
 
 check: lint ## The same, and facts stated in several places
 	@$(with_node) exec env -u KUBECONFIG node test/run.ts --only facts
