@@ -70,9 +70,9 @@ act: ## Scan the W3C's ACT test cases and write docs/act.md (CASES=folder, SOURC
 images: ## Build the container images (with docker, podman, buildah, or the command in IMAGE_BUILD)
 	@tools/images
 
-release-dry-run: ## Build everything that a release consists of into dist/, and publish nothing (IMAGES=cli,service for some)
+release-dry-run: ## Build the chart, the command line and the images of a release, and publish nothing (IMAGES=cli,service for some)
 	@tools/setup --build
-	@$(with_node) exec node tools/release/dist.ts $(subst $(comma), ,$(IMAGES))
+	@exec tools/release/dist $(subst $(comma), ,$(IMAGES))
 
 clean: ## Remove the state of `make run` and everything that the commands installed in this folder
 	rm -rf .curbcut dist node_modules tools/node/node_modules bench/peers/node_modules coverage

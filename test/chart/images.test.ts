@@ -91,7 +91,7 @@ for (const [image, globs] of Object.entries(IMAGES)) {
       for (const from of copied.filter((path) => !path.includes('*'))) expect(existsSync(join(ROOT, from)), from).to.equal(true);
     });
 
-    it('runs as an unprivileged user on the pinned base, and lists its packages', () => {
+    it('runs as an unprivileged user on the pinned base', () => {
       const base = image === 'try' ? /^FROM scanner AS try$/m : /^FROM scratch(?: AS \w+)?\nCOPY --from=os \/ \/$/m;
       expect(dockerfile).to.match(base);
       if (image !== 'try') {
@@ -101,7 +101,6 @@ for (const [image, globs] of Object.entries(IMAGES)) {
       }
       expect([...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, from]) => from!).filter((from) => /[:/@]/.test(from))).to.deep.equal([]);
       expect(dockerfile).to.match(/ \/install-packages [a-z-]+/);
-      expect(dockerfile).to.include('RUN node /sbom.ts >sbom.cdx.json ');
     });
   });
 }

@@ -70,27 +70,15 @@ for (const { path, workflow } of workflows) {
 describe('.github/workflows/release.yaml', () => {
   const { jobs } = workflows.find(({ path }) => path.endsWith('release.yaml'))!.workflow;
 
-  it('releases what was tested, built for two architectures and scanned', () => {
-    expect(jobs.build).to.deep.include({ needs: 'test', permissions: { contents: 'read' } });
-    expect(jobs.publish).to.deep.include({ needs: 'build' });
-    expect(jobs.build!.env).to.include({ RELEASE: 'true', PLATFORMS: 'linux/amd64,linux/arm64' });
-    const order = ['make release-dry-run', 'grype" "sbom:', 'tools/release/publish'];
-    const steps = [jobs.build!, jobs.publish!].flatMap((job) => job.steps).map(({ run = '' }) => run);
-    const places = order.map((command) => steps.findIndex((run) => run.includes(command)));
-    expect(places).to.not.include(-1);
-    expect(places).to.deep.equal(places.toSorted((left, right) => left - right));
+  it('releases what was tested, for two architectures', () => {
+    expect(jobs.publish).to.deep.include({ needs: 'test' });
+    expect(jobs.publish!.env).to.include({ PLATFORMS: 'linux/amd64,linux/arm64' });
+    expect(jobs.publish!.steps.some(({ run = '' }) => run.includes('tools/release/publish'))).to.equal(true);
   });
 
   it('fetches the tag only once: the tag of the run is fetched anyway, and git refuses it twice', () => {
-    const checkouts = jobs.build!.steps.filter(({ uses = '' }) => uses.startsWith('actions/checkout@'));
+    const checkouts = jobs.publish!.steps.filter(({ uses = '' }) => uses.startsWith('actions/checkout@'));
     expect(checkouts.map((step) => step.with?.['fetch-tags'])).to.deep.equal([undefined]);
-  });
-
-  it('builds for the registry that it publishes to', () => {
-    const registries = [jobs.build!, jobs.publish!].map(
-      (job) => /"(ghcr\.io\/[^"]*)"/.exec(job.steps.map(({ run = '' }) => run).join('\n'))![1],
-    );
-    expect(new Set(registries).size).to.equal(1);
   });
 
   it('fails for severe vulnerabilities with a fix', () => {

@@ -1,4 +1,6 @@
 /** Reads and changes CHANGELOG.md, which has the form of Keep a Changelog 1.1. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 const UNRELEASED = '## [Unreleased]';
 const GROUPS = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security'];
@@ -52,4 +54,10 @@ function sectionOf(changelog: string, heading: string): string | null {
     .slice(start + 1, length === -1 ? undefined : start + 1 + length)
     .join('\n')
     .trim();
+}
+
+// Prints the notes of a version: node tools/release/changelog.ts X.Y.Z
+if (import.meta.main) {
+  const [version = ''] = process.argv.slice(2);
+  process.stdout.write(notesOf(readFileSync(join(import.meta.dirname, '..', '..', 'CHANGELOG.md'), 'utf8'), version));
 }
