@@ -1,6 +1,6 @@
 /** Opens the connection to a Kubernetes API: raw JSON in and out, over keep-alive connections. */
 import type { Logger } from '../logger.ts';
-import { loadKubeConfig, type KubeConfig } from './kubeconfig.ts';
+import { loadKubeConfig, type Credential, type KubeConfig } from './kubeconfig.ts';
 import { WatchIdleError, type KubernetesConnection, type RequestOptions, type SocketUse, type WatchEvent } from './kubernetes.ts';
 import { parseServer, resourcePath } from './path.ts';
 import { createPools } from './pool.ts';
@@ -46,13 +46,21 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
 
 /** Tokens and certificates are rotated in their files. */
 function createCredentials(load: () => KubeConfig): Credentials {
-  let latest: { config: KubeConfig; at: number } | null = null;
+  let config = load();
+  let latest: { credential: Promise<Credential>; at: number } | null = null;
   return {
     current() {
-      if (latest === null || performance.now() - latest.at > CREDENTIALS_MS) latest = { config: load(), at: performance.now() };
-      return latest.config;
+      if (latest === null || performance.now() - latest.at > CREDENTIALS_MS) {
+        const credential = config.authenticate();
+        const entry = { credential, at: performance.now() };
+        // A failure is tried again with the next request.
+        credential.catch(() => (latest = latest === entry ? null : latest));
+        latest = entry;
+      }
+      return latest.credential;
     },
     renew() {
+      config = load();
       latest = null;
     },
   };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadKubeConfig } from './kubeconfig.ts';
@@ -28,9 +28,9 @@ users: [{name: u, user: {client-certificate: ../crt, client-key-data: S0VZ, clie
     const path = await file('sub/config', minimal);
     await file('sub/ca.crt', 'CA');
     await file('crt', 'CERT');
-    expect(loadKubeConfig(path)).to.deep.equal({
-      server: 'https://one:6443',
-      namespace: 'default',
+    const config = loadKubeConfig(path);
+    expect(config).to.include({ server: 'https://one:6443', namespace: 'default' });
+    expect(await config.authenticate()).to.deep.equal({
       token: null,
       tls: { ca: 'CA', cert: 'CERT', key: 'KEY', servername: undefined, rejectUnauthorized: undefined },
     });
@@ -41,10 +41,13 @@ users: [{name: u, user: {client-certificate: ../crt, client-key-data: S0VZ, clie
     const text = minimal.replace(/server: .*(?=}}]\nusers)/, cluster).replace('user: u}', 'user: u, namespace: scans}');
     const withUser = (user: string) => file('config', text.replace(/user: \{client.*/, `user: {${user}}}]`));
     const loaded = loadKubeConfig(await withUser('token: secret'));
-    expect(loaded).to.include({ namespace: 'scans', token: 'secret' });
-    expect(loaded.tls).to.include({ servername: 'api', rejectUnauthorized: false });
+    expect(loaded.namespace).to.equal('scans');
+    const credential = await loaded.authenticate();
+    expect(credential.token).to.equal('secret');
+    expect(credential.tls).to.include({ servername: 'api', rejectUnauthorized: false });
     await file('token', 'renewed\n');
-    expect(loadKubeConfig(await withUser('token: secret, tokenFile: token'))).to.include({ token: 'renewed' });
+    const fromFile = loadKubeConfig(await withUser('token: secret, tokenFile: token'));
+    expect((await fromFile.authenticate()).token).to.equal('renewed');
   });
 
   it('takes server, token and namespace from the service account of a pod', async () => {
@@ -54,17 +57,50 @@ users: [{name: u, user: {client-certificate: ../crt, client-key-data: S0VZ, clie
     await file(`${account}/namespace`, 'curbcut\n');
     Object.assign(process.env, { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' });
     try {
-      expect(loadKubeConfig(undefined, `${folder}/`)).to.deep.equal({
-        server: 'https://[fd00::1]:443',
-        namespace: 'curbcut',
-        token: 'secret',
-        tls: { ca: 'CA' },
-      });
+      const config = loadKubeConfig(undefined, `${folder}/`);
+      expect(config).to.include({ server: 'https://[fd00::1]:443', namespace: 'curbcut' });
+      expect(await config.authenticate()).to.deep.equal({ token: 'secret', tls: { ca: 'CA' } });
     } finally {
       delete process.env['KUBERNETES_SERVICE_HOST'];
       delete process.env['KUBERNETES_SERVICE_PORT'];
     }
     expect(() => loadKubeConfig(undefined, `${folder}/`)).to.throw('no Kubernetes API is configured');
+  });
+
+  const withUser = (user: string) =>
+    minimal.replace(/user: \{client.*/, `user: {${user}}}]`).replace('certificate-authority: ca.crt', 'extensions: []');
+
+  it('takes the credential of a plug-in until it ends, and says how the plug-in failed', async () => {
+    const plugin = await file('plugin', '');
+    const answer = (expirationTimestamp: string) =>
+      JSON.stringify({ status: { token: 'of-plugin', clientCertificateData: 'CERT', clientKeyData: 'KEY', expirationTimestamp } });
+    const respond = (script: string) => writeFile(plugin, `#!/bin/sh\necho run >>${folder}/runs\n${script}\n`, { mode: 0o755 });
+    await chmod(plugin, 0o755);
+    await respond(`echo '${answer('2099-01-01T00:00:00Z')}'`);
+    const config = loadKubeConfig(await file('config', withUser(`exec: {command: ${plugin}}`)));
+    const credential = await config.authenticate();
+    expect(credential).to.deep.include({ token: 'of-plugin' });
+    expect(credential.tls).to.include({ cert: 'CERT', key: 'KEY' });
+    await config.authenticate();
+    expect(await readFile(join(folder, 'runs'), 'utf8')).to.equal('run\n');
+
+    await respond(`echo '${answer('2000-01-01T00:00:00Z')}'`);
+    const expired = loadKubeConfig(join(folder, 'config'));
+    await expired.authenticate();
+    await expired.authenticate();
+    expect(await readFile(join(folder, 'runs'), 'utf8')).to.equal('run\n'.repeat(3));
+
+    await respond('echo no session >&2; exit 1');
+    const failed = await loadKubeConfig(join(folder, 'config')).authenticate().catch((error: Error) => error.message); // prettier-ignore
+    expect(failed).to.equal(`${folder}/config: the credential plug-in of the user "u" failed: no session`);
+  });
+
+  it('takes the token of an OpenID provider', async () => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const token = `${part({ alg: 'none' })}.${part({ exp: 4_000_000_000 })}.x`;
+    const provider = `auth-provider: {name: oidc, config: {client-id: a, id-token: ${token}, refresh-token: b, idp-issuer-url: "https://idp"}}`;
+    const config = loadKubeConfig(await file('config', withUser(provider)));
+    expect((await config.authenticate()).token).to.equal(token);
   });
 
   const mistakes: [string, string, string][] = [
@@ -75,9 +111,9 @@ users: [{name: u, user: {client-certificate: ../crt, client-key-data: S0VZ, clie
     ['no mapping', '- a', 'is not a mapping'],
     ['nothing', '', 'is not a mapping'],
     [
-      'a credential plug-in',
-      minimal.replace(/user: \{client.*/, 'user: {exec: {command: login}, username: a}}]'),
-      'the user "u" has exec, username, which is not supported',
+      'a password',
+      minimal.replace(/user: \{client.*/, 'user: {username: a, password: b}}]'),
+      'the user "u" has username, password, which is not supported',
     ],
     ['a proxy', minimal.replace('server:', 'proxy-url: "http://proxy", server:'), 'the cluster "c" has proxy-url, which is not supported'],
   ];

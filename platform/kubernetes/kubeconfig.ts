@@ -1,35 +1,42 @@
 /**
- * Reads which API server to use and how to authenticate: the service account of a pod, or a kubeconfig file with a token or
- * a client certificate. A file that asks for anything else (a credential plug-in, a proxy, impersonation) is refused: requests
- * without it would reach another server, or act as another user.
+ * Which API server to use and how to authenticate: the service account of a pod, or a kubeconfig file. The parts of the Kubernetes client
+ * that read clusters, contexts and users and run credential plug-ins are loaded one by one: the whole client costs 85 MiB and half a second.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import type { RequestOptions } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
+import type { User } from '@kubernetes/client-node';
+import type { OpenIDConnectAuth } from '@kubernetes/client-node/dist/oidc_auth.js';
+import { newClusters, newContexts, newUsers } from '@kubernetes/client-node/dist/config_types.js';
+import { ExecAuth } from '@kubernetes/client-node/dist/exec_auth.js';
 import { parse, type YAMLParseError } from 'yaml';
 import { errorMessage } from '../errors.ts';
+import { withTimeLimit } from '../time-limits.ts';
 
 /** Options of the TLS connection. A change needs a new connection. */
 export type Tls = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
 
-export interface KubeConfig {
-  server: string;
-  namespace: string;
+export interface Credential {
   token: string | null;
   tls: Tls;
 }
 
-/** The fields of a cluster or user that are read, and those that change nothing here. */
-const CLUSTER_FIELDS = [
-  'server',
-  'certificate-authority',
-  'insecure-skip-tls-verify',
-  'tls-server-name',
-  'extensions',
-  'disable-compression',
-];
-const USER_FIELDS = ['client-certificate', 'client-key', 'token', 'tokenFile', 'extensions'];
+export interface KubeConfig {
+  server: string;
+  namespace: string;
+  /**
+   * Reads tokens and certificates from their files, and runs a credential plug-in if its last credential has expired.
+   * @throws Error that names the file or the plug-in that failed
+   */
+  authenticate(): Promise<Credential>;
+}
+
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** A plug-in may ask a provider for a token. One that waits for a person cannot succeed here. */
+const PLUGIN_MS = 20_000;
+/** What would make requests reach another server or act as another user if it were ignored. */
+const UNSUPPORTED = { cluster: ['proxy-url'], user: ['as', 'as-groups', 'as-uid', 'as-user-extra', 'username', 'password'] } as const;
 
 /**
  * @param path of a kubeconfig; default: the pod's service account
@@ -46,8 +53,7 @@ export function loadKubeConfig(path: string | undefined, root = ''): KubeConfig 
   return {
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
     namespace: read(`${folder}/namespace`).trim(),
-    token: read(`${folder}/token`).trim(),
-    tls: { ca: read(`${folder}/ca.crt`) },
+    authenticate: () => Promise.resolve({ token: read(`${folder}/token`).trim(), tls: { ca: read(`${folder}/ca.crt`) } }),
   };
 }
 
@@ -55,44 +61,81 @@ type Entry = Record<string, unknown>;
 
 function fromFile(path: string): KubeConfig {
   const file = parseFile(path);
-  const find = (kind: 'context' | 'cluster' | 'user', name: unknown): Entry => {
-    const list = file[`${kind}s`] as Entry[] | undefined;
-    const found = list?.find((entry) => entry['name'] === name)?.[kind];
-    if (!found) throw new Error(`${path}: there is no ${kind} named ${JSON.stringify(name)}`);
-    return found as Entry;
+  const named = <T extends { name: string }>(kind: keyof typeof UNSUPPORTED | 'context', list: T[], name: string): T => {
+    const found = list.find((entry) => entry.name === name);
+    if (found === undefined) throw new Error(`${path}: there is no ${kind} named ${JSON.stringify(name)}`);
+    return found;
   };
-  if (!file['current-context']) throw new Error(`${path}: there is no current-context; choose one with \`kubectl config use-context\``);
-  const context = find('context', file['current-context']);
-  const cluster = find('cluster', context['cluster']);
-  const user = find('user', context['user']);
-  checkFields(path, `cluster ${JSON.stringify(context['cluster'])}`, cluster, CLUSTER_FIELDS);
-  checkFields(path, `user ${JSON.stringify(context['user'])}`, user, USER_FIELDS);
-  /** The data of a field, or else the content of its file. */
-  const content = (entry: Entry, field: string): string | undefined => {
-    const data = entry[`${field}-data`] as string | undefined;
-    if (data) return Buffer.from(data, 'base64').toString();
-    return entry[field] ? read(resolve(dirname(path), entry[field] as string)) : undefined;
+  /** Reads a list with the client's reader, which names a missing field by its place. */
+  const entries = <T>(reader: (list: never) => T[], list: unknown): T[] => {
+    try {
+      return reader(list as never);
+    } catch (error) {
+      throw new Error(`${path}: ${errorMessage(error)}`, { cause: error });
+    }
   };
-  // As in client-go, the file takes precedence over `token`, because only the file is renewed.
-  const token = content(user, 'tokenFile') ?? (user['token'] as string | undefined);
+  const current = file['current-context'] as string | undefined;
+  if (!current) throw new Error(`${path}: there is no current-context; choose one with \`kubectl config use-context\``);
+  const context = named('context', entries(newContexts, file['contexts']), current);
+  const cluster = named('cluster', entries(newClusters, file['clusters']), context.cluster);
+  const user = named('user', entries(newUsers, file['users']), context.user);
+  for (const kind of ['cluster', 'user'] as const) refuseUnsupported(path, file, kind, context[kind]);
+
+  const inFile = (name: string | undefined): string | undefined => (name ? read(resolve(dirname(path), name)) : undefined);
+  const content = (data: string | undefined, name: string | undefined): string | undefined =>
+    data ? Buffer.from(data, 'base64').toString() : inFile(name);
+  const tokenFile = rawEntry(file, 'user', context.user)['tokenFile'] as string | undefined;
+  const applyCredential = credentialSource(user, `${path}: the credential plug-in of the user ${JSON.stringify(user.name)}`);
   return {
-    server: cluster['server'] as string,
-    namespace: (context['namespace'] as string | undefined) ?? 'default',
-    token: token?.trim() ?? null,
-    tls: {
-      ca: content(cluster, 'certificate-authority'),
-      cert: content(user, 'client-certificate'),
-      key: content(user, 'client-key'),
-      servername: cluster['tls-server-name'] as string | undefined,
-      rejectUnauthorized: cluster['insecure-skip-tls-verify'] ? false : undefined,
+    server: cluster.server,
+    namespace: context.namespace ?? 'default',
+    async authenticate() {
+      const options: RequestOptions & { headers: Record<string, string> } = { headers: {} };
+      await applyCredential(options);
+      // As in client-go, the file takes precedence over `token`, because only the file is renewed.
+      const token = options.headers['Authorization']?.replace('Bearer ', '') ?? inFile(tokenFile) ?? user.token;
+      return {
+        token: token?.trim() ?? null,
+        tls: {
+          ca: content(cluster.caData, cluster.caFile),
+          cert: options.cert ?? content(user.certData, user.certFile),
+          key: (options.key as string | undefined) ?? content(user.keyData, user.keyFile),
+          servername: cluster.tlsServerName,
+          rejectUnauthorized: cluster.skipTLSVerify ? false : undefined,
+        },
+      };
     },
   };
 }
 
-function checkFields(path: string, what: string, entry: Entry, known: readonly string[]): void {
-  const unknown = Object.keys(entry).filter((field) => entry[field] !== null && !known.includes(field.replace(/-data$/, '')));
-  if (unknown.length === 0) return;
-  throw new Error(`${path}: the ${what} has ${unknown.join(', ')}, which is not supported; use a token or a client certificate`);
+/** Gets the credential of a user from its plug-in or OpenID provider, if it has one. */
+function credentialSource(user: User, what: string): (options: RequestOptions) => Promise<void> {
+  if (!user.exec && !user.authProvider) return () => Promise.resolve();
+  let source: Promise<ExecAuth | OpenIDConnectAuth> | undefined;
+  return async (options) => {
+    try {
+      // Seldom used, and it loads the whole client.
+      source ??= user.exec
+        ? Promise.resolve(new ExecAuth())
+        : import('@kubernetes/client-node/dist/oidc_auth.js').then((module) => new module.OpenIDConnectAuth());
+      const provider = await source;
+      if (!provider.isAuthProvider(user)) throw new Error(`${JSON.stringify(user.authProvider.name)} is not supported`);
+      await withTimeLimit(provider.applyAuthentication(user, options), PLUGIN_MS, 'it');
+    } catch (error) {
+      throw new Error(`${what} failed: ${errorMessage(error).trim()}`, { cause: error });
+    }
+  };
+}
+
+function rawEntry(file: Entry, kind: 'cluster' | 'user', name: string): Entry {
+  const list = file[`${kind}s`] as ({ name: string } & Record<typeof kind, Entry | null>)[];
+  return list.find((entry) => entry.name === name)![kind] ?? {};
+}
+
+function refuseUnsupported(path: string, file: Entry, kind: 'cluster' | 'user', name: string): void {
+  const entry = rawEntry(file, kind, name);
+  const found = UNSUPPORTED[kind].filter((field) => entry[field] != null);
+  if (found.length > 0) throw new Error(`${path}: the ${kind} ${JSON.stringify(name)} has ${found.join(', ')}, which is not supported`);
 }
 
 function parseFile(path: string): Entry {

@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Logger } from '../logger.ts';
 import { untilAborted } from '../time-limits.ts';
-import type { KubeConfig } from './kubeconfig.ts';
+import type { Credential } from './kubeconfig.ts';
 import { KubernetesError, type RequestOptions } from './kubernetes.ts';
 import { queryString, type Server } from './path.ts';
 import type { Pool, Pools } from './pool.ts';
@@ -44,9 +44,9 @@ export interface Transport {
 }
 
 export interface Credentials {
-  /** @throws Error that names the file that cannot be read */
-  current(): Pick<KubeConfig, 'token' | 'tls'>;
-  /** Call this when the server rejects the credentials: the next `current` reads their files again. */
+  /** @throws Error that names the file that cannot be read, or the credential plug-in that failed */
+  current(): Promise<Credential>;
+  /** Call this when the server rejects the credentials: the next `current` reads the kubeconfig again. */
   renew(): void;
 }
 
@@ -67,7 +67,7 @@ export function createTransport(deps: TransportDeps): Transport {
 
   async function send(exchange: Exchange) {
     const { sockets = 'requests', idleMs } = exchange;
-    const { token, tls } = credentials.current();
+    const { token, tls } = await untilAborted(credentials.current(), exchange.signal);
     const pool = pools.use(tls);
     Object.assign(exchange, { pool, sentAt: performance.now(), silence: silence.signal });
     // Requests have their own time-out, so only watches observe `silence`.
