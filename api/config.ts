@@ -13,21 +13,22 @@ import {
   OutboundProxySettings,
   port,
   ProcessSettings,
-  PublicAddressSettings,
   proxyProblems,
+  PublicAddressSettings,
+  readTargetRules,
+  readTestTargets,
   s3Problems,
   S3Settings,
+  ScanLimitSettings,
   TargetSettings,
   TracingSettings,
   TrustSettings,
   WebhookSettings,
 } from '../platform/settings.ts';
 import { identityProblems, identityProviderOf, IdentitySettings } from './accounts/identity-settings.ts';
-import { ScanLimitSettings } from '../platform/scan-limit-settings.ts';
 import { ProxySettings, publicScanOptionsOf, publicScanProblems, PublicScanSettings } from './public/settings.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import type { AppOptions } from './dependencies.ts';
-import { readTargetRules, readTestTargets } from '../platform/target-rules.ts';
 
 export const Environment = Type.Object({
   ...ProcessSettings,

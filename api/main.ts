@@ -2,7 +2,7 @@
 import closeWithGrace from 'close-with-grace';
 import { exitOnMistake } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
-import { applyOutboundSettings } from '../platform/outbound.ts';
+import { applyOutboundSettings } from '../platform/outbound-proxy.ts';
 import { openLogger } from '../platform/process-logger.ts';
 import { serveProbes, type ProbeServer } from '../platform/probe-server.ts';
 import { monitorDependencies } from '../platform/readiness.ts';

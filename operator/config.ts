@@ -2,7 +2,7 @@
 import { SCANNER_DEFAULTS } from '../core/protocol/scanner-program.ts';
 import type { Static } from 'typebox';
 import { Type, listOf, readConfiguration, secret, type Environment as Variables } from '../platform/configuration.ts';
-import { outboundProxyOf } from '../platform/outbound.ts';
+import { outboundProxyOf } from '../platform/outbound-proxy.ts';
 import { fixedSettings, type LiveSettings } from '../platform/setting-files.ts';
 import {
   choice,
@@ -17,10 +17,13 @@ import {
   OutboundProxySettings,
   port,
   ProcessSettings,
-  PublicAddressSettings,
   proxyProblems,
+  PublicAddressSettings,
+  PublicQueueSettings,
+  readTargetRules,
   s3Problems,
   S3Settings,
+  ScanLimitSettings,
   ScannerProxySettings,
   SiteTrustSettings,
   TargetSettings,
@@ -30,9 +33,6 @@ import {
   WebhookSettings,
 } from '../platform/settings.ts';
 import { exportMemoryMib } from '../report/schema/large-exports.ts';
-import { ScanLimitSettings } from '../platform/scan-limit-settings.ts';
-import { PublicQueueSettings } from '../platform/scan-limit-settings.ts';
-import { readTargetRules } from '../platform/target-rules.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
 import { readScannerPodTemplate, type ScannerPodTemplate } from './scan/launch/scanner-pod.ts';
 import { RETRIES_MAX } from './scan/policy/pod-identity.ts';

@@ -7,7 +7,7 @@ import { hostname } from 'node:os';
 import closeWithGrace from 'close-with-grace';
 import { exitOnMistake } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
-import { applyOutboundSettings } from '../platform/outbound.ts';
+import { applyOutboundSettings } from '../platform/outbound-proxy.ts';
 import { openLogger } from '../platform/process-logger.ts';
 import { serveProbes } from '../platform/probe-server.ts';
 import { monitorDependencies } from '../platform/readiness.ts';

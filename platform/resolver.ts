@@ -1,6 +1,7 @@
 /** Resolves the host names of scan targets within a time limit. The API, the operator and the scanner judge the addresses. */
 import { readFile } from 'node:fs/promises';
 import { lookup as systemLookup, Resolver as NameServerClient } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
 import type { Resolution, Resolver } from '../core/scan/targets.ts';
 import { withTimeLimit } from './time-limits.ts';
 
@@ -81,4 +82,18 @@ export function addressesIn(hostsFile: string, hostname: string): string[] {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
     return names.some((name) => name.toLowerCase() === hostname.toLowerCase()) ? [address] : [];
   });
+}
+
+/**
+ * A lookup function for Node's sockets that returns exactly the allowed addresses. A name is never resolved again, because its addresses
+ * may have changed. Node's Happy Eyeballs chooses among them.
+ */
+export function pinnedLookup(addresses: readonly string[]): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_hostname, options, callback) => {
+    const first = all[0];
+    if (first === undefined) callback(Object.assign(new Error('no allowed address'), { code: 'ENOTFOUND' }), '', 0);
+    else if (options.all) callback(null, all);
+    else callback(null, first.address, first.family);
+  };
 }

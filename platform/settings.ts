@@ -1,11 +1,14 @@
 /** The settings that several processes read, each defined once. A process spreads the groups that it needs into its own schema. */
 import { isIPv4 } from 'node:net';
-import { Type, type TOptional, type TString } from 'typebox';
-import { addressMistakes, checked, fromFile, secret, type Environment } from './configuration.ts';
+import { type TOptional, type TString, Type } from 'typebox';
+import ipaddr from 'ipaddr.js';
+import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
+import { MAX_PAGES_CEILING } from '../core/scan/options.ts';
+import type { TargetRules } from '../core/scan/targets.ts';
+import { addressMistakes, checked, type Environment, fromFile, listOf, secret } from './configuration.ts';
 import { bundleMistakes } from './authorities.ts';
 import { noProxyMistakes } from './outbound-proxy.ts';
 import { mongodbUrlProblems } from './mongodb-url.ts';
-import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -194,3 +197,51 @@ export const TracingSettings = {
     }),
   ),
 };
+
+/** The limits on scans that API and operator read. */
+export const ScanLimitSettings = {
+  MAX_PAGES_LIMIT: Type.Integer({
+    minimum: 1,
+    maximum: MAX_PAGES_CEILING,
+    default: 500,
+    description: `the maximum number of pages of one scan, from 1 to ${MAX_PAGES_CEILING}`,
+  }),
+};
+
+/** The places of public scans, which API and operator read. */
+export const PublicQueueSettings = {
+  MAX_RUNNING_PUBLIC_SCANS: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 2,
+    description: 'the maximum number of running public scans if the ScanQueue public does not set it, from 1 to 10000',
+  }),
+};
+
+const isRange = (item: string): boolean => ipaddr.isValid(item) || ipaddr.isValidCIDR(item);
+const isHost = (item: string): boolean => /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?$/i.test(item);
+
+/**
+ * Parses `ALLOW_TARGETS` and `DENY_TARGETS` into the rules that `judgeTarget` applies. Each malformed item is a problem, because a misspelt range in `DENY_TARGETS` would deny nothing.
+ * @returns `problems` for the `further` parameter of `readConfiguration`
+ */
+export function readTargetRules(environment: Record<string, string | undefined>): { targets: TargetRules; problems: string[] } {
+  const allow = listOf(environment.ALLOW_TARGETS);
+  const deny = listOf(environment.DENY_TARGETS);
+  const problems = [
+    ...allow
+      .filter((item) => !isRange(item) && (item.includes('/') || !isHost(item)))
+      .map((item) => `ALLOW_TARGETS holds ${JSON.stringify(item)}; each item must be a CIDR, a host name or address:port.`),
+    ...deny.filter((item) => !isRange(item)).map((item) => `DENY_TARGETS holds ${JSON.stringify(item)}; each item must be a CIDR.`),
+  ];
+  return { targets: { allow, deny }, problems };
+}
+
+/** Parses `TEST_TARGETS`: host names, with or without a port. An address range would allow more than a test site. */
+export function readTestTargets(environment: Record<string, string | undefined>): { testTargets: string[]; problems: string[] } {
+  const testTargets = listOf(environment.TEST_TARGETS);
+  const problems = testTargets
+    .filter((item) => item.includes('/') || !isHost(item))
+    .map((item) => `TEST_TARGETS holds ${JSON.stringify(item)}; each item must be a host name or name:port.`);
+  return { testTargets, problems };
+}

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readTargetRules, readTestTargets } from './target-rules.ts';
+import { readTargetRules, readTestTargets } from './settings.ts';
 
 describe('readTargetRules', () => {
   it('returns empty lists by default', () => {

@@ -4,7 +4,7 @@ import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import { createDefinitionCheck } from '../platform/kubernetes/definitions.ts';
 import type { KubernetesConnection, SocketUse } from '../platform/kubernetes/kubernetes.ts';
 import { createNameServerCheck, hostNamesIn } from '../platform/name-servers.ts';
-import { outboundProxyOf } from '../platform/outbound.ts';
+import { outboundProxyOf } from '../platform/outbound-proxy.ts';
 import type { Probe } from '../platform/readiness.ts';
 import { fixedSettings } from '../platform/setting-files.ts';
 import type { DatabaseSettings, KubernetesSettings, NatsSettings, S3Settings } from '../platform/settings.ts';

@@ -2,9 +2,8 @@
 import ipaddr from 'ipaddr.js';
 import { Type, type Static, type TObject } from 'typebox';
 import { listOf, secret } from '../../platform/configuration.ts';
-import { PublicQueueSettings } from '../../platform/scan-limit-settings.ts';
+import { httpUrl, PublicQueueSettings, text } from '../../platform/settings.ts';
 import type { Credential, LiveSettings } from '../../platform/setting-files.ts';
-import { httpUrl, text } from '../../platform/settings.ts';
 
 const limit = (fallback: number, what: string) => Type.Integer({ minimum: 1, default: fallback, description: `${what}, from 1` });
 

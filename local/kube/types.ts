@@ -1,6 +1,6 @@
 /** The types that the embedded Kubernetes stores and serves: JSON as on the wire. */
 import type { V1ObjectMeta } from '@kubernetes/client-node';
-import type { Wire } from '../../platform/kubernetes/models.ts';
+import type { Wire } from '../../platform/kubernetes/kubernetes.ts';
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {

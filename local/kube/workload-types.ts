@@ -1,6 +1,6 @@
 /** Pods and Jobs as they are stored: with the parts that the server always sets. */
 import type * as models from '@kubernetes/client-node';
-import type { Wire } from '../../platform/kubernetes/models.ts';
+import type { Wire } from '../../platform/kubernetes/kubernetes.ts';
 import type { KubeObject, Meta } from './types.ts';
 
 export type PodCondition = Wire<models.V1PodCondition>;

@@ -4,8 +4,7 @@ import type { AccessibilityScan, Condition, KubernetesObject, ObjectMeta } from 
 import { GROUP, QUEUES_PLURAL, SCANS_PLURAL, SCHEDULES_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { POD_IDENTITY_ANNOTATIONS } from '../../core/protocol/pod-messages.ts';
-import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
-import type { Wire } from '../../platform/kubernetes/models.ts';
+import type { ResourceType, Wire } from '../../platform/kubernetes/kubernetes.ts';
 
 export const SCANS: ResourceType = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 export const QUEUES: ResourceType = { group: GROUP, version: VERSION, plural: QUEUES_PLURAL };

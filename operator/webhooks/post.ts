@@ -3,7 +3,7 @@ import { Agent, ProxyAgent, request } from 'undici';
 import { judgeTarget, type Resolver, type TargetRules } from '../../core/scan/targets.ts';
 import { aboutAddress } from '../../core/webhooks/webhooks.ts';
 import { proxyFor, type OutboundProxy } from '../../platform/outbound-proxy.ts';
-import { pinnedLookup } from '../../platform/pinned-lookup.ts';
+import { pinnedLookup } from '../../platform/resolver.ts';
 import type { AttemptEnd } from '../../stores/webhooks/deliveries.ts';
 
 /** The time limit of a request, with its answer, in milliseconds. */

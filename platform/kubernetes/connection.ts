@@ -1,11 +1,8 @@
 /** Opens the connection to a Kubernetes API: raw JSON in and out, over keep-alive connections. */
 import type { Logger } from '../logger.ts';
-import { loadKubeConfig, type Credential, type KubeConfig } from './kubeconfig.ts';
-import { WatchIdleError, type KubernetesConnection, type RequestOptions, type SocketUse, type WatchEvent } from './kubernetes.ts';
-import { parseServer, resourcePath } from './path.ts';
-import { createPools } from './pool.ts';
-import { createTransport, type Credentials, type Exchange, type Transport } from './transport.ts';
-import { readEvents } from './watch.ts';
+import { type Credential, type KubeConfig, loadKubeConfig } from './kubeconfig.ts';
+import { type KubernetesConnection, type RequestOptions, type SocketUse, type WatchEvent, WatchIdleError } from './kubernetes.ts';
+import { createPools, createTransport, type Credentials, type Exchange, parseServer, resourcePath, type Transport } from './transport.ts';
 
 export interface ConnectOptions {
   /** Path of a kubeconfig. Default: the pod's service account. */
@@ -121,4 +118,28 @@ async function* openWatch<T>(
     if (idle) transport.suspect(exchange);
     throw new WatchIdleError(path, performance.now() - exchange.sentAt);
   }
+}
+
+/**
+ * Splits the body of a watch into its events: one JSON document per line. The network may split a line anywhere, even within a character, so bytes are collected up to the newline and then
+ * decoded as a whole.
+ * @param onBytes called whenever bytes arrive
+ * @throws Error if the body ends within a line: an event is lost, and the watcher must not assume that it received all events
+ */
+async function* readEvents<T>(body: AsyncIterable<Uint8Array>, onBytes: () => void): AsyncGenerator<WatchEvent<T>, void> {
+  let pieces: Uint8Array[] = [];
+  for await (const chunk of body) {
+    onBytes();
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      pieces.push(chunk.subarray(start, end));
+      const line = Buffer.concat(pieces).toString('utf8');
+      pieces = [];
+      start = end + 1;
+      if (line.trim()) yield JSON.parse(line) as WatchEvent<T>;
+    }
+    if (start < chunk.length) pieces.push(chunk.subarray(start));
+  }
+  const rest = Buffer.concat(pieces).toString('utf8');
+  if (rest.trim()) throw new Error('the watch ended in the middle of an event');
 }

@@ -2,7 +2,7 @@
  * The interface of the connection to a Kubernetes API: raw JSON in and out. `connectKubernetes` in `connection.ts` opens
  * one. This file imports no package, so that code that needs only the errors and types does not load the client.
  */
-
+import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 /** The path of a resource's collection, or of one object in it. */
 export interface ResourceType {
   /** Empty for the core group. */
@@ -102,3 +102,15 @@ export async function readIfThere<T>(
     throw error;
   }
 }
+
+/** A model of `@kubernetes/client-node` as the API server sends and receives it: times are RFC 3339 strings instead of Dates. */
+export type Wire<T> = T extends Date
+  ? string
+  : T extends readonly (infer Item)[]
+    ? Wire<Item>[]
+    : T extends object
+      ? { [Field in keyof T]: Wire<T[Field]> }
+      : T;
+
+/** A complete object of a model. The kind and metadata, which the models declare as optional, are required. */
+export type ObjectOf<Model> = KubernetesObject & Omit<Wire<Model>, keyof KubernetesObject>;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createPools } from './pool.ts';
+import { createPools } from './transport.ts';
 
 describe('Kubernetes connection pool', () => {
   it('is reused while the certificates are equal, and replaced when they are rotated', async () => {

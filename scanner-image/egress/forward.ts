@@ -10,7 +10,7 @@ import {
 import type { TcpNetConnectOpts } from 'node:net';
 import { portOf } from '../../core/scan/targets.ts';
 import { ProxyRefused, proxyAuthorization, proxyFor, proxyRefusal } from '../../platform/outbound-proxy.ts';
-import { pinnedLookup } from '../../platform/pinned-lookup.ts';
+import { pinnedLookup } from '../../platform/resolver.ts';
 import { codeOf, connectFailure, EGRESS_HEADER, type EgressFailureKind, hostOf, isProxyError, kindOf } from './egress-failures.ts';
 import type { ConnectionDeps, EgressLimits } from './target-guard.ts';
 

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { portOf } from '../../core/scan/targets.ts';
 import { connectThrough, proxyFor } from '../../platform/outbound-proxy.ts';
-import { pinnedLookup } from '../../platform/pinned-lookup.ts';
+import { pinnedLookup } from '../../platform/resolver.ts';
 import { connectFailure, EGRESS_HEADER, type EgressFailureKind, hostOf, kindOf } from './egress-failures.ts';
 import type { ConnectionDeps } from './target-guard.ts';
 export function createTunnels(deps: ConnectionDeps) {

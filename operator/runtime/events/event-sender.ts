@@ -7,8 +7,13 @@ import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
-import { hasCode, KubernetesError, type KubernetesConnection, type ResourceType } from '../../../platform/kubernetes/kubernetes.ts';
-import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
+import {
+  hasCode,
+  type KubernetesConnection,
+  KubernetesError,
+  type ObjectOf,
+  type ResourceType,
+} from '../../../platform/kubernetes/kubernetes.ts';
 import { sleep, timestamp, type Clock } from '../../../platform/clock.ts';
 
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };

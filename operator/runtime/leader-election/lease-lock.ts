@@ -3,12 +3,12 @@ import type { V1Lease } from '@kubernetes/client-node';
 import type { Logger } from '../../../platform/logger.ts';
 import {
   hasCode,
-  readIfThere,
   type KubernetesConnection,
+  type ObjectOf,
+  readIfThere,
   type RequestOptions,
   type ResourceType,
 } from '../../../platform/kubernetes/kubernetes.ts';
-import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
 import type { Clock } from '../../../platform/clock.ts';
 
 export const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };

@@ -11,7 +11,7 @@ import {
 } from '../../../core/protocol/custom-resources.ts';
 import { EXIT_PERMANENT, POD_AUTH_PATH, POD_IDENTITY_ANNOTATIONS, POD_INPUT_PATH } from '../../../core/protocol/pod-messages.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
-import type { ObjectOf, Wire } from '../../../platform/kubernetes/models.ts';
+import type { ObjectOf, Wire } from '../../../platform/kubernetes/kubernetes.ts';
 import { CONTAINER, IMAGE_ANNOTATION } from '../kube-types.ts';
 import { JOB_MARGIN_SECONDS, STOP_SECONDS } from '../policy/run-time.ts';
 import { mergePodTemplate, type ScannerPodTemplate } from './scanner-pod.ts';

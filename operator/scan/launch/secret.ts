@@ -6,7 +6,7 @@ import { planOf } from '../../../core/scan/sign-in.ts';
 import { POD_INPUT_PATH, type PodInput } from '../../../core/protocol/pod-messages.ts';
 import { type OutboundProxy } from '../../../platform/outbound-proxy.ts';
 import { currentOf, type Credential } from '../../../platform/setting-files.ts';
-import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
+import type { ObjectOf } from '../../../platform/kubernetes/kubernetes.ts';
 import { CURBCUT_VERSION } from '../../../platform/version.ts';
 import { childLabels, type Launch } from './job.ts';
 import type { Job } from '../kube-types.ts';

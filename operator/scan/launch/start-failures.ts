@@ -1,7 +1,7 @@
 /** Why the pods of Jobs do not exist or do not start: Events of the Job controller and the kubelet, from one watch per reason. */
 import type { CoreV1Event } from '@kubernetes/client-node';
 import type { KubernetesObject } from '../../../core/protocol/custom-resources.ts';
-import type { Wire } from '../../../platform/kubernetes/models.ts';
+import type { Wire } from '../../../platform/kubernetes/kubernetes.ts';
 import type { Manager } from '../../runtime/controller/manager.ts';
 import type { Cache } from '../../runtime/cache/cache.ts';
 import { EVENTS } from '../kube-types.ts';
