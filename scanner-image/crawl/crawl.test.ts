@@ -1,11 +1,10 @@
 import { setImmediate as settled } from 'node:timers/promises';
 import { expect } from 'chai';
+import { silentLogger } from '../../test/support/silent-logger.ts';
+import { withDefaults } from '../../core/scan/options.ts';
 import { toPageFindings } from '../page/axe/results.ts';
 import type { Visit } from '../page/visit/visit.ts';
-import { addressOf } from './address.ts';
-import { crawl, SPARE_WORKERS } from './crawl.ts';
-import { createExclusions, createReferrers } from './listing.ts';
-import { createFrontier } from './frontier.ts';
+import { crawl, SPARE_WORKERS, type Crawl } from './crawl.ts';
 
 const ORIGIN = 'https://a.test';
 
@@ -46,44 +45,48 @@ interface Open {
 }
 
 /** Crawls a site whose first page links to `count` others: `/1`, `/2` and so on. Visits end when the test says so. */
-function start(count: number, workers: number) {
+async function start(count: number, workers: number) {
   const names = Array.from({ length: count }, (_, at) => `/${at + 1}`);
-  const frontier = createFrontier({ maxPages: 100, maxFailed: 100, maxFolded: 100 });
-  frontier.add(addressOf(new URL(ORIGIN)), 0);
   const started: string[] = [];
   const processed: string[] = [];
   const open = new Map<string, Open>();
-  let timeIsUp = false;
   const stopping = new AbortController();
-  const crawled = crawl({
-    frontier,
-    exclusions: createExclusions(),
-    referrers: createReferrers(),
-    workers,
-    budget: { take: (page) => page },
-    site: () => new URL(ORIGIN),
-    exclusionOf: () => null,
-    visit(worker, { url: { pathname } }, onWaiting) {
-      started.push(pathname);
-      const { promise, resolve } = Promise.withResolvers<Visit>();
-      open.set(pathname, {
-        worker,
-        waits: onWaiting,
-        end() {
-          open.delete(pathname);
-          resolve(loaded(pathname, pathname === '/' ? names : []));
-        },
-      });
-      return promise;
+  const scan: Crawl = {
+    input: { options: withDefaults({ url: ORIGIN, maxPages: 100 }), workers, pageBudgetMs: 1000, exportMaxBytes: 1e6 },
+    site: {
+      start: new URL(ORIGIN),
+      signedIn: false,
+      startInScope: true,
+      origin: () => new URL(ORIGIN),
+      crawlDelayMs: () => 0,
+      exclusionOf: () => null,
+      refusal: () => null,
+      moveTo: () => Promise.resolve(),
+      sitemapPages: () => Promise.resolve({ pages: [], left: [], beyond: 0 }),
     },
-    onOutcome: ({ url }) => processed.push(url.pathname),
-    onPage: () => undefined,
-    onProgress: () => undefined,
-    onFirst: () => Promise.resolve(),
-    afterFirst: () => Promise.resolve(),
-    timeIsUp: () => timeIsUp,
-    stop: stopping.signal,
-  });
+    pool: {
+      prepare: () => undefined,
+      visit(worker, { url: { pathname }, onWaiting }) {
+        started.push(pathname);
+        const { promise, resolve } = Promise.withResolvers<Visit>();
+        open.set(pathname, {
+          worker,
+          waits: (waits) => onWaiting?.(waits),
+          end() {
+            open.delete(pathname);
+            resolve(loaded(pathname, pathname === '/' ? names : []));
+          },
+        });
+        return promise;
+      },
+    },
+    pictures: null,
+    softDeadline: Infinity,
+  };
+  const log = { ...silentLogger, info: (fields: object) => void processed.push(new URL((fields as { url: string }).url).pathname) };
+  const crawled = crawl(scan, { log, stop: stopping.signal });
+  crawled.catch(() => undefined);
+  await settled();
   const visitOf = (path: string): Open => {
     const visit = open.get(path);
     if (visit === undefined) throw new Error(`${path} is not in progress`);
@@ -93,14 +96,13 @@ function start(count: number, workers: number) {
     started,
     processed,
     crawled,
-    left: frontier.left,
     /** The pages at the end. */
     pages: () => crawled.then(({ pages }) => pages),
     /** The paths of the visits in progress. */
     inProgress: () => [...open.keys()],
     /** The workers of the visits in progress. */
     workers: () => [...open.values()].map(({ worker }) => worker),
-    endTime: () => (timeIsUp = true),
+    endTime: () => (scan.softDeadline = 0),
     stop: () => stopping.abort(new Error('canceled')),
     // The crawl reacts in promises only, all of which are done in the next turn of the event loop.
     async waits(path: string, waits: boolean): Promise<void> {
@@ -124,7 +126,7 @@ function start(count: number, workers: number) {
 
 describe('a crawl', () => {
   it('loads as many pages at once as it has workers, and the first one alone', async () => {
-    const site = start(9, 3);
+    const site = await start(9, 3);
     expect(site.inProgress()).to.deep.equal(['/']);
     await site.end('/');
     expect(site.inProgress()).to.deep.equal(['/1', '/2', '/3']);
@@ -136,7 +138,7 @@ describe('a crawl', () => {
   });
 
   it('starts the next page in a tab of its own before the page of its only worker ends, if that waits for its site', async () => {
-    const site = start(3, 1);
+    const site = await start(3, 1);
     await site.end('/');
     expect(site.inProgress()).to.deep.equal(['/1']);
     await site.waits('/1', true);
@@ -150,7 +152,7 @@ describe('a crawl', () => {
 
   it(`loads at most ${SPARE_WORKERS} page more than it has workers, however many wait`, async () => {
     for (const workers of [1, 2, 4]) {
-      const site = start(20, workers);
+      const site = await start(20, workers);
       await site.end('/');
       for (let ended = 0; ended < 8; ended++) {
         for (const path of site.inProgress()) {
@@ -166,7 +168,7 @@ describe('a crawl', () => {
   });
 
   it('starts no page for one that goes on, until fewer are in progress than there are workers', async () => {
-    const site = start(9, 2);
+    const site = await start(9, 2);
     await site.end('/');
     await site.waits('/1', true);
     expect(site.inProgress()).to.deep.equal(['/1', '/2', '/3']);
@@ -180,7 +182,7 @@ describe('a crawl', () => {
   });
 
   it('does not count a page as waiting that has ended', async () => {
-    const site = start(9, 2);
+    const site = await start(9, 2);
     await site.end('/');
     await site.waits('/1', true);
     await site.end('/1', '/2', '/3');
@@ -190,7 +192,7 @@ describe('a crawl', () => {
   });
 
   it('processes pages in their order, whenever their visits end', async () => {
-    const site = start(4, 2);
+    const site = await start(4, 2);
     await site.end('/');
     await site.waits('/1', true);
     await site.end('/3', '/2', '/4');
@@ -201,31 +203,33 @@ describe('a crawl', () => {
   });
 
   it('ends with the processed pages when it is stopped, without waiting for those in progress', async () => {
-    const site = start(9, 3);
+    const site = await start(9, 3);
     await site.end('/', '/1', '/3');
     site.stop();
-    const { pages, stopped } = await site.crawled;
+    const { pages, stopped, addressesLeft } = await site.crawled;
     // The visit of /3 ended before that of /2, on which it would have depended.
     expect(pages.map(({ url }) => new URL(url).pathname)).to.deep.equal(['/', '/1']);
     expect(stopped).to.equal(true);
     expect(site.inProgress()).not.to.deep.equal([]);
-    expect(site.left(), 'every address that was found is tested or counted').to.equal(10 - pages.length);
+    expect(addressesLeft, 'every address that was found is tested or counted').to.equal(10 - pages.length);
   });
 
   it('is complete if it is stopped after its last page', async () => {
-    const site = start(1, 2);
+    const site = await start(1, 2);
     await site.endAll();
     site.stop();
     expect(await site.crawled).to.include({ stopped: false });
   });
 
   it('starts no page for one that waits when its time is up', async () => {
-    const site = start(9, 2);
+    const site = await start(9, 2);
     await site.end('/');
     site.endTime();
     await site.waits('/1', true);
     expect(site.inProgress()).to.deep.equal(['/1', '/2']);
     await site.endAll();
-    expect(await site.pages()).to.have.length(3);
+    const pages = await site.pages();
+    expect(pages.filter(({ tested }) => tested)).to.have.length(3);
+    expect(pages.slice(3).map((page) => !page.tested && page.reason)).to.deep.equal(Array(7).fill('timeout'));
   });
 });

@@ -1,37 +1,151 @@
-/** Crawls a site: several workers load pages, and the results are processed sequentially, in the frontier's order. */
-import type { FindingsBudget } from '../../report/results/cap-nodes.ts';
-import type { ReportPage } from '../../report/schema/schema.ts';
+/**
+ * Crawls a site: several workers load pages, and what the pages teach is learnt in the frontier's order, whichever ends first. So the
+ * result depends on the site and not on the speed of its answers.
+ */
+import type { PodInput } from '../../core/protocol/pod-messages.ts';
+import type { PageProgress } from '../../core/scan/counts.ts';
+import type { Logger } from '../../platform/logger.ts';
 import { anyOf, untilAborted } from '../../platform/time-limits.ts';
+import { createFindingsBudget } from '../../report/results/cap-nodes.ts';
+import { countViolations } from '../../report/results/score.ts';
+import type { ReportPage } from '../../report/schema/schema.ts';
+import type { Pool } from '../page/browser/pool.ts';
+import type { PictureBudget } from '../page/visit/pictures.ts';
 import type { Visit } from '../page/visit/visit.ts';
-import type { Candidate, Outcome } from './frontier.ts';
-import { createIntake, type IntakeDeps } from './intake.ts';
+import { ScanFailed, firstPageFailure } from '../pod/failure.ts';
+import { addressOf } from './address.ts';
+import { createFrontier, type Candidate, type Frontier } from './frontier.ts';
+import { createIntake, type Listing } from './intake.ts';
+import { untestedPage, type WrongPage } from './page-checks.ts';
+import { createPoliteVisits } from './politeness.ts';
+import type { Site } from './site.ts';
+import { createWaitHistory } from './wait-history.ts';
 
-export interface CrawlDeps extends IntakeDeps {
-  workers: number;
-  /** Limits the findings of all pages. */
-  budget: FindingsBudget;
-  /** Loads a page in the tab of a worker. Calls `onWaiting` when the page waits for its site, and when it goes on. */
-  visit(worker: number, candidate: Candidate, onWaiting: (waits: boolean) => void): Promise<Visit>;
-  /** Called with every processed visit, in the order of turns. */
-  onOutcome(candidate: Candidate, visit: Visit, outcome: Outcome): void;
-  /** Called after every processed page. */
-  onProgress(): void;
-  /** Called before the first page is processed. An error that it throws ends the crawl. */
-  onFirst(visit: Visit): Promise<void>;
-  /** Called after the links of the first page were queued, so that other sources can add pages after them. */
-  afterFirst(): Promise<void>;
-  /** Whether no more pages may be started. */
-  timeIsUp(): boolean;
+/** How a scan is watched and ended. */
+export interface ScanControl {
+  log: Logger;
+  /** Called after every change. The phase never moves backwards. */
+  onProgress?: (phase: 'crawling' | 'scanning', pages: PageProgress) => void;
+  /** Runs a step in a span of its name. */
+  traced?: Traced;
+  /** Aborts the scan immediately: its reason is thrown. */
   signal?: AbortSignal;
-  /** Ends the crawl with the pages that were processed until then. */
+  /** Ends the scan with the pages that were tested until then; its reason is thrown if there are none. */
   stop?: AbortSignal;
 }
 
-export interface Crawled {
-  /** Every processed page, in order. */
-  pages: ReportPage[];
-  /** Whether `stop` ended the crawl before its end. */
+export type Traced = <T>(step: string, work: () => Promise<T>) => Promise<T>;
+export const UNTRACED: Traced = (_step, work) => work();
+
+export interface Crawl {
+  input: Pick<PodInput, 'options' | 'workers' | 'pageBudgetMs' | 'exportMaxBytes'>;
+  site: Site;
+  pool: Pick<Pool, 'prepare' | 'visit'>;
+  /** Null: the scan takes no pictures. */
+  pictures: PictureBudget | null;
+  /** The time after which no page is started, in milliseconds since the epoch. */
+  softDeadline: number;
+}
+
+export interface Crawled extends Listing {
+  /** Whether `stop` ended the crawl before all pages were tested. */
   stopped: boolean;
+}
+
+/** The share of the export that the findings of pages may use. The rest is for root causes and addresses. */
+const FINDINGS_SHARE = 1 / 2;
+
+/**
+ * Tests the pages of a site.
+ * @throws ScanFailed if no page can be tested
+ */
+export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, signal, stop }: ScanControl): Promise<Crawled> {
+  const { input, site, pool, pictures } = scan;
+  const { maxPages } = input.options;
+  // Dead links and duplicates are limited too, because a site may have any number of them.
+  const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxFolded: maxPages * 3 + 100 });
+  const intake = createIntake(frontier, site);
+  const history = createWaitHistory();
+  const budget = createFindingsBudget(input.exportMaxBytes * FINDINGS_SHARE, maxPages);
+  const visitPolitely = createPoliteVisits({
+    pool,
+    crawlDelayMs: site.crawlDelayMs,
+    softDeadline: () => performance.now() + scan.softDeadline - Date.now(),
+    signal,
+  });
+  const timeIsUp = (): boolean => Date.now() >= scan.softDeadline;
+  const pages: ReportPage[] = [];
+  let phase: 'crawling' | 'scanning' = 'crawling';
+  let stopped = false;
+
+  function load(worker: number, candidate: Candidate, onWaiting?: (waits: boolean) => void): Promise<Visit> {
+    const { url, depth, turn } = candidate;
+    const isFirst = turn === 0;
+    const request = {
+      url,
+      test: depth > 0 || site.startInScope,
+      mayGoTo: (target: URL) => site.refusal(target, isFirst),
+      plan: history.planFor(candidate),
+      budgetMs: input.pageBudgetMs,
+      onWaiting,
+    };
+    return traced('page', () => visitPolitely(worker, isFirst, request));
+  }
+
+  function learn(candidate: Candidate, visit: Visit): void {
+    const { outcome, page } = intake.take(candidate, visit);
+    frontier.settle(candidate, outcome);
+    // A single worker would not have visited a page that is skipped.
+    if (outcome !== 'skipped' && visit.outcomes !== undefined) history.record(candidate, visit.outcomes);
+    if (visit.loaded && outcome === 'tested') pictures?.keep(candidate.url.href, visit.pictures);
+    else if (visit.loaded) pictures?.release(visit.pictures);
+    if (page === null) return;
+    pages.push(page.tested ? budget.take(page) : page);
+    logPage(log, page);
+  }
+
+  function reportProgress(): void {
+    if (frontier.complete()) phase = 'scanning';
+    onProgress?.(phase, progressOf(frontier));
+  }
+
+  const halt = anyOf(signal, stop);
+  frontier.add(addressOf(site.start), 0);
+  onProgress?.(phase, progressOf(frontier));
+  try {
+    // The first page determines the site, so it is loaded alone. Meanwhile the other workers open their tabs.
+    const first = frontier.take()!;
+    for (let other = 1; other < Math.min(input.workers, maxPages); other++) pool.prepare(other);
+    const visit = await untilAborted(load(0, first), halt);
+    if (!visit.loaded) throw timeIsUp() ? outOfTime(progressOf(frontier)) : firstPageFailure(site.start, visit, site.signedIn);
+    await untilAborted(site.moveTo(visit.finalUrl), halt);
+    learn(first, visit);
+    intake.takeSitemaps(await untilAborted(site.sitemapPages(), halt));
+    reportProgress();
+
+    const visits = createVisits(frontier, input.workers, load);
+    for (let turn = 1; ;) {
+      halt?.throwIfAborted();
+      if (!timeIsUp()) visits.start();
+      if (visits.inWork() === 0) break;
+      await untilAborted(visits.change(), halt);
+      for (let next = visits.take(turn); next !== undefined; next = visits.take(turn)) {
+        learn(next.candidate, next.visit);
+        reportProgress();
+        turn += 1;
+      }
+    }
+  } catch (error) {
+    if (signal?.aborted || !stop?.aborted) throw error;
+    stopped = true;
+  }
+
+  const progress = progressOf(frontier);
+  if (stopped && progress.scanned === 0) throw stop?.reason;
+  if (progress.scanned === 0) throw timeIsUp() ? outOfTime(progress) : nothingTested(site.origin(), pages, progress);
+  // The pages that a stopped scan left are only counted: nothing was wrong with them.
+  if (!stopped && timeIsUp()) for (const url of frontier.drain()) pages.push(untestedPage(url.href, OUT_OF_TIME));
+  return { ...intake.list(pages), stopped };
 }
 
 /**
@@ -40,51 +154,12 @@ export interface Crawled {
  */
 export const SPARE_WORKERS = 1;
 
-/** @throws the errors of `visit` and `onFirst`, and the signal's reason */
-export async function crawl(deps: CrawlDeps): Promise<Crawled> {
-  const { signal, stop } = deps;
-  const pages: ReportPage[] = [];
-  try {
-    await crawlInto(pages, { ...deps, signal: anyOf(signal, stop) });
-    return { pages, stopped: false };
-  } catch (error) {
-    if (signal?.aborted || !stop?.aborted) throw error;
-    return { pages, stopped: true };
-  }
-}
-
-/** Crawls until the end, or until the signal aborts. */
-async function crawlInto(pages: ReportPage[], deps: CrawlDeps): Promise<void> {
-  const { frontier, signal } = deps;
-  const process = createIntake({
-    ...deps,
-    onPage(found) {
-      const page = found.tested ? deps.budget.take(found) : found;
-      pages.push(page);
-      deps.onPage(page);
-    },
-  });
-  const visits = createVisits(deps);
-  for (let turn = 0; ;) {
-    signal?.throwIfAborted();
-    visits.start();
-    if (visits.inWork() === 0) return;
-    await untilAborted(visits.change(), signal);
-    for (let next = visits.take(turn); next !== undefined; next = visits.take(turn)) {
-      const { candidate, visit } = next;
-      if (turn === 0) await untilAborted(deps.onFirst(visit), signal);
-      const outcome = process(candidate, visit);
-      frontier.settle(candidate, outcome);
-      deps.onOutcome(candidate, visit, outcome);
-      if (turn === 0) await untilAborted(deps.afterFirst(), signal);
-      turn += 1;
-      deps.onProgress();
-    }
-  }
-}
-
 /** The visits in work, and those that ended before the visit of an earlier turn. */
-function createVisits({ frontier, workers, visit, timeIsUp }: CrawlDeps) {
+function createVisits(
+  frontier: Frontier,
+  workers: number,
+  load: (worker: number, candidate: Candidate, onWaiting: (waits: boolean) => void) => Promise<Visit>,
+) {
   const ended = new Map<number, { candidate: Candidate; visit: Visit }>();
   const busy = new Map<number, Promise<number>>();
   /** Workers whose pages wait for their site. */
@@ -102,18 +177,16 @@ function createVisits({ frontier, workers, visit, timeIsUp }: CrawlDeps) {
     /** Starts a visit with each idle worker. */
     start(): void {
       for (let worker = 0; worker < workers + SPARE_WORKERS; worker++) {
-        if (busy.size - Math.min(waiting.size, SPARE_WORKERS) >= workers || timeIsUp()) return;
+        if (busy.size - Math.min(waiting.size, SPARE_WORKERS) >= workers) return;
         if (busy.has(worker)) continue;
         const candidate = frontier.take();
         if (candidate === null) return;
-        const visiting = visit(worker, candidate, (waits) => onWaiting(worker, waits)).then((result) => {
-          ended.set(candidate.turn, { candidate, visit: result });
+        const visiting = load(worker, candidate, (waits) => onWaiting(worker, waits)).then((visit) => {
+          ended.set(candidate.turn, { candidate, visit });
           waiting.delete(worker);
           return worker;
         });
         busy.set(worker, visiting);
-        // The first page determines the site, so it is loaded alone.
-        if (candidate.turn === 0) return;
       }
     },
     inWork: () => busy.size,
@@ -130,3 +203,32 @@ function createVisits({ frontier, workers, visit, timeIsUp }: CrawlDeps) {
     },
   };
 }
+
+function progressOf(frontier: Frontier): PageProgress {
+  const { tested, failed, total } = frontier.counts();
+  return { scanned: tested, failed, total };
+}
+
+/** The command line reads these lines of the scanner that it runs (cli/local/scanner-process.ts). */
+function logPage(log: Logger, page: ReportPage): void {
+  const common = { url: page.url, status: page.http_status, ms: page.duration_ms };
+  if (page.tested) log.info({ ...common, score: page.score, violations: countViolations(page.violations).total }, 'page tested');
+  else log.info({ ...common, reason: page.reason, detail: page.message }, 'page not tested');
+}
+
+function nothingTested(site: URL, pages: readonly ReportPage[], progress: PageProgress): ScanFailed {
+  const untested = pages.filter((page) => !page.tested);
+  // A page that was tried says more than one that is not part of the scan.
+  const first = untested.find(({ reason }) => reason !== 'excluded');
+  const why = first === undefined ? 'No page of the site matches the include and exclude rules.' : `${first.url}: ${first.message}`;
+  return new ScanFailed('no_page_tested', `No page of ${site.origin} could be tested. ${why}`, progress);
+}
+
+const outOfTime = (pages: PageProgress): ScanFailed =>
+  new ScanFailed(
+    'deadline_exceeded',
+    'The scan reached its deadline before a page was tested. The site is too slow, or the deadline is too short.',
+    pages,
+  );
+
+const OUT_OF_TIME: WrongPage = { reason: 'timeout', message: 'The scan reached its deadline before this page was tested.' };

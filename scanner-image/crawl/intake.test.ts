@@ -3,7 +3,6 @@ import type { PageCaveatKind, ReportPage } from '../../report/schema/schema.ts';
 import { toPageFindings } from '../page/axe/results.ts';
 import type { Visit } from '../page/visit/visit.ts';
 import { addressOf } from './address.ts';
-import { createExclusions, createReferrers } from './listing.ts';
 import { createFrontier } from './frontier.ts';
 import { createIntake } from './intake.ts';
 
@@ -47,18 +46,13 @@ const visitOf = (path: string, { content = path, own = true, caveats = [] }: Sho
 function take(visits: Record<string, Shown>): string[] {
   const frontier = createFrontier({ maxPages: 100, maxFailed: 100, maxFolded: 100 });
   const pages: ReportPage[] = [];
-  const process = createIntake({
-    frontier,
-    exclusions: createExclusions(),
-    referrers: createReferrers(),
-    site: () => SITE,
-    exclusionOf: () => null,
-    onPage: (page) => pages.push(page),
-  });
+  const intake = createIntake(frontier, { start: SITE, origin: () => SITE, exclusionOf: () => null });
   for (const [path, shown] of Object.entries(visits)) {
     frontier.add(addressOf(new URL(path, SITE)), 0);
     const candidate = frontier.take()!;
-    frontier.settle(candidate, process(candidate, visitOf(path, shown)));
+    const { outcome, page } = intake.take(candidate, visitOf(path, shown));
+    frontier.settle(candidate, outcome);
+    if (page !== null) pages.push(page);
   }
   return pages.map((page) => `${new URL(page.url).pathname} ${page.tested ? 'tested' : page.reason}`);
 }

@@ -1,4 +1,4 @@
-/** Processes visited pages in the frontier's order: lists them, recognises duplicates, queues their links. */
+/** What the visits and sitemaps of a site teach, taken in the frontier's order: the pages to list, duplicates, and further addresses. */
 import { createHash } from 'node:crypto';
 import { isAttempted } from '../../report/results/coverage.ts';
 import { positionsOf } from '../../report/results/rule-outcomes.ts';
@@ -6,26 +6,14 @@ import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/sche
 import { countViolations, pageScore, roundScore } from '../../report/results/score.ts';
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
 import type { PageFacts, Visit } from '../page/visit/visit.ts';
-import { type AddressParts, isTooLong, looksLikeFile, type PageAddress, pageKey, pageOf, repeatsItself } from './address.ts';
-import { arrivalOf, type Exclusions, type Referrers } from './listing.ts';
+import { isTooLong, looksLikeFile, type PageAddress, pageKey, pageOf, repeatsItself } from './address.ts';
+import { arrivalOf, createExclusions, createReferrers, listGates, type Exclusions, type Referrers } from './listing.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
 import { CHAIN_MAX } from './queue.ts';
-type LoadedVisit = Extract<Visit, { loaded: true }>;
+import type { Site, SitemapPages } from './site.ts';
 
-export interface IntakeDeps {
-  frontier: Frontier;
-  /** Why a page is not part of the scan, or null. */
-  exclusionOf(url: AddressParts): WrongPage | null;
-  /** Takes the links that are not part of the scan. */
-  exclusions: Exclusions;
-  /** Learns which pages link to the addresses that may be listed. */
-  referrers: Referrers;
-  /** The site's origin; final after the first page was loaded. */
-  site(): URL;
-  /** Called with every page in the scan's order. */
-  onPage(page: ReportPage): void;
-}
+type LoadedVisit = Extract<Visit, { loaded: true }>;
 
 const ENDLESS: WrongPage = {
   reason: 'excluded',
@@ -35,13 +23,38 @@ const ENDLESS: WrongPage = {
 /** A page that still loads or works may look like another one that does. */
 const UNSETTLED: ReadonlySet<PageCaveatKind> = new Set(['not_quiet', 'still_busy', 'still_loading']);
 
-/** Returns the function that processes a visit. It must be called in the order of turns. */
-export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Visit) => Outcome {
-  const { frontier } = deps;
+/** What a visit led to. Null: the page is not listed. */
+export interface Taken {
+  outcome: Outcome;
+  page: ReportPage | null;
+}
+
+/** What a report lists. */
+export interface Listing {
+  /** Tested and untested pages in the scan's order, then the addresses that are not part of the scan. */
+  pages: ReportPage[];
+  /** The addresses of gates, by the `url` under which their pages were tested. */
+  gates: ReadonlyMap<string, string>;
+  /** The number of addresses that were found and are not listed. */
+  addressesLeft: number;
+}
+
+export interface Intake {
+  /** Takes a visit: recognises duplicates, and queues the links of the page. Must be called in the order of turns. */
+  take(candidate: Candidate, visit: Visit): Taken;
+  takeSitemaps(found: SitemapPages): void;
+  /** @param pages those of all visits, in the scan's order */
+  list(pages: readonly ReportPage[]): Listing;
+}
+
+export function createIntake(frontier: Frontier, site: Pick<Site, 'start' | 'origin' | 'exclusionOf'>): Intake {
+  const exclusions = createExclusions();
+  const referrers = createReferrers();
   const duplicates = createDuplicates();
-  const queueLinks = createLinkQueue(deps);
+  const queueLinks = createLinkQueue(frontier, site, { exclusions, referrers });
   /** The `url` of the page whose test covers an address, by the address's key. */
   const coveredBy = new Map<string, string>();
+  referrers.follow(pageKey(site.start));
 
   function cover(keys: readonly string[], url: string): void {
     for (const key of keys) {
@@ -50,12 +63,14 @@ export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Vi
     }
   }
 
-  function processLoaded(candidate: Candidate, visit: LoadedVisit): Outcome {
+  function takeLoaded(candidate: Candidate, visit: LoadedVisit): Taken {
+    const { url } = candidate;
     const keys = [candidate.key, pageKey(visit.finalUrl)] as const;
-    const arrival = keys[0] === keys[1] ? keys[1] : pageKey(arrivalOf(candidate.url, visit.finalUrl));
-    const redirectsTo = keys[0] === keys[1] ? undefined : (coveredBy.get(keys[1]) ?? coveredBy.get(arrival));
-    if (redirectsTo !== undefined) return fold(candidate, visit, redirectsTo, `It redirects to ${visit.finalUrl.href}, which is tested.`);
-    const canonical = canonicalOf(visit, deps.site());
+    const isMoved = keys[0] !== keys[1];
+    const arrival = isMoved ? pageKey(arrivalOf(url, visit.finalUrl)) : keys[1];
+    const redirectsTo = isMoved ? (coveredBy.get(keys[1]) ?? coveredBy.get(arrival)) : undefined;
+    if (redirectsTo !== undefined) return sameAs(candidate, visit, redirectsTo, `It redirects to ${visit.finalUrl.href}, which is tested.`);
+    const canonical = canonicalOf(visit, site.origin());
     const compared = {
       key: keys[1],
       canonicalKey: canonical?.key ?? null,
@@ -66,38 +81,49 @@ export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Vi
     const same = isComparable ? duplicates.find(compared) : null;
     if (same !== null) {
       cover(keys, same.url);
-      return fold(candidate, visit, same.url, sameMessage(same, canonical ?? visit.finalUrl));
+      return sameAs(candidate, visit, same.url, sameMessage(same, canonical ?? visit.finalUrl));
     }
     queueLinks(visit.facts, candidate);
-    if (visit.findings === null) {
-      deps.onPage(leftOut(candidate, visit, 'The rules of the scan leave out this page. Only its links were read.'));
-      return 'passed_through';
-    }
-    const wrong = candidate.depth > 0 && keys[0] !== keys[1] ? deps.exclusionOf(visit.finalUrl) : null;
-    if (wrong !== null) {
-      deps.onPage(leftOut(candidate, visit, `The page redirects to ${visit.finalUrl.href}. ${wrong.message}`));
-      return 'folded';
-    }
-    cover([...keys, arrival], candidate.url.href);
-    if (isComparable) duplicates.add(candidate.url.href, compared);
-    const { withDialog } = visit;
-    deps.onPage(testedPage(candidate, visit, withDialog === undefined ? visit.findings : mergeFindings(withDialog, visit.findings)));
-    return 'tested';
+    if (visit.findings === null)
+      return {
+        outcome: 'passed_through',
+        page: leftOut(candidate, visit, 'The rules of the scan leave out this page. Only its links were read.'),
+      };
+    const wrong = candidate.depth > 0 && isMoved ? site.exclusionOf(visit.finalUrl) : null;
+    if (wrong !== null)
+      return { outcome: 'folded', page: leftOut(candidate, visit, `The page redirects to ${visit.finalUrl.href}. ${wrong.message}`) };
+    cover([...keys, arrival], url.href);
+    if (isComparable) duplicates.add(url.href, compared);
+    const { findings, withDialog } = visit;
+    return { outcome: 'tested', page: testedPage(url, visit, withDialog === undefined ? findings : mergeFindings(withDialog, findings)) };
   }
 
-  function fold(candidate: Candidate, visit: LoadedVisit, url: string, message: string): Outcome {
-    deps.onPage({ ...leftOut(candidate, visit, message), reason: 'same_as', same_as: url });
-    return 'folded';
-  }
-
-  return (candidate, visit) => {
-    if (frontier.covered(candidate.key) || frontier.spent()) return 'skipped';
-    if (visit.loaded) return processLoaded(candidate, visit);
-    const page = untestedPage(candidate.url.href, visit, visit);
-    // What a link to a file leads to is not a page that the scan failed to test.
-    const isFile = (visit.reason === 'not_html' || visit.reason === 'download') && looksLikeFile(candidate.url) && candidate.depth > 0;
-    deps.onPage(isFile ? { ...page, reason: 'excluded' } : page);
-    return isFile ? 'folded' : isAttempted(visit.reason) ? 'failed' : 'disallowed';
+  return {
+    take(candidate, visit) {
+      if (frontier.covered(candidate.key) || frontier.spent()) return { outcome: 'skipped', page: null };
+      if (visit.loaded) return takeLoaded(candidate, visit);
+      const page = untestedPage(candidate.url.href, visit, visit);
+      // What a link to a file leads to is not a page that the scan failed to test.
+      const isFile = (visit.reason === 'not_html' || visit.reason === 'download') && looksLikeFile(candidate.url) && candidate.depth > 0;
+      if (isFile) return { outcome: 'folded', page: { ...page, reason: 'excluded' } };
+      return { outcome: isAttempted(visit.reason) ? 'failed' : 'disallowed', page };
+    },
+    takeSitemaps({ pages, left, beyond }) {
+      for (const { page, sitemap } of pages) {
+        frontier.add(page, 1);
+        referrers.follow(page.key, sitemap);
+      }
+      for (const { page, why, sitemap } of left) if (exclusions.add(page, why)) referrers.follow(page.key, sitemap);
+      exclusions.count(beyond);
+    },
+    list(pages) {
+      const listed = listGates(pages, (key) => frontier.named(key));
+      return {
+        pages: referrers.addTo([...listed.pages, ...exclusions.pages()]),
+        gates: listed.gates,
+        addressesLeft: exclusions.beyond() + frontier.left(),
+      };
+    },
   };
 }
 
@@ -105,27 +131,30 @@ export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Vi
 const LINKS_REMEMBERED = 20_000;
 
 /** Returns the function that adds the links of a page to the frontier, or to the exclusions. */
-function createLinkQueue(deps: IntakeDeps): (facts: LoadedVisit['facts'], on: Candidate) => void {
-  const { frontier, exclusions, referrers } = deps;
+function createLinkQueue(
+  frontier: Frontier,
+  site: Pick<Site, 'origin' | 'exclusionOf'>,
+  { exclusions, referrers }: { exclusions: Exclusions; referrers: Referrers },
+): (facts: LoadedVisit['facts'], on: Candidate) => void {
   /** The keys of pages by processed links; null for a link that is no page. */
   const processed = new Map<string, string | null>();
   return ({ links, linksBeyond }, on) => {
     const from = { url: on.url.href, key: on.key };
-    const site = deps.site();
+    const origin = site.origin();
     for (const link of links) {
       const known = processed.get(link);
       if (known !== undefined) {
         if (known !== null) referrers.link(known, from);
         continue;
       }
-      const page = pageOf(link, site);
+      const page = pageOf(link, origin);
       if (processed.size < LINKS_REMEMBERED) processed.set(link, page?.key ?? null);
       if (page === null) {
-        if (isTooLong(link, site)) exclusions.count(1);
+        if (isTooLong(link, origin)) exclusions.count(1);
         continue;
       }
       let wrong: WrongPage | null = null;
-      const isExcluded = (): boolean => (wrong = deps.exclusionOf(page) ?? (repeatsItself(page) ? ENDLESS : null)) !== null;
+      const isExcluded = (): boolean => (wrong = site.exclusionOf(page) ?? (repeatsItself(page) ? ENDLESS : null)) !== null;
       const added = frontier.add(page, on.depth + 1, isExcluded);
       if (added === 'endless') wrong = ENDLESS;
       const isListed = wrong !== null && exclusions.add(page, wrong);
@@ -150,9 +179,9 @@ function canonicalOf(visit: LoadedVisit, site: URL): PageAddress | null {
   return page === null || page.key === pageKey(visit.finalUrl) ? null : page;
 }
 
-function testedPage(candidate: Candidate, visit: LoadedVisit, findings: PageFindings): ReportPage {
+function testedPage(url: URL, visit: LoadedVisit, findings: PageFindings): ReportPage {
   return {
-    url: candidate.url.href,
+    url: url.href,
     final_url: visit.finalUrl.href,
     http_status: visit.status,
     title: visit.facts.title,
@@ -171,15 +200,20 @@ function testedPage(candidate: Candidate, visit: LoadedVisit, findings: PageFind
   };
 }
 
+function sameAs(candidate: Candidate, visit: LoadedVisit, url: string, message: string): Taken {
+  return { outcome: 'folded', page: { ...leftOut(candidate, visit, message), reason: 'same_as', same_as: url } };
+}
+
 /** A page that was loaded and is not tested, because it is not part of the scan or the same as another. */
 const leftOut = (candidate: Candidate, visit: LoadedVisit, message: string): UntestedPage =>
   untestedPage(candidate.url.href, { reason: 'excluded', message }, { ...visit, finalUrl: visit.finalUrl.href });
 
-/**
+/*
  * Recognises a page that was already tested under another address: it displays the same, or it names the same canonical
  * address and has the same main content. A canonical link alone is not trusted, because many sites name their start page as
- * the canonical address of every page. Pages with different findings are never the same. Pure.
+ * the canonical address of every page. Pages with different findings are never the same.
  */
+
 interface ComparedPage {
   /** The key of its address. */
   key: string;
@@ -196,13 +230,7 @@ interface SamePage {
   by: 'content' | 'canonical';
 }
 
-interface Duplicates {
-  find(page: ComparedPage): SamePage | null;
-  /** @param url the page's `url` in the report */
-  add(url: string, page: ComparedPage): void;
-}
-
-function createDuplicates(): Duplicates {
+function createDuplicates() {
   /** Tested pages by what they have in common with their duplicates. */
   const byContent = new Map<string, string>();
   const byCanonical = new Map<string, string>();
@@ -211,14 +239,15 @@ function createDuplicates(): Duplicates {
     return { content: `${content.whole} ${digest}`, canonical: `${canonicalKey ?? key} ${content.main} ${digest}` };
   };
   return {
-    find(page) {
+    find(page: ComparedPage): SamePage | null {
       const keys = keysOf(page);
       const same = byContent.get(keys.content);
       if (same !== undefined) return { url: same, by: 'content' };
       const canonical = byCanonical.get(keys.canonical);
       return canonical === undefined ? null : { url: canonical, by: 'canonical' };
     },
-    add(url, page) {
+    /** @param url the page's `url` in the report */
+    add(url: string, page: ComparedPage): void {
       const keys = keysOf(page);
       byContent.set(keys.content, url);
       if (!byCanonical.has(keys.canonical)) byCanonical.set(keys.canonical, url);

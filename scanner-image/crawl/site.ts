@@ -1,6 +1,7 @@
 /** The site of a scan: its origin, its robots.txt and its sitemaps. All three change if the first page redirects to another host. */
 import type { CrawlRules } from '../../core/scan/options.ts';
 import type { GuardedFetch } from '../egress/fetch.ts';
+import type { Session } from '../page/session/session.ts';
 import { ScanFailed } from '../pod/failure.ts';
 import { movedWithin, sameSite } from '../../core/scan/site.ts';
 import { addressOf, isTooLong, pageOf, scopeOf, type AddressParts, type PageAddress } from './address.ts';
@@ -14,10 +15,8 @@ export interface SiteDeps {
   crawl: CrawlRules;
   maxPages: number;
   signedIn: boolean;
-  /** Called when robots.txt allows the first page, before the sitemaps are read. */
-  onAllowed?: () => Promise<void> | undefined;
-  /** Returns the headers with the credentials for a URL. */
-  headersFor: (url: URL) => Record<string, string>;
+  /** Is prepared when robots.txt allows the first page, before the sitemaps are read. Null: the scan has none. */
+  session: Pick<Session, 'headersFor' | 'prepare'> | null;
   files: GuardedFetch;
   signal?: AbortSignal;
   /** The time after which no page is started, in milliseconds since the epoch. */
@@ -25,6 +24,10 @@ export interface SiteDeps {
 }
 
 export interface Site {
+  /** The URL of the first page. */
+  start: URL;
+  /** Whether the scan signs in. */
+  signedIn: boolean;
   origin(): URL;
   crawlDelayMs(): number;
   /** Why a page is not part of the scan, by include, exclude, robots.txt and what its address does; null if it is. */
@@ -56,18 +59,18 @@ const LEFT_MAX = 1000;
 
 /** @throws ScanFailed if robots.txt disallows the first page, or cannot be read */
 export async function openSite(deps: SiteDeps): Promise<Site> {
-  const { start, crawl, files, headersFor } = deps;
+  const { start, crawl, files, session, signedIn } = deps;
   const scope = scopeOf(crawl);
-  const harmOfAddress = deps.signedIn ? harmRule(crawl.include) : () => null;
+  const harmOfAddress = signedIn ? harmRule(crawl.include) : () => null;
   let origin = start;
   let robots = await robotsOf(start);
   refuseDisallowed(robots, start);
-  await deps.onAllowed?.();
+  await session?.prepare();
   let sitemapPages = readSitemaps();
 
   async function robotsOf(site: URL): Promise<Robots> {
     if (!crawl.respectRobots) return NO_ROBOTS;
-    const answer = await fetchRobots(site, { files, headersFor, signal: deps.signal });
+    const answer = await fetchRobots(site, { files, headersFor: session?.headersFor, signal: deps.signal });
     if (!answer.ok) throw new ScanFailed('target_unreachable', answer.message);
     return answer.robots;
   }
@@ -91,6 +94,8 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
   }
 
   return {
+    start,
+    signedIn,
     origin: () => origin,
     crawlDelayMs: () => robots.crawlDelay * 1000,
     exclusionOf,
@@ -117,7 +122,7 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
 
 /** Reads the sitemaps of a site: those that robots.txt names, or the usual one. */
 async function collectPages(
-  { crawl, maxPages, files, headersFor, softDeadline }: SiteDeps,
+  { crawl, maxPages, files, session, softDeadline }: SiteDeps,
   { origin, sitemaps, exclusionOf }: { origin: URL; sitemaps: URL[]; exclusionOf: Site['exclusionOf'] },
 ): Promise<SitemapPages> {
   if (!crawl.sitemap || maxPages === 1) return { pages: [], left: [], beyond: 0 };
@@ -145,7 +150,7 @@ async function collectPages(
       return null;
     },
     deadline: Math.min(Date.now() + SITEMAPS_MS, softDeadline),
-    headersFor,
+    headersFor: session?.headersFor,
   });
   const unread = found.unread.map(({ url, message }) => ({
     page: addressOf(url),

@@ -13,14 +13,14 @@ import {
 } from '../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import { countPages } from '../../report/results/coverage.ts';
-import type { Report, ReportPage } from '../../report/schema/schema.ts';
-import { countViolations } from '../../report/results/score.ts';
+import type { Report } from '../../report/schema/schema.ts';
 import type { Machine } from '../page/browser/chromium.ts';
 import { buildReport } from '../../report/results/build.ts';
 import { type ChosenBaseline, readBaseline } from '../../report/diff/baseline.ts';
 import { fitReport, type FittedReport } from '../../report/results/fit.ts';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
-import { runScan, type ScanOutput, type Traced, UNTRACED } from '../scan.ts';
+import { UNTRACED, type Traced } from '../crawl/crawl.ts';
+import { runScan, type ScanOutput } from '../scan.ts';
 import type { ReadSignIn } from '../page/session/sign-in.ts';
 import { type Pictures, picturesOf } from '../../report/results/pictures.ts';
 import { download, upload, type UploadOptions } from './object-store.ts';
@@ -78,7 +78,6 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
           known = counts;
           messages.progress(phase, counts);
         },
-        onPage: (page) => logPage(log, page),
         onBrowserStarting: deps.onBrowserStarting,
       }),
     );
@@ -157,12 +156,6 @@ function deadlineExceeded(pages: ScanFailed['pages'], tested: boolean): ScanFail
     ? 'The pages were tested, but the object store did not accept the results before the deadline.'
     : 'The scan reached its deadline before its results were stored. Scan fewer pages, or increase the deadline.';
   return new ScanFailed('deadline_exceeded', message, pages);
-}
-
-function logPage(log: Logger, page: ReportPage): void {
-  const common = { url: page.url, status: page.http_status, ms: page.duration_ms };
-  if (page.tested) log.info({ ...common, score: page.score, violations: countViolations(page.violations).total }, 'page tested');
-  else log.info({ ...common, reason: page.reason, detail: page.message }, 'page not tested');
 }
 
 /** Stores the results of a scan: the export, the PDF, and last the statement that both are complete. */
