@@ -60,7 +60,7 @@ export function curbcut(workers: number, { pictures = false } = {}): Scanner {
           scanId: '00000000-0000-4000-8000-000000000000',
           submittedAt: new Date().toISOString(),
           options: withDefaults({ url: site, maxPages: pages.length, pictures }),
-          pagesRequested: pages.length,
+          pagesReserved: pages.length,
           uploads: [
             {
               attempt: 0,

@@ -23,7 +23,7 @@ describe('scanner input', () => {
       pictures: true,
       advice: true,
     },
-    pagesRequested: 1,
+    pagesReserved: 1,
     uploads: [
       {
         attempt: 0,

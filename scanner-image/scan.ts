@@ -29,6 +29,7 @@ import { CURBCUT_VERSION } from '../platform/version.ts';
 export type ScanInput = Pick<
   PodInput,
   | 'options'
+  | 'pagesReserved'
   | 'deadline'
   | 'allowTargets'
   | 'denyTargets'
@@ -140,8 +141,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
       ? createSession(pool, { signIn, rules: options.crawl, start, redactor, log, stepMs: deps.stepMs, softDeadline })
       : null;
     if (session !== null) await untilAborted(session.open(), halt);
-    const { crawl: rules, maxPages } = options;
-    const opening = openSite({ start, crawl: rules, maxPages, signedIn: signIn !== null, session, files, softDeadline, signal });
+    const opening = openSite(input, { start, signedIn: signIn !== null, session, files, softDeadline, signal });
     const site = await untilAborted(opening, halt);
     const visitor = session === null ? pool : { ...pool, visit: session.visit };
     const { pages, gates, addressesLeft, stopped } = await crawl({ input, site, pool: visitor, pictures, softDeadline }, deps);
@@ -173,7 +173,7 @@ async function refuseForbiddenTarget(egress: Egress, target: URL): Promise<void>
 
 /** Returns the function that says how tabs of a browser are opened. */
 async function tabOf(
-  { options, contactUrl }: ScanInput,
+  { options, pagesReserved, contactUrl }: ScanInput,
   scan: { egress: Egress; pictures: PictureBudget | null; hasSession: boolean; signIn: SignIn | null; redactor: Redactor },
 ): Promise<(browserVersion: string) => TabDeps> {
   const { egress, pictures, hasSession, signIn, redactor } = scan;
@@ -184,7 +184,7 @@ async function tabOf(
     watch,
     settling: { waitFor, settleMs },
     options: axeOptions(options),
-    htmlTotal: htmlTotal(options.maxPages),
+    htmlTotal: htmlTotal(pagesReserved),
     identity: identityOf(version, CURBCUT_VERSION, options.locale, contactUrl),
     egressFailureOf: egress.failureOf,
     pictures,

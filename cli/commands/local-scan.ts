@@ -67,7 +67,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       options,
       ...(metadata !== undefined && { metadata }),
       ...(known && { knownIssues: known }),
-      pagesRequested: options.maxPages,
+      pagesReserved: options.maxPages,
       deadline,
       uploadDeadline: deadline,
       allowTargets: [...OWN_MACHINE, url.hostname.replace(/^\[|\]$/g, ''), ...listOf(context.environment.ALLOW_TARGETS)],

@@ -78,8 +78,9 @@ export const PodInput = Type.Object({
   tracing: Type.Optional(Type.Object({ endpoint: Type.String(), traceparent: Type.String() })),
   /** When the scan was submitted, RFC 3339. */
   submittedAt: Type.String(),
-  /** `maxPages` is the number of pages that credits were reserved for. */
   options: ScanOptions,
+  /** Pages that credits were reserved for: fewer than `options.maxPages` if there were not enough. */
+  pagesReserved: Type.Integer({ minimum: 1 }),
   /** For the export. Absent: none. */
   metadata: Type.Optional(Metadata),
   /** How the pod signs in, with names of keys of the mounted Secret. Absent: with its well-known keys, if there is a Secret. */
@@ -94,8 +95,6 @@ export const PodInput = Type.Object({
   ),
   /** The known issues of the site. Absent: none. */
   knownIssues: Type.Optional(ChosenKnownIssues),
-  /** Pages that the caller requested: more than `options.maxPages` if there were not enough credits. */
-  pagesRequested: Type.Integer({ minimum: 1 }),
   /** One slot per expected attempt, ordered by attempt. */
   uploads: Type.Array(UploadSlot, { minItems: 1, maxItems: 1000 }),
   /** A presigned GET URL of an object that exists once the scan was canceled. Absent: the pod ends without a report. */

@@ -29,7 +29,7 @@ export function buildReport(found: {
 }): Report {
   const { input, tools, partial = false, addressesLeft = 0 } = found;
   const { pages, ids } = numberRules(found.pages);
-  const target = toReportOptions(input.options, { requested: input.pagesRequested, reserved: input.options.maxPages });
+  const target = toReportOptions(input.options, input.pagesReserved);
   const { outcome, verdict, baseline, known_issues, score, fingerprint_version, groups, review_groups, advice_groups } = deriveResults(
     pages,
     input.options.thresholds,

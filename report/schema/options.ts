@@ -60,13 +60,10 @@ export function toSubmittedOptions({ url: _url, thresholds, crawl, ...rest }: Sc
 }
 
 /** Converts a scan's options and thresholds to those of its export. The two page counts replace `options.maxPages`. */
-export function toReportOptions(
-  scanOptions: ScanOptions,
-  pages: { requested: number; reserved: number },
-): { options: ReportOptions; thresholds: ReportThresholds } {
+export function toReportOptions(scanOptions: ScanOptions, pagesReserved: number): { options: ReportOptions; thresholds: ReportThresholds } {
   const { options, thresholds } = toSubmittedOptions(scanOptions);
-  const { max_pages: _, ...rest } = options;
-  return { options: { pages_requested: pages.requested, pages_reserved: pages.reserved, ...rest }, thresholds };
+  const { max_pages: pagesRequested, ...rest } = options;
+  return { options: { pages_requested: pagesRequested, pages_reserved: pagesReserved, ...rest }, thresholds };
 }
 
 /** Converts the thresholds of an export back. */

@@ -55,8 +55,8 @@ function report(pages: ReportPage[], over: Partial<Report['scan']> = {}): Report
       id: 'scan',
       url: 'https://example.org/',
       ...toReportOptions(
-        withDefaults({ url: 'https://example.org/', locale: 'pl', thresholds: { minScore: 90, failOnSeverity: 'serious' } }),
-        { requested: 5, reserved: 5 },
+        withDefaults({ url: 'https://example.org/', maxPages: 5, locale: 'pl', thresholds: { minScore: 90, failOnSeverity: 'serious' } }),
+        5,
       ),
       verdict: { passed: false, message: 'The score is 80, below the minimum of 90.' },
       submitted_at: '2026-03-02T09:14:00.000Z',

@@ -1,7 +1,6 @@
 import { setImmediate as settled } from 'node:timers/promises';
 import { expect } from 'chai';
 import { silentLogger } from '../../test/support/silent-logger.ts';
-import { withDefaults } from '../../core/scan/options.ts';
 import { toPageFindings } from '../page/axe/results.ts';
 import type { Visit } from '../page/visit/visit.ts';
 import { crawl, SPARE_WORKERS, type Crawl } from './crawl.ts';
@@ -52,7 +51,7 @@ async function start(count: number, workers: number) {
   const open = new Map<string, Open>();
   const stopping = new AbortController();
   const scan: Crawl = {
-    input: { options: withDefaults({ url: ORIGIN, maxPages: 100 }), workers, pageBudgetMs: 1000, exportMaxBytes: 1e6 },
+    input: { pagesReserved: 100, workers, pageBudgetMs: 1000, exportMaxBytes: 1e6 },
     site: {
       start: new URL(ORIGIN),
       signedIn: false,

@@ -38,7 +38,7 @@ export type Traced = <T>(step: string, work: () => Promise<T>) => Promise<T>;
 export const UNTRACED: Traced = (_step, work) => work();
 
 export interface Crawl {
-  input: Pick<PodInput, 'options' | 'workers' | 'pageBudgetMs' | 'exportMaxBytes'>;
+  input: Pick<PodInput, 'pagesReserved' | 'workers' | 'pageBudgetMs' | 'exportMaxBytes'>;
   site: Site;
   pool: Pick<Pool, 'prepare' | 'visit'>;
   /** Null: the scan takes no pictures. */
@@ -61,7 +61,7 @@ const FINDINGS_SHARE = 1 / 2;
  */
 export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, signal, stop }: ScanControl): Promise<Crawled> {
   const { input, site, pool, pictures } = scan;
-  const { maxPages } = input.options;
+  const maxPages = input.pagesReserved;
   // Dead links and duplicates are limited too, because a site may have any number of them.
   const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxFolded: maxPages * 3 + 100 });
   const intake = createIntake(frontier, site);

@@ -1,5 +1,5 @@
 /** The site of a scan: its origin, its robots.txt and its sitemaps. All three change if the first page redirects to another host. */
-import type { CrawlRules } from '../../core/scan/options.ts';
+import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import type { GuardedFetch } from '../egress/fetch.ts';
 import type { Session } from '../page/session/session.ts';
 import { ScanFailed } from '../pod/failure.ts';
@@ -10,10 +10,10 @@ import type { WrongPage } from './page-checks.ts';
 import { NO_ROBOTS, fetchRobots, type Robots } from './robots.ts';
 import { collectSitemaps } from './sitemaps.ts';
 
+type SiteInput = Pick<PodInput, 'options' | 'pagesReserved'>;
+
 export interface SiteDeps {
   start: URL;
-  crawl: CrawlRules;
-  maxPages: number;
   signedIn: boolean;
   /** Is prepared when robots.txt allows the first page, before the sitemaps are read. Null: the scan has none. */
   session: Pick<Session, 'headersFor' | 'prepare'> | null;
@@ -58,8 +58,9 @@ export const SITEMAPS_MS = 20_000;
 const LEFT_MAX = 1000;
 
 /** @throws ScanFailed if robots.txt disallows the first page, or cannot be read */
-export async function openSite(deps: SiteDeps): Promise<Site> {
-  const { start, crawl, files, session, signedIn } = deps;
+export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> {
+  const { crawl } = input.options;
+  const { start, files, session, signedIn } = deps;
   const scope = scopeOf(crawl);
   const harmOfAddress = signedIn ? harmRule(crawl.include) : () => null;
   let origin = start;
@@ -87,7 +88,7 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
     return message === null ? null : { reason: 'robots_disallowed', message };
   }
   function readSitemaps(): Promise<SitemapPages> {
-    const pages = collectPages(deps, { origin, sitemaps: robots.sitemaps, exclusionOf });
+    const pages = collectPages(input, deps, { origin, sitemaps: robots.sitemaps, exclusionOf });
     // Its errors are those of `sitemapPages`, which is called after the first page was loaded.
     pages.catch(() => undefined);
     return pages;
@@ -122,10 +123,11 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
 
 /** Reads the sitemaps of a site: those that robots.txt names, or the usual one. */
 async function collectPages(
-  { crawl, maxPages, files, session, softDeadline }: SiteDeps,
+  { options: { crawl }, pagesReserved }: SiteInput,
+  { files, session, softDeadline }: SiteDeps,
   { origin, sitemaps, exclusionOf }: { origin: URL; sitemaps: URL[]; exclusionOf: Site['exclusionOf'] },
 ): Promise<SitemapPages> {
-  if (!crawl.sitemap || maxPages === 1) return { pages: [], left: [], beyond: 0 };
+  if (!crawl.sitemap || pagesReserved === 1) return { pages: [], left: [], beyond: 0 };
   const left: SitemapPages['left'] = [];
   /** The first sitemap that lists a page, by the key of the page. */
   const listedIn = new Map<string, string>();
@@ -133,7 +135,7 @@ async function collectPages(
   const isDefault = sitemaps.length === 0;
   const found = await collectSitemaps(isDefault ? [new URL('/sitemap.xml', origin)] : sitemaps, files, {
     isDefault,
-    enough: maxPages * 2 + 20,
+    enough: pagesReserved * 2 + 20,
     take(text, { href: sitemap }) {
       const page = pageOf(text, origin);
       if (page === null) {

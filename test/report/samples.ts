@@ -24,7 +24,7 @@ export function sampleInput(thresholds: Thresholds = {}, locale: Locale = 'en', 
       pictures: true,
       advice: true,
     },
-    pagesRequested: 90,
+    pagesReserved: 90,
     uploads: [
       {
         attempt: 0,

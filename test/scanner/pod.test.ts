@@ -115,7 +115,7 @@ describe('scanner pod', () => {
       scanId: 'scan-1',
       submittedAt: new Date().toISOString(),
       uploadDeadline: new Date(Date.now() + 180_000).toISOString(),
-      pagesRequested: 5,
+      pagesReserved: 5,
       uploads: [
         {
           attempt: 0,

@@ -85,8 +85,10 @@ export const machine: ScanDeps['machine'] = {
 
 /** The input of a scan: at most 20 pages, loopback allowed, one worker. */
 export function inputOf(url: string, options: Partial<GivenOptions> = {}, more: Partial<Omit<ScanInput, 'options'>> = {}): ScanInput {
+  const given = withDefaults({ url, maxPages: 20, pictures: false, ...options });
   return {
-    options: withDefaults({ url, maxPages: 20, pictures: false, ...options }),
+    options: given,
+    pagesReserved: given.maxPages,
     deadline: new Date(Date.now() + 120_000).toISOString(),
     allowTargets: ['127.0.0.0/8', 'localhost'],
     denyTargets: [],

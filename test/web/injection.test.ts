@@ -59,7 +59,7 @@ function exportOf(texts: readonly string[], pages: 'one' | 'many'): Report {
   const untested = texts.map((text, at) => ({ ...sampleUntested(`${SITE}${at}/${text}`, 'http_error', 404), message: text }));
   const input = sampleInput({ minScore: 90 }, 'en', SITE);
   return buildReport({
-    input: { ...input, pagesRequested: pages === 'one' ? 1 : 90, options: { ...input.options, maxPages: pages === 'one' ? 1 : 90 } },
+    input: { ...input, pagesReserved: pages === 'one' ? 1 : 90, options: { ...input.options, maxPages: pages === 'one' ? 1 : 90 } },
     pages: pages === 'one' ? tested : [...tested, ...untested],
     tools: { curbcut: '0.1.0', axe_core: texts.join(' ').slice(0, 100), browser: texts[0]! },
     startedAt: new Date('2026-03-02T09:14:05.000Z'),

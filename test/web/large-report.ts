@@ -43,8 +43,9 @@ export function reportWith(pages: number, causes: number, url: string, threshold
     const page = samplePage(`${url}section-${at % 20}/an-article-with-a-longer-address-${at}`, `Article ${at} of the magazine`, violations);
     return { ...page, size: { width: 1280, height: 3600 } };
   });
+  const input = sampleInput(thresholds, 'en', url);
   return buildReport({
-    input: { ...sampleInput(thresholds, 'en', url), pagesRequested: pages },
+    input: { ...input, pagesReserved: pages, options: { ...input.options, maxPages: pages } },
     pages: tested,
     tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156.0.7411.0' },
     startedAt: new Date('2026-03-02T09:14:05.000Z'),

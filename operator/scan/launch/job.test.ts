@@ -285,7 +285,7 @@ describe('secret', () => {
       options: {
         url: 'https://example.com/',
         httpFallback: false,
-        maxPages: 3,
+        maxPages: 5,
         wcagLevel: 'AA',
         wcagVersion: '2.1',
         thresholds: { minScore: 90 },
@@ -294,7 +294,7 @@ describe('secret', () => {
         pictures: true,
         advice: true,
       },
-      pagesRequested: 5,
+      pagesReserved: 3,
       uploads: grants.uploads,
       cancelMark: grants.cancelMark,
       messages: grants.messages,

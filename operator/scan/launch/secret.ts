@@ -50,9 +50,7 @@ export interface Grants {
   uploadDeadline: Date;
 }
 
-/** The pod's input. `maxPages` is the number of reserved pages, not the requested one. */
 export function podInput({ scan, scanId, metadata }: Launch, settings: PodSettings, grants: Grants): PodInput {
-  const options = withDefaults(scan.spec);
   const requestId = requestOf(scan);
   const { otlpEndpoint: endpoint } = settings;
   const { traceparent } = grants;
@@ -62,10 +60,10 @@ export function podInput({ scan, scanId, metadata }: Launch, settings: PodSettin
     ...(requestId !== undefined && { requestId }),
     ...(endpoint !== undefined && traceparent !== undefined && { tracing: { endpoint, traceparent } }),
     submittedAt: scan.metadata.creationTimestamp!,
-    options: { ...options, maxPages: reservedPages(scan) },
+    options: withDefaults(scan.spec),
+    pagesReserved: reservedPages(scan),
     ...(metadata !== undefined && { metadata }),
     ...(scan.spec.auth !== undefined && { signIn: planOf(scan.spec.auth) }),
-    pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
     uploads: grants.uploads,
     cancelMark: grants.cancelMark,
     ...(grants.baseline && { baseline: grants.baseline }),

@@ -165,15 +165,13 @@ function expectationOf(
   scanId: string,
   { announced, metadata, knownIssues }: Pick<Expectation, 'announced' | 'knownIssues'> & { metadata: Metadata | undefined },
 ): Expectation {
-  const options = withDefaults(scan.spec);
   const baseline = scan.status?.baseline;
   return {
     scanId,
-    options,
+    options: withDefaults(scan.spec),
     metadata,
     reserved: reservedPages(scan),
     canceled: scan.spec.cancel === true,
-    pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
     announced: { scanned: announced.scanned, failed: announced.failed },
     ...(baseline && { baseline }),
     ...(knownIssues && { knownIssues }),

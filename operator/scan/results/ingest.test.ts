@@ -28,7 +28,6 @@ const expected = {
   scanId: SCAN_ID,
   options: withDefaults(scan.spec),
   reserved: 5,
-  pagesRequested: 5,
   announced: { scanned: 2, failed: 0 },
 };
 const slot = { attempt: 0, shard: 0 };

@@ -11,7 +11,6 @@ const expected: Expectation = {
   scanId: SCAN_ID,
   options: withDefaults(scanWith(launched()).spec),
   reserved: 5,
-  pagesRequested: 5,
   announced: { scanned: 2, failed: 0 },
 };
 const REFUSED: Verified = { judgement: { ok: false, reason: 'no.' }, visits: [], view: null, unmatchedIssues: [] };

@@ -40,7 +40,6 @@ export interface Expectation {
   metadata?: Metadata;
   /** Pages for which credits are reserved. */
   reserved: number;
-  pagesRequested: number;
   /** The scan was canceled, so that its export may be partial. */
   canceled?: boolean;
   /** The page counts of the pod's message. */
@@ -88,13 +87,13 @@ export function verifyExport(
 /** Checks that the export is about the submitted scan. */
 function mismatch(
   { scan, partial }: Report,
-  { scanId, options, metadata = {}, reserved, pagesRequested, canceled = false }: Expectation,
+  { scanId, options, metadata = {}, reserved, canceled = false }: Expectation,
 ): Judgement | null {
   if (partial && !canceled) return refuse('the export is partial, but the scan was not canceled.');
   if (scan.id !== scanId) return refuse('the export is about another scan.');
   if (scan.local !== undefined) return refuse('the export is not of a scan of the service.');
   if (scan.url !== options.url) return refuse('the export is about another URL.');
-  const submitted = toReportOptions(options, { requested: pagesRequested, reserved });
+  const submitted = toReportOptions(options, reserved);
   if (!isDeepStrictEqual(scan.options, submitted.options)) return refuse('the export was made with other options.');
   if (!isDeepStrictEqual(scan.metadata, metadata)) return refuse('the export was made with other metadata.');
   return isDeepStrictEqual(scan.thresholds, submitted.thresholds) ? null : refuse('the export was made with other thresholds.');
