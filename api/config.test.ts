@@ -77,7 +77,7 @@ describe('readApiConfiguration', () => {
       publicScans: null,
       trustedProxies: [],
       mail: false,
-      identityProvider: undefined,
+      identityProvider: null,
     });
     // The two of the access key are one.
     expect(problemsOf({})).to.have.lengthOf(Object.keys(REQUIRED).length - 1);

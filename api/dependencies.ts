@@ -1,4 +1,4 @@
-/** The dependencies and options of the app. */
+/** What the app is built from: its stores, the other dependencies, and its settings. */
 import type { Logger } from '../platform/logger.ts';
 import type { Tracer } from '../platform/tracing.ts';
 import type { Resolver, TargetRules } from '../core/scan/targets.ts';
@@ -6,9 +6,9 @@ import type { AllStores } from '../stores/stores.ts';
 import type { Connections } from '../stores/connections.ts';
 import type { MessageBus } from '../stores/nats.ts';
 import type { IdentityProviderSettings } from './accounts/identity-settings.ts';
-import type { StreamTimings } from './streams/scan-stream.ts';
-import type { NetworkPolicy } from './http/networks/network-limits.ts';
-import type { LimitName, LimitSize } from './http/rate-limits.ts';
+import { STREAM_TIMINGS, type StreamTimings } from './streams/scan-stream.ts';
+import { NETWORK_LIMITS, type NetworkPolicy } from './http/networks/network-limits.ts';
+import { LIMITS, type LimitName, type LimitSize } from './http/rate-limits.ts';
 import type { PublicScanOptions } from './public/settings.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -26,54 +26,83 @@ export interface AppDeps {
   metrics: Metrics;
   /** Default: no tracing. */
   tracer?: Tracer;
-  /** Sends requests to Turnstile. Default: `fetch`. */
-  request?: typeof fetch;
 }
 
-export interface AppOptions {
+export interface Settings {
   /** The base address that callers use, for the OpenAPI document. */
   publicBaseUrl: string;
   /** Namespace of the scans that are submitted over HTTP. */
   namespace: string;
   targets: TargetRules;
-  /** Hosts that test keys may scan besides loopback. Default: none. */
-  testTargets?: readonly string[];
-  /** Whether scans may be prepared by steps. Default: true. */
-  allowPrepareSteps?: boolean;
-  /** Whether the operator sends webhooks. Default: true. */
-  webhooks?: boolean;
-  /** The Secrets that scans may sign in with (`maySignInWith`). Default: none. */
-  allowScanSecrets?: readonly string[];
+  /** Hosts that test keys may scan besides loopback. */
+  testTargets: readonly string[];
+  /** Whether scans may be prepared by steps. */
+  allowPrepareSteps: boolean;
+  /** Whether the installation sends webhooks. */
+  webhooks: boolean;
+  /** The Secrets that scans may sign in with (`maySignInWith`). */
+  allowScanSecrets: readonly string[];
   /** The maximum number of pages of one scan. */
   maxPagesLimit: number;
   /** Submissions are rejected while this many scans are live. */
   maxLiveScans: number;
   /** The share of one organisation in them. */
   maxLiveScansPerOrganisation: number;
-  /** How long a replica uses the state of a queue before it reads it again, in milliseconds. Default 1,000, and 2,000 for positions. */
-  queueCacheMs?: number;
-  /** The OpenID Connect provider. Default: none. */
-  identityProvider?: IdentityProviderSettings;
-  /** Whether mails of the dashboard are sent. Default: false. */
-  mail?: boolean;
-  /** Whether there is a dashboard. Default: true. Without it, REST requests need an API key. */
-  dashboard?: boolean;
+  /** How long a replica uses the state of a queue before it reads it again, in milliseconds. Positions are used twice as long. */
+  queueCacheMs: number;
+  /** The OpenID Connect provider. Null if none is configured. */
+  identityProvider: IdentityProviderSettings | null;
+  /** Whether mails of the dashboard are sent. */
+  mail: boolean;
+  /** Whether there is a dashboard. Without it, REST requests need an API key. */
+  dashboard: boolean;
   /** The maximum number of event streams that are open on this replica. */
   maxEventStreams: number;
-  /** Null, the default: the installation offers no public scans. */
-  publicScans?: PublicScanOptions | null;
-  /** Proxies whose X-Forwarded-For is believed, as CIDRs. Default: none. */
-  trustedProxies?: readonly string[];
+  /** Null: the installation offers no public scans. */
+  publicScans: PublicScanOptions | null;
+  /** Proxies whose X-Forwarded-For is believed, as CIDRs. */
+  trustedProxies: readonly string[];
   /** The version of Curbcut, for the OpenAPI document. */
   version: string;
-  /** Default: the contract's four limits. */
-  limits?: Partial<Record<LimitName, LimitSize>>;
-  /** Default: `NETWORK_LIMITS`. */
-  networkLimits?: Partial<Record<NetworkPolicy, LimitSize>>;
-  /** Default: `STREAM_TIMINGS`. */
+  limits: Readonly<Record<LimitName, LimitSize>>;
+  networkLimits: Readonly<Record<NetworkPolicy, LimitSize>>;
+  streams: StreamTimings;
+  /** The time limit of one call to a dependency, in milliseconds. Longer than the stores' own limits. */
+  dependencyTimeoutMs: number;
+  /** The time limit for receiving a request, in milliseconds. */
+  requestTimeoutMs: number;
+}
+
+const DEFAULTS = {
+  testTargets: [],
+  allowPrepareSteps: true,
+  webhooks: true,
+  allowScanSecrets: [],
+  queueCacheMs: 1_000,
+  identityProvider: null,
+  mail: false,
+  dashboard: true,
+  publicScans: null,
+  trustedProxies: [],
+  dependencyTimeoutMs: 6_000,
+  requestTimeoutMs: 30_000,
+} satisfies Partial<Settings>;
+
+interface Tables {
+  limits?: Partial<Settings['limits']>;
+  networkLimits?: Partial<Settings['networkLimits']>;
   streams?: Partial<StreamTimings>;
-  /** The time limit of one call to a dependency, in milliseconds. Default 6,000: longer than the stores' own limits. */
-  dependencyTimeoutMs?: number;
-  /** The time limit for receiving a request, in milliseconds. Default 30,000. */
-  requestTimeoutMs?: number;
+}
+
+/** The settings that have no default, and any others. */
+export type AppOptions = Omit<Settings, keyof typeof DEFAULTS | keyof Tables> & Partial<Pick<Settings, keyof typeof DEFAULTS>> & Tables;
+
+export function withDefaultSettings(options: AppOptions): Settings {
+  return {
+    ...DEFAULTS,
+    ...options,
+    limits: { ...LIMITS, ...options.limits },
+    networkLimits: { ...NETWORK_LIMITS, ...options.networkLimits },
+    streams: { ...STREAM_TIMINGS, ...options.streams },
+  };
 }

@@ -8,7 +8,7 @@ import { storesOf } from './scoped-stores.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError } from '../http/errors.ts';
 import { idempotencyOf, issueOnce } from './idempotent-keys.ts';
-import { askedBy, createKeyManagement, type KeyManagementDeps } from './key-management.ts';
+import { askedBy, createKeyManagement } from './key-management.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
@@ -138,9 +138,9 @@ const REVOKE_KEY = {
   },
 };
 
-export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (scope, deps) => {
-  const { now, logger } = deps;
-  const management = createKeyManagement(deps);
+export const keyRoutes: FastifyPluginAsyncTypebox = async (scope) => {
+  const { now, logger } = scope;
+  const management = createKeyManagement({ now, logger });
 
   scope.post(
     '/v1/api-keys',

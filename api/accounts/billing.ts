@@ -1,6 +1,5 @@
 /** The credit balance. */
 import { Type } from 'typebox';
-import type { Credits } from '../../stores/credits/credits.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { EXAMPLES } from '../http/examples.ts';
@@ -15,27 +14,22 @@ export const CreditBalance = Type.Object(
   { $id: 'CreditBalance' },
 );
 
-export const billingRoutes: FastifyPluginAsyncTypebox<{ credits: Pick<Credits, 'balance'> }> = async (scope, { credits }) => {
-  scope.get(
-    '/v1/billing/credits',
-    {
-      config: { permission: 'credits:read' },
-      schema: {
-        operationId: 'getCredits',
-        tags: ['Account'],
-        summary: 'Get the credit balance',
-        security: keyWith('credits:read'),
-        response: {
-          200: answer('The balance.', reference(CreditBalance), LIMITED, { balance: EXAMPLES.credits }),
-          ...refusals(KEYED, { validated: false }),
-        },
-      },
-    },
-    async (request) => {
-      const { organisation } = callerOf(request);
-      const { balance, granted } = await credits.balance(organisation.id);
-      // The live key is the one of this request.
-      return { balance, plan: organisation.plan, setup_complete: granted > 0 };
-    },
-  );
+const GET_CREDITS = {
+  operationId: 'getCredits',
+  tags: ['Account'],
+  summary: 'Get the credit balance',
+  security: keyWith('credits:read'),
+  response: {
+    200: answer('The balance.', reference(CreditBalance), LIMITED, { balance: EXAMPLES.credits }),
+    ...refusals(KEYED, { validated: false }),
+  },
+};
+
+export const billingRoutes: FastifyPluginAsyncTypebox = async (scope) => {
+  scope.get('/v1/billing/credits', { config: { permission: 'credits:read' }, schema: GET_CREDITS }, async (request) => {
+    const { organisation } = callerOf(request);
+    const { balance, granted } = await scope.stores.credits.balance(organisation.id);
+    // The live key is the one of this request.
+    return { balance, plan: organisation.plan, setup_complete: granted > 0 };
+  });
 };

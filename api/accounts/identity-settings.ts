@@ -43,13 +43,13 @@ export function identityProblems(environment: Record<string, string | undefined>
     : [];
 }
 
-/** The provider, or undefined if none is configured. */
+/** @returns null if no provider is configured */
 export function identityProviderOf(
   config: Readonly<Static<TObject<typeof IdentitySettings>>>,
   live: Pick<LiveSettings, 'credential'>,
-): IdentityProviderSettings | undefined {
+): IdentityProviderSettings | null {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = config;
   const clientSecret = live.credential('OIDC_CLIENT_SECRET');
-  if (issuer === undefined || clientId === undefined || clientSecret === undefined) return undefined;
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) return null;
   return { issuer, clientId, clientSecret, name: config.OIDC_NAME, localPasswords: config.LOCAL_PASSWORDS };
 }

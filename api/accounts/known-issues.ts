@@ -27,7 +27,7 @@ import {
   WITH_BODY,
   WITH_SESSION,
 } from '../http/responses.ts';
-import { createKnownIssueManagement, KNOWN_ISSUE_STATUSES, statusOf, type KnownIssueManagementDeps } from './known-issue-management.ts';
+import { createKnownIssueManagement, KNOWN_ISSUE_STATUSES, statusOf } from './known-issue-management.ts';
 import { storesOf } from './scoped-stores.ts';
 
 const { reason, owner } = KNOWN_ISSUE_FIELDS;
@@ -159,9 +159,9 @@ const SCHEMAS = {
   },
 };
 
-export const knownIssueRoutes: FastifyPluginAsyncTypebox<KnownIssueManagementDeps> = async (scope, deps) => {
-  const { now } = deps;
-  const management = createKnownIssueManagement(deps);
+export const knownIssueRoutes: FastifyPluginAsyncTypebox = async (scope) => {
+  const { now, logger } = scope;
+  const management = createKnownIssueManagement({ now, logger });
 
   scope.post('/v1/known-issues', { ...WRITE, schema: SCHEMAS.add }, async (request, reply) =>
     reply.code(201).send(toListed(await management.add(request, request.body, request.idempotent?.resourceId), now())),

@@ -3,9 +3,9 @@ import { Type, type Static } from 'typebox';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { PERMISSIONS, permissionsOf, ROLES, type Caller } from '../../core/accounts.ts';
 import { nullable } from '../../core/schemas.ts';
+import type { Settings } from '../dependencies.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { callerOf } from '../http/plugins/auth.ts';
-import type { LimitName, LimitSize } from '../http/rate-limits.ts';
 import { answer, growing, keyOrSession, LIMITED, reference, refusals, WITH_SESSION } from '../http/responses.ts';
 
 const RateLimit = Type.Object({
@@ -39,11 +39,6 @@ export const Me = Type.Object(
 );
 type Me = Static<typeof Me>;
 
-export interface MeDeps {
-  sizes: Readonly<Record<LimitName, LimitSize>>;
-  maxPagesLimit: number;
-}
-
 const GET_ME = {
   operationId: 'getMe',
   tags: ['Account'],
@@ -60,17 +55,19 @@ const GET_ME = {
   },
 };
 
-export const meRoutes: FastifyPluginAsyncTypebox<MeDeps> = async (scope, deps) => {
-  scope.get('/v1/me', { config: { session: true, permission: null }, schema: GET_ME }, async (request) => toMe(callerOf(request), deps));
+export const meRoutes: FastifyPluginAsyncTypebox = async (scope) => {
+  scope.get('/v1/me', { config: { session: true, permission: null }, schema: GET_ME }, async (request) =>
+    toMe(callerOf(request), scope.settings),
+  );
 };
 
-function toMe({ organisation, actor }: Caller, { sizes, maxPagesLimit }: MeDeps): Me {
+function toMe({ organisation, actor }: Caller, { limits, maxPagesLimit }: Settings): Me {
   return {
     organisation: { id: organisation.id, name: organisation.displayName, plan: organisation.plan },
     key: actor.kind === 'key' ? { id: actor.keyId, expires_at: actor.expiresAt?.toISOString() ?? null, test: actor.test } : null,
     user: actor.kind === 'user' ? { email: actor.email, role: actor.role } : null,
     permissions: [...(actor.kind === 'key' ? actor.scopes : permissionsOf(actor.role))],
     max_pages: maxPagesLimit,
-    rate_limits: Object.entries(sizes).map(([name, { limit, windowSeconds }]) => ({ name, requests: limit, seconds: windowSeconds })),
+    rate_limits: Object.entries(limits).map(([name, { limit, windowSeconds }]) => ({ name, requests: limit, seconds: windowSeconds })),
   };
 }

@@ -15,13 +15,6 @@ import type { ApiStores } from '../dependencies.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { signedInOf } from './sessions/plugin.ts';
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** The stores of all organisations. Only `storesOf` uses them. */
-    allStores: ApiStores;
-  }
-}
-
 /** What was done, and by whom and when if it was not the caller, now. */
 export type Change = Omit<NewAuditEntry, 'organisation' | 'network' | 'actor'> & Partial<Pick<NewAuditEntry, 'actor'>>;
 
@@ -153,7 +146,7 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
 
 /** What the signed-in user may read and change, whichever organisation the session acts for. @throws TypeError before sign-in */
 export function ownStoresOf(request: FastifyRequest) {
-  const { users, members, invitations, sessions } = request.server.allStores;
+  const { users, members, invitations, sessions } = request.server.stores;
   const { user } = signedInOf(request);
   const { email } = user;
   return {
@@ -177,5 +170,5 @@ export function ownStoresOf(request: FastifyRequest) {
 
 /** The stores of the caller's organisation. @throws TypeError outside the authenticated scopes */
 export function storesOf(request: FastifyRequest): ScopedStores {
-  return scopedTo(callerOf(request), request.server.allStores);
+  return scopedTo(callerOf(request), request.server.stores);
 }

@@ -1,7 +1,8 @@
 /** The dashboard: the pages before sign-in, and those of signed-in users. */
+import { randomUUID } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '../../platform/logger.ts';
-import type { ApiStores } from '../dependencies.ts';
+import type { ApiStores, Settings } from '../dependencies.ts';
 import permissions from '../http/plugins/permissions.ts';
 import requireSession from '../accounts/sessions/require-session.ts';
 import htmlScope from '../web/html-scope.ts';
@@ -28,7 +29,6 @@ import { securityPages } from './settings/security.ts';
 import { invitationRoutes } from './sign-in/invitation.ts';
 import { resetRoutes } from './sign-in/reset-password.ts';
 import { oidcRoutes } from './sign-in/oidc.ts';
-import type { IdentityProvider } from '../accounts/sessions/identity-provider.ts';
 import type { ScanPageDeps } from './routes/deps.ts';
 import { scanActions } from './routes/scan-actions.ts';
 import { scanListPages } from './routes/scan-list.ts';
@@ -36,40 +36,33 @@ import { scanPages } from './routes/scan.ts';
 import { signInRoutes, type SignInDeps } from './sign-in/routes.ts';
 import { sitePages } from './sites/routes.ts';
 import { webhookPages } from './webhooks/routes.ts';
-import type { WebhookManagementDeps } from '../webhooks/management.ts';
 
-export interface DashboardDeps {
-  stores: ApiStores;
-  /** For the pages before sign-in. */
-  anonymous: ApiStores;
-  now: () => Date;
-  logger: Logger;
-  scans: ScanPageDeps;
-  webhooks: Pick<WebhookManagementDeps, 'webhooksOn' | 'targets' | 'resolver'>;
-  signIn: Pick<SignInDeps, 'provider' | 'local' | 'limits'>;
-  /** Null if none is configured. */
-  identityProvider: IdentityProvider | null;
-  /** Whether this service sends mail. */
-  mail: boolean;
+/** How users sign in. */
+function signInOf({ identityProvider }: Settings): Pick<SignInDeps, 'provider' | 'local'> {
+  if (identityProvider === null) return { provider: null, local: true };
+  return { provider: `Sign in with ${identityProvider.name}`, local: identityProvider.localPasswords };
 }
 
 /** Registers every page of the dashboard. */
-export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
+export async function dashboardRoutes(app: FastifyInstance): Promise<void> {
   await app.register(htmlScope);
-  const { anonymous: stores, now, logger, mail } = deps;
-  const mails = mail ? createAccountMails({ outbox: deps.stores.outbox, now, logger }) : null;
-  const { organisations } = deps.stores;
+  // The pages before sign-in use connections of their own.
+  const { anonymousStores: stores, identityProvider, now, logger } = app;
+  const { mail } = app.settings;
+  const signIn = signInOf(app.settings);
+  const mails = mail ? createAccountMails({ outbox: app.stores.outbox, now, logger }) : null;
+  const { organisations } = app.stores;
   app.decorate('trail', createTrail({ organisations, failures: stores.signInFailures, mails, logger }));
   const factors = factorDeps(app, stores, logger);
-  const passkeySignInOffered = deps.signIn.local && factors.passkeys.available;
-  await app.register(signInRoutes, { stores: deps.stores, anonymous: stores, passkeys: passkeySignInOffered, ...deps.signIn });
-  if (deps.signIn.local) await app.register(secondFactorSignIn, factors);
+  const passkeySignInOffered = signIn.local && factors.passkeys.available;
+  await app.register(signInRoutes, { stores: app.stores, anonymous: stores, passkeys: passkeySignInOffered, ...signIn });
+  if (signIn.local) await app.register(secondFactorSignIn, factors);
   if (passkeySignInOffered) await app.register(passkeySignIn, factors);
-  if (deps.identityProvider !== null) await app.register(oidcRoutes, { stores, logger, identityProvider: deps.identityProvider });
-  await app.register(invitationRoutes, { stores, logger, ...deps.signIn });
-  if (deps.signIn.local) await app.register(resetRoutes, { stores, logger, mail });
-  await app.register((scope) => ownPages(scope, deps));
-  await app.register((scope) => signedInPages(scope, deps));
+  if (identityProvider !== null) await app.register(oidcRoutes, { stores, logger, identityProvider });
+  await app.register(invitationRoutes, { stores, logger, ...signIn });
+  if (signIn.local) await app.register(resetRoutes, { stores, logger, mail });
+  await app.register(ownPages);
+  await app.register(signedInPages);
 }
 
 function factorDeps({ web }: FastifyInstance, stores: ApiStores, logger: Logger): FactorDeps {
@@ -77,7 +70,10 @@ function factorDeps({ web }: FastifyInstance, stores: ApiStores, logger: Logger)
 }
 
 /** The pages of a user's own account, which need no organisation. They use only the stores of `ownStoresOf`. */
-async function ownPages(scope: FastifyInstance, { stores, now, logger, mail, signIn }: DashboardDeps): Promise<void> {
+async function ownPages(scope: FastifyInstance): Promise<void> {
+  const { stores, now, logger, settings } = scope;
+  const { mail } = settings;
+  const signIn = signInOf(settings);
   await scope.register(requireSession, { organisation: false });
   await scope.register(permissions);
   await scope.register(accountPages, { stores, local: signIn.local, mail, logger });
@@ -92,15 +88,17 @@ async function ownPages(scope: FastifyInstance, { stores, now, logger, mail, sig
  * The pages of an organisation. Each route says in `config.permission` what it requires, reads the caller with `callerOf`, and
  * uses only the stores of `storesOf`. Forms contain `csrfField(request)`.
  */
-async function signedInPages(scope: FastifyInstance, { stores, now, logger, scans, mail, webhooks }: DashboardDeps): Promise<void> {
+async function signedInPages(scope: FastifyInstance): Promise<void> {
+  const { stores, settings, now, logger } = scope;
+  const scans = scanPageDeps(scope);
   await scope.register(requireSession);
   await scope.register(permissions);
   await scope.register(securityPages, { stores, now, logger });
-  await scope.register(memberPages, { outbox: mail ? stores.outbox : null, rateLimits: stores.rateLimits, logger });
+  await scope.register(memberPages, { outbox: settings.mail ? stores.outbox : null, rateLimits: stores.rateLimits, logger });
   await scope.register(memberKeyPages, { now, logger });
   await scope.register(auditPages);
   await scope.register(keyPages, { rateLimits: stores.rateLimits, now, logger });
-  await scope.register(webhookPages, { ...webhooks, now, logger });
+  await scope.register(webhookPages, scope);
   await scope.register(creditPages);
   await scope.register(schedulePages, { resources: stores.scheduleResources, scans, logger, now });
   await scope.register(knownIssuePages, { pictures: scans.pictures, now, logger });
@@ -109,4 +107,22 @@ async function signedInPages(scope: FastifyInstance, { stores, now, logger, scan
   await scope.register(scanPages, scans);
   await scope.register(findingPages, scans);
   await scope.register(scanActions, scans);
+}
+
+/** What the pages of scans use of the app. */
+function scanPageDeps(app: FastifyInstance): ScanPageDeps {
+  const { stores, settings } = app;
+  return {
+    ...settings,
+    submissions: app.submissions,
+    positions: app.queuePositions,
+    streams: app.eventStreams,
+    pictures: app.scanViews,
+    reports: stores.reports,
+    rateLimits: stores.rateLimits,
+    comparisons: app.comparisons,
+    metrics: app.metrics,
+    logger: app.logger,
+    newId: randomUUID,
+  };
 }

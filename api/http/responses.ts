@@ -17,10 +17,14 @@ import {
 } from './errors.ts';
 import { EXAMPLES } from './examples.ts';
 
-/** References a schema of `components` by its `$id`. */
+/** The schemas of `components`: those that modules reference while they load. */
+export const COMPONENTS = new Set<TSchema>();
+
+/** References a schema by its `$id`, and makes it a component of the document. */
 export function reference<T extends TSchema>(schema: T) {
   const { $id } = schema as { $id?: string };
   if ($id === undefined) throw new TypeError('only a schema with an $id can be referenced');
+  COMPONENTS.add(schema);
   return Type.Unsafe<Static<T>>({ $ref: `${$id}#` });
 }
 

@@ -1,17 +1,13 @@
 /** Composes the submission of public scans. */
 import { randomUUID } from 'node:crypto';
 import { PUBLIC_QUEUE } from '../../core/protocol/custom-resources.ts';
-import { NO_TRACER } from '../../platform/tracing.ts';
-import type { ApiStores, AppDeps, AppOptions } from '../dependencies.ts';
-import type { NetworkLimits } from '../http/networks/network-limits.ts';
+import type { FastifyInstance } from 'fastify';
 import { createQueueGate } from '../scans/submission/queue-gate.ts';
 import { createSubmissions } from '../scans/submission/submit.ts';
 import { createEstimator, type Estimate } from './estimate.ts';
 import type { RequestPublicScan } from './public-scan.ts';
 import { createRequestPublicScan } from './request-public-scan.ts';
 import { createTurnstile } from './turnstile.ts';
-
-const QUEUE_CACHE_MS = 1_000;
 
 /** What an installation that offers public scans has. */
 export interface PublicScanning {
@@ -20,9 +16,9 @@ export interface PublicScanning {
 }
 
 /** @returns null if the installation offers no public scans */
-export function publicScanningOver(stores: ApiStores, limits: NetworkLimits, deps: AppDeps, app: AppOptions): PublicScanning | null {
-  const { now, resolver, metrics, tracer = NO_TRACER } = deps;
-  const { namespace, targets, publicScans: options = null, queueCacheMs = QUEUE_CACHE_MS } = app;
+export function publicScanningOf(app: FastifyInstance): PublicScanning | null {
+  const { anonymousStores: stores, networkLimits: limits, now, resolver, metrics, tracer } = app;
+  const { namespace, targets, publicScans: options, queueCacheMs } = app.settings;
   if (options === null) return null;
   const submissions = createSubmissions({
     stores,
@@ -45,7 +41,7 @@ export function publicScanningOver(stores: ApiStores, limits: NetworkLimits, dep
     stores,
     limits,
     submissions,
-    turnstile: options.turnstile && createTurnstile(options.turnstile, deps.request ?? fetch),
+    turnstile: options.turnstile && createTurnstile(options.turnstile),
     estimate,
     now,
     metrics,

@@ -6,29 +6,15 @@ import { ANONYMOUS } from '../../core/organisation.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { ScanOptions } from '../../core/scan/options.ts';
 import { oneOf } from '../../core/schemas.ts';
-import type { Logger } from '../../platform/logger.ts';
-import type { ApiStores } from '../dependencies.ts';
 import { ApiError } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
-import type { Metrics } from '../metrics.ts';
 import { refuseCrossSite } from '../http/plugins/cross-site.ts';
 import { rateLimitHeaders } from '../http/plugins/denials.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import { answer, LIMITED, reference, refusals } from '../http/responses.ts';
-import type { PageReports } from '../scans/views.ts';
-import type { RequestPublicScan } from './public-scan.ts';
 import { publicErrorOf } from './refusals.ts';
 import { PublicScanStatus, statusOf } from './status.ts';
 import { TURNSTILE_TOKEN_MAX_LENGTH } from './turnstile.ts';
-
-export interface PublicRouteDeps {
-  /** Null: the installation offers no public scans. */
-  requestPublicScan: RequestPublicScan | null;
-  stores: Pick<ApiStores, 'publicScans' | 'scans'>;
-  reports: Pick<PageReports, 'readView'>;
-  metrics: Pick<Metrics, 'publicScan'>;
-  logger: Logger;
-}
 
 /** Unknown fields are rejected, as in every request. */
 const PublicScanSubmission = Type.Object(
@@ -106,10 +92,8 @@ const GET_STATUS = {
   },
 };
 
-export const publicRoutes: FastifyPluginAsyncTypebox<PublicRouteDeps> = async (
-  scope,
-  { requestPublicScan, stores, reports, metrics, logger },
-) => {
+export const publicRoutes: FastifyPluginAsyncTypebox = async (scope) => {
+  const { anonymousStores: stores, publicScanning, metrics, logger } = scope;
   scope.addHook('onRequest', async (_request, reply) => {
     reply.header('Cache-Control', 'no-store');
   });
@@ -120,7 +104,7 @@ export const publicRoutes: FastifyPluginAsyncTypebox<PublicRouteDeps> = async (
       schema: REQUEST_SCAN,
       onRequest: async (request) => {
         await refuseCrossSite(request);
-        if (requestPublicScan !== null) return;
+        if (publicScanning !== null) return;
         metrics.publicScan('public_scans_disabled');
         throw new ApiError('public_scans_disabled');
       },
@@ -133,7 +117,8 @@ export const publicRoutes: FastifyPluginAsyncTypebox<PublicRouteDeps> = async (
         traceparent: request.span?.traceparent,
         idempotent: request.idempotent,
       };
-      const outcome = await requestPublicScan!({ url, email, locale, turnstileToken, ...origin }, logger.child({ request: request.id }));
+      const asked = { url, email, locale, turnstileToken, ...origin };
+      const outcome = await publicScanning!.requestPublicScan(asked, logger.child({ request: request.id }));
       if (!outcome.ok) throw publicErrorOf(outcome, reply);
       annotate(request, { organisation: ANONYMOUS, replayed: outcome.repeated });
       return reply.headers(rateLimitHeaders(outcome.limits)).send({ token: outcome.token, estimated_seconds: outcome.estimatedSeconds });
@@ -145,7 +130,7 @@ export const publicRoutes: FastifyPluginAsyncTypebox<PublicRouteDeps> = async (
     const row = scan && (await stores.scans.find(scan.scanId, ANONYMOUS));
     if (scan === null || row === null) throw new ApiError('scan_not_found');
     annotate(request, { scan: row.id, organisation: ANONYMOUS });
-    const view = row.reports === null ? null : await reports.readView(row);
+    const view = row.reports === null ? null : await scope.scanViews.readView(row);
     return statusOf(scan, row, view, request.query.full);
   });
 };

@@ -36,11 +36,7 @@ const OWN_ERRORS = ['missing-input-secret', 'invalid-input-secret', 'bad-request
 const REFUSED = { ok: false, reason: 'turnstile_refused' } as const;
 const UNAVAILABLE = { ok: false, reason: 'turnstile_unavailable' } as const;
 
-/** @param request sends the question over the network */
-export function createTurnstile(
-  { secretKey, verifyUrl, timeoutMs = TIMEOUT_MS }: TurnstileOptions,
-  request: typeof fetch,
-): VerifyTurnstile {
+export function createTurnstile({ secretKey, verifyUrl, timeoutMs = TIMEOUT_MS }: TurnstileOptions): VerifyTurnstile {
   return async (question, logger) => {
     if (question.token === '') return REFUSED;
     const body = new URLSearchParams({
@@ -50,7 +46,7 @@ export function createTurnstile(
       idempotency_key: idempotencyKey(question),
     });
     try {
-      const response = await request(verifyUrl, { method: 'POST', body, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) });
+      const response = await fetch(verifyUrl, { method: 'POST', body, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) });
       const answer = (await response.json()) as { success?: unknown; 'error-codes'?: unknown };
       if (answer.success === true) return { ok: true };
       const codes = Array.isArray(answer['error-codes']) ? answer['error-codes'].map(String) : [];

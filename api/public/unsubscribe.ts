@@ -5,17 +5,13 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { wordsIn } from '../../report/words/words.ts';
 import { unsubscribePath } from '../../core/web-paths.ts';
-import type { Recipient, Suppressions } from '../../stores/mail/suppressions.ts';
+import type { Recipient } from '../../stores/mail/suppressions.ts';
 import { button } from '../web/components/buttons.ts';
 import { notice } from '../web/components/blocks.ts';
 import { html, type Html } from '../web/html.ts';
 import htmlScope, { formOf } from '../web/html-scope.ts';
 import { publicPage } from '../web/layout.ts';
 import { DEFAULT_LOCALE } from '../web/languages.ts';
-
-export interface UnsubscribeDeps {
-  suppressions: Pick<Suppressions, 'recipient' | 'unsubscribe' | 'resubscribe'>;
-}
 
 interface Route {
   Params: { token: string };
@@ -24,7 +20,8 @@ interface Route {
 /** The field that mail programs send. */
 const ONE_CLICK = 'List-Unsubscribe';
 
-export const unsubscribeRoutes: FastifyPluginAsync<UnsubscribeDeps> = async (app, { suppressions }) => {
+export const unsubscribeRoutes: FastifyPluginAsync = async (app) => {
+  const { suppressions } = app.anonymousStores;
   await app.register(htmlScope);
   // RFC 8058 permits this encoding, too. Its only content is the field.
   app.addContentTypeParser('multipart/form-data', { parseAs: 'string', bodyLimit: 4096 }, (_request, body, done) => {

@@ -1,7 +1,6 @@
 /** The route that cancels a scan. It marks the custom resource; the operator then ends the scan and settles its credits. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import type { Scans } from '../../stores/scans/scans.ts';
-import { cancelScan, type CancellationDeps } from './cancellation.ts';
+import { cancelScan } from './cancellation.ts';
 import { ApiError } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { isTest } from '../../core/accounts.ts';
@@ -30,21 +29,17 @@ const CANCEL_SCAN = {
   },
 };
 
-export interface CancelRouteDeps extends CancellationDeps {
-  scans: Pick<Scans, 'find' | 'markCanceling'>;
-}
-
-export const cancelRoutes: FastifyPluginAsyncTypebox<CancelRouteDeps> = async (scope, deps) => {
+export const cancelRoutes: FastifyPluginAsyncTypebox = async (scope) => {
   const config = { permission: 'scans:write', testKeys: true } as const;
   scope.post('/v1/ci/scans/:scan_id/cancel', { config, schema: CANCEL_SCAN }, async (request, reply) => {
     const { scan_id } = request.params;
     annotate(request, { scan: scan_id });
     const { organisation, actor } = callerOf(request);
-    const row = await deps.scans.find(scan_id.toLowerCase(), organisation.id);
+    const row = await scope.stores.scans.find(scan_id.toLowerCase(), organisation.id);
     if (row === null || (isTest(actor) && row.test !== true)) throw new ApiError('scan_not_found');
     // The end of the scan that an interrupted request with the same Idempotency-Key asked for is its success, which it may not have recorded.
-    if (request.idempotent?.takenOver && row.phase === 'canceled') await recordScan(request, 'cancel', row, deps.logger);
-    else await cancelScan(request, row, deps);
+    if (request.idempotent?.takenOver && row.phase === 'canceled') await recordScan(request, 'cancel', row, scope.logger);
+    else await cancelScan(request, row);
     return reply.code(202).header('Retry-After', POLL_AGAIN_SECONDS).send(toResult(row));
   });
 };

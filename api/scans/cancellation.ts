@@ -2,20 +2,12 @@
 import { isTerminal } from '../../core/scan/phases.ts';
 import { isRejection, KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { FastifyRequest } from 'fastify';
-import type { Logger } from '../../platform/logger.ts';
-import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { ScanResources } from '../../stores/submissions/scan-resources.ts';
 import { DependencyDown } from '../http/dependency-outages.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
-import type { CancellationOutcome, Metrics } from '../metrics.ts';
+import type { CancellationOutcome } from '../metrics.ts';
 import { recordScan } from './scan-trail.ts';
-
-export interface CancellationDeps {
-  scans: Pick<Scans, 'markCanceling'>;
-  scanResources: Pick<ScanResources, 'cancel' | 'namespace'>;
-  logger: Logger;
-  metrics: Pick<Metrics, 'cancellation'>;
-}
 
 /**
  * Whether a scan is canceled in the cluster only: the API may write only in its own namespace, and a GitOps tool would revert a change to
@@ -40,22 +32,19 @@ const NOT_SUBMITTED =
  * Cancels the scan of a row that was just read, for the caller of a request, and records it. A repeated call has no further effect.
  * @throws ApiError if it cannot be canceled; DependencyDown if Kubernetes does not answer, in which case it may be canceled nevertheless
  */
-export async function cancelScan(request: FastifyRequest, row: ScanRow, deps: CancellationDeps): Promise<void> {
-  const { scans, scanResources, metrics, logger } = deps;
-  const { outcome, cause } = await cancel(row, scanResources);
+export async function cancelScan(request: FastifyRequest, row: ScanRow): Promise<void> {
+  const { stores, metrics, logger } = request.server;
+  const { outcome, cause } = await cancel(row, stores.scanResources);
   metrics.cancellation(outcome);
   if (outcome === 'not_submitted') throw new ApiError(CODES[outcome], { fields: { message: NOT_SUBMITTED } });
   if (outcome !== 'accepted') throw new ApiError(CODES[outcome], { cause });
   // Only what pages show until the scan has ended.
-  await scans.markCanceling(row.id).catch((err: unknown) => logger.warn({ scan: row.id, err }, 'cancellation not shown'));
+  await stores.scans.markCanceling(row.id).catch((err: unknown) => logger.warn({ scan: row.id, err }, 'cancellation not shown'));
   await recordScan(request, 'cancel', row, logger);
 }
 
 /** @throws DependencyDown if Kubernetes refuses for now, or does not answer; in the second case the scan may have been canceled */
-async function cancel(
-  row: ScanRow,
-  scanResources: CancellationDeps['scanResources'],
-): Promise<{ outcome: CancellationOutcome; cause?: unknown }> {
+async function cancel(row: ScanRow, scanResources: ScanResources): Promise<{ outcome: CancellationOutcome; cause?: unknown }> {
   if (isTerminal(row.phase)) return { outcome: 'already_ended' };
   if (isOfManifest(row, scanResources.namespace)) return { outcome: 'managed_by_manifest' };
   try {

@@ -3,14 +3,13 @@ import { Type } from 'typebox';
 import type { FastifyRequest } from 'fastify';
 import { REPORT_FORMAT_NAMES } from '../../report/formats/names.ts';
 import { oneOf } from '../../core/schemas.ts';
-import type { ReportFormats } from '../../report/workers/report-formats.ts';
-import type { Scans } from '../../stores/scans/scans.ts';
+import { createReportFormats } from '../../report/workers/report-formats.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { ErrorCode } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
-import { formatLink, LINK_SECONDS, picturesLink, reportLink, type ReportObjects } from './report-links.ts';
+import { formatLink, LINK_SECONDS, picturesLink, reportLink } from './report-links.ts';
 import { answer, keyOrSession, LIMITED, reference, refusals, WITH_SESSION } from '../http/responses.ts';
 import { ScanPath } from './scans.ts';
 
@@ -21,12 +20,6 @@ export const ReportLink = Type.Object(
   },
   { $id: 'ReportLink' },
 );
-
-export interface ReportRouteDeps {
-  scans: Pick<Scans, 'find'>;
-  reports: ReportObjects;
-  formats: ReportFormats;
-}
 
 /** The formats of `format`. */
 const FORMATS = ['json', ...REPORT_FORMAT_NAMES] as const;
@@ -76,7 +69,9 @@ const config = { session: true, permission: 'scans:read', limit: 'reports' } as 
 /** The validity is that of the link itself: it ends earlier if the session of this service at the object store does. */
 const answerOf = (url: string) => ({ url, expires_in: Number(new URL(url).searchParams.get('X-Amz-Expires')) });
 
-export const reportRoutes: FastifyPluginAsyncTypebox<ReportRouteDeps> = async (scope, { scans, reports, formats }) => {
+export const reportRoutes: FastifyPluginAsyncTypebox = async (scope) => {
+  const { scans, reports } = scope.stores;
+  const formats = createReportFormats(reports);
   const rowOf = async (request: FastifyRequest, scanId: string) => {
     annotate(request, { scan: scanId });
     return scans.find(scanId.toLowerCase(), callerOf(request).organisation.id);

@@ -6,7 +6,7 @@ import { PHASES } from '../../core/scan/phases.ts';
 import { URL_MAX_LENGTH } from '../../core/scan/targets.ts';
 import { siteOf } from '../../core/scan/site.ts';
 import { oneOf } from '../../core/schemas.ts';
-import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { decodeCursor, encodeCursor, NEXT_CURSOR, pageQuery } from '../http/pagination.ts';
 import { callerOf } from '../http/plugins/auth.ts';
@@ -57,13 +57,13 @@ const LIST_SCANS = {
   },
 };
 
-export const scanListRoutes: FastifyPluginAsyncTypebox<{ scans: Pick<Scans, 'search'> }> = async (scope, { scans }) => {
+export const scanListRoutes: FastifyPluginAsyncTypebox = async (scope) => {
   scope.get(
     '/v1/ci/scans',
     { config: { permission: 'scans:read' }, schema: LIST_SCANS, preValidation: spreadQuery('metadata') },
     async (request) => {
       const { limit, cursor, status, site, passed, since, until, metadata } = request.query;
-      const { rows, next } = await scans.search(callerOf(request).organisation.id, {
+      const { rows, next } = await scope.stores.scans.search(callerOf(request).organisation.id, {
         ...(status !== undefined && { phases: [status] }),
         ...(site !== undefined && { site: siteOf(`https://${site}`) || site }),
         ...(passed !== undefined && { verdict: passed ? 'passed' : 'missed' }),

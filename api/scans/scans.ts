@@ -9,17 +9,16 @@ import { ReportThresholds, SubmittedOptions } from '../../report/schema/options.
 import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName } from '../../core/scan/thresholds.ts';
 import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts';
 import { scanObject } from '../../stores/scans/scan-object.ts';
-import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
 import { auditName, isTest } from '../../core/accounts.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError, VALIDATION_STATUS } from '../http/errors.ts';
-import type { Metrics } from '../metrics.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { idempotencyKeyOf } from '../http/idempotency/request.ts';
-import type { QueuePosition, QueuePositions } from './queue-positions.ts';
+import type { QueuePosition } from './queue-positions.ts';
 import {
   answer,
   growing,
@@ -38,8 +37,7 @@ import { KNOWN_FIELDS } from './known.ts';
 import { recordScan } from './scan-trail.ts';
 import { errorOf } from './submission/refusals.ts';
 import { fingerprintOf } from './submission/fingerprint.ts';
-import type { AcceptedAnswer, Submissions } from './submission/submission.ts';
-import type { Logger } from '../../platform/logger.ts';
+import type { AcceptedAnswer } from './submission/submission.ts';
 
 /** Seconds between two polls (contract: 5 to 10). */
 export const POLL_AGAIN_SECONDS = 5;
@@ -189,23 +187,13 @@ export const ScanResult = Type.Object(
 );
 export type ScanResult = Static<typeof ScanResult>;
 
-export interface ScanRouteDeps {
-  submissions: Submissions;
-  scans: Pick<Scans, 'find'>;
-  positions: QueuePositions;
-  metrics: Metrics;
-  logger: Logger;
-  maxPagesLimit: number;
-}
-
-const submitScanSchema = (maxPagesLimit: number) => ({
+const SUBMIT_SCAN = {
   operationId: 'submitScan',
   tags: ['Scans'],
   summary: 'Submit a scan',
   description: 'Reserves one credit per page and queues the scan. Poll `status_url`, or follow the events.',
   security: keyWith('scans:write'),
   headers: idempotencyKeyHeader('For 24 hours, a request with the same key and body returns the first response and charges nothing.'),
-  body: scanSubmission(maxPagesLimit),
   response: {
     202: answer('The scan is queued.', reference(ScanAccepted), [...LIMITED, 'Location', 'Retry-After', 'Idempotent-Replayed'], {
       accepted: EXAMPLES.accepted,
@@ -220,7 +208,7 @@ const submitScanSchema = (maxPagesLimit: number) => ({
       'submission_unconfirmed',
     ]),
   },
-});
+};
 
 const GET_SCAN = {
   operationId: 'getScan',
@@ -253,13 +241,14 @@ declare module 'fastify' {
   }
 }
 
-export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope, deps) => {
+export const scanRoutes: FastifyPluginAsyncTypebox = async (scope) => {
+  const { stores, submissions, metrics, logger, settings } = scope;
   scope.decorateRequest('fingerprint', null);
   scope.post(
     '/v1/ci/scans',
     {
       config: { permission: 'scans:write', limit: 'submissions', idempotency: 'own', testKeys: true },
-      schema: submitScanSchema(deps.maxPagesLimit),
+      schema: { ...SUBMIT_SCAN, body: scanSubmission(settings.maxPagesLimit) },
       // Before the validation, which adds the server's defaults to the body.
       preValidation: async (request) => {
         if (idempotencyKeyOf(request) !== undefined) request.fingerprint = submissionFingerprint(request);
@@ -269,7 +258,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
       const { body } = request;
       const key = idempotencyKeyOf(request);
       const { organisation, actor } = callerOf(request);
-      const outcome = await deps.submissions.submit(
+      const outcome = await submissions.submit(
         {
           organisation: organisation.id,
           submittedBy: auditName(actor),
@@ -282,13 +271,13 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
           idempotency: key === undefined ? null : { key, fingerprint: request.fingerprint! },
           origin: { requestId: request.id, traceparent: request.span?.traceparent },
         },
-        deps.logger.child({ request: request.id }),
+        logger.child({ request: request.id }),
       );
-      deps.metrics.submission(outcome.ok ? (outcome.replayed ? 'replayed' : 'accepted') : outcome.reason);
+      metrics.submission(outcome.ok ? (outcome.replayed ? 'replayed' : 'accepted') : outcome.reason);
       if (!outcome.ok) throw errorOf(outcome, body.max_pages);
       const { scan_id: id } = outcome.answer.body as ScanAccepted;
       annotate(request, { scan: id, replayed: outcome.replayed });
-      await recordScan(request, 'submit', outcome.row, deps.logger);
+      await recordScan(request, 'submit', outcome.row, logger);
       if (outcome.replayed) reply.header('Idempotent-Replayed', 'true');
       return reply.code(202).headers(outcome.answer.headers).send(outcome.answer.body);
     },
@@ -303,11 +292,11 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
     async (request, reply) => {
       const { scan_id } = request.params;
       annotate(request, { scan: scan_id });
-      const row = await deps.scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);
+      const row = await stores.scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);
       if (row === null) throw new ApiError('scan_not_found');
       const status = pollStatus(row);
       if (status === 202) reply.header('Retry-After', POLL_AGAIN_SECONDS);
-      return reply.code(status).send(toResult(row, await deps.positions(row)));
+      return reply.code(status).send(toResult(row, await scope.queuePositions(row)));
     },
   );
 };

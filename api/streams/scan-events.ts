@@ -6,7 +6,7 @@ import { annotate } from '../http/plugins/request-log.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { STREAMS_PER_KEY } from '../http/errors.ts';
 import { OPEN_FIELDS } from '../scans/known.ts';
-import { keyCredential, type EventStreams } from './event-streams.ts';
+import { keyCredential } from './event-streams.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { growing, KEYED, keyWith, LIMITED, reference, refusals, textAnswer } from '../http/responses.ts';
@@ -66,11 +66,7 @@ const FOLLOW_SCAN = {
   },
 };
 
-export interface ScanEventRouteDeps {
-  streams: EventStreams;
-}
-
-export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = async (scope, { streams }) => {
+export const scanEventRoutes: FastifyPluginAsyncTypebox = async (scope) => {
   scope.get(
     '/v1/ci/scans/:scan_id/events',
     {
@@ -84,7 +80,7 @@ export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = as
       const caller = callerOf(request);
       const organisation = caller.organisation.id;
       annotate(request, { scan: scanId });
-      return streams.send(reply, { credential: keyCredential(keyIdOf(caller)), organisation }, scanId);
+      return scope.eventStreams.send(reply, { credential: keyCredential(keyIdOf(caller)), organisation }, scanId);
     },
   );
 };

@@ -42,11 +42,6 @@ declare module 'fastify' {
   }
 }
 
-export interface WebOptions {
-  publicBaseUrl: string;
-  dashboard: boolean;
-}
-
 /** Smaller pages gain nothing from compression. */
 const COMPRESSED_FROM_BYTES = 1400;
 const YEAR_SECONDS = 365 * 24 * 3600;
@@ -67,7 +62,8 @@ const policy = (trust: string[] = []): FastifyHelmetOptions['contentSecurityPoli
   },
 });
 
-const web: FastifyPluginAsync<WebOptions> = async (app, { publicBaseUrl, dashboard }) => {
+const web: FastifyPluginAsync = async (app) => {
+  const { publicBaseUrl, dashboard } = app.settings;
   const assets = await loadAssets();
   const gets: { url: string; schema?: FastifySchema }[] = [];
   app.addHook('onRoute', (route) => {

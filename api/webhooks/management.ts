@@ -1,7 +1,7 @@
 /** Changes the webhooks of a caller's organisation, over REST and in the dashboard. Each change is recorded in the audit log. */
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { judgeScanUrl, type Resolver, type TargetRules } from '../../core/scan/targets.ts';
+import { judgeScanUrl, type Resolver } from '../../core/scan/targets.ts';
 import { bodyOf, testContent } from '../../core/webhooks/bodies.ts';
 import { aboutAddress, TEST_EVENT } from '../../core/webhooks/webhooks.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -9,13 +9,12 @@ import type { Delivery } from '../../stores/webhooks/deliveries.ts';
 import type { ChangedWebhook, Webhook, WebhookFields } from '../../stores/webhooks/webhooks.ts';
 import { recordChange } from '../accounts/record-change.ts';
 import { storesOf } from '../accounts/scoped-stores.ts';
+import type { Settings } from '../dependencies.ts';
 import { ApiError } from '../http/errors.ts';
 import { dnsUnavailable, targetError } from '../scans/submission/refusals.ts';
 
 export interface WebhookManagementDeps {
-  /** Whether the installation sends webhooks. */
-  webhooksOn: boolean;
-  targets: TargetRules;
+  settings: Pick<Settings, 'webhooks' | 'targets'>;
   resolver: Resolver;
   now: () => Date;
   logger: Logger;
@@ -123,13 +122,13 @@ async function find(request: FastifyRequest, id: string): Promise<Webhook> {
 }
 
 /** What would never be delivered is refused, and not silently kept. */
-function needsWebhooks({ webhooksOn }: WebhookManagementDeps): void {
-  if (!webhooksOn) throw new ApiError('webhooks_off');
+function needsWebhooks({ settings }: WebhookManagementDeps): void {
+  if (!settings.webhooks) throw new ApiError('webhooks_off');
 }
 
 /** @throws ValidationFailure if the target rules refuse the address */
-async function judged({ targets, resolver }: WebhookManagementDeps, url: string): Promise<string> {
-  const judgement = await judgeScanUrl(url, targets, resolver);
+async function judged({ settings, resolver }: WebhookManagementDeps, url: string): Promise<string> {
+  const judgement = await judgeScanUrl(url, settings.targets, resolver);
   if (judgement.ok) return judgement.href;
   const { reason, message } = judgement;
   if (reason === 'dns_unavailable') throw dnsUnavailable();

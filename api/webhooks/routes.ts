@@ -7,7 +7,7 @@ import { storesOf } from '../accounts/scoped-stores.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
 import { answer, CHANGES, emptyAnswer, keyOrSession, LIMITED, reference, refusals, WITH_BODY, WITH_SESSION } from '../http/responses.ts';
-import { createWebhookManagement, type IssuedWebhook, type WebhookManagementDeps } from './management.ts';
+import { createWebhookManagement, type IssuedWebhook } from './management.ts';
 import {
   DeliveryBody,
   IssuedWebhookBody,
@@ -130,8 +130,8 @@ const REPLAY = {
 
 const issued = ({ webhook, secret }: IssuedWebhook) => ({ ...toWebhookBody(webhook), secret });
 
-export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookManagementDeps> = async (scope, deps) => {
-  const management = createWebhookManagement(deps);
+export const webhookRoutes: FastifyPluginAsyncTypebox = async (scope) => {
+  const management = createWebhookManagement(scope);
 
   scope.get('/v1/webhooks', { config: CONFIG, schema: LIST }, async (request) => ({
     data: (await storesOf(request).webhooks.list()).map(toWebhookBody),

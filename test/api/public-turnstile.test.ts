@@ -115,7 +115,7 @@ describe('Turnstile', () => {
 
   it('gets the current secret key, which may be rotated', async () => {
     let secretKey = 'hush';
-    const verify = createTurnstile({ secretKey: () => secretKey, verifyUrl }, fetch);
+    const verify = createTurnstile({ secretKey: () => secretKey, verifyUrl });
     const question = { token: 'tok', address: '192.0.2.1', request: '' };
     await verify(question, silentLogger);
     secretKey = 'quiet';
@@ -126,9 +126,9 @@ describe('Turnstile', () => {
   it('lets nobody through while it does not answer or is down', async () => {
     answer = { body: null };
     const question = { token: 'tok', address: '192.0.2.1', request: '' };
-    const verify = createTurnstile({ secretKey: 'hush', verifyUrl, timeoutMs: 50 }, fetch);
+    const verify = createTurnstile({ secretKey: 'hush', verifyUrl, timeoutMs: 50 });
     expect(await verify(question, silentLogger)).to.deep.equal({ ok: false, reason: 'turnstile_unavailable' });
-    const down = createTurnstile({ secretKey: 'hush', verifyUrl: 'http://127.0.0.1:9/' }, fetch);
+    const down = createTurnstile({ secretKey: 'hush', verifyUrl: 'http://127.0.0.1:9/' });
     expect(await down(question, silentLogger)).to.deep.equal({ ok: false, reason: 'turnstile_unavailable' });
   });
 });

@@ -126,13 +126,13 @@ describe('public pages', () => {
   });
 
   it('load the check for programs from its own origin only, and only if it is configured', async () => {
-    const script = 'https://checks.example/api.js';
-    const withCheck = await servePublicPages({ requestPublicScan: () => Promise.resolve(outcome), turnstile: { siteKey: 'key', script } });
+    const script = 'https://challenges.cloudflare.com/turnstile/v0/api.js';
+    const withCheck = await servePublicPages({ requestPublicScan: () => Promise.resolve(outcome), turnstile: { siteKey: 'key' } });
     try {
       const response = await fetch(withCheck.url);
       expect(response.headers.get('content-security-policy'))
-        .to.include("script-src 'self' https://checks.example;")
-        .and.include('frame-src https://checks.example;');
+        .to.include("script-src 'self' https://challenges.cloudflare.com;")
+        .and.include('frame-src https://challenges.cloudflare.com;');
       expect(await response.text())
         .to.include(`<script src="${script}" async defer></script>`)
         .and.include('data-sitekey="key"');

@@ -6,8 +6,11 @@ import errors from '../../api/http/plugins/errors.ts';
 import jsonBodies from '../../api/http/plugins/json-bodies.ts';
 import methodNotAllowed from '../../api/http/plugins/method-not-allowed.ts';
 import requestLog from '../../api/http/plugins/request-log.ts';
-import { publicPages, type PublicPagesDeps } from '../../api/public/pages/routes.ts';
+import { publicPages } from '../../api/public/pages/routes.ts';
 import web from '../../api/web/plugin.ts';
+import type { ApiStores, Settings } from '../../api/dependencies.ts';
+import type { Estimate } from '../../api/public/estimate.ts';
+import type { RequestPublicScan } from '../../api/public/public-scan.ts';
 import { viewOf, type ReportView } from '../../report/view/view.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import type { ReportViolation } from '../../report/schema/schema.ts';
@@ -90,33 +93,26 @@ export async function storePublicScan(
 }
 
 /** Serves only the public pages. */
-export async function servePublicPages(
-  deps: Pick<PublicPagesDeps, 'requestPublicScan'> & Partial<PublicPagesDeps>,
-): Promise<{ url: string; close(): Promise<unknown> }> {
+export async function servePublicPages({
+  requestPublicScan,
+  estimate = () => Promise.reject(new Error('unknown')),
+  turnstile = null,
+}: {
+  requestPublicScan: RequestPublicScan | null;
+  estimate?: Estimate;
+  turnstile?: { siteKey: string } | null;
+}): Promise<{ url: string; close(): Promise<unknown> }> {
   const app = Fastify({ forceCloseConnections: true });
-  await app.register(requestLog, { logger: silentLogger });
+  app.decorate('settings', { publicBaseUrl: 'https://curbcut.example', dashboard: true, publicScans: { turnstile } } as Settings);
+  app.decorate('logger', silentLogger);
+  app.decorate('anonymousStores', { publicScans: { findByToken: () => Promise.resolve(null) } } as unknown as ApiStores);
+  app.decorate('publicScanning', requestPublicScan && { requestPublicScan, estimate });
+  await app.register(requestLog);
   await app.register(jsonBodies);
-  await app.register(web, { publicBaseUrl: 'https://curbcut.example', dashboard: true });
+  await app.register(web);
   await app.register(errors);
   await app.register(methodNotAllowed);
-  await app.register(publicPages, {
-    turnstile: null,
-    publicScans: {
-      findByToken: () => Promise.resolve(null),
-      findByShare: () => Promise.resolve(null),
-      share: () => Promise.resolve(null),
-      unshare: () => Promise.resolve(),
-    },
-    reportObjects: { size: () => Promise.resolve(null), downloadLink: () => Promise.reject(new Error('no object')) },
-    scans: { find: () => Promise.resolve(null) },
-    suppressions: { find: () => Promise.resolve(null) },
-    estimate: null,
-    now: () => new Date(),
-    reports: { readView: () => Promise.resolve(null), readPicture: () => Promise.resolve(null) },
-    positions: () => Promise.resolve(undefined),
-    logger: silentLogger,
-    ...deps,
-  });
+  await app.register(publicPages);
   app.refuseOtherMethods();
   await app.listen({ host: '127.0.0.1', port: 0 });
   return { close: () => app.close(), url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}` };

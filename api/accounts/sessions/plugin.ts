@@ -8,9 +8,9 @@ import csrf from '@fastify/csrf-protection';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Caller } from '../../../core/accounts.ts';
-import type { SignedIn } from '../../../stores/accounts/sessions.ts';
+import { isSessionSecret, type SignedIn } from '../../../stores/accounts/sessions.ts';
 import { ApiError } from '../../http/errors.ts';
-import type { Credentials } from '../../http/networks/credentials.ts';
+import { createCredentials } from '../../http/networks/credentials.ts';
 import { cookieRules, type CookieRules } from './cookies.ts';
 
 /** What is known about the browser of a request. */
@@ -47,8 +47,9 @@ const FORM_SECRET = /^[A-Za-z0-9_-]{43}$/;
 /** The secret of a session's CSRF tokens. It cannot be turned back into that of the session. */
 const csrfSecretOf = (sessionSecret: string): string => createHmac('sha256', sessionSecret).update('csrf').digest('base64url');
 
-const sessionsPlugin: FastifyPluginAsync<{ credentials: Credentials<SignedIn>; publicBaseUrl: string }> = async (app, deps) => {
-  const cookies = cookieRules(deps.publicBaseUrl);
+const sessionsPlugin: FastifyPluginAsync = async (app) => {
+  const cookies = cookieRules(app.settings.publicBaseUrl);
+  const credentials = createCredentials({ store: app.stores.sessions, wellFormed: isSessionSecret, limits: app.networkLimits });
   await app.register(cookie);
   await app.register(csrf, {
     // It reads the secret from `request.session._csrf`, which is all that it needs of a session.
@@ -61,7 +62,7 @@ const sessionsPlugin: FastifyPluginAsync<{ credentials: Credentials<SignedIn>; p
   app.decorate('readSession', async (request) => {
     if (request.session !== null) return request.session.signedIn;
     const secret = request.cookies[cookies.session];
-    const checked = secret === undefined ? null : await deps.credentials.check(secret, request.ip);
+    const checked = secret === undefined ? null : await credentials.check(secret, request.ip);
     const signedIn = checked?.ok ? checked.holder : null;
     const form = request.cookies[cookies.form];
     const formSecret = form !== undefined && FORM_SECRET.test(form) ? form : undefined;

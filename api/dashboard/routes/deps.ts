@@ -5,7 +5,6 @@ import { isUuid } from '../../../core/uuid.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
 import type { Comparisons } from '../../../report/workers/comparisons.ts';
-import type { CancellationDeps } from '../../scans/cancellation.ts';
 import type { EventStreams } from '../../streams/event-streams.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -18,7 +17,7 @@ import type { Submissions } from '../../scans/submission/submission.ts';
 import type { PageReports } from '../../scans/views.ts';
 import type { Html } from '../../web/html.ts';
 
-export interface ScanPageDeps extends CancellationDeps {
+export interface ScanPageDeps {
   submissions: Submissions;
   positions: QueuePositions;
   streams: EventStreams;

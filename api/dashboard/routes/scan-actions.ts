@@ -168,7 +168,7 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
   scope.post('/dashboard/scans/:id/cancel', { config }, async (request, reply) => {
     const row = await scanOf(request);
     try {
-      await cancelScan(request, row, deps);
+      await cancelScan(request, row);
     } catch (error) {
       const refusal = explained(error, reply);
       // It ended a moment ago, which its page shows.

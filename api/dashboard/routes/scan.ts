@@ -78,7 +78,7 @@ export async function sendScanPage(
     view,
     causes,
     trend: pointsOf(trend),
-    ofManifest: isOfManifest(row, deps.scanResources.namespace),
+    ofManifest: isOfManifest(row, request.server.stores.scanResources.namespace),
     mayAccept: mayCall(callerOf(request), 'known-issues:write'),
     write: mayWrite
       ? { csrfToken: request.viewer!.csrfToken, idempotencyKey: idempotencyKey ?? deps.newId(), credits: account?.balance ?? null }
@@ -128,7 +128,7 @@ export const scanPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) =
     const row = await scanOf(request);
     if (isTerminal(row.phase)) return sendFragment(request, reply, scanEnded(row));
     const csrfToken = mayCall(callerOf(request), 'scans:write') ? request.viewer!.csrfToken : null;
-    const ofManifest = isOfManifest(row, deps.scanResources.namespace);
+    const ofManifest = isOfManifest(row, scope.stores.scanResources.namespace);
     return sendFragment(request, reply, scanProgress({ row, position: await deps.positions(row), ofManifest, csrfToken }));
   });
 

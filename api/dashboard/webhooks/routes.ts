@@ -40,7 +40,7 @@ export const webhookPages: FastifyPluginAsync<WebhookManagementDeps> = async (sc
   scope.get(WEBHOOKS_PATH, PERMISSION, async (request, reply) => {
     const webhooks = await storesOf(request).webhooks.list();
     const names = await actorNames(storesOf(request), webhooks, ({ createdBy }) => createdBy);
-    return reply.page(webhookListPage({ request, webhooks, names, done: doneOf(request, DONE), on: deps.webhooksOn }));
+    return reply.page(webhookListPage({ request, webhooks, names, done: doneOf(request, DONE), on: deps.settings.webhooks }));
   });
 
   scope.get(`${WEBHOOKS_PATH}/new`, PERMISSION, async (request, reply) => {
@@ -70,7 +70,7 @@ export const webhookPages: FastifyPluginAsync<WebhookManagementDeps> = async (sc
     const { cursor } = request.query as { cursor?: string };
     const found = await storesOf(request).deliveries.list(webhook.id, { after: decodeCursor(cursor), limit: PER_PAGE + 1 });
     const { items: deliveries, nextCursor } = pageOf(found, PER_PAGE, (one) => ({ at: one.createdAt, id: one.id }));
-    const state = { first: cursor === undefined, nextCursor, done: doneOf(request, DONE), on: deps.webhooksOn };
+    const state = { first: cursor === undefined, nextCursor, done: doneOf(request, DONE), on: deps.settings.webhooks };
     const names = await actorNames(storesOf(request), [webhook], ({ createdBy }) => createdBy);
     return reply.page(webhookPage({ request, webhook, names, deliveries, ...state }));
   });

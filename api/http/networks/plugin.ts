@@ -4,44 +4,33 @@
  */
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Logger } from '../../../platform/logger.ts';
 import { rateLimited, rateLimitHeaders } from '../plugins/denials.ts';
 import { annotate } from '../plugins/request-log.ts';
-import type { NetworkLimits, NetworkPolicy } from './network-limits.ts';
-import { addressOf } from './networks.ts';
+import type { NetworkPolicy } from './network-limits.ts';
+import { addressOf, createTrust } from './networks.ts';
 
 declare module 'fastify' {
-  interface FastifyInstance {
-    networkLimits: NetworkLimits;
-  }
   interface FastifyContextConfig {
     /** The limit of requests of one network. A signed-in user is never refused by it. */
     network?: NetworkPolicy;
   }
 }
 
-interface NetworkOptions {
-  limits: NetworkLimits;
-  /** Whether an address is that of a trusted proxy. */
-  trusted: (address: string) => boolean;
-  logger: Logger;
-}
-
 const UNTRUSTED =
   'X-Forwarded-For from an address that TRUSTED_PROXIES does not have: if it is a proxy, all its clients share the limits of one; this is logged once';
 
-const networks: FastifyPluginAsync<NetworkOptions> = async (app, { limits, trusted, logger }) => {
-  app.decorate('networkLimits', limits);
+const networks: FastifyPluginAsync = async (app) => {
+  const trusted = createTrust(app.settings.trustedProxies);
   let warned = false;
   app.addHook('onRequest', async (request, reply) => {
     const { socket, headers } = request.raw;
     if (!warned && headers['x-forwarded-for'] !== undefined && !trusted(socket.remoteAddress ?? '')) {
       warned = true;
-      logger.warn({ peer: addressOf(socket.remoteAddress ?? '') }, UNTRUSTED);
+      app.logger.warn({ peer: addressOf(socket.remoteAddress ?? '') }, UNTRUSTED);
     }
     const { network } = request.routeOptions.config;
     if (network === undefined) return;
-    const decision = limits.admit(network, request.ip);
+    const decision = app.networkLimits.admit(network, request.ip);
     if (!request.routeOptions.config.page) reply.headers(rateLimitHeaders(decision.states));
     if (decision.ok || (await app.readSession(request)) !== null) return;
     annotate(request, { limit: network });

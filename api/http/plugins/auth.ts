@@ -5,13 +5,12 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Caller } from '../../../core/accounts.ts';
-import type { KeyHolder } from '../../../stores/accounts/keys.ts';
+import { isWellFormed } from '../../../stores/accounts/key-format.ts';
 import { lacksFactor } from '../../../stores/accounts/sessions.ts';
-import type { ApiStores } from '../../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { checkCaller } from '../late-bodies.ts';
 import { auditNetwork } from '../../accounts/audit-network.ts';
-import type { Credentials } from '../networks/credentials.ts';
+import { createCredentials } from '../networks/credentials.ts';
 import { checkCsrf } from '../../accounts/sessions/plugin.ts';
 import { actAs } from '../../accounts/sessions/require-session.ts';
 import { rateLimited } from './denials.ts';
@@ -36,19 +35,14 @@ export function keyIdOf({ actor }: Caller): string {
   return actor.keyId;
 }
 
-interface AuthDeps {
-  credentials: Credentials<KeyHolder>;
-  keys: Pick<ApiStores['keys'], 'touch'>;
-  /** Whether there is a dashboard. */
-  sessions: boolean;
-}
-
-const auth: FastifyPluginAsync<AuthDeps> = async (scope, { credentials, keys, sessions }) => {
+const auth: FastifyPluginAsync = async (scope) => {
+  const { stores, settings, networkLimits: limits } = scope;
+  const credentials = createCredentials({ store: stores.keys, wellFormed: isWellFormed, limits });
   // Looked up on every request, so that a revocation takes effect immediately.
   checkCaller(scope, async (request, reply) => {
     const secret = request.headers['x-api-key'];
     // A wrong key is refused also if there is a session: the sender wanted to use the key.
-    if (secret === undefined && sessions && request.routeOptions.config.session === true) {
+    if (secret === undefined && settings.dashboard && request.routeOptions.config.session === true) {
       const signedIn = await scope.readSession(request);
       if (signedIn?.membership) {
         actAs(request, signedIn, signedIn.membership);
@@ -65,7 +59,7 @@ const auth: FastifyPluginAsync<AuthDeps> = async (scope, { credentials, keys, se
     request.caller = { organisation, actor: { kind: 'key', keyId, scopes, expiresAt, rootCreator, test } };
     annotate(request, { organisation: organisation.id, key: key.id });
     if (organisation.blocked) throw new ApiError('account_blocked');
-    keys.touch({ id: key.id, organisation: organisation.id, network: auditNetwork(request.ip) });
+    stores.keys.touch({ id: key.id, organisation: organisation.id, network: auditNetwork(request.ip) });
   });
 };
 

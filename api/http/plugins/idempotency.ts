@@ -9,7 +9,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Logger } from '../../../platform/logger.ts';
 import type { Idempotency, OwnedClaim } from '../../../stores/submissions/idempotency.ts';
 import { bestEffort } from '../../scans/submission/best-effort.ts';
 import { LEASE_SECONDS } from '../../scans/submission/submission.ts';
@@ -33,24 +32,15 @@ declare module 'fastify' {
   }
 }
 
-type Store = Pick<Idempotency, 'claim' | 'complete' | 'release' | 'remove'>;
-
-interface IdempotencyOptions {
-  idempotency: Store;
-  /** The same over the connections of requests without an account. */
-  anonymous: Store;
-  logger: Logger;
-}
-
 /** The other headers belong to a request, not to its response. */
 const STORED_HEADERS = ['content-type', 'location', 'retry-after'];
 
 interface Claimed {
   claim: OwnedClaim;
-  store: Store;
+  store: Idempotency;
 }
 
-const idempotency: FastifyPluginAsync<IdempotencyOptions> = async (app, deps) => {
+const idempotency: FastifyPluginAsync = async (app) => {
   const fingerprints = new WeakMap<FastifyRequest, string>();
   const claims = new WeakMap<FastifyRequest, Claimed>();
   app.decorateRequest('idempotent', null);
@@ -62,7 +52,7 @@ const idempotency: FastifyPluginAsync<IdempotencyOptions> = async (app, deps) =>
   async function claimOrReplay(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
     const key = idempotencyKeyOf(request);
     if (key === undefined) return undefined;
-    const store = request.caller === null ? deps.anonymous : deps.idempotency;
+    const { idempotency: store } = request.caller === null ? app.anonymousStores : app.stores;
     // Before anything is written for a stranger.
     const admitted = request.caller === null ? app.networkLimits.admit('idempotency-keys', request.ip) : null;
     if (admitted?.ok === false) throw rateLimited(reply, admitted);
@@ -92,7 +82,7 @@ const idempotency: FastifyPluginAsync<IdempotencyOptions> = async (app, deps) =>
     if (claimed === undefined) return;
     claims.delete(request);
     const { claim } = claimed;
-    const log = deps.logger.child({ request: request.id, organisation: claim.organisation });
+    const log = app.logger.child({ request: request.id, organisation: claim.organisation });
     await bestEffort('an idempotency key stays claimed until its lease ends', log, () => {
       const { statusCode } = reply;
       // A refusal did nothing, so the key may be used for another request. After a failure, what the request creates may exist.

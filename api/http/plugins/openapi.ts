@@ -1,10 +1,10 @@
 /** Generates the OpenAPI 3.1 document from the schemas of the routes. `api/http/reference/` shows it at `/docs/api`. */
 import swagger from '@fastify/swagger';
-import type { TSchema } from 'typebox';
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import { cookieRules } from '../../accounts/sessions/cookies.ts';
 import { LIMITS } from '../rate-limits.ts';
+import { COMPONENTS } from '../responses.ts';
 import { describeSpreadQuery, type QueryParameter } from '../spread-query.ts';
 
 const DESCRIPTION = `Scans web sites for accessibility and returns a score, violations by severity, a verdict against thresholds, a PDF and a JSON export.
@@ -29,16 +29,10 @@ Every POST takes an \`Idempotency-Key\`, so that it can be repeated safely, for 
 
 Within \`/v1\`, responses may gain fields, and the values listed in \`x-extensible-enum\` may grow. Ignore unknown fields, and treat an unknown status as not terminal. Requests are strict: an unknown field is rejected with 422.`;
 
-interface OpenApiOptions {
-  publicBaseUrl: string;
-  version: string;
-  /** Schemas of `components`, by their `$id`. */
-  components: readonly TSchema[];
-}
-
 /** Register it before the routes: it documents only routes that are registered later. */
-const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
-  for (const schema of options.components) app.addSchema(schema);
+const openApi: FastifyPluginAsync = async (app) => {
+  const { publicBaseUrl, version } = app.settings;
+  for (const schema of COMPONENTS) app.addSchema(schema);
   await app.register(swagger, {
     convertConstToEnum: false,
     // Names a schema by its `$id` instead of def-0.
@@ -47,11 +41,11 @@ const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
       openapi: '3.1.0',
       info: {
         title: 'Curbcut',
-        version: options.version,
+        version,
         description: DESCRIPTION,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
-      servers: [{ url: options.publicBaseUrl }],
+      servers: [{ url: publicBaseUrl }],
       tags: [
         { name: 'Scans', description: 'Submit a scan, poll it, or follow its events.' },
         { name: 'Reports', description: 'Links to the PDF report and the JSON export.' },
@@ -73,7 +67,7 @@ const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
           session: {
             type: 'apiKey',
             in: 'cookie',
-            name: cookieRules(options.publicBaseUrl).session,
+            name: cookieRules(publicBaseUrl).session,
             description:
               'The session of a user who is signed in to the dashboard. Requests that change something also need its `X-CSRF-Token`.',
           },

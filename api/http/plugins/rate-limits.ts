@@ -2,7 +2,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Actor, Caller } from '../../../core/accounts.ts';
-import type { RateLimitRule, RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
+import type { RateLimitRule } from '../../../stores/rate-limits/sliding-window.ts';
 import type { LimitName, LimitSize } from '../rate-limits.ts';
 import { callerOf } from './auth.ts';
 import { rateLimited, rateLimitHeaders } from './denials.ts';
@@ -26,12 +26,12 @@ export function rulesFor(caller: Caller, limit: LimitName | undefined, sizes: Li
   return rules;
 }
 
-const rateLimits: FastifyPluginAsync<{ rateLimits: RateLimits; sizes: LimitSizes }> = async (scope, deps) => {
+const rateLimits: FastifyPluginAsync = async (scope) => {
   scope.addHook('onRequest', async (request, reply) => {
-    const rules = rulesFor(callerOf(request), request.routeOptions.config.limit, deps.sizes);
+    const rules = rulesFor(callerOf(request), request.routeOptions.config.limit, scope.settings.limits);
     const remembered = scope.denials.ofRules(rules);
     if (remembered !== null) throw rateLimited(reply, remembered);
-    const decision = await deps.rateLimits.admit(rules);
+    const decision = await scope.stores.rateLimits.admit(rules);
     if (!decision.ok) {
       scope.denials.remember(request, rules, decision);
       throw rateLimited(reply, decision);

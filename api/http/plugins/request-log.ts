@@ -39,14 +39,14 @@ export function logRequest(logger: Logger, request: FastifyRequest, reply: Fasti
   else logger.info(fields, 'request');
 }
 
-const requestLog: FastifyPluginAsync<{ logger: Logger }> = async (app, { logger }) => {
+const requestLog: FastifyPluginAsync = async (app) => {
   app.decorateRequest('logFields', null);
   app.addHook('onRequest', async (request, reply) => {
     request.logFields = {};
     reply.header('X-Request-Id', request.id);
     reply.header('X-Content-Type-Options', 'nosniff');
     // Not onResponse: it does not fire if the client disconnects.
-    reply.raw.once('close', () => logRequest(logger, request, reply));
+    reply.raw.once('close', () => logRequest(app.logger, request, reply));
   });
 };
 

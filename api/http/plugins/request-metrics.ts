@@ -1,9 +1,9 @@
 /** Measures the duration of every request except event streams, which last as long as the client wants. */
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Metrics } from '../../metrics.ts';
 
-const requestMetrics: FastifyPluginAsync<{ metrics: Metrics }> = async (app, { metrics }) => {
+const requestMetrics: FastifyPluginAsync = async (app) => {
+  const { metrics } = app;
   app.addHook('onRequest', async (request, reply) => {
     metrics.requestBegan();
     // Not onResponse: it does not fire if the client disconnects.

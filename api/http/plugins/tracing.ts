@@ -1,7 +1,7 @@
 /** Starts a span for every request of the versioned API, within the caller's trace if there is a `traceparent` header. */
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Span, Tracer } from '../../../platform/tracing.ts';
+import type { Span } from '../../../platform/tracing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,13 +13,13 @@ declare module 'fastify' {
 /** Probes and documents are not traced. */
 const TRACED = /^\/v\d+\//;
 
-const tracing: FastifyPluginAsync<{ tracer: Tracer }> = async (app, { tracer }) => {
+const tracing: FastifyPluginAsync = async (app) => {
   app.decorateRequest('span', null);
   app.addHook('onRequest', async (request, reply) => {
     const route = request.routeOptions.url;
     if (route === undefined || !TRACED.test(route)) return;
     const { traceparent } = request.headers;
-    const span = tracer.start(`${request.method} ${route}`, {
+    const span = app.tracer.start(`${request.method} ${route}`, {
       parent: typeof traceparent === 'string' ? traceparent : undefined,
       kind: 'server',
       attributes: { 'http.request.method': request.method, 'http.route': route, 'curbcut.request_id': request.id },

@@ -4,76 +4,54 @@ import { ANONYMOUS } from '../../../core/organisation.ts';
 import { LOCALES, type Locale } from '../../../core/scan/locales.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
-import type { Logger } from '../../../platform/logger.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
-import type { PublicScan, PublicScans } from '../../../stores/public-scans/public-scans.ts';
-import type { Suppressions } from '../../../stores/mail/suppressions.ts';
-import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
-import type { QueuePosition, QueuePositions } from '../../scans/queue-positions.ts';
+import type { PublicScan } from '../../../stores/public-scans/public-scans.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
+import type { QueuePosition } from '../../scans/queue-positions.ts';
 import type { FormError } from '../../web/components/fields.ts';
 import htmlScope, { formOf } from '../../web/html-scope.ts';
 import { sendPicture } from '../../scans/element-pictures.ts';
 import { ApiError } from '../../http/errors.ts';
 import { inLanguage } from '../../web/languages.ts';
-import { LINK_SECONDS, reportLink, SHARED_LINK_SECONDS, type ReportObjects } from '../../scans/report-links.ts';
-import type { PageReports } from '../../scans/views.ts';
-import type { Estimate, Place } from '../estimate.ts';
-import type { RequestPublicScan } from '../public-scan.ts';
+import { LINK_SECONDS, reportLink, SHARED_LINK_SECONDS } from '../../scans/report-links.ts';
+import type { Place } from '../estimate.ts';
+import { widgetOf } from '../turnstile.ts';
 import { describeRefusal, readScanForm, typedIn, type ScanForm } from './form.ts';
-import { homePage, type TurnstileWidget } from './home.ts';
+import { homePage } from './home.ts';
 import { scanPage, unknownScanPage } from './scan-page.ts';
 import { pdfPath, picturePath, sharePath, type Access } from './share.ts';
 
-export interface PublicPagesDeps {
-  /** Null: this installation offers no public scans. */
-  requestPublicScan: RequestPublicScan | null;
-  /** Null as `requestPublicScan`. */
-  estimate: Estimate | null;
-  now(): Date;
-  /** Null: there is no check for programs. */
-  turnstile: TurnstileWidget | null;
-  publicScans: Pick<PublicScans, 'findByToken' | 'findByShare' | 'share' | 'unshare'>;
-  scans: Pick<Scans, 'find'>;
-  suppressions: Pick<Suppressions, 'find'>;
-  reports: Pick<PageReports, 'readView' | 'readPicture'>;
-  reportObjects: ReportObjects;
-  positions: QueuePositions;
-  logger: Logger;
-}
-
 const LIMITED = { network: 'links' } as const;
 
-export const publicPages: FastifyPluginAsync<PublicPagesDeps> = async (app, deps) => {
+export const publicPages: FastifyPluginAsync = async (app) => {
   await app.register(htmlScope);
   for (const locale of LOCALES) {
     app.get<{ Querystring: { url?: string | string[] } }>(inLanguage(locale, '/'), async (request, reply) => {
       const [url = ''] = [request.query.url ?? ''].flat();
-      return showForm(deps, request, reply, { locale, typed: { url: url.slice(0, URL_MAX_LENGTH), email: '' }, errors: [], status: 200 });
+      return showForm(request, reply, { locale, typed: { url: url.slice(0, URL_MAX_LENGTH), email: '' }, errors: [], status: 200 });
     });
     // A form with errors has this address. Who opens it again starts with an empty form.
     app.get(inLanguage(locale, '/scan-request'), async (_request, reply) => reply.redirect(inLanguage(locale, '/'), 303));
-    app.post(inLanguage(locale, '/scan-request'), async (request, reply) => submit(deps, locale, request, reply));
+    app.post(inLanguage(locale, '/scan-request'), async (request, reply) => submit(locale, request, reply));
     for (const access of ACCESSES)
       app.get<Route>(inLanguage(locale, PATHS[access]), { config: LIMITED }, async (request, reply) =>
-        showScan(deps, { locale, access }, request, reply),
+        showScan({ locale, access }, request, reply),
       );
-    app.post<Route>(inLanguage(locale, sharePath(':token')), { config: LIMITED }, async (request, reply) =>
-      share(deps, locale, request, reply),
-    );
+    app.post<Route>(inLanguage(locale, sharePath(':token')), { config: LIMITED }, async (request, reply) => share(locale, request, reply));
   }
-  for (const access of ACCESSES) addFiles(app, deps, access);
+  for (const access of ACCESSES) addFiles(app, access);
 };
 
 /** The pictures and the PDF of a result. */
-function addFiles(app: FastifyInstance, deps: PublicPagesDeps, access: Access): void {
+function addFiles(app: FastifyInstance, access: Access): void {
   app.get<{ Params: { token: string; name: string } }>(picturePath(PATHS[access], ':name'), { config: LIMITED }, async (request, reply) => {
-    const row = await rowOf(deps, access, request.params.token);
+    const row = await rowOf(app, access, request.params.token);
     if (row === null || row.reports === null) throw new ApiError('report_not_found');
-    return sendPicture(reply, deps.reports, row, request.params.name);
+    return sendPicture(reply, app.scanViews, row, request.params.name);
   });
   app.get<Route>(pdfPath(PATHS[access]), { config: LIMITED }, async (request, reply) => {
-    const row = await rowOf(deps, access, request.params.token);
-    const link = await reportLink(row, 'pdf', deps.reportObjects, access === 'shared' ? SHARED_LINK_SECONDS : LINK_SECONDS);
+    const row = await rowOf(app, access, request.params.token);
+    const link = await reportLink(row, 'pdf', app.anonymousStores.reports, access === 'shared' ? SHARED_LINK_SECONDS : LINK_SECONDS);
     return reply.header('Cache-Control', 'no-store').redirect(link, 303);
   });
 }
@@ -84,12 +62,13 @@ interface Route {
   Params: { token: string };
 }
 
-const find = ({ publicScans }: PublicPagesDeps, access: Access, token: string): Promise<PublicScan | null> =>
-  access === 'own' ? publicScans.findByToken(token) : publicScans.findByShare(token);
+function find({ anonymousStores: { publicScans } }: FastifyInstance, access: Access, token: string): Promise<PublicScan | null> {
+  return access === 'own' ? publicScans.findByToken(token) : publicScans.findByShare(token);
+}
 
-async function rowOf(deps: PublicPagesDeps, access: Access, token: string): Promise<ScanRow | null> {
-  const scan = await find(deps, access, token);
-  return scan && deps.scans.find(scan.scanId, ANONYMOUS);
+async function rowOf(app: FastifyInstance, access: Access, token: string): Promise<ScanRow | null> {
+  const scan = await find(app, access, token);
+  return scan && app.anonymousStores.scans.find(scan.scanId, ANONYMOUS);
 }
 
 interface FormState {
@@ -99,15 +78,11 @@ interface FormState {
   status: number;
 }
 
-async function showForm(
-  deps: PublicPagesDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { status, ...state }: FormState,
-): Promise<FastifyReply> {
-  const { requestPublicScan, turnstile } = deps;
-  const seconds = await secondsUntil(deps, undefined);
-  const page = homePage({ request, enabled: requestPublicScan !== null, turnstile, seconds, ...state });
+async function showForm(request: FastifyRequest, reply: FastifyReply, { status, ...state }: FormState): Promise<FastifyReply> {
+  const { publicScanning, settings } = request.server;
+  const turnstile = widgetOf(settings.publicScans?.turnstile);
+  const seconds = await secondsUntil(request.server, undefined);
+  const page = homePage({ request, enabled: publicScanning !== null, turnstile, seconds, ...state });
   return reply.page(page, { status, ...(turnstile !== null && { trust: new URL(turnstile.script).origin }) });
 }
 
@@ -115,16 +90,16 @@ async function showForm(
 const ESTIMATE_WAIT_MS = 500;
 
 /** @returns null if it is unknown at the moment; the page then promises no time */
-async function secondsUntil({ estimate }: PublicPagesDeps, place: Place | undefined): Promise<number | null> {
-  if (estimate === null) return null;
-  return withTimeLimit(estimate(place), ESTIMATE_WAIT_MS, 'estimating a public scan').catch(() => null);
+async function secondsUntil({ publicScanning }: FastifyInstance, place: Place | undefined): Promise<number | null> {
+  if (publicScanning === null) return null;
+  return withTimeLimit(publicScanning.estimate(place), ESTIMATE_WAIT_MS, 'estimating a public scan').catch(() => null);
 }
 
-async function submit(deps: PublicPagesDeps, locale: Locale, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function submit(locale: Locale, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const form = formOf(request.body);
   const typed = typedIn(form);
   const read = readScanForm(form, locale);
-  if (!read.ok) return showForm(deps, request, reply, { locale, typed, errors: read.errors, status: 422 });
+  if (!read.ok) return showForm(request, reply, { locale, typed, errors: read.errors, status: 422 });
   const { url, httpFallback, email, turnstileToken } = read;
   const asked = {
     url,
@@ -136,39 +111,42 @@ async function submit(deps: PublicPagesDeps, locale: Locale, request: FastifyReq
     requestId: request.id,
     traceparent: request.span?.traceparent,
   };
+  const { publicScanning, logger } = request.server;
   const outcome =
-    deps.requestPublicScan === null
+    publicScanning === null
       ? ({ ok: false, reason: 'public_scans_disabled' } as const)
-      : await deps.requestPublicScan(asked, deps.logger);
+      : await publicScanning.requestPublicScan(asked, logger);
   // 303, so that reloading the page of the scan sends nothing again.
   if (outcome.ok) return reply.redirect(inLanguage(locale, `/scan/${outcome.token}`), 303);
   const { status, errors, retryAfterSeconds } = describeRefusal(outcome, locale);
   if (retryAfterSeconds !== null) reply.header('Retry-After', retryAfterSeconds);
-  return showForm(deps, request, reply, { locale, typed, errors, status });
+  return showForm(request, reply, { locale, typed, errors, status });
 }
 
 /** The token is the permission, as in the address of the page. */
-async function share(deps: PublicPagesDeps, locale: Locale, request: FastifyRequest<Route>, reply: FastifyReply): Promise<FastifyReply> {
+async function share(locale: Locale, request: FastifyRequest<Route>, reply: FastifyReply): Promise<FastifyReply> {
   const { token } = request.params;
-  if (formOf(request.body).text('action') === 'revoke') await deps.publicScans.unshare(token);
-  else await deps.publicScans.share(token);
+  const { publicScans } = request.server.anonymousStores;
+  if (formOf(request.body).text('action') === 'revoke') await publicScans.unshare(token);
+  else await publicScans.share(token);
   return reply.redirect(`${inLanguage(locale, `/scan/${token}`)}#share`, 303);
 }
 
 async function showScan(
-  deps: PublicPagesDeps,
   { locale, access }: { locale: Locale; access: Access },
   request: FastifyRequest<Route>,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const scan = await find(deps, access, request.params.token);
+  const app = request.server;
+  const { scans, suppressions } = app.anonymousStores;
+  const scan = await find(app, access, request.params.token);
   if (scan === null) return reply.page(unknownScanPage(request, locale), { status: 404 });
-  const row = await deps.scans.find(scan.scanId, ANONYMOUS);
-  const position = row === null ? undefined : await deps.positions(row);
-  const view = row?.phase === 'done' && row.reports !== null ? await deps.reports.readView(row) : null;
+  const row = await scans.find(scan.scanId, ANONYMOUS);
+  const position = row === null ? undefined : await app.queuePositions(row);
+  const view = row?.phase === 'done' && row.reports !== null ? await app.scanViews.readView(row) : null;
   const live = row !== null && !isTerminal(row.phase);
-  const seconds = live ? await secondsUntil(deps, placeOf(row, position, deps.now())) : null;
-  const mailed = !live || (await deps.suppressions.find(scan.email, 'public')) === null;
+  const seconds = live ? await secondsUntil(app, placeOf(row, position, app.now())) : null;
+  const mailed = !live || (await suppressions.find(scan.email, 'public')) === null;
   return reply.page(scanPage({ request, locale, scan, row, position, seconds, mailed, access, view }));
 }
 
