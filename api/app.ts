@@ -34,7 +34,6 @@ import rateLimits from './http/plugins/rate-limits.ts';
 import requestLog, { logRequest, requestIdOf } from './http/plugins/request-log.ts';
 import requestMetrics from './http/plugins/request-metrics.ts';
 import tracing from './http/plugins/tracing.ts';
-import { referenceRoutes } from './http/reference/routes.ts';
 import { serviceRoutes } from './http/service.ts';
 import { publicPages } from './public/pages/routes.ts';
 import { publicRoutes } from './public/routes.ts';
@@ -74,7 +73,6 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   if (settings.dashboard) await app.register(dashboardRoutes);
   await app.register(publicPages);
   await app.register(unsubscribeRoutes);
-  await app.register(referenceRoutes);
   await app.register(docsRoutes);
   app.refuseOtherMethods();
 

@@ -54,10 +54,10 @@ export const DOCS_PATH = '/docs';
 /** The results of a search in the documentation; the query has the words as `q`. */
 export const DOCS_SEARCH_PATH = `${DOCS_PATH}/search`;
 
-export const API_REFERENCE_PATH = `${DOCS_PATH}/api`;
-
 /** A page of the documentation. @param name of a file in docs/, without `.md` */
 export const docPath = (name: string): string => `${DOCS_PATH}/${name}`;
+
+export const API_REFERENCE_PATH = docPath('api');
 
 /** The explanation of an error. @param code null for invalid requests, whose `detail` is a list */
 export const errorDocsPath = (code: string | null): string => `${docPath('errors')}#${code ?? 'validation-errors'}`;

@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
 import { valuesSchema, withValues } from './chart-values.ts';
+import { apiPage } from './api-reference.ts';
 import { argocdConfigMap } from './argocd.ts';
 import { limitsPage } from './limits.ts';
 import { referencePage, withOptionTables } from './reference.ts';
@@ -200,7 +201,7 @@ const root = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 /** Every file of the repository that is made from the code, in whole or in part, by its path. */
-function generatedFiles(): Record<string, string> {
+async function generatedFiles(): Promise<Record<string, string>> {
   const [values, renamed] = [read('helm/values.yaml'), read('helm/files/renamed-values.yaml')];
   const scans = withOptions(read('crds/accessibilityscans.yaml'));
   const definitions = {
@@ -210,6 +211,7 @@ function generatedFiles(): Record<string, string> {
   };
   return {
     ...Object.fromEntries(Object.entries(pages()).map(([name, text]) => [`docs/${name}`, text])),
+    'docs/api.md': await apiPage(),
     'docs/limits.md': limitsPage(),
     'docs/reference.md': referencePage(),
     'docs/cli.md': withOptionTables(read('docs/cli.md')),
@@ -223,7 +225,7 @@ function generatedFiles(): Record<string, string> {
 }
 
 if (import.meta.main) {
-  const stale = Object.entries(generatedFiles()).filter(([path, text]) => !existsSync(join(root, path)) || read(path) !== text);
+  const stale = Object.entries(await generatedFiles()).filter(([path, text]) => !existsSync(join(root, path)) || read(path) !== text);
   if (!process.argv.includes('--check')) for (const [path, text] of stale) writeFileSync(join(root, path), text);
   else if (stale.length > 0) {
     console.error(`differ from the code, run make docs: ${stale.map(([path]) => path).join(', ')}`);

@@ -1,5 +1,5 @@
 /** The pages of `/docs`: the contents, a page, and the results of a search. */
-import { API_REFERENCE_PATH, DOCS_PATH, DOCS_SEARCH_PATH, docPath } from '../../core/web-paths.ts';
+import { DOCS_PATH, DOCS_SEARCH_PATH, docPath } from '../../core/web-paths.ts';
 import { breadcrumb, button, emptyState, link, textField } from '../web/components/index.ts';
 import { html, type Html } from '../web/html.ts';
 import { DOC_GROUPS } from './catalogue.ts';
@@ -9,7 +9,7 @@ import { QUERY_MAX, RESULTS_MAX, type SearchResult } from './search.ts';
 const HOME = 'Documentation';
 
 /** The way to a page below `/docs`. */
-export const docsBreadcrumb = (title: string): Html => breadcrumb([{ text: HOME, href: DOCS_PATH }, { text: title }]);
+const docsBreadcrumb = (title: string): Html => breadcrumb([{ text: HOME, href: DOCS_PATH }, { text: title }]);
 
 function searchForm(query = ''): Html {
   const label = 'Search the documentation';
@@ -22,15 +22,6 @@ function searchForm(query = ''): Html {
 export const contentsPage = (pages: ReadonlyMap<string, Outline>): Html =>
   html`<h1>${HOME}</h1>
     ${searchForm()}
-    <section aria-labelledby="api">
-      <h2 id="api">API</h2>
-      <dl class="definitions docs-list">
-        <div>
-          <dt>${link('API reference', API_REFERENCE_PATH)}</dt>
-          <dd>Every operation with its fields, errors, examples and a curl command.</dd>
-        </div>
-      </dl>
-    </section>
     ${DOC_GROUPS.map(({ title, pages: names }, at) => {
       const entries = names.map((name) => {
         const page = pages.get(name)!;
@@ -50,9 +41,9 @@ export const docPage = ({ title, body, sections }: DocPage): Html =>
   html`${docsBreadcrumb(title)}
     <h1>${title}</h1>
     ${searchForm()}
-    <div class="reference">
+    <div class="docs-page">
       ${contentsOf(sections)}
-      <div class="reference-body docs-body">${body}</div>
+      <div class="docs-body">${body}</div>
     </div>`;
 
 function contentsOf(sections: readonly Section[]): Html {
@@ -66,7 +57,7 @@ function contentsOf(sections: readonly Section[]): Html {
     return [item(section, inner.length === 0 ? undefined : html`<ul>${inner.map((one) => item(one))}</ul>`)];
   });
   // Focusable, because it scrolls if it is higher than the window.
-  return html`<nav class="reference-contents" aria-label="Contents" tabindex="0">
+  return html`<nav class="docs-contents" aria-label="Contents" tabindex="0">
     ${
       groups.length > 0 &&
       html`<details class="folded-when-narrow">

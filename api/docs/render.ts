@@ -8,7 +8,7 @@ import { createAnchors, parseMarkdown, phrasesText, textOf } from './markdown.ts
 /** Cells of more characters get a line of their own on narrow screens. */
 const SHORT_CELL = 24;
 
-/** A heading with what follows it, up to the next one. */
+/** A heading of level 2 or 3 with what follows it, up to the next one. */
 export interface Section {
   /** Its anchor. Empty: the top of the page. */
   id: string;
@@ -35,31 +35,16 @@ export function renderDoc(markdown: string): DocPage {
   const [first, ...nodes] = parseMarkdown(markdown).children;
   if (first?.type !== 'heading' || first.depth !== 1) throw new Error('a page of docs/ starts with a heading of level 1');
   const title = phrasesText(first.children);
-  const anchor = createAnchors();
-  const headings: Headings = { anchor, level: (depth) => Math.min(Math.max(depth, 2), 4) as HeadingLevel };
   const summary = nodes.find((node) => node.type === 'paragraph');
-  return { title, summary: firstSentence(summary === undefined ? '' : textOf(summary)), ...render(nodes, title, headings) };
+  return { title, summary: firstSentence(summary === undefined ? '' : textOf(summary)), ...render(nodes, title) };
 }
 
-/** The ids and levels of the headings of a text. */
-export interface Headings {
-  anchor: (title: string) => string;
-  level: (depth: number) => HeadingLevel;
-}
-
-/** Renders a text that is a part of a page. The first section is what precedes its first heading. */
-export const renderText = (markdown: string, headings: Headings): Pick<DocPage, 'body' | 'sections'> =>
-  render(parseMarkdown(markdown).children, '', headings);
-
-/** Renders a text within a line or a cell. */
-export const renderPhrases = (markdown: string): Html =>
-  html`${parseMarkdown(markdown).children.map((node) => (node.type === 'paragraph' ? inline(node.children) : textOf(node)))}`;
-
-function render(nodes: readonly RootContent[], title: string, headings: Headings): Pick<DocPage, 'body' | 'sections'> {
+function render(nodes: readonly RootContent[], title: string): Pick<DocPage, 'body' | 'sections'> {
   const sections: Section[] = [{ id: '', level: 1, title, text: '' }];
   const numbers = { table: 0, code: 0 };
+  const anchorOf = createAnchors();
   const body = nodes.map((node) => {
-    if (node.type === 'heading') return heading(node, sections, headings);
+    if (node.type === 'heading') return heading(node, sections, anchorOf);
     const section = sections.at(-1)!;
     section.text += `${textOf(node)}\n`;
     return block(node, { section, numbers });
@@ -75,11 +60,13 @@ export function outlineOf(markdown: string): Outline {
 
 const firstSentence = (text: string): string => /^.+?[.](?=\s|$)/.exec(text)?.[0] ?? text;
 
-function heading({ depth, children }: Heading, sections: Section[], headings: Headings): Html {
+/** A heading of level 4 is a part of the section above it: alone it says too little in a list of results or a caption. */
+function heading({ depth, children }: Heading, sections: Section[], anchorOf: (title: string) => string): Html {
   const title = phrasesText(children);
-  const level = headings.level(depth);
-  const id = headings.anchor(title);
-  sections.push({ id, level, title, text: '' });
+  const level = Math.min(Math.max(depth, 2), 4) as HeadingLevel;
+  const id = anchorOf(title);
+  if (level === 4) sections.at(-1)!.text += `${title}\n`;
+  else sections.push({ id, level, title, text: '' });
   return linkedHeading(level, id, inline(children));
 }
 

@@ -1,4 +1,4 @@
-/** `/docs`: the pages of docs/ that are for users, and a search that needs no script. `api/http/reference/` adds the reference of the API. */
+/** `/docs`: the pages of docs/ that are for users, and a search that needs no script. */
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { DOCS_PATH, DOCS_SEARCH_PATH, docPath } from '../../core/web-paths.ts';
 import { ApiError } from '../http/errors.ts';
@@ -59,6 +59,6 @@ const framed = (request: FastifyRequest, options: Pick<PublicPageOptions, 'title
     request,
     locale: DEFAULT_LOCALE,
     translated: false,
-    head: html`<link rel="stylesheet" href="${request.server.web.assets.url('reference.css')}" />`,
+    head: html`<link rel="stylesheet" href="${request.server.web.assets.url('docs.css')}" />`,
     ...options,
   });

@@ -33,7 +33,7 @@ describe('design tokens', () => {
 
   it('are the only colours and the only custom properties of the style sheets', () => {
     const files = globSync('*.css', { cwd: join(import.meta.dirname, 'assets') });
-    expect(files).to.include.members(['reference.css', 'site.css']);
+    expect(files).to.include.members(['docs.css', 'site.css']);
     const css = files.map((file) => readFileSync(join(import.meta.dirname, 'assets', file), 'utf8')).join('\n');
     expect(css.match(/#[0-9a-f]{3,8}\b(?![^{}]*\{)/gi) ?? []).to.deep.equal([]);
     const used = new Set([...css.matchAll(/var\((--[a-z0-9-]+)\)/g)].map(([, name]) => name!));

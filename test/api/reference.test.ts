@@ -4,14 +4,15 @@ import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { DomUtils, parseDocument } from 'htmlparser2';
-import { jsonText, operationsOf, type OpenApi, type Schema } from '../../api/http/reference/document.ts';
-import { ERROR_CODES, ERRORS } from '../../api/http/errors.ts';
+import { jsonText, operationsOf, type OpenApi, type Schema } from '../../tools/api-reference.ts';
 import { API_REFERENCE_PATH } from '../../core/web-paths.ts';
 import { useContext } from './context.ts';
 
 type Element = ReturnType<typeof DomUtils.getElementsByTagName>[number];
+/** A heading with what follows it up to the next one. */
+type Section = readonly Element[];
 
-const text = (node: Parameters<typeof DomUtils.textContent>[0]): string => DomUtils.textContent(node).replace(/\s+/g, ' ');
+const text = (nodes: Element | Section): string => DomUtils.textContent(nodes as Element).replace(/\s+/g, ' ');
 const plain = (markdown: string): string =>
   markdown
     .replace(/`([^`]+)`|\*\*([^*]+)\*\*|^## /gm, '$1$2')
@@ -27,47 +28,56 @@ function problemOf(check: () => void): unknown {
   }
 }
 
-const all = (name: string, node: Element): Element[] => DomUtils.getElementsByTagName(name, node);
+const all = (name: string, nodes: Element | Section): Element[] => DomUtils.getElementsByTagName(name, nodes as Element);
+const links = (nodes: Element | Section): string[] => all('a', nodes).map(({ attribs }) => attribs.href!);
+const codes = (nodes: Element | Section): string[] => all('code', nodes).map((one) => DomUtils.textContent(one));
+/** The rows of a field or parameter, whose name is the last part of the first cell. */
+const rowsOf = (name: string, section: Section): Element[] =>
+  all('tr', section).filter((row) => new RegExp(`(?:^|\\.)${RegExp.escape(name)}$`).test(codes(row)[0] ?? ''));
 
 describe('GET /docs/api', () => {
   const context = useContext();
   let document: OpenApi;
   let root: Element;
+  const sections = new Map<string, Element[]>();
   before(async () => {
     document = (await context.request('GET', '/openapi.json')).body as OpenApi;
     root = parseDocument((await context.request('GET', API_REFERENCE_PATH)).text).children.find((node) => node.type === 'tag') as Element;
+    const body = DomUtils.findOne((node) => node.attribs['class'] === 'docs-body', [root])!;
+    let name = '';
+    for (const node of body.children.filter((child) => child.type === 'tag') as Element[]) {
+      if (/^h[23]$/.test(node.name)) name = text(node).trim();
+      sections.set(name, [...(sections.get(name) ?? []), node]);
+    }
   });
 
-  const byId = (id: string): Element | null => DomUtils.getElementById(id, root);
-  const sectionOf = (id: string): Element => {
-    const heading = byId(id);
-    expect(heading, `#${id}`).to.not.equal(null);
-    return heading!.parent as Element;
+  const sectionOf = (name: string): Section => {
+    expect([...sections.keys()]).to.include(name);
+    return sections.get(name)!;
   };
-  const links = (node: Element): string[] => all('a', node).map(({ attribs }) => attribs.href!);
-  const codes = (node: Element): string[] => all('code', node).map((one) => DomUtils.textContent(one));
 
-  /** What a schema allows must be in the text; its fields must be in `place`, or in the object that `place` links to. */
-  function expectSchema(schema: Schema, place: Element, what: string): void {
-    const name = /^#\/components\/schemas\/(.+)$/.exec(schema.$ref ?? '')?.[1];
+  /** What a schema allows, and its fields, must be in `place`, or in the object that `place` links to. */
+  function expectSchema(schema: Schema, place: Section, what: string, shown = text(place)): void {
+    const name = schema.$ref?.split('/').at(-1);
     if (name !== undefined) {
-      if (byId(`object-${name}`) === null) return expectSchema(document.components.schemas[name]!, place, what);
-      return void expect(links(place), what).to.include(`#object-${name}`);
+      if (!sections.has(name)) return expectSchema(document.components.schemas[name]!, place, what, shown);
+      return void expect(links(place), what).to.include(`#${name.toLowerCase()}`);
     }
-    for (const one of [...(schema.anyOf ?? []), ...(schema.items === undefined ? [] : [schema.items])]) expectSchema(one, place, what);
-    expectFacts(schema, text(place), what);
+    for (const one of [...(schema.anyOf ?? []), ...(schema.items === undefined ? [] : [schema.items])])
+      expectSchema(one, place, what, shown);
+    expectFacts(schema, shown, what);
     for (const [field, one] of Object.entries(schema.properties ?? {})) {
-      const rows = all('dt', place).filter((dt) => DomUtils.textContent(all('code', dt)[0] ?? dt) === field);
+      const rows = rowsOf(field, place);
       expect(rows, `${what}.${field}`).to.not.deep.equal([]);
-      // Variants may have fields of the same name.
-      const found = rows.map((row) => problemOf(() => expectField(one, row.parent as Element, `${what}.${field}`)));
+      // Objects of one section may have fields of the same name.
+      const found = rows.map((row) => problemOf(() => expectField(one, row, place, `${what}.${field}`)));
       if (!found.includes(null)) throw found[0];
     }
   }
 
-  function expectField(schema: Schema, row: Element, what: string): void {
+  function expectField(schema: Schema, row: Element, place: Section, what: string): void {
     for (const type of [schema.type ?? []].flat()) expect(text(row), what).to.include(type);
-    expectSchema(schema, row, what);
+    expectSchema(schema, place, what, text(row));
   }
 
   function expectFacts(schema: Schema, shown: string, what: string): void {
@@ -79,39 +89,28 @@ describe('GET /docs/api', () => {
     if (schema.description !== undefined) expect(shown, what).to.include(plain(schema.description));
   }
 
-  it('shows the description, the authentication, the base address and the document', () => {
+  it('shows the description and the authentication, and names the document', () => {
     const shown = text(root);
-    for (const part of document.info.description!.split('\n\n')) expect(shown).to.include(plain(part));
-    for (const { description, name } of Object.values(document.components!.securitySchemes!))
-      for (const part of [name!, plain(description!)]) expect(shown).to.include(part);
-    expect(shown).to.include('https://curbcut.example').and.include(document.info.version);
-    expect(links(root)).to.include('/openapi.json');
+    for (const part of document.info.description.split('\n\n').slice(1)) expect(shown).to.include(plain(part));
+    for (const { description, name } of Object.values(document.components.securitySchemes))
+      for (const part of [name, plain(description)]) expect(shown).to.include(part);
+    expect(codes(root)).to.include('/openapi.json');
   });
 
   it('shows every operation with its parameters, its body and the scope of its key, and lists it in the contents', () => {
     const operations = operationsOf(document);
     expect(operations.length).to.be.greaterThan(15);
-    const contents = DomUtils.getElementsByTagName('nav', root).find(({ attribs }) => attribs['aria-label'] === 'Contents')!;
-    for (const {
-      operationId: id,
-      method,
-      path,
-      summary: title,
-      description = '',
-      parameters = [],
-      requestBody,
-      security = [],
-    } of operations) {
-      const section = sectionOf(id);
-      for (const part of [method, path, title, plain(description)]) expect(text(section), id).to.include(part);
-      expect(links(contents)).to.include(`#${id}`);
-      const dts = all('dt', section);
+    const contents = all('nav', root).find(({ attribs }) => attribs['aria-label'] === 'Contents')!;
+    for (const { operationId: id, method, path, summary, description = '', parameters = [], requestBody, security = [] } of operations) {
+      const section = sectionOf(summary);
+      for (const part of [`${method} ${path}`, plain(description)]) expect(text(section), id).to.include(part);
+      expect(all('a', contents).map((link) => text(link).trim())).to.include(summary);
       for (const { name, description: meaning = '', required = false, schema = {} } of parameters) {
-        const row = dts.find((dt) => DomUtils.textContent(all('code', dt)[0]!) === name)?.parent as Element | undefined;
+        const [row] = rowsOf(name, section);
         expect(row, `${id} ${name}`).to.not.equal(undefined);
         expect(text(row!)).to.include(plain(meaning));
-        expect(/ required/.test(text(row!)), `${id} ${name}`).to.equal(required);
-        expectSchema(schema, row!, `${id} ${name}`);
+        expect(/, required/.test(text(row!)), `${id} ${name}`).to.equal(required);
+        expectSchema(schema, section, `${id} ${name}`, text(row!));
       }
       for (const { schema } of Object.values(requestBody?.content ?? {})) expectSchema(schema!, section, `${id} body`);
       for (const scope of security.flatMap((requirement) => Object.values(requirement).flat()))
@@ -119,46 +118,39 @@ describe('GET /docs/api', () => {
     }
   });
 
-  it('shows every response with its schema and its headers, and every example', () => {
+  it('shows every response with its schema and its headers, every example, and links to every error', () => {
+    const shared = sectionOf('Error bodies');
+    const bodies = codes(shared).filter((one) => one.startsWith('{'));
     let examples = 0;
-    for (const { operationId: id, responses, requestBody } of operationsOf(document)) {
-      const section = sectionOf(id);
+    for (const { operationId: id, summary, responses, requestBody } of operationsOf(document)) {
+      const section = sectionOf(summary);
       for (const [status, { headers = {}, content = {} }] of Object.entries(responses)) {
-        expect(text(section), id).to.include(status);
         for (const [name, { description = '' }] of Object.entries(headers))
-          expect(text(byId(`header-${name.toLowerCase()}`)!.parent as Element), name).to.include(plain(description));
+          expect(text(rowsOf(name, sectionOf('Response headers'))), name).to.include(plain(description));
         for (const media of Object.values(content)) {
           for (const { value } of Object.values(media.examples ?? {})) {
             const { detail } = value as { detail?: unknown };
             examples += 1;
-            const known = typeof detail === 'string' && status >= '400';
-            if (known) expect(links(section), `${id} ${status}`).to.include(`#error-${detail}`);
-            const place = known ? (byId(`error-${detail}`)!.parent as Element) : root;
-            expect(codes(place), `${id} ${status}`).to.include(jsonText(value));
+            if (status < '400' || detail === undefined) expect(codes(section), `${id} ${status}`).to.include(jsonText(value));
+            else if (typeof detail === 'string')
+              expect(links([...section, ...shared]), `${id} ${status}`).to.include(`/docs/errors#${detail}`);
+            if (status < '400' || detail === undefined) continue;
+            const fields = Object.keys(value as object);
+            const same = bodies.filter((body) => fields.every((name) => Object.keys(JSON.parse(body) as object).includes(name)));
+            expect(same, `${id} ${status} ${String(detail)}`).to.not.deep.equal([]);
           }
           if (status < '400') expectSchema(media.schema!, section, `${id} ${status}`);
         }
       }
-      const [command] = codes(byId(`${id}-curl`)!.parent as Element);
+      const [command] = codes(section).filter((one) => one.startsWith('curl '));
       for (const { example } of Object.values(requestBody?.content ?? {})) expect(command).to.include(jsonText(example));
     }
     expect(examples).to.be.greaterThan(80);
   });
 
-  it('shows every object, and each error code with its status and its message', () => {
-    for (const [name, schema] of Object.entries(document.components!.schemas!))
-      if (byId(`object-${name}`) !== null) expectSchema(schema, sectionOf(`object-${name}`), name);
-    for (const code of ERROR_CODES) {
-      const entry = text(byId(`error-${code}`)!.parent as Element);
-      expect(entry).to.include(ERRORS[code].status).and.include(plain(ERRORS[code].message));
-    }
-  });
-
-  it('has unique anchors, and no link to a missing one', () => {
-    const ids = DomUtils.filter((node) => node.type === 'tag', root).map((node) => (node as Element).attribs.id);
-    const named = ids.filter((id) => id !== undefined);
-    expect(named.filter((id, at) => named.indexOf(id) !== at)).to.deep.equal([]);
-    expect(links(root).filter((href) => href.startsWith('#') && !named.includes(href.slice(1)))).to.deep.equal([]);
+  it('shows every object', () => {
+    for (const [name, schema] of Object.entries(document.components.schemas))
+      if (sections.has(name)) expectSchema(schema, sectionOf(name), name);
   });
 
   it('gives commands that work', async () => {
@@ -168,14 +160,14 @@ describe('GET /docs/api', () => {
       finishedAt: new Date(),
       reports: await context.storeReports(randomUUID()),
     });
-    for (const { operationId: operation, responses, parameters = [] } of operationsOf(document)) {
-      const command = DomUtils.textContent(byId(`${operation}-curl`)!).replace('https://curbcut.example', context.url);
+    for (const { summary, responses, parameters = [] } of operationsOf(document)) {
+      const [command] = codes(sectionOf(summary)).filter((one) => one.startsWith('curl '));
       const variables = parameters.map(({ name }) => [name.toUpperCase(), id]);
       const { stdout } = await promisify(execFile)(
         'sh',
         ['-c', `curl() { command curl -sS -m 10 -w '\\n%{http_code}' "$@"; }\n${command}`],
         {
-          env: { PATH: process.env.PATH, CURBCUT_API_KEY: key, ...Object.fromEntries(variables) },
+          env: { PATH: process.env.PATH, CURBCUT_URL: context.url, CURBCUT_API_KEY: key, ...Object.fromEntries(variables) },
         },
       );
       const [, body, status] = /^([^]*)\n(\d{3})$/.exec(stdout)!;
@@ -189,53 +181,34 @@ describe('GET /docs/api', () => {
     }
   });
 
-  describe('over HTTP', () => {
-    const get = (headers: Record<string, string> = {}, path = API_REFERENCE_PATH) => fetch(context.url + path, { headers });
+  it('is small, and the same in each encoding', async () => {
+    const get = (encoding: string) => fetch(context.url + API_REFERENCE_PATH, { headers: { 'accept-encoding': encoding } });
+    const texts = await Promise.all(['br', 'gzip', 'identity'].map(async (encoding) => (await get(encoding)).text()));
+    expect(new Set(texts).size).to.equal(1);
+    expect(Number((await get('br')).headers.get('content-length')))
+      .to.be.greaterThan(0)
+      .and.lessThan(150_000);
+  });
 
-    it('has the policy of every other page', async () => {
-      const policy = (await get({}, '/dashboard/sign-in')).headers.get('content-security-policy');
-      expect(policy).to.include("default-src 'none'").and.not.include('unsafe');
-      expect((await get()).headers.get('content-security-policy')).to.equal(policy);
-    });
+  it('is the same for every visitor, with the policy of every other page', async () => {
+    const other = await context.replica();
+    const first = await fetch(`${other.url}/docs/api?first=visitor`, { headers: { 'accept-language': 'de', cookie: 'a=b' } });
+    expect(await first.text()).to.equal(await (await fetch(context.url + API_REFERENCE_PATH)).text());
+    const policy = (await fetch(`${context.url}/dashboard/sign-in`)).headers.get('content-security-policy');
+    expect(policy).to.include("default-src 'none'").and.not.include('unsafe');
+    expect(first.headers.get('content-security-policy')).to.equal(policy);
+  });
 
-    it('loads and links to nothing outside', async () => {
-      const loaded = [...all('script', root), ...all('link', root), ...all('img', root)].map(({ attribs }) => attribs.src ?? attribs.href!);
-      expect(loaded.filter((address) => !address.startsWith('/assets/'))).to.deep.equal(['https://curbcut.example/docs/api']);
-      expect(links(root).filter((href) => !/^[#/]/.test(href))).to.deep.equal([]);
-    });
-
-    it('is asked for again with its ETag, and then sent only if it has changed', async () => {
-      const first = await get();
-      const etag = first.headers.get('etag')!;
-      expect(first.headers.get('cache-control')).to.equal('no-cache');
-      for (const known of [etag, etag.replace('W/', ''), `"other", ${etag}`, '*']) {
-        const again = await get({ 'if-none-match': known });
-        expect([again.status, again.headers.get('etag'), await again.text()], known).to.deep.equal([304, etag, '']);
-        expect(again.headers.get('content-security-policy')).to.not.equal(null);
-      }
-      expect((await get({ 'if-none-match': '"other"' })).status).to.equal(200);
-    });
-
-    it('is small, and the same in each encoding', async () => {
-      const texts = await Promise.all(
-        ['br', 'gzip', 'identity'].map(async (encoding) => (await get({ 'accept-encoding': encoding })).text()),
-      );
-      expect(new Set(texts).size).to.equal(1);
-      const size = (await get({ 'accept-encoding': 'br' })).headers.get('content-length');
-      expect(Number(size)).to.be.greaterThan(0).and.lessThan(150_000);
-    });
-
-    it('does not depend on the first visitor', async () => {
-      const other = await context.replica();
-      const first = await fetch(`${other.url}/docs/api?first=visitor`, { headers: { 'accept-language': 'de', cookie: 'a=b' } });
-      expect(await first.text()).to.equal(await (await get()).text());
-    });
-
-    it('accepts no other method, and has no files below it', async () => {
-      const post = await fetch(`${context.url}/docs/api`, { method: 'POST' });
-      expect([post.status, post.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD']);
-      expect((await fetch(`${context.url}/docs/api`, { method: 'HEAD' })).status).to.equal(200);
-      for (const path of ['/docs/api/json', '/docs/static/index.html']) expect((await get({}, path)).status).to.equal(404);
-    });
+  it('is asked for again with its ETag, and then sent only if it has changed', async () => {
+    const get = (headers: Record<string, string>) => fetch(context.url + API_REFERENCE_PATH, { headers });
+    const first = await get({});
+    const etag = first.headers.get('etag')!;
+    expect(first.headers.get('cache-control')).to.equal('no-cache');
+    for (const known of [etag, etag.replace('W/', ''), `"other", ${etag}`, '*']) {
+      const again = await get({ 'if-none-match': known });
+      expect([again.status, again.headers.get('etag'), await again.text()], known).to.deep.equal([304, etag, '']);
+      expect(again.headers.get('content-security-policy')).to.not.equal(null);
+    }
+    expect((await get({ 'if-none-match': '"other"' })).status).to.equal(200);
   });
 });

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { API_REFERENCE_PATH, docPath, DOCS_PATH, DOCS_SEARCH_PATH, KNOWN_ISSUES_PATH, WEBHOOKS_PATH } from '../../core/web-paths.ts';
+import { docPath, DOCS_PATH, DOCS_SEARCH_PATH, KNOWN_ISSUES_PATH, WEBHOOKS_PATH } from '../../core/web-paths.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { down } from '../api/replica.ts';
@@ -17,7 +17,6 @@ const KEYS = '/dashboard/settings/api-keys';
 
 /** The names that the tests give to `expectAccessible`, by route. `${locale}` stands for every language. */
 const PAGES: Readonly<Record<string, readonly string[]>> = {
-  [API_REFERENCE_PATH]: ['reference'],
   [DOCS_PATH]: ['docs'],
   [docPath(':page')]: ['docs-${name}'],
   [DOCS_SEARCH_PATH]: ['docs-search', 'docs-search-empty'],

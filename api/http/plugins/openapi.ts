@@ -1,4 +1,4 @@
-/** Generates the OpenAPI 3.1 document from the schemas of the routes. `api/http/reference/` shows it at `/docs/api`. */
+/** Generates the OpenAPI 3.1 document from the schemas of the routes. `make docs` writes docs/api.md from it. */
 import swagger from '@fastify/swagger';
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';

@@ -12,16 +12,18 @@ export const PAGES: readonly string[] = [
 
 export const allBlocks = (): Block[] => [...new Set(PAGES)].flatMap(blocksOf);
 
-/** A block that another test reads or runs, by a phrase in it. */
+/** A block that another test reads or runs, by a phrase in it or by its language. */
 interface Elsewhere {
   page: string;
   phrase: string;
+  language?: string;
   /** The test, or the reason why nothing of ours is in the block. */
   by: string;
 }
 
 /** Blocks that the tests of this folder do not check. Each needs a test that does, or a reason. */
 export const ELSEWHERE: readonly Elsewhere[] = [
+  { page: 'docs/api.md', phrase: '', language: 'json', by: 'test/api/reference.test.ts' },
   { page: 'docs/clients.md', phrase: "from './curbcut/index.js'", by: 'test/journey/generated-clients.test.ts' },
   { page: 'docs/clients.md', phrase: 'from curbcut import', by: 'test/journey/generated-clients.test.ts' },
   { page: 'docs/webhooks.md', phrase: 'export function verify', by: 'test/facts/webhook-docs.test.ts' },
@@ -33,8 +35,8 @@ export const ELSEWHERE: readonly Elsewhere[] = [
   { page: 'docs/scanning.md', phrase: 'Mozilla/5.0', by: 'text of a header' },
 ];
 
-export const elsewhereOf = ({ from, text }: Block): Elsewhere | undefined =>
-  ELSEWHERE.find(({ page, phrase }) => from.startsWith(`${page}:`) && text.includes(phrase));
+export const elsewhereOf = ({ from, text, language: own }: Block): Elsewhere | undefined =>
+  ELSEWHERE.find(({ page, phrase, language = own }) => from.startsWith(`${page}:`) && text.includes(phrase) && language === own);
 
 export const isShell = ({ language }: Block): boolean => language === '' || language === 'sh';
 

@@ -27,6 +27,11 @@ const VARIABLES = {
   BYTES: '10',
   PICTURES_URL: 'https://s3.example.com/pictures',
   ACCOUNT: 'ACCOUNT',
+  SCAN_ID: 'scan',
+  KEY_ID: 'key',
+  KNOWN_ISSUE_ID: 'issue',
+  WEBHOOK_ID: 'webhook',
+  DELIVERY_ID: 'delivery',
 };
 
 const RECORDER = `#!/bin/bash
