@@ -9,6 +9,7 @@ import type { Report } from '../report/schema/schema.ts';
 import { withDefaults } from '../core/scan/options.ts';
 import type { BareFindings } from './bare-loop.ts';
 import { measure, type Measured } from './measure.ts';
+import { CURBCUT_VERSION } from '../platform/version.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const PEERS = join(import.meta.dirname, 'peers', 'node_modules');
@@ -57,6 +58,7 @@ export function curbcut(workers: number, { pictures = false } = {}): Scanner {
       const dir = await mkdtemp(join(tmpdir(), 'curbcut-bench-'));
       try {
         const input: PodInput = {
+          version: CURBCUT_VERSION,
           scanId: '00000000-0000-4000-8000-000000000000',
           submittedAt: new Date().toISOString(),
           options: withDefaults({ url: site, maxPages: pages.length, pictures }),

@@ -9,6 +9,7 @@ describe('scanner input', () => {
   beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'curbcut-scanner-'))));
   afterEach(() => rm(folder, { recursive: true }));
   const input = {
+    version: '0.1.0',
     scanId: 's',
     submittedAt: '2026-01-01T00:00:00Z',
     options: {

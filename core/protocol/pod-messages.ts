@@ -65,8 +65,8 @@ export function uploadSlotOf<Slot extends PodIdentity>(slots: readonly Slot[], p
   return slots.findLast(({ attempt, shard }) => shard === pod.shard && attempt <= pod.attempt);
 }
 
-/** The version of Curbcut that wrote an input or a message. Absent: a version before this field. */
-const Version = Type.Optional(Type.String({ maxLength: 64 }));
+/** The version of Curbcut that wrote an input or a message. */
+const Version = Type.String({ maxLength: 64 });
 
 /** The input of a scanner pod. */
 export const PodInput = Type.Object({

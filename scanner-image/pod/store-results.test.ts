@@ -12,7 +12,7 @@ const fitted = {
   text: new TextEncoder().encode('{}'),
   pictures: { places: [], pagePlaces: [], object: new Uint8Array() },
 };
-const about = { scanId: 'one', attempt: 0, shard: 0, pages: { scanned: 1, failed: 0, total: 1 } };
+const about = { version: '0.1.0', scanId: 'one', attempt: 0, shard: 0, pages: { scanned: 1, failed: 0, total: 1 } };
 const uploads = {
   export: 'https://store/export',
   pdf: 'https://store/pdf',

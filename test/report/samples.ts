@@ -10,6 +10,7 @@ import type { Thresholds } from '../../core/scan/thresholds.ts';
 
 export function sampleInput(thresholds: Thresholds = {}, locale: Locale = 'en', url = 'https://www.example.org/'): PodInput {
   return {
+    version: '0.1.0',
     scanId: '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b',
     submittedAt: '2026-03-02T09:14:00.000Z',
     options: {

@@ -18,6 +18,7 @@ import { createMessageBus, type MessageBus } from '../../stores/nats.ts';
 import { createAuthority, startTlsFront } from '../support/private-authority.ts';
 import { html, inputOf, openSite, type Route, type Site } from './site.ts';
 import { silentLogger } from '../support/silent-logger.ts';
+import { CURBCUT_VERSION } from '../../platform/version.ts';
 
 const MAIN = join(import.meta.dirname, '../../scanner-image/main.ts');
 
@@ -112,6 +113,7 @@ describe('scanner pod', () => {
   ): Promise<{ child: ChildProcess; ended: Promise<number | null>; log: () => string; terminationMessage: () => Promise<PodMessage> }> {
     const input: PodInput = {
       ...inputOf(site.origin + path, { maxPages: 5, locale: 'de', pictures: true }),
+      version: CURBCUT_VERSION,
       scanId: 'scan-1',
       submittedAt: new Date().toISOString(),
       uploadDeadline: new Date(Date.now() + 180_000).toISOString(),

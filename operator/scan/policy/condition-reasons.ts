@@ -221,8 +221,8 @@ export const resultsRefused = (reason: string): EndReason => failed('ResultsRefu
 export const RUN_AGAIN: WaitReason = { reason: 'Retrying', message: 'The scanner ended without results; it is started once more.' };
 
 /** The results of a pod of another version cannot be verified. @param version what the pod says; absent: unknown */
-export function otherVersion(version: string | undefined, image: string | undefined): WaitReason {
-  const made = [version ?? 'unknown', ...(image === undefined ? [] : [`image ${image}`])].join(', ');
+export function otherVersion(version: string, image: string | undefined): WaitReason {
+  const made = [version, ...(image === undefined ? [] : [`image ${image}`])].join(', ');
   return {
     reason: 'Retrying',
     message: sanitize(

@@ -94,10 +94,10 @@ describe('plan for results and failures', () => {
       ['replaceJob'],
     ],
     [
-      'results of a version without a number refused, Job gone',
+      'results of another version refused, Job gone',
       factsOf({
         scan: scanWith(launched()),
-        podMessages: messagesOf({ final: [{ ...storedBy(0), version: undefined }] }),
+        podMessages: messagesOf({ final: [OTHER_VERSION] }),
         state: { refused: refusedAttempts(0) },
       }),
       ['replaceJob'],
@@ -145,15 +145,6 @@ describe('plan for results and failures', () => {
       'results of another image with the same version refused',
       runningFacts({
         scannerImage: 'scanner:2',
-        podMessages: messagesOf({ final: [storedBy(0)] }),
-        state: { refused: refusedAttempts(0) },
-      }),
-      ['replaceJob'],
-    ],
-    [
-      'results of a Job of a version that did not name its image refused',
-      runningFacts({
-        job: { ...jobWith(), metadata: { ...jobWith().metadata, annotations: {} } },
         podMessages: messagesOf({ final: [storedBy(0)] }),
         state: { refused: refusedAttempts(0) },
       }),

@@ -77,9 +77,8 @@ export function stored(facts: Facts): Plan | null {
  */
 export function runAgain(facts: Facts): Plan | null {
   const { job, scan, scannerImage } = facts;
-  // A Job without the annotation is of a version that set none.
   const image = job?.metadata.annotations?.[IMAGE_ANNOTATION];
-  const hasOtherImage = job !== null && image !== scannerImage;
+  const hasOtherImage = image !== undefined && image !== scannerImage;
   const other = announcedResults(facts).findLast(
     ({ stored }) =>
       isRefused(facts, stored) && (hasOtherImage || (stored.version !== CURBCUT_VERSION && scan.status?.replacedJob === undefined)),
