@@ -35,11 +35,8 @@ function problemOf(name: string, { valid, expected, secret }: Variable, value: s
   return [`${name} is ${secret(value) ? '(hidden)' : JSON.stringify(value)}; it must be ${expected}.`];
 }
 
-/** The service's address and the API key, of the environment or of `curbcut login`. @param advice more lines of the error @throws CliError that names every variable to set */
-export function readEnvironment(
-  environment: Record<string, string | undefined>,
-  advice: readonly string[] = [],
-): Record<keyof typeof VARIABLES, string> {
+/** The service's address and the API key, of the environment or of `curbcut login`. @throws CliError that names every variable to set */
+export function readEnvironment(environment: Record<string, string | undefined>): Record<keyof typeof VARIABLES, string> {
   const found = connectionOf(environment);
   const problems = Object.entries(VARIABLES).flatMap(([name, variable]) =>
     problemOf(name, variable, found[name as keyof typeof VARIABLES]),
@@ -54,7 +51,6 @@ export function readEnvironment(
         ? ['The key in CURBCUT_API_KEY is not sent to the service of curbcut login: set CURBCUT_URL too, or unset the key.']
         : []),
       'If you use `make run`: . .curbcut/env',
-      ...advice,
     );
   return { CURBCUT_URL: found.CURBCUT_URL!, CURBCUT_API_KEY: found.CURBCUT_API_KEY! };
 }

@@ -3,4 +3,4 @@
 import { runProcess } from './process.ts';
 import { CHECKOUT_SCANNER } from './local/checkout-scanner.ts';
 
-await runProcess('curbcut', process.env, CHECKOUT_SCANNER);
+await runProcess(process.env, CHECKOUT_SCANNER);

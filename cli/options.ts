@@ -1,5 +1,4 @@
 /** The options of `curbcut scan` that describe the scan. Options for thresholds are derived from core's table. */
-import { DEFAULT_QUEUE } from '../core/protocol/custom-resources.ts';
 import { BASELINE_TEXT, baselineMistake, readBaselineText, type BaselineChoice } from '../core/scan/baseline.ts';
 import { LOCALES } from '../core/scan/locales.ts';
 import { CONSENT_CHOICES, CrawlRules, ScanOptions } from '../core/scan/options.ts';
@@ -133,16 +132,6 @@ export const SCAN_OPTION_HELP: OptionHelp[] = [
   { option: '--partial', meaning: 'if there are not enough credits, scan as many pages as there are credits' },
   { option: '--idempotency-key K', meaning: 'for 24 hours, the same key and options return the same scan and are charged once' },
 ];
-
-/** The options that only `kubectl curbcut scan` has. */
-export const RESOURCE_OPTION_HELP: OptionHelp[] = [
-  { option: '--name NAME', meaning: "the resource's name (default: the site's host and a random part)" },
-  { option: '--queue NAME', meaning: `the ScanQueue (default: the one named ${DEFAULT_QUEUE})` },
-  { option: '--priority N', meaning: 'the order among the waiting scans of your organisation, higher first (default 0)' },
-];
-
-/** The options of `kubectl curbcut scan`, in addition to the thresholds. */
-export const MANIFEST_OPTION_HELP: OptionHelp[] = [...SITE_OPTION_HELP, ...METADATA_HELP, ...RESOURCE_OPTION_HELP];
 
 /** For `parseArgs`. */
 export const THRESHOLD_ARGUMENTS = Object.fromEntries(

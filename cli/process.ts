@@ -4,7 +4,6 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import manifest from '../package.json' with { type: 'json' };
-import type { Program } from './commands/output.ts';
 import { run } from './run.ts';
 import { terminalOf } from './terminal.ts';
 
@@ -12,7 +11,7 @@ import { terminalOf } from './terminal.ts';
  * Runs the command line of the process's arguments, and ends the process.
  * @param scanner the file of the scanner's program, which may be missing
  */
-export async function runProcess(program: Program, environment: NodeJS.ProcessEnv, scanner: string): Promise<never> {
+export async function runProcess(environment: NodeJS.ProcessEnv, scanner: string): Promise<never> {
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
@@ -21,7 +20,6 @@ export async function runProcess(program: Program, environment: NodeJS.ProcessEn
     });
   }
   const code = await run(process.argv.slice(2), {
-    program,
     stdout: terminalOf(process.stdout, environment),
     stderr: terminalOf(process.stderr, environment),
     environment,

@@ -21,8 +21,7 @@ const VERSION: Column<ListedScan> = { heading: 'VERSION', value: ({ metadata = {
 const URL_COLUMN: Column<ListedScan> = { heading: 'URL', value: ({ url }) => url };
 
 /**
- * The columns that `curbcut list` and `kubectl curbcut list` share, from the submission to the URL. Branch and commit have one if a scan
- * has them.
+ * The columns from the submission to the URL. Branch and commit have one if a scan has them.
  */
 export const scanColumns = (scans: readonly ListedScan[]): Column<ListedScan>[] => [
   ...SCAN_COLUMNS,

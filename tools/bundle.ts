@@ -12,9 +12,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundleProgram } from './bundle/bundle.ts';
-import { writeKrew } from './bundle/krew.ts';
 import { licenceFiles, writePackage } from './bundle/npm-package.ts';
-import { CURBCUT_VERSION } from '../platform/version.ts';
 
 const { values, positionals } = parseArgs({ options: { 'only-program': { type: 'boolean' } }, allowPositionals: true });
 const [out] = positionals;
@@ -28,8 +26,6 @@ await writeFile(join(out, 'curbcut.cjs'), program.code);
 for (const [name, { content }] of Object.entries(licenceFiles(program.packages))) await writeFile(join(out, name), content);
 if (!values['only-program']) {
   const source = process.env.SOURCE_URL ?? '';
-  if (source === '')
-    console.error('bundle: SOURCE_URL is not set: curbcut.yaml has the address of an example, and the npm package no repository');
+  if (source === '') console.error('bundle: SOURCE_URL is not set: the npm package names no repository');
   await writePackage(program, out, source);
-  await writeKrew(program, out, `${source || 'https://git.example.com/curbcut'}/releases/download/v${CURBCUT_VERSION}`);
 }

@@ -6,7 +6,7 @@ import { valuesSchema, withValues } from './chart-values.ts';
 import { apiPage } from './api-reference.ts';
 import { argocdConfigMap } from './argocd.ts';
 import { limitsPage } from './limits.ts';
-import { referencePage, withOptionTables } from './reference.ts';
+import { referencePage, withOptionTable } from './reference.ts';
 import { withOptions, withScanTemplate } from './manifest-options.ts';
 import { ERROR_CODES, ERRORS, QUEUE_LIMITS, STREAM_LIMITS, VALIDATION_TYPES } from '../api/http/errors.ts';
 import { Environment as ApiEnvironment } from '../api/config.ts';
@@ -214,7 +214,7 @@ async function generatedFiles(): Promise<Record<string, string>> {
     'docs/api.md': await apiPage(),
     'docs/limits.md': limitsPage(),
     'docs/reference.md': referencePage(),
-    'docs/cli.md': withOptionTables(read('docs/cli.md')),
+    'docs/cli.md': withOptionTable(read('docs/cli.md')),
     'helm/README.md': withValues(read('helm/README.md'), values),
     'helm/values.schema.json': valuesSchema(values, renamed),
     'examples/argocd/argocd-cm-curbcut.yaml': argocdConfigMap(),

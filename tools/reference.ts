@@ -1,6 +1,6 @@
-/** Generates docs/reference.md and the option tables of docs/cli.md from core's tables. */
+/** Generates docs/reference.md and the option table of docs/cli.md from core's tables. */
 import { SCOPE_MEANINGS } from '../core/accounts.ts';
-import { RESOURCE_OPTION_HELP, SCAN_OPTION_HELP, THRESHOLD_HELP, type OptionHelp } from '../cli/options.ts';
+import { SCAN_OPTION_HELP, THRESHOLD_HELP } from '../cli/options.ts';
 import { snakeCase } from '../core/schemas.ts';
 import { HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, type OptionName } from '../core/scan/options.ts';
 import { Metadata } from '../core/scan/metadata-schema.ts';
@@ -128,16 +128,11 @@ ${table(
 )}
 `;
 
-/** Replaces the option tables of docs/cli.md, each of which stands between two comments. */
-export function withOptionTables(page: string): string {
-  const tables = { scan: [...THRESHOLD_HELP, ...SCAN_OPTION_HELP], plugin: RESOURCE_OPTION_HELP };
-  return Object.entries(tables).reduce((text, [name, options]) => withOptionTable(text, name, options), page);
-}
-
-function withOptionTable(page: string, name: string, options: readonly OptionHelp[]): string {
-  const rows = options.map(({ option, meaning }) => `| \`${option}\` | ${cell(meaning)} |`);
-  const pattern = new RegExp(`(<!-- begin ${name} options \\(make docs\\) -->\\n)[^]*?(<!-- end ${name} options -->)`);
-  if (!pattern.test(page)) throw new Error(`docs/cli.md has no block for the ${name} options`);
+/** Replaces the option table of docs/cli.md, which stands between two comments. */
+export function withOptionTable(page: string): string {
+  const rows = [...THRESHOLD_HELP, ...SCAN_OPTION_HELP].map(({ option, meaning }) => `| \`${option}\` | ${cell(meaning)} |`);
+  const pattern = /(<!-- begin scan options \(make docs\) -->\n)[^]*?(<!-- end scan options -->)/;
+  if (!pattern.test(page)) throw new Error('docs/cli.md has no block for the scan options');
   return page.replace(
     pattern,
     (_, begin: string, end: string) => `${begin}${['| option | meaning |', '|---|---|', ...rows].join('\n')}\n${end}`,

@@ -1,19 +1,20 @@
 /** `curbcut cancel ID`: cancels a scan. */
 import { isTerminal } from '../../core/scan/phases.ts';
 import { printable } from '../errors.ts';
+import { resolveReference } from '../service/scan-reference.ts';
 import type { ScanResult } from '../service/messages.ts';
 import { hasResult } from '../summary.ts';
 import { print } from './format.ts';
 import { CANCEL_HELP } from './help.ts';
 import { command, COMMON_OPTIONS, onlyArgument, outputOf } from './output.ts';
-import { connect, scanIdOf } from './service.ts';
+import { connect } from './service.ts';
 
 /** Exit code 1 if the scan has ended already, and not as canceled. */
 export const cancel = command('cancel', COMMON_OPTIONS, CANCEL_HELP, async ({ values, positionals }, context, hint) => {
   const name = onlyArgument('cancel', 'scan ID', positionals);
   const output = outputOf('cancel', values, context);
   const client = connect(context, output);
-  const scanId = await scanIdOf(name, client, context, output);
+  const scanId = await resolveReference(client, name, output.progress.note);
   hint.lines = [`It is unknown whether the scan was canceled. Run the same command again: curbcut cancel ${scanId}`];
   const { accepted, result } = await client.cancel(scanId);
   if (!values.quiet) await print(context.stdout, output.format, result, () => `${sentenceOf(scanId, accepted, result)}\n`);

@@ -6,10 +6,11 @@ import { renderDiff } from '../diff-text.ts';
 import { CliError, UsageError } from '../errors.ts';
 import type { Client } from '../service/client.ts';
 import { readExport } from '../service/reports.ts';
+import { resolveReference } from '../service/scan-reference.ts';
 import { print } from './format.ts';
 import { DIFF_HELP } from './help.ts';
 import { command, COMMON_OPTIONS, noMoreArguments, outputOf } from './output.ts';
-import { connect, scanIdOf } from './service.ts';
+import { connect } from './service.ts';
 
 const OPTIONS = { 'exit-zero': { type: 'boolean', default: false }, ...COMMON_OPTIONS } as const;
 
@@ -21,7 +22,10 @@ export const diff = command('diff', OPTIONS, DIFF_HELP, async ({ values, positio
   noMoreArguments('diff', others);
   const output = outputOf('diff', values, context);
   const client = connect(context, output);
-  const ids = [await scanIdOf(before, client, context, output), await scanIdOf(after, client, context, output)] as const;
+  const ids = [
+    await resolveReference(client, before, output.progress.note),
+    await resolveReference(client, after, output.progress.note),
+  ] as const;
   // One after the other: an export needs much more memory than what is kept of it.
   const first = await readReduced(client, ids[0]);
   if (first.about.partial)

@@ -2,7 +2,6 @@
 import { KNOWN_ISSUE_MAX_DAYS } from '../../core/scan/known-issues.ts';
 import { PHASES } from '../../core/scan/phases.ts';
 import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
-import { KUBECTL_FLAG_HELP } from '../kubectl/flags.ts';
 import type { OptionHelp } from '../options.ts';
 
 const OPTION_WIDTH = 20;
@@ -15,10 +14,6 @@ export const rows = (options: readonly OptionHelp[]): string =>
       return `  ${option}${gap} ${meaning}`;
     })
     .join('\n');
-
-/** For the commands that `kubectl curbcut` shares with `curbcut`. */
-export const WITH_KUBECTL = `Options of kubectl, with kubectl curbcut:
-${rows(KUBECTL_FLAG_HELP)}`;
 
 export const MAX_WAIT = `  --max-wait SECONDS   total time to wait for a service that is unavailable, busy or paused (default 300);
                        it does not limit the scan itself`;
@@ -62,7 +57,6 @@ Usage:
   curbcut open [ID]             print the address of a scan in the dashboard, and open it
   curbcut login [URL]           store the service's address and an API key
   curbcut logout                remove what curbcut login has stored
-  curbcut run schedule/NAME     run a ScanSchedule now, with kubectl
   curbcut completion SHELL      print the script for completion with Tab: bash, zsh or fish
   curbcut --version
   curbcut COMMAND --help        show all options and examples
@@ -74,8 +68,6 @@ Examples:
   curbcut scan https://www.example.org/ --max-pages 50 --fail-on serious
   curbcut report latest --pdf report.pdf
   curbcut open
-
-kubectl curbcut has the same commands, but for comment, accept, open, login, logout and completion, for the resources of a cluster.
 
 ${EXITS}
 
@@ -98,7 +90,6 @@ ${ENVIRONMENT}
 `;
 
 export const REPORT_HELP = `Usage: curbcut report ID [options]
-       kubectl curbcut report NAME [options]
 
 Prints links to the reports of a scan that is done, or saves the reports to files. It waits for a scan that is not complete
 for as long as --max-wait says.
@@ -108,8 +99,6 @@ Examples:
   curbcut report 3f2b8c1e --json
 
 ${OUTPUT}
-
-${WITH_KUBECTL}
 
 Exit codes:
   0    the links were printed, or the reports were saved
@@ -299,22 +288,18 @@ Exit codes:
 `;
 
 export const DIFF_HELP = `Usage: curbcut diff BEFORE AFTER [options]
-       kubectl curbcut diff BEFORE AFTER [options]
 
-Compares two scans that are done, by their IDs (kubectl curbcut: by their names). Shows the violations that are new, fixed, or
-on pages that the second scan did not test. An element that moved or was rendered again is not new.
+Compares two scans that are done; shows the violations that are new, fixed, or on
+pages that the second scan did not test. An element that moved or was rendered again is not new.
 
 Examples:
   curbcut diff 3f2b8c1e latest
-  kubectl curbcut diff nightly-29751960 nightly-29753400 -n shop
 
 Options:
   --exit-zero          exit with 0 whatever the comparison shows
 ${FORMAT_HELP}
   --quiet              print only errors
 ${MAX_WAIT}
-
-${WITH_KUBECTL}
 
 Exit codes:
   0    there are no new violations

@@ -1,10 +1,10 @@
 /** `curbcut open [ID]`: prints the address of a scan in the dashboard, and opens it where there is a display. */
 import { spawn } from 'node:child_process';
 import { dashboardLink } from '../links.ts';
-import { LATEST } from '../service/scan-reference.ts';
+import { LATEST, resolveReference } from '../service/scan-reference.ts';
 import { OPEN_HELP } from './help.ts';
 import { command, COMMON_OPTIONS, noMoreArguments, outputOf, type CliContext } from './output.ts';
-import { connect, scanIdOf } from './service.ts';
+import { connect } from './service.ts';
 
 const OPTIONS = { 'max-wait': COMMON_OPTIONS['max-wait'], help: COMMON_OPTIONS.help } as const;
 
@@ -13,7 +13,7 @@ export const open = command('open', OPTIONS, OPEN_HELP, async ({ values, positio
   noMoreArguments('open', others);
   const output = outputOf('open', { ...values, json: false, quiet: false }, context);
   const client = connect(context, output);
-  const link = dashboardLink(client.options.baseUrl, await scanIdOf(name, client, context, output))!;
+  const link = dashboardLink(client.options.baseUrl, await resolveReference(client, name, output.progress.note))!;
   context.stdout.write(`${link}\n`);
   const program = opener(context.environment);
   if (program !== null) await started(program, link, context);

@@ -33,13 +33,8 @@ export const OUTPUT_OPTIONS = {
   ...COMMON_OPTIONS,
 } as const;
 
-/** `kubectl curbcut` is the same program as a plugin: it speaks to Kubernetes through kubectl. */
-export type Program = 'curbcut' | 'kubectl curbcut';
-
-/** What the command line needs of its process. */
-export interface CliProcess {
-  /** The command as its user types it. */
-  program: Program;
+/** What a command needs of its process. */
+export interface CliContext {
   stdout: Terminal;
   stderr: Terminal;
   environment: Record<string, string | undefined>;
@@ -53,12 +48,6 @@ export interface CliProcess {
   newId(): string;
   /** Reads a secret from the terminal without showing it, or all of standard input if that is no terminal. Empty: there is none. */
   readSecret(prompt: string): Promise<string>;
-}
-
-/** What a command needs. */
-export interface CliContext extends CliProcess {
-  /** kubectl's own options, such as `--namespace=shop`, which the user wrote among the others. */
-  kubectlFlags: readonly string[];
 }
 
 /** What the user can do after a command was interrupted. */

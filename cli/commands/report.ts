@@ -1,11 +1,12 @@
 /** `curbcut report ID`: prints links to a scan's reports, or saves them. */
 import { printable } from '../errors.ts';
+import { resolveReference } from '../service/scan-reference.ts';
 import type { Client } from '../service/client.ts';
 import type { Link } from '../service/messages.ts';
 import { checkFiles, saveReports } from '../service/reports.ts';
 import { print } from './format.ts';
 import { REPORT_HELP } from './help.ts';
-import { connect, scanIdOf } from './service.ts';
+import { connect } from './service.ts';
 import { command, OUTPUT_OPTIONS, onlyArgument, outputOf } from './output.ts';
 
 export const report = command('report', OUTPUT_OPTIONS, REPORT_HELP, async ({ values, positionals }, context) => {
@@ -13,7 +14,7 @@ export const report = command('report', OUTPUT_OPTIONS, REPORT_HELP, async ({ va
   const output = outputOf('report', values, context);
   const client = connect(context, output);
   await checkFiles(output.files);
-  const scanId = await scanIdOf(name, client, context, output);
+  const scanId = await resolveReference(client, name, output.progress.note);
   const saved = output.files;
   if (Object.keys(saved).length === 0) {
     const links = await linksOf(client, scanId);

@@ -5,7 +5,6 @@ import { isTerminal } from '../../core/scan/phases.ts';
 import { readEnvironment } from '../config.ts';
 import { CliError } from '../errors.ts';
 import { createClient, type Client } from '../service/client.ts';
-import { resolveReference } from '../service/scan-reference.ts';
 import { followScan } from '../service/follow.ts';
 import type { ScanResult } from '../service/messages.ts';
 import type { Files } from '../service/files.ts';
@@ -13,36 +12,10 @@ import { readExport, saveReports } from '../service/reports.ts';
 import { isData } from './format.ts';
 import { reasonIn, reportEnd, waitNote, type CliContext, type Output, type ReportSource } from './output.ts';
 
-/** What `kubectl curbcut` needs the service for, and how to reach it without a public address. */
-const WHY_SERVICE = [
-  "Reports, differences and positions come from Curbcut's API, not from Kubernetes. If it has no public address, forward a port, for example:",
-  '  kubectl -n curbcut port-forward service/curbcut 8080:80',
-  '  export CURBCUT_URL=http://127.0.0.1:8080',
-];
-
 /** Connects to the service that the environment names. @throws CliError that names every variable to set */
 export function connect(context: CliContext, { maxWaitSeconds, progress }: Pick<Output, 'maxWaitSeconds' | 'progress'>): Client {
-  const { CURBCUT_URL: baseUrl, CURBCUT_API_KEY: apiKey } = readEnvironment(
-    context.environment,
-    context.program === 'curbcut' ? [] : WHY_SERVICE,
-  );
+  const { CURBCUT_URL: baseUrl, CURBCUT_API_KEY: apiKey } = readEnvironment(context.environment);
   return createClient({ ...context, baseUrl, apiKey, maxWaitSeconds, onWait: waitNote(progress) });
-}
-
-/**
- * Resolves what the user wrote to the ID of a scan: `latest` or the beginning of an ID, and for `kubectl curbcut` the name of a resource.
- * @throws CliError if there is no such scan
- */
-export async function scanIdOf(
-  name: string,
-  client: Client,
-  context: CliContext,
-  output: Pick<Output, 'maxWaitSeconds' | 'progress'>,
-): Promise<string> {
-  if (context.program === 'curbcut') return resolveReference(client, name, output.progress.note);
-  const { connectKubectl } = await import('../kubectl/connect.ts');
-  const { resolveScan, scanName } = await import('../kubectl/scans.ts');
-  return resolveScan(connectKubectl(context, output), scanName(name));
 }
 
 /** Follows a scan, saves its reports and prints its result. @returns the exit code */

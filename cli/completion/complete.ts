@@ -1,16 +1,15 @@
-/** Completes the words of a command line, in the protocol of kubectl's plugins: a word per line, and a directive. */
+/** Completes the words of a command line: a word per line, and a directive. */
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { CONSENT_CHOICES } from '../../core/scan/options.ts';
 import { PHASES } from '../../core/scan/phases.ts';
 import { FORMATS } from '../commands/format.ts';
-import { WITH_KUBECTL } from '../commands/help.ts';
 import type { CliContext } from '../commands/output.ts';
 import { WCAG_TARGETS } from '../options.ts';
 import { commandsIn, optionsIn, type HelpOption } from './help-options.ts';
 import { namesOf, readNames } from './names.ts';
 
-/** What kubectl and the scripts do after the words. */
+/** What the scripts do after the words. */
 const FILES = ':0\n';
 const NO_FILES = ':4\n';
 
@@ -53,8 +52,7 @@ async function candidatesFor(words: readonly string[], { commands, helpOf }: Com
     return { words: commands.map((name) => described(name, meanings.get(name))) };
   }
   if (!commands.includes(command!)) return { words: [] };
-  const help = await helpOf(command);
-  const options = optionsIn(context.program === 'curbcut' ? help.replace(WITH_KUBECTL, '') : help);
+  const options = optionsIn(await helpOf(command));
   const before = rest.slice(0, -1);
   const last = rest.at(-1)!;
   const [, inline] = /^--([a-z-]+)=/.exec(last) ?? [];
@@ -62,7 +60,7 @@ async function candidatesFor(words: readonly string[], { commands, helpOf }: Com
   const open = optionOf(before.at(-1) ?? '', options);
   if (open?.value) return valuesOf(open);
   if (last.startsWith('-')) return { words: options.map(({ name, meaning }) => described(`--${name}`, meaning)) };
-  const names = namesOf(command!, context);
+  const names = namesOf(command!);
   if (names === null || argumentsIn(before, options) >= (names.count ?? 1)) return { words: [] };
   return { words: await readNames(names, context), files: names.files };
 }

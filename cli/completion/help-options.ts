@@ -40,4 +40,4 @@ export function optionsIn(help: string): HelpOption[] {
 
 /** Returns the meanings of the commands in the help of a program, by their names. */
 export const commandsIn = (help: string): Map<string, string> =>
-  new Map([...help.matchAll(/^ {2}(?:kubectl )?curbcut ([a-z]+)\b.*? {2,}(\S.*)$/gm)].map(([, name, meaning]) => [name!, meaning!]));
+  new Map([...help.matchAll(/^ {2}curbcut ([a-z]+)\b.*? {2,}(\S.*)$/gm)].map(([, name, meaning]) => [name!, meaning!]));

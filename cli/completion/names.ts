@@ -1,10 +1,6 @@
-/** The names that an argument of a command may have. Without a cluster or a service there are none, or only fixed ones. */
-import { GROUP, SCHEDULES_PLURAL, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
+/** The names that an argument of a command may have. Without a service there are none, or only fixed ones. */
 import type { CliContext } from '../commands/output.ts';
 import { printable } from '../errors.ts';
-import { connectKubectl } from '../kubectl/connect.ts';
-import { QUEUES } from '../kubectl/queues.ts';
-import { SCANS } from '../kubectl/scans.ts';
 import { noProgress } from '../progress.ts';
 import { SHELLS } from './scripts.ts';
 
@@ -22,15 +18,6 @@ export interface Names {
   read(context: CliContext): Promise<string[]>;
 }
 
-/** The names of the resources of a type. */
-const resources =
-  (type: string, prefix = ''): Names['read'] =>
-  async (context) => {
-    const kubectl = connectKubectl(context, { maxWaitSeconds: 0, progress: noProgress() });
-    const { items } = await kubectl.json<{ items: KubernetesObject[] }>(['get', type]);
-    return items.map(({ metadata }) => `${prefix}${metadata.name}`);
-  };
-
 /** `latest`, and the IDs of the newest scans with their sites. */
 async function scansOfService(context: CliContext): Promise<string[]> {
   const { connect } = await import('../commands/service.ts');
@@ -41,8 +28,7 @@ async function scansOfService(context: CliContext): Promise<string[]> {
   return [LATEST, ...data.map(({ scan_id: id, status, url }) => `${id}\t${printable(`${status} ${url}`)}`)];
 }
 
-const RUN: Names = { read: resources(`${SCHEDULES_PLURAL}.${GROUP}`, 'schedule/') };
-const OF_SERVICE: Readonly<Record<string, Names>> = {
+const ARGUMENTS: Readonly<Record<string, Names>> = {
   follow: { read: scansOfService },
   cancel: { read: scansOfService },
   report: { read: scansOfService },
@@ -51,22 +37,10 @@ const OF_SERVICE: Readonly<Record<string, Names>> = {
   comment: { read: scansOfService, files: true },
   accept: { read: scansOfService, files: true },
   completion: { read: () => Promise.resolve([...SHELLS]) },
-  run: RUN,
-};
-const OF_CLUSTER: Readonly<Record<string, Names>> = {
-  follow: { read: resources(SCANS) },
-  cancel: { read: resources(SCANS) },
-  report: { read: resources(SCANS) },
-  diff: { read: resources(SCANS), count: 2 },
-  queue: { read: resources(QUEUES) },
-  run: RUN,
 };
 
 /** Returns what the arguments of a command name, or null if they name nothing that is known. */
-export function namesOf(command: string, { program }: CliContext): Names | null {
-  const table = program === 'curbcut' ? OF_SERVICE : OF_CLUSTER;
-  return Object.hasOwn(table, command) ? table[command]! : null;
-}
+export const namesOf = (command: string): Names | null => (Object.hasOwn(ARGUMENTS, command) ? ARGUMENTS[command]! : null);
 
 /** Reads the names within a few seconds. A shell has no place for an error while a word is completed. */
 export async function readNames({ read }: Names, context: CliContext): Promise<string[]> {

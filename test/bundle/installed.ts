@@ -8,7 +8,6 @@ import { CURBCUT_VERSION } from '../../platform/version.ts';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 export const PACKAGE = `curbcut-npm-${CURBCUT_VERSION}.tgz`;
-export const KREW_ARCHIVE = `kubectl-curbcut-${CURBCUT_VERSION}.tar.gz`;
 
 /** The repository that bundles name. */
 export const SOURCE_URL = 'https://git.example.com/owner/curbcut';

@@ -35,14 +35,12 @@ describe('the npm package', function () {
     expect(readme).to.include(`Node.js ${engines.node.replace('>=', '')} or later`);
   });
 
-  it('has its version and help, as command line and as plugin of kubectl', async () => {
-    for (const program of ['curbcut', 'kubectl-curbcut']) {
-      const version = await installation.run(program, ['--version']);
-      expect(version).to.deep.equal({ code: 0, stdout: `curbcut ${CURBCUT_VERSION}\n`, stderr: '' });
-      const help = await installation.run(program, ['--help']);
-      expect(help).to.include({ code: 0, stderr: '' });
-      expect(help.stdout).to.include(`${program.replace('-', ' ')} scan URL`);
-    }
+  it('has its version and help, and suggests a command', async () => {
+    const version = await installation.run('curbcut', ['--version']);
+    expect(version).to.deep.equal({ code: 0, stdout: `curbcut ${CURBCUT_VERSION}\n`, stderr: '' });
+    const help = await installation.run('curbcut', ['--help']);
+    expect(help).to.include({ code: 0, stderr: '' });
+    expect(help.stdout).to.include('curbcut scan URL');
     const misspelt = await installation.run('curbcut', ['scna']);
     expect(misspelt).to.include({ code: 2, stdout: '' });
     expect(misspelt.stderr).to.include('did you mean curbcut scan?');
@@ -75,7 +73,7 @@ describe('the npm package', function () {
     }
     const digests = (folder: string): string[] =>
       readdirSync(folder).map((name) => `${name} ${createHash('sha256').update(readFileSync(join(folder, name))).digest('hex')}`); // prettier-ignore
-    expect(digests(again)).to.deep.equal(digests(installation.out)).and.have.length(6);
+    expect(digests(again)).to.deep.equal(digests(installation.out)).and.have.length(4);
     await rm(again, { recursive: true });
   });
 
@@ -89,9 +87,6 @@ describe('the npm package', function () {
         expect(ran).to.include({ code: 2, stdout: '' });
         expect(ran.stderr).to.match(/^curbcut: Node\.js 22\.\d+ or later is required, and \S+ is version 20\.\d+\.\d+\.\n$/);
       }
-      const plugin = await installation.run(node, [`${program().replace(/curbcut$/, 'kubectl-curbcut')}`, 'list']);
-      expect(plugin).to.include({ code: 2, stdout: '' });
-      expect(plugin.stderr).to.match(/^kubectl curbcut: Node\.js 22/);
     });
 
     for (const [which, node] of [
@@ -152,14 +147,6 @@ describe('the npm package', function () {
       const comment = await installation.run('curbcut', ['comment', 'scan.json']);
       expect(comment.code, comment.stderr).to.equal(0);
       expect(comment.stdout).to.match(/^<!-- curbcut:/);
-    });
-
-    it('is found by kubectl as a plugin, with completion', async () => {
-      const kubectl = (...args: string[]) => installation.run('kubectl', args, environment());
-      const queues = await kubectl('curbcut', 'queue', '-n', product.namespace);
-      expect(queues.code, queues.stderr).to.equal(0);
-      expect(queues.stdout).to.match(/^NAME/);
-      expect((await kubectl('__complete', 'curbcut', 'que')).stdout).to.match(/^queue\b/);
     });
   });
 });

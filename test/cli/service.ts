@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Program } from '../../cli/commands/output.ts';
 import { CHECKOUT_SCANNER } from '../../cli/local/checkout-scanner.ts';
 import { run } from '../../cli/run.ts';
 import type { Terminal } from '../../cli/terminal.ts';
@@ -174,7 +173,6 @@ export interface Output {
 export async function curbcut(
   args: readonly string[],
   options: {
-    program?: Program;
     url?: string;
     environment?: Record<string, string | undefined>;
     /** Beside those of the service, if `environment` is not given. */
@@ -201,7 +199,6 @@ export async function curbcut(
     write: (text) => (output[name] += text),
   });
   output.code = await run(args, {
-    program: options.program ?? 'curbcut',
     stdout: terminal('stdout'),
     stderr: terminal('stderr'),
     environment: options.environment ?? { CURBCUT_URL: options.url ?? '', CURBCUT_API_KEY: KEY, ...options.variables },

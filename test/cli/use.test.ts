@@ -3,7 +3,7 @@ import { SCAN_ID, complete, curbcut, startService, stream } from './service.ts';
 
 describe('curbcut', () => {
   const wrong: [string, string[], string][] = [
-    ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report|diff|comment|accept|open|login|logout|run|completion>'],
+    ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report|diff|comment|accept|open|login|logout|completion>'],
     ['an unknown command', ['scna'], 'unknown command scna; did you mean curbcut scan?'],
     ['help of an unknown command', ['help', 'scna'], 'unknown command scna; did you mean curbcut scan?'],
     ['a command that is like none', ['xylophone'], 'unknown command xylophone; usage: curbcut <'],
@@ -34,8 +34,6 @@ describe('curbcut', () => {
     ['two formats', ['list', '--json', '-o', 'yaml'], '--json and -o yaml cannot be used together'],
     ['an unknown format', ['list', '-o', 'table'], '-o table must be one of json, yaml, wide'],
     ['a report without id', ['report'], 'The scan ID is missing.'],
-    ['a command of the plugin', ['queue'], 'use: kubectl curbcut queue'],
-    ['a run without schedule', ['run'], 'The schedule is missing.'],
   ];
   for (const [name, args, said] of wrong)
     it(`rejects ${name}: exit code 2`, async () => {
@@ -92,7 +90,6 @@ describe('curbcut', () => {
     ['open', '--help'],
     ['login', '--help'],
     ['logout', '--help'],
-    ['run', '--help'],
   ])
     it(`prints help: ${args.join(' ')}`, async () => {
       const ran = await curbcut(args, { environment: {} });
@@ -100,21 +97,20 @@ describe('curbcut', () => {
       expect(ran.stdout).to.include('Exit codes:').and.to.include('CURBCUT_API_KEY');
     });
 
-  for (const program of ['curbcut', 'kubectl curbcut'] as const)
-    it(`shows examples in each help, with options that the help describes: ${program}`, async () => {
-      const helpOf = async (...args: string[]) => (await curbcut([...args, '--help'], { program, environment: {} })).stdout;
-      const [, listed] = /usage: \S.* <(.*)>/.exec((await curbcut([], { program, environment: {} })).stderr)!;
-      for (const command of listed!.split('|')) {
-        const help = await helpOf(command);
-        const [, given] = /\nExamples:\n((?: {2}.*\n)+)/.exec(help) ?? [];
-        expect(given, command).to.be.a('string');
-        for (const [option] of given!.matchAll(/(?<= )--?[a-z][\w-]*/gi)) {
-          const described = help.replace(given!, '');
-          expect(described, `${command} ${option}`).to.match(new RegExp(`(^|[ ,])${option}[ ,\n]`, 'm'));
-        }
+  it('shows examples in each help, with options that the help describes', async () => {
+    const helpOf = async (...args: string[]) => (await curbcut([...args, '--help'], { environment: {} })).stdout;
+    const [, listed] = /usage: \S.* <(.*)>/.exec((await curbcut([], { environment: {} })).stderr)!;
+    for (const command of listed!.split('|')) {
+      const help = await helpOf(command);
+      const [, given] = /\nExamples:\n((?: {2}.*\n)+)/.exec(help) ?? [];
+      expect(given, command).to.be.a('string');
+      for (const [option] of given!.matchAll(/(?<= )--?[a-z][\w-]*/gi)) {
+        const described = help.replace(given!, '');
+        expect(described, `${command} ${option}`).to.match(new RegExp(`(^|[ ,])${option}[ ,\n]`, 'm'));
       }
-      expect(await helpOf()).to.include('Examples:');
-    });
+    }
+    expect(await helpOf()).to.include('Examples:');
+  });
 
   it('prints its version', async () => {
     expect(await curbcut(['--version'], { environment: {} })).to.deep.include({ code: 0, stdout: 'curbcut 1.2.3\n' });

@@ -35,8 +35,8 @@ const OPERATOR = NIGHTLY
 
 /** Of the whole scans, a commit runs those with pods of every outcome; the others differ in the client. */
 const JOURNEY = NIGHTLY
-  ? ['test/journey/{command-line,kubectl-plugin,team,traces,whole-scan}.test.ts', 'test/journey/walks/platform-engineer.test.ts']
-  : ['test/journey/{kubectl-plugin,team,whole-scan}.test.ts', 'test/journey/walks/platform-engineer.test.ts'];
+  ? ['test/journey/{command-line,team,traces,whole-scan}.test.ts', 'test/journey/walks/platform-engineer.test.ts']
+  : ['test/journey/{team,whole-scan}.test.ts', 'test/journey/walks/platform-engineer.test.ts'];
 
 /** In the order in which they are started: the longest first. Each part uses namespaces of its own. */
 export const PARTS: Readonly<Record<string, Part>> = {

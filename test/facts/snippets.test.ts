@@ -102,7 +102,6 @@ describe('a wrong snippet', function () {
     ['curbcut scan https://example.com --min-scores 90', '--min-scores'],
     ['curbcut comment report.json --gitlub', '--gitlub'],
     ['kubectl get pods --namspace shop', 'unknown flag'],
-    ['kubectl curbcut scan https://example.com --partial', '--partial'],
     ['kubectl -n curbcut exec deploy/curbcut-api -- curbcut-admin key isue', 'isue'],
     ['helm install curbcut ./helm --set image.tags=dev', 'no value image.tags'],
     ['make parities', 'parities'],

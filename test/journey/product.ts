@@ -50,8 +50,6 @@ export interface WholeProduct {
   /** Sends a request with the API key. */
   request(path: string, init?: RequestInit): Promise<Response>;
   curbcut(...args: string[]): Promise<CommandResult>;
-  /** Runs `kubectl curbcut` in the product's namespace: kubectl finds it in PATH. */
-  plugin(...args: string[]): Promise<CommandResult>;
   /** Returns every secret that the product was given or has issued. */
   secrets(): Promise<string[]>;
   /** Runs kubectl in the product's namespace. @returns its output @throws with its stderr if it fails */
@@ -137,13 +135,6 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
         }),
       credentials: () => ({ CURBCUT_URL: url, CURBCUT_API_KEY: key }),
       curbcut: (...args) => runProgram(process.execPath, [CURBCUT, ...args], { CURBCUT_URL: url, CURBCUT_API_KEY: key }),
-      plugin: (...args) =>
-        runProgram('kubectl', ['curbcut', ...args, '--namespace', namespace], {
-          CURBCUT_URL: url,
-          CURBCUT_API_KEY: key,
-          KUBECONFIG: environment.KUBECONFIG!,
-          PATH: [join(ROOT, 'bin'), process.env.PATH].join(delimiter),
-        }),
       async changeKey() {
         key = (await issueKey(keys, 'demo')).secret;
         issued.push(key);

@@ -16,7 +16,7 @@ export interface Bundle {
   packages: Set<string>;
 }
 
-/** Bundles `curbcut` and `kubectl curbcut`. */
+/** Bundles `curbcut`. */
 export const bundleProgram = (): Promise<Bundle> =>
   bundle({
     entryPoints: ['cli/packed.cjs'],
@@ -24,7 +24,7 @@ export const bundleProgram = (): Promise<Bundle> =>
     target: OLDEST_SYNTAX,
     define: { NODE_NEEDED: JSON.stringify(NODE_NEEDED) },
     banner: { js: '#!/usr/bin/env node' },
-    footer: { js: "if (require.main === module) module.exports.run('curbcut');" },
+    footer: { js: 'if (require.main === module) module.exports.run();' },
   });
 
 /** Bundles the scanner. @param external packages that stay beside it */

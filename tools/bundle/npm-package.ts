@@ -8,9 +8,7 @@ import { licencesOf } from './licences.ts';
 
 /** The programs of the package, and what each runs. */
 const PROGRAMS: Readonly<Record<string, string>> = {
-  curbcut: "require('../curbcut.cjs').run('curbcut');",
-  'kubectl-curbcut': "require('../curbcut.cjs').run('kubectl curbcut');",
-  'kubectl_complete-curbcut': "process.argv.splice(2, 0, '__complete');\nrequire('../curbcut.cjs').run('kubectl curbcut');",
+  curbcut: "require('../curbcut.cjs').run();",
 };
 
 /** Writes the package into a folder. @param source the address of the repository, which a package with provenance must name; or empty */

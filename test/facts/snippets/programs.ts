@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run as admin } from '../../../api/admin/run.ts';
-import { run as curbcut } from '../../../cli/run.ts';
+import { run } from '../../../cli/run.ts';
 import { ROOT } from '../../gitops/manifests.ts';
 import type { Call } from './shell.ts';
 import { readFile } from './blocks.ts';
@@ -32,39 +32,36 @@ function execute(program: string, args: readonly string[], env: Record<string, s
 type Check = (args: readonly string[], call: Call) => Promise<string | null>;
 
 /** Without a service, a scanner or files every command ends soon; only a mistake in the arguments ends with a hint at its help. */
-const commandLine =
-  (program: 'curbcut' | 'kubectl curbcut'): Check =>
-  async (args) => {
-    const home = mkdtempSync(join(tmpdir(), 'curbcut-snippet-cli-'));
-    let output = '';
-    const terminal = { live: false, color: false, unicode: false, columns: () => 100, write: (text: string) => void (output += text) };
-    const waits = ['logout', 'completion'].includes(args[0]!) ? [] : ['--max-wait', '0'];
-    try {
-      await curbcut([...args, ...waits], {
-        program,
-        stdout: terminal,
-        stderr: terminal,
-        environment: {
-          PATH: process.env['PATH'],
-          HOME: home,
-          CURBCUT_URL: NOWHERE,
-          CURBCUT_API_KEY: 'svc_live_0',
-          KUBECONFIG: '/nowhere',
-          CI: 'true',
-        },
-        version: '0.0.0',
-        scanner: '/nowhere',
-        signal: AbortSignal.timeout(LIMIT_MS),
-        sleep: async () => undefined,
-        monotonic: () => performance.now(),
-        newId: randomUUID,
-        readSecret: async () => '',
-      });
-      return /^Try: .*--help$/m.test(output) ? output : null;
-    } finally {
-      rmSync(home, { recursive: true, force: true });
-    }
-  };
+const curbcut: Check = async (args) => {
+  const home = mkdtempSync(join(tmpdir(), 'curbcut-snippet-cli-'));
+  let output = '';
+  const terminal = { live: false, color: false, unicode: false, columns: () => 100, write: (text: string) => void (output += text) };
+  const waits = ['logout', 'completion'].includes(args[0]!) ? [] : ['--max-wait', '0'];
+  try {
+    await run([...args, ...waits], {
+      stdout: terminal,
+      stderr: terminal,
+      environment: {
+        PATH: process.env['PATH'],
+        HOME: home,
+        CURBCUT_URL: NOWHERE,
+        CURBCUT_API_KEY: 'svc_live_0',
+        KUBECONFIG: '/nowhere',
+        CI: 'true',
+      },
+      version: '0.0.0',
+      scanner: '/nowhere',
+      signal: AbortSignal.timeout(LIMIT_MS),
+      sleep: async () => undefined,
+      monotonic: () => performance.now(),
+      newId: randomUUID,
+      readSecret: async () => '',
+    });
+    return /^Try: .*--help$/m.test(output) ? output : null;
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+};
 
 const OPENED = 'the arguments are right';
 /** Parses the arguments as `curbcut-admin` does, and stops where it would open the database. */
@@ -78,10 +75,8 @@ const curbcutAdmin: Check = async (args) => {
 
 /** kubectl reads all options before it prints its help, so it needs no cluster. */
 const kubectl: Check = async (args, call) => {
-  if (args[0] === 'curbcut') return commandLine('kubectl curbcut')(args.slice(1), call);
   const end = args.indexOf('--');
   const own = end === -1 ? args : args.slice(0, end);
-  if (own[0] === 'krew') return null; // A plugin of others.
   const inner = end === -1 ? [] : args.slice(end + 1);
   if (inner[0] === 'curbcut-admin') {
     const problem = await curbcutAdmin(inner.slice(1), call);
@@ -143,13 +138,13 @@ const nothing: Check = async () => null;
 
 /** Checks of the calls in snippets by program. A program that is not here fails the test. */
 export const PROGRAMS: Readonly<Record<string, Check>> = {
-  curbcut: commandLine('curbcut'),
-  'bin/curbcut': commandLine('curbcut'),
+  curbcut,
+  'bin/curbcut': curbcut,
   'curbcut-admin': curbcutAdmin,
   kubectl,
   helm,
   make,
-  node: async (args, call) => (args[0] === 'curbcut.cjs' ? commandLine('curbcut')(args.slice(1), call) : file(args, call)),
+  node: async (args, call) => (args[0] === 'curbcut.cjs' ? curbcut(args.slice(1), call) : file(args, call)),
   'node_modules/.bin/mocha': file,
   '.ci/run': nothing,
   /** An image of ours is one that tools/images builds, and its command is ours. */
