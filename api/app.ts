@@ -27,7 +27,6 @@ import errors, { refuse, refuseClient } from './http/plugins/errors.ts';
 import gracefulClose from './http/plugins/graceful-close.ts';
 import idempotency from './http/plugins/idempotency.ts';
 import jsonBodies from './http/plugins/json-bodies.ts';
-import methodNotAllowed from './http/plugins/method-not-allowed.ts';
 import openApi from './http/plugins/openapi.ts';
 import permissions from './http/plugins/permissions.ts';
 import rateLimits from './http/plugins/rate-limits.ts';
@@ -63,7 +62,6 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(errors);
   await app.register(networks);
   await app.register(gracefulClose);
-  await app.register(methodNotAllowed);
   await app.register(idempotency);
   await app.register(openApi);
 
@@ -74,7 +72,6 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(publicPages);
   await app.register(unsubscribeRoutes);
   await app.register(docsRoutes);
-  app.refuseOtherMethods();
 
   // Streams end before the server stops listening, so that clients reconnect to another replica with Last-Event-ID.
   app.addHook('preClose', async () => app.eventStreams.end());

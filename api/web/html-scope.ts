@@ -1,6 +1,6 @@
 /**
- * Makes a scope one of pages: form bodies, cookies, pages for errors, 405 for other methods, and no forms of other sites. Register
- * it in the scope.
+ * Makes a scope one of pages: form bodies, cookies, pages for errors, and no forms of other sites. Register it in the
+ * scope.
  */
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
@@ -26,11 +26,10 @@ const htmlScope: FastifyPluginAsync = async (app) => {
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, page: true };
     route.schema = { ...route.schema, hide: true };
-    app.acceptMethods(route.url, route.method);
   });
 };
 
-export default fp(htmlScope, { name: 'html-scope', dependencies: ['web', 'method-not-allowed'] });
+export default fp(htmlScope, { name: 'html-scope', dependencies: ['web', 'errors'] });
 
 /** The fields of a form. */
 export interface Form {

@@ -83,8 +83,10 @@ describe('every method that Node parses', () => {
         expect(answer.requestId).to.match(/^[0-9a-f-]{36}$/);
         expect(JSON.parse(answer.body)).to.include({ detail: 'method_not_allowed' });
       }
-      const unknown = await send(method, '/nothing');
-      expect([unknown.status, (JSON.parse(unknown.body) as { detail: string }).detail]).to.deep.equal([404, 'not_found']);
+      for (const path of ['/nothing', '/%zz']) {
+        const unknown = await send(method, path);
+        expect([unknown.status, (JSON.parse(unknown.body) as { detail: string }).detail], path).to.deep.equal([404, 'not_found']);
+      }
     });
 
   it('CONNECT gets 405 without a method to use instead', async () => {

@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import errors from '../../api/http/plugins/errors.ts';
 import jsonBodies from '../../api/http/plugins/json-bodies.ts';
-import methodNotAllowed from '../../api/http/plugins/method-not-allowed.ts';
 import requestLog from '../../api/http/plugins/request-log.ts';
 import { publicPages } from '../../api/public/pages/routes.ts';
 import web from '../../api/web/plugin.ts';
@@ -111,9 +110,7 @@ export async function servePublicPages({
   await app.register(jsonBodies);
   await app.register(web);
   await app.register(errors);
-  await app.register(methodNotAllowed);
   await app.register(publicPages);
-  app.refuseOtherMethods();
   await app.listen({ host: '127.0.0.1', port: 0 });
   return { close: () => app.close(), url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}` };
 }

@@ -1,4 +1,5 @@
 /** Converts every error to a response of the contract. Details of unexpected errors are only logged. */
+import { randomUUID } from 'node:crypto';
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
@@ -88,16 +89,60 @@ export function answerOnSocket(socket: Socket, code: ErrorCode, requestId: strin
   );
 }
 
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    // The router decodes only for methods that some route has.
+    return path;
+  }
+}
+
+function patternOf(route: string): RegExp {
+  const parts = route.split(/(:\w+|\*)/).map((part) => (part === '*' ? '.*' : part.startsWith(':') ? '[^/]*' : RegExp.escape(part)));
+  return new RegExp(`^${parts.join('')}$`);
+}
+
+const parametersIn = (route: string): number => route.match(/[:*]/g)?.length ?? 0;
+
+/** 405 with `Allow` if the path exists for other methods. Of several routes, the one with the fewest parameters counts. */
+function missingRoute(request: FastifyRequest, reply: FastifyReply): ApiError {
+  const path = decoded(request.url.split('?')[0]!);
+  const [route] = [...request.server.acceptedMethods()]
+    .filter(([url]) => patternOf(url).test(path))
+    .sort(([one], [other]) => parametersIn(one) - parametersIn(other));
+  if (route === undefined) return new ApiError('not_found');
+  reply.header('Allow', [...route[1]].join(', '));
+  return new ApiError('method_not_allowed');
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The methods that each path accepts. */
+    acceptedMethods(): ReadonlyMap<string, ReadonlySet<string>>;
+  }
+}
+
 const errors: FastifyPluginAsync = async (app) => {
+  const accepted = new Map<string, ReadonlySet<string>>();
+  app.decorate('acceptedMethods', () => accepted);
+  app.addHook('onRoute', ({ url, method }) => void accepted.set(url, new Set([...(accepted.get(url) ?? []), ...[method].flat()])));
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
     // Before the body is parsed: an unknown path is 404 even if the body is invalid.
-    if (request.is404) throw new ApiError('not_found');
+    if (request.is404) throw missingRoute(request, reply);
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new ApiError('bad_request');
   });
   // Node would answer 417 without a body. HTTP allows a server to ignore expectations that it does not know.
   app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => app.routing(request, response));
-  app.setNotFoundHandler((request, reply) => refuse(new ApiError('not_found'), request, reply));
+  // Without a listener, Node closes the connection without a response.
+  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    // Node removes its own listener before this event, and an error without a listener ends the process.
+    socket.on('error', () => socket.destroy());
+    answerOnSocket(socket, 'method_not_allowed', randomUUID(), { Allow: '' });
+    socket.destroySoon();
+  });
+  app.setNotFoundHandler((request, reply) => refuse(missingRoute(request, reply), request, reply));
 };
 
 export default fp(errors, { name: 'errors', dependencies: ['request-log', 'web'] });
