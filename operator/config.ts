@@ -34,9 +34,8 @@ import {
 } from '../platform/settings.ts';
 import { exportMemoryMib } from '../report/schema/large-exports.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
-import { readScannerPodTemplate, type ScannerPodTemplate } from './scan/launch/scanner-pod.ts';
-import { RETRIES_MAX } from './scan/policy/pod-identity.ts';
-import { POD_TEMPLATE_FIELDS, type PodTemplateField } from './scan/policy/pod-template.ts';
+import { POD_TEMPLATE_FIELDS, type PodTemplateField, readScannerPodTemplate, type ScannerPodTemplate } from './scan/launch/pod-template.ts';
+import { RETRIES_MAX } from './scan/policy/pods.ts';
 import type { OperatorSettings } from './settings.ts';
 
 const PULL_POLICIES = ['IfNotPresent', 'Always', 'Never'] as const;

@@ -3,12 +3,11 @@ import type { Registry } from '@prometheus-io/client';
 import { createMetricFactory } from '../stores/process-metrics.ts';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
 import { createMailMetrics, type MailMetrics } from './mail/metrics.ts';
-import { REPAIRS, type SweepResult } from './maintenance/run.ts';
+import { REPAIRS, type SweepResult } from './maintenance/sweep.ts';
 import { createQueueGauges, type QueueGauges } from './queue/metrics.ts';
 import { createRuntimeMetrics, type RuntimeMetrics } from './runtime/metrics.ts';
 import { createScanMetrics, type ScanMetrics } from './scan/metrics.ts';
-import { createScheduleMetrics, type ScheduleMetrics } from './schedule/metrics.ts';
-import { createScheduleSeries, type ScheduleSeries } from './schedule/series.ts';
+import { createScheduleMetrics, createScheduleSeries, type ScheduleMetrics, type ScheduleSeries } from './schedule/metrics.ts';
 import { createWebhookMetrics, type WebhookMetrics } from './webhooks/metrics.ts';
 
 export interface OperatorMetrics extends ScanMetrics {

@@ -2,13 +2,13 @@
 import type { TargetRules } from '../core/scan/targets.ts';
 import type { OutboundProxy } from '../platform/outbound-proxy.ts';
 import type { Credential } from '../platform/setting-files.ts';
+import { type AccessibilityScan, classOf } from '../core/protocol/custom-resources.ts';
 import type { ScannerSettings } from './scan/launch/job.ts';
-import type { PodSettings } from './scan/launch/secret.ts';
-import type { PodTemplateRules } from './scan/policy/pod-template.ts';
-import type { Timeouts } from './scan/policy/plan.ts';
-import type { RunTime } from './scan/policy/run-time.ts';
+import type { PodSettings } from './scan/launch/launch.ts';
+import type { PodTemplateRules } from './scan/launch/pod-template.ts';
+import type { Timeouts } from './scan/policy/facts.ts';
+import type { RunTime } from './scan/policy/facts.ts';
 import type { IngestBounds } from './scan/results/ingest.ts';
-
 export interface OperatorSettings {
   /** The namespace of submitted scans, the queue and the lease. */
   namespace: string;
@@ -55,3 +55,18 @@ export interface OperatorSettings {
   /** The pause between two comparisons of the stored known issues with the cluster's, in milliseconds. Default 60,000. */
   knownIssuesEveryMs?: number;
 }
+
+/** Which scans this operator acts on. Pure. */
+export interface Watched {
+  /** Empty: all namespaces. */
+  namespaces: readonly string[];
+  operatorClass: string;
+}
+
+/** Whether the operator acts on the scans of a namespace. */
+export const watchesNamespace = ({ namespaces }: Pick<Watched, 'namespaces'>, namespace: string): boolean =>
+  namespaces.length === 0 || namespaces.includes(namespace);
+
+/** Whether the operator acts on a scan. */
+export const watches = (watched: Watched, scan: AccessibilityScan): boolean =>
+  watchesNamespace(watched, scan.metadata.namespace!) && classOf(scan) === watched.operatorClass;

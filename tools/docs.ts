@@ -13,7 +13,7 @@ import { Environment as ApiEnvironment } from '../api/config.ts';
 import { createMetrics } from '../api/metrics.ts';
 import { Environment as OperatorEnvironment } from '../operator/config.ts';
 import { createOperatorMetrics } from '../operator/metrics.ts';
-import { SCHEDULE_SERIES_MAX } from '../operator/schedule/series.ts';
+import { SCHEDULE_SERIES_MAX } from '../operator/schedule/metrics.ts';
 import { ScannerConfiguration } from '../scanner-image/config.ts';
 
 interface Property {

@@ -12,9 +12,8 @@ import {
   type StoredDeclaration,
 } from '../../stores/known-issues/manifest-known-issues.ts';
 import { conditionOf, withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
-import type { Plan } from '../runtime/controller/planned-reconcile.ts';
-import { mergePatch } from '../runtime/merge-patch.ts';
-import type { MergePatch } from '../runtime/resource-client.ts';
+import type { Plan } from '../runtime/controller.ts';
+import { mergePatch, type MergePatch } from '../runtime/resource-client.ts';
 import type { NamespaceOwner } from '../schedule/policy/facts.ts';
 import { ending, invalidSite, mirrored, noOrganisation, storeUnavailable } from './conditions.ts';
 import { judge, type Judged } from './judge.ts';

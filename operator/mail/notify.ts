@@ -3,7 +3,7 @@ import type { Logger } from '../../platform/logger.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Manager } from '../runtime/controller/manager.ts';
+import type { Manager } from '../runtime/manager.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { createCompose } from './compose.ts';
 import type { MailMetrics } from './metrics.ts';

@@ -9,7 +9,7 @@ import { VISITOR_POLICIES, type PublicScan, type PublicScans } from '../../store
 import type { CountedRequest, RateLimitLog, RateLimits } from '../../stores/rate-limits/sliding-window.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { rowsOf } from '../rows-of.ts';
-import type { PeriodicTask } from '../runtime/controller/manager.ts';
+import type { PeriodicTask } from '../runtime/manager.ts';
 
 export interface ResultMailDeps {
   publicScans: Pick<PublicScans, 'unmailed' | 'markMailed' | 'forgetVisitor'>;

@@ -9,7 +9,7 @@ import { LANE_OF, type ClaimedMail, type Outbox } from '../../stores/mail/outbox
 import type { BounceKind, Suppression, Suppressions } from '../../stores/mail/suppressions.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { persistently, POLL_MS, runDeliveries } from '../delivery-loop.ts';
-import type { PeriodicTask } from '../runtime/controller/manager.ts';
+import type { PeriodicTask } from '../runtime/manager.ts';
 import { pauseDelay, retryDelay } from './back-off.ts';
 import { claimOrder, CONCURRENCY, type InFlight } from './lanes.ts';
 import type { MailMetrics } from './metrics.ts';

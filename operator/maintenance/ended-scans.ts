@@ -2,12 +2,13 @@
  * Keeps the number of ended resources of each organisation bounded. The API's resources live on for an hour, so that people can
  * inspect them; at its rate limit, one organisation would keep 3,600 of them and more. Results are stored elsewhere.
  */
-import { SCAN_ID_ANNOTATION, SETTLE_FINALIZER, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import type { PeriodicTask } from '../runtime/controller/manager.ts';
-import { organisationOf } from '../queue/admission-state.ts';
+import { type AccessibilityScan, SCAN_ID_ANNOTATION, SETTLE_FINALIZER } from '../../core/protocol/custom-resources.ts';
+import type { PeriodicTask } from '../runtime/manager.ts';
+import { organisationOf } from '../queue/waiting.ts';
 import { hasEnded } from '../scan/policy/status.ts';
-import type { ScanClient } from '../scan/scan-client.ts';
-
+import type { ScanClient } from '../scan/kube-types.ts';
+import type { Scans } from '../../stores/scans/scans.ts';
+import type { Sites } from '../../stores/scans/sites.ts';
 export interface EndedScansDeps {
   scanClient: Pick<ScanClient, 'list' | 'remove'>;
   apiNamespace: string;
@@ -56,4 +57,32 @@ function isSettled(scan: AccessibilityScan): boolean {
 function byCompletion(a: AccessibilityScan, b: AccessibilityScan): number {
   const at = ({ status }: AccessibilityScan) => status?.completionTime ?? '';
   return at(a).localeCompare(at(b)) || a.metadata.uid!.localeCompare(b.metadata.uid!);
+}
+
+/** Keeps the list of sites: records each scan that has ended. A scan stays marked until this is done, so that a crash loses none. */
+interface SitesTaskDeps {
+  scans: Pick<Scans, 'unlisted' | 'listed'>;
+  sites: Pick<Sites, 'record'>;
+  /** Scans that are recorded together. */
+  batch?: number;
+}
+
+const EVERY_MS = 1_000;
+const BATCH = 200;
+
+/** Creates the leader's task. */
+export function createSitesTask({ scans, sites, batch = BATCH }: SitesTaskDeps): PeriodicTask {
+  return {
+    name: 'list sites',
+    everyMs: EVERY_MS,
+    async run(signal) {
+      for (;;) {
+        const rows = await scans.unlisted(batch);
+        await sites.record(rows);
+        await scans.listed(rows.map(({ id }) => id));
+        if (rows.length < batch) break;
+        signal.throwIfAborted();
+      }
+    },
+  };
 }

@@ -7,7 +7,69 @@ import { isTerminal } from '../../core/scan/phases.ts';
 import type { Credits, Hold } from '../../stores/credits/credits.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { rowsOf } from '../rows-of.ts';
-import type { Run } from './run.ts';
+import type { PublicScan, PublicScans } from '../../stores/public-scans/public-scans.ts';
+import { incomingPrefix, type Reports, type Upload } from '../../stores/reports.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { hasCode } from '../../platform/kubernetes/kubernetes.ts';
+
+/** What a sweep counts. */
+export const REPAIRS = [
+  /** Pending rows whose resource exists. */
+  'accepted',
+  /** Pending rows whose scan will never run. */
+  'abandoned',
+  /** Holds whose scan has ended or was abandoned. */
+  'settled',
+  /** Operations copied to the ledger. */
+  'relayed',
+  /** Live rows whose resource is gone, or is not watched any more. */
+  'orphaned',
+  /** Ended scans whose reports were removed. */
+  'expired',
+  /** Rows of ended scans that were removed. */
+  'forgotten',
+  /** Tokens of public scans that were removed, with their e-mail addresses. */
+  'tokens',
+  /** Abandoned rows that were removed. */
+  'removed',
+  /** Scans whose needless uploads were removed. */
+  'uploads',
+  /** Repairs that failed. The next sweep retries them. */
+  'failed',
+  /** Repairs that the API server did not permit, because the namespace is not readable. */
+  'unreadable',
+] as const;
+export type SweepResult = Record<(typeof REPAIRS)[number], number>;
+
+/** One sweep: what it has repaired so far, and how it runs its repairs: one by one, so that one that fails does not stop the others. */
+export interface Run {
+  readonly result: SweepResult;
+  /** Aborts when the replica stops or no longer leads. */
+  readonly signal: AbortSignal;
+  /** Repairs each item, in order. Logs and counts failures. @throws the signal's reason if it aborts */
+  each<T>(items: readonly T[], fieldsOf: (item: T) => object, repair: (item: T) => Promise<void>): Promise<void>;
+}
+
+export function createRun(logger: Logger, signal: AbortSignal): Run {
+  const result = Object.fromEntries(REPAIRS.map((name) => [name, 0])) as SweepResult;
+  return {
+    result,
+    signal,
+    async each(items, fieldsOf, repair) {
+      for (const item of items) {
+        signal.throwIfAborted();
+        try {
+          await repair(item);
+        } catch (error) {
+          signal.throwIfAborted();
+          const forbidden = hasCode(error, 401, 403);
+          result[forbidden ? 'unreadable' : 'failed'] += 1;
+          logger[forbidden ? 'debug' : 'warn']({ ...fieldsOf(item), err: error }, 'sweep cannot repair, retrying with the next sweep');
+        }
+      }
+    },
+  };
+}
 
 export interface SweepDeps {
   scans: Scans;
@@ -69,4 +131,62 @@ function pagesDue(row: ScanRow | null): number | null {
 /** The log fields of a row. */
 export function fieldsOfRow({ id, organisation, resource }: ScanRow): object {
   return { scan: id, organisation, namespace: resource.namespace };
+}
+
+/** Removes the tokens of public scans that have expired or whose scan never ran, with the e-mail addresses. */
+export interface TokensDeps {
+  publicScans: Pick<PublicScans, 'unmailed' | 'remove' | 'removeExpired'>;
+  scans: Pick<Scans, 'findMany'>;
+  now: () => Date;
+}
+
+/** A submission takes at most 60 s. A token without a scan after this time was never given to anyone. */
+const SUBMITTED_WITHIN_MS = 600_000;
+
+export async function removeTokens(deps: TokensDeps, { result, each }: Run): Promise<void> {
+  const { publicScans } = deps;
+  result.tokens = await publicScans.removeExpired();
+  const fieldsOf = ({ scanId }: PublicScan) => ({ scan: scanId });
+  await each(await withoutScan(deps), fieldsOf, async ({ token }) => {
+    await publicScans.remove(token);
+    result.tokens += 1;
+  });
+}
+
+/** The mail of a public scan that ended is queued within seconds, so that few are unmailed. */
+async function withoutScan({ publicScans, scans, now }: TokensDeps): Promise<PublicScan[]> {
+  const before = now().getTime() - SUBMITTED_WITHIN_MS;
+  const old: PublicScan[] = [];
+  for await (const one of publicScans.unmailed()) if (one.createdAt.getTime() < before) old.push(one);
+  const ids = old.map(({ scanId }) => scanId);
+  const rows = await rowsOf(scans, ids);
+  return old.filter(({ scanId }) => (rows.get(scanId)?.submission ?? 'abandoned') === 'abandoned');
+}
+
+/** Deletes uploads that no scan needs any more: an operator that crashed left them, or a pod stored them after its scan ended. */
+export interface UploadsDeps {
+  scans: Pick<Scans, 'findMany'>;
+  reports: Pick<Reports, 'uploads' | 'removeAll'>;
+  now: () => Date;
+}
+
+/** The age from which the uploads of an ended scan are deleted. */
+const ENDED_KEPT_MS = 3_600_000;
+/** The age from which uploads without a row are deleted: longer than any scan of another installation that shares the bucket. */
+const UNKNOWN_KEPT_MS = 8 * 86_400_000;
+
+export async function removeUploads({ scans, reports, now }: UploadsDeps, { result, signal, each }: Run): Promise<void> {
+  const age = ({ newestAt }: Upload) => now().getTime() - newestAt.getTime();
+  const old = (await reports.uploads(signal)).filter((upload) => age(upload) > ENDED_KEPT_MS);
+  const ids = old.map(({ scanId }) => scanId);
+  const rows = await rowsOf(scans, ids);
+  const isNeedless = (upload: Upload) => {
+    const row = rows.get(upload.scanId);
+    return row === undefined ? age(upload) > UNKNOWN_KEPT_MS : isTerminal(row.phase);
+  };
+  const fieldsOf = ({ scanId: scan }: Upload) => ({ scan });
+  await each(old.filter(isNeedless), fieldsOf, async ({ scanId }) => {
+    await reports.removeAll(incomingPrefix(scanId));
+    result.uploads += 1;
+  });
 }

@@ -12,9 +12,9 @@ import type { ManifestVersion } from '../../stores/accounts/organisation-documen
 import type { AppliedOrganisation } from '../../stores/accounts/organisation-manifests.ts';
 import type { AccountSummary } from '../../stores/credits/credits.ts';
 import type { AppliedWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
-import { watchesNamespace } from '../watched.ts';
+import { watchesNamespace } from '../settings.ts';
 import { withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
-import type { Plan } from '../runtime/controller/planned-reconcile.ts';
+import type { Plan } from '../runtime/controller.ts';
 import { areApplied, type DeclaredWebhooks } from './declared-webhooks.ts';
 import { deleting, managedByAdmin, outdated, ready, storeUnavailable, type TakenNamespace } from './conditions.ts';
 

@@ -3,7 +3,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { ConditionUpdate } from '../runtime/conditions.ts';
-import { countsAsUnreadable } from '../runtime/controller/lanes.ts';
+import { countsAsUnreadable } from '../runtime/namespaces.ts';
 
 export interface Readability {
   /** Called after each list, with null if it succeeded, else with the error and the number of failures in a row. */

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { AccessibilityScan, AccessibilityScanStatus, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { NOW, ago, condition, scanWith } from '../../test/support/scan-samples.ts';
-import { decideAdmission, type QueueDecision } from './admission.ts';
-import { byCreation } from './line.ts';
+import { byCreation, decideAdmission, type QueueDecision } from './admission.ts';
 import { limitsOf } from './places.ts';
 
 const waiting = (name: string, seconds: number, organisation = 'acme', spec: object = {}): AccessibilityScan =>

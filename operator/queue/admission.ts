@@ -1,14 +1,9 @@
 /** Decides which scans of a queue to admit: fair between organisations by weight, by priority and age within one. Pure. */
-import type { AccessibilityScan, QueuePause, ScanQueue } from '../../core/protocol/custom-resources.ts';
+import { type AccessibilityScan, priorityOf, type QueuePause, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
-import { isAllowed } from './access.ts';
-import { admitNext, type Shares } from './fair-share.ts';
-import { byCreation, linesOf, type Line } from './line.ts';
-import { waitedMs } from './pauses.ts';
-import { limitsOf, noPlaces, takePlace, type Counts, type Places } from './places.ts';
-import { backOffMs, isLive, isWaiting, organisationOf } from './admission-state.ts';
-
+import { type Counts, hasPlace, isAllowed, limitsOf, noPlaces, type Places, runningOf, takePlace } from './places.ts';
+import { backOffMs, isLive, isWaiting, organisationOf, waitedMs } from './waiting.ts';
 export interface AdmissionFacts {
   /** The queue's scans, including the operator's own writes, so that capacity is not given away twice. */
   scans: readonly AccessibilityScan[];
@@ -128,3 +123,143 @@ function loadOf(
     organisations,
   };
 }
+
+/** The weight of organisations that a ScanQueue does not list. */
+const DEFAULT_WEIGHT = 1;
+
+export interface Shares {
+  /** The weights that differ from `DEFAULT_WEIGHT`, by organisation. */
+  weights: Readonly<Record<string, number>>;
+  /** The time of each organisation's last admission, in milliseconds since the epoch. An absent one was never admitted. */
+  lastAdmissions: Map<string, number>;
+  /** Not before any of them. */
+  latest: number;
+}
+
+/**
+ * Gives the next place to a scan and removes it from its line.
+ * @param started whether its pod counts as started
+ * @returns the scan and its organisation; null if no scan may take a place
+ */
+export function admitNext(
+  lines: ReadonlyMap<string, Line>,
+  places: Places,
+  shares: Shares,
+  { started }: { started: boolean },
+): { scan: AccessibilityScan; organisation: string } | null {
+  const organisation = nextOrganisation(lines, places, shares);
+  if (organisation === null) return null;
+  takePlace(places, organisation, started);
+  // Later than every admission before it, so that the order within one plan counts.
+  shares.latest += 1;
+  shares.lastAdmissions.set(organisation, shares.latest);
+  return { scan: lines.get(organisation)!.take(), organisation };
+}
+
+/**
+ * Returns the organisation whose scan takes the next place, or null if none may take one. The organisation with the fewest
+ * running scans for its weight comes first, then the one whose last admission is the longest ago, so that a long line does not
+ * take every place of a small queue, then the one whose next scan is the oldest. Priorities have no say: an author could
+ * overtake others by writing a number.
+ */
+function nextOrganisation(lines: ReadonlyMap<string, Line>, places: Places, { weights, lastAdmissions }: Shares): string | null {
+  if (places.running >= places.limits.maxRunning) return null;
+  // Without an object for each organisation, because there may be thousands.
+  let next: { organisation: string; line: Line } | null = null;
+  let [fewest, nextWeight, longestAgo] = [0, 1, 0];
+  for (const [organisation, line] of lines) {
+    if (line.length === 0 || !hasPlace(places, organisation)) continue;
+    const running = runningOf(places, organisation);
+    const weight = weightOf(weights, organisation);
+    const lastAdmission = lastAdmissions.get(organisation) ?? 0;
+    const order = next === null ? -1 : running * nextWeight - fewest * weight || lastAdmission - longestAgo;
+    if (order > 0 || (order === 0 && byCreation(line.head(), next!.line.head()) >= 0)) continue;
+    next = { organisation, line };
+    [fewest, nextWeight, longestAgo] = [running, weight, lastAdmission];
+  }
+  return next?.organisation ?? null;
+}
+
+/** An organisation's ID may be the name of a property that every object has. */
+function weightOf(weights: Readonly<Record<string, number>>, organisation: string): number {
+  return Object.hasOwn(weights, organisation) ? weights[organisation]! : DEFAULT_WEIGHT;
+}
+
+/** The operator does nothing else meanwhile, so it must end within some milliseconds. */
+const COMPARISONS_MAX = 200_000;
+
+interface WaitingFacts {
+  /** The waiting scans. They are consumed. */
+  lines: ReadonlyMap<string, Line>;
+  places: Places;
+  shares: Shares;
+  /** The number of scans to return at most. Fewer if so many organisations wait that it would take long. */
+  max: number;
+}
+
+/** The order in which the queue would admit the scans if it had a place for each of them. */
+export function waitingOrder({ lines, places, shares, max }: WaitingFacts): AccessibilityScan[] {
+  const unlimited: Places = {
+    ...places,
+    limits: { ...places.limits, maxRunning: Infinity, maxRunningPerOrganisation: Infinity, maxStartingPerOrganisation: Infinity },
+    organisations: new Map([...places.organisations].map(([organisation, counts]) => [organisation, { ...counts }])),
+  };
+  const simulated: Shares = { ...shares, lastAdmissions: new Map(shares.lastAdmissions) };
+  const order: AccessibilityScan[] = [];
+  const most = Math.min(max, Math.ceil(COMPARISONS_MAX / Math.max(1, lines.size)));
+  while (order.length < most) {
+    const next = admitNext(lines, unlimited, simulated, { started: true });
+    if (next === null) break;
+    order.push(next.scan);
+  }
+  return order;
+}
+
+/** The waiting scans of one organisation, in the order in which they are admitted. */
+interface Line {
+  readonly length: number;
+  /** The scan that is admitted next. Call it only if the line is not empty. */
+  head(): AccessibilityScan;
+  /** Removes and returns the head. */
+  take(): AccessibilityScan;
+  /** The scans that are left, in any order. */
+  rest(): readonly AccessibilityScan[];
+}
+
+/** Sorts only when the first scan is taken: while all places are taken, lines are long and none is sorted. */
+function createLine(scans: AccessibilityScan[]): Line {
+  let sorted: AccessibilityScan[] | null = null;
+  let taken = 0;
+  const inOrder = () => (sorted ??= scans.toSorted(byPriority));
+  return {
+    get length() {
+      return scans.length - taken;
+    },
+    head: () => inOrder()[taken]!,
+    take() {
+      const head = inOrder()[taken]!;
+      taken += 1;
+      return head;
+    },
+    rest: () => (taken === 0 ? scans : inOrder().slice(taken)),
+  };
+}
+
+function linesOf(scans: readonly AccessibilityScan[], organisationOf: (scan: AccessibilityScan) => string): Map<string, Line> {
+  const groups = Map.groupBy(scans, organisationOf);
+  return new Map([...groups].map(([organisation, own]) => [organisation, createLine(own)]));
+}
+
+function byPriority(a: AccessibilityScan, b: AccessibilityScan): number {
+  return priorityOf(b) - priorityOf(a) || byCreation(a, b);
+}
+
+/**
+ * Creation times are whole seconds in one format, so they compare as text. The uid gives scans of the same second a stable
+ * order: nothing else that the API server sets tells them apart, and authors can write annotations.
+ */
+export function byCreation(a: AccessibilityScan, b: AccessibilityScan): number {
+  return compare(a.metadata.creationTimestamp!, b.metadata.creationTimestamp!) || compare(a.metadata.uid!, b.metadata.uid!);
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

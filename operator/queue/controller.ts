@@ -13,16 +13,16 @@ import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Readability } from '../organisation/readability.ts';
-import { fromKey, keyOf, toKey } from '../runtime/key.ts';
-import { watch, type Manager, type Source } from '../runtime/controller/manager.ts';
-import { createPlannedReconcile, type Planned } from '../runtime/controller/planned-reconcile.ts';
+import { fromKey, keyOf, toKey } from '../runtime/cache.ts';
+import { watch, type Manager, type Source } from '../runtime/manager.ts';
+import { createPlannedReconcile, type Planned } from '../runtime/controller.ts';
 import { admittedStatus, waitingStatus } from '../scan/policy/status.ts';
-import type { ScanClient } from '../scan/scan-client.ts';
+import type { ScanClient } from '../scan/kube-types.ts';
 import type { OperatorSettings } from '../settings.ts';
-import type { AdmissionGate } from './gate.ts';
+import type { AdmissionGate } from './places.ts';
 import { planQueue, type QueueAction, type QueueFacts } from './plan.ts';
 import type { QueueClient } from './queue-client.ts';
-import { isMoved, organisationOf } from './admission-state.ts';
+import { isMoved, organisationOf } from './waiting.ts';
 
 export interface QueueControllerDeps {
   scanClient: ScanClient;

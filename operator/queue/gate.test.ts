@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { createAdmissionGate } from './gate.ts';
-import { noPlaces, type Limits } from './places.ts';
+import { createAdmissionGate, type Limits, noPlaces } from './places.ts';
 
 const limits = (more: Partial<Limits> = {}): Limits => ({
   access: { namespaces: null, organisations: null },

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { NOW, ago, condition, scanWith } from '../../test/support/scan-samples.ts';
-import { namespacesReadable, scansInReach } from './out-of-reach.ts';
+import { namespacesReadable, scansInReach } from './waiting.ts';
 
 const scan = (name: string, namespace: string, admitted: 'True' | 'False'): AccessibilityScan =>
   scanWith({ phase: 'queued', conditions: [condition('Admitted', admitted, 'Any')] }, { metadata: { name, namespace, uid: name } });

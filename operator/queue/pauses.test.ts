@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { NOW, ago, scanWith, secondsAgo } from '../../test/support/scan-samples.ts';
-import { PAUSES_MAX, pausesAfter, waitedMs } from './pauses.ts';
+import { PAUSES_MAX, pausesAfter, waitedMs } from './waiting.ts';
 
 const pause = (from: number, to?: number) => ({ startTime: ago(from), ...(to !== undefined && { endTime: ago(to) }) });
 

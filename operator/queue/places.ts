@@ -1,6 +1,29 @@
-/** The places of running scans: how many are taken, by whom, and whether an organisation may take another. */
-import { accessOf, type Access } from './access.ts';
-import { PUBLIC_QUEUE, type ScanQueue } from '../../core/protocol/custom-resources.ts';
+/** The places of running scans: how many are taken, by whom, whether an organisation may take another, and who may use the queue. */
+import { type AccessibilityScan, PUBLIC_QUEUE, type ScanQueue } from '../../core/protocol/custom-resources.ts';
+import { ANONYMOUS } from '../../core/organisation.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { organisationOf } from './waiting.ts';
+/** The namespaces and the organisations whose scans may use a queue; null allows all. A scan needs both. */
+interface Access {
+  namespaces: readonly string[] | null;
+  organisations: readonly string[] | null;
+}
+
+/** The queue of public scans is for them alone, unless its ScanQueue names others: its places are limited for strangers. */
+function accessOf({ metadata, spec }: Pick<ScanQueue, 'metadata' | 'spec'>): Access {
+  return {
+    namespaces: spec.allowedNamespaces ?? null,
+    organisations: spec.allowedOrganisations ?? (metadata.name === PUBLIC_QUEUE ? [ANONYMOUS] : null),
+  };
+}
+
+export function mayUse({ namespaces, organisations }: Access, namespace: string, organisation: string): boolean {
+  return (namespaces?.includes(namespace) ?? true) && (organisations?.includes(organisation) ?? true);
+}
+
+/** Whether a vetted scan may use its queue. */
+export const isAllowed = (access: Access, scan: AccessibilityScan): boolean =>
+  mayUse(access, scan.metadata.namespace!, organisationOf(scan));
 
 export interface Limits {
   access: Access;
@@ -60,4 +83,91 @@ export function takePlace(places: Places, organisation: string, started: boolean
     counts.running += 1;
     if (!started) counts.starting += 1;
   }
+}
+
+/**
+ * Admits a scan in the same write that queues it, if its queue has a free place. The queue's plan opens the gate with the
+ * places that it has left. The gate is closed while a plan is made, so that no place is assigned twice. It also remembers
+ * when each organisation was last admitted, because that is forgotten with scans that are deleted when they end.
+ */
+export interface AdmissionGate {
+  /** Takes a place. @returns false if none is free for it; the queue then admits the scan later. Call `settled` after the write */
+  take(queue: string, scan: Applicant): boolean;
+  /** The admission was written, or the write failed. */
+  settled(queue: string, uid: string): void;
+  /** Closes the gate of a queue until `open`. */
+  close(queue: string): Admissions;
+  open(queue: string, places: Places): void;
+  /** The queue's plan has admitted a scan of this organisation. */
+  admitted(queue: string, organisation: string): void;
+  /** The queue does not exist any more, and no scan names it. */
+  forget(queue: string): void;
+}
+
+/** A scan that asks for a place. */
+interface Applicant {
+  uid: string;
+  namespace: string;
+  organisation: string;
+}
+
+interface Admissions {
+  /** The organisations of scans whose admission is being written, by uid. */
+  taken: ReadonlyMap<string, string>;
+  /** The time of each organisation's last admission, in milliseconds since the epoch. */
+  lastAdmissions: ReadonlyMap<string, number>;
+}
+
+/** The number of organisations that are remembered per queue. A forgotten one counts by its scans that still exist. */
+const REMEMBERED_MAX = 4096;
+
+interface QueueState {
+  taken: Map<string, string>;
+  lastAdmissions: Map<string, number>;
+  places: Places | null;
+}
+
+export function createAdmissionGate(clock: Pick<Clock, 'now'>): AdmissionGate {
+  const queues = new Map<string, QueueState>();
+  /** The last time that was given out. No two admissions have the same one, so that their order counts. */
+  let last = 0;
+
+  function remember({ lastAdmissions }: QueueState, organisation: string): void {
+    // Later than now, because resources state their admissions in whole seconds: one of this very moment came before.
+    last = Math.max(clock.now().getTime(), last) + 1;
+    lastAdmissions.delete(organisation);
+    lastAdmissions.set(organisation, last);
+    if (lastAdmissions.size > REMEMBERED_MAX) lastAdmissions.delete(lastAdmissions.keys().next().value!);
+  }
+
+  return {
+    take(queue, { uid, namespace, organisation }) {
+      const state = queues.get(queue);
+      if (state?.places == null || !hasPlace(state.places, organisation)) return false;
+      if (!mayUse(state.places.limits.access, namespace, organisation)) return false;
+      takePlace(state.places, organisation, false);
+      state.taken.set(uid, organisation);
+      remember(state, organisation);
+      return true;
+    },
+    settled: (queue, uid) => void queues.get(queue)?.taken.delete(uid),
+    close(queue) {
+      const state = queues.get(queue);
+      if (state === undefined) return { taken: new Map(), lastAdmissions: new Map() };
+      state.places = null;
+      return { taken: new Map(state.taken), lastAdmissions: new Map(state.lastAdmissions) };
+    },
+    open(queue, places) {
+      const state = queues.get(queue) ?? { taken: new Map(), lastAdmissions: new Map(), places };
+      state.places = places;
+      queues.set(queue, state);
+    },
+    admitted(queue, organisation) {
+      const state = queues.get(queue);
+      if (state !== undefined) remember(state, organisation);
+    },
+    forget(queue) {
+      if (queues.get(queue)?.taken.size === 0) queues.delete(queue);
+    },
+  };
 }

@@ -11,15 +11,13 @@ import {
 import type { WaitingLine } from '../../stores/submissions/queue-state.ts';
 import { dueIn } from '../../platform/clock.ts';
 import { conditionOf, type ConditionUpdate } from '../runtime/conditions.ts';
-import type { Plan } from '../runtime/controller/planned-reconcile.ts';
+import type { Plan } from '../runtime/controller.ts';
 import { QUEUE_NOT_ALLOWED, queueNotAllowed, queueNotFound, type WaitReason } from '../scan/policy/condition-reasons.ts';
 import { QUEUED, QUEUE_PAUSED } from '../scan/policy/status.ts';
-import { decideAdmission, type QueueDecision, type QueueLoad } from './admission.ts';
-import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
+import { decideAdmission, type QueueDecision, type QueueLoad, waitingOrder } from './admission.ts';
+import { backOffMs, organisationOf, scansInReach, type UnreadableNamespaces } from './waiting.ts';
 import { limitsOf, type Places } from './places.ts';
-import { backOffMs, organisationOf } from './admission-state.ts';
 import { statusChange, type QueueStatus } from './status.ts';
-import { waitingOrder } from './waiting-order.ts';
 
 export interface QueueFacts {
   name: string;

@@ -3,9 +3,9 @@ import { BUILT_IN_QUEUES, isBuiltInQueue, type BuiltInQueue } from '../../core/p
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import { dueIn, type Clock } from '../../platform/clock.ts';
-import { fromKey, toKey } from '../runtime/key.ts';
-import { watch, type Manager } from '../runtime/controller/manager.ts';
-import type { ScanClient } from '../scan/scan-client.ts';
+import { fromKey, toKey } from '../runtime/cache.ts';
+import { watch, type Manager } from '../runtime/manager.ts';
+import type { ScanClient } from '../scan/kube-types.ts';
 import type { QueueClient } from './queue-client.ts';
 import { countsAsLive, COUNT_EVERY_MS, planState, stateOf, type StateFacts } from './state-plan.ts';
 

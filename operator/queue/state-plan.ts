@@ -12,8 +12,7 @@ import {
 import type { QueueState } from '../../stores/submissions/queue-state.ts';
 import { dueIn } from '../../platform/clock.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
-import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
-import { isLive, organisationOf } from './admission-state.ts';
+import { isLive, organisationOf, scansInReach, type UnreadableNamespaces } from './waiting.ts';
 
 type State = Omit<QueueState, 'updatedAt'>;
 

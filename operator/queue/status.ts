@@ -1,12 +1,9 @@
 /** The status of a ScanQueue. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import type { QueuePause, ScanQueue } from '../../core/protocol/custom-resources.ts';
-import { withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
+import { type ConditionUpdate, withConditions } from '../runtime/conditions.ts';
 import type { QueueLoad } from './admission.ts';
-import { queueReadiness } from './readiness.ts';
-import { pausesAfter } from './pauses.ts';
-import { namespacesReadable, type UnreadableNamespaces } from './out-of-reach.ts';
-
+import { namespacesReadable, pausesAfter, type UnreadableNamespaces } from './waiting.ts';
 export type QueueStatus = NonNullable<ScanQueue['status']>;
 
 /** The number of organisations in the status, so that its size is bounded. `maxItems` in the custom resource definition. */
@@ -62,4 +59,34 @@ function busiest({ organisations }: QueueLoad): QueueStatus['organisations'] {
     .toSorted(([one, a], [other, b]) => b.queued - a.queued || b.running - a.running || (one < other ? -1 : 1))
     .slice(0, ORGANISATIONS_MAX)
     .map(([name, { queued, running, starting }]) => ({ name, queued, running, starting }));
+}
+
+/** The reason of a queue that no scan uses, because it is not in the namespace of the API's scans. */
+export const WRONG_NAMESPACE = 'WrongNamespace';
+
+/** The conditions of a queue in use. Both, because another operator may have taken it for misplaced. @param readable the condition NamespacesReadable */
+function queueReadiness(paused: boolean, readable: ConditionUpdate): ConditionUpdate[] {
+  const why = reasonOf(paused, readable);
+  return [
+    { type: 'Ready', status: readable.status === 'True' ? 'True' : 'False', ...why },
+    { type: 'Stalled', status: 'False', ...why },
+  ];
+}
+
+function reasonOf(paused: boolean, readable: ConditionUpdate): Pick<ConditionUpdate, 'reason' | 'message'> {
+  if (readable.status !== 'True') return { reason: 'NamespacesUnreadable', message: readable.message };
+  if (paused) return { reason: 'Paused', message: 'The queue is paused: no further scan is admitted.' };
+  return { reason: 'Open', message: 'Scans are admitted.' };
+}
+
+/** The conditions of a queue in another namespace. @param namespace that of the API's scans */
+export function misplacedConditions(namespace: string): ConditionUpdate[] {
+  const why = {
+    reason: WRONG_NAMESPACE,
+    message: `No scan uses this queue: queues are in the namespace ${namespace}. Delete it and apply it there.`,
+  };
+  return [
+    { type: 'Ready', status: 'False', ...why },
+    { type: 'Stalled', status: 'True', ...why },
+  ];
 }

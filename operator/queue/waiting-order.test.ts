@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { timestamp } from '../../platform/clock.ts';
 import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { NOW, ago, condition, scanWith } from '../../test/support/scan-samples.ts';
-import { decideAdmission } from './admission.ts';
-import { waitingOrder } from './waiting-order.ts';
+import { decideAdmission, waitingOrder } from './admission.ts';
 
 const queueWith = (spec: ScanQueue['spec']): ScanQueue => ({
   apiVersion: 'curbcut.dev/v1',

@@ -1,6 +1,6 @@
 /** The metrics of the runtime. The operator connects them to Prometheus; tests count calls. */
 import type { MetricFactory } from '../../stores/process-metrics.ts';
-import { DROP_REASONS, type DropReason } from './events/event-sender.ts';
+import { DROP_REASONS, type DropReason } from './events.ts';
 
 /** `conflict` is a write that lost a race and is retried, not an error. `aborted` was aborted by a stop. */
 export type ReconcileResult = 'success' | 'requeue' | 'conflict' | 'error' | 'aborted';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError, type RequestOptions } from '../../platform/kubernetes/kubernetes.ts';
-import type { CacheEvent } from './cache/cache.ts';
+import type { CacheEvent } from './cache.ts';
 import { createResourceClient, ObjectGone } from './resource-client.ts';
 
 interface Widget extends KubernetesObject {

@@ -3,10 +3,9 @@ import { NO_TRACER } from '../../platform/tracing.ts';
 import { NOW, ago, condition, factsOf, jobWith, launched, scanWith, secondsAgo } from '../../test/support/scan-samples.ts';
 import { createActions, type ActionDeps } from './actions.ts';
 import { ReservationLate } from './launch/preflight.ts';
-import type { Action, Facts } from './policy/facts.ts';
+import { type Action, createReconcileStates, type Facts } from './policy/facts.ts';
 import { RUN_AGAIN, targetRefused } from './policy/condition-reasons.ts';
 import type { StatusPatch } from './policy/status.ts';
-import { createReconcileStates } from './reconcile-state.ts';
 import { createScanTraces } from './traces.ts';
 
 describe('the actions of a scan', () => {

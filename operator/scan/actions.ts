@@ -1,22 +1,21 @@
 /** Executes the actions of a plan in order. Each action is idempotent, because the operator may crash at any point. */
-import { SETTLE_FINALIZER, queueOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { uploadSlotOf, type PodIdentity } from '../../core/protocol/pod-messages.ts';
+import { type AccessibilityScan, queueOf, SETTLE_FINALIZER } from '../../core/protocol/custom-resources.ts';
+import { type PodIdentity, uploadSlotOf } from '../../core/protocol/pod-messages.ts';
 import { incomingPrefix, type Reports } from '../../stores/reports.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
-import type { Recorder } from '../runtime/events/recorder.ts';
+import type { Recorder } from '../runtime/events.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
-import type { AdmissionGate } from '../queue/gate.ts';
-import type { Job } from './kube-types.ts';
+import type { AdmissionGate } from '../queue/places.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Job, ScanClient } from './kube-types.ts';
 import { ChildRefused, type Children } from './launch/children.ts';
-import type { ChooseBaseline } from './launch/choose-baseline.ts';
+import { type ChooseBaseline, type Preflight, ReservationLate } from './launch/preflight.ts';
 import type { Launcher } from './launch/launch.ts';
-import { stopPods, type StopDeps } from './launch/stop-pods.ts';
-import { ReservationLate, type Preflight } from './launch/preflight.ts';
-import { startOf, type Mirror } from './mirror.ts';
-import { NAME_SERVERS_UNAVAILABLE, STORE_UNAVAILABLE, type EndReason } from './policy/condition-reasons.ts';
-import type { Action, Facts } from './policy/facts.ts';
-import { RETRIES_MAX, uploadSlots } from './policy/pod-identity.ts';
+import { type Mirror, startOf } from './mirror.ts';
+import { type EndReason, NAME_SERVERS_UNAVAILABLE, STORE_UNAVAILABLE } from './policy/condition-reasons.ts';
+import type { Action, Facts, ReconcileState, ResultTask } from './policy/facts.ts';
+import { RETRIES_MAX, uploadSlots } from './policy/pods.ts';
 import { attemptsSoFar } from './policy/progress.ts';
 import {
   cancelingStatus,
@@ -25,16 +24,13 @@ import {
   outageStatus,
   replacedStatus,
   resultStatus,
+  type StatusPatch,
+  type VerifiedResult,
   vettedStatus,
   waitingStatus,
   withStatus,
-  type StatusPatch,
-  type VerifiedResult,
 } from './policy/status.ts';
-import type { ReconcileState, ResultTask } from './reconcile-state.ts';
-import type { ScanClient } from './scan-client.ts';
 import type { ScanTraces } from './traces.ts';
-
 export interface ActionDeps extends Pick<StopDeps, 'logger'> {
   scanClient: ScanClient;
   jobs: Pick<ResourceClient<Job>, 'remove'>;
@@ -302,4 +298,24 @@ function endHandlers(deps: ActionDeps) {
       return scan;
     },
   } satisfies Partial<Handlers>;
+}
+
+/** Stops the pods of a canceled scan, so that they store the pages that they have tested. Idempotent. */
+interface StopDeps {
+  children: Pick<Children, 'suspendJob'>;
+  reports: Pick<Reports, 'markCanceled'>;
+  logger: Logger;
+}
+
+async function stopPods(
+  { children, reports, logger }: StopDeps,
+  { scanId, job }: Pick<Facts, 'scanId' | 'job'>,
+  signal: AbortSignal,
+): Promise<void> {
+  // Without the mark, the pod takes its end for an eviction, and stores nothing. It must stop testing all the same.
+  await reports.markCanceled(scanId, signal).catch((err: unknown) => {
+    signal.throwIfAborted();
+    logger.warn({ scan: scanId, err }, 'cancellation not marked; there will be no report');
+  });
+  await children.suspendJob(job!, signal);
 }

@@ -1,5 +1,14 @@
 /** The AccessibilityScan controller: its sources, and its gather, plan and execute steps. */
-import { SCAN_ID_LABEL, jobNameOf, scanIdOf, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import {
+  type AccessibilityScan,
+  jobNameOf,
+  type KubernetesObject,
+  queueOf,
+  type QueuePause,
+  requestOf,
+  SCAN_ID_LABEL,
+  scanIdOf,
+} from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Resolver } from '../../core/scan/targets.ts';
 import { NO_TRACER, type Tracer } from '../../platform/tracing.ts';
@@ -9,40 +18,44 @@ import type { Reports } from '../../stores/reports.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { fromKey, keyOf } from '../runtime/key.ts';
-import { watch, type Manager, type Source } from '../runtime/controller/manager.ts';
-import { createPlannedReconcile } from '../runtime/controller/planned-reconcile.ts';
-import type { Cache } from '../runtime/cache/cache.ts';
+import { type Cache, fromKey, keyOf } from '../runtime/cache.ts';
+import { type Manager, type Source, watch } from '../runtime/manager.ts';
+import { createPlannedReconcile, type Planned } from '../runtime/controller.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
-import type { AdmissionGate } from '../queue/gate.ts';
+import type { AdmissionGate } from '../queue/places.ts';
 import type { QueueClient } from '../queue/queue-client.ts';
-import type { Recorder } from '../runtime/events/recorder.ts';
+import type { Recorder } from '../runtime/events.ts';
 import type { OperatorSettings } from '../settings.ts';
-import { createActions, type ActionDeps, type RunActions } from './actions.ts';
-import { createBusUptime } from './bus-uptime.ts';
-import { createExecute } from './execute.ts';
-import { createGather } from './gather.ts';
-import { JOBS, PODS, controllerUids, essentialJob, essentialPod, isOwnedBy, type Job, type Pod } from './kube-types.ts';
-import { createChildren, type Children } from './launch/children.ts';
-import { watchStartFailures, type StartFailure } from './launch/start-failures.ts';
-import { createBaselineChoice } from './launch/choose-baseline.ts';
-import { createLauncher } from './launch/launch.ts';
-import { createPreflight } from './launch/preflight.ts';
-import type { Mirror } from './mirror.ts';
-import { createPhaseTracker } from './phase-metrics.ts';
-import { plan, type Action, type Facts, type Timeouts } from './policy/plan.ts';
-import { CANCEL_SECONDS } from './policy/run-time.ts';
-import { hasEnded } from './policy/status.ts';
-import { createReconcileStates, type ReconcileStates } from './reconcile-state.ts';
-import { addResultsController } from './results/controller.ts';
 import type { Semaphore } from '../../platform/concurrency/semaphore.ts';
-import { createIngestion } from './results/ingest.ts';
+import { conditionOf } from '../runtime/conditions.ts';
+import { type ActionDeps, createActions, type RunActions } from './actions.ts';
+import {
+  controllerUids,
+  essentialJob,
+  essentialPod,
+  isOwnedBy,
+  isPodTerminal,
+  type Job,
+  JOBS,
+  type Pod,
+  PODS,
+  type ScanClient,
+} from './kube-types.ts';
+import { type Children, createChildren, type StartFailure, startFailureOf, watchStartFailures } from './launch/children.ts';
+import { createBaselineChoice, createPreflight } from './launch/preflight.ts';
+import { createLauncher } from './launch/launch.ts';
+import type { Mirror } from './mirror.ts';
+import { createPhaseTracker } from './metrics.ts';
+import { plan } from './policy/plan.ts';
+import type { Action, Facts, Timeouts } from './policy/facts.ts';
+import { CANCEL_SECONDS, createReconcileStates, type ReconcileState, type ReconcileStates } from './policy/facts.ts';
+import { hasEnded, phaseOf } from './policy/status.ts';
+import { addResultsController } from './results/controller.ts';
+import { createIngestion, instrumentIngestion } from './results/ingest.ts';
 import { createVerifier, type Verifier } from './results/verifier.ts';
-import { instrumentIngestion } from './results/instrumented.ts';
 import { createPodMessageLog, type PodMessageLog } from './results/pod-message-log.ts';
-import type { ScanClient } from './scan-client.ts';
 import { createScanTraces, type ScanTraces } from './traces.ts';
-
+import { byAttempt } from './policy/pods.ts';
 export interface ScanControllerDeps {
   connection: KubernetesConnection;
   scanClient: ScanClient;
@@ -271,4 +284,148 @@ function createScanActions(manager: ScanManager, deps: ScanControllerDeps, share
     onEnd: metrics.ended,
     onRequeue: metrics.requeued,
   });
+}
+
+/** Executes and logs a scan's plan. */
+interface ExecuteDeps {
+  scanClient: ScanClient;
+  runActions: RunActions;
+  podMessages: PodMessageLog;
+  logger: Logger;
+}
+
+/** Frequent actions, logged at debug level. */
+const FREQUENT: ReadonlySet<Action['do']> = new Set(['mirror', 'observe']);
+
+function createExecute(deps: ExecuteDeps): Planned<Facts, Action>['execute'] {
+  const { scanClient, runActions, podMessages, logger } = deps;
+
+  return async ({ actions }, facts, signal) => {
+    const { scan, scanId } = facts;
+    const started = performance.now();
+    await runActions(actions, facts, signal);
+    const after = scanClient.get(scan.metadata.namespace!, scan.metadata.name) ?? scan;
+    const names = actions.map((action) => action.do);
+    logger[names.every((name) => FREQUENT.has(name)) ? 'debug' : 'info'](
+      {
+        scan: scanId,
+        request: requestOf(scan),
+        key: keyOf(scan),
+        phase: phaseOf(after),
+        reason: conditionOf(after.status?.conditions, 'Succeeded')?.reason,
+        actions: names,
+        durationMs: Math.round((performance.now() - started) * 10) / 10,
+      },
+      'reconciled',
+    );
+    // The attempts of a new Job count from 0 again.
+    if (names.includes('release') || names.includes('replaceJob')) podMessages.forget(scanId);
+    return 'again';
+  };
+}
+
+/** Gathers the facts about a scan from the caches, its pods' messages, and the API server if a cache may lag behind. */
+interface GatherDeps {
+  jobs: { get(namespace: string, name: string): Job | undefined };
+  /** Has the index `owner`, by the uid of the owner. */
+  pods: { byIndex(name: string, value: string): Pod[] };
+  /** Have the index `object`, by the uid of the Job or pod. */
+  failures: Parameters<typeof startFailureOf>[0];
+  children: Children;
+  states: ReconcileStates;
+  podMessages: PodMessageLog;
+  /** The start of the current bus connection; null while disconnected. */
+  busSince: () => Date | null;
+  /** The pauses of a queue; null before the queues are listed. */
+  pausesOf: (queue: string) => readonly QueuePause[] | null;
+  apiNamespace: string;
+  scannerImage: string;
+  now: () => Date;
+}
+
+type Gather = (scan: AccessibilityScan, signal: AbortSignal) => Promise<Facts>;
+
+/** The time for which pods that only a search has seen count as running, in milliseconds. */
+const SEARCHED_FOR_MS = 15_000;
+
+/** Adds the pods that the API server listed in the last search, if the cache has not seen them or their end. */
+function withSearched(cached: readonly Pod[], { search }: ReconcileState, now: Date): Pod[] {
+  if (search === null) return [...cached];
+  const current = now.getTime() - search.at.getTime() < SEARCHED_FOR_MS;
+  const byUid = new Map(cached.map((pod) => [pod.metadata.uid!, pod]));
+  for (const pod of search.pods) {
+    const known = byUid.get(pod.metadata.uid!);
+    if (isPodTerminal(pod) ? known === undefined || !isPodTerminal(known) : known === undefined && current)
+      byUid.set(pod.metadata.uid!, pod);
+  }
+  return [...byUid.values()];
+}
+
+function createGather(deps: GatherDeps): Gather {
+  const { jobs, pods, children, states, podMessages } = deps;
+
+  async function jobOf(scan: AccessibilityScan, scanId: string, state: ReconcileState, signal: AbortSignal): Promise<Job | null> {
+    const cached = jobs.get(scan.metadata.namespace!, jobNameOf(scanId));
+    if (cached !== undefined && isOwnedBy(cached, scan.metadata.uid!)) {
+      const { uid, deletionTimestamp } = cached.metadata;
+      // It counts as gone, although finalizers keep it.
+      return deletionTimestamp !== undefined && (hasEnded(scan) || uid === scan.status?.replacedJob) ? null : cached;
+    }
+    // The cache does not hold a Job that was created: it is gone, or the cache lags behind. Ask the API server, unless the scan is
+    // being deleted: garbage collection deletes its Job.
+    const needed = !hasEnded(scan) && scan.metadata.deletionTimestamp === undefined;
+    return (scan.status?.jobName !== undefined || state.launched) && needed ? children.readJob(scan, scanId, signal) : null;
+  }
+
+  return async (scan, signal) => {
+    const now = deps.now();
+    const scanId = scanIdOf(scan, deps.apiNamespace);
+    const state = states.of(scan.metadata.uid!);
+    const job = await jobOf(scan, scanId, state, signal);
+    const own = job === null ? [] : byAttempt(withSearched(pods.byIndex('owner', job.metadata.uid!), state, now));
+    const alive = own.some((pod) => !isPodTerminal(pod));
+    state.noPodSince = job === null || alive ? null : (state.noPodSince ?? now);
+    return {
+      scan,
+      scanId,
+      now,
+      job,
+      scannerImage: deps.scannerImage,
+      pods: own,
+      startFailure: job && startFailureOf(deps.failures, own.at(-1) ?? job),
+      podMessages: podMessages.of(scanId),
+      queuePauses: deps.pausesOf(queueOf(scan)),
+      busSince: deps.busSince(),
+      state,
+    };
+  };
+}
+
+/** Tracks how long the message bus has been connected, because a pod is not stuck while its messages cannot arrive. */
+interface BusUptime {
+  /** Starts to check the connection. @returns a function that stops it */
+  start(): () => void;
+  /** The start of the current connection; null while disconnected. */
+  since(): Date | null;
+}
+
+/** A shorter interruption loses at most one message. */
+const CHECK_EVERY_MS = 1_000;
+
+function createBusUptime(bus: Pick<MessageBus, 'connected'>, now: () => Date): BusUptime {
+  let connectedSince: Date | null = null;
+  const check = () => {
+    connectedSince = bus.connected ? (connectedSince ?? now()) : null;
+  };
+  return {
+    start() {
+      const timer = setInterval(check, CHECK_EVERY_MS);
+      timer.unref();
+      return () => clearInterval(timer);
+    },
+    since() {
+      check();
+      return connectedSince;
+    },
+  };
 }

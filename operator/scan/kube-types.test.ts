@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import { describePodEnd, diagnosePendingPod } from './policy/pod-diagnostics.ts';
+import { describePodEnd, diagnosePendingPod, identityOf } from './policy/pods.ts';
 import { essentialJob, essentialPod, isPodTerminal, isOwnedBy, isPending, jobEnd, scannerImage, scannerState } from './kube-types.ts';
 import type { Job, Pod } from './kube-types.ts';
-import { identityOf } from './policy/pod-identity.ts';
 import { scanWith } from '../../test/support/scan-samples.ts';
 
 /** Metadata as the API server returns it, with fields that the operator does not use. */

@@ -1,11 +1,24 @@
 /** The Kubernetes resources that the operator uses, and predicates for Jobs, pods and scans. */
 import type { V1ContainerState, V1ContainerStatus, V1JobSpec, V1JobStatus, V1PodStatus } from '@kubernetes/client-node';
-import type { AccessibilityScan, Condition, KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
-import { GROUP, QUEUES_PLURAL, SCANS_PLURAL, SCHEDULES_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
+import {
+  type AccessibilityScan,
+  classOf,
+  type Condition,
+  GROUP,
+  type KubernetesObject,
+  type ObjectMeta,
+  queueOf,
+  QUEUES_PLURAL,
+  scanIdOf,
+  SCANS_PLURAL,
+  SCHEDULES_PLURAL,
+  VERSION,
+} from '../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { POD_IDENTITY_ANNOTATIONS } from '../../core/protocol/pod-messages.ts';
 import type { ResourceType, Wire } from '../../platform/kubernetes/kubernetes.ts';
-
+import type { Manager } from '../runtime/manager.ts';
+import type { ResourceClient } from '../runtime/resource-client.ts';
 export const SCANS: ResourceType = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 export const QUEUES: ResourceType = { group: GROUP, version: VERSION, plural: QUEUES_PLURAL };
 export const SCHEDULES: ResourceType = { group: GROUP, version: VERSION, plural: SCHEDULES_PLURAL };
@@ -133,4 +146,25 @@ export function admittedAt(scan: AccessibilityScan): Date | null {
 
 function admitted(scan: AccessibilityScan): Condition | undefined {
   return conditionOf(scan.status?.conditions, 'Admitted');
+}
+
+/** Reads and writes the scans of the cluster, with reads from a cache that includes own writes. */
+export type ScanClient = ResourceClient<AccessibilityScan>;
+
+/** Watches the scans of the operator's class in the installation's namespaces, indexed by scan ID, queue, and the uid of the owner. */
+export function watchScans(
+  manager: Pick<Manager, 'watchResource'>,
+  {
+    namespace: apiNamespace,
+    watchNamespaces,
+    operatorClass,
+  }: { namespace: string; watchNamespaces: readonly string[]; operatorClass: string },
+): ScanClient {
+  return manager.watchResource<AccessibilityScan>({
+    resource: SCANS,
+    namespaces: watchNamespaces,
+    // Here and not with a field selector, which Kubernetes supports for custom resources only from 1.31.
+    accepts: (scan) => classOf(scan) === operatorClass,
+    indexes: { id: (scan) => [scanIdOf(scan, apiNamespace)], queue: (scan) => [queueOf(scan)], owner: controllerUids },
+  });
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { AccessibilityScanStatus } from '../../core/protocol/custom-resources.ts';
 import { ago, condition, NOW, scanWith } from '../../test/support/scan-samples.ts';
-import { createPhaseTracker, type PhaseChange } from './phase-metrics.ts';
+import { createPhaseTracker, type PhaseChange } from './metrics.ts';
 
 describe('phase tracker', () => {
   const admitted: AccessibilityScanStatus = { phase: 'queued', conditions: [condition('Admitted', 'True', 'Admitted', 30)] };

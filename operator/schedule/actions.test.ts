@@ -5,7 +5,7 @@ import { Operator, scheduleWith, World } from '../../test/support/schedule-world
 import { silentLogger } from '../../test/support/silent-logger.ts';
 import { createScheduleActions } from './actions.ts';
 import { planSchedule } from './policy/plan.ts';
-import { newScheduleState } from './state.ts';
+import { newScheduleState } from './policy/facts.ts';
 
 const CREATED = new Date('2026-03-02T02:59:00Z');
 const DUE = new Date('2026-03-02T03:00:00Z');

@@ -2,18 +2,19 @@
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { hasCode, KubernetesError, readIfThere, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { hasCode, type KubernetesConnection, KubernetesError, readIfThere } from '../../platform/kubernetes/kubernetes.ts';
 import type { OperatorMetrics } from '../metrics.ts';
-import { keyOf } from '../runtime/key.ts';
-import type { Recorder } from '../runtime/events/recorder.ts';
+import { fromKey, keyOf } from '../runtime/cache.ts';
+import type { Recorder } from '../runtime/events.ts';
 import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
-import { isOwnedBy, SCANS } from '../scan/kube-types.ts';
-import type { ScanClient } from '../scan/scan-client.ts';
+import { isOwnedBy, type ScanClient, SCANS } from '../scan/kube-types.ts';
 import type { WebhookEvents } from '../../stores/webhooks/events.ts';
+import type { Manager } from '../runtime/manager.ts';
+import type { ReportComparer, StoredComparison } from '../../report/workers/compare.ts';
 import { withRecorded } from './policy/history.ts';
 import { numbersOf, REGRESSED } from './policy/regression.ts';
-import type { Refusal, ScheduleAction, ScheduleFacts, ScheduleState } from './policy/facts.ts';
-
+import type { ComparisonOutcome, ComparisonState, Refusal, ScheduleAction, ScheduleFacts, ScheduleState } from './policy/facts.ts';
+import type { ScheduleStates } from './policy/facts.ts';
 export interface ScheduleActionDeps {
   connection: Pick<KubernetesConnection, 'path' | 'request'>;
   schedules: Pick<ResourceClient<ScanSchedule>, 'patchStatus'>;
@@ -167,4 +168,62 @@ async function cancel(deps: ScheduleActionDeps, scan: AccessibilityScan, schedul
     'Replaced',
     `Canceled scan ${scan.metadata.name}: the next one is due and concurrencyPolicy is Replace.`,
   );
+}
+
+/** Why two scans could not be compared, for people. Only an outage ends by itself. */
+const REFUSALS: Readonly<Record<Extract<StoredComparison, { ok: false }>['reason'], { message: string; retry: boolean }>> = {
+  not_found: { message: 'a report is not stored any more', retry: false },
+  not_comparable: { message: 'a report is too large, or was made by another version', retry: false },
+  unavailable: { message: 'the object store is unavailable', retry: true },
+};
+
+interface ComparisonDeps {
+  schedules: { get(namespace: string, name: string): ScanSchedule | undefined };
+  states: ScheduleStates;
+  comparer: ReportComparer;
+  enqueueSchedule: (key: string) => void;
+  now: () => Date;
+}
+
+/** More would need more memory. */
+const WORKERS = 1;
+/** The time limit of a comparison, in milliseconds. */
+const TIMEOUT_MS = 60_000;
+
+/**
+ * Compares completed scans with the ones before them. It has a queue and workers of its own, because results are read from the
+ * object store: no comparison delays the start of a scan. The outcome is put into the schedule's state, and the schedule is
+ * enqueued again. The schedule's plan decides about retries.
+ * @returns a function that enqueues a schedule whose state names a comparison
+ */
+export function addComparisonController(manager: Pick<Manager, 'add'>, deps: ComparisonDeps): (key: string) => void {
+  async function outcomeOf({ previous, completed }: ComparisonState, signal: AbortSignal): Promise<ComparisonOutcome> {
+    try {
+      const time = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+      const compared = await deps.comparer.compareStored(previous.scanId, completed.scanId, time);
+      return compared.ok ? compared : { ok: false, ...REFUSALS[compared.reason] };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { ok: false, message: error instanceof Error ? error.message : String(error), retry: true };
+    }
+  }
+
+  return manager.add({
+    name: 'comparison',
+    workers: WORKERS,
+    // Only the schedule controller enqueues.
+    sources: [],
+    async reconcile(key, signal) {
+      const { namespace, name } = fromKey(key);
+      const schedule = deps.schedules.get(namespace, name);
+      if (schedule === undefined) return;
+      const state = deps.states.of(schedule.metadata.uid!);
+      const { comparison } = state;
+      if (comparison === null || comparison.outcome !== null) return;
+      const outcome = await outcomeOf(comparison, signal);
+      // Another comparison may have replaced it.
+      if (state.comparison === comparison) state.comparison = { ...comparison, outcome, at: deps.now() };
+      deps.enqueueSchedule(key);
+    },
+  });
 }

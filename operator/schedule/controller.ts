@@ -1,30 +1,29 @@
 /** The ScanSchedule controller: its sources, and its gather, plan and execute steps. */
-import { classOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import { type AccessibilityScan, classOf } from '../../core/protocol/custom-resources.ts';
+import type { ScanSchedule, ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { type KubernetesConnection, readIfThere } from '../../platform/kubernetes/kubernetes.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import type { OperatorMetrics } from '../metrics.ts';
-import type { CacheEvent } from '../runtime/cache/cache.ts';
+import { type CacheEvent, fromKey, keyOf, toKey } from '../runtime/cache.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { fromKey, keyOf, toKey } from '../runtime/key.ts';
-import { watch, type Manager, type PeriodicTask } from '../runtime/controller/manager.ts';
-import { createPlannedReconcile } from '../runtime/controller/planned-reconcile.ts';
-import type { Recorder } from '../runtime/events/recorder.ts';
+import { type Manager, type PeriodicTask, watch } from '../runtime/manager.ts';
+import { createPlannedReconcile, createStates, type States } from '../runtime/controller.ts';
+import type { Recorder } from '../runtime/events.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
-import { SCHEDULES, controllerUids } from '../scan/kube-types.ts';
+import { controllerUids, type ScanClient, SCANS, SCHEDULES } from '../scan/kube-types.ts';
 import { hasEnded } from '../scan/policy/status.ts';
 import type { ReportComparer } from '../../report/workers/compare.ts';
-import type { ScanClient } from '../scan/scan-client.ts';
 import type { OperatorSettings } from '../settings.ts';
-import { createScheduleActions } from './actions.ts';
-import { addComparisonController } from './comparisons.ts';
-import { createGather, createScheduleParser } from './gather.ts';
-import { addScheduleMirror } from './mirror/controller.ts';
-import { createNamespaceOwners, ownedKeyOf, type NamespaceOwners } from './owners.ts';
-import { planSchedule, type ScheduleAction, type ScheduleFacts } from './policy/plan.ts';
-import { timesWithoutResult } from './policy/times-without-result.ts';
-import { createScheduleStates, type ScheduleStates } from './state.ts';
+import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
+import { type ParsedSchedule, parseSchedule } from '../../core/schedule/times.ts';
+import { addComparisonController, createScheduleActions } from './actions.ts';
+import { addScheduleMirror } from './mirror.ts';
+import { createNamespaceOwners, type NamespaceOwners, ownedKeyOf, ownerOfSchedule } from './owners.ts';
+import { CREATED_CHECK_MS, planSchedule } from './policy/plan.ts';
+import { createScheduleStates, type ScheduleAction, type ScheduleFacts, type ScheduleState, type ScheduleStates } from './policy/facts.ts';
+import { jitterOf, timesWithoutResult } from './policy/starts.ts';
+import { recordedBefore } from './policy/history.ts';
 
 export interface ScheduleControllerDeps {
   connection: KubernetesConnection;
@@ -167,5 +166,72 @@ function ownersTask(
       const changed = new Set(await owners.refresh(keyed.map(({ key }) => key)));
       for (const { schedule, key } of keyed) if (changed.has(key)) enqueue(schedule);
     },
+  };
+}
+
+/** Gathers the facts about a schedule from the caches, and asks the API server about a created scan that the cache does not hold. */
+interface GatherDeps {
+  connection: Pick<KubernetesConnection, 'path' | 'request'>;
+  /** Has the index `owner`, by the uid of the owner. */
+  scanClient: Pick<ScanClient, 'get' | 'byIndex'>;
+  states: ScheduleStates;
+  owners: Pick<NamespaceOwners, 'of'>;
+  apiNamespace: string;
+  parse: ParseSchedule;
+  now: () => Date;
+}
+
+type ParseSchedule = (spec: Pick<ScanScheduleSpec, 'schedule' | 'timeZone'>) => ParsedSchedule;
+
+type GatherSchedule = (schedule: ScanSchedule, signal: AbortSignal) => Promise<ScheduleFacts>;
+
+function createGather(deps: GatherDeps): GatherSchedule {
+  const { connection, scanClient, states, owners, apiNamespace } = deps;
+
+  /** Forgets the created scans that the cache holds by now, or that are gone. */
+  async function forgetSeen(state: ScheduleState, namespace: string, signal: AbortSignal): Promise<void> {
+    for (const [name, { scan, at }] of state.created) {
+      if (scanClient.get(namespace, name)?.metadata.uid === scan.metadata.uid) state.created.delete(name);
+      else if (deps.now().getTime() - at.getTime() >= CREATED_CHECK_MS) {
+        const current = await readIfThere<AccessibilityScan>(connection, connection.path(SCANS, namespace, name), { signal });
+        if (current?.metadata.uid === scan.metadata.uid) state.created.set(name, { scan: current!, at: deps.now() });
+        else state.created.delete(name);
+      }
+    }
+  }
+
+  return async (schedule, signal) => {
+    const { metadata, spec } = schedule;
+    const namespace = metadata.namespace!;
+    const state = states.of(metadata.uid!);
+    const owner = await ownerOfSchedule(owners, metadata, apiNamespace);
+    await forgetSeen(state, namespace, signal);
+    const cached = scanClient.byIndex('owner', metadata.uid!).filter((scan) => scan.metadata.namespace === namespace);
+    const children = [...cached, ...[...state.created.values()].map(({ scan }) => scan)];
+    state.recorded ??= recordedBefore(schedule, children, apiNamespace);
+    return {
+      schedule,
+      parsed: deps.parse(spec),
+      jitterMs: jitterOf(namespace, metadata.name, spec.jitterSeconds ?? 0),
+      children,
+      apiNamespace,
+      owner,
+      state,
+      now: deps.now(),
+    };
+  };
+}
+
+/** The number of parsed schedules that are kept, so that a plan does not parse the same expression again. */
+const PARSED_MAX = 5_000;
+
+/** Creates a `parseSchedule` that remembers its last results. */
+function createScheduleParser(): ParseSchedule {
+  const parsed = new BoundedMap<ParsedSchedule>({ max: PARSED_MAX });
+  return ({ schedule, timeZone }) => {
+    const key = `${timeZone ?? ''} ${schedule}`;
+    const known = parsed.get(key) ?? parseSchedule(schedule, timeZone);
+    parsed.set(key, known);
+    return known;
   };
 }

@@ -7,7 +7,7 @@ import { isOfDashboard } from '../../core/protocol/scan-schedules.ts';
 import type { Organisation } from '../../core/organisation.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
 import type { DashboardScheduleRef, DashboardSchedules } from '../../stores/schedules/dashboard-schedules.ts';
-import { fromKey, toKey } from '../runtime/key.ts';
+import { fromKey, toKey } from '../runtime/cache.ts';
 import type { NamespaceOwner } from './policy/facts.ts';
 
 /** What has an owner: a namespace, or `namespace/name` of a schedule. */

@@ -3,7 +3,7 @@ import type { ScanSchedule, ScanScheduleStatus } from '../../core/protocol/scan-
 import { createMetricFactory } from '../../stores/process-metrics.ts';
 import { samplesOf } from '../../test/support/metric-samples.ts';
 import { scheduleWith } from '../../test/support/schedule-world.ts';
-import { createScheduleSeries, SCHEDULE_SERIES_MAX, type ScheduleSource } from './series.ts';
+import { createScheduleSeries, SCHEDULE_SERIES_MAX, type ScheduleSource } from './metrics.ts';
 
 const CREATED = new Date('2026-03-02T00:00:00Z');
 const named = (name: string, status?: ScanScheduleStatus): ScanSchedule => ({ ...scheduleWith({}, CREATED, name), status });

@@ -10,7 +10,7 @@ import type { Deliveries, NewDelivery } from '../../stores/webhooks/deliveries.t
 import type { WebhookEventRecord, WebhookEvents } from '../../stores/webhooks/events.ts';
 import type { Webhooks } from '../../stores/webhooks/webhooks.ts';
 import { rowsOf } from '../rows-of.ts';
-import type { PeriodicTask } from '../runtime/controller/manager.ts';
+import type { PeriodicTask } from '../runtime/manager.ts';
 import { regressionContent, scanContent } from './contents.ts';
 import type { WebhookMetrics } from './metrics.ts';
 

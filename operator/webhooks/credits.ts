@@ -3,7 +3,7 @@ import { bodyOf } from '../../core/webhooks/bodies.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
 import type { Deliveries } from '../../stores/webhooks/deliveries.ts';
 import type { CreditsWatcher, Webhooks } from '../../stores/webhooks/webhooks.ts';
-import type { PeriodicTask } from '../runtime/controller/manager.ts';
+import type { PeriodicTask } from '../runtime/manager.ts';
 import { enqueueCounted } from './announce.ts';
 import { creditsContent } from './contents.ts';
 import type { WebhookMetrics } from './metrics.ts';

@@ -8,7 +8,7 @@ import type { Logger } from '../../platform/logger.ts';
 import type { ClaimedDelivery, Deliveries } from '../../stores/webhooks/deliveries.ts';
 import { isStopped, type SendableWebhook, type Webhooks } from '../../stores/webhooks/webhooks.ts';
 import { persistently, POLL_MS, runDeliveries } from '../delivery-loop.ts';
-import type { PeriodicTask } from '../runtime/controller/manager.ts';
+import type { PeriodicTask } from '../runtime/manager.ts';
 import { addFailing, claimOrder, type InFlight } from './lanes.ts';
 import type { WebhookMetrics } from './metrics.ts';
 import type { Post, Posted } from './post.ts';

@@ -7,7 +7,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import type { SendableWebhook } from '../../stores/webhooks/webhooks.ts';
-import type { Manager } from '../runtime/controller/manager.ts';
+import type { Manager } from '../runtime/manager.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { createAnnounceTask } from './announce.ts';
 import { createCreditsTask } from './credits.ts';

@@ -11,7 +11,7 @@ import { parse, stringify } from 'yaml';
 import { createMetrics, type Metrics } from '../../api/metrics.ts';
 import { createOperatorMetrics, type OperatorMetrics } from '../../operator/metrics.ts';
 import { runOperator, type OperatorDeps } from '../../operator/operator.ts';
-import { SCHEDULE_SERIES_MAX, type ScheduleSource } from '../../operator/schedule/series.ts';
+import { SCHEDULE_SERIES_MAX, type ScheduleSource } from '../../operator/schedule/metrics.ts';
 import { monitorDependencies } from '../../platform/readiness.ts';
 import { settingsFor } from '../operator/settings.ts';
 import { scheduleWith } from '../support/schedule-world.ts';

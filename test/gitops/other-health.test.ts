@@ -6,15 +6,15 @@ import type { ScanSchedule, ScanScheduleSpec } from '../../core/protocol/scan-sc
 import type { KnownIssuesResource } from '../../core/protocol/known-issues-resources.ts';
 import { ending, mirrored, noOrganisation, storeUnavailable as issuesUnavailable } from '../../operator/known-issues/conditions.ts';
 import { deleting, managedByAdmin, outdated, ready, storeUnavailable } from '../../operator/organisation/conditions.ts';
-import { misplacedConditions } from '../../operator/queue/readiness.ts';
-import { namespacesReadable } from '../../operator/queue/out-of-reach.ts';
+import { misplacedConditions } from '../../operator/queue/status.ts';
+import { namespacesReadable } from '../../operator/queue/waiting.ts';
 import { withConditions, type ConditionUpdate } from '../../operator/runtime/conditions.ts';
 import { readiness, readinessOf } from '../../operator/schedule/policy/conditions.ts';
 import type { NamespaceOwner, ScheduleFacts } from '../../operator/schedule/policy/facts.ts';
-import { failuresOf } from '../../operator/schedule/policy/failures.ts';
+import { failuresOf } from '../../operator/schedule/policy/history.ts';
 import { judgeRegression } from '../../operator/schedule/policy/regression.ts';
 import { parseSchedule } from '../../core/schedule/times.ts';
-import { newScheduleState } from '../../operator/schedule/state.ts';
+import { newScheduleState } from '../../operator/schedule/policy/facts.ts';
 import { NOW } from '../support/scan-samples.ts';
 import { healthOf, type Health } from './argo-lua.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
+import { identityOf } from '../../operator/scan/policy/pods.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { useContext, reasonOf, reportKeys, until } from './context.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { SCAN_ID_LABEL, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { SECRETS } from '../../operator/scan/kube-types.ts';
-import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
+import { identityOf } from '../../operator/scan/policy/pods.ts';
 import { bytesOf, reportOf, pagesOf } from '../support/scan-results.ts';
 import { noMessageBus, useContext, reasonOf, statusOf, until } from './context.ts';
 

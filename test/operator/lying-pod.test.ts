@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
+import { identityOf } from '../../operator/scan/policy/pods.ts';
 import type { PodStored } from '../../core/protocol/pod-messages.ts';
 import type { Report, TestedPage } from '../../report/schema/schema.ts';
 import { incomingKeys } from '../../stores/reports.ts';

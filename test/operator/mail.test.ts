@@ -6,7 +6,7 @@ import PostalMime, { type Email } from 'postal-mime';
 import { withDefaults } from '../../core/scan/options.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { addMailTasks } from '../../operator/mail/notify.ts';
-import type { PeriodicTask } from '../../operator/runtime/controller/manager.ts';
+import type { PeriodicTask } from '../../operator/runtime/manager.ts';
 import { createCompose, messageIdOf } from '../../operator/mail/compose.ts';
 import { createResultMailTask, type ResultMailDeps } from '../../operator/mail/results.ts';
 import { RECORD } from '../../operator/delivery-loop.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
+import { identityOf } from '../../operator/scan/policy/pods.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
 import { PDF, bytesOf, partialReportOf, reportOf } from '../support/scan-results.ts';
 import { ORGANISATION, reasonOf, reportKeys, until, useContext, type Scan } from './context.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
+import { identityOf } from '../../operator/scan/policy/pods.ts';
 import { createChildren } from '../../operator/scan/launch/children.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { useContext, type Scan } from './context.ts';

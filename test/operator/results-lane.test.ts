@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Reports } from '../../stores/reports.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { JOBS, PODS, type Pod } from '../../operator/scan/kube-types.ts';
-import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
+import { identityOf } from '../../operator/scan/policy/pods.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { ORGANISATION, useContext, reasonOf, until, type Scan } from './context.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { SCHEDULED_AT_ANNOTATION, SCHEDULE_LABEL } from '../../core/protocol/scan-schedules.ts';
-import { jitterOf } from '../../operator/schedule/policy/times.ts';
+import { jitterOf } from '../../operator/schedule/policy/starts.ts';
 import { NOWHERE, useContext, TARGET, until } from './context.ts';
 import {
   applySchedule,

@@ -6,7 +6,7 @@ import { uploadSlotOf, type PodFailed, type PodInput, type PodProgress, type Pod
 import { jobNameOf, scanIdOf, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { EVENTS, JOBS, PODS, SCANS, SECRETS, type Job, type Pod } from '../../operator/scan/kube-types.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
-import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
+import { identityOf } from '../../operator/scan/policy/pods.ts';
 import type { MessageBus } from '../../stores/nats.ts';
 import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import type { AllStores } from '../../stores/stores.ts';

@@ -1,7 +1,7 @@
 /** The task that keeps the list of sites. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { createSitesTask } from '../../operator/sites.ts';
+import { createSitesTask } from '../../operator/maintenance/ended-scans.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { openStores } from '../../stores/stores.ts';
 import { useDatabase, useStore } from '../stores/database.ts';

@@ -1,7 +1,7 @@
 /** The number of commands of a sweep, which must not grow with the number of organisations and scans. */
 import { expect } from 'chai';
 import { creditAccountOf } from '../../core/scan/cost.ts';
-import type { SweepResult } from '../../operator/maintenance/run.ts';
+import type { SweepResult } from '../../operator/maintenance/sweep.ts';
 import { createCredits } from '../../stores/credits/credits.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { recordCommands } from '../support/mongo-commands.ts';

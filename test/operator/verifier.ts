@@ -1,5 +1,5 @@
 /** The verifier of the operators in tests. */
-import { verified } from '../../operator/scan/results/verified.ts';
+import { verified } from '../../operator/scan/results/verify.ts';
 import type { Verifier } from '../../operator/scan/results/verifier.ts';
 import { NIGHTLY } from '../support/nightly.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { AccessibilityScanStatus } from '../../core/protocol/custom-resources.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
-import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
+import { identityOf } from '../../operator/scan/policy/pods.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { showCount } from '../support/counts.ts';
 import { useContext, until, type Scan } from './context.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createCache, type Cache, type CacheEvent, type CacheOptions } from '../../operator/runtime/cache/cache.ts';
+import { createCache, type Cache, type CacheEvent, type CacheOptions } from '../../operator/runtime/cache.ts';
 import { systemClock } from '../../platform/clock.ts';
 import type { WatchRestart } from '../../operator/runtime/metrics.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
-import { createCache } from '../../operator/runtime/cache/cache.ts';
+import { createCache, fromKey, keyOf } from '../../operator/runtime/cache.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { startController } from '../../operator/runtime/controller/controller.ts';
-import { fromKey, keyOf } from '../../operator/runtime/key.ts';
+import { startController } from '../../operator/runtime/controller.ts';
 import type { ReconcileResult } from '../../operator/runtime/metrics.ts';
-import { createWorkqueue } from '../../operator/runtime/controller/workqueue.ts';
+import { createWorkqueue } from '../../operator/runtime/workqueue.ts';
 import { configMaps, CONFIGMAPS, useCluster, until, type ConfigMap } from './cluster.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 import { unobservedMetrics } from '../support/unobserved-metrics.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createRecorder, type Recorder } from '../../operator/runtime/events/recorder.ts';
+import { createRecorder, type Recorder } from '../../operator/runtime/events.ts';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { createFakeClock } from '../support/fake-clock.ts';

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import { systemClock } from '../../platform/clock.ts';
-import { startController } from '../../operator/runtime/controller/controller.ts';
-import { runLeaderElection, type LeaderElectionOptions } from '../../operator/runtime/leader-election/leader-election.ts';
-import { LEASES, type Lease } from '../../operator/runtime/leader-election/lease-lock.ts';
-import { createWorkqueue } from '../../operator/runtime/controller/workqueue.ts';
+import { startController } from '../../operator/runtime/controller.ts';
+import { type LeaderElectionOptions, type Lease, LEASES, runLeaderElection } from '../../operator/runtime/leader-election.ts';
+import { createWorkqueue } from '../../operator/runtime/workqueue.ts';
 import type { KubernetesConnection, KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { configMaps, CONFIGMAPS, useCluster, until, type ConfigMap } from './cluster.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';

@@ -1,5 +1,5 @@
 /** A fake of the part of the Kubernetes API that leader election uses: one Lease, with faults that tests switch on. */
-import type { Lease } from '../../operator/runtime/leader-election/lease-lock.ts';
+import type { Lease } from '../../operator/runtime/leader-election.ts';
 import { KubernetesError, type KubernetesConnection, type RequestOptions } from '../../platform/kubernetes/kubernetes.ts';
 
 export interface FakeLeases {

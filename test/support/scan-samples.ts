@@ -7,8 +7,9 @@ import {
   type Condition,
 } from '../../core/protocol/custom-resources.ts';
 import type { Job, Pod } from '../../operator/scan/kube-types.ts';
-import { plan, type Facts, type Timeouts } from '../../operator/scan/policy/plan.ts';
-import { newReconcileState, type ReconcileState, type Search } from '../../operator/scan/reconcile-state.ts';
+import { plan } from '../../operator/scan/policy/plan.ts';
+import type { Facts, Timeouts } from '../../operator/scan/policy/facts.ts';
+import { newReconcileState, type ReconcileState, type Search } from '../../operator/scan/policy/facts.ts';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
 import type { PodMessages } from '../../operator/scan/results/pod-message-log.ts';
 

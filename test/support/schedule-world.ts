@@ -5,10 +5,11 @@ import { timestamp } from '../../platform/clock.ts';
 import { withRecorded, recordedBefore } from '../../operator/schedule/policy/history.ts';
 import { isActive } from '../../operator/schedule/policy/child.ts';
 import type { NamespaceOwner, Note, ScheduleFacts } from '../../operator/schedule/policy/facts.ts';
-import { planSchedule, type ScheduleAction } from '../../operator/schedule/policy/plan.ts';
+import { planSchedule } from '../../operator/schedule/policy/plan.ts';
+import type { ScheduleAction } from '../../operator/schedule/policy/facts.ts';
 import { parseSchedule } from '../../core/schedule/times.ts';
-import { jitterOf } from '../../operator/schedule/policy/times.ts';
-import { newScheduleState } from '../../operator/schedule/state.ts';
+import { jitterOf } from '../../operator/schedule/policy/starts.ts';
+import { newScheduleState } from '../../operator/schedule/policy/facts.ts';
 
 export const OWNED: NamespaceOwner = { state: 'owned', organisation: 'acme', blocked: false };
 export const NAMESPACE = 'team';

@@ -1,9 +1,8 @@
 /** A queue with its operator in memory, for property tests: resources, clock, gate and planner, without a cluster. */
 import type { AccessibilityScan, ScanQueueSpec } from '../../core/protocol/custom-resources.ts';
 import { decideAdmission } from '../../operator/queue/admission.ts';
-import { createAdmissionGate, type AdmissionGate } from '../../operator/queue/gate.ts';
-import { limitsOf, type Limits } from '../../operator/queue/places.ts';
-import { admissionStateOf, type AdmissionState } from '../../operator/queue/admission-state.ts';
+import { type AdmissionGate, createAdmissionGate, type Limits, limitsOf } from '../../operator/queue/places.ts';
+import { admissionStateOf, type AdmissionState } from '../../operator/queue/waiting.ts';
 import { timestamp } from '../../platform/clock.ts';
 import { scanWith } from './scan-samples.ts';
 

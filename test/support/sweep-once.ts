@@ -1,6 +1,5 @@
 /** Runs the sweeper's repairs once, as the operator does. */
-import { createRun, type SweepResult } from '../../operator/maintenance/run.ts';
-import { sweep, type SweepDeps } from '../../operator/maintenance/sweep.ts';
+import { createRun, sweep, type SweepDeps, type SweepResult } from '../../operator/maintenance/sweep.ts';
 import { silentLogger } from './silent-logger.ts';
 
 /** @throws if a repair failed */

@@ -1,9 +1,9 @@
 /** A manager with one controller of an invented kind, on a fake Kubernetes API, for tests of the runtime. */
 import type { Condition, KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { conditionOf, withConditions } from '../../operator/runtime/conditions.ts';
-import { fromKey, keyOf } from '../../operator/runtime/key.ts';
-import { createManager, watch, type ControllerDefinition } from '../../operator/runtime/controller/manager.ts';
-import { createPlannedReconcile, type Planned } from '../../operator/runtime/controller/planned-reconcile.ts';
+import { fromKey, keyOf } from '../../operator/runtime/cache.ts';
+import { createManager, watch, type ControllerDefinition } from '../../operator/runtime/manager.ts';
+import { createPlannedReconcile, type Planned } from '../../operator/runtime/controller.ts';
 import { createFakeApi } from './fake-api.ts';
 import { createFakeClock, settle } from './fake-clock.ts';
 import { createFakeLogger } from './fake-logger.ts';

@@ -1,18 +1,20 @@
 /** Creates, reads and deletes a scan's Job, Secret and pods. Each step is idempotent. */
-import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
-import { SCAN_ID_LABEL, jobNameOf } from '../../../core/protocol/custom-resources.ts';
+import type { CoreV1Event, V1Secret } from '@kubernetes/client-node';
+import { type AccessibilityScan, jobNameOf, type KubernetesObject, SCAN_ID_LABEL } from '../../../core/protocol/custom-resources.ts';
 import {
   hasCode,
   isRejection,
-  readIfThere,
   type KubernetesConnection,
+  readIfThere,
   type ResourceType,
+  type ObjectOf,
+  type Wire,
 } from '../../../platform/kubernetes/kubernetes.ts';
-import { JOBS, PODS, SECRETS, essentialJob, essentialPod, isOwnedBy, type Job, type Pod } from '../kube-types.ts';
+import { essentialJob, essentialPod, EVENTS, isOwnedBy, type Job, JOBS, type Pod, PODS, SECRETS } from '../kube-types.ts';
 import { timestamp } from '../../../platform/clock.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
-import type { InputSecret } from './secret.ts';
-
+import type { Manager } from '../../runtime/manager.ts';
+import type { Cache } from '../../runtime/cache.ts';
 /** The API server rejected an object permanently: a foreign object has its name (`taken`), or the request was refused. */
 export class ChildRefused extends Error {
   readonly kind: 'taken' | 'refused';
@@ -22,6 +24,9 @@ export class ChildRefused extends Error {
     this.kind = kind;
   }
 }
+
+/** The Secret with a pod's input. */
+export type InputSecret = ObjectOf<V1Secret> & Required<Pick<V1Secret, 'type' | 'immutable' | 'data'>>;
 
 export interface Children {
   /** Reads the scan's Job from the API server. Returns null if it has none. */
@@ -118,4 +123,58 @@ async function unlessChanged(request: Promise<unknown>): Promise<void> {
   await request.catch((error: unknown) => {
     if (!hasCode(error, 404, 409)) throw error;
   });
+}
+
+/** Why the pods of Jobs do not exist or do not start: Events of the Job controller and the kubelet, from one watch per reason. */
+type WholeEvent = KubernetesObject & Pick<Wire<CoreV1Event>, 'involvedObject' | 'message' | 'lastTimestamp' | 'eventTime'>;
+
+/** core/v1 Event, reduced to the fields that the cache holds. */
+export interface StartFailure extends KubernetesObject {
+  involvedObject: { name?: string; uid?: string };
+  message?: string;
+  /** RFC 3339. */
+  at: string;
+}
+
+/** The reasons that are watched, and the kind of their objects. A field selector has no "or". */
+const REASONS = { FailedCreate: 'Job', FailedCreatePodSandBox: 'Pod', FailedMount: 'Pod' } as const;
+
+/** Jobs and pods of scans have names with this prefix. It keeps the Events of others out of the caches. */
+const SCAN_NAME = /^scan-/;
+
+/** A cache for each reason, indexed by the uid of the object. Without permission to watch, only the messages of scans are less precise. */
+export function watchStartFailures(manager: Pick<Manager, 'watch'>, namespaces: readonly string[]): Cache<StartFailure>[] {
+  return Object.entries(REASONS).map(([reason, kind]) =>
+    manager.watch<StartFailure>({
+      resource: EVENTS,
+      namespaces,
+      fieldSelector: `reason=${reason},involvedObject.kind=${kind}`,
+      optional: true,
+      accepts: ({ involvedObject }) => SCAN_NAME.test(involvedObject?.name ?? ''),
+      keep: (event) => essentialFailure(event as KubernetesObject as WholeEvent),
+      indexes: { object: ({ involvedObject }) => (involvedObject.uid === undefined ? [] : [involvedObject.uid]) },
+    }),
+  );
+}
+
+function essentialFailure({ apiVersion, kind, metadata, involvedObject, message, lastTimestamp, eventTime }: WholeEvent): StartFailure {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, uid, resourceVersion },
+    involvedObject: { name: involvedObject?.name, uid: involvedObject?.uid },
+    message,
+    at: lastTimestamp ?? eventTime ?? '',
+  };
+}
+
+/** Returns the message of the latest Event of a Job or pod, or null. */
+export function startFailureOf(failures: readonly Pick<Cache<StartFailure>, 'byIndex'>[], object: KubernetesObject): string | null {
+  return (
+    failures
+      .flatMap((cache) => cache.byIndex('object', object.metadata.uid!))
+      .toSorted((a, b) => a.at.localeCompare(b.at))
+      .at(-1)?.message ?? null
+  );
 }

@@ -3,7 +3,7 @@ import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { NewestDone } from '../../../stores/scans/scan-search.ts';
 import { scanRow } from '../../../test/support/scan-rows.ts';
-import { createBaselineChoice } from './choose-baseline.ts';
+import { createBaselineChoice } from './preflight.ts';
 
 const NOW = new Date('2026-03-02T10:00:05Z');
 const reports = { export: { key: 'e', bytes: 1, sha256: 'a' }, pdf: { key: 'p', bytes: 1, sha256: 'b' } };

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { SCAN_ID, jobWith, scanWith, launched } from '../../../test/support/scan-samples.ts';
 import { buildJob, type ScannerSettings } from './job.ts';
-import { OWN_VARIABLES, OWN_VOLUMES } from './own-names.ts';
-import { secondsToRun } from '../policy/run-time.ts';
+import { OWN_VARIABLES, OWN_VOLUMES } from './pod-template.ts';
+import { secondsToRun } from '../policy/facts.ts';
 import { CURBCUT_VERSION } from '../../../platform/version.ts';
-import { buildSecret, podInput } from './secret.ts';
+import { buildSecret, podInput } from './launch.ts';
 
 const settings: ScannerSettings = {
   image: 'ghcr.io/curbcut/scanner:1',

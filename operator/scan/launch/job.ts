@@ -13,8 +13,8 @@ import { EXIT_PERMANENT, POD_AUTH_PATH, POD_IDENTITY_ANNOTATIONS, POD_INPUT_PATH
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import type { ObjectOf, Wire } from '../../../platform/kubernetes/kubernetes.ts';
 import { CONTAINER, IMAGE_ANNOTATION } from '../kube-types.ts';
-import { JOB_MARGIN_SECONDS, STOP_SECONDS } from '../policy/run-time.ts';
-import { mergePodTemplate, type ScannerPodTemplate } from './scanner-pod.ts';
+import { JOB_MARGIN_SECONDS, STOP_SECONDS } from '../policy/facts.ts';
+import { mergePodTemplate, type ScannerPodTemplate } from './pod-template.ts';
 
 /** The installation's settings for scanner pods. */
 export interface ScannerSettings {

@@ -1,9 +1,8 @@
 /** Launches a scan: creates the Job, issues the pod's grants and creates the Secret with them. Idempotent. */
 import { randomBytes } from 'node:crypto';
-import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
-import type { PodInput } from '../../../core/protocol/pod-messages.ts';
+import { type AccessibilityScan, requestOf } from '../../../core/protocol/custom-resources.ts';
+import { PICTURES_TYPE, POD_INPUT_PATH, type PodInput } from '../../../core/protocol/pod-messages.ts';
 import type { MessageBus } from '../../../stores/nats.ts';
-import { PICTURES_TYPE } from '../../../core/protocol/pod-messages.ts';
 import { hasReport } from '../../../report/diff/baseline.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
 import { cancelMarkKey, incomingKeys, type Reports } from '../../../stores/reports.ts';
@@ -11,15 +10,18 @@ import type { Scans } from '../../../stores/scans/scans.ts';
 import type { Job } from '../kube-types.ts';
 import * as reasons from '../policy/condition-reasons.ts';
 import type { EndReason } from '../policy/condition-reasons.ts';
-import { uploadSlots } from '../policy/pod-identity.ts';
-import { UPLOAD_GRACE_SECONDS, reservedPages, secondsToRun, type RunTime } from '../policy/run-time.ts';
+import { uploadSlots } from '../policy/pods.ts';
+import { reservedPages, type RunTime, secondsToRun, UPLOAD_GRACE_SECONDS } from '../policy/facts.ts';
 import type { ScanTraces } from '../traces.ts';
-import { ChildRefused, type Children } from './children.ts';
 import type { KnownIssues } from '../../../stores/known-issues/known-issues.ts';
 import { siteOf } from '../../../core/scan/site.ts';
-import { buildJob, type Launch, type ScannerSettings } from './job.ts';
-import { buildSecret, podInput, type PodSettings } from './secret.ts';
-
+import { withDefaults } from '../../../core/scan/options.ts';
+import { planOf } from '../../../core/scan/sign-in.ts';
+import type { OutboundProxy } from '../../../platform/outbound-proxy.ts';
+import { type Credential, currentOf } from '../../../platform/setting-files.ts';
+import { CURBCUT_VERSION } from '../../../platform/version.ts';
+import { ChildRefused, type Children, type InputSecret } from './children.ts';
+import { buildJob, childLabels, type Launch, type ScannerSettings } from './job.ts';
 export interface LauncherDeps {
   children: Pick<Children, 'createSecret' | 'createJob' | 'resumeJob' | 'removeJob'>;
   scans: Pick<Scans, 'find'>;
@@ -131,5 +133,99 @@ export function createLauncher(deps: LauncherDeps): Launcher {
       if (!(error instanceof ChildRefused) || /exceeded quota/i.test(error.message)) throw error;
       return { ok: false, end: error.kind === 'taken' ? reasons.nameTaken(error.message) : reasons.launchRefused(error.message) };
     }
+  };
+}
+
+/** Builds the Secret with the pod's input. Its grants cover this one scan, until its deadline. Pure. */
+
+/** The installation's settings in the pod input. */
+export interface PodSettings {
+  allowTargets: readonly string[];
+  denyTargets: readonly string[];
+  workers: number;
+  pageBudgetMs: number;
+  /** The largest export that is accepted, in bytes. */
+  exportMaxBytes: number;
+  /** The service's address, for the scanner's user agent. */
+  contactUrl?: string;
+  /** The collector for the pods' spans. Default: no tracing. */
+  otlpEndpoint?: string;
+  /** Authorities that pods trust for the message bus, the object store and the collector. Default: only public ones. */
+  privateCa?: Credential;
+  /** Authorities that pods trust for scanned sites. Default: only public ones. */
+  siteCa?: Credential;
+  /** The proxy of pods. Default: none. */
+  proxy?: OutboundProxy;
+}
+
+/** The grants of one scan. */
+interface Grants {
+  uploads: PodInput['uploads'];
+  cancelMark: string;
+  /** With a link to its report. */
+  baseline?: PodInput['baseline'];
+  knownIssues?: PodInput['knownIssues'];
+  messages: PodInput['messages'] | null;
+  /** The parent of the pod's spans, if the scan is traced. */
+  traceparent?: string;
+  /** The time by which the pod must have tested its pages. */
+  deadline: Date;
+  /** The time by which the pod must have stored its results. */
+  uploadDeadline: Date;
+}
+
+export function podInput({ scan, scanId, metadata }: Launch, settings: PodSettings, grants: Grants): PodInput {
+  const requestId = requestOf(scan);
+  const { otlpEndpoint: endpoint } = settings;
+  const { traceparent } = grants;
+  return {
+    version: CURBCUT_VERSION,
+    scanId,
+    ...(requestId !== undefined && { requestId }),
+    ...(endpoint !== undefined && traceparent !== undefined && { tracing: { endpoint, traceparent } }),
+    submittedAt: scan.metadata.creationTimestamp!,
+    options: withDefaults(scan.spec),
+    pagesReserved: reservedPages(scan),
+    ...(metadata !== undefined && { metadata }),
+    ...(scan.spec.auth !== undefined && { signIn: planOf(scan.spec.auth) }),
+    uploads: grants.uploads,
+    cancelMark: grants.cancelMark,
+    ...(grants.baseline && { baseline: grants.baseline }),
+    ...(grants.knownIssues && { knownIssues: grants.knownIssues }),
+    ...(grants.messages && { messages: grants.messages }),
+    deadline: grants.deadline.toISOString(),
+    uploadDeadline: grants.uploadDeadline.toISOString(),
+    allowTargets: [...settings.allowTargets],
+    denyTargets: [...settings.denyTargets],
+    workers: settings.workers,
+    pageBudgetMs: settings.pageBudgetMs,
+    exportMaxBytes: settings.exportMaxBytes,
+    ...(settings.contactUrl !== undefined && { contactUrl: settings.contactUrl }),
+    ...(settings.privateCa !== undefined && { privateCa: currentOf(settings.privateCa) }),
+    ...(settings.siteCa !== undefined && { siteCa: currentOf(settings.siteCa) }),
+    ...(settings.proxy !== undefined && { proxy: { url: currentOf(settings.proxy.url), noProxy: settings.proxy.noProxy } }),
+  };
+}
+
+const KEY = POD_INPUT_PATH.slice(POD_INPUT_PATH.lastIndexOf('/') + 1);
+
+/**
+ * Builds the Secret. The Job owns it, so that garbage collection deletes it with the Job: the operator may not delete Secrets. It
+ * is immutable, so that the input never changes and the kubelet does not watch it.
+ */
+export function buildSecret(launch: Launch, job: Job, input: PodInput): InputSecret {
+  const { name, uid, namespace } = job.metadata;
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: launch.secretName,
+      namespace,
+      labels: childLabels(launch.scanId, launch.organisation),
+      ownerReferences: [{ apiVersion: job.apiVersion, kind: job.kind, name, uid: uid!, controller: true }],
+    },
+    type: 'Opaque',
+    immutable: true,
+    data: { [KEY]: Buffer.from(JSON.stringify(input)).toString('base64') },
   };
 }

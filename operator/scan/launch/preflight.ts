@@ -4,18 +4,18 @@
  * order of their queue. Every step is idempotent.
  */
 import {
+  type AccessibilityScan,
   cameByApi,
   metadataOf,
-  queueOf,
   ORGANISATION_LABEL,
+  queueOf,
   SETTLE_FINALIZER,
-  type AccessibilityScan,
 } from '../../../core/protocol/custom-resources.ts';
-import { metadataMistake, type Metadata } from '../../../core/scan/metadata.ts';
+import { type Metadata, metadataMistake } from '../../../core/scan/metadata.ts';
 import { isOfDashboard, SCHEDULE_LABEL } from '../../../core/protocol/scan-schedules.ts';
 import { creditAccountOf } from '../../../core/scan/cost.ts';
 import { judgeScanUrl, type Resolver, type TargetRules } from '../../../core/scan/targets.ts';
-import { RESERVE_WITHIN_MS, type Credits, type ReservationRequest } from '../../../stores/credits/credits.ts';
+import { type Credits, type ReservationRequest, RESERVE_WITHIN_MS } from '../../../stores/credits/credits.ts';
 import type { Organisation } from '../../../core/organisation.ts';
 import type { DashboardSchedules } from '../../../stores/schedules/dashboard-schedules.ts';
 import type { Organisations } from '../../../stores/accounts/organisations.ts';
@@ -24,8 +24,10 @@ import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import * as reasons from '../policy/condition-reasons.ts';
 import type { EndReason } from '../policy/condition-reasons.ts';
-import { judgePodTemplate, type PodTemplateRules } from '../policy/pod-template.ts';
-
+import { judgePodTemplate, type PodTemplateRules } from './pod-template.ts';
+import { siteOf } from '../../../core/scan/site.ts';
+import type { BaselineChoice } from '../../../core/scan/baseline.ts';
+import type { NamedBaseline } from '../../../report/diff/baseline.ts';
 export interface PreflightDeps {
   scans: Pick<Scans, 'create' | 'find' | 'accept' | 'abandon' | 'mirror'>;
   credits: Pick<Credits, 'balance' | 'reserve'>;
@@ -180,5 +182,45 @@ function newScan(scan: AccessibilityScan, scanId: string, organisation: string, 
     ...(scan.spec.baseline && { baseline: scan.spec.baseline }),
     ...(schedule !== undefined && { schedule }),
     createdAt: new Date(scan.metadata.creationTimestamp!),
+  };
+}
+
+/** Returns the baseline of a scan, or why there is none. @throws if MongoDB is unavailable */
+export type ChooseBaseline = (scanId: string, choice: BaselineChoice) => Promise<NamedBaseline>;
+
+interface BaselineDeps {
+  scans: Pick<Scans, 'find' | 'newestDoneWith'>;
+  /** How long reports are kept, in days. */
+  retentionDays: number;
+  now: () => Date;
+}
+
+/** Reports that retention deletes earlier than this are not used: pod and operator read them, and must see the same. */
+const LASTS_DAYS = 1;
+const DAY_MS = 86_400_000;
+
+export function createBaselineChoice({ scans, retentionDays, now }: BaselineDeps): ChooseBaseline {
+  async function find(row: ScanRow, { scan, metadata, schedule, site }: BaselineChoice): Promise<ScanRow | null> {
+    if (scan !== undefined) return scans.find(scan.toLowerCase(), row.organisation);
+    // Only scans of before, so that the choice does not depend on how long this one waited.
+    // A manifest means the schedule beside it. Over HTTP, nobody names a namespace.
+    const namespace = row.origin === 'manifest' ? { namespace: row.resource.namespace } : {};
+    const kind =
+      schedule !== undefined
+        ? { schedule, ...namespace }
+        : { metadata: metadata ?? {}, site: site?.toLowerCase() ?? siteOf(row.options.url) };
+    return scans.newestDoneWith(row.organisation, { ...kind, before: row.createdAt, ...(row.test && { test: true }) });
+  }
+
+  return async (scanId, choice) => {
+    const { optional = false } = choice;
+    const row = await scans.find(scanId);
+    const found = row && (await find(row, choice));
+    if (found === null || found.phase !== 'done' || found.id === scanId || found.test !== row?.test)
+      return { optional, problem: 'not_found' };
+    const expiresIn = (found.finishedAt?.getTime() ?? 0) + retentionDays * DAY_MS - now().getTime();
+    return found.reports === null || expiresIn < LASTS_DAYS * DAY_MS
+      ? { scanId: found.id, optional, problem: 'not_stored' }
+      : { scanId: found.id, optional };
   };
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readScannerPodTemplate } from './scanner-pod.ts';
+import { readScannerPodTemplate } from './pod-template.ts';
 
 const problemsOf = (template: unknown) => readScannerPodTemplate(JSON.stringify(template)).problems;
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { launched, SCAN_ID, scanWith } from '../../../test/support/scan-samples.ts';
-import { podInput } from './secret.ts';
+import { podInput } from './launch.ts';
 
 const inputWith = (changes: Parameters<typeof scanWith>[1]) =>
   podInput(

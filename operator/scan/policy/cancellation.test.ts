@@ -19,9 +19,10 @@ import {
   secondsAgo,
   storedBy,
 } from '../../../test/support/scan-samples.ts';
-import { plan, type Facts } from './plan.ts';
+import { plan } from './plan.ts';
+import type { Facts } from './facts.ts';
 import { TASK_CHECK_MS } from './results.ts';
-import type { ReconcileState } from '../reconcile-state.ts';
+import type { ReconcileState } from './facts.ts';
 import type { VerifiedResult } from './status.ts';
 
 const canceled = (status: AccessibilityScanStatus = {}) => scanWith(launched(status), { spec: { cancel: true } });

@@ -15,7 +15,8 @@ import {
   searched,
 } from '../../../test/support/scan-samples.ts';
 import { TEST_LABEL } from '../../../core/protocol/custom-resources.ts';
-import { plan, type Facts } from './plan.ts';
+import { plan } from './plan.ts';
+import type { Facts } from './facts.ts';
 
 const endOf = (facts: Facts) => plan(facts, TIMEOUTS).actions.flatMap((action) => ('end' in action ? action.end : []) ?? [])[0];
 

@@ -1,13 +1,13 @@
-/** The input and the output of a scan's plan. */
+/** The input and the output of a scan's plan, and its time limits. */
 import type { AccessibilityScan, QueuePause } from '../../../core/protocol/custom-resources.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
 import type { Phase } from '../../../core/scan/phases.ts';
 import type { Job, Pod } from '../kube-types.ts';
-import type { AnnouncedResult, ReconcileState } from '../reconcile-state.ts';
 import type { PodMessages } from '../results/pod-message-log.ts';
+import type { PodIdentity, PodStored } from '../../../core/protocol/pod-messages.ts';
+import { createStates, type States } from '../../runtime/controller.ts';
 import type { EndReason, WaitReason } from './condition-reasons.ts';
 import type { StatusPatch, VerifiedResult } from './status.ts';
-
 /** The time limit of each state, in milliseconds. */
 export interface Timeouts {
   /** The time for which a scan may wait for its admission, without the pauses of its queue. */
@@ -114,3 +114,122 @@ export interface Plan {
 
 export const act = (...actions: Action[]): Plan => ({ actions, wakeAfterMs: null });
 export const end = (why: EndReason): Plan => act({ do: 'end', end: why });
+
+/** In-memory state per live scan. Losing it, as after a restart, causes extra work but no wrong results. */
+export interface ReconcileState {
+  /** Since when, and when last, no name server answered for the scan's URL; null if its last vetting resolved it. */
+  unresolved: { since: Date; at: Date } | null;
+  /** The attempts to reserve credits or to create the Job that failed since the admission, and the last problem; null if none has. */
+  launchFailure: { count: number; message: string } | null;
+  /** Whether this process created the Job. The status names the Job only with the next change. */
+  launched: boolean;
+  /** Whether this process has stopped the pods of the canceled scan. */
+  podsStopped: boolean;
+  /** The time since which the Job has had no live pod. */
+  noPodSince: Date | null;
+  /** The reasons why results were refused, by attempt. */
+  refused: Map<number, string>;
+  /** The work on results that has been started and has not ended; null if no work is in progress. */
+  task: ResultTask | null;
+  /** The time since which the task fails because a dependency is down; null if it does not. */
+  outageSince: Date | null;
+  /** The verified results, until they are in the status. A conflict of writes must not download and verify them again. */
+  verified: VerifiedResult | null;
+  /** The last search for results that no message announced; null before the first one. */
+  search: Search | null;
+  /** The last write to the read model; null before the first write. */
+  mirrored: { phase: Phase; pages: PageProgress } | null;
+  mirroredAt: Date | null;
+  /** The time of the last write of page counts to the status. */
+  statusAt: Date | null;
+}
+
+/** Results that a pod announced, or that were found. `slot` is absent if they are in the slot of the pod. */
+export interface AnnouncedResult {
+  stored: PodStored;
+  slot?: PodIdentity;
+}
+
+/** Work on the results of a scan, which is slow and therefore not done by the workers of scans. */
+export type ResultTask =
+  { do: 'search'; job: Job | null; slots: readonly PodIdentity[] } | { do: 'verify'; stored: PodStored; slot: PodIdentity };
+
+/** A result that a pod has stored. */
+export interface FoundResult {
+  stored: PodStored;
+  /** The upload slot that holds the objects. */
+  slot: PodIdentity;
+}
+
+/** The outcome of a search for results. */
+export interface Search {
+  at: Date;
+  /** The results that pods have stored, latest attempt last. */
+  found: readonly FoundResult[];
+  /** The Job's pods on the API server, because a watch may be silent for minutes before it is restarted. */
+  pods: readonly Pod[];
+}
+
+export type ReconcileStates = States<ReconcileState>;
+
+export function newReconcileState(): ReconcileState {
+  return {
+    unresolved: null,
+    launchFailure: null,
+    launched: false,
+    podsStopped: false,
+    noPodSince: null,
+    refused: new Map(),
+    task: null,
+    outageSince: null,
+    verified: null,
+    search: null,
+    mirrored: null,
+    mirroredAt: null,
+    statusAt: null,
+  };
+}
+
+export const createReconcileStates = (): ReconcileStates => createStates(newReconcileState);
+
+/** The settings for the run time. */
+export interface RunTime {
+  /** Time from the creation of the Job to the running pod, in seconds. */
+  pendingDeadlineSeconds: number;
+  /** Time that does not depend on the pages (start, crawl, reports), in seconds. */
+  baseSeconds: number;
+  /** The maximum, in seconds. */
+  maxSeconds: number;
+  /** The number of tabs that test pages in parallel. */
+  workers: number;
+  /** The maximum time per page, in milliseconds. */
+  pageBudgetMs: number;
+}
+
+/** The pod may still store its results this long after its deadline, so that a scan survives 15 minutes without the object store. */
+export const UPLOAD_GRACE_SECONDS = 1200;
+/** The Job's deadline is this much later than the pod's, so that the pod can store its results, end by itself and report it. */
+export const JOB_MARGIN_SECONDS = UPLOAD_GRACE_SECONDS + 30;
+/** The operator's deadline is this much later than the Job's, so that a Job that never finishes does not block the queue. */
+export const OPERATOR_MARGIN_SECONDS = 30;
+
+/** The pod of a canceled scan has this long to store the pages that it has tested. Every other pod ends within seconds. */
+export const STOP_SECONDS = 45;
+/** A canceled scan ends this long after its pod was told to stop, with a report or without one. Later than the pod, so that its report can be verified. */
+export const CANCEL_SECONDS = STOP_SECONDS + 15;
+
+/** Seconds from the creation of the Job to the pod's deadline: enough for every page to use its full budget. */
+export function secondsToRun(pages: number, time: RunTime): number {
+  const forPages = Math.ceil((pages * time.pageBudgetMs) / 1000 / time.workers);
+  return time.pendingDeadlineSeconds + Math.min(time.maxSeconds, time.baseSeconds + forPages);
+}
+
+/** Seconds from the creation of the Job to the pod's deadline, according to the deadline of the Job. */
+export function secondsGiven(activeDeadlineSeconds: number | undefined): number {
+  return Math.max(1, (activeDeadlineSeconds ?? 0) - JOB_MARGIN_SECONDS);
+}
+
+/** The number of pages with reserved credits, which the pod may test. */
+export function reservedPages(scan: AccessibilityScan): number {
+  return scan.status?.pages?.reserved ?? 0;
+}

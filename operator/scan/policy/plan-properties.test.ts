@@ -21,7 +21,8 @@ import {
   secondsAgo,
   storedBy,
 } from '../../../test/support/scan-samples.ts';
-import { plan, type Action, type Facts } from './plan.ts';
+import { plan } from './plan.ts';
+import type { Action, Facts } from './facts.ts';
 import { phaseOf, type StatusPatch } from './status.ts';
 
 const free = { metadata: { finalizers: [] } };

@@ -16,10 +16,9 @@ import {
   secondsAgo,
   storedBy,
 } from '../../../test/support/scan-samples.ts';
-import type { ReconcileState } from '../reconcile-state.ts';
-import type { Facts } from './plan.ts';
+import { JOB_MARGIN_SECONDS, type ReconcileState } from './facts.ts';
+import type { Facts } from './facts.ts';
 import { OUTAGE_MAX_MS } from './results.ts';
-import { JOB_MARGIN_SECONDS } from './run-time.ts';
 
 const VERIFYING: ReconcileState['task'] = { do: 'verify', stored: storedBy(0), slot: { attempt: 0, shard: 0 } };
 const VERIFIED: ReconcileState['verified'] = {

@@ -17,7 +17,8 @@ import {
   searched,
   secondsAgo,
 } from '../../../test/support/scan-samples.ts';
-import { plan, type Facts } from './plan.ts';
+import { plan } from './plan.ts';
+import type { Facts } from './facts.ts';
 
 describe('plan for a running scan', () => {
   const table: [string, Facts, string[]][] = [

@@ -20,7 +20,8 @@ import {
   secondsAgo,
   storedBy,
 } from '../../../test/support/scan-samples.ts';
-import { plan, type Facts } from './plan.ts';
+import { plan } from './plan.ts';
+import type { Facts } from './facts.ts';
 
 const ended = (phase: Phase, seconds: number, rest: Parameters<typeof scanWith>[1] = {}): AccessibilityScan =>
   scanWith({ phase, completionTime: ago(seconds), conditions: [condition('Succeeded', phase === 'done' ? 'True' : 'False', 'x')] }, rest);

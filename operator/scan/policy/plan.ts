@@ -2,24 +2,28 @@
  * Decides what to do about a scan: a pure function from facts to a list of actions. It checks in a fixed
  * order (that of Tekton): deleted, done, canceled, timed out, failed permanently, stored, pending too long, running.
  */
-import { SETTLE_FINALIZER } from '../../../core/protocol/custom-resources.ts';
+import { type AccessibilityScan, SETTLE_FINALIZER } from '../../../core/protocol/custom-resources.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
-import { waitedMs } from '../../queue/pauses.ts';
-import { dueIn } from '../../../platform/clock.ts';
-import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, type PodProblem } from './pod-diagnostics.ts';
+import { waitedMs } from '../../queue/waiting.ts';
+import { dueIn, timestamp } from '../../../platform/clock.ts';
+import { admittedAt, isPending, isPodTerminal, type Job, jobEnd, type Pod } from '../kube-types.ts';
+import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, identityOf, type PodProblem } from './pods.ts';
 import * as reasons from './condition-reasons.ts';
-import { admittedAt, isPodTerminal, isPending, jobEnd, type Job, type Pod } from '../kube-types.ts';
-import { act, end, type Action, type Facts, type Plan, type Timeouts } from './facts.ts';
-import { identityOf } from './pod-identity.ts';
-import { canceled } from './cancellation.ts';
+import { launchFailed } from './condition-reasons.ts';
+import {
+  act,
+  type Action,
+  end,
+  type Facts,
+  OPERATOR_MARGIN_SECONDS,
+  type Plan,
+  reservedPages,
+  secondsGiven,
+  type Timeouts,
+} from './facts.ts';
+import { announcedResults, canceled, endAfterSearch, failedPermanently, isRefused, runAgain, search, stored } from './results.ts';
 import { attemptsSoFar, pagesOf, progressOf, statusChange } from './progress.ts';
-import { announcedResults, endAfterSearch, failedPermanently, isRefused, runAgain, search, stored } from './results.ts';
-import { launchOrRequeue } from './requeue.ts';
-import { OPERATOR_MARGIN_SECONDS, secondsGiven } from './run-time.ts';
-import { hasEnded, isOutdated } from './status.ts';
-
-export type { Action, Facts, Plan, Timeouts } from './facts.ts';
-
+import { hasEnded, isOutdated, type StatusPatch, waitingStatus } from './status.ts';
 /** The time after which the pauses of a queue should be known. */
 const PAUSES_KNOWN_MS = 1_000;
 
@@ -221,4 +225,34 @@ function samePages(a: PageProgress, b: PageProgress): boolean {
 function soonest(waits: readonly number[]): number | null {
   const finite = waits.filter((wait) => Number.isFinite(wait));
   return finite.length === 0 ? null : Math.max(0, Math.min(...finite));
+}
+
+/** The consecutive failures after which a place is given back: about two seconds if each of them is immediate. */
+const FAILURES_MAX = 5;
+
+/**
+ * Reserves the credits of an admitted manifest, chooses the baseline and then creates the Job. After too many failures or too much
+ * time it gives the place back, as when an admission webhook of one namespace fails: the scan waits in its queue with back-off, as
+ * Kueue's requeued workloads do.
+ */
+function launchOrRequeue({ scan, state: { launchFailure: failure }, now }: Facts, admitted: Date, timeouts: Timeouts): Plan {
+  // A second Job is created long after the admission.
+  const isLate = scan.status?.replacedJob === undefined && now.getTime() - admitted.getTime() >= timeouts.launchMs;
+  const isOver = failure !== null && (failure.count >= FAILURES_MAX || isLate);
+  if (!isOver) return act({ do: nextStep(scan) });
+  const why = launchFailed(failure.message);
+  return act({ do: 'requeue', why, status: { ...waitingStatus(scan, why, now), requeueState: nextTry(scan, timeouts, now) } });
+}
+
+/** The baseline is chosen once and written to the status first, so that the input of each Job names the same one. */
+function nextStep(scan: AccessibilityScan): 'reserve' | 'chooseBaseline' | 'launch' {
+  if (reservedPages(scan) === 0) return 'reserve';
+  return scan.spec.baseline !== undefined && scan.status?.baseline === undefined ? 'chooseBaseline' : 'launch';
+}
+
+/** The wait doubles each time. */
+function nextTry({ status }: AccessibilityScan, { requeueBaseMs, requeueMaxMs }: Timeouts, now: Date): StatusPatch['requeueState'] {
+  const before = status?.requeueState?.count ?? 0;
+  const waitMs = Math.min(requeueMaxMs, requeueBaseMs * 2 ** Math.min(before, 30));
+  return { count: before + 1, requeueAt: timestamp(new Date(now.getTime() + waitMs)) };
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { uploadSlotOf } from '../../../core/protocol/pod-messages.ts';
 import { endedPod, podWith, runningPod } from '../../../test/support/scan-samples.ts';
-import { byAttempt, hadPod, identityOf, uploadSlots } from './pod-identity.ts';
+import { byAttempt, hadPod, identityOf, uploadSlots } from './pods.ts';
 
 describe('pod identity', () => {
   const annotated = (annotations: Record<string, string>) =>

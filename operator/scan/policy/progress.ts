@@ -3,12 +3,10 @@ import { mayMove, type Phase } from '../../../core/scan/phases.ts';
 import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
 import type { PodProgress } from '../../../core/protocol/pod-messages.ts';
-import { describePodEnd, diagnoseMissingPod, diagnosePendingPod } from './pod-diagnostics.ts';
+import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, identityOf } from './pods.ts';
 import { isPodTerminal, isPending, type Job, type Pod } from '../kube-types.ts';
-import { phaseOf, type StatusPatch } from './status.ts';
+import { liveUpdates, phaseOf, scanConditions, type StatusPatch } from './status.ts';
 import { timestamp } from '../../../platform/clock.ts';
-import { liveUpdates, scanConditions } from './conditions.ts';
-import { identityOf } from './pod-identity.ts';
 import { sanitize } from './condition-reasons.ts';
 import type { Facts } from './facts.ts';
 

@@ -1,16 +1,15 @@
 /** Decides about the results and the failures that a scan's pods report, and about results that no message announced. Pure. */
 import { EXIT_PERMANENT } from '../../../core/protocol/pod-messages.ts';
-import { IMAGE_ANNOTATION, isPodTerminal, isPending, jobEnd, scannerState, type Job } from '../kube-types.ts';
-import { terminationMessage, type FinalMessage } from '../results/pod-message-log.ts';
-import * as reasons from './condition-reasons.ts';
-import type { EndReason } from './condition-reasons.ts';
+import { IMAGE_ANNOTATION, isPending, isPodTerminal, type Job, jobEnd, scannerState } from '../kube-types.ts';
+import { type FinalMessage, terminationMessage } from '../results/pod-message-log.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
 import { CURBCUT_VERSION } from '../../../platform/version.ts';
-import type { AnnouncedResult, Search } from '../reconcile-state.ts';
-import { act, end, type Action, type Facts, type Plan } from './facts.ts';
-import { identityOf } from './pod-identity.ts';
-import { attemptsSoFar } from './progress.ts';
-
+import * as reasons from './condition-reasons.ts';
+import type { EndReason } from './condition-reasons.ts';
+import { act, type Action, type AnnouncedResult, end, type Facts, type Plan, type Search, type Timeouts } from './facts.ts';
+import { identityOf } from './pods.ts';
+import { attemptsSoFar, pagesOf } from './progress.ts';
+import { isOutdated } from './status.ts';
 /** The maximum number of attempts whose results are verified. */
 export const VERIFICATIONS_MAX = 3;
 /** The time for which a search for results is current, in milliseconds. */
@@ -125,3 +124,53 @@ export function needsSearch({ state: { search }, job, pods, now }: Facts): boole
   const noneHasRun = oldest !== undefined && identityOf(oldest).attempt === 0 && pods.every(isPending);
   return !noneHasRun;
 }
+
+/**
+ * Decides how a canceled scan ends: with the report of the pages that were tested until then, if its pod stores one in time. The
+ * results of a scan that had tested all its pages before complete it. Pods have a time limit; results that are stored do not count
+ * towards it, because the operator itself may have been down or busy. Pure.
+ */
+export function canceled(facts: Facts, timeouts: Timeouts): Plan {
+  const { scan, state, job, pods, now } = facts;
+  if (state.verified !== null) return act({ do: 'complete', result: state.verified });
+  const since = scan.status?.cancelTime;
+  if (since === undefined) return mayHaveReport(facts) ? act({ do: 'markCanceling' }) : endWithout(facts, 'the scanner was not running');
+
+  if (isOutdated(scan)) return act({ do: 'observeGeneration' });
+  const left = Date.parse(since) + timeouts.cancelMs - now.getTime();
+  const mayWait = left > 0;
+  const wait: Plan = { actions: [], wakeAfterMs: left };
+  if (mayWait && job !== null && job.spec?.suspend !== true && jobEnd(job) === null && !state.podsStopped) return act({ do: 'stopPods' });
+  // One task at a time.
+  if (state.task !== null) return mayWait ? wait : awaitTask(facts, timeouts);
+  const unverified = announcedResults(facts).findLast(({ stored }) => !isRefused(facts, stored));
+  if (unverified !== undefined && state.refused.size < VERIFICATIONS_MAX) return act({ do: 'ingest', result: unverified });
+  const isRunning = pods.some((pod) => !isPodTerminal(pod));
+  if (isRunning && mayWait) return wait;
+  if (needsSearch(facts)) return act({ do: 'search' });
+  const refused = [...state.refused.values()].at(-1);
+  if (refused === undefined)
+    return endWithout(
+      facts,
+      isRunning ? `it was not stored within ${Math.round(timeouts.cancelMs / 1000)} s` : 'the scanner ended without one',
+    );
+  return endWithout(facts, `it was refused: ${refused.replace(/\.$/, '')}`);
+}
+
+/** Past the limit of the pods, only an outage ends the wait: work that waits for that of other scans is done, however late it began. */
+function awaitTask(facts: Facts, { cancelMs }: Timeouts): Plan {
+  const { outageSince } = facts.state;
+  if (outageSince === null) return { actions: [], wakeAfterMs: TASK_CHECK_MS };
+  const left = outageSince.getTime() + cancelMs - facts.now.getTime();
+  return left > 0 ? { actions: [], wakeAfterMs: left } : endWithout(facts, 'the object store did not respond in time');
+}
+
+/** Whether a pod has stored results, or tested pages that it can store. Without the bus, what it has tested is unknown. */
+function mayHaveReport(facts: Facts): boolean {
+  const { job, pods, busSince } = facts;
+  if (announcedResults(facts).some(({ stored }) => !isRefused(facts, stored)) || (job && jobEnd(job))?.succeeded) return true;
+  const isRunning = pods.some((pod) => !isPodTerminal(pod) && !isPending(pod));
+  return isRunning && (pagesOf(facts).scanned > 0 || busSince === null);
+}
+
+const endWithout = (facts: Facts, why: string): Plan => end(reasons.canceled(facts.scan, pagesOf(facts), why));

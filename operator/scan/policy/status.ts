@@ -1,13 +1,11 @@
 /** Builds the status patch for each step of a scan's life. Pure. */
-import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
+import type { AccessibilityScan, AccessibilityScanStatus, Condition } from '../../../core/protocol/custom-resources.ts';
 import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
-import { toOutcomeStatus, type Outcome } from '../../../core/scan/outcome.ts';
+import { type Outcome, toOutcomeStatus } from '../../../core/scan/outcome.ts';
 import { hasThresholds, judgeWithoutResult, notesOf, type Verdict } from '../../../core/scan/thresholds.ts';
 import { timestamp } from '../../../platform/clock.ts';
-import { conditionOf, type ConditionUpdate } from '../../runtime/conditions.ts';
-import { CANCELING, STORE_UNAVAILABLE, partialMessage, type EndReason, type WaitReason } from './condition-reasons.ts';
-import { endedUpdates, liveUpdates, scanConditions } from './conditions.ts';
-
+import { conditionOf, type ConditionUpdate, withConditions } from '../../runtime/conditions.ts';
+import { CANCELING, type EndReason, partialMessage, STORE_UNAVAILABLE, type WaitReason } from './condition-reasons.ts';
 /** A merge patch of a status: null deletes a field. */
 export type StatusPatch = { [K in keyof AccessibilityScanStatus]?: AccessibilityScanStatus[K] | null };
 
@@ -177,4 +175,45 @@ function partialEnd(scan: AccessibilityScan, { outcome, verdict }: VerifiedResul
   if (hasMissed)
     updates.push({ type: 'Passed', status: 'False', reason: 'PartialReport', message: 'A scan that was canceled does not pass.' });
   return { phase: 'canceled', message, conditions: scanConditions(scan, updates, now) };
+}
+
+/** What a scan in progress does or waits for, or why it ended. */
+interface Why {
+  reason: string;
+  message: string;
+}
+
+/**
+ * The updates for a scan in progress. `Succeeded` and `Complete` are for users and `kubectl wait`; `Reconciling` and `Stalled` are
+ * those of kstatus, with which Flux and other tools judge custom resources.
+ */
+export function liveUpdates(why: Why): ConditionUpdate[] {
+  return [
+    { type: 'Complete', status: 'False', reason: 'InProgress', message: 'The scan has not ended.' },
+    { type: 'Reconciling', status: 'True', ...why },
+    { type: 'Succeeded', status: 'Unknown', ...why },
+  ];
+}
+
+/**
+ * The updates for a scan that ended.
+ * @param problem why tools should report the scan as failed: it failed, or did not pass. Null if they should not
+ */
+function endedUpdates(succeeded: boolean, why: Why, problem: Why | null): ConditionUpdate[] {
+  return [
+    { type: 'Complete', status: 'True', ...why },
+    { type: 'Reconciling', status: 'False', reason: why.reason, message: 'The scan has ended.' },
+    problem === null
+      ? { type: 'Stalled', status: 'False', reason: why.reason, message: 'The scan did not fail.' }
+      : { type: 'Stalled', status: 'True', ...problem },
+    { type: 'Succeeded', status: succeeded ? 'True' : 'False', ...why },
+  ];
+}
+
+/**
+ * The scan's conditions with updates. Each write of the status considers the whole spec, so every condition states the current
+ * generation: `kubectl wait` ignores a condition of an older one.
+ */
+export function scanConditions(scan: AccessibilityScan, updates: readonly ConditionUpdate[], now: Date): Condition[] {
+  return withConditions(scan, updates, now).map((condition) => ({ ...condition, observedGeneration: scan.metadata.generation }));
 }

@@ -3,7 +3,7 @@
  * hostile pod or an outage of the object store never delay other scans. A scan has one task at a time and therefore occupies
  * one worker at most. When a task has ended, its outcome is in the scan's state and the scan is enqueued again.
  */
-import { scanIdOf, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import { type AccessibilityScan, scanIdOf } from '../../../core/protocol/custom-resources.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import { hasReport } from '../../../report/diff/baseline.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
@@ -15,20 +15,19 @@ import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
 import type { Permit, Semaphore } from '../../../platform/concurrency/semaphore.ts';
 import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
 import type { KnownIssues } from '../../../stores/known-issues/known-issues.ts';
-import type { Reports } from '../../../stores/reports.ts';
-import { fromKey } from '../../runtime/key.ts';
-import type { Manager } from '../../runtime/controller/manager.ts';
+import { incomingKeys, type Reports } from '../../../stores/reports.ts';
+import { fromKey } from '../../runtime/cache.ts';
+import type { Manager } from '../../runtime/manager.ts';
 import type { Children } from '../launch/children.ts';
-import { reservedPages } from '../policy/run-time.ts';
+import { type FoundResult, type ReconcileState, type ReconcileStates, reservedPages, type ResultTask } from '../policy/facts.ts';
 import { hasEnded } from '../policy/status.ts';
-import type { ReconcileState, ReconcileStates, ResultTask } from '../reconcile-state.ts';
-import type { ScanClient } from '../scan-client.ts';
+import type { ScanClient } from '../kube-types.ts';
 import type { ScanTraces } from '../traces.ts';
-import { findResults } from './find-results.ts';
-import { ResultUnwanted, type Ingestion } from './ingest.ts';
+import { POD_MESSAGE_MAX_BYTES, type PodIdentity, type PodStored } from '../../../core/protocol/pod-messages.ts';
+import { type Ingestion, ResultUnwanted } from './ingest.ts';
 import type { Verifier } from './verifier.ts';
 import type { Expectation } from './verify.ts';
-
+import { readPodMessage } from './pod-message-log.ts';
 export interface ResultsControllerDeps {
   scanClient: Pick<ScanClient, 'get'>;
   states: ReconcileStates;
@@ -176,4 +175,28 @@ function expectationOf(
     ...(baseline && { baseline }),
     ...(knownIssues && { knownIssues }),
   };
+}
+
+/**
+ * Finds the results that a scan's pods have stored, whether or not a message announced them: reads the statements of all upload
+ * slots. The last object that a pod uploads is its statement `result.json`. It is untrusted, as every message of a pod.
+ * @param slots ordered by attempt
+ * @returns the valid ones, in the same order
+ * @throws if the object store is unavailable
+ */
+async function findResults(
+  reports: Pick<Reports, 'read'>,
+  scanId: string,
+  slots: readonly PodIdentity[],
+  signal?: AbortSignal,
+): Promise<FoundResult[]> {
+  const found = await Promise.all(
+    slots.map(async (slot): Promise<FoundResult[]> => {
+      const read = await reports.read(incomingKeys(scanId, slot).result, POD_MESSAGE_MAX_BYTES, signal);
+      const stored = read.ok ? readPodMessage(read.bytes, scanId) : null;
+      // Attempts beyond the last slot share it.
+      return stored?.kind === 'stored' && stored.attempt >= slot.attempt ? [{ stored, slot }] : [];
+    }),
+  );
+  return found.flat();
 }

@@ -11,12 +11,11 @@ import { incomingKeys, type Reports } from '../../../stores/reports.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
 import { viewObjectsOf } from '../../../report/view/view.ts';
 import { readBaseline } from '../../../report/diff/baseline.ts';
-import { handedOver, verified } from './verified.ts';
-import { verifyExport, type Expectation } from './verify.ts';
+import { type Expectation, handedOver, verified, verifyExport } from './verify.ts';
 import { createIngestion } from './ingest.ts';
 import { createVerifier } from './verifier.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
-import { podInput } from '../launch/secret.ts';
+import { podInput } from '../launch/launch.ts';
 
 const scan = scanWith(launched());
 const input: PodInput = podInput(

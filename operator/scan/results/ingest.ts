@@ -14,11 +14,11 @@ import {
 import { incomingKeys, type Reports } from '../../../stores/reports.ts';
 import { hasReport } from '../../../report/diff/baseline.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
-import type { Expectation } from './verify.ts';
-import type { Verifier } from './verifier.ts';
-import type { PageVisit } from './verified.ts';
 import type { VerifiedResult } from '../policy/status.ts';
-
+import type { ScanMetrics } from '../metrics.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Expectation, PageVisit } from './verify.ts';
+import type { Verifier } from './verifier.ts';
 /** `reason` is the end of the sentence "The scanner's results were refused: …". `unmatchedIssues` are the IDs of known issues that matched nothing. */
 export type Ingested = { ok: true; result: VerifiedResult; unmatchedIssues: string[] } | { ok: false; reason: string };
 
@@ -128,4 +128,23 @@ export function createIngestion({ reports, bounds, verifier, onPages }: Ingestio
   }
 
   return { ingest };
+}
+
+/** Measures each ingestion of a pod's results. */
+export function instrumentIngestion(ingestion: Ingestion, metrics: Pick<ScanMetrics, 'ingested'>, clock: Clock): Ingestion {
+  return {
+    async ingest(...args) {
+      const start = clock.monotonic();
+      const seconds = () => (clock.monotonic() - start) / 1000;
+      try {
+        const ingested = await ingestion.ingest(...args);
+        metrics.ingested(ingested.ok ? 'accepted' : 'refused', seconds());
+        return ingested;
+      } catch (error) {
+        // A scan that is canceled while its results are verified is no error.
+        if (!(error instanceof ResultUnwanted)) metrics.ingested('error', seconds());
+        throw error;
+      }
+    },
+  };
 }

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { storedBy } from '../../../test/support/scan-samples.ts';
 import { createFakeClock } from '../../../test/support/fake-clock.ts';
-import { ResultUnwanted } from './ingest.ts';
-import { instrumentIngestion } from './instrumented.ts';
+import { instrumentIngestion, ResultUnwanted } from './ingest.ts';
 
 describe('the measurement of ingestions', () => {
   it('counts a failure as an error, but not the cancellation of the scan', async () => {

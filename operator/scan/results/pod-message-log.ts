@@ -9,7 +9,7 @@ import {
   type PodStored,
 } from '../../../core/protocol/pod-messages.ts';
 import { scannerState, type Pod } from '../kube-types.ts';
-import { hadPod, identityOf } from '../policy/pod-identity.ts';
+import { hadPod, identityOf } from '../policy/pods.ts';
 
 const schema = Compile(PodMessage);
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { ReportPage } from '../../../report/schema/schema.ts';
-import { pageVisits } from './verified.ts';
+import { pageVisits } from './verify.ts';
 
 describe('page visits', () => {
   it('have an outcome and a bounded duration', () => {

@@ -4,8 +4,7 @@ import { LARGE_EXPORT_BYTES } from '../../../report/schema/large-exports.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { SCAN_ID, launched, scanWith } from '../../../test/support/scan-samples.ts';
 import { createVerifier, type VerifyThread } from './verifier.ts';
-import type { Verified } from './verified.ts';
-import type { Expectation } from './verify.ts';
+import type { Expectation, Verified } from './verify.ts';
 
 const expected: Expectation = {
   scanId: SCAN_ID,

@@ -6,8 +6,7 @@ import type { Worker } from 'node:worker_threads';
 import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../../report/schema/large-exports.ts';
 import { InputRefused, nextMessage, startThread } from '../../../platform/concurrency/worker-threads.ts';
 import { systemClock, type Clock } from '../../../platform/clock.ts';
-import type { Expectation, ResultObjects } from './verify.ts';
-import type { Verified } from './verified.ts';
+import type { Expectation, ResultObjects, Verified } from './verify.ts';
 
 export interface Verifier {
   /** @throws if the signal aborts, or if the thread does not start; a retry may succeed */

@@ -3,8 +3,7 @@
  * ahead and ends after one export, because a hostile export must not be able to influence the judgement of another one.
  */
 import { parentPort } from 'node:worker_threads';
-import { handedOver, verified } from './verified.ts';
-import type { Expectation, ResultObjects } from './verify.ts';
+import { type Expectation, handedOver, type ResultObjects, verified } from './verify.ts';
 
 parentPort!.once('message', ({ objects, expected }: { objects: ResultObjects; expected: Expectation }) => {
   const message = verified(objects, expected);

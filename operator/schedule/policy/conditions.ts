@@ -1,6 +1,6 @@
 /** Whether a schedule can start scans, and its conditions, which kstatus reads. Pure. */
 import { conditionOf, type ConditionUpdate } from '../../runtime/conditions.ts';
-import type { Failures } from './failures.ts';
+import type { Failures } from './history.ts';
 import type { Note, Refusal, ScheduleFacts } from './facts.ts';
 
 export interface Readiness {

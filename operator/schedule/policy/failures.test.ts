@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Operator, scheduleWith, World } from '../../../test/support/schedule-world.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
-import { STALLED_AFTER } from './failures.ts';
+import { STALLED_AFTER } from './history.ts';
 
 const START = new Date('2026-03-02T03:00:00Z');
 const HOUR = 3_600_000;

@@ -1,10 +1,10 @@
 /** Which scans of a schedule have completed since the last comparison, and which are beyond the history limits. Pure. */
-import { scanIdOf, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
-import type { CompletedScan, ScanSchedule, ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
+import { type AccessibilityScan, scanIdOf } from '../../../core/protocol/custom-resources.ts';
+import type { CompletedScan, FailedScan, ScanSchedule, ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
 import { hasEnded } from '../../scan/policy/status.ts';
+import type { ConditionUpdate } from '../../runtime/conditions.ts';
 import { isUnsettled } from './child.ts';
-import type { ScheduleFacts } from './facts.ts';
-
+import type { Note, ScheduleFacts } from './facts.ts';
 /** CronJob's defaults, for schedules that are older than the fields. */
 const DEFAULT_LIMITS = { successful: 3, failed: 1 };
 /** The maximum number of deletions per plan, so that a lowered limit does not occupy a worker for long. */
@@ -95,3 +95,67 @@ function byEnd(a: AccessibilityScan, b: AccessibilityScan): number {
   const end = ({ status, metadata }: AccessibilityScan) => Date.parse(status?.completionTime ?? metadata.creationTimestamp ?? '');
   return end(a) - end(b) || a.metadata.name.localeCompare(b.metadata.name);
 }
+
+/** After this many failures in a row somebody has to act: one may be an outage of the site. */
+export const STALLED_AFTER = 3;
+const MESSAGE_MAX = 1000;
+
+export interface Failures {
+  /** Without a failure the fields are absent. */
+  status: Pick<ScanScheduleStatus, 'lastFailed' | 'consecutiveFailures'>;
+  condition: ConditionUpdate;
+  /** Whether as many scans failed in a row that the schedule counts as stalled. */
+  repeated: boolean;
+  notes: Note[];
+}
+
+/** A failed scan has no result. One that was canceled, or missed its thresholds, has not failed. */
+const isFailed = (scan: ScheduleFacts['children'][number]): boolean =>
+  scan.status?.phase === 'failed' && scan.status.completionTime !== undefined;
+
+/** By end, then by name: ends are whole seconds. */
+const compare = (a: FailedScan, b: FailedScan): number =>
+  Date.parse(a.completionTime) - Date.parse(b.completionTime) || a.name.localeCompare(b.name);
+
+/** Counts the failures since the last scan with a result. The status records the last one, so each is counted once. */
+export function failuresOf(facts: ScheduleFacts): Failures {
+  const { lastFailed: before, consecutiveFailures = 0 } = facts.schedule.status ?? {};
+  const { lastSuccessfulTime } = lastTimes(facts);
+  const counts = ({ completionTime }: FailedScan): boolean =>
+    lastSuccessfulTime === undefined || Date.parse(completionTime) > Date.parse(lastSuccessfulTime);
+  const unrecorded = facts.children
+    .filter(isFailed)
+    .map(({ metadata, status }) => ({
+      name: metadata.name,
+      completionTime: status!.completionTime!,
+      message: (status!.message ?? '').slice(0, MESSAGE_MAX).toWellFormed(),
+    }))
+    .filter((scan) => before === undefined || compare(scan, before) > 0)
+    .toSorted(compare);
+  const recorded = before !== undefined && counts(before) ? consecutiveFailures : 0;
+  const fresh = unrecorded.filter(counts);
+  const consecutive = recorded + fresh.length;
+  const last = unrecorded.at(-1) ?? before;
+  return {
+    status: { ...(last && { lastFailed: last, consecutiveFailures: consecutive }) },
+    condition: conditionOf(consecutive, last),
+    repeated: consecutive >= STALLED_AFTER,
+    notes: fresh.map((scan, at) => noteOf(scan, recorded + at + 1)),
+  };
+}
+
+function conditionOf(consecutive: number, last: FailedScan | undefined): ConditionUpdate {
+  if (consecutive === 0 || last === undefined)
+    return { type: 'Failing', status: 'False', reason: 'NoFailure', message: 'No scan has failed since the last one with a result.' };
+  return { type: 'Failing', status: 'True', reason: 'ScanFailed', message: sentence(last, consecutive) };
+}
+
+const noteOf = (scan: FailedScan, inARow: number): Note => ({
+  type: 'Warning',
+  reason: 'ScanFailed',
+  message: sentence(scan, inARow),
+  failed: { repeated: inARow >= STALLED_AFTER },
+});
+
+const sentence = ({ name, message }: FailedScan, inARow: number): string =>
+  `${name} failed${inARow > 1 ? ` (${inARow} in a row)` : ''}: ${message === '' ? 'it has no result.' : message}`;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { parseSchedule, type CronTimes } from '../../../core/schedule/times.ts';
-import { dueRun, type DueRunResult } from './times.ts';
+import { dueRun, type DueRunResult } from './starts.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { ConcurrencyPolicy } from '../../../core/protocol/scan-schedules.ts';
 import { Operator, scheduleWith, World } from '../../../test/support/schedule-world.ts';
 import { parseSchedule, type CronTimes } from '../../../core/schedule/times.ts';
-import { jitterOf } from './times.ts';
+import { jitterOf } from './starts.ts';
 
 const MINUTE = 60_000;
 const START = new Date('2025-03-20T10:30:20Z');

@@ -1,17 +1,14 @@
 /** Decides what to do about a ScanSchedule: a pure function from facts to a list of actions, each of which is idempotent. */
-import { mergePatch } from '../../runtime/merge-patch.ts';
+import { mergePatch } from '../../runtime/resource-client.ts';
 import { ACTIVE_LISTED_MAX, type ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
 import { timestamp } from '../../../platform/clock.ts';
 import { conditionOf, withConditions } from '../../runtime/conditions.ts';
-import type { Plan } from '../../runtime/controller/planned-reconcile.ts';
+import type { Plan } from '../../runtime/controller.ts';
 import { readiness, readinessNote } from './conditions.ts';
-import { failuresOf } from './failures.ts';
+import { beyondLimits, failuresOf, lastTimes, unrecorded } from './history.ts';
 import type { Note, ScheduleAction, ScheduleFacts } from './facts.ts';
-import { beyondLimits, lastTimes, unrecorded } from './history.ts';
 import { judgeRegression, type Judgement } from './regression.ts';
 import { decideStarts, type Starts } from './starts.ts';
-
-export type { ScheduleAction, ScheduleFacts } from './facts.ts';
 
 /** The longest time without a plan, so that a clock that was set delays no scan for longer, in milliseconds. */
 const WAKE_WITHIN_MS = 600_000;

@@ -1,15 +1,14 @@
 /** Which run of a schedule is started now, which ones were skipped, and when the next one is due. CronJob's rules. Pure. */
 import { isDeepStrictEqual } from 'node:util';
+import { createHash } from 'node:crypto';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { ObservedSchedule, ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
 import { timestamp } from '../../../platform/clock.ts';
 import { requestedRun } from '../../../core/schedule/requested-run.ts';
+import type { CronTimes, ParsedSchedule } from '../../../core/schedule/times.ts';
 import { byCreation, childName, childOf, isActive, scheduledTimeOf } from './child.ts';
-import { readinessOf, type Readiness } from './conditions.ts';
+import { type Readiness, readinessOf } from './conditions.ts';
 import type { Note, Run, ScheduleAction, ScheduleFacts } from './facts.ts';
-import type { CronTimes } from '../../../core/schedule/times.ts';
-import { dueRun, type DueRunResult } from './times.ts';
-
 /** The time between two attempts to create a scan that the API server refused, in milliseconds. */
 export const REFUSED_RETRY_MS = 30_000;
 
@@ -154,3 +153,65 @@ function stillRunning({ active }: Starts, scheduledAt: Date): Note {
     skipped: { reason: 'still_running', count: 1 },
   };
 }
+
+/** The delay of a schedule's runs in milliseconds, in whole seconds, always the same for one namespace and name. */
+export function jitterOf(namespace: string, name: string, jitterSeconds: number): number {
+  const hash = createHash('sha256').update(`${namespace}/${name}`).digest().readUInt32BE();
+  return (hash % (jitterSeconds + 1)) * 1000;
+}
+
+interface DueRunArgs {
+  /** The last scheduled time, or the creation of the schedule. */
+  after: Date;
+  now: Date;
+  jitterMs: number;
+  startingDeadlineSeconds?: number;
+}
+
+export interface DueRunResult {
+  /** The scheduled time of the run that is due now. At most one, the most recent: a schedule catches up with one run after downtime. */
+  due: Date | null;
+  /** The exact number of runs that were due and are not made: all but `due`. */
+  missed: number;
+  /** The scheduled time of the last missed run, or null if none was missed. */
+  lastMissedAt: Date | null;
+  /** When to look again: `nextScheduledAt` with the jitter. */
+  nextAt: Date | null;
+  nextScheduledAt: Date | null;
+}
+
+/** Bounds the time that a wrong status costs, such as a last scheduled time in the year 1. */
+const LONGEST_DOWNTIME_MS = 50 * 365 * 86_400_000;
+
+/** Decides which run is due. A run is made at its scheduled time plus the jitter, and the deadline counts from there. */
+export function dueRun(times: CronTimes, { after: last, now, jitterMs, startingDeadlineSeconds }: DueRunArgs): DueRunResult {
+  const after = new Date(Math.max(last.getTime(), now.getTime() - LONGEST_DOWNTIME_MS));
+  const scheduledUpTo = new Date(now.getTime() - jitterMs);
+  const latest = times.previous(scheduledUpTo, after);
+  const nextScheduledAt = times.next(latest ?? after);
+  const nextAt = nextScheduledAt && new Date(nextScheduledAt.getTime() + jitterMs);
+  if (latest === null) return { due: null, missed: 0, lastMissedAt: null, nextAt, nextScheduledAt };
+  const passed = times.count(after, latest);
+  // Whole seconds, because a timer fires some milliseconds late: with a deadline of 0, nothing would ever be due.
+  const lateSeconds = Math.floor((scheduledUpTo.getTime() - latest.getTime()) / 1000);
+  if (startingDeadlineSeconds !== undefined && lateSeconds > startingDeadlineSeconds)
+    return { due: null, missed: passed, lastMissedAt: latest, nextAt, nextScheduledAt };
+  const missed = passed - 1;
+  const lastMissedAt = missed === 0 ? null : times.previous(new Date(latest.getTime() - 1), after);
+  return { due: latest, missed, lastMissedAt, nextAt, nextScheduledAt };
+}
+
+/**
+ * Returns the number of scheduled times, with jitter, since the last completed scan: whatever the reason, a schedule whose number
+ * grows does not test its site. Times before the last change of the expression do not count. 0 while the schedule is suspended, and
+ * if its expression is invalid.
+ */
+export function timesWithoutResult({ metadata, spec, status = {} }: ScanSchedule, parsed: ParsedSchedule, now: Date): number {
+  if (spec.suspend === true || !parsed.ok) return 0;
+  const jitterMs = jitterOf(metadata.namespace!, metadata.name, spec.jitterSeconds ?? 0);
+  const since = Math.max(...[metadata.creationTimestamp, status.observedSchedule?.since].map(millis));
+  const completed = millis(status.lastSuccessfulTime) - jitterMs;
+  return parsed.times.count(new Date(Math.max(since, completed)), new Date(now.getTime() - jitterMs));
+}
+
+const millis = (time: string | undefined): number => (time === undefined ? -Infinity : Date.parse(time));

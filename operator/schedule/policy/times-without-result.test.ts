@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import type { ScanScheduleSpec, ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
 import { NAMESPACE, scheduleWith } from '../../../test/support/schedule-world.ts';
-import { timesWithoutResult } from './times-without-result.ts';
+import { jitterOf, timesWithoutResult } from './starts.ts';
 import { parseSchedule } from '../../../core/schedule/times.ts';
-import { jitterOf } from './times.ts';
 
 const CREATED = new Date('2026-03-02T00:00:00Z');
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { parseSchedule, type CronTimes } from '../../../core/schedule/times.ts';
-import { dueRun, jitterOf } from './times.ts';
+import { dueRun, jitterOf } from './starts.ts';
 
 function timesOf(schedule: string, timeZone?: string): CronTimes {
   const parsed = parseSchedule(schedule, timeZone);

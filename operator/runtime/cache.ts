@@ -1,0 +1,245 @@
+/**
+ * An in-memory cache of the objects of one resource, kept up to date by list and watch, with change events.
+ *
+ * Follows client-go's SharedInformer (v0.36): a new list is compared with the held objects, and the differences, including
+ * deletions, are emitted as events. Differences: listeners are called synchronously and in order, so put slow work behind a
+ * queue; objects are raw JSON and frozen, because they are shared.
+ */
+import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import { type ReflectorOptions, runReflector } from './reflector.ts';
+
+export interface Cache<T extends KubernetesObject> {
+  /** Lists and watches until the signal aborts. Call it once. */
+  start(signal: AbortSignal): void;
+  /** Resolves when the first list is stored and its `added` events are emitted; rejects if stopped before. */
+  readonly synced: Promise<void>;
+  /** Resolves when all work has ended after the signal aborted. */
+  readonly stopped: Promise<void>;
+  /** `namespace` is empty for cluster-scoped objects. */
+  get(namespace: string, name: string): T | undefined;
+  list(): T[];
+  /** Returns the objects with `value` in the index `name` of the options. */
+  byIndex(name: string, value: string): T[];
+  /** Calls `listener` at once with `added` for each held object, then for each change. @returns a function that removes it */
+  onChange(listener: (event: CacheEvent<T>) => void): () => void;
+}
+
+export interface CacheOptions<T extends KubernetesObject> extends ReflectorOptions {
+  /** Transforms each object before it is stored (client-go's TransformFunc). Keep name, namespace, uid and resourceVersion. */
+  keep?: (object: T) => T;
+  /** Leaves out the objects for which it returns false, as if they did not exist. It must depend on immutable fields only. */
+  accepts?: (object: T) => boolean;
+  /** Functions that compute an object's values for each index of `byIndex`. */
+  indexes?: Record<string, (object: T) => string[]>;
+}
+
+export function createCache<T extends KubernetesObject>(options: CacheOptions<T>): Cache<T> {
+  const { resource, keep = (object: T) => object, accepts = () => true } = options;
+  const logger = options.logger.child({ resource: resource.plural });
+  const store = createIndexer<T>(options.indexes);
+  const listeners = new Set<(event: CacheEvent<T>) => void>();
+  const synced = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
+  // Prevents an unhandled rejection if no caller awaits it.
+  synced.promise.catch(() => {});
+  let started = false;
+
+  function notify(listener: (event: CacheEvent<T>) => void, event: CacheEvent<T>) {
+    try {
+      listener(event);
+    } catch (error) {
+      logger.error({ err: error, object: event.object.metadata.name }, 'cache listener failed');
+    }
+  }
+
+  function emit(events: CacheEvent<T>[]) {
+    for (const event of events) for (const listener of [...listeners]) notify(listener, event);
+  }
+
+  const sink = {
+    keep,
+    replace(objects: T[]) {
+      emit(store.replace(objects.filter(accepts)));
+      synced.resolve();
+    },
+    put: (object: T) => accepts(object) && emit(store.put(keep(object))),
+    remove: (object: T) => accepts(object) && emit(store.remove(keep(object))),
+  };
+
+  return {
+    start(signal) {
+      if (started) throw new Error(`the cache of ${resource.plural} was already started`);
+      started = true;
+      void runReflector({ ...options, logger }, sink, signal).then(() => {
+        synced.reject(new Error(`the cache of ${resource.plural} was stopped before its first list`));
+        stopped.resolve();
+      }, stopped.reject);
+    },
+    synced: synced.promise,
+    stopped: stopped.promise,
+    get: (namespace, name) => store.get(namespace, name),
+    list: () => store.list(),
+    byIndex: (name, value) => store.byIndex(name, value),
+    onChange(listener) {
+      for (const object of store.list()) notify(listener, { type: 'added', object });
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+/** `namespace/name`, or `name` for cluster-scoped objects. */
+export function keyOf(object: KubernetesObject): string {
+  return toKey(object.metadata.namespace, object.metadata.name);
+}
+
+export function toKey(namespace: string | undefined, name: string): string {
+  return namespace ? `${namespace}/${name}` : name;
+}
+
+/** The reverse of `toKey`. `namespace` is empty for cluster-scoped objects. */
+export function fromKey(key: string): { namespace: string; name: string } {
+  const slash = key.indexOf('/');
+  return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** Combines the caches of several namespaces into one, for an operator without permission to watch all namespaces. */
+interface WatchOptions<T extends KubernetesObject> extends Omit<CacheOptions<T>, 'namespace' | 'onListed'> {
+  /** As that of a reflector, with the namespace, which is empty for all namespaces. */
+  onListed?: (namespace: string, error: unknown, failures: number) => void;
+}
+
+/** @param namespaces empty for all namespaces */
+export function watchNamespaces<T extends KubernetesObject>(
+  { onListed, ...options }: WatchOptions<T>,
+  namespaces: readonly string[],
+): Cache<T> {
+  const listed = (namespace: string) => (error: unknown, failures: number) => onListed?.(namespace, error, failures);
+  if (namespaces.length === 0) return createCache<T>({ ...options, onListed: listed('') });
+  const caches = new Map(
+    [...new Set(namespaces)].map((namespace) => [namespace, createCache<T>({ ...options, namespace, onListed: listed(namespace) })]),
+  );
+  const all = [...caches.values()];
+  const together = (promises: Promise<void>[]): Promise<void> => {
+    const every = Promise.all(promises).then(() => undefined);
+    // Prevents an unhandled rejection if no caller awaits it.
+    every.catch(() => undefined);
+    return every;
+  };
+  return {
+    start: (signal) => all.forEach((cache) => cache.start(signal)),
+    synced: together(all.map((cache) => cache.synced)),
+    stopped: together(all.map((cache) => cache.stopped)),
+    get: (namespace, name) => caches.get(namespace)?.get(namespace, name),
+    list: () => all.flatMap((cache) => cache.list()),
+    byIndex: (name, value) => all.flatMap((cache) => cache.byIndex(name, value)),
+    onChange(listener) {
+      const ends = all.map((cache) => cache.onChange(listener));
+      return () => ends.forEach((end) => end());
+    },
+  };
+}
+
+/**
+ * Stores and indexes the objects of a cache, and returns the events of each change.
+ *
+ * Follows client-go's `thread_safe_store` and `DeltaFIFO.Replace`. Differences: an object with a new uid
+ * causes a deleted and an added event (client-go: an update), because it has other children and another history; an object
+ * that is unchanged in a new list causes no event.
+ */
+export interface CacheEvent<T> {
+  type: 'added' | 'modified' | 'deleted';
+  /** The current object; for `deleted`, its last known state. */
+  object: T;
+  /** The previous object. */
+  previous?: T;
+}
+
+export interface Store<T extends KubernetesObject> {
+  get(namespace: string, name: string): T | undefined;
+  list(): T[];
+  byIndex(name: string, value: string): T[];
+  /** Stores one object. @returns the resulting events */
+  put(object: T): CacheEvent<T>[];
+  remove(object: T): CacheEvent<T>[];
+  /** Stores a complete list. Objects that are not in it are deleted. */
+  replace(objects: T[]): CacheEvent<T>[];
+}
+
+export function createIndexer<T extends KubernetesObject>(indexers: Record<string, (object: T) => string[]> = {}): Store<T> {
+  const held = new Map<string, T>();
+  const indexes = new Map(Object.keys(indexers).map((name) => [name, new Map<string, Map<string, T>>()]));
+
+  function unindex(key: string, object: T) {
+    for (const [name, index] of indexes) {
+      for (const value of indexers[name]!(object)) {
+        const found = index.get(value);
+        found?.delete(key);
+        if (found?.size === 0) index.delete(value);
+      }
+    }
+  }
+
+  function index(key: string, object: T) {
+    for (const [name, values] of indexes) {
+      for (const value of indexers[name]!(object)) {
+        const found = values.get(value);
+        if (found) found.set(key, object);
+        else values.set(value, new Map([[key, object]]));
+      }
+    }
+  }
+
+  function put(fresh: T): CacheEvent<T>[] {
+    const key = keyOf(fresh);
+    const previous = held.get(key);
+    if (previous && previous.metadata.resourceVersion === fresh.metadata.resourceVersion && sameObject(previous, fresh)) return [];
+    const object = freeze(fresh);
+    if (previous) unindex(key, previous);
+    held.set(key, object);
+    index(key, object);
+    if (!previous) return [{ type: 'added', object }];
+    if (sameObject(previous, object)) return [{ type: 'modified', object, previous }];
+    return [
+      { type: 'deleted', object: previous, previous },
+      { type: 'added', object },
+    ];
+  }
+
+  /** `last` is the last state on the server, if known. */
+  function drop(key: string, last?: T): CacheEvent<T>[] {
+    const previous = held.get(key);
+    if (!previous) return [];
+    unindex(key, previous);
+    held.delete(key);
+    return [{ type: 'deleted', object: last ? freeze(last) : previous, previous }];
+  }
+
+  return {
+    get: (namespace, name) => held.get(toKey(namespace, name)),
+    list: () => [...held.values()],
+    byIndex(name, value) {
+      const found = indexes.get(name);
+      if (!found) throw new Error(`this cache has no index ${JSON.stringify(name)}; it has ${[...indexes.keys()].join(', ') || 'none'}`);
+      return [...(found.get(value)?.values() ?? [])];
+    },
+    put,
+    remove: (object) => drop(keyOf(object), object),
+    replace(objects) {
+      const gone = new Set(held.keys());
+      for (const object of objects) gone.delete(keyOf(object));
+      return [...gone].flatMap((key) => drop(key)).concat(objects.flatMap(put));
+    },
+  };
+}
+
+function sameObject(a: KubernetesObject, b: KubernetesObject): boolean {
+  return a.metadata.uid === b.metadata.uid;
+}
+
+/** Freezes deeply, because all readers of a cache share its objects. */
+export function freeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) freeze(inner);
+  return Object.freeze(value);
+}

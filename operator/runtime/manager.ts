@@ -1,0 +1,205 @@
+/**
+ * Runs controllers: starts their shared caches, workers and periodic tasks, and stops everything in reverse order. The
+ * objects of a namespace are reconciled as soon as its own caches are synced, whatever the state of other namespaces.
+ *
+ * A reduced form of controller-runtime's manager, builder and sources (v0.24). A controller consists of sources of keys, a
+ * function that reconciles a key, and a number of workers.
+ */
+import type { Logger } from '../../platform/logger.ts';
+import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { type Cache, type CacheEvent, type CacheOptions, watchNamespaces } from './cache.ts';
+import { sleep, type Clock } from '../../platform/clock.ts';
+import { startController, type ControllerOptions, type Reconcile } from './controller.ts';
+import { createLanes, type Lanes } from './namespaces.ts';
+import type { RuntimeMetrics } from './metrics.ts';
+import { createResourceClient, type CustomResource, type ResourceClient } from './resource-client.ts';
+import { createWorkqueue, type WorkQueue } from './workqueue.ts';
+
+/** A kind of object to watch: resource, selectors, transform (`keep`) and indexes. */
+export interface WatchedKind<T extends KubernetesObject> extends Omit<
+  CacheOptions<T>,
+  'connection' | 'logger' | 'clock' | 'metrics' | 'namespace' | 'onListed'
+> {
+  /** Empty: all namespaces. */
+  namespaces: readonly string[];
+  /** Controllers do not wait for this cache, because they can do without it. Default false. */
+  optional?: boolean;
+  /**
+   * For an optional kind: called after each list, with null if it succeeded, else with the error and the number of failures in
+   * a row; and with the namespace, which is empty for all namespaces.
+   */
+  onListed?: (error: unknown, failures: number, namespace: string) => void;
+}
+
+/** Enqueues keys when their objects must be reconciled. @returns a function that stops it */
+export type Source = (enqueue: (key: string) => void) => () => void;
+
+/** Creates a source that maps each change of a watched object to the keys of the objects to reconcile. */
+export function watch<T extends KubernetesObject>(cache: Pick<Cache<T>, 'onChange'>, keysOf: (event: CacheEvent<T>) => string[]): Source {
+  return (enqueue) => cache.onChange((event) => keysOf(event).forEach(enqueue));
+}
+
+export interface ControllerDefinition extends Pick<ControllerOptions, 'name' | 'workers' | 'reconcile'> {
+  /** The name of its workqueue in metrics. Default: the controller's name. */
+  queueName?: string;
+  sources: readonly Source[];
+  /** The longest back-off of a failing key, in milliseconds. Default: that of the workqueue. */
+  maxBackOffMs?: number;
+  /** It reads objects of all namespaces, so it also waits until each one is synced or known to be unreadable. Default false. */
+  acrossNamespaces?: boolean;
+  /** Keys to reconcile also while the namespace is not readable, because they need no more than their own object. */
+  isUrgent?(key: string): boolean;
+}
+
+/** Work that runs when each namespace is synced or known to be unreadable, and then periodically. */
+export interface PeriodicTask {
+  name: string;
+  /** The pause between two runs, in milliseconds. */
+  everyMs: number;
+  /** A failure is logged, and the next run retries. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface Manager {
+  /** Adds a cache of one kind, which controllers can share. `run` starts it. */
+  watch<T extends KubernetesObject>(kind: WatchedKind<T>): Cache<T>;
+  /**
+   * Adds a cache of a custom resource.
+   * @returns a client that writes its objects, and whose reads include these writes before the cache receives them
+   */
+  watchResource<T extends CustomResource>(kind: WatchedKind<T>): ResourceClient<T>;
+  /** Adds a controller. @returns a function that enqueues a key, for callers that are not one of its sources */
+  add(definition: ControllerDefinition): (key: string) => void;
+  addTask(task: PeriodicTask): void;
+  /** The state of the watched namespaces. */
+  readonly lanes: Pick<Lanes, 'unreadable' | 'onChange'>;
+  /**
+   * Runs until `stop` aborts and running work has finished. Call it once, after adding everything.
+   * @param lost aborts when the lease is lost; running reconciles are then aborted, because the process must not write any more
+   */
+  run(stop: AbortSignal, lost: AbortSignal): Promise<void>;
+}
+
+export interface ManagerDeps {
+  connection: KubernetesConnection;
+  logger: Logger;
+  clock: Clock;
+  metrics?: RuntimeMetrics;
+}
+
+/** The time after which a namespace whose first list has not arrived counts as unreadable, in milliseconds. */
+const SYNC_WITHIN_MS = 15_000;
+
+interface Registered {
+  definition: ControllerDefinition;
+  queue: WorkQueue;
+}
+
+export function createManager(deps: ManagerDeps): Manager {
+  const { clock, logger, metrics } = deps;
+  const caches: Cache<KubernetesObject>[] = [];
+  const controllers: Registered[] = [];
+  const tasks: PeriodicTask[] = [];
+  const lanes = createLanes(deps);
+
+  function addCache<T extends KubernetesObject>({ namespaces, optional = false, onListed: observe, ...kind }: WatchedKind<T>): Cache<T> {
+    const { plural } = kind.resource;
+    if (!optional) for (const namespace of namespaces.length === 0 ? [''] : new Set(namespaces)) lanes.add(namespace, plural);
+    const onListed = (namespace: string, error: unknown, failures: number) =>
+      optional ? observe?.(error, failures, namespace) : lanes.report(namespace, plural, error, failures);
+    const cache = watchNamespaces<T>({ ...deps, ...kind, onListed }, namespaces);
+    caches.push(cache);
+    return cache;
+  }
+
+  return {
+    watch: addCache,
+    watchResource<T extends CustomResource>(kind: WatchedKind<T>) {
+      const cache = addCache<T>({ keep: withoutManagedFields, ...kind });
+      return createResourceClient<T>({ connection: deps.connection, resource: kind.resource, cache });
+    },
+    add(definition) {
+      const queue = createWorkqueue({ clock, metrics, name: definition.queueName ?? definition.name, maxDelayMs: definition.maxBackOffMs });
+      controllers.push({ definition, queue });
+      return queue.add;
+    },
+    addTask: (task) => void tasks.push(task),
+    lanes,
+    async run(stop, lost) {
+      const stopCaches = new AbortController();
+      const unsubscribe = controllers.flatMap(({ definition, queue }) => definition.sources.map((source) => source(queue.add)));
+      for (const cache of caches) cache.start(stopCaches.signal);
+      const settled = lanes.settled(SYNC_WITHIN_MS, stop);
+      void settled.then(() => {
+        if (stop.aborted) return;
+        const objects = caches.reduce((sum, cache) => sum + cache.list().length, 0);
+        logger.info({ objects, unreadable: [...lanes.unreadable().keys()] }, 'caches synced');
+      });
+      try {
+        const started = controllers.map(({ definition, queue }) =>
+          startController({
+            name: definition.name,
+            workers: definition.workers,
+            queue,
+            reconcile: inLane(definition, queue, { lanes, settled, stop }),
+            logger,
+            clock,
+            metrics,
+            signal: lost,
+          }),
+        );
+        const running = tasks.map(async (task) => {
+          await settled;
+          await runPeriodically(task, clock, logger, stop);
+        });
+        await aborted(stop);
+        await Promise.all([...started.map((controller) => controller.stop()), ...running]);
+      } finally {
+        // Last, because running reconciles read from the caches.
+        for (const end of unsubscribe) end();
+        stopCaches.abort();
+        await Promise.allSettled(caches.map((cache) => cache.stopped));
+      }
+    },
+  };
+}
+
+/** Removes `managedFields`, which are as large as the rest of a custom resource. */
+export function withoutManagedFields<T extends KubernetesObject>(object: T): T {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/** Reconciles a key when its namespace is readable. */
+function inLane(
+  { reconcile, acrossNamespaces, isUrgent }: ControllerDefinition,
+  queue: WorkQueue,
+  { lanes, settled, stop }: { lanes: Lanes; settled: Promise<void>; stop: AbortSignal },
+): Reconcile {
+  return async (key, signal) => {
+    if (acrossNamespaces) {
+      await settled;
+      if (stop.aborted) return {};
+    }
+    if (lanes.isOpen(key) || isUrgent?.(key)) return reconcile(key, signal);
+    lanes.hold(queue, key, () => queue.add(key));
+    return {};
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+async function runPeriodically(task: PeriodicTask, clock: Clock, logger: Logger, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    try {
+      await task.run(stop);
+    } catch (error) {
+      if (!stop.aborted) logger.warn({ err: error, task: task.name }, 'periodic task failed, retrying');
+    }
+    await sleep(clock, task.everyMs, stop);
+  }
+}

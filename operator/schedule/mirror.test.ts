@@ -1,0 +1,147 @@
+import { expect } from 'chai';
+import { SCAN_ID_ANNOTATION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import type { ScanSchedule, ScanScheduleStatus } from '../../core/protocol/scan-schedules.ts';
+import { withDefaults } from '../../core/scan/options.ts';
+import { optionsKeyOf } from '../../stores/scans/options-key.ts';
+import { newRow } from '../../stores/scans/scan-row.ts';
+import { scanRow } from '../../test/support/scan-rows.ts';
+import { NAMESPACE, scheduleWith } from '../../test/support/schedule-world.ts';
+import { createStoredDigests, digestOf, planMirror, rowOf } from './mirror.ts';
+
+const CREATED = new Date('2026-01-01T00:00:00Z');
+const at = (minute: number): string => new Date(CREATED.getTime() + minute * 60_000).toISOString().replace('.000', '');
+
+function scheduleOf(status: ScanScheduleStatus, spec: Partial<ScanSchedule['spec']> = {}): ScanSchedule {
+  return { ...scheduleWith(spec, CREATED), status };
+}
+
+function scanOf(name: string, status: AccessibilityScan['status']): AccessibilityScan {
+  const metadata = { name, namespace: NAMESPACE, uid: `uid-${name}`, annotations: { [SCAN_ID_ANNOTATION]: 'forged' } };
+  return { apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', metadata, spec: { url: 'https://site.test/' }, status };
+}
+
+const row = (schedule: ScanSchedule, children: AccessibilityScan[] = []) =>
+  rowOf({ schedule, children, organisation: 'acme', operatorClass: 'curbcut', apiNamespace: 'curbcut', claimed: false });
+
+describe('the row of a schedule', () => {
+  it('holds what people see of it', () => {
+    const regressed = {
+      type: 'Regressed',
+      status: 'True',
+      reason: 'NoLongerPasses',
+      message: 'Worse.',
+      lastTransitionTime: at(9),
+    } as const;
+    const status: ScanScheduleStatus = {
+      nextScheduleTime: at(60),
+      lastScheduleTime: at(5),
+      lastPassedTime: at(2),
+      activeCount: 1,
+      lastCompleted: { name: 'one', scanId: 'uid-one', completionTime: at(8), passed: false },
+      conditions: [regressed, { ...regressed, type: 'Stalled', status: 'False' }],
+    };
+    expect(row(scheduleOf(status, { suspend: true, timeZone: 'Europe/Berlin' }))).to.deep.equal({
+      operatorClass: 'curbcut',
+      namespace: NAMESPACE,
+      name: 'nightly',
+      organisation: 'acme',
+      url: 'https://site.test/',
+      site: 'site.test',
+      optionsKey: optionsKeyOf({ options: withDefaults({ url: 'https://site.test/' }) }),
+      maxPages: withDefaults({ url: 'https://site.test/' }).maxPages,
+      source: { by: 'manifest', tool: null, application: null },
+      schedule: '0 3 * * *',
+      timeZone: 'Europe/Berlin',
+      suspended: true,
+      nextAt: new Date(at(60)),
+      lastScheduledAt: new Date(at(5)),
+      lastScan: { scanId: 'uid-one', phase: 'done', passed: false, endedAt: new Date(at(8)) },
+      lastPassedAt: new Date(at(2)),
+      active: 1,
+      regressed: { reason: 'NoLongerPasses', message: 'Worse.', since: new Date(at(9)) },
+      stalled: null,
+    });
+  });
+
+  it('is of the same group of comparable scans as the scans that it creates', () => {
+    const auth = { secretRef: { name: 'shop' } };
+    const scan = { url: 'https://site.test/', maxPages: 9, auth };
+    const { optionsKey } = row(scheduleWith({ scanTemplate: { spec: scan } }, CREATED));
+    expect(optionsKey).to.equal(newRow({ ...scanRow(), options: withDefaults(scan) }, auth).optionsKey);
+    expect(optionsKey).to.not.equal(optionsKeyOf({ options: withDefaults(scan) }));
+  });
+
+  it('is complete before the operator has written a status', () => {
+    const { lastScan, nextAt, timeZone, active } = row(scheduleWith({}, CREATED));
+    expect({ lastScan, nextAt, timeZone, active }).to.deep.equal({ lastScan: null, nextAt: null, timeZone: null, active: 0 });
+  });
+
+  it('names the last scan that ended, also without a result, and trusts no annotation of another namespace', () => {
+    const lastCompleted = { name: 'one', scanId: 'uid-one', completionTime: at(8) };
+    const children = [
+      scanOf('one', { phase: 'done', completionTime: at(8), passed: true }),
+      scanOf('two', { phase: 'failed', completionTime: at(20), passed: false }),
+      scanOf('three', { phase: 'scanning' }),
+    ];
+    const failed = { scanId: 'uid-two', phase: 'failed', passed: false, endedAt: new Date(at(20)) };
+    expect(row(scheduleOf({ lastCompleted }), children).lastScan).to.deep.equal(failed);
+    expect(row(scheduleOf({ lastCompleted }), children.slice(0, 1)).lastScan).to.include({ scanId: 'uid-one', passed: true });
+  });
+
+  it('has a digest that changes with its content only', () => {
+    const one = row(scheduleWith({}, CREATED));
+    expect(digestOf(one)).to.equal(digestOf(row(scheduleWith({}, CREATED))));
+    expect(digestOf(one)).to.not.equal(digestOf({ ...one, organisation: 'globex' }));
+  });
+});
+
+describe('the plan of the mirror of a schedule', () => {
+  const current = row(scheduleWith({}, CREATED));
+  const digest = digestOf(current);
+  const known = { ownerUnknown: false };
+  for (const [what, facts, wanted] of [
+    ['stores a new schedule', { row: current, stored: undefined, ...known }, [{ do: 'put', row: current, digest }]],
+    ['stores a changed schedule', { row: current, stored: 'other', ...known }, [{ do: 'put', row: current, digest }]],
+    ['does nothing if nothing has changed', { row: current, stored: digest, ...known }, []],
+    ['removes a schedule that is gone', { row: null, stored: digest, ...known }, [{ do: 'remove' }]],
+    ['does nothing about a schedule that is not stored', { row: null, stored: undefined, ...known }, []],
+    ['keeps what is stored while the organisation is unknown', { row: null, stored: digest, ownerUnknown: true }, []],
+  ] as const)
+    it(what, () => expect(planMirror(facts).actions).to.deep.equal(wanted));
+
+  it('asks for the organisation again if it is unknown', () => {
+    expect(planMirror({ row: null, stored: digest, ownerUnknown: true }).wakeAfterMs).to.be.greaterThan(0);
+  });
+});
+
+describe('the stored digests', () => {
+  it('are read once by callers at the same time, and again after a failure', async () => {
+    let reads = 0;
+    const digests = createStoredDigests(async () => {
+      reads += 1;
+      if (reads === 1) throw new Error('connection refused');
+      return new Map([['team/a', '1']]);
+    });
+    const failed = await Promise.allSettled([digests.ready(), digests.ready()]);
+    expect(failed.map(({ status }) => status)).to.deep.equal(['rejected', 'rejected']);
+    await Promise.all([digests.ready(), digests.ready()]);
+    expect([reads, digests.get('team/a')]).to.deep.equal([2, '1']);
+  });
+
+  it('show what another process has changed', async () => {
+    let stored = new Map([
+      ['team/a', '1'],
+      ['team/b', '1'],
+    ]);
+    const digests = createStoredDigests(async () => new Map(stored));
+    expect(await digests.refresh()).to.deep.equal([]);
+    digests.set('team/c', '1');
+    stored = new Map([
+      ['team/a', '2'],
+      ['team/c', '1'],
+    ]);
+    expect(await digests.refresh()).to.have.members(['team/a', 'team/b']);
+    expect(await digests.refresh()).to.deep.equal([]);
+    expect(digests.keys()).to.have.members(['team/a', 'team/c']);
+  });
+});

@@ -1,0 +1,243 @@
+/**
+ * Mirrors ScanSchedules to MongoDB: one write when what people see of a schedule has changed, and one when it is gone. A
+ * periodic comparison with what is stored finds what this process has not seen: schedules that were deleted while no operator
+ * ran, and writes of a former leader. Kubernetes is only read, through the caches.
+ */
+import { createHash } from 'node:crypto';
+import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import {
+  type LastScheduledScan,
+  OBSERVED_EVERY_MS,
+  type ScheduleProblem,
+  type ScheduleRow,
+  type Schedules,
+} from '../../stores/schedules/schedules.ts';
+import { fromKey, keyOf } from '../runtime/cache.ts';
+import { type Manager, watch } from '../runtime/manager.ts';
+import type { Plan } from '../runtime/controller.ts';
+import type { ResourceClient } from '../runtime/resource-client.ts';
+import type { ScanClient } from '../scan/kube-types.ts';
+import { type NamespaceOwners, ownerOfSchedule } from './owners.ts';
+import { type AccessibilityScan, scanIdOf } from '../../core/protocol/custom-resources.ts';
+import { sourceOf } from '../../core/schedule/source.ts';
+import { withDefaults } from '../../core/scan/options.ts';
+import { isTerminal } from '../../core/scan/phases.ts';
+import { siteOf } from '../../core/scan/site.ts';
+import { optionsKeyOf } from '../../stores/scans/options-key.ts';
+import { conditionOf } from '../runtime/conditions.ts';
+export interface ScheduleMirrorDeps {
+  schedules: Pick<ResourceClient<ScanSchedule>, 'get' | 'list' | 'onChange'>;
+  /** Whether the schedules of a namespace were listed, so that one that the cache does not hold does not exist. */
+  isListed(namespace: string): boolean;
+  /** Has the index `owner`, by the uid of the owner. */
+  scanClient: Pick<ScanClient, 'byIndex'>;
+  owners: Pick<NamespaceOwners, 'of'>;
+  store: Pick<Schedules, 'put' | 'remove' | 'digests' | 'observed'>;
+  operatorClass: string;
+  apiNamespace: string;
+  /** The interval of the comparison with what is stored, in milliseconds. */
+  everyMs?: number;
+  now: () => Date;
+}
+
+export interface MirrorFacts {
+  /** Null if nothing is to be stored: the schedule is gone, or no organisation is charged for it. */
+  row: ScheduleRow | null;
+  /** Whether the owner of the namespace is unknown, because MongoDB is down. */
+  ownerUnknown: boolean;
+  /** The digest of what is stored; undefined if nothing is. */
+  stored: string | undefined;
+}
+
+export type MirrorAction = { do: 'put'; row: ScheduleRow; digest: string } | { do: 'remove' };
+
+/** The delay before MongoDB is asked again for the owner of a namespace, in milliseconds. */
+const OWNER_RETRY_MS = 5_000;
+const WORKERS = 2;
+const MAX_BACK_OFF_MS = 30_000;
+
+/** Decides what to write: at most one action. */
+export function planMirror({ row, ownerUnknown, stored }: MirrorFacts): Plan<MirrorAction> {
+  if (ownerUnknown) return { actions: [], wakeAfterMs: OWNER_RETRY_MS };
+  if (row === null) return { actions: stored === undefined ? [] : [{ do: 'remove' }], wakeAfterMs: null };
+  const digest = digestOf(row);
+  return { actions: digest === stored ? [] : [{ do: 'put', row, digest }], wakeAfterMs: null };
+}
+
+/**
+ * Adds the controller, and the task that compares the stored schedules with the cluster's at the start of a term and then
+ * periodically. @returns a function that enqueues a schedule of the controller
+ */
+export function addScheduleMirror(manager: Pick<Manager, 'add' | 'addTask'>, deps: ScheduleMirrorDeps): (key: string) => void {
+  const { schedules, scanClient, owners, store, operatorClass, apiNamespace } = deps;
+  const digests = createStoredDigests(() => store.digests(operatorClass));
+
+  async function factsOf(key: string): Promise<MirrorFacts> {
+    await digests.ready();
+    const stored = digests.get(key);
+    const { namespace, name } = fromKey(key);
+    const schedule = schedules.get(namespace, name);
+    const nothing = { row: null, ownerUnknown: false, stored };
+    if (schedule === undefined) return nothing;
+    const owner = await ownerOfSchedule(owners, schedule.metadata, apiNamespace);
+    if (owner.state !== 'owned') return { ...nothing, ownerUnknown: owner.state === 'unknown' };
+    const children = scanClient.byIndex('owner', schedule.metadata.uid!).filter(({ metadata }) => metadata.namespace === namespace);
+    return {
+      row: rowOf({ schedule, children, organisation: owner.organisation, claimed: owner.claimed === true, operatorClass, apiNamespace }),
+      ownerUnknown: false,
+      stored,
+    };
+  }
+
+  const enqueue = manager.add({
+    name: 'schedule-mirror',
+    workers: WORKERS,
+    maxBackOffMs: MAX_BACK_OFF_MS,
+    sources: [watch(schedules, ({ object }) => [keyOf(object)])],
+    async reconcile(key) {
+      const { actions, wakeAfterMs } = planMirror(await factsOf(key));
+      const [action] = actions;
+      if (action?.do === 'put') {
+        await store.put(action.row, action.digest);
+        digests.set(key, action.digest);
+      } else if (action?.do === 'remove') {
+        await store.remove({ operatorClass, ...fromKey(key) });
+        digests.delete(key);
+      }
+      return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
+    },
+  });
+  manager.addTask({
+    name: 'stored schedules',
+    everyMs: deps.everyMs ?? OBSERVED_EVERY_MS,
+    run: () => compare(deps, digests, enqueue),
+  });
+  return enqueue;
+}
+
+async function compare(deps: ScheduleMirrorDeps, digests: StoredDigests, enqueue: (key: string) => void): Promise<void> {
+  const { schedules, isListed, store, operatorClass } = deps;
+  const at = deps.now();
+  const existing = new Set(schedules.list().map(keyOf));
+  for (const key of await digests.refresh()) enqueue(key);
+  for (const key of digests.keys()) if (!existing.has(key) && isListed(fromKey(key).namespace)) enqueue(key);
+  // A schedule whose first write failed, or whose organisation was added since.
+  for (const key of existing) if (digests.get(key) === undefined) enqueue(key);
+  if (existing.size > 0) await store.observed(operatorClass, at);
+}
+
+/** What MongoDB holds of a ScanSchedule. Pure. */
+interface RowFacts {
+  schedule: ScanSchedule;
+  /** The scans that the schedule owns. */
+  children: readonly AccessibilityScan[];
+  organisation: string;
+  operatorClass: string;
+  apiNamespace: string;
+  /** Whether the schedule is recorded as one of the dashboard. */
+  claimed: boolean;
+}
+
+export function rowOf({ schedule, children, organisation, operatorClass, apiNamespace, claimed }: RowFacts): ScheduleRow {
+  const { metadata, spec, status = {} } = schedule;
+  const { url, auth } = spec.scanTemplate.spec;
+  const options = withDefaults(spec.scanTemplate.spec);
+  return {
+    operatorClass,
+    namespace: metadata.namespace!,
+    name: metadata.name,
+    organisation,
+    url,
+    site: siteOf(url),
+    optionsKey: optionsKeyOf({ options, auth }),
+    maxPages: options.maxPages,
+    source: sourceOf(schedule, claimed),
+    schedule: spec.schedule,
+    timeZone: spec.timeZone ?? null,
+    suspended: spec.suspend === true,
+    nextAt: dateOf(status.nextScheduleTime),
+    lastScheduledAt: dateOf(status.lastScheduleTime),
+    lastScan: lastScanOf(schedule, children, apiNamespace),
+    lastPassedAt: dateOf(status.lastPassedTime),
+    active: status.activeCount ?? 0,
+    regressed: problemOf(schedule, 'Regressed'),
+    stalled: problemOf(schedule, 'Stalled'),
+  };
+}
+
+/** Identifies the content of a row. */
+export function digestOf(row: ScheduleRow): string {
+  return createHash('sha256').update(JSON.stringify(row)).digest('base64url');
+}
+
+const dateOf = (time: string | undefined): Date | null => (time === undefined ? null : new Date(time));
+
+function problemOf({ status }: ScanSchedule, type: 'Regressed' | 'Stalled'): ScheduleProblem | null {
+  const condition = conditionOf(status?.conditions, type);
+  if (condition?.status !== 'True') return null;
+  const { reason, message, lastTransitionTime } = condition;
+  return { reason, message, since: new Date(lastTransitionTime) };
+}
+
+/** The status names the last scan with a result. A later one without a result is only known while its resource exists. */
+function lastScanOf({ status }: ScanSchedule, children: readonly AccessibilityScan[], apiNamespace: string): LastScheduledScan | null {
+  const ended = children.flatMap((scan): LastScheduledScan[] => {
+    const { phase, passed, completionTime } = scan.status ?? {};
+    if (phase === undefined || !isTerminal(phase) || completionTime === undefined) return [];
+    return [{ scanId: scanIdOf(scan, apiNamespace), phase, passed: passed ?? null, endedAt: new Date(completionTime) }];
+  });
+  const completed = status?.lastCompleted;
+  if (completed !== undefined && !ended.some(({ scanId }) => scanId === completed.scanId)) {
+    const { scanId, passed = null, completionTime } = completed;
+    ended.push({ scanId, phase: 'done', passed, endedAt: new Date(completionTime) });
+  }
+  // Ends are whole seconds. The ID gives those of the same second a stable order.
+  const [last] = ended.toSorted((a, b) => b.endedAt.getTime() - a.endedAt.getTime() || b.scanId.localeCompare(a.scanId));
+  return last ?? null;
+}
+
+/** What is stored of each schedule, as its digest, so that a restart does not write every schedule again. */
+
+interface StoredDigests {
+  /** Resolves when the digests were read. @throws if MongoDB does not answer; the next call reads again */
+  ready(): Promise<void>;
+  /** Reads the digests again. @returns the keys whose digests are not the expected ones */
+  refresh(): Promise<string[]>;
+  get(key: string): string | undefined;
+  set(key: string, digest: string): void;
+  delete(key: string): void;
+  keys(): string[];
+}
+
+export function createStoredDigests(read: () => Promise<Map<string, string>>): StoredDigests {
+  let digests: Map<string, string> | null = null;
+  let reading: Promise<void> | null = null;
+
+  const ready = (): Promise<void> => {
+    if (digests !== null) return Promise.resolve();
+    reading ??= read()
+      .then((stored) => void (digests = stored))
+      .finally(() => (reading = null));
+    return reading;
+  };
+
+  return {
+    ready,
+    async refresh() {
+      if (digests === null) {
+        await ready();
+        return [];
+      }
+      const before = digests;
+      const stored = await read();
+      const changed = [...new Set([...before.keys(), ...stored.keys()])].filter((key) => before.get(key) !== stored.get(key));
+      // A write during the read may be missing in the result. Its key is planned again, which repeats the write at worst.
+      digests = stored;
+      return changed;
+    },
+    get: (key) => digests?.get(key),
+    set: (key, digest) => void digests?.set(key, digest),
+    delete: (key) => void digests?.delete(key),
+    keys: () => [...(digests?.keys() ?? [])],
+  };
+}
