@@ -8,7 +8,7 @@ import type { OperatorMetrics } from '../metrics.ts';
 import { type CacheEvent, fromKey, keyOf, toKey } from '../runtime/cache.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Manager, type PeriodicTask, watch } from '../runtime/manager.ts';
-import { createPlannedReconcile, createStates, type States } from '../runtime/controller.ts';
+import { createPlannedReconcile } from '../runtime/controller.ts';
 import type { Recorder } from '../runtime/events.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import { controllerUids, type ScanClient, SCANS, SCHEDULES } from '../scan/kube-types.ts';

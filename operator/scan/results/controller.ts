@@ -23,7 +23,7 @@ import { type FoundResult, type ReconcileState, type ReconcileStates, reservedPa
 import { hasEnded } from '../policy/status.ts';
 import type { ScanClient } from '../kube-types.ts';
 import type { ScanTraces } from '../traces.ts';
-import { POD_MESSAGE_MAX_BYTES, type PodIdentity, type PodStored } from '../../../core/protocol/pod-messages.ts';
+import { POD_MESSAGE_MAX_BYTES, type PodIdentity } from '../../../core/protocol/pod-messages.ts';
 import { type Ingestion, ResultUnwanted } from './ingest.ts';
 import type { Verifier } from './verifier.ts';
 import type { Expectation } from './verify.ts';
