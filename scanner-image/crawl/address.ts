@@ -1,6 +1,7 @@
 /** Which URLs are the same page, which belong to the site, and which belong to the scan. Pure. */
 import type { CrawlRules } from '../../core/scan/options.ts';
 import { bareHost, movedWithin, sameSite } from '../../core/scan/site.ts';
+
 /** Query parameters that track visitors and do not change the page. */
 const TRACKING =
   /^(utm_\w+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi|mkt_tok)$/i;

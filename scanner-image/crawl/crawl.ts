@@ -63,7 +63,7 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
   const { input, site, pool, pictures } = scan;
   const maxPages = input.pagesReserved;
   // Dead links and duplicates are limited too, because a site may have any number of them.
-  const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxFolded: maxPages * 3 + 100 });
+  const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxLeftOut: maxPages * 3 + 100 });
   const intake = createIntake(frontier, site);
   const history = createWaitHistory();
   const budget = createFindingsBudget(input.exportMaxBytes * FINDINGS_SHARE, maxPages);

@@ -5,7 +5,7 @@ import { SPARE_WORKERS } from './crawl.ts';
 import { createFrontier, type Candidate, type Frontier, type Outcome } from './frontier.ts';
 
 const page = (name: string): PageAddress => addressOf(new URL(`https://example.org/${name}`));
-const open = (maxPages: number, maxFailed = 100, maxFolded = 100): Frontier => createFrontier({ maxPages, maxFailed, maxFolded });
+const open = (maxPages: number, maxFailed = 100, maxLeftOut = 100): Frontier => createFrontier({ maxPages, maxFailed, maxLeftOut });
 /** The largest number of pages at once: 8 workers (core/protocol/pod-messages.ts), and the spare one. */
 const WORKERS_MAX = 8 + SPARE_WORKERS;
 
@@ -14,7 +14,7 @@ const WORKERS_MAX = 8 + SPARE_WORKERS;
  * @returns the candidates in the order in which they were processed, with their outcomes
  */
 function walk(
-  site: Map<string, { links: string[]; end: 'tested' | 'failed' | 'folded'; leadsTo?: string }>,
+  site: Map<string, { links: string[]; end: 'tested' | 'failed' | 'left_out'; leadsTo?: string }>,
   start: string,
   frontier: Frontier,
   workers: number,
@@ -53,7 +53,7 @@ function walk(
     if (known.leadsTo !== undefined && known.leadsTo !== name) {
       const key = `example.org/${known.leadsTo}`;
       processed.pop();
-      if (frontier.covered(key)) return 'folded';
+      if (frontier.covered(key)) return 'left_out';
       frontier.cover(key);
       processed.push(`${name} as ${known.leadsTo}`);
     }
@@ -111,7 +111,7 @@ describe('frontier', () => {
     const anySite = fc.array(
       fc.record({
         links: fc.array(fc.constantFrom(...names), { maxLength: 8 }),
-        end: fc.constantFrom('tested' as const, 'tested' as const, 'failed' as const, 'folded' as const),
+        end: fc.constantFrom('tested' as const, 'tested' as const, 'failed' as const, 'left_out' as const),
         leadsTo: fc.option(fc.constantFrom(...names), { nil: undefined, freq: 3 }),
       }),
       { minLength: names.length, maxLength: names.length },
@@ -123,11 +123,11 @@ describe('frontier', () => {
         fc.integer({ min: 1, max: 12 }),
         fc.integer({ min: 1, max: 30 }),
         fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })),
-        (pages, maxPages, maxFailed, maxFolded, random) => {
+        (pages, maxPages, maxFailed, maxLeftOut, random) => {
           const site = new Map(pages.map((generated, at) => [names[at] ?? '', generated]));
-          const alone = walk(site, 'p0', open(maxPages, maxFailed, maxFolded), 1, () => 0);
+          const alone = walk(site, 'p0', open(maxPages, maxFailed, maxLeftOut), 1, () => 0);
           for (const workers of [2, 4, WORKERS_MAX])
-            expect(walk(site, 'p0', open(maxPages, maxFailed, maxFolded), workers, () => random.next().value as number)).to.deep.equal(
+            expect(walk(site, 'p0', open(maxPages, maxFailed, maxLeftOut), workers, () => random.next().value as number)).to.deep.equal(
               alone,
             );
         },
@@ -140,7 +140,7 @@ describe('frontier', () => {
     const names = Array.from({ length: 400 }, (_, at) => ['p', 'news/n', 'shop/items/i', 'list?page='][at % 4]! + String(at));
     const anyPage = fc.record({
       links: fc.array(fc.constantFrom(...names), { maxLength: 4 }),
-      end: fc.constantFrom(...Array<'tested'>(8).fill('tested'), 'failed' as const, 'folded' as const),
+      end: fc.constantFrom(...Array<'tested'>(8).fill('tested'), 'failed' as const, 'left_out' as const),
       leadsTo: fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.constantFrom(...names) }),
     });
     fc.assert(
@@ -228,7 +228,7 @@ describe('frontier', () => {
     expect(added.at(-1)).to.equal('calendar/month-52 endless');
   });
 
-  it('leaves a template after ten folded pages in a row, and counts the rest', () => {
+  it('leaves a template after ten pages in a row were left out, and counts the rest', () => {
     const frontier = open(500, 500, 500);
     const { taken } = crawl(
       frontier,
@@ -237,7 +237,7 @@ describe('frontier', () => {
         name === ''
           ? [...Array.from({ length: 40 }, (_, at) => `same/${at}`), ...Array.from({ length: 15 }, (_, at) => `other/${at}`)]
           : [],
-      (name) => (name.startsWith('same/') ? 'folded' : 'tested'),
+      (name) => (name.startsWith('same/') ? 'left_out' : 'tested'),
     );
     const same = taken.filter((name) => name.startsWith('same/')).length;
     // Choices look back, so that they do not depend on the number of workers: here by up to half of the scan.

@@ -16,10 +16,10 @@ export interface Candidate {
 
 /**
  * The outcome of a candidate: `tested` counts towards `maxPages`, `failed` is listed as untested, `disallowed` is listed too
- * but does not count as attempted, `folded` was a duplicate or is not part of the scan, `passed_through` only provided links,
+ * but does not count as attempted, `left_out` was a duplicate or is not part of the scan, `passed_through` only provided links,
  * `skipped` would not have been started by a single worker.
  */
-export type Outcome = 'tested' | 'failed' | 'disallowed' | 'folded' | 'passed_through' | 'skipped';
+export type Outcome = 'tested' | 'failed' | 'disallowed' | 'left_out' | 'passed_through' | 'skipped';
 
 export interface Frontier {
   /** Adds a page that was found on the page that is processed. `isExcluded` is called only if it would be queued. */
@@ -48,19 +48,19 @@ export interface Frontier {
  * Takes pages breadth first and from the templates of the site in turn (sampling.ts). A page starts only while fewer than
  * `maxPages` are tested or in progress, so that the pages of a scan are always a prefix of that order.
  * @param options.maxFailed after this many failed or disallowed pages no more pages start, so that a site of dead links ends
- * @param options.maxFolded the same for folded pages
+ * @param options.maxLeftOut the same for pages that are left out
  */
-export function createFrontier(options: { maxPages: number; maxFailed: number; maxFolded: number }): Frontier {
-  const { maxPages, maxFailed, maxFolded } = options;
-  const queue = createQueue(maxPages + maxFailed + maxFolded);
+export function createFrontier(options: { maxPages: number; maxFailed: number; maxLeftOut: number }): Frontier {
+  const { maxPages, maxFailed, maxLeftOut } = options;
+  const queue = createQueue(maxPages + maxFailed + maxLeftOut);
   /** The positions of the turns. */
   const positions: number[] = [];
   let settled = 0;
-  const outcomes: Record<Outcome, number> = { tested: 0, failed: 0, disallowed: 0, folded: 0, passed_through: 0, skipped: 0 };
+  const outcomes: Record<Outcome, number> = { tested: 0, failed: 0, disallowed: 0, left_out: 0, passed_through: 0, skipped: 0 };
 
   const inProgress = (): number => positions.length - settled;
   const spent = (): boolean =>
-    outcomes.tested >= maxPages || outcomes.failed + outcomes.disallowed >= maxFailed || outcomes.folded >= maxFolded;
+    outcomes.tested >= maxPages || outcomes.failed + outcomes.disallowed >= maxFailed || outcomes.left_out >= maxLeftOut;
   /** The position of the page that is processed next, or was processed last. */
   const current = (): number => positions[Math.min(settled, positions.length - 1)] ?? -1;
   /** The position up to which all pages are processed. */
@@ -83,7 +83,7 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
     },
     settle(candidate, outcome) {
       if (candidate.turn !== settled) throw new RangeError(`expected turn ${settled}, got ${candidate.turn}`);
-      if (outcome === 'tested' || outcome === 'folded') queue.record(current(), outcome === 'folded');
+      if (outcome === 'tested' || outcome === 'left_out') queue.record(current(), outcome === 'left_out');
       settled += 1;
       outcomes[outcome] += 1;
       queue.cover(candidate.key);

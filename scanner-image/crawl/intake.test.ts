@@ -44,7 +44,7 @@ const visitOf = (path: string, { content = path, own = true, caveats = [] }: Sho
 
 /** Processes visits of addresses, and returns the outcomes of the pages. */
 function take(visits: Record<string, Shown>): string[] {
-  const frontier = createFrontier({ maxPages: 100, maxFailed: 100, maxFolded: 100 });
+  const frontier = createFrontier({ maxPages: 100, maxFailed: 100, maxLeftOut: 100 });
   const pages: ReportPage[] = [];
   const intake = createIntake(frontier, { start: SITE, origin: () => SITE, exclusionOf: () => null });
   for (const [path, shown] of Object.entries(visits)) {
@@ -58,7 +58,7 @@ function take(visits: Record<string, Shown>): string[] {
 }
 
 describe('intake of pages', () => {
-  it('folds a page that displays the same as another, unless one of them was not at rest or shows nothing of its own', () => {
+  it('takes a page for a duplicate that displays the same as another, unless one of them was not at rest or shows nothing of its own', () => {
     expect(take({ '/a': { content: 'x' }, '/b': { content: 'x' } })).to.deep.equal(['/a tested', '/b same_as']);
     const unsettled: Shown[] = [
       { own: false },

@@ -91,7 +91,7 @@ export function createIntake(frontier: Frontier, site: Pick<Site, 'start' | 'ori
       };
     const wrong = candidate.depth > 0 && isMoved ? site.exclusionOf(visit.finalUrl) : null;
     if (wrong !== null)
-      return { outcome: 'folded', page: leftOut(candidate, visit, `The page redirects to ${visit.finalUrl.href}. ${wrong.message}`) };
+      return { outcome: 'left_out', page: leftOut(candidate, visit, `The page redirects to ${visit.finalUrl.href}. ${wrong.message}`) };
     cover([...keys, arrival], url.href);
     if (isComparable) duplicates.add(url.href, compared);
     const { findings, withDialog } = visit;
@@ -105,7 +105,7 @@ export function createIntake(frontier: Frontier, site: Pick<Site, 'start' | 'ori
       const page = untestedPage(candidate.url.href, visit, visit);
       // What a link to a file leads to is not a page that the scan failed to test.
       const isFile = (visit.reason === 'not_html' || visit.reason === 'download') && looksLikeFile(candidate.url) && candidate.depth > 0;
-      if (isFile) return { outcome: 'folded', page: { ...page, reason: 'excluded' } };
+      if (isFile) return { outcome: 'left_out', page: { ...page, reason: 'excluded' } };
       return { outcome: isAttempted(visit.reason) ? 'failed' : 'disallowed', page };
     },
     takeSitemaps({ pages, left, beyond }) {
@@ -201,7 +201,7 @@ function testedPage(url: URL, visit: LoadedVisit, findings: PageFindings): Repor
 }
 
 function sameAs(candidate: Candidate, visit: LoadedVisit, url: string, message: string): Taken {
-  return { outcome: 'folded', page: { ...leftOut(candidate, visit, message), reason: 'same_as', same_as: url } };
+  return { outcome: 'left_out', page: { ...leftOut(candidate, visit, message), reason: 'same_as', same_as: url } };
 }
 
 /** A page that was loaded and is not tested, because it is not part of the scan or the same as another. */

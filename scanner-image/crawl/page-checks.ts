@@ -1,5 +1,6 @@
 /** Recognises responses that must not be tested as pages: errors, bot protection, sign-in pages, downloads. Pure. */
 import type { PageFailureReason, UntestedPage } from '../../report/schema/schema.ts';
+
 export interface WrongPage {
   reason: PageFailureReason;
   message: string;

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from '../page/browser/pool.ts';
 import type { FailedVisit, Visit, VisitRequest } from '../page/visit/visit.ts';
+
 /** The delay before the second visit of a page whose server failed briefly, in milliseconds. */
 const UNAVAILABLE_RETRY_MS = 1000;
 const FIRST_PAGE_RETRY_MS = 500;

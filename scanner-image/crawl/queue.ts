@@ -25,8 +25,8 @@ export interface Queue {
   /** The number of positions. */
   chosen(): number;
   at(position: number): Entry | undefined;
-  /** Records whether the page of a position was folded into another. */
-  record(position: number, folded: boolean): void;
+  /** Records whether the page of a position was left out. */
+  record(position: number, leftOut: boolean): void;
   /** The number of addresses that may still be chosen. */
   waiting(): number;
   /** The number of addresses that were found and not chosen. */
@@ -48,8 +48,8 @@ const LEFT_MAX = 100_000;
 const NAMED_MAX = 200_000;
 /** A template leads on without end if this many links in a row lead to its next page, such as the next month of a calendar. */
 export const CHAIN_MAX = 50;
-/** A template is left after this many folded pages in a row, because it shows the same under any number of addresses. */
-const FOLDED_IN_A_ROW = 10;
+/** A template is left after this many pages in a row were left out, because it shows the same under any number of addresses. */
+const LEFT_OUT_IN_A_ROW = 10;
 
 /** @param capacity the number of pages that may start; more addresses of one template cannot be chosen */
 export function createQueue(capacity: number): Queue {
@@ -114,11 +114,11 @@ export function createQueue(capacity: number): Queue {
     asOf: () => asOf,
     chosen: () => order.length,
     at: (position) => order[position],
-    record(position, folded) {
+    record(position, leftOut) {
       const template = order[position]?.template;
       if (template === undefined) return;
-      template.folded = folded ? template.folded + 1 : 0;
-      if (template.folded < FOLDED_IN_A_ROW || isClosed(template)) return;
+      template.leftOut = leftOut ? template.leftOut + 1 : 0;
+      if (template.leftOut < LEFT_OUT_IN_A_ROW || isClosed(template)) return;
       template.closedAt = position;
       closed += template.entries.filter(({ key }) => unstarted.has(key)).length;
     },
@@ -174,13 +174,13 @@ interface Template {
   /** The index of the first entry that may not be chosen yet. */
   next: number;
   chosen: number;
-  /** The number of folded pages since the last one that was tested. */
-  folded: number;
+  /** The number of pages that were left out since the last one that was tested. */
+  leftOut: number;
   /** The position from which no more of its entries are chosen. */
   closedAt: number;
 }
 
-const newTemplate = (): Template => ({ entries: [], next: 0, chosen: 0, folded: 0, closedAt: Number.POSITIVE_INFINITY });
+const newTemplate = (): Template => ({ entries: [], next: 0, chosen: 0, leftOut: 0, closedAt: Number.POSITIVE_INFINITY });
 
 interface Sampling {
   readonly size: number;

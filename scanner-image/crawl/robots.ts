@@ -6,6 +6,7 @@ import { EGRESS_LIMITS } from '../egress/target-guard.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
 import { type AddressParts, withoutAnchor } from './address.ts';
 import { retryAfterMs } from './page-checks.ts';
+
 /** The user agent in robots.txt files. */
 export const ROBOTS_NAME = 'Curbcut';
 

@@ -5,7 +5,7 @@ import type { Session } from '../page/session/session.ts';
 import { ScanFailed } from '../pod/failure.ts';
 import { movedWithin, sameSite } from '../../core/scan/site.ts';
 import { addressOf, isTooLong, pageOf, scopeOf, type AddressParts, type PageAddress } from './address.ts';
-import { harmRule, type Harm } from './harmful.ts';
+import { destructiveRule, type DestructiveWord } from './destructive.ts';
 import type { WrongPage } from './page-checks.ts';
 import { NO_ROBOTS, fetchRobots, type Robots } from './robots.ts';
 import { collectSitemaps } from './sitemaps.ts';
@@ -62,7 +62,7 @@ export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> 
   const { crawl } = input.options;
   const { start, files, session, signedIn } = deps;
   const scope = scopeOf(crawl);
-  const harmOfAddress = signedIn ? harmRule(crawl.include) : () => null;
+  const destructiveIn = signedIn ? destructiveRule(crawl.include) : () => null;
   let origin = start;
   let robots = await robotsOf(start);
   refuseDisallowed(robots, start);
@@ -75,14 +75,14 @@ export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> 
     if (!answer.ok) throw new ScanFailed('target_unreachable', answer.message);
     return answer.robots;
   }
-  function harmOf(url: AddressParts): Harm | null {
-    const harm = harmOfAddress(url);
+  function destructiveWordOf(url: AddressParts): DestructiveWord | null {
+    const destructive = destructiveIn(url);
     // The start address was asked for, whatever it does.
-    return harm !== null && isStart(url, start) ? null : harm;
+    return destructive !== null && isStart(url, start) ? null : destructive;
   }
   function exclusionOf(url: AddressParts): WrongPage | null {
-    const harm = harmOf(url);
-    if (harm !== null) return { reason: 'excluded', message: harmMessage(harm) };
+    const destructive = destructiveWordOf(url);
+    if (destructive !== null) return { reason: 'excluded', message: destructiveMessage(destructive) };
     if (!scope(url)) return NOT_INCLUDED;
     const message = robots.refusal(url);
     return message === null ? null : { reason: 'robots_disallowed', message };
@@ -104,8 +104,8 @@ export async function openSite(input: SiteInput, deps: SiteDeps): Promise<Site> 
     refusal(url, isFirst) {
       if (isFirst ? !movedWithin(start, url) : !sameSite(origin, url))
         return { reason: 'redirected_away', message: `The page redirects to another site, ${url.origin}.` };
-      const harm = harmOf(url);
-      if (harm !== null) return harmfulRedirect(url, harm);
+      const destructive = destructiveWordOf(url);
+      if (destructive !== null) return destructiveRedirect(url, destructive);
       const message = isFirst ? null : robots.refusal(url);
       return message === null ? null : { reason: 'robots_disallowed', message };
     },
@@ -167,14 +167,15 @@ const isStart = (url: AddressParts, start: AddressParts): boolean =>
   pathOf(url) === pathOf(start) && (url.hash === '' || url.hash === start.hash);
 const pathOf = ({ pathname, search }: AddressParts): string => pathname.replace(/\/+$/, '') + search;
 
-const harmMessage = ({ word }: Harm): string =>
+const destructiveMessage = ({ word }: DestructiveWord): string =>
   `The address contains "${word}". A scan that signs in does not request such an address, because that may delete, cancel, buy or end something. To allow it, add a glob that contains the word to crawl.include.`;
 
 /** A site redirects to its sign-out when a session has ended, so another sign-in may help. */
-function harmfulRedirect(url: URL, harm: Harm): WrongPage {
+function destructiveRedirect(url: URL, destructive: DestructiveWord): WrongPage {
   const target = url.origin + url.pathname;
-  if (harm.signsOut) return { reason: 'sign_in_lost', message: `The page is not signed in: it redirects to ${target}, which signs out.` };
-  return { reason: 'excluded', message: `The page redirects to ${target}. ${harmMessage(harm)}` };
+  if (destructive.signsOut)
+    return { reason: 'sign_in_lost', message: `The page is not signed in: it redirects to ${target}, which signs out.` };
+  return { reason: 'excluded', message: `The page redirects to ${target}. ${destructiveMessage(destructive)}` };
 }
 
 function refuseDisallowed(robots: Robots, url: URL): void {

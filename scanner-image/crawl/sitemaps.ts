@@ -5,6 +5,7 @@ import { createGunzip } from 'node:zlib';
 import { Parser } from 'htmlparser2';
 import { FetchRefused, type GuardedFetch } from '../egress/fetch.ts';
 import type { PageAddress } from './address.ts';
+
 export const SITEMAPS_MAX = 30;
 const MAX_DEPTH = 3;
 /** The size of a file that the protocol allows, in bytes, packed and unpacked. */

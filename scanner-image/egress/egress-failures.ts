@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { portOf, type TargetRefusal } from '../../core/scan/targets.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import { ProxyRefused } from '../../platform/outbound-proxy.ts';
+
 /** `refused` by the target rules, `unresolvable` name, `unreachable` host, or `cut` off at a size limit. */
 export type EgressFailureKind = 'refused' | 'unresolvable' | 'unreachable' | 'cut';
 

@@ -7,6 +7,7 @@ import { connectThrough, proxyFor } from '../../platform/outbound-proxy.ts';
 import { pinnedLookup } from '../../platform/resolver.ts';
 import { connectFailure, EGRESS_HEADER, type EgressFailureKind, hostOf, kindOf } from './egress-failures.ts';
 import type { ConnectionDeps } from './target-guard.ts';
+
 export function createTunnels(deps: ConnectionDeps) {
   const { limits } = deps;
   const sockets = new Set<Duplex>();

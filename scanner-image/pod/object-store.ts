@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { authorityHint } from '../../platform/authorities.ts';
 import { retry } from '../../platform/concurrency/retry.ts';
 import type { ReadReport } from '../../report/diff/baseline.ts';
+
 export interface StoreRetries {
   /** Ends the retries. */
   signal: AbortSignal;

@@ -26,6 +26,7 @@ import { type Pictures, picturesOf } from '../../report/results/pictures.ts';
 import { download, upload, type UploadOptions } from './object-store.ts';
 import { ScanFailed } from './failure.ts';
 import type { Messages } from './messages.ts';
+
 export interface PodDeps {
   identity: PodIdentity;
   machine: Machine;

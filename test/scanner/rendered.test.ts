@@ -34,7 +34,7 @@ describe('a page', () => {
       .find(({ url }) => new URL(url).pathname === path)
       ?.caveats.map(({ kind, message }) => [kind, message.replaceAll(site.origin, '')]) ?? [];
 
-  it('that shows no text, control or picture is not rendered, and not folded into another', async () => {
+  it('that shows no text, control or picture is not rendered, and no duplicate of another', async () => {
     const root = '<div id="root"></div>';
     await open({
       '/error': pageOf(`${root}${script('document.getElementById("root").append(texts.title)')}`),
@@ -88,7 +88,7 @@ describe('a page', () => {
     expect(paths(testedOf(pages))).to.have.members(['/', '/frames', ...Object.keys(bodies).map((name) => `/${name}`)]);
   });
 
-  it('without visible content of its own is not folded into another', async () => {
+  it('without visible content of its own is no duplicate of another', async () => {
     const shell = (more: string, title = 'Library'): Route =>
       pageOf(`<header><p>Library</p></header><main>${more}</main>${FAULT}`, '', title);
     await open({

@@ -6,6 +6,7 @@ import type { UntestedFrame } from '../../../report/schema/schema.ts';
 import { isHtml } from '../../crawl/page-checks.ts';
 import { PIERCE } from './results.ts';
 import { evaluationFailed, type IsolatedWorld } from '../scripts/source.ts';
+
 /** A frame with a document, and the CDP session of the process that owns it. */
 export interface FoundFrame {
   cdp: Cdp;

@@ -8,6 +8,7 @@ import { emptyTally, type RuleTally } from '../../../report/results/score.ts';
 import { successCriteria } from '../../../core/scan/wcag.ts';
 import { elementReader, type ReducedElement } from '../../../report/diff/reduce.ts';
 import { matchElements } from '../../../report/diff/match.ts';
+
 /** The path to an element: frames from the outermost, then the element. Each step is a selector, or a list of selectors through shadow roots. */
 export type AxeTarget = (string | string[])[];
 

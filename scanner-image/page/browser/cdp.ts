@@ -4,6 +4,7 @@
  */
 import { EventEmitter } from 'node:events';
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.d.ts';
+
 export type Commands = ProtocolMapping.Commands;
 export type Events = ProtocolMapping.Events;
 

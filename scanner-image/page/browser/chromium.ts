@@ -9,6 +9,7 @@ import { type Browser, chromium } from 'playwright-core';
 import { errorMessage } from '../../../platform/errors.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import { certificatesIn } from '../../../platform/authorities.ts';
+
 /** The environment of the browser. */
 export interface Machine {
   /** The executable to use instead of searching `PATH`. */

@@ -7,6 +7,7 @@ import type { Visit, VisitRequest } from '../visit/visit.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import { launchChromium, type Machine } from './chromium.ts';
 import { openTab, type Tab, type TabDeps } from './tab.ts';
+
 export interface Pool extends Pick<WorkerTabs, 'prepare' | 'version' | 'close'> {
   /** Visits a page in the tab of a worker. */
   visit(worker: number, request: VisitRequest): Promise<Visit>;
@@ -70,7 +71,6 @@ export function createPool(deps: PoolDeps): Pool {
   };
 }
 
-/** The browser of a scan and the tab of each worker. Broken tabs are replaced, and a crashed browser is restarted. */
 /** What starting the browser and opening its tabs takes. */
 interface PoolDeps {
   machine: Machine;

@@ -3,6 +3,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { serviceWorkersSource, WORLD } from '../scripts/source.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { type Cdp, followFrames, type FrameCdp, type FrameProcess } from './cdp.ts';
+
 export interface Target {
   page: Page;
   /** The session with the page, for what Playwright does not offer. */

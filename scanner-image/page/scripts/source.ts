@@ -14,6 +14,7 @@ import { axeTags } from '../../../core/scan/wcag.ts';
 import type { EgressFailure } from '../../egress/egress-failures.ts';
 import type { Cdp } from '../browser/cdp.ts';
 import { errorMessage } from '../../../platform/errors.ts';
+
 /** The name of the isolated world. The scripts of the page run in a different world. */
 export const WORLD = 'curbcut';
 

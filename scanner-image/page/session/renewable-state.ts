@@ -12,6 +12,7 @@ import { ScanFailed } from '../../pod/failure.ts';
 import type { Visit } from '../visit/visit.ts';
 import { STEP_MS, type StepsResult } from './steps.ts';
 import { cookieOf, type SessionCookie, type SessionState, tokensOf, withRotated } from './session-state.ts';
+
 /** How often a scan signs in again. */
 export const SIGN_INS_AGAIN_MAX = 10;
 /** The time limit of a sign-in, in milliseconds. */

@@ -18,6 +18,7 @@ import type { MainFrame } from './main-frame.ts';
 import type { PageFaults } from './page-faults.ts';
 import type { Traffic } from './traffic.ts';
 import type { PageFacts, VisitClock, VisitRequest } from './visit.ts';
+
 interface Displayed {
   frame: MainFrame;
   traffic: Traffic;

@@ -5,6 +5,7 @@ import type { ConditionVariable } from './visit.ts';
 import type { OriginValue, SignIn } from '../session/sign-in.ts';
 import { blockedPatterns, EVERY_WAIT, isBlocked, type WaitPlan, withoutQuery } from '../../crawl/wait-history.ts';
 import { type AddHeaders, continueRequest, createNavigation, type Navigation } from './navigation.ts';
+
 export interface Traffic extends Omit<Navigation, 'begin'> {
   requests: Requests;
   /**

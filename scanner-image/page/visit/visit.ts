@@ -7,6 +7,7 @@ import type { SignInForm, WrongPage } from '../../crawl/page-checks.ts';
 import type { WaitOutcomes, WaitPlan } from '../../crawl/wait-history.ts';
 import type { SessionCookie, SessionState } from '../session/session-state.ts';
 import type { TakenPicture } from './pictures.ts';
+
 /** What a visitor sees of a page. */
 export interface VisibleContent {
   /** Whether the page shows a text, a control or a picture. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { addressOf } from './address.ts';
-import { harmRule, harmsOf, type Harm } from './harmful.ts';
+import { destructiveRule, destructiveWordsOf, type DestructiveWord } from './destructive.ts';
 
 const at = (path: string): ReturnType<typeof addressOf> => addressOf(new URL(path, 'https://example.org'));
 
@@ -160,28 +160,28 @@ const HARMLESS: Readonly<Record<string, readonly string[]>> = {
 describe('an address', () => {
   for (const [what, addresses] of Object.entries(HARMFUL))
     it(`says that it serves ${what}`, () => {
-      const found = Object.fromEntries(Object.keys(addresses).map((path) => [path, harmsOf(at(path))[0]]));
-      expect(Object.fromEntries(Object.entries(found).map(([path, harm]) => [path, harm?.word]))).to.deep.equal(addresses);
-      for (const [path, harm] of Object.entries(found)) expect(harm?.signsOut, path).to.equal(what === 'to sign out');
+      const found = Object.fromEntries(Object.keys(addresses).map((path) => [path, destructiveWordsOf(at(path))[0]]));
+      expect(Object.fromEntries(Object.entries(found).map(([path, destructive]) => [path, destructive?.word]))).to.deep.equal(addresses);
+      for (const [path, destructive] of Object.entries(found)) expect(destructive?.signsOut, path).to.equal(what === 'to sign out');
     });
 
   it('says so if letters are encoded', () => {
     for (const path of Object.values(HARMFUL).flatMap((addresses) => Object.keys(addresses))) {
       const encoded = path.replace(/[a-z]/gi, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
-      if (!/[%#]/.test(path)) expect(harmsOf(at(encoded)), encoded).to.not.deep.equal([]);
+      if (!/[%#]/.test(path)) expect(destructiveWordsOf(at(encoded)), encoded).to.not.deep.equal([]);
     }
   });
 
   for (const [which, paths] of Object.entries(HARMLESS))
     it(`is harmless if its words ${which}`, () => {
-      for (const path of paths) expect(harmsOf(at(path)), path).to.deep.equal([]);
+      for (const path of paths) expect(destructiveWordsOf(at(path)), path).to.deep.equal([]);
     });
 
-  it('says nothing by its anchor', () => expect(harmsOf(new URL('https://example.org/help#delete'))).to.deep.equal([]));
+  it('says nothing by its anchor', () => expect(destructiveWordsOf(new URL('https://example.org/help#delete'))).to.deep.equal([]));
 });
 
-describe('an address that does harm', () => {
-  const left = (include: string[], path: string): Harm['word'] | undefined => harmRule(include)(at(path))?.word;
+describe('a destructive address', () => {
+  const left = (include: string[], path: string): DestructiveWord['word'] | undefined => destructiveRule(include)(at(path))?.word;
 
   it('is allowed by a glob that names its word', () => {
     for (const [glob, path] of [

@@ -9,7 +9,7 @@ import { addressGlob, type AddressParts } from './address.ts';
 
 /**
  * Words of addresses that change something when they are requested: to delete, cancel, remove, clear, pay, buy, unsubscribe and
- * sign out, in the languages of Curbcut (`report/words/LOCALE/harmful.json`). Accents and umlauts are ignored in addresses.
+ * sign out, in the languages of Curbcut (`report/words/LOCALE/destructive.json`). Accents and umlauts are ignored in addresses.
  *
  * An entry is the source of a regular expression. A space in it is any separator of an address, or none. Take care that a certain
  * word means nothing else in another language: the Dutch "wissen" is certain only with what it clears, because "Wissen" is German
@@ -30,9 +30,9 @@ const require = createRequire(import.meta.url);
 /** Languages of which only the words to sign out are known. */
 const OTHERS: Words = { signOut: ['cerrar sesión', 'desconectar', 'esci', 'disconnetti'], certain: [], ambiguous: [], company: [] };
 
-const LANGUAGES: readonly Words[] = [...LOCALES.map((locale) => require(`../../report/words/${locale}/harmful.json`) as Words), OTHERS];
+const LANGUAGES: readonly Words[] = [...LOCALES.map((locale) => require(`../../report/words/${locale}/destructive.json`) as Words), OTHERS];
 
-const HARMFUL_WORDS: Words = {
+const DESTRUCTIVE_WORDS: Words = {
   signOut: LANGUAGES.flatMap(({ signOut }) => signOut),
   certain: LANGUAGES.flatMap(({ certain }) => certain),
   ambiguous: LANGUAGES.flatMap(({ ambiguous }) => ambiguous),
@@ -52,7 +52,7 @@ const TEXT_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /** A word of an address that says what a request of it does. */
-export interface Harm {
+export interface DestructiveWord {
   word: string;
   signsOut: boolean;
 }
@@ -66,22 +66,20 @@ const DIGITS = '0';
 
 const LETTERS: Readonly<Record<string, string>> = { ł: 'l', ß: 'ss', œ: 'oe', æ: 'ae', ø: 'o' };
 /** Lower-case letters without accents. */
-const folded = (text: string): string =>
+const plain = (text: string): string =>
   text
     .normalize('NFD')
     .replace(/\p{M}+/gu, '')
     .toLowerCase()
     .replace(/[łßœæø]/g, (letter) => LETTERS[letter]!);
 const withoutUmlauts = (text: string): string => text.replace(/[äöü]/g, (letter) => ({ ä: 'ae', ö: 'oe', ü: 'ue' })[letter]!);
-const spellings = (words: readonly string[]): string[] => [
-  ...new Set(words.flatMap((word) => [folded(word), folded(withoutUmlauts(word))])),
-];
+const spellings = (words: readonly string[]): string[] => [...new Set(words.flatMap((word) => [plain(word), plain(withoutUmlauts(word))]))];
 
-const SIGN_OUT = spellings(HARMFUL_WORDS.signOut);
-const CERTAIN = spellings(HARMFUL_WORDS.certain);
-const AMBIGUOUS = spellings(HARMFUL_WORDS.ambiguous);
+const SIGN_OUT = spellings(DESTRUCTIVE_WORDS.signOut);
+const CERTAIN = spellings(DESTRUCTIVE_WORDS.certain);
+const AMBIGUOUS = spellings(DESTRUCTIVE_WORDS.ambiguous);
 const ALL = [...SIGN_OUT, ...CERTAIN, ...AMBIGUOUS];
-const COMPANY = new Set([...spellings(HARMFUL_WORDS.company), DIGITS]);
+const COMPANY = new Set([...spellings(DESTRUCTIVE_WORDS.company), DIGITS]);
 
 /** Returns the source of an expression for any of the words, with an expression for the separators between their parts. */
 const anyOf = (words: readonly string[], separator: string): string => words.join('|').replaceAll(' ', separator);
@@ -103,31 +101,33 @@ const ACTION = new RegExp(
 );
 
 /** Returns what an address says it does; nothing for most addresses. */
-export function harmsOf({ pathname, search, hash }: AddressParts): Harm[] {
+export function destructiveWordsOf({ pathname, search, hash }: AddressParts): DestructiveWord[] {
   const address = pathname + search + hash;
-  if (!ANYWHERE.test(/[^\x20-\x24\x26-\x7e]/.test(address) ? folded(decoded(address)) : address.toLowerCase())) return [];
+  if (!ANYWHERE.test(/[^\x20-\x24\x26-\x7e]/.test(address) ? plain(decoded(address)) : address.toLowerCase())) return [];
   const [, route = '', query = ''] = /^#(?:\/|!)([^?]*)(.*)$/s.exec(hash) ?? [];
-  const harms = [...inPath(decoded(pathname)), ...inPath(decoded(route)), ...[search, query].flatMap(inQuery)];
-  return harms.map((harm) => ({ ...harm, word: asWritten(harm.word, address) }));
+  const words = [...inPath(decoded(pathname)), ...inPath(decoded(route)), ...[search, query].flatMap(inQuery)];
+  return words.map((destructive) => ({ ...destructive, word: asWritten(destructive.word, address) }));
 }
 
 /**
  * Returns a function that finds what an address does although no glob allows it. A glob allows the words of its own text: the
  * wildcards of `/orders/**` allow nothing.
  */
-export function harmRule(include: readonly string[]): (url: AddressParts) => Harm | null {
-  const globs = include.map((text) => ({ matches: addressGlob(text), words: new Set(harmsOf(partsOf(text)).map(wordOf)) }));
-  return (url) => harmsOf(url).find((harm) => !globs.some(({ matches, words }) => words.has(wordOf(harm)) && matches(url))) ?? null;
+export function destructiveRule(include: readonly string[]): (url: AddressParts) => DestructiveWord | null {
+  const globs = include.map((text) => ({ matches: addressGlob(text), words: new Set(destructiveWordsOf(partsOf(text)).map(wordOf)) }));
+  return (url) =>
+    destructiveWordsOf(url).find((destructive) => !globs.some(({ matches, words }) => words.has(wordOf(destructive)) && matches(url))) ??
+    null;
 }
 
-const wordOf = ({ word }: Harm): string => folded(word).replaceAll(' ', '');
+const wordOf = ({ word }: DestructiveWord): string => plain(word).replaceAll(' ', '');
 
 /** Returns a word with the accents that it has in the address. */
 function asWritten(word: string, address: string): string {
   return (
     decoded(address)
       .match(/\p{L}+/gu)
-      ?.find((text) => folded(text) === word) ?? word
+      ?.find((text) => plain(text) === word) ?? word
   );
 }
 
@@ -154,7 +154,7 @@ function wordsOf(path: string): string[][] {
     .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
     .split('/')
     .map((segment) =>
-      folded(segment)
+      plain(segment)
         .replace(/\d+/g, ` ${DIGITS} `)
         .replace(/[^\p{L}0]+/gu, ' ')
         .trim(),
@@ -166,14 +166,14 @@ function wordsOf(path: string): string[][] {
     .map((segment) => segment.split(' ').filter((word) => word !== ''));
 }
 
-function inPath(path: string): Harm[] {
+function inPath(path: string): DestructiveWord[] {
   const segments = wordsOf(path);
   // `/buy/houses` lists houses, and `/buy/7` buys one.
   const last = segments.findLastIndex((words) => !words.includes(DIGITS) && !words.every((word) => COMPANY.has(word)));
   return segments.flatMap((words, at) => inWords(words, at >= last));
 }
 
-function inQuery(query: string): Harm[] {
+function inQuery(query: string): DestructiveWord[] {
   return query.split(/[?&;]/).flatMap((parameter) => {
     // Not by `URLSearchParams`, which reads UTF-8 only.
     const [, name = '', value = ''] = /^([^=]*)=?(.*)$/s.exec(decoded(parameter.replaceAll('+', ' '))) ?? [];
@@ -186,7 +186,7 @@ function inQuery(query: string): Harm[] {
 }
 
 /** @param isAction whether an ambiguous word may count */
-function inWords(words: readonly string[], isAction: boolean): Harm[] {
+function inWords(words: readonly string[], isAction: boolean): DestructiveWord[] {
   const first = words.findIndex((word) => word !== DIGITS);
   const isTitle = words.filter((word) => word !== DIGITS).length > ACTION_WORDS_MAX;
   return words.flatMap((text, at) => {
