@@ -1,8 +1,7 @@
 /** The API's Prometheus metrics. To bound the number of series, labels contain route patterns and never paths. */
 import type { Registry } from '@prometheus-io/client';
 import type { DependencyName } from '../stores/connections.ts';
-import { createMetricFactory } from '../stores/process-metrics.ts';
-import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
+import { createMetricFactory, createStoreMetrics, type StoreMetrics } from '../stores/process-metrics.ts';
 import { NETWORK_LIMITS, type NetworkPolicy } from './http/networks/network-limits.ts';
 import type { PublicScanRefusal } from './public/public-scan.ts';
 import type { SubmissionRefusal } from './scans/submission/refusals.ts';

@@ -1,7 +1,6 @@
 /** The operator's Prometheus metrics. Labels are bounded: reasons and phases, never IDs; of queues only the first names, of schedules only up to a number. */
 import type { Registry } from '@prometheus-io/client';
-import { createMetricFactory } from '../stores/process-metrics.ts';
-import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
+import { createMetricFactory, createStoreMetrics, type StoreMetrics } from '../stores/process-metrics.ts';
 import { createMailMetrics, type MailMetrics } from './mail/metrics.ts';
 import { REPAIRS, type SweepResult } from './maintenance/sweep.ts';
 import { createQueueGauges, type QueueGauges } from './queue/metrics.ts';

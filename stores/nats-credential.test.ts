@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { decode, encodeUser, fmtCreds, type User } from '@nats-io/jwt';
 import { createAccount, createUser, fromSeed } from '@nats-io/nkeys';
-import { accountOf, createScanSigner } from './nats-credential.ts';
+import { accountOf, createScanSigner } from './nats-connection.ts';
 
 const seedOf = (pair: { getSeed(): Uint8Array }): string => Buffer.from(pair.getSeed()).toString();
 

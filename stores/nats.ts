@@ -4,8 +4,7 @@ import type { Logger } from '../platform/logger.ts';
 import { currentOf, type Credential } from '../platform/setting-files.ts';
 import { ALL_PROGRESS, progressSubject, statusSubject, type StatusMessage } from '../core/protocol/subjects.ts';
 import { POD_MESSAGE_MAX_BYTES } from '../core/protocol/pod-messages.ts';
-import { openNatsConnection } from './nats-connection.ts';
-import { accountOf, createScanSigner, type ScanSigner } from './nats-credential.ts';
+import { accountOf, createScanSigner, openNatsConnection, type ScanSigner } from './nats-connection.ts';
 
 export interface MessageBus {
   /** False while there is no connection. The bus never stops reconnecting. */

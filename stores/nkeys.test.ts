@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createAccount, fromPublic, fromSeed } from '@nats-io/nkeys';
-import { createSigner, createUserKey } from './nkeys.ts';
+import { createSigner, createUserKey } from './nats-connection.ts';
 
 describe('NKeys', () => {
   it('of users are read by the NATS library, which derives the same public key', () => {

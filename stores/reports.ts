@@ -21,9 +21,8 @@ import { keysIn, reportKeys, type ReportKeys } from '../report/schema/objects.ts
 import type { ReadResult } from '../report/schema/objects.ts';
 import type { FormatStore } from '../report/workers/report-formats.ts';
 import { VIEW_MAX_BYTES, type ReportView } from '../report/view/view.ts';
-import { parseView } from './report-view.ts';
+import { type ByteRange, isMissing, parseView, readRange, statusOf } from './s3-ranges.ts';
 import { keyIdentity, secondsUntil, type S3Identity, type S3Key } from './s3-identity.ts';
-import { isMissing, readRange, statusOf, type ByteRange } from './s3-ranges.ts';
 
 /** The pod's statement about the other objects, which it uploads last. */
 const RESULT_NAME = 'result.json';

@@ -1,5 +1,7 @@
 /** Parts of objects, and what the errors of the store mean. */
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { Compile } from 'typebox/compile';
+import { ReportView } from '../report/view/view.ts';
 
 /** A part of an object. */
 export interface ByteRange {
@@ -41,4 +43,18 @@ export const statusOf = (error: unknown): number | undefined =>
 export function isMissing(error: unknown): boolean {
   const { name } = error as { name?: string };
   return name === 'NoSuchKey' || name === 'NotFound' || statusOf(error) === 404;
+}
+
+/** Reads stored views. Another version of the operator may have written them. */
+const schema = Compile(ReportView);
+
+/** Returns null if the bytes are not a view of a known version. */
+export function parseView(bytes: Uint8Array): ReportView | null {
+  try {
+    const view: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return schema.Check(view) ? view : null;
+  } catch {
+    // Not JSON. The pages then say that there is no view.
+    return null;
+  }
 }

@@ -1,8 +1,8 @@
 /** The rate limits of public scans, which hold across replicas. `networks/network-limits.ts` has those of all requests. */
 import { createHash } from 'node:crypto';
 import { domainOf, mailboxOf } from '../../core/email-address.ts';
-import { VISITOR_POLICIES } from '../../stores/public-scans/public-scans.ts';
-import type { RateLimitRule } from '../../stores/rate-limits/sliding-window.ts';
+import { VISITOR_POLICIES } from '../../stores/scans/public-scans.ts';
+import type { RateLimitRule } from '../../stores/rate-limits.ts';
 import { networkOf } from '../http/networks/networks.ts';
 import type { PublicScanOptions } from './settings.ts';
 

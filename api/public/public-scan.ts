@@ -1,7 +1,7 @@
 /** Types of a request for a public scan: what the REST route and the form of the public pages share. */
 import type { Locale } from '../../core/scan/locales.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { RateLimitDecision, RateLimitState } from '../../stores/rate-limits/sliding-window.ts';
+import type { RateLimitDecision, RateLimitState } from '../../stores/rate-limits.ts';
 import type { SubmissionRefusal } from '../scans/submission/refusals.ts';
 
 export interface PublicScanRequest {

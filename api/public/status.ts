@@ -5,7 +5,7 @@ import { IMPACTS } from '../../core/scan/impacts.ts';
 import { growing, reference } from '../http/responses.ts';
 import { nullable } from '../../core/schemas.ts';
 import type { ReportView } from '../../report/view/view.ts';
-import type { PublicScan } from '../../stores/public-scans/public-scans.ts';
+import type { PublicScan } from '../../stores/scans/public-scans.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 
 /** The issues of a status without `full`. */

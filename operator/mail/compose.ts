@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { ACCOUNT_PATH, resultPath, unsubscribePath } from '../../core/web-paths.ts';
 import type { ClaimedMail, NewMail } from '../../stores/mail/outbox.ts';
 import type { Suppressions } from '../../stores/mail/suppressions.ts';
-import type { PublicScans } from '../../stores/public-scans/public-scans.ts';
+import type { PublicScans } from '../../stores/scans/public-scans.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import type { Compose } from './sender.ts';

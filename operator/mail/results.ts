@@ -5,8 +5,8 @@
 import { failureKindOf } from '../../core/scan/end-reasons.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { resultMailId, type Outbox } from '../../stores/mail/outbox.ts';
-import { VISITOR_POLICIES, type PublicScan, type PublicScans } from '../../stores/public-scans/public-scans.ts';
-import type { CountedRequest, RateLimitLog, RateLimits } from '../../stores/rate-limits/sliding-window.ts';
+import { VISITOR_POLICIES, type PublicScan, type PublicScans } from '../../stores/scans/public-scans.ts';
+import type { CountedRequest, RateLimitLog, RateLimits } from '../../stores/rate-limits.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { rowsOf } from '../rows-of.ts';
 import type { PeriodicTask } from '../runtime/manager.ts';

@@ -7,7 +7,7 @@ import { isTerminal } from '../../core/scan/phases.ts';
 import type { Credits, Hold } from '../../stores/credits/credits.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { rowsOf } from '../rows-of.ts';
-import type { PublicScan, PublicScans } from '../../stores/public-scans/public-scans.ts';
+import type { PublicScan, PublicScans } from '../../stores/scans/public-scans.ts';
 import { incomingPrefix, type Reports, type Upload } from '../../stores/reports.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { hasCode } from '../../platform/kubernetes/kubernetes.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { SCAN_ID_ANNOTATION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { ScanSchedule, ScanScheduleStatus } from '../../core/protocol/scan-schedules.ts';
 import { withDefaults } from '../../core/scan/options.ts';
-import { optionsKeyOf } from '../../stores/scans/options-key.ts';
+import { optionsKeyOf } from '../../stores/scans/scan-row.ts';
 import { newRow } from '../../stores/scans/scan-row.ts';
 import { scanRow } from '../../test/support/scan-rows.ts';
 import { NAMESPACE, scheduleWith } from '../../test/support/schedule-world.ts';

@@ -23,7 +23,7 @@ import { sourceOf } from '../../core/schedule/source.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { siteOf } from '../../core/scan/site.ts';
-import { optionsKeyOf } from '../../stores/scans/options-key.ts';
+import { optionsKeyOf } from '../../stores/scans/scan-row.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 export interface ScheduleMirrorDeps {
   schedules: Pick<ResourceClient<ScanSchedule>, 'get' | 'list' | 'onChange'>;

@@ -2,11 +2,13 @@
  * Sign-ins with a correct password that wait for the second factor: ten minutes, in one browser, and with few attempts. They end
  * with a new password, and when the user ends all sessions.
  */
+import { randomBytes } from 'node:crypto';
 import type { Db } from 'mongodb';
 import { newToken, tokenHash } from './one-time-links.ts';
 import type { UserDocument } from './user-document.ts';
 
-const VALID_MS = 600_000;
+/** How long each of these steps of a sign-in can be completed. */
+const PENDING_MS = 600_000;
 /** Attempts of one sign-in. */
 export const PENDING_ATTEMPTS = 10;
 
@@ -66,7 +68,7 @@ export function createPendingSignIns(db: Db, { now = () => new Date() }: { now?:
     }): Promise<string> {
       const token = newToken();
       const generation = checked ?? (await generationOf(email)) ?? '';
-      const expiresAt = new Date(now().getTime() + VALID_MS);
+      const expiresAt = new Date(now().getTime() + PENDING_MS);
       await pending.insertOne({
         _id: tokenHash(token)!,
         email,
@@ -97,6 +99,61 @@ export function createPendingSignIns(db: Db, { now = () => new Date() }: { now?:
     async take(token: string): Promise<PendingSignIn | null> {
       const id = tokenHash(token);
       return id === null ? null : current(await pending.findOneAndDelete({ _id: id }));
+    },
+  };
+}
+
+/** Challenges for passkeys. Each can be answered once, within ten minutes, by the one to whom it was given. */
+export function createPasskeyChallenges(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
+  const challenges = db.collection<{ _id: string; subject: string; expiresAt: Date }>('passkeyChallenges');
+  return {
+    /** Makes a challenge. @param subject what it is for and whose it is @returns it in base64url */
+    async issue(subject: string): Promise<string> {
+      const challenge = randomBytes(32).toString('base64url');
+      await challenges.insertOne({ _id: challenge, subject, expiresAt: new Date(now().getTime() + PENDING_MS) });
+      return challenge;
+    },
+
+    /** Uses up a challenge. @returns false if it is unknown, used, too old, or of another subject */
+    async take(challenge: string, subject: string): Promise<boolean> {
+      const found = await challenges.findOneAndDelete({ _id: challenge, subject });
+      return found !== null && found.expiresAt > now();
+    },
+  };
+}
+
+/** What the answer of the provider is checked with. */
+export interface OidcChecks {
+  state: string;
+  nonce: string;
+  verifier: string;
+}
+
+/** A sign-in in progress at the identity provider. It can be completed once, by the browser that started it. */
+export interface OidcFlow extends OidcChecks {
+  /** Where to go afterwards. */
+  next: string;
+  /** The ID of the invitation that was opened before. Null: none. */
+  invitation: string | null;
+}
+
+export function createOidcFlows(db: Db, { now = () => new Date() }: { now?: () => Date } = {}) {
+  const flows = db.collection<OidcFlow & { _id: string; expiresAt: Date }>('oidcFlows');
+  return {
+    /** Stores a flow. @returns the token for the browser */
+    async start(flow: OidcFlow): Promise<string> {
+      const token = newToken();
+      await flows.insertOne({ _id: tokenHash(token)!, ...flow, expiresAt: new Date(now().getTime() + PENDING_MS) });
+      return token;
+    },
+
+    /** Returns the flow of a token, which works once; null if it is unknown, used or older than ten minutes. */
+    async take(token: string): Promise<OidcFlow | null> {
+      const hash = tokenHash(token);
+      const found = hash === null ? null : await flows.findOneAndDelete({ _id: hash });
+      if (found === null || found.expiresAt <= now()) return null;
+      const { state, nonce, verifier, next, invitation } = found;
+      return { state, nonce, verifier, next, invitation };
     },
   };
 }

@@ -1,28 +1,50 @@
 /** The second factors of accounts: passkeys, an authenticator app (TOTP), recovery codes. They are in the document of the user. */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomInt, randomUUID } from 'node:crypto';
 import type { Collection, Db } from 'mongodb';
 import { TOTP_SECRET_BYTES } from '../../core/totp.ts';
 import { isDuplicate } from '../mongo-retry.ts';
-import { newRecoveryCodes, recoveryHash } from './recovery-codes.ts';
 import {
   addPasskey,
   beginTotp,
   confirmTotp,
+  type FactorsDocument,
   hasFactor,
   removePasskey,
   removeTotp,
   renamePasskey,
   replaceRecovery,
+  type Step,
+  type StoredPasskey,
   usePasskey,
   useRecovery,
   useTotp,
   waitingTotp,
-  type FactorsDocument,
-  type Step,
-  type StoredPasskey,
 } from './second-factor-steps.ts';
-import { userIdOf, WITH_FACTORS, type UserDocument } from './user-document.ts';
+import { type UserDocument, userIdOf, WITH_FACTORS } from './user-document.ts';
 import type { VerifiedUser } from './users.ts';
+
+/**
+ * Recovery codes: each replaces a second factor once. A code has 120 random bits, so an unsalted SHA-256 is enough to store it
+ * (OWASP ASVS 6.5.2).
+ */
+export const RECOVERY_CODES = 10;
+/** Without characters that look alike. */
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const GROUPS = 4;
+const GROUP_CHARACTERS = 6;
+
+const newGroup = (): string => Array.from({ length: GROUP_CHARACTERS }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+
+/** Makes a set of codes such as `k7m2qx-0ad4fv-9sthwz-3n8c6r`. */
+function newRecoveryCodes(): string[] {
+  return Array.from({ length: RECOVERY_CODES }, () => Array.from({ length: GROUPS }, newGroup).join('-'));
+}
+
+/** The stored form of a code, however it was typed: case, spaces and hyphens do not count, and look-alikes are read as one. */
+function recoveryHash(typed: string): string {
+  const plain = typed.toLowerCase().replace(/[\s-]/g, '').replaceAll('o', '0').replace(/[il]/g, '1');
+  return createHash('sha256').update(plain).digest('hex');
+}
 
 type Changed<Reason extends string> = { ok: true } | { ok: false; reason: Reason };
 /** `codes` are new recovery codes, which are shown once; null if there were some before. */

@@ -10,9 +10,18 @@
 import type { Collection, Db, Document } from 'mongodb';
 import type { Logger } from '../../platform/logger.ts';
 import { isFree } from '../../core/scan/cost.ts';
-import { freeReserveStep, freeSettleStep } from './free-steps.ts';
-import { checkPages, checkScanId, emptyAccount, FARTHEST_DEADLINE_MS, grantStep, reserveStep, settleStep } from './credit-steps.ts';
-import type { Account } from './credit-steps.ts';
+import {
+  type Account,
+  checkPages,
+  checkScanId,
+  emptyAccount,
+  FARTHEST_DEADLINE_MS,
+  freeReserveStep,
+  freeSettleStep,
+  grantStep,
+  reserveStep,
+  settleStep,
+} from './credit-steps.ts';
 import { createLedger } from './ledger.ts';
 import { retryRace } from '../mongo-retry.ts';
 

@@ -1,15 +1,16 @@
 /** A row of the read model, and the rules for its changes. Pure, so that tests need no database. */
 import { isDeepStrictEqual } from 'node:util';
+import { createHash } from 'node:crypto';
 import type { BaselineChoice } from '../../core/scan/baseline.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import type { ReportObjects } from '../../report/schema/objects.ts';
 import type { SubmittedAuth } from '../../core/scan/scan-secrets.ts';
 import type { SignInSpec } from '../../core/scan/sign-in.ts';
-import type { ScanOptions } from '../../core/scan/options.ts';
-import type { Metadata } from '../../core/scan/metadata.ts';
+import { type ScanOptions, withDefaults } from '../../core/scan/options.ts';
+import { type Metadata, pairText, readPair } from '../../core/scan/metadata.ts';
 import { isTerminal, mayMove, type Phase } from '../../core/scan/phases.ts';
-import { optionsKeyOf } from './options-key.ts';
+import { siteOf } from '../../core/scan/site.ts';
 
 /** `accepted`: it runs and may be charged. `abandoned`: it never runs, and its credits are returned. */
 export type Submission = 'pending' | 'accepted' | 'abandoned';
@@ -151,5 +152,63 @@ function farthest(now: PageProgress, then: PageProgress): PageProgress {
     scanned: Math.max(now.scanned, then.scanned),
     failed: Math.max(now.failed, then.failed),
     total: Math.max(now.total, then.total),
+  };
+}
+
+/** The options that decide what a scan finds on a site that stays the same. Scans that differ in them cannot be compared. */
+const comparedOptions = ({ wcagLevel, wcagVersion, maxPages, crawl }: ScanOptions) => ({ wcagLevel, wcagVersion, maxPages, ...crawl });
+const DEFAULTS: Readonly<Record<string, unknown>> = comparedOptions(withDefaults({ url: '' }));
+
+const OPTIONS_KEY_LENGTH = 16;
+
+/**
+ * Identifies the compared options of a scan and its sign-in, whatever the order of their fields. Scans of test keys have keys of
+ * their own. Defaults are no part of it: an option that a later version adds changes no key.
+ */
+export function optionsKeyOf({ options, auth, test }: { options: ScanOptions; auth?: SubmittedAuth | SignInSpec; test?: true }): string {
+  const sorted = (_name: string, value: unknown): unknown =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value;
+  const chosen = Object.entries(comparedOptions(options)).filter(([name, value]) => !isDeepStrictEqual(value, DEFAULTS[name]));
+  const text = JSON.stringify([Object.fromEntries(chosen), auth ?? null, test === true], sorted);
+  return createHash('sha256').update(text).digest('hex').slice(0, OPTIONS_KEY_LENGTH);
+}
+
+/**
+ * A row as it is stored. Its id is the document's id. Metadata is a list of `KEY=VALUE`, so that one index finds the scans with any pair, and because
+ * keys may have dots, which mean nested fields to MongoDB.
+ */
+export type ScanDocument = Omit<ScanRow, 'id' | 'metadata'> & {
+  _id: string;
+  metadata?: string[];
+  reportsRemoved?: true;
+  /** Since its end, until its webhooks are in the queue. */
+  unannounced?: true;
+  /** Since its end, until it is in the list of sites. */
+  unlisted?: true;
+};
+
+export function toRow({
+  _id,
+  metadata,
+  reportsRemoved: _removed,
+  unannounced: _unannounced,
+  unlisted: _unlisted,
+  ...rest
+}: ScanDocument): ScanRow {
+  return { id: _id, ...rest, ...(metadata && { metadata: Object.fromEntries(metadata.map((pair) => readPair(pair)!)) }) };
+}
+
+/** The document of a new row, with its site. */
+export function toDocument({ id, metadata = {}, ...row }: NewRow): ScanDocument {
+  const pairs = Object.entries(metadata).map(pairText);
+  return {
+    _id: id,
+    ...row,
+    ...(pairs.length > 0 && { metadata: pairs }),
+    site: siteOf(row.options.url),
+    version: 1,
+    updatedAt: row.createdAt,
   };
 }

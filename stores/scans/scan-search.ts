@@ -5,9 +5,8 @@
 import type { Collection, Filter } from 'mongodb';
 import { pairText, type Metadata } from '../../core/scan/metadata.ts';
 import type { Phase } from '../../core/scan/phases.ts';
-import type { ScanRow } from './scan-row.ts';
+import { type ScanDocument, type ScanRow, toRow } from './scan-row.ts';
 import { afterPosition, boundaryOf, containing, EXAMINED_MAX, NEWEST_FIRST, positionOf, upTo, type Position } from './positions.ts';
-import { toRow, type ScanDocument } from './scan-document.ts';
 
 export const VERDICTS = ['passed', 'missed', 'none'] as const;
 /** `missed`: a threshold is not met, or the scan has thresholds and no result. `none`: the scan is done and has no thresholds. */

@@ -2,9 +2,8 @@
 import type { Collection, Db, Filter } from 'mongodb';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { isTerminal, LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
-import { changedFields, type NewRow, type ScanChange, type ScanRow } from './scan-row.ts';
+import { changedFields, type NewRow, type ScanChange, type ScanDocument, type ScanRow, toDocument, toRow } from './scan-row.ts';
 import { insertNew, retryRace } from '../mongo-retry.ts';
-import { toDocument, toRow, type ScanDocument } from './scan-document.ts';
 import { newestDoneWith, previousDoneOf, searchScans, trendOf, type Alike, type NewestDone, type ScanSearch } from './scan-search.ts';
 
 export type { ScanChange, ScanRow } from './scan-row.ts';

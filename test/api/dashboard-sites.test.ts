@@ -2,9 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { withDefaults } from '../../core/scan/options.ts';
-import type { ScanRow } from '../../stores/scans/scan-row.ts';
+import { type ScanDocument, type ScanRow, toDocument } from '../../stores/scans/scan-row.ts';
 import { SITE_GROUPS_MAX } from '../../stores/scans/sites.ts';
-import { toDocument, type ScanDocument } from '../../stores/scans/scan-document.ts';
 import { scanRow } from '../support/scan-rows.ts';
 import { showCount } from '../support/counts.ts';
 import { useContext } from './context.ts';

@@ -8,7 +8,7 @@ import { KNOWN_ISSUES_PATH, WEBHOOKS_PATH } from '../../core/web-paths.ts';
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
 import { withDefaults } from '../../core/scan/options.ts';
-import { optionsKeyOf } from '../../stores/scans/options-key.ts';
+import { optionsKeyOf } from '../../stores/scans/scan-row.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { accountOf } from '../support/account-of.ts';
 import { issueKey } from '../support/issue-key.ts';

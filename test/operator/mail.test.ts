@@ -14,7 +14,7 @@ import { CLAIM_LEASE_MS, createSenderTask, type SenderDeps } from '../../operato
 import { createMailTransport, TRANSPORT_LIMITS, type TransportLimits } from '../../operator/mail/transport.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
 import { resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
-import type { CountedRequest } from '../../stores/rate-limits/sliding-window.ts';
+import type { CountedRequest } from '../../stores/rate-limits.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { until } from '../runtime/cluster.ts';

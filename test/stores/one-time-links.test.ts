@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { createInvitations, INVITATION_HOURS, INVITATIONS_MAX } from '../../stores/accounts/invitations.ts';
 import { createMembers } from '../../stores/accounts/members.ts';
 import { createMemberships } from '../../stores/accounts/memberships.ts';
-import { createPasswordResets } from '../../stores/accounts/password-resets.ts';
+import { createPasswordResets } from '../../stores/accounts/one-time-links.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
 import { useDatabase } from './database.ts';
 

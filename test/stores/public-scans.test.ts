@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { createPublicScans, type PublicScan } from '../../stores/public-scans/public-scans.ts';
+import { createPublicScans, type PublicScan } from '../../stores/scans/public-scans.ts';
 import { useDatabase, useStore } from './database.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { viewOf } from '../../report/view/view.ts';
 import { smallReport } from '../report/samples.ts';
-import { parseView } from '../../stores/report-view.ts';
+import { parseView } from '../../stores/s3-ranges.ts';
 
 const bytesOf = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 

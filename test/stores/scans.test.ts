@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { createScans, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
 import { useDatabase, useStore } from './database.ts';
-import { optionsKeyOf } from '../../stores/scans/options-key.ts';
+import { optionsKeyOf } from '../../stores/scans/scan-row.ts';
 import { scanRow } from '../support/scan-rows.ts';
 
 const later = (): Date => new Date(Date.now() + 60_000);

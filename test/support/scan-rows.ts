@@ -2,8 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { withDefaults } from '../../core/scan/options.ts';
 import { siteOf } from '../../core/scan/site.ts';
-import { optionsKeyOf } from '../../stores/scans/options-key.ts';
-import { newRow, type ScanRow } from '../../stores/scans/scan-row.ts';
+import { newRow, optionsKeyOf, type ScanRow } from '../../stores/scans/scan-row.ts';
 
 /** A submitted scan of five pages, with overrides. */
 export function scanRow(over: Partial<ScanRow> = {}): ScanRow {

@@ -1,6 +1,6 @@
 import { withDefaults } from '../../core/scan/options.ts';
 import { siteOf } from '../../core/scan/site.ts';
-import { optionsKeyOf } from '../../stores/scans/options-key.ts';
+import { optionsKeyOf } from '../../stores/scans/scan-row.ts';
 import type { ScheduleRow } from '../../stores/schedules/schedules.ts';
 
 /** A stored schedule. */

@@ -15,7 +15,7 @@ import type { CaughtMail } from '../../local/mail/mailbox.ts';
 import { renderInvitation, renderScanResult, type Rendered } from '../../operator/mail/templates/render.ts';
 import { buildReport } from '../../report/results/build.ts';
 import { renderPdf } from '../../report/pdf/render.ts';
-import { parseView } from '../../stores/report-view.ts';
+import { parseView } from '../../stores/s3-ranges.ts';
 import { reportKeys } from '../../report/schema/objects.ts';
 import { PASSWORD, signedIn } from '../api/people.ts';
 import { createClient } from '../api/client.ts';

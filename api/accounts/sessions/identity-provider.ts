@@ -1,7 +1,7 @@
 /** An OpenID Connect provider: authorization code with PKCE. It is discovered when it is first needed. */
 import * as oidc from 'openid-client';
 import { currentOf, type Credential } from '../../../platform/setting-files.ts';
-import type { OidcChecks } from '../../../stores/accounts/oidc-flows.ts';
+import type { OidcChecks } from '../../../stores/accounts/pending-sign-ins.ts';
 import type { Identity } from '../../../stores/accounts/users.ts';
 
 export interface IdentityProviderOptions {

@@ -4,7 +4,7 @@
  * accounts; they do not apply to the networks that an account knows.
  */
 import { mailboxOf } from '../../../core/email-address.ts';
-import type { RateLimitRule } from '../../../stores/rate-limits/sliding-window.ts';
+import type { RateLimitRule } from '../../../stores/rate-limits.ts';
 import { NETWORK_LIMITS } from '../../http/networks/network-limits.ts';
 import type { LimitSize } from '../../http/rate-limits.ts';
 

@@ -4,7 +4,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { PIPELINE_SCOPES, type KeyScope } from '../../../core/accounts.ts';
 import { readDateTime } from '../../../core/date-time.ts';
 import { KEY_STATUSES, type KeyStatus } from '../../../stores/accounts/keys.ts';
-import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
+import type { RateLimits } from '../../../stores/rate-limits.ts';
 import { ApiError, ERRORS, ValidationFailure } from '../../http/errors.ts';
 import { askedBy, createKeyManagement, type KeyManagementDeps } from '../../accounts/key-management.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';

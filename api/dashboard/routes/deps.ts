@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import { isUuid } from '../../../core/uuid.ts';
 import type { Logger } from '../../../platform/logger.ts';
-import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
+import type { RateLimits } from '../../../stores/rate-limits.ts';
 import type { Comparisons } from '../../../report/workers/comparisons.ts';
 import type { EventStreams } from '../../streams/event-streams.ts';
 import { ApiError } from '../../http/errors.ts';

@@ -1,6 +1,6 @@
 /** The overview of a person's second factors. */
 import type { FastifyRequest } from 'fastify';
-import type { Factors } from '../../../stores/accounts/second-factors.ts';
+import { type Factors, RECOVERY_CODES } from '../../../stores/accounts/second-factors.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
 import {
@@ -18,7 +18,6 @@ import {
 } from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { csrfField } from '../forms.ts';
-import { RECOVERY_CODES } from '../../../stores/accounts/recovery-codes.ts';
 import { APP_PATH, CODES_PATH, NEW_PASSKEY_PATH, passkeyPath } from './pages.ts';
 import type { Passkeys } from './passkeys.ts';
 import { titledPage } from '../titled-page.ts';

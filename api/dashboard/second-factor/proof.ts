@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../../platform/logger.ts';
 import type { SecondFactor } from '../../../stores/accounts/second-factor-steps.ts';
-import type { RateLimitRule } from '../../../stores/rate-limits/sliding-window.ts';
+import type { RateLimitRule } from '../../../stores/rate-limits.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { networkOf } from '../../http/networks/networks.ts';
 import type { LimitSize } from '../../http/rate-limits.ts';

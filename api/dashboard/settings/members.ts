@@ -3,7 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isEmailAddress, mailboxOf } from '../../../core/email-address.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import { INVITATION_HOURS, INVITATIONS_MAX } from '../../../stores/accounts/invitations.ts';
-import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
+import type { RateLimits } from '../../../stores/rate-limits.ts';
 import type { NewMail, Outbox } from '../../../stores/mail/outbox.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';

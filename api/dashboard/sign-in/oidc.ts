@@ -1,7 +1,7 @@
 /** Sign-in at an OpenID Connect provider. It maps verified addresses to users, and creates accounts only for addresses that were invited. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../../platform/logger.ts';
-import type { OidcFlow } from '../../../stores/accounts/oidc-flows.ts';
+import type { OidcFlow } from '../../../stores/accounts/pending-sign-ins.ts';
 import type { User } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { bestEffort } from '../../scans/submission/best-effort.ts';

@@ -5,7 +5,7 @@
  * known.
  */
 import { createHash } from 'node:crypto';
-import type { RateLimitDecision } from '../../../stores/rate-limits/sliding-window.ts';
+import type { RateLimitDecision } from '../../../stores/rate-limits.ts';
 import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
 import type { NetworkLimits } from './network-limits.ts';
 import { createSharedLookups } from './shared-lookups.ts';

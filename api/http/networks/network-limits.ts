@@ -3,7 +3,7 @@
  * database and the processor from requests without a valid key or session; the exact limits of the contract are in
  * `stores/rate-limits`.
  */
-import type { RateLimitDecision, RateLimitState } from '../../../stores/rate-limits/sliding-window.ts';
+import type { RateLimitDecision, RateLimitState } from '../../../stores/rate-limits.ts';
 import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
 import type { LimitSize } from '../rate-limits.ts';
 import { networksOf } from './networks.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { FastifyRequest } from 'fastify';
 import { makeKey } from '../../../stores/accounts/key-format.ts';
-import { decisionOf, type RateLimitRule } from '../../../stores/rate-limits/sliding-window.ts';
+import { decisionOf, type RateLimitRule } from '../../../stores/rate-limits.ts';
 import { createDenials } from './denials.ts';
 
 const RULE: RateLimitRule = { policy: 'key', subject: 'k', limit: 60, windowSeconds: 60 };

@@ -3,7 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
 import { hashOf, isWellFormed } from '../../../stores/accounts/key-format.ts';
-import type { RateLimitDecision, RateLimitRule, RateLimitState } from '../../../stores/rate-limits/sliding-window.ts';
+import type { RateLimitDecision, RateLimitRule, RateLimitState } from '../../../stores/rate-limits.ts';
 import { ApiError } from '../errors.ts';
 
 type Denied = Extract<RateLimitDecision, { ok: false }>;

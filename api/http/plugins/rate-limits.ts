@@ -2,7 +2,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Actor, Caller } from '../../../core/accounts.ts';
-import type { RateLimitRule } from '../../../stores/rate-limits/sliding-window.ts';
+import type { RateLimitRule } from '../../../stores/rate-limits.ts';
 import type { LimitName, LimitSize } from '../rate-limits.ts';
 import { callerOf } from './auth.ts';
 import { rateLimited, rateLimitHeaders } from './denials.ts';

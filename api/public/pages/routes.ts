@@ -5,7 +5,7 @@ import { LOCALES, type Locale } from '../../../core/scan/locales.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
 import { withTimeLimit } from '../../../platform/time-limits.ts';
-import type { PublicScan } from '../../../stores/public-scans/public-scans.ts';
+import type { PublicScan } from '../../../stores/scans/public-scans.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
 import type { FormError } from '../../web/components/fields.ts';

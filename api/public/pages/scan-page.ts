@@ -5,7 +5,7 @@ import type { Locale } from '../../../core/scan/locales.ts';
 import { failureKindOf, withoutCharge } from '../../../core/scan/end-reasons.ts';
 import { addressToType } from '../../../core/scan/typed-address.ts';
 import { isTerminal, LIVE_PHASES, type LivePhase } from '../../../core/scan/phases.ts';
-import type { PublicScan } from '../../../stores/public-scans/public-scans.ts';
+import type { PublicScan } from '../../../stores/scans/public-scans.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
 import * as ui from '../../web/components/index.ts';

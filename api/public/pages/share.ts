@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { sharedPath } from '../../../core/web-paths.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { wordsIn } from '../../../report/words/words.ts';
-import type { PublicScan } from '../../../stores/public-scans/public-scans.ts';
+import type { PublicScan } from '../../../stores/scans/public-scans.ts';
 import * as ui from '../../web/components/index.ts';
 import { html, type Html } from '../../web/html.ts';
 import { inLanguage } from '../../web/languages.ts';

@@ -1,5 +1,5 @@
 /** The mail about the result of a public scan: queued, claimed, sent and recorded. */
-import { createRateLimits } from '../../../stores/rate-limits/rate-limits.ts';
+import { createRateLimits } from '../../../stores/rate-limits.ts';
 import { createResultMailTask } from '../../../operator/mail/results.ts';
 import { CLAIM_LEASE_MS, createSenderTask } from '../../../operator/mail/sender.ts';
 import type { Message } from '../../../operator/mail/transport.ts';
@@ -7,7 +7,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import { dependencyIsDown } from '../../../stores/availability.ts';
 import { createOutbox, resultMailId, type Outbox } from '../../../stores/mail/outbox.ts';
 import { createSuppressions } from '../../../stores/mail/suppressions.ts';
-import { createPublicScans } from '../../../stores/public-scans/public-scans.ts';
+import { createPublicScans } from '../../../stores/scans/public-scans.ts';
 import { createScans } from '../../../stores/scans/scans.ts';
 import { scanRow } from '../../support/scan-rows.ts';
 import { SCAN_ID } from '../../support/scan-samples.ts';

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { Locale } from '../../core/scan/locales.ts';
 import { isToken, newToken } from '../accounts/one-time-links.ts';
-import type { CountedRequest } from '../rate-limits/sliding-window.ts';
+import type { CountedRequest } from '../rate-limits.ts';
 import { isDuplicate, retryRace } from '../mongo-retry.ts';
 
 /**

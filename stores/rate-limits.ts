@@ -4,19 +4,123 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Db, Document } from 'mongodb';
-import { dependencyIsDown, poolIsExhausted } from '../availability.ts';
-import { retryRace } from '../mongo-retry.ts';
-import { createLocalLimits } from './local-limits.ts';
-import {
-  decisionOf,
-  stateOf,
-  type LogReading,
-  type RateLimitDecision,
-  type RateLimitLog,
-  type RateLimitRule,
-  type RateLimits,
-  type RateLimitState,
-} from './sliding-window.ts';
+import { dependencyIsDown, poolIsExhausted } from './availability.ts';
+import { retryRace } from './mongo-retry.ts';
+import { BoundedMap } from '../platform/concurrency/bounded-map.ts';
+
+/** Sliding-window limits: the rules, the decision, and the pure functions that derive one from the other. */
+
+export interface RateLimitRule {
+  /** Name in `RateLimit-Policy`: `key`, `submissions`, `reports`, `key-creations`. */
+  policy: string;
+  /** What is counted: a key id or an organisation id. */
+  subject: string;
+  limit: number;
+  windowSeconds: number;
+}
+
+/** The log that a rule counts in. */
+export type RateLimitLog = Pick<RateLimitRule, 'policy' | 'subject'>;
+
+/** A request that was counted, so that it can be taken back later, also by another process. */
+export interface CountedRequest {
+  hit: string;
+  logs: readonly RateLimitLog[];
+}
+
+export interface RateLimitState {
+  policy: string;
+  limit: number;
+  windowSeconds: number;
+  remaining: number;
+  /** Seconds until one more request is accepted, rounded up; 0 if one is accepted now. */
+  resetSeconds: number;
+}
+
+export type RateLimitDecision =
+  | { ok: true; states: RateLimitState[] }
+  /** A request sent `retryAfterSeconds` later is accepted. */
+  | { ok: false; reason: 'rate_limited'; states: RateLimitState[]; retryAfterSeconds: number };
+
+export interface RateLimits {
+  /**
+   * Counts one request against every rule, in order. If one rule denies it, nothing is consumed from any of them.
+   * @param options.hit names the request for a refund
+   */
+  admit(rules: readonly RateLimitRule[], options?: { hit?: string }): Promise<RateLimitDecision>;
+  /** Takes back a request that was admitted as `hit`, because it was refused for another reason. Idempotent. */
+  refund(logs: readonly RateLimitLog[], hit: string): Promise<void>;
+}
+
+/** The state of a rule's log of accepted requests at one moment. Times in milliseconds, of one clock. */
+interface LogReading {
+  /** Whether the current request was counted. */
+  taken: boolean;
+  /** Requests in the window, including the one just counted. */
+  used: number;
+  /** The oldest of them; null if there is none. */
+  oldest: number | null;
+  now: number;
+}
+
+/**
+ * The state of one rule. A request leaves the window one millisecond after the window's length: clocks count whole
+ * milliseconds, so only then is the window certainly over.
+ */
+function stateOf(rule: RateLimitRule, { used, oldest, now }: Omit<LogReading, 'taken'>): RateLimitState {
+  const { policy, limit, windowSeconds } = rule;
+  const remaining = Math.max(0, limit - used);
+  const wait = remaining > 0 || oldest === null ? 0 : Math.max(1, Math.ceil((oldest + windowSeconds * 1000 + 1 - now) / 1000));
+  return { policy, limit, windowSeconds, remaining, resetSeconds: wait };
+}
+
+/** The decision over all rules. A denied request may be repeated when the slowest rule accepts one again. */
+export function decisionOf(allowed: boolean, states: RateLimitState[]): RateLimitDecision {
+  if (allowed) return { ok: true, states };
+  return { ok: false, reason: 'rate_limited', states, retryAfterSeconds: Math.max(...states.map((state) => state.resetSeconds)) };
+}
+
+/** With more subjects than this, the one that was not used for the longest time is forgotten. */
+const SUBJECTS_MAX = 10_000;
+
+/** The same limits in the memory of one process, used while the shared store is down. */
+export function createLocalLimits(monotonic = () => performance.now()): RateLimits {
+  const logs = new BoundedMap<{ at: number; hit: string | undefined }[]>({ max: SUBJECTS_MAX });
+  const keyOf = (rule: RateLimitLog): string => `${rule.policy}/${rule.subject}`;
+
+  /** The requests of a rule that are still inside its window. */
+  function logOf(rule: RateLimitRule, at: number) {
+    const key = keyOf(rule);
+    const windowMs = rule.windowSeconds * 1000;
+    const requests = (logs.get(key) ?? []).filter((request) => at - request.at <= windowMs);
+    logs.set(key, requests);
+    return requests;
+  }
+
+  return {
+    admit(rules, { hit } = {}) {
+      const at = monotonic();
+      const counted = rules.map((rule) => ({ rule, requests: logOf(rule, at) }));
+      const allowed = counted.every(({ rule, requests }) => requests.length < rule.limit);
+      const states = counted.map(({ rule, requests }) => {
+        if (allowed) requests.push({ at, hit });
+        return stateOf(rule, { used: requests.length, oldest: requests[0]?.at ?? null, now: at });
+      });
+      return Promise.resolve(decisionOf(allowed, states));
+    },
+
+    async refund(rules, hit) {
+      for (const rule of rules) {
+        const requests = logs.get(keyOf(rule));
+        if (requests !== null)
+          logs.set(
+            keyOf(rule),
+            requests.filter((request) => request.hit !== hit),
+          );
+      }
+    },
+  };
+}
 
 /** The log of one policy and subject: the accepted requests of the last window, each with an id so that it can be removed. */
 interface LogDocument {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createLocalLimits } from './local-limits.ts';
+import { createLocalLimits } from './rate-limits.ts';
 
 const perKey = { policy: 'key', subject: 'k1', limit: 3, windowSeconds: 10 };
 const perOrganisation = { policy: 'submissions', subject: 'acme', limit: 2, windowSeconds: 10 };
