@@ -42,6 +42,9 @@ export const schedulePath = ({ namespace, name }: { namespace: string; name: str
 /** The page of the organisation's credits. */
 export const CREDITS_PATH = '/dashboard/credits';
 
+/** The pages of the organisation's members. */
+export const MEMBERS_PATH = '/dashboard/settings/members';
+
 /** The pages of the organisation's webhooks. */
 export const WEBHOOKS_PATH = '/dashboard/settings/webhooks';
 

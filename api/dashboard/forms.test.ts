@@ -4,9 +4,9 @@ import { NewKey } from '../accounts/api-keys.ts';
 import { ValidationFailure } from '../http/errors.ts';
 import { compileValidator } from '../http/validation.ts';
 import { NewWebhook } from '../webhooks/schemas.ts';
-import { KEY_FIELDS } from './api-keys/create-page.ts';
+import { KEY_FIELDS } from './settings/api-keys.ts';
 import { formErrors, type FormFields } from './forms.ts';
-import { WEBHOOK_FIELDS } from './webhooks/create-page.ts';
+import { WEBHOOK_FIELDS } from './settings/webhooks.ts';
 
 describe('the errors of a form', () => {
   function errorsOf(schema: TSchema, body: object, fields: FormFields) {

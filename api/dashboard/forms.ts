@@ -1,9 +1,14 @@
-/** What all forms of the dashboard share. */
+/** What all forms of the dashboard share, and the frame of most pages. */
+import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { validationTextForPeople } from '../../core/validation-texts.ts';
 import type { ValidationItem } from '../http/errors.ts';
-import { hiddenField, textField, type FormError } from '../web/components/index.ts';
-import { html, type Html } from '../web/html.ts';
+import { breadcrumb, errorSummary, type FormError, hiddenField, notice, textField, titleWithErrors } from '../web/components.ts';
+import { html, type Html, type HtmlValue } from '../web/html.ts';
+import { isUuid, uuidOf } from '../../core/uuid.ts';
+import { callerOf } from '../http/plugins/auth.ts';
+import type { Form } from '../web/html-scope.ts';
+import { dashboardPage, type DashboardPageOptions } from '../web/layout.ts';
 
 /** The error of a form without a valid token before sign-in. Nothing was changed. */
 export const FORM_EXPIRED = 'This page was open for too long, or the browser does not keep cookies. Send the form again.';
@@ -89,3 +94,53 @@ export function mustWait(reply: FastifyReply, seconds: number): FormError {
   const [count, unit] = seconds > 90 ? [Math.ceil(seconds / 60), 'minute'] : [seconds, 'second'];
   return { field: null, text: `There were too many attempts. Try again in ${count} ${unit}${count === 1 ? '' : 's'}.` };
 }
+
+/** The ID of a form that was sent; a new one if it has none. */
+export function formIdOf(form: Form): string {
+  const id = form.text('form_id');
+  return isUuid(id) ? id : randomUUID();
+}
+
+/** The ID of what a form creates. It depends on the user, so that a form cannot name what another user has created. */
+export function idOfForm(request: FastifyRequest, formId: string): string {
+  const { organisation, actor } = callerOf(request);
+  const owner = actor.kind === 'user' ? actor.email : actor.keyId;
+  return uuidOf(`${organisation.id}/${owner}/${formId}`);
+}
+
+interface TitledPage extends DashboardPageOptions {
+  /** The pages above it. */
+  trail?: readonly { text: string; href: string }[];
+  errors?: readonly FormError[];
+  /** What the person did a moment ago. */
+  done?: HtmlValue | null;
+  /** Whether the lines are short, as of a form. */
+  narrow?: boolean;
+}
+
+/** A page whose heading is its title. The body follows the heading. */
+export function titledPage({ trail = [], errors = [], done, narrow = false, body, ...page }: TitledPage): Html {
+  const content = html`${trail.length > 0 && breadcrumb([...trail, { text: page.title }])} ${errorSummary(errors)}
+    <h1>${page.title}</h1>
+    ${done && notice({ kind: 'good', body: done, announce: true })} ${body}`;
+  return dashboardPage({
+    ...page,
+    title: titleWithErrors(page.title, errors),
+    body: narrow ? html`<div class="narrow">${content}</div>` : content,
+  });
+}
+
+/** A page of one column before sign-in. */
+export function plainPage(
+  request: FastifyRequest,
+  title: string,
+  errors: readonly FormError[],
+  body: HtmlValue,
+  scripts: readonly string[] = [],
+): Html {
+  return titledPage({ request, title, active: null, errors, narrow: true, body, scripts: ['show-password.js', ...scripts] });
+}
+
+/** A link that does not work any more: why, and what to do. */
+export const linkEnded = (request: FastifyRequest, title: string, text: string, action: Html): Html =>
+  plainPage(request, title, [], html`<p class="lead">${text}</p>${action}`);

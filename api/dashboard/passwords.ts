@@ -1,9 +1,14 @@
-/** Fields and checks of forms that set a new password. */
+/** Forms that set a new password, or ask a signed-in user for the current one. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PASSWORD_MIN_CHARACTERS, PASSWORD_PROBLEMS, passwordProblem } from '../../core/passwords.ts';
-import type { FormError } from '../web/components/index.ts';
-import type { Html } from '../web/html.ts';
-import { errorOf } from './forms.ts';
-import { passwordField } from './sign-in/page.ts';
+import { button, type FormError, textField } from '../web/components.ts';
+import { type Html, html } from '../web/html.ts';
+import type { VerifiedUser } from '../../stores/accounts/users.ts';
+import type { ApiStores } from '../dependencies.ts';
+import { ownStoresOf } from '../accounts/scoped-stores.ts';
+import { signedInOf } from '../accounts/sessions/plugin.ts';
+import { confirmationRule } from '../accounts/sessions/sign-in-limits.ts';
+import { errorOf, mustWait } from './forms.ts';
 
 /** The name of the field. */
 export const NEW_PASSWORD = 'new-password';
@@ -24,4 +29,48 @@ export function newPasswordErrors(password: string, known: readonly string[]): F
   if (password === '') return [{ field: NEW_PASSWORD, text: 'Enter a new password.' }];
   const problem = passwordProblem(password, { known });
   return problem === null ? [] : [{ field: NEW_PASSWORD, text: PASSWORD_PROBLEMS[problem] }];
+}
+
+export const WRONG_PASSWORD: FormError = { field: 'password', text: 'This is not your current password.' };
+
+type Confirmed = { ok: true; user: VerifiedUser } | { ok: false; error: FormError; status: number };
+
+/**
+ * Checks the password of the signed-in user. A refusal is recorded like that of a sign-in, and the attempts of an account count
+ * together, because the thief of a session can use any number of networks.
+ */
+export async function confirmPassword(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  rateLimits: Pick<ApiStores['rateLimits'], 'admit'>,
+  password: string,
+): Promise<Confirmed> {
+  const { email } = signedInOf(request).user;
+  const decision = await rateLimits.admit([confirmationRule(email)]);
+  if (!decision.ok) return { ok: false, error: mustWait(reply, decision.retryAfterSeconds), status: 429 };
+  const user = await ownStoresOf(request).verify(password);
+  if (user !== null) return { ok: true, user };
+  request.server.trail.signInFailed(request, email);
+  return { ok: false, error: WRONG_PASSWORD, status: 422 };
+}
+
+interface PasswordFieldOptions {
+  name: string;
+  label: string;
+  autocomplete: 'current-password' | 'new-password';
+  hint?: string;
+  error?: string;
+}
+
+/** A password field with a button that shows what was typed. The button needs scripts. */
+export function passwordField({ name, label, autocomplete, hint, error }: PasswordFieldOptions): Html {
+  return html`<div class="password">
+    ${textField({ name, label, type: 'password', required: true, autocomplete, spellcheck: false, hint, error })}
+    ${button({
+      text: 'Show password',
+      type: 'button',
+      kind: 'quiet',
+      attributes: { hidden: true, 'data-show-password': name, 'data-hide-text': 'Hide password' },
+    })}
+  </div>`;
 }

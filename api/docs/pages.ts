@@ -1,6 +1,6 @@
 /** The pages of `/docs`: the contents, a page, and the results of a search. */
 import { DOCS_PATH, DOCS_SEARCH_PATH, docPath } from '../../core/web-paths.ts';
-import { breadcrumb, button, emptyState, link, textField } from '../web/components/index.ts';
+import { breadcrumb, button, emptyState, link, textField } from '../web/components.ts';
 import { html, type Html } from '../web/html.ts';
 import { DOC_GROUPS } from './catalogue.ts';
 import type { DocPage, Outline, Section } from './render.ts';

@@ -1,6 +1,6 @@
 /** Makes HTML from Markdown. Templates escape everything; HTML in the Markdown is shown as text. */
 import type { Code, Heading, List, PhrasingContent, RootContent, Table } from 'mdast';
-import { code as codeBlock, externalLink, link, linkedHeading, table, type HeadingLevel } from '../web/components/index.ts';
+import { code as codeBlock, externalLink, link, linkedHeading, table, type HeadingLevel } from '../web/components.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../web/html.ts';
 import { targetOf } from './links.ts';
 import { createAnchors, parseMarkdown, phrasesText, textOf } from './markdown.ts';

@@ -6,7 +6,7 @@ import htmlScope from '../web/html-scope.ts';
 import { html, type Html } from '../web/html.ts';
 import { DEFAULT_LOCALE } from '../web/languages.ts';
 import { publicPage, type PublicPageOptions } from '../web/layout.ts';
-import { fixedPage, type FixedPage } from '../web/packed.ts';
+import { fixedPage, type FixedPage } from '../web/assets.ts';
 import { openLibrary } from './library.ts';
 import { contentsPage, docPage, searchPage } from './pages.ts';
 import { QUERY_MAX, searchDocs } from './search.ts';

@@ -1,13 +1,14 @@
-/** The page of an error: what happened, what to do, and the ID of the request. */
+/** The pages of errors: what happened, what to do, and the ID of the request. */
 import type { FastifyRequest } from 'fastify';
 import { isSafe } from '../accounts/sessions/plugin.ts';
-import { ApiError, statusOf, type ErrorCode, type ValidationFailure } from '../http/errors.ts';
-import { actions, linkButton } from './components/buttons.ts';
-import { html, type Html } from './html.ts';
+import { ApiError, type ErrorCode, statusOf, type ValidationFailure } from '../http/errors.ts';
 import type { Words } from '../../report/words/translated.ts';
 import { wordsIn } from '../../report/words/words.ts';
+import { actions, button, linkButton } from './elements.ts';
+import { html, type Html } from './html.ts';
 import { inLanguage, splitLanguage } from './languages.ts';
 import { dashboardPage, publicPage } from './layout.ts';
+import { hiddenField } from './fields.ts';
 
 /** The errors that have a page of their own. `invalid` stands for every other 4xx. */
 type PageError = keyof Words<'site'>['errors'];
@@ -71,4 +72,45 @@ export function errorPage(request: FastifyRequest, error: ApiError | ValidationF
   return inDashboard
     ? dashboardPage({ request, title, active: null, body })
     : publicPage({ request, locale, title, body, translated: false });
+}
+
+interface FormExpired {
+  request: FastifyRequest;
+  formAddress: string;
+}
+
+const TITLE = 'The form was not saved';
+const WHY = 'It was opened before your current sign-in, or the browser did not send it completely. Nothing was changed.';
+
+export function formExpiredPage({ request, formAddress }: FormExpired): Html {
+  const kept = keptFields(request);
+  const open = linkButton({ text: 'Open the form again', href: formAddress, kind: kept === null ? 'primary' : 'quiet' });
+  return dashboardPage({
+    request,
+    title: TITLE,
+    active: null,
+    body: html`<div class="narrow">
+      <h1>${TITLE}</h1>
+      <p class="lead">${WHY} ${kept === null ? 'Open the form again and fill it in.' : 'What you entered is kept: send it again.'}</p>
+      ${
+        kept === null
+          ? actions(open)
+          : html`<form method="post" action="${request.url}">
+              ${hiddenField('_csrf', request.viewer!.csrfToken)} ${kept.map(([name, value]) => hiddenField(name, value))}
+              ${actions(button({ text: 'Send again', kind: 'primary' }), open)}
+            </form>`
+      }
+    </div>`,
+  });
+}
+
+/**
+ * The fields that can be sent again; null if the browser does not confirm that a page of this service sent the form, or if the
+ * form has a password, which is never written into a page.
+ */
+function keptFields({ headers, body }: FastifyRequest): [name: string, value: string][] | null {
+  if (headers['sec-fetch-site'] !== 'same-origin') return null;
+  const fields = Object.entries((body ?? {}) as Record<string, unknown>).filter(([name]) => name !== '_csrf');
+  if (fields.some(([name]) => name.includes('password'))) return null;
+  return fields.flatMap(([name, values]) => [values].flat().map((value): [string, string] => [name, String(value)]));
 }

@@ -6,10 +6,9 @@ import { constants, gzipSync } from 'node:zlib';
 import helmet, { type FastifyHelmetOptions } from '@fastify/helmet';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import fp from 'fastify-plugin';
-import { loadAssets, type Assets } from './assets.ts';
+import { accepts, type Assets, type FixedPage, isKnown, loadAssets, sendPacked } from './assets.ts';
 import type { Html } from './html.ts';
 import type { Viewer } from './layout.ts';
-import { accepts, isKnown, sendPacked, type FixedPage } from './packed.ts';
 
 export interface PageReplyOptions {
   /** Default: 200. */

@@ -1,6 +1,6 @@
 /** The pages of credits and schedules: what they show, and whose. */
 import { expect } from 'chai';
-import { csvField, ledgerCsv } from '../../api/dashboard/credits/csv.ts';
+import { csvField, ledgerCsv } from '../../api/dashboard/credits.ts';
 import { encodeCursor } from '../../api/http/pagination.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';

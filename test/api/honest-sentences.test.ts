@@ -1,7 +1,7 @@
 /** Pages claim only what the service can guarantee. */
 import { expect } from 'chai';
-import { differenceSection, type Difference } from '../../api/dashboard/views/difference.ts';
-import { scanProgress } from '../../api/dashboard/views/scan-progress.ts';
+import { differenceSection, type Difference } from '../../api/dashboard/scans/difference.ts';
+import { scanProgress } from '../../api/dashboard/scans/page.ts';
 import { scanRow } from '../support/scan-rows.ts';
 import { createClient } from './client.ts';
 import { useContext } from './context.ts';

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
-import { viewObjectsOf, type FindingsPlace } from '../../report/view/view.ts';
-import { variedReport } from './varied-report.ts';
+import { type FindingsPlace, viewObjectsOf } from '../../report/view/view.ts';
 import { resultBody } from '../../api/public/pages/result.ts';
 import { causeList } from '../../api/dashboard/findings/list.ts';
-import { ALL_CAUSES, CAUSE_SIZES, type CauseQuery } from '../../api/dashboard/findings/query.ts';
-import { selectCauses } from '../../api/dashboard/findings/select.ts';
+import { ALL_CAUSES, CAUSE_SIZES, type CauseQuery, selectCauses } from '../../api/dashboard/findings/select.ts';
+import { variedReport } from './varied-report.ts';
 
 const { view, findings } = viewObjectsOf(variedReport('en', 9));
 const headingsOf = (markup: unknown): string[] =>

@@ -2,13 +2,19 @@
 import { expect } from 'chai';
 import { causeList } from '../../api/dashboard/findings/list.ts';
 import { pageBody } from '../../api/dashboard/findings/page.ts';
-import { ALL_CAUSES, CAUSE_SIZES, type CauseQuery } from '../../api/dashboard/findings/query.ts';
-import { findingsReader } from '../../api/dashboard/findings/reader.ts';
-import { readPageFindings, selectCauses, type ReadFindings } from '../../api/dashboard/findings/select.ts';
+import {
+  ALL_CAUSES,
+  CAUSE_SIZES,
+  type CauseQuery,
+  findingsReader,
+  type ReadFindings,
+  readPageFindings,
+  selectCauses,
+} from '../../api/dashboard/findings/select.ts';
 import { READ_LIMITS } from '../../api/scans/views.ts';
 import { buildReport } from '../../report/results/build.ts';
 import type { ReportNode } from '../../report/schema/schema.ts';
-import { VIEW_LIMITS, viewObjectsOf, type ReportView, type ViewObjects } from '../../report/view/view.ts';
+import { type ReportView, VIEW_LIMITS, type ViewObjects, viewObjectsOf } from '../../report/view/view.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 import { reportWith } from '../web/large-report.ts';

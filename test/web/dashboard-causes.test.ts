@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { withDefaults } from '../../core/scan/options.ts';
-import { ALL_CAUSES } from '../../api/dashboard/findings/query.ts';
 import { outcomeOf } from '../../report/results/results.ts';
+import { ALL_CAUSES } from '../../api/dashboard/findings/select.ts';
 import { expectAccessible } from './accessible.ts';
 import { PICTURE_SIZE, storePicture, takePicture } from './element-pictures.ts';
 import { reportWith } from './large-report.ts';

@@ -7,8 +7,7 @@ import type { Organisation } from '../../../core/organisation.ts';
 import { lacksFactor, type SignedIn } from '../../../stores/accounts/sessions.ts';
 import { ApiError } from '../../http/errors.ts';
 import { annotate } from '../../http/plugins/request-log.ts';
-import { wantsPage } from '../../web/error-page.ts';
-import { formExpiredPage } from '../../web/form-expired-page.ts';
+import { formExpiredPage, wantsPage } from '../../web/error-page.ts';
 import { checkCsrf, csrfToken, isSafe } from './plugin.ts';
 import { ownPath, signInPath } from './own-path.ts';
 

@@ -8,29 +8,16 @@ import type { ApiStores } from '../../dependencies.ts';
 import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { clearSession, signedInOf } from '../../accounts/sessions/plugin.ts';
 import { FACTORS_PATH, ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
-import {
-  button,
-  confirmedForm,
-  definitions,
-  link,
-  linkButton,
-  table,
-  textField,
-  time,
-  type FormError,
-} from '../../web/components/index.ts';
+import { button, confirmedForm, definitions, type FormError, link, linkButton, table, textField, time } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
-import { browserName } from '../browsers.ts';
-import { csrfField, doneOf, errorOf } from '../forms.ts';
-import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.ts';
-import { recordForUser } from '../record.ts';
-import { confirmPassword, WRONG_PASSWORD } from './confirm-password.ts';
-import { DELETE_PATH } from './delete.ts';
-import { passwordField } from '../sign-in/page.ts';
+import { browserName, recordForUser } from '../audit.ts';
+import { csrfField, doneOf, errorOf, titledPage } from '../forms.ts';
+import { confirmPassword, NEW_PASSWORD, newPasswordErrors, newPasswordField, passwordField, WRONG_PASSWORD } from '../passwords.ts';
 import { RESET_PATH } from '../sign-in/reset-password.ts';
 import { continued, startSession } from '../sign-in/start-session.ts';
-import { titledPage } from '../titled-page.ts';
+import { NAME_MAX } from '../names.ts';
+import { DELETE_PATH } from './delete.ts';
 
 export interface AccountDeps {
   stores: Pick<ApiStores, 'users' | 'members' | 'organisations' | 'sessions' | 'rateLimits'>;
@@ -42,7 +29,6 @@ export interface AccountDeps {
 }
 
 const PATH = ACCOUNT_PATH;
-export const NAME_MAX = 100;
 const CONFIG = { permission: null } as const;
 const DONE: Readonly<Record<string, string>> = {
   name: 'Your name is changed.',

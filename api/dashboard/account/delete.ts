@@ -4,14 +4,12 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { clearSession, signedInOf } from '../../accounts/sessions/plugin.ts';
-import { actions, button, linkButton, notice, type FormError } from '../../web/components/index.ts';
+import { actions, button, type FormError, linkButton, notice } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
-import { csrfField, errorOf, emailField } from '../forms.ts';
-import { recordEntry } from '../record.ts';
-import { passwordField } from '../sign-in/page.ts';
-import { confirmPassword } from './confirm-password.ts';
-import { titledPage } from '../titled-page.ts';
+import { csrfField, emailField, errorOf, titledPage } from '../forms.ts';
+import { recordEntry } from '../audit.ts';
+import { confirmPassword, passwordField } from '../passwords.ts';
 
 export interface DeletionDeps {
   stores: Pick<ApiStores, 'organisations' | 'members' | 'rateLimits'>;

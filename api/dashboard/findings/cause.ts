@@ -6,10 +6,10 @@ import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import type { ViewGroup } from '../../../report/view/schema.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { pictureName } from '../../scans/element-pictures.ts';
-import { acceptLink } from '../known-issues/accept-link.ts';
-import { badge, code, contrast, elementPicture, externalLink, severityBadge } from '../../web/components/index.ts';
-import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
-import { count, ELEMENTS, number, pagesText, shown, siteLink } from '../views/scan-words.ts';
+import { badge, code, contrast, elementPicture, externalLink, link, severityBadge, visuallyHidden } from '../../web/components.ts';
+import { attributes, html, type Html, NOTHING } from '../../web/html.ts';
+import { count, ELEMENTS, number, pagesText, shown, siteLink } from '../scans/words.ts';
+import { KNOWN_ISSUES_PATH } from '../../../core/web-paths.ts';
 import type { CauseLine, ShownCause } from './select.ts';
 
 /** The address of a picture of a scan. */
@@ -95,4 +95,15 @@ function affectedPages(urls: readonly string[], pages: number): Html {
       ${urls.map((url) => html`<li>${siteLink(url)}</li>`)}
       ${urls.length < pages && html`<li>and ${pagesText(pages - urls.length)} more</li>`}
     </ul>`;
+}
+
+/** The page that accepts a root cause of a scan. */
+const acceptPath = (scanId: string, fingerprint: string): string =>
+  `${KNOWN_ISSUES_PATH}/new?${new URLSearchParams({ scan: scanId, cause: fingerprint })}`;
+
+/** @param title what the page calls the cause, so that screen readers tell the links apart */
+function acceptLink(scanId: string, { fingerprint, elements, known_elements = 0 }: ViewGroup, title: string): Html {
+  if (known_elements >= elements) return NOTHING;
+  const text = html`Accept as known ${visuallyHidden(title)}`;
+  return html`<p>${link(text, acceptPath(scanId, fingerprint))}</p>`;
 }

@@ -1,15 +1,24 @@
-/** The root causes of a scan: violations, elements that need review, or advice; filtered, and in parts. Pure. */
+/** The root causes of a scan, filtered and in parts. Filters and place are kept in the address, so that a view can be shared. Pure. */
 import { criterionTitle } from '../../../report/rules/success-criteria.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import { pagePath } from '../../../core/web-paths.ts';
 import { wordsIn } from '../../../report/words/words.ts';
-import { button, filters, hiddenField, link, pagination, tabs, type Choice } from '../../web/components/index.ts';
-import { html, NOTHING, type Html } from '../../web/html.ts';
-import { choiceFilter } from '../views/filter-form.ts';
-import { CAUSES, count, ELEMENTS, number, siteLink } from '../views/scan-words.ts';
+import { button, type Choice, filters, hiddenField, link, pagination, tabs } from '../../web/components.ts';
+import { html, type Html, NOTHING } from '../../web/html.ts';
+import { choiceFilter } from '../scans/list-query.ts';
+import { CAUSES, count, ELEMENTS, number, siteLink } from '../scans/words.ts';
 import { causeItem, titleOf } from './cause.ts';
-import { activeCauseFilters, ALL_CAUSES, CAUSE_LISTS, CAUSE_SIZES, causesHref, type CauseList, type CauseState } from './query.ts';
-import { choicesOf, type SelectedCauses } from './select.ts';
+import {
+  ALL_CAUSES,
+  CAUSE_LISTS,
+  CAUSE_SIZES,
+  type CauseList,
+  type CauseQuery,
+  causesHref,
+  type CauseState,
+  choicesOf,
+  type SelectedCauses,
+} from './select.ts';
 
 /** The first causes of a part are open. */
 const OPEN = 3;
@@ -157,3 +166,7 @@ function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
 function choice(name: string, label: string, value: string | null, choices: readonly Choice[]): Html {
   return choices.length === 0 || (choices.length === 1 && !value) ? NOTHING : choiceFilter(name, label, value, choices);
 }
+
+/** The number of filters that are set. */
+const activeCauseFilters = ({ state, severity, criterion, rule, page, cause }: CauseQuery): number =>
+  [state, severity, criterion, rule, page, cause].filter((one) => one !== '' && one !== null).length;

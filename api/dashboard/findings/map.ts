@@ -1,7 +1,7 @@
 /** The map of a page: where its findings are, as numbered marks that lead to their list. Pure. */
 import type { Box, PageSize } from '../../../report/schema/schema.ts';
-import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
-import { count, ELEMENTS, number } from '../views/scan-words.ts';
+import { attributes, html, type Html, NOTHING } from '../../web/html.ts';
+import { count, ELEMENTS, number } from '../scans/words.ts';
 
 /** The width of the drawing, in its units, which are CSS pixels on a wide screen. */
 const WIDTH = 320;

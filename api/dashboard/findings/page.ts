@@ -1,16 +1,61 @@
-/** One page of a scan: what was found on it, where, and with which pictures. Pure. */
+/** The list of the pages of a scan, and one of them: what was found on it, where, and with which pictures. */
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import type { PageCause, PageFindings } from '../../../report/view/findings.ts';
 import type { ReportView, ViewCause, ViewPage, ViewPicture } from '../../../report/view/schema.ts';
-import { pagePath } from '../../../core/web-paths.ts';
+import { pagePath, pagesPath, scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
 import { pagePictureName, pictureName } from '../../scans/element-pictures.ts';
-import { definitions, elementPicture, link, notice, pagination, severityBadge } from '../../web/components/index.ts';
-import { html, NOTHING, type Html } from '../../web/html.ts';
-import { count, ELEMENTS, number, shown, siteLink, violations } from '../views/scan-words.ts';
+import { definitions, elementPicture, link, notice, pagination, severityBadge } from '../../web/components.ts';
+import { html, type Html, NOTHING } from '../../web/html.ts';
+import { count, ELEMENTS, number, partsOf, shown, siteLink, violations } from '../scans/words.ts';
+import { withTimeLimit } from '../../../platform/time-limits.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { ApiError } from '../../http/errors.ts';
+import type { ScanPageDeps } from '../scans/deps.ts';
+import { scanOf } from '../scans/routes.ts';
+import { titledPage } from '../forms.ts';
 import { knownBadge, newBadge, picturePath, titleOf } from './cause.ts';
-import { testedBadge } from './pages.ts';
-import { pageMap, placeText, type Mark, type PageMap } from './map.ts';
-import { causesHref, type CauseList } from './query.ts';
+import { pageList, readPageListQuery, testedBadge } from './pages.ts';
+import { type Mark, pageMap, type PageMap, placeText } from './map.ts';
+import { type CauseList, causesHref, findingsReader, readPageFindings } from './select.ts';
+
+const VIEW_TIMEOUT_MS = 4_000;
+
+const config = { permission: 'scans:read' } as const;
+
+export const findingPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) => {
+  const { pictures } = deps;
+  /** The scan of the path with its view. @throws ApiError if it has none */
+  async function viewed(request: FastifyRequest): Promise<{ row: ScanRow; view: ReportView }> {
+    const row = await scanOf(request);
+    const view = row.reports !== null ? await withTimeLimit(pictures.readView(row), VIEW_TIMEOUT_MS, 'reading a view') : null;
+    if (view === null) throw new ApiError('report_not_found');
+    return { row, view };
+  }
+
+  const trailTo = ({ id, options }: ScanRow) => [
+    { text: 'Scans', href: SCANS_PATH },
+    { text: partsOf(options.url).host, href: scanPath(id) },
+  ];
+
+  scope.get(pagesPath(':id'), { config }, async (request, reply) => {
+    const { row, view } = await viewed(request);
+    const body = pageList(row.id, view, readPageListQuery(request.query as Record<string, unknown>));
+    return reply.page(titledPage({ request, title: 'Pages of the scan', active: 'scans', trail: trailTo(row), body }));
+  });
+
+  scope.get<{ Params: { page: string } }>(pagePath(':id', ':page'), { config }, async (request, reply) => {
+    const { row, view } = await viewed(request);
+    const at = /^[1-9]\d{0,5}$/.test(request.params.page) ? Number(request.params.page) : 0;
+    const page = view.pages[at - 1];
+    // What was not tested has no findings: the list says why.
+    if (!page?.tested) throw new ApiError('not_found');
+    const findings = await readPageFindings(page.findings, findingsReader(deps, row));
+    const data = { scanId: row.id, view, at, page, findings };
+    const trail = [...trailTo(row), { text: 'Pages', href: pagesPath(row.id) }];
+    return reply.page(titledPage({ request, title: pageTitle(data), active: 'scans', trail, body: pageBody(data) }));
+  });
+};
 
 /** Root causes on one page; the rest is in the JSON export and in the list of root causes. */
 const CAUSES_MAX = 50;

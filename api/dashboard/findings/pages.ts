@@ -4,10 +4,9 @@ import { isAttempted } from '../../../report/results/coverage.ts';
 import { scanNotes } from '../../../report/view/gaps.ts';
 import type { ReportView, ViewGaps, ViewPage } from '../../../report/view/schema.ts';
 import { wordsIn } from '../../../report/words/words.ts';
-import { badge, link, pagination, table, tabs } from '../../web/components/index.ts';
-import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
-import { count, nothingYet, number, pagesText, shown, siteLink, violations } from '../views/scan-words.ts';
-import { addressOf } from '../../web/address.ts';
+import { badge, link, pagination, table, tabs } from '../../web/components.ts';
+import { addressOf, html, type Html, type HtmlValue, NOTHING } from '../../web/html.ts';
+import { count, nothingYet, number, pagesText, shown, siteLink, violations } from '../scans/words.ts';
 
 const { texts: words } = wordsIn('en', 'report');
 

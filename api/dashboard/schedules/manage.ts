@@ -8,14 +8,14 @@ import type { FastifyRequest } from 'fastify';
 import { auditName } from '../../../core/accounts.ts';
 import { DASHBOARD_SCHEDULES_MAX, type ScanSchedule, type ScanScheduleSpec } from '../../../core/protocol/scan-schedules.ts';
 import { requestedRun } from '../../../core/schedule/requested-run.ts';
-import { otherWriter, sourceOf, type ScheduleSource } from '../../../core/schedule/source.ts';
+import { otherWriter, type ScheduleSource, sourceOf } from '../../../core/schedule/source.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { siteOf } from '../../../core/scan/site.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-schedules.ts';
 import {
-  scheduleSpecOf,
   type ScheduleResources,
+  scheduleSpecOf,
   type WantedSchedule,
   type WrittenSchedule,
 } from '../../../stores/schedules/schedule-resources.ts';
@@ -26,7 +26,7 @@ import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { errorOf } from '../../scans/submission/refusals.ts';
 import type { Submissions } from '../../scans/submission/submission.ts';
-import { idOfForm } from '../form-ids.ts';
+import { idOfForm } from '../forms.ts';
 
 const REFUSALS = {
   too_many: `Your organisation has ${DASHBOARD_SCHEDULES_MAX} schedules of the dashboard, which is the limit. Delete one, then create the new one.`,

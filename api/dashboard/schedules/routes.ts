@@ -3,24 +3,40 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
 import { nextTimes } from '../../../core/schedule/recurrence.ts';
-import { schedulePath, SCHEDULES_PATH } from '../../../core/web-paths.ts';
+import { docPath, schedulePath, SCHEDULES_PATH } from '../../../core/web-paths.ts';
 import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-schedules.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { DependencyDown } from '../../http/dependency-outages.ts';
 import { ApiError, statusOf } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { actorNames } from '../actor-names.ts';
-import { formIdOf } from '../form-ids.ts';
-import { doneOf } from '../forms.ts';
-import { admit, type ScanPageDeps } from '../routes/deps.ts';
-import { explained, textOf } from '../routes/scan-actions.ts';
-import { scheduleForms } from './form-routes.ts';
-import { createScheduleManagement, readOnly, ScheduleRefusal, type ManageDeps } from './manage.ts';
-import { schedulesPage } from './page.ts';
-import { backTo, DONE, NEXT_RUNS, ONE, placeOf, READ, refOf, WRITE, type One } from './paths.ts';
-import { deleteSchedulePage, schedulePage, type SchedulePageData } from './schedule-page.ts';
+import { actorNames } from '../names.ts';
+import { doneOf, formIdOf, titledPage } from '../forms.ts';
+import { admit, type ScanPageDeps } from '../scans/deps.ts';
+import { explained, textOf } from '../scans/actions.ts';
+import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
+import { code, emptyState, foldedCard, link, linkButton, pagination } from '../../web/components.ts';
+import { html, type Html } from '../../web/html.ts';
 
+import { scheduleForms } from './form.ts';
+import { createScheduleManagement, type ManageDeps, readOnly, ScheduleRefusal } from './manage.ts';
+import {
+  backTo,
+  deleteSchedulePage,
+  DONE,
+  NEXT_RUNS,
+  ONE,
+  type One,
+  outdated,
+  placeOf,
+  refOf,
+  schedulePage,
+  type SchedulePageData,
+  scheduleTable,
+  WRITE,
+} from './pages.ts';
+
+const READ = { config: { permission: 'scans:read' } } as const;
 const PER_PAGE = 25;
 const RUNS = 10;
 
@@ -106,3 +122,67 @@ export const schedulePages: FastifyPluginAsync<SchedulePageDeps> = async (scope,
     return reply.redirect(`${SCHEDULES_PATH}?done=deleted`, 303);
   });
 };
+
+interface SchedulesPage {
+  request: FastifyRequest;
+  schedules: readonly ListedSchedule[];
+  /** Whether this is the first part of the list. */
+  first: boolean;
+  nextCursor: string | null;
+  mayCreate: boolean;
+  done: string | null;
+  now: Date;
+}
+
+function schedulesPage({ request, schedules, first, nextCursor, mayCreate, done, now }: SchedulesPage): Html {
+  const create = mayCreate && linkButton({ text: 'New schedule', href: `${SCHEDULES_PATH}/new`, kind: 'primary' });
+  const body = html`<p class="lead">Scans at fixed times. Those that a manifest in the cluster declares are changed there.</p>
+    ${create && html`<p>${create}</p>`} ${outdated(schedules, now)}
+    ${schedules.length === 0 ? noSchedules(first) : scheduleTable(schedules)}
+    ${pagination({ previous: first ? null : SCHEDULES_PATH, next: nextCursor === null ? null : `${SCHEDULES_PATH}?cursor=${nextCursor}` })}
+    ${asManifest()}`;
+  return titledPage({ request, title: 'Schedules', active: 'schedules', done, body });
+}
+
+function noSchedules(first: boolean): Html {
+  if (!first) return emptyState({ title: 'There are no more schedules', text: 'The list ended with the part before.' });
+  return emptyState({
+    title: 'There is no schedule',
+    text: 'Create one here, or apply one to a namespace that is charged to your organisation. It appears here within seconds.',
+  });
+}
+
+const EXAMPLE = `apiVersion: curbcut.dev/v1
+kind: ScanSchedule
+metadata:
+  name: shop-nightly
+  namespace: team-a
+spec:
+  schedule: 30 2 * * *
+  timeZone: Europe/Berlin
+  scanTemplate:
+    spec:
+      url: https://shop.example.com/
+      maxPages: 50
+      thresholds:
+        minScore: 90`;
+
+const asManifest = (): Html =>
+  foldedCard({
+    id: 'manifests',
+    title: 'Schedules as manifests',
+    body: html`<p>
+        Save a manifest, apply it with <code translate="no">kubectl apply -f shop-nightly.yaml</code>, or commit it to the repository that
+        Argo CD or Flux applies. The namespace must be charged to your organisation.
+      </p>
+      ${code({ id: 'example', label: 'Manifest of a schedule', text: EXAMPLE })}
+      <p>Run it now, suspend it, or remove it:</p>
+      ${code({
+        id: 'commands',
+        label: 'Commands for a schedule',
+        text: `kubectl annotate scanschedule shop-nightly -n team-a curbcut.dev/run="$(date +%s)" --overwrite
+kubectl patch scanschedule shop-nightly -n team-a --type=merge -p '{"spec":{"suspend":true}}'
+kubectl delete scanschedule shop-nightly -n team-a`,
+      })}
+      <p>${link('For platform teams', docPath('gitops'))} and ${link('Scans as Kubernetes resources', docPath('kubernetes'))} describe every field.</p>`,
+  });

@@ -2,17 +2,40 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { ownPath } from '../../accounts/sessions/own-path.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
-import { button, hiddenField, linkButton, type FormError } from '../../web/components/index.ts';
+import { button, type FormError, hiddenField, linkButton } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type HtmlValue } from '../../web/html.ts';
-import { confirmPassword } from '../account/confirm-password.ts';
-import { csrfField, errorOf, usernameField } from '../forms.ts';
-import { passwordField } from '../sign-in/page.ts';
+import { confirmPassword, passwordField } from '../passwords.ts';
+import { csrfField, errorOf, titledPage, usernameField } from '../forms.ts';
 import { startSession } from '../sign-in/start-session.ts';
-import { CONFIRM_PATH } from './fresh.ts';
-import { proofForms } from './proof-forms.ts';
-import { prove, wayOf, type FactorDeps } from './proof.ts';
-import { titledPage } from '../titled-page.ts';
+import type { Session } from '../../../stores/accounts/sessions.ts';
+import type { ApiStores } from '../../dependencies.ts';
+import { type FactorDeps, proofForms, prove, wayOf } from './proof.ts';
+
+const CONFIRM_PATH = '/dashboard/account/confirm';
+const FRESH_MS = 600_000;
+
+/** Whether the person of a session proved lately who they are, with a second factor if the account has one. */
+function isFresh({ provedAt, secondFactor }: Pick<Session, 'provedAt' | 'secondFactor'>, account: { any: boolean }, now: Date): boolean {
+  return now.getTime() - provedAt.getTime() < FRESH_MS && (!account.any || secondFactor !== null);
+}
+
+interface FreshDeps {
+  stores: { secondFactors: Pick<ApiStores['secondFactors'], 'find'> };
+  now: () => Date;
+}
+
+/**
+ * Asks users to confirm who they are unless they did so lately: a browser that was left open, or a stolen session, is not enough
+ * to change factors. @param page where to go afterwards
+ */
+export function requireFresh({ stores, now }: FreshDeps, page: (request: FastifyRequest) => string = ({ url }) => url) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const { session, user } = signedInOf(request);
+    if (isFresh(session, await stores.secondFactors.find(user.email), now())) return undefined;
+    return reply.redirect(`${CONFIRM_PATH}?${new URLSearchParams({ next: ownPath(page(request)) })}`, 303);
+  };
+}
 
 const CONFIG = { permission: null } as const;
 const TITLE = 'Confirm that it is you';

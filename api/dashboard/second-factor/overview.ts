@@ -9,18 +9,17 @@ import {
   card,
   confirmedForm,
   definitions,
+  type FormError,
   link,
   linkButton,
   notice,
   table,
   time,
-  type FormError,
-} from '../../web/components/index.ts';
+} from '../../web/components.ts';
 import { html, type Html } from '../../web/html.ts';
-import { csrfField } from '../forms.ts';
+import { csrfField, titledPage } from '../forms.ts';
 import { APP_PATH, CODES_PATH, NEW_PASSKEY_PATH, passkeyPath } from './pages.ts';
 import type { Passkeys } from './passkeys.ts';
-import { titledPage } from '../titled-page.ts';
 
 /** Below this number the page advises to make new codes. */
 const FEW_CODES = 4;

@@ -9,19 +9,17 @@ import {
   code,
   confirmedForm,
   definitions,
+  type FormError,
   link,
   linkButton,
   notice,
+  qrCode,
   textField,
   time,
-  type FormError,
-} from '../../web/components/index.ts';
-import { qrCode } from '../../web/components/qr-code.ts';
+} from '../../web/components.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
-import { csrfField, errorOf } from '../forms.ts';
-import { passkeyForm } from './proof-forms.ts';
-import { CODE } from './proof.ts';
-import { titledPage } from '../titled-page.ts';
+import { csrfField, errorOf, titledPage } from '../forms.ts';
+import { CODE, passkeyForm } from './proof.ts';
 
 export const NAME = 'name';
 export const APP_PATH = `${FACTORS_PATH}/app`;

@@ -1,17 +1,16 @@
 /** The audit log of an organisation. */
 import type { FastifyPluginAsync } from 'fastify';
 import { AUDIT_ACTIONS, isSecurityAction } from '../../../core/audit-actions.ts';
-import { AUDIT_KINDS, SECURITY_KEPT_DAYS, type AuditEntry, type AuditKind } from '../../../stores/accounts/audit.ts';
+import { AUDIT_KINDS, type AuditEntry, type AuditKind, SECURITY_KEPT_DAYS } from '../../../stores/accounts/audit.ts';
 import { scanPath } from '../../../core/web-paths.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
-import { button, emptyState, filters, link, linkButton, pagination, selectField, table, tabs, time } from '../../web/components/index.ts';
-import { html, type Html } from '../../web/html.ts';
+import { button, emptyState, filters, link, linkButton, pagination, selectField, table, tabs, time } from '../../web/components.ts';
+import { addressOf, html, type Html } from '../../web/html.ts';
 import { scanOfEntry } from '../../scans/scan-trail.ts';
-import { actorNames, type ActorNames } from '../actor-names.ts';
-import { titledPage } from '../titled-page.ts';
-import { shown } from '../views/scan-words.ts';
-import { addressOf } from '../../web/address.ts';
+import { actorNames, type ActorNames } from '../names.ts';
+import { titledPage } from '../forms.ts';
+import { shown } from '../scans/words.ts';
 
 const PATH = '/dashboard/settings/audit-log';
 const PER_PAGE = 50;

@@ -7,12 +7,11 @@ import { recordChange } from '../../accounts/record-change.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import { FACTORS_PATH } from '../../accounts/sessions/require-session.ts';
-import { button, link, type FormError } from '../../web/components/index.ts';
+import { button, type FormError, link } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
-import { csrfField } from '../forms.ts';
-import { requireFresh } from '../second-factor/fresh.ts';
-import { titledPage } from '../titled-page.ts';
+import { csrfField, titledPage } from '../forms.ts';
+import { requireFresh } from '../second-factor/confirm.ts';
 
 export interface SecurityDeps {
   stores: Pick<ApiStores, 'organisations' | 'secondFactors'>;

@@ -6,15 +6,15 @@ import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { csrfToken, hasCsrfToken, signedInOf } from '../../accounts/sessions/plugin.ts';
-import { linkButton, type FormError } from '../../web/components/index.ts';
+import { button, definitions, type FormError, hiddenField, linkButton, notice, textField } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { NAME_MAX } from '../account/account.ts';
-import { FORM_EXPIRED, PASSWORDS_OFF } from '../forms.ts';
-import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
-import { recordEntry } from '../record.ts';
-import { afterPassword } from '../second-factor/after-password.ts';
-import { invitationWay, type InvitationWay } from './invitation-way.ts';
-import { invitationPage, linkEnded } from './link-pages.ts';
+import { errorOf, FORM_EXPIRED, linkEnded, PASSWORDS_OFF, plainPage, usernameField } from '../forms.ts';
+import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.ts';
+import { recordEntry } from '../audit.ts';
+import { afterPassword } from '../second-factor/sign-in.ts';
+import { type Html, html } from '../../web/html.ts';
+import { NAME_MAX, ROLE_TEXTS } from '../names.ts';
+import { ownPath } from '../../accounts/sessions/own-path.ts';
 import { continued, startSession } from './start-session.ts';
 
 export interface InvitationDeps {
@@ -146,3 +146,92 @@ export function recordJoin(
     once: id,
   });
 }
+
+/**
+ * `join`: the account is signed in and confirms. `new_password`: the link gives the address to this person, who chooses a
+ * password. `sign_in`: the address has an account, and the link does not give access to it. `other_account`: someone else is
+ * signed in.
+ */
+export type InvitationWay = 'join' | 'new_password' | 'sign_in' | 'other_account';
+
+interface OpenedInvitation {
+  invitation: Pick<Invitation, 'email' | 'mailed'>;
+  /** The account of the invited address. Null: there is none. */
+  account: Pick<User, 'verified'> | null;
+  /** Whether the account belongs to an organisation. */
+  belongs: boolean;
+  /** The address that is signed in in this browser. Null: none. */
+  signedIn: string | null;
+}
+
+export function invitationWay({ invitation, account, belongs, signedIn }: OpenedInvitation): InvitationWay {
+  if (signedIn !== null && signedIn !== invitation.email) return 'other_account';
+  const unproven = account === null || !account.verified;
+  // Who set the password of an address that was never verified is unknown. The mail proves who owns it, so that person starts anew.
+  if (invitation.mailed && unproven) return 'new_password';
+  if (signedIn !== null) return 'join';
+  // A link that was shown to someone else proves nothing, so it must not open an account that is in use.
+  return account === null || (unproven && !belongs) ? 'new_password' : 'sign_in';
+}
+
+interface InvitationPage {
+  request: FastifyRequest;
+  csrfToken: string;
+  errors?: readonly FormError[];
+  invitation: Invitation;
+  organisationName: string;
+  way: InvitationWay;
+  /** The account that is signed in in this browser. */
+  signedIn: Pick<User, 'email'> | null;
+  /** What was typed. */
+  name?: string;
+  provider: string | null;
+  local: boolean;
+}
+
+function invitationPage(options: InvitationPage): Html {
+  const { request, invitation, organisationName, errors = [] } = options;
+  return plainPage(
+    request,
+    `Join ${organisationName}`,
+    errors,
+    html`<p class="lead">${invitation.createdBy} invites you to ${organisationName} on Curbcut.</p>
+      ${definitions([
+        ['E-mail address', invitation.email],
+        ['Role', `${ROLE_TEXTS[invitation.role].name}: ${ROLE_TEXTS[invitation.role].may}`],
+      ])}
+      ${wayToJoin(options)}`,
+  );
+}
+
+function wayToJoin(options: InvitationPage): Html {
+  const { request, csrfToken, signedIn, provider, local } = options;
+  const next = encodeURIComponent(ownPath(request.url));
+  const atProvider = (kind: 'primary' | 'secondary'): Html | false =>
+    provider !== null && html`<p>${linkButton({ text: provider, href: `/dashboard/sign-in/oidc?next=${next}`, kind })}</p>`;
+  switch (options.way) {
+    case 'join':
+      return html`<form method="post">${hiddenField('_csrf', csrfToken)} ${button({ text: 'Join', kind: 'primary' })}</form>`;
+    case 'new_password':
+      return html`${local && newPasswordForm(options)} ${atProvider(local ? 'secondary' : 'primary')}`;
+    case 'sign_in':
+      return html`<p>This address has an account. Sign in, and then join.</p>
+        ${local && html`<p>${linkButton({ text: 'Sign in with your password', href: `/dashboard/sign-in?next=${next}`, kind: 'primary' })}</p>`}
+        ${atProvider(local ? 'secondary' : 'primary')}`;
+    case 'other_account':
+      return html`${notice({
+        kind: 'warn',
+        title: 'You are signed in with another address',
+        body: html`You are signed in as ${signedIn?.email}, and the invitation is for another address. Sign out, and then open the link again.`,
+      })}
+        <form method="post" action="/dashboard/sign-out">${hiddenField('_csrf', csrfToken)} ${button({ text: 'Sign out' })}</form>`;
+  }
+}
+
+const newPasswordForm = ({ csrfToken, invitation, name, errors = [] }: InvitationPage): Html =>
+  html`<form method="post" novalidate>
+    ${hiddenField('_csrf', csrfToken)}
+    ${usernameField(invitation.email)}
+    ${textField({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', error: errorOf(errors, 'name') })}
+    ${newPasswordField(errors)} ${button({ text: 'Join', kind: 'primary' })}
+  </form>`;

@@ -9,9 +9,9 @@ import { annotate } from '../../http/plugins/request-log.ts';
 import type { Claims, IdentityProvider } from '../../accounts/sessions/identity-provider.ts';
 import { ownPath, signInPath } from '../../accounts/sessions/own-path.ts';
 import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
-import { openedInvitationPath } from '../account/organisations-page.ts';
-import { recordForUser } from '../record.ts';
-import type { SignInProblem } from './problems.ts';
+import { openedInvitationPath } from '../account/organisations.ts';
+import { recordForUser } from '../audit.ts';
+import type { SignInProblem } from './password.ts';
 import { startSession } from './start-session.ts';
 
 export interface OidcDeps {

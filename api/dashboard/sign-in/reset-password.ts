@@ -1,17 +1,17 @@
 /** Sets a forgotten password by a link in a mail. */
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { isEmailAddress, mailboxOf } from '../../../core/email-address.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import type { LimitSize } from '../../http/rate-limits.ts';
 import { csrfToken, hasCsrfToken } from '../../accounts/sessions/plugin.ts';
-import { linkButton, type FormError } from '../../web/components/index.ts';
+import { button, type FormError, hiddenField, linkButton, notice } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { FORM_EXPIRED, mustWait } from '../forms.ts';
-import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
-import { recordForUser } from '../record.ts';
-import { afterPassword } from '../second-factor/after-password.ts';
-import { linkEnded, newPasswordPage, resetRequestPage } from './link-pages.ts';
+import { emailField, FORM_EXPIRED, linkEnded, mustWait, plainPage, usernameField } from '../forms.ts';
+import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.ts';
+import { recordForUser } from '../audit.ts';
+import { afterPassword } from '../second-factor/sign-in.ts';
+import { html, type Html } from '../../web/html.ts';
 
 export interface ResetDeps {
   stores: Pick<
@@ -97,4 +97,61 @@ const ended = (request: Parameters<typeof linkEnded>[0]) =>
     'This link does not work any more',
     'It was used, it is older than one hour, or there is a newer one. Ask for a new link.',
     linkButton({ text: 'Get a new link', href: RESET_PATH }),
+  );
+
+interface LinkPage {
+  request: FastifyRequest;
+  csrfToken: string;
+  errors?: readonly FormError[];
+}
+
+/** @param options.mail whether this service sends mail @param options.sent the address that was entered. The page must not reveal whether it has an account, and so gets a link */
+function resetRequestPage(options: LinkPage & { email?: string; mail: boolean; sent?: string }): Html {
+  const { request, csrfToken, errors = [], email, mail, sent } = options;
+  if (!mail)
+    return plainPage(
+      request,
+      'Forgotten password',
+      [],
+      html`<p class="lead">This service does not send mail.</p>
+        <p>Ask the administrator of this service to set a new password.</p>
+        <p>${linkButton({ text: 'Back to sign-in', href: '/dashboard/sign-in' })}</p>`,
+    );
+  if (sent !== undefined)
+    return plainPage(
+      request,
+      'Check your mail',
+      [],
+      html`${notice({
+        kind: 'good',
+        announce: true,
+        body: html`If ${sent} has an account with a password, we try to send it a link to set a new one, at most three times in an hour. The link works once, for one hour.`,
+      })}
+      <p>If no mail arrives within a few minutes, look into the folder for spam. Mail servers also refuse some addresses and senders: then ask an owner of your organisation for help.</p>
+      <p>${linkButton({ text: 'Back to sign-in', href: '/dashboard/sign-in' })}</p>`,
+    );
+  return plainPage(
+    request,
+    'Forgotten password',
+    errors,
+    html`<p class="lead">Enter your e-mail address. If it has an account with a password, we send a link to set a new one.</p>
+      <form method="post" action="/dashboard/reset-password" novalidate>
+        ${hiddenField('_csrf', csrfToken)}
+        ${emailField(errors, { value: email })}
+        ${button({ text: 'Send link', kind: 'primary' })}
+      </form>`,
+  );
+}
+
+const newPasswordPage = ({ request, csrfToken, email, errors = [] }: LinkPage & { email: string }): Html =>
+  plainPage(
+    request,
+    'Set a new password',
+    errors,
+    html`<p class="lead">For ${email}. All your sessions end.</p>
+      <form method="post" novalidate>
+        ${hiddenField('_csrf', csrfToken)}
+        ${usernameField(email)}
+        ${newPasswordField(errors)} ${button({ text: 'Set password', kind: 'primary' })}
+      </form>`,
   );

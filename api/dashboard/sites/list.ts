@@ -1,28 +1,29 @@
-/** The list of sites, which is the first page of the dashboard. Pure. */
+/** The list of sites, which is the first page of the dashboard, and its query. Pure. */
 import { DASHBOARD_PATH, sitePath } from '../../../core/web-paths.ts';
-import type { Position } from '../../../stores/scans/positions.ts';
+import { type Position, SEARCH_TEXT_MAX } from '../../../stores/scans/positions.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import type { Site } from '../../../stores/scans/sites.ts';
+import type { Site, SiteSearch } from '../../../stores/scans/sites.ts';
 import {
   button,
+  card,
+  code,
+  type Column,
   emptyState,
   filters,
   link,
   linkButton,
   pagination,
   table,
-  time,
-  type Column,
   type TableRow,
-} from '../../web/components/index.ts';
-import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
-import { firstSteps, type Steps } from '../credits/first-steps.ts';
-import { ALL_SCANS, listHref } from '../list-query.ts';
-import { choiceFilter, textFilter, VERDICT_CHOICES } from '../views/filter-form.ts';
-import { firstCommand } from '../views/first-command.ts';
-import { nothingYet, number, partsOf, stateBadge, violations } from '../views/scan-words.ts';
-import { activeSiteFilters, ALL_SITES, sitesHref, type SiteQuery } from './query.ts';
-import { changesCell, endBadge, optionsText, scanLink } from './words.ts';
+  time,
+} from '../../web/components.ts';
+import { addressOf, attributes, html, type Html, NOTHING } from '../../web/html.ts';
+import { firstSteps, type Steps } from '../credits.ts';
+import { ALL_SCANS, choiceFilter, listHref, positionOf, textFilter, VERDICT_CHOICES } from '../scans/list-query.ts';
+import { nothingYet, number, partsOf, stateBadge, violations } from '../scans/words.ts';
+import { type VerdictFilter, VERDICTS } from '../../../stores/scans/scan-search.ts';
+import { encodeCursor } from '../../http/pagination.ts';
+import { changesCell, endBadge, optionsText, scanLink } from './page.ts';
 
 /** A site with what its row shows. */
 export interface ListedSite {
@@ -163,3 +164,45 @@ function noSites({ query, next, steps, live, permissions, baseUrl }: SiteListDat
       live.rows.length > 0 ? 'The site appears here when its first scan has ended.' : 'A site appears here when a scan of it has ended.',
   });
 }
+
+interface SiteQuery {
+  /** Part of a host. Empty: every site. */
+  search: string;
+  verdict: VerdictFilter | null;
+  /** Only sites after this one in the list. Null: from the first one on. */
+  after: Position | null;
+}
+
+const ALL_SITES: SiteQuery = { search: '', verdict: null, after: null };
+
+/** Reads the query of an address. Values that no form sends are ignored, so that an edited address still shows the list. */
+export function readSiteQuery({ q, verdict, after }: Readonly<Record<string, unknown>>): SiteQuery {
+  return {
+    search: typeof q === 'string' ? q.trim().slice(0, SEARCH_TEXT_MAX) : '',
+    verdict: VERDICTS.find((one) => one === verdict) ?? null,
+    after: positionOf(after),
+  };
+}
+
+/** The address of a list. */
+const sitesHref = ({ search, verdict, after }: SiteQuery, path: string = DASHBOARD_PATH): string =>
+  addressOf(path, { q: search, verdict, after: after && encodeCursor(after) });
+
+/** The number of filters that are set. */
+export const activeSiteFilters = ({ search, verdict }: SiteQuery): number => (search === '' ? 0 : 1) + (verdict === null ? 0 : 1);
+
+export const toSiteSearch = ({ search, verdict, after }: SiteQuery, limit: number): SiteSearch => ({
+  text: search,
+  ...(verdict !== null && { verdict }),
+  after,
+  limit,
+});
+
+/** @param baseUrl the address of this service */
+const firstCommand = (baseUrl: string): Html =>
+  card({
+    title: 'From the command line',
+    body: html`<p>With an API key, in a terminal or in a pipeline:</p>
+      ${code({ id: 'first-command', label: 'the command', text: `CURBCUT_URL=${baseUrl} CURBCUT_API_KEY=svc_live_… curbcut scan https://example.com/` })}
+      <p>New sites and scans appear here by themselves.</p>`,
+  });

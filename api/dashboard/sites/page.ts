@@ -1,21 +1,19 @@
 /** The page of a site: how it is, how it changed, and what scans it. Pure. */
-import type { ActorNames } from '../actor-names.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { ActorNames } from '../names.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
 import { DASHBOARD_PATH, differencePath, KNOWN_ISSUES_PATH, scanPath, SCHEDULES_PATH, sitePath } from '../../../core/web-paths.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { Site } from '../../../stores/scans/sites.ts';
 import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
-import { breadcrumb, card, figure, link, linkButton, notice, severityCounts, time } from '../../web/components/index.ts';
-import { html, NOTHING, type Html } from '../../web/html.ts';
-import { ALL_SCANS, listHref } from '../list-query.ts';
-import { scheduleTable } from '../schedules/words.ts';
-import { originOf } from '../views/origin.ts';
-import { scanTable } from '../views/scan-list.ts';
-import { number, partsOf, PHASE_WORDS } from '../views/scan-words.ts';
-import { trendChart } from '../views/trend-chart.ts';
-import type { TrendPoint } from '../views/trend-drawing.ts';
-import { endBadge, optionsText, scanLink } from './words.ts';
-import { addressOf } from '../../web/address.ts';
+import { breadcrumb, card, figure, link, linkButton, notice, severityCounts, time } from '../../web/components.ts';
+import { addressOf, html, type Html, NOTHING } from '../../web/html.ts';
+import { ALL_SCANS, listHref } from '../scans/list-query.ts';
+import { scheduleTable } from '../schedules/pages.ts';
+import { nothingYet, number, originOf, pagesText, partsOf, PHASE_WORDS, stateBadge, verdictBadge } from '../scans/words.ts';
+import { scanTable } from '../scans/list.ts';
+import { trendChart, type TrendPoint } from '../scans/trend.ts';
+import { withDefaults } from '../../../core/scan/options.ts';
 
 export interface SitePageData {
   site: Site;
@@ -121,3 +119,28 @@ function startOf({ options }: ScanRow): Html {
   const { path } = partsOf(options.url);
   return path === '/' ? NOTHING : html`<span class="address">(${path})</span>`;
 }
+
+/** What comparable scans have in common. */
+export function optionsText({ options, signedIn }: Pick<ScanRow, 'options' | 'signedIn'>): string {
+  const { url, maxPages, wcagVersion, wcagLevel, crawl } = options;
+  const parts = [
+    `Up to ${pagesText(maxPages)}`,
+    `WCAG ${wcagVersion} ${wcagLevel}`,
+    isDeepStrictEqual(crawl, withDefaults({ url }).crawl) ? null : 'own rules for pages',
+    signedIn === true ? 'signed in' : null,
+  ];
+  return parts.filter((part) => part !== null).join(', ');
+}
+
+/** The verdict of a scan that is done, or how it ended without one. */
+export const endBadge = (row: Pick<ScanRow, 'phase' | 'passed'>): Html =>
+  row.phase === 'done' ? verdictBadge(row) : stateBadge(row.phase);
+
+/** The violations that are new and fixed since the baseline. */
+export function changesCell({ outcome }: Pick<ScanRow, 'outcome'>): Html {
+  const difference = outcome?.baseline?.difference;
+  return difference === undefined ? nothingYet : html`${number(difference.new)} new, ${number(difference.fixed)} fixed`;
+}
+
+/** A link to a scan, by the time of its submission. */
+export const scanLink = ({ id, createdAt }: Pick<ScanRow, 'id' | 'createdAt'>): Html => link(time(createdAt), `/dashboard/scans/${id}`);

@@ -6,17 +6,25 @@ import { LIVE_PHASES } from '../../../core/scan/phases.ts';
 import type { ScanRow } from '../../../stores/scans/scan-row.ts';
 import type { NextRun } from '../../../stores/schedules/schedules.ts';
 import type { Site } from '../../../stores/scans/sites.ts';
-import { storesOf, type ScopedStores } from '../../accounts/scoped-stores.ts';
+import { type ScopedStores, storesOf } from '../../accounts/scoped-stores.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
-import { actorNames } from '../actor-names.ts';
+import { actorNames } from '../names.ts';
 import { ApiError } from '../../http/errors.ts';
 import { dashboardPage } from '../../web/layout.ts';
-import { readSteps } from '../credits/first-steps.ts';
-import { sendFragment } from '../routes/deps.ts';
-import { TREND_MAX, pointsOf } from '../routes/scan.ts';
-import { siteListBody, siteListFragment, SITES_FRAGMENT, type ListedSite, type SiteListData } from './list.ts';
+import { readSteps } from '../credits.ts';
+import { sendFragment } from '../scans/deps.ts';
+import { pointsOf, TREND_MAX } from '../scans/routes.ts';
+import {
+  activeSiteFilters,
+  type ListedSite,
+  readSiteQuery,
+  siteListBody,
+  type SiteListData,
+  siteListFragment,
+  SITES_FRAGMENT,
+  toSiteSearch,
+} from './list.ts';
 import { sitePageBody, type SitePageData } from './page.ts';
-import { activeSiteFilters, readSiteQuery, toSiteSearch } from './query.ts';
 
 /** Sites on one page. */
 const PAGE_SIZE = 25;

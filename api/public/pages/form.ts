@@ -3,7 +3,7 @@ import { isEmailAddress } from '../../../core/email-address.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
 import { readAddress } from '../../../core/scan/typed-address.ts';
-import type { FormError } from '../../web/components/fields.ts';
+import type { FormError } from '../../web/fields.ts';
 import type { Form } from '../../web/html-scope.ts';
 import type { PublicScanRefusal } from '../public-scan.ts';
 import type { Words } from '../../../report/words/translated.ts';

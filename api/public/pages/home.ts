@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { API_REFERENCE_PATH } from '../../../core/web-paths.ts';
-import * as ui from '../../web/components/index.ts';
+import * as ui from '../../web/components.ts';
 import { html, type Html } from '../../web/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';

@@ -7,7 +7,7 @@ import { criteriaText, otherStandardsText } from '../../../report/rules/standard
 import type { ReportView, ViewGroup } from '../../../report/view/view.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { pictureName } from '../../scans/element-pictures.ts';
-import * as ui from '../../web/components/index.ts';
+import * as ui from '../../web/components.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { siteName } from './site-name.ts';

@@ -8,7 +8,7 @@ import { withTimeLimit } from '../../../platform/time-limits.ts';
 import type { PublicScan } from '../../../stores/scans/public-scans.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
-import type { FormError } from '../../web/components/fields.ts';
+import type { FormError } from '../../web/fields.ts';
 import htmlScope, { formOf } from '../../web/html-scope.ts';
 import { sendPicture } from '../../scans/element-pictures.ts';
 import { ApiError } from '../../http/errors.ts';

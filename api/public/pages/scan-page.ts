@@ -8,7 +8,7 @@ import { isTerminal, LIVE_PHASES, type LivePhase } from '../../../core/scan/phas
 import type { PublicScan } from '../../../stores/scans/public-scans.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
-import * as ui from '../../web/components/index.ts';
+import * as ui from '../../web/components.ts';
 import { attributes, html, type Html } from '../../web/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';

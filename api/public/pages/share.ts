@@ -4,7 +4,7 @@ import { sharedPath } from '../../../core/web-paths.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import type { PublicScan } from '../../../stores/scans/public-scans.ts';
-import * as ui from '../../web/components/index.ts';
+import * as ui from '../../web/components.ts';
 import { html, type Html } from '../../web/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 

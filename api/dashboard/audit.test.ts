@@ -1,0 +1,24 @@
+import { expect } from 'chai';
+import { browserName } from './audit.ts';
+
+describe('browserName', () => {
+  const cases: [userAgent: string, name: string][] = [
+    ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox on Linux'],
+    [
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0',
+      'Edge on Windows',
+    ],
+    [
+      'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15',
+      'Safari on macOS',
+    ],
+    [
+      'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36',
+      'Chrome on Android',
+    ],
+    ['curl/8.9.1', 'curl'],
+    ['', 'Unknown browser'],
+  ];
+  for (const [userAgent, name] of cases)
+    it(`is "${name}" for ${userAgent.slice(0, 60) || 'none'}`, () => expect(browserName(userAgent)).to.equal(name));
+});

@@ -1,0 +1,249 @@
+/** The credits of the organisation: the balance, the first steps, and the ledger with its download. */
+import { Readable } from 'node:stream';
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import { callerOf } from '../http/plugins/auth.ts';
+import { type ScopedStores, storesOf } from '../accounts/scoped-stores.ts';
+import { type LedgerMove, readLedger } from '../accounts/ledger-moves.ts';
+import type { LedgerEntry, LedgerPage } from '../../stores/credits/ledger.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import { ValidationFailure } from '../http/errors.ts';
+import { decodeCursor, INVALID_CURSOR, pageOf, type Position } from '../http/pagination.ts';
+import type { Balance } from '../../stores/credits/credits.ts';
+import { badge, card, definitions, emptyState, figure, link, linkButton, pagination, table, time } from '../web/components.ts';
+import { html, type Html, type HtmlValue, NOTHING } from '../web/html.ts';
+import { CREDITS_PATH, scanPath } from '../../core/web-paths.ts';
+import { wordsIn } from '../../report/words/words.ts';
+import { DEFAULT_LOCALE } from '../web/languages.ts';
+import { partsOf, shown } from './scans/words.ts';
+import { titledPage } from './forms.ts';
+
+const PER_PAGE = 25;
+const PERMISSION = { config: { permission: 'credits:read' } } as const;
+
+export const creditPages: FastifyPluginAsync = async (scope) => {
+  scope.get(CREDITS_PATH, PERMISSION, async (request, reply) => {
+    const { cursor } = request.query as { cursor?: string };
+    const stores = storesOf(request);
+    const [{ lines, nextCursor }, balance, steps] = await Promise.all([
+      readLines(stores, { limit: PER_PAGE, cursor }),
+      stores.credits.balance(),
+      readSteps(stores),
+    ]);
+    const { plan } = callerOf(request).organisation;
+    return reply.page(creditsPage({ request, plan, balance, steps, lines, first: cursor === undefined, nextCursor }));
+  });
+
+  scope.get(`${CREDITS_PATH}/ledger.csv`, PERMISSION, async (request, reply) => {
+    reply
+      .type('text/csv; charset=utf-8')
+      .header('Content-Disposition', 'attachment; filename="ledger.csv"')
+      .header('Cache-Control', 'no-store')
+      .header('X-Content-Type-Options', 'nosniff');
+    return reply.send(Readable.from(ledgerCsv(storesOf(request).credits)));
+  });
+};
+
+/** Bounds the time and the work of one download. A longer ledger can be read over REST. */
+const CSV_ROWS_MAX = 50_000;
+const PART = 500;
+
+const COLUMNS = ['time', 'kind', 'pages', 'balance_after', 'scan_id', 'id'];
+
+/** A field. A spreadsheet would run text that begins like a formula, so such text gets an apostrophe in front. */
+export function csvField(value: string | number): string {
+  if (typeof value === 'number') return String(value);
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(safe) || safe !== value ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+const line = (fields: readonly (string | number)[]): string => `${fields.map(csvField).join(',')}\r\n`;
+
+const rowOf = ({ at, kind, pages, balance, scanId, id }: LedgerMove): string =>
+  line([at.toISOString(), kind, pages, balance, scanId ?? '', id]);
+
+/** The ledger as CSV (RFC 4180), newest first. Where it is cut, the last line says so. */
+export async function* ledgerCsv(credits: Parameters<typeof readLedger>[0], rowsMax = CSV_ROWS_MAX): AsyncGenerator<string> {
+  yield line(COLUMNS);
+  let cursor: string | undefined;
+  for (let rows = 0; rows < rowsMax;) {
+    const { items, nextCursor } = await readLedger(credits, { limit: Math.min(PART, rowsMax - rows), cursor });
+    rows += items.length;
+    if (items.length > 0) yield items.map(rowOf).join('');
+    if (nextCursor === null) return;
+    cursor = nextCursor;
+  }
+  yield line([`The list is cut after ${rowsMax} rows. GET /v1/billing/ledger returns all.`]);
+}
+
+export const LINE_KINDS = ['granted', 'reserved', 'spent', 'released'] as const;
+export type LineKind = (typeof LINE_KINDS)[number];
+
+export interface LedgerLine {
+  at: Date;
+  kind: LineKind;
+  /** The credits that the organisation has more, or less if negative. */
+  change: number;
+  /** The credits that were reserved for a scan that has ended. */
+  reserved: number;
+  /** The credits that could be reserved afterwards. */
+  available: number;
+  /** The ID of the grant; null for a scan. */
+  grant: string | null;
+  scanId: string | null;
+  /** Null if the scan is not stored any more. */
+  scan: ScanRow | null;
+}
+
+/**
+ * Returns a part of the ledger, newest first. A scan is at the place of its settle, and until then at that of its reserve.
+ * @throws ValidationFailure if the cursor is not one of this list
+ */
+async function readLines(
+  { credits, scans }: { credits: { ledger(page: LedgerPage): Promise<LedgerEntry[]> }; scans: Pick<ScopedStores['scans'], 'findMany'> },
+  { limit, cursor }: { limit: number; cursor: string | undefined },
+): Promise<{ lines: LedgerLine[]; nextCursor: string | null }> {
+  const found = await credits.ledger({ before: sequenceOf(decodeCursor(cursor)), perScan: true, limit: limit + 1 });
+  const { items, nextCursor } = pageOf(found, limit, ({ at, sequence }) => ({ at, id: String(sequence) }));
+  const ids = items.flatMap(({ scanId }) => scanId ?? []);
+  const rows = new Map(ids.length === 0 ? [] : (await scans.findMany(ids)).map((row) => [row.id, row]));
+  return { lines: items.map((entry) => lineOf(entry, rows.get(entry.scanId ?? '') ?? null)), nextCursor };
+}
+
+/** @throws ValidationFailure if the cursor is of another list */
+function sequenceOf(position: Position | null): number | null {
+  if (position === null) return null;
+  if (!/^\d{1,15}$/.test(position.id)) throw new ValidationFailure([INVALID_CURSOR]);
+  return Number(position.id);
+}
+
+function lineOf({ id, at, operation, scanId, pages, released, balance }: LedgerEntry, scan: ScanRow | null): LedgerLine {
+  const shared = { at, reserved: pages + released, available: balance, scanId, scan };
+  if (operation === 'grant') return { ...shared, kind: 'granted', change: pages, grant: id.replace(/^grant:/, '') };
+  const kind = operation === 'reserve' ? 'reserved' : pages > 0 ? 'spent' : 'released';
+  return { ...shared, kind, change: -pages, grant: null };
+}
+
+/** What each kind is called, and what it means. */
+const KINDS: Readonly<Record<LineKind, { text: string; meaning: string }>> = {
+  granted: { text: 'Granted', meaning: 'Credits were added.' },
+  reserved: { text: 'Reserved', meaning: 'A scan has not ended. Other scans cannot use the credits that it may need.' },
+  spent: { text: 'Spent', meaning: 'A scan has ended. It cost one credit per tested page, and the rest of what it reserved was released.' },
+  released: { text: 'Released', meaning: 'A scan has ended, and cost nothing, because it tested no page.' },
+};
+
+interface CreditsPage {
+  request: FastifyRequest;
+  plan: string;
+  balance: Balance;
+  steps: Steps;
+  lines: readonly LedgerLine[];
+  /** Whether this is the first part of the ledger. */
+  first: boolean;
+  nextCursor: string | null;
+}
+
+const { number } = wordsIn(DEFAULT_LOCALE, 'site');
+
+function creditsPage({ request, plan, balance, steps, lines, first, nextCursor }: CreditsPage): Html {
+  const body = html`<p class="lead">One credit pays for one tested page. Pages that could not be tested cost nothing.</p>
+    ${figure({ value: number(balance.balance), label: 'credits can be reserved now', kind: balance.balance === 0 ? 'warn' : 'good' })}
+    ${definitions([
+      ['Reserved for running scans', number(balance.held)],
+      ['Spent', number(balance.spent)],
+      ['Granted in total', number(balance.granted)],
+      ['Plan', plan],
+    ])}
+    ${firstSteps(steps, request.viewer?.permissions ?? [])}
+    <h2>Ledger</h2>
+    ${
+      lines.length === 0
+        ? emptyState(
+            first
+              ? {
+                  title: 'No credits have moved yet',
+                  text: 'Each grant, and each scan that reserves, spends or releases credits, is listed here.',
+                }
+              : { title: 'There are no more entries', text: 'The list ended with the part before.' },
+          )
+        : html`${ledgerTable(lines)}
+          <p>The CSV, like the API, has what each scan reserved, spent and released in lines of their own.</p>
+          <p>${linkButton({ text: 'Download as CSV', href: `${CREDITS_PATH}/ledger.csv`, attributes: { download: 'ledger.csv' } })}</p>`
+    }
+    ${pagination({ previous: first ? null : CREDITS_PATH, next: nextCursor === null ? null : `${CREDITS_PATH}?cursor=${nextCursor}` })}
+    ${card({
+      title: 'What the movements mean',
+      body: definitions([
+        ...LINE_KINDS.map((kind) => [KINDS[kind].text, KINDS[kind].meaning] as const),
+        ['Available after', 'The credits that could be reserved afterwards: without those of scans in progress.'],
+      ]),
+    })}`;
+  return titledPage({ request, title: 'Credits', active: 'credits', body });
+}
+
+const ledgerTable = (lines: readonly LedgerLine[]): Html =>
+  table({
+    id: 'ledger',
+    caption: 'Movements of credits, newest first',
+    captionHidden: true,
+    columns: [
+      { text: 'Time' },
+      { text: 'Movement' },
+      { text: 'Scan or grant', wide: true },
+      { text: 'Credits', numeric: true },
+      { text: 'Available after', numeric: true },
+    ],
+    rows: lines.map((line) => [time(line.at), movement(line), subject(line), signed(line.change), number(line.available)]),
+  });
+
+/** With a sign, which zero does not have. */
+const signed = (n: number): string => `${n > 0 ? '+' : n < 0 ? '\u2212' : ''}${number(Math.abs(n))}`;
+
+function movement({ kind, change, reserved }: LedgerLine): Html {
+  const part = kind === 'spent' && -change < reserved ? `${number(-change)} of ${number(reserved)} reserved` : null;
+  const all = kind === 'released' ? `all ${number(reserved)} reserved` : null;
+  const note = part ?? all;
+  return html`${KINDS[kind].text}${note !== null && html`<span class="small soft">${note}</span>`}`;
+}
+
+function subject({ grant, scanId, scan }: LedgerLine): Html {
+  if (scanId === null) return html`<span class="address">${shown(grant ?? '')}</span>`;
+  if (scan === null) return html`Scan <code translate="no">${scanId}</code>, which is no longer stored`;
+  const { host, path } = partsOf(scan.options.url);
+  return link(html`${host}<span class="soft address">${shown(path, 80)}</span>`, scanPath(scanId));
+}
+
+export interface Steps {
+  /** The organisation has ever been granted credits. */
+  credits: boolean;
+  /** It has a live key. */
+  key: boolean;
+  /** It has submitted a scan. */
+  scan: boolean;
+}
+
+/** Reads which steps are done. */
+export async function readSteps({ credits, keys, scans }: Pick<ScopedStores, 'credits' | 'keys' | 'scans'>): Promise<Steps> {
+  const [{ granted }, live, submitted] = await Promise.all([
+    credits.balance(),
+    keys.list({ status: 'live', limit: 1 }),
+    scans.search({ limit: 1 }),
+  ]);
+  return { credits: granted > 0, key: live.length > 0, scan: submitted.rows.length > 0 };
+}
+
+/** The steps with their states; nothing if all are done. @param permissions of the person, who gets links only to what is permitted */
+export function firstSteps(steps: Steps, permissions: readonly string[]): Html {
+  if (steps.credits && steps.key && steps.scan) return NOTHING;
+  const may = (permission: string, text: string, href: string): HtmlValue => (permissions.includes(permission) ? link(text, href) : text);
+  const items: [done: boolean, text: HtmlValue][] = [
+    [steps.credits, 'Get credits. The operator of this service grants them.'],
+    [steps.key, html`${may('keys:write', 'Create an API key', '/dashboard/settings/api-keys/new')} for your pipeline.`],
+    [steps.scan, html`${may('scans:write', 'Scan a site', '/dashboard/scans/new')}, or submit one with the key.`],
+  ];
+  return card({
+    title: 'First steps',
+    body: html`<ol>
+      ${items.map(([done, text]) => html`<li>${text} ${done ? badge('good', 'Done') : badge('plain', 'To do')}</li>`)}
+    </ol>`,
+  });
+}

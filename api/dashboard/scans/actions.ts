@@ -1,0 +1,183 @@
+/** Forms that start and cancel scans. */
+import { setTimeout as wait } from 'node:timers/promises';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { auditName } from '../../../core/accounts.ts';
+import type { Metadata } from '../../../core/scan/metadata.ts';
+import { isTerminal } from '../../../core/scan/phases.ts';
+import { isUuid } from '../../../core/uuid.ts';
+import { SCANS_PATH } from '../../../core/web-paths.ts';
+import type { BaselineChoice } from '../../../core/scan/baseline.ts';
+import type { SubmittedAuth } from '../../../core/scan/scan-secrets.ts';
+import { type ScanOptions, withDefaults } from '../../../core/scan/options.ts';
+import { cancelScan } from '../../scans/cancellation.ts';
+import { recordScan } from '../../scans/scan-trail.ts';
+import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';
+import { callerOf } from '../../http/plugins/auth.ts';
+import { refusalOf } from '../../http/plugins/errors.ts';
+import { annotate } from '../../http/plugins/request-log.ts';
+import type { ScanAccepted } from '../../scans/scans.ts';
+import { storesOf } from '../../accounts/scoped-stores.ts';
+import { fingerprintOf } from '../../scans/submission/fingerprint.ts';
+import { errorOf } from '../../scans/submission/refusals.ts';
+import type { FormError } from '../../web/components.ts';
+import { formOf } from '../../web/html-scope.ts';
+import { titledPage } from '../forms.ts';
+import { createScanForm, newScanBody, type ScanFormValues } from './scan-form.ts';
+import { admit, type ScanPageDeps } from './deps.ts';
+import { scanOf, sendScanPage } from './routes.ts';
+
+const config = { permission: 'scans:write' } as const;
+
+/** Keys of forms and those that callers of the API choose cannot be equal. */
+const FORM_KEY = 'dashboard form ';
+
+/** The limit of the API's bodies, whose lists of globs and steps a form encodes in up to three times as many bytes. */
+export const SCAN_FORM_LIMIT_BYTES = 192 * 1024;
+
+/** How often, and how many milliseconds later, a form asks again for the result of the same form that was sent just before. */
+const REPEATS_MAX = 20;
+const REPEAT_MS = 250;
+
+interface Submission {
+  options: ScanOptions;
+  baseline?: BaselineChoice;
+  metadata?: Metadata;
+  auth?: SubmittedAuth;
+  partial: boolean;
+  /** What the form says, to recognise that it was sent twice. */
+  content: unknown;
+}
+
+/** Submits a scan for the form of a request. @returns its ID. @throws ApiError, ValidationFailure or DependencyDown if it is refused */
+async function submit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: ScanPageDeps,
+  { options, baseline, metadata, auth, partial, content }: Submission,
+): Promise<string> {
+  await admit(request, reply, deps, 'submissions');
+  const key = formOf(request.body).text('idempotency_key');
+  const submission = {
+    organisation: callerOf(request).organisation.id,
+    submittedBy: auditName(callerOf(request).actor),
+    options,
+    ...(baseline && { baseline }),
+    metadata,
+    ...(auth && { auth }),
+    partial,
+    idempotency: isUuid(key) ? { key: FORM_KEY + key, fingerprint: fingerprintOf(content) } : null,
+    origin: { requestId: request.id, traceparent: request.span?.traceparent },
+  };
+  const logger = deps.logger.child({ request: request.id });
+  let outcome = await deps.submissions.submit(submission, logger);
+  // A double click: the browser shows only the second response, so it has to be that of the first.
+  for (let repeat = 0; repeat < REPEATS_MAX && !outcome.ok && outcome.reason === 'idempotency_conflict'; repeat += 1) {
+    await wait(REPEAT_MS);
+    outcome = await deps.submissions.submit(submission, logger);
+  }
+  deps.metrics.submission(outcome.ok ? (outcome.replayed ? 'replayed' : 'accepted') : outcome.reason);
+  if (!outcome.ok) throw errorOf(outcome, options.maxPages);
+  const { scan_id } = outcome.answer.body as ScanAccepted;
+  annotate(request, { scan: scan_id, replayed: outcome.replayed });
+  await recordScan(request, 'submit', outcome.row, deps.logger);
+  return scan_id;
+}
+
+/** The error of a refusal that a page explains. @throws any other error, which gets the page of errors */
+export function explained(error: unknown, reply: FastifyReply): ApiError | ValidationFailure {
+  const refusal = refusalOf(error);
+  if (statusOf(refusal) === 500) throw error;
+  if (refusal instanceof ApiError && refusal.retryAfterSeconds !== null) reply.header('Retry-After', refusal.retryAfterSeconds);
+  return refusal;
+}
+
+/** The text of a refusal, as the API sends it. */
+export function textOf(refusal: ApiError | ValidationFailure): string {
+  if (refusal instanceof ValidationFailure) return refusal.message;
+  const after = refusal.retryAfterSeconds === null ? '' : ` (Retry-After: ${refusal.retryAfterSeconds} s)`;
+  return messageOf(refusal) + after;
+}
+
+/** The key of a form after a refusal that may not be final, so that a scan that was started nevertheless is not started twice. */
+function keyAfter(request: FastifyRequest, status: number | undefined): string | null {
+  const given = formOf(request.body).text('idempotency_key');
+  return (status === 503 || status === 409) && isUuid(given) ? given : null;
+}
+
+export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) => {
+  const form = createScanForm(deps.maxPagesLimit);
+
+  /** Sends the form with what was typed and what is wrong. */
+  async function sendForm(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { values, errors, status }: { values: ScanFormValues; errors: readonly FormError[]; status?: number },
+  ): Promise<FastifyReply> {
+    const body = newScanBody({
+      form,
+      values,
+      errors,
+      csrfToken: request.viewer!.csrfToken,
+      idempotencyKey: keyAfter(request, status) ?? deps.newId(),
+      credits:
+        (
+          await storesOf(request)
+            .credits.account()
+            .catch(() => null)
+        )?.balance ?? null,
+      allowPrepareSteps: deps.allowPrepareSteps,
+    });
+    const trail = [{ text: 'Scans', href: SCANS_PATH }];
+    return reply.page(titledPage({ request, title: 'New scan', active: 'scans', trail, errors, narrow: true, body }), { status });
+  }
+
+  scope.get('/dashboard/scans/new', { config }, async (request, reply) => sendForm(request, reply, { values: form.empty, errors: [] }));
+
+  scope.post('/dashboard/scans/new', { config, bodyLimit: SCAN_FORM_LIMIT_BYTES }, async (request, reply) => {
+    const values = form.read(formOf(request.body));
+    const checked = form.check(values);
+    if (!checked.ok) return sendForm(request, reply, { values, errors: checked.errors, status: 422 });
+    try {
+      const id = await submit(request, reply, deps, { ...checked, content: checked.body });
+      return await reply.redirect(`/dashboard/scans/${id}`, 303);
+    } catch (error) {
+      const refusal = explained(error, reply);
+      const errors = refusal instanceof ValidationFailure ? form.errorsOf(refusal.items) : [{ field: null, text: textOf(refusal) }];
+      return sendForm(request, reply, { values, errors, status: statusOf(refusal) });
+    }
+  });
+
+  scope.post('/dashboard/scans/:id/again', { config }, async (request, reply) => {
+    const row = await scanOf(request);
+    try {
+      // An older version may have stored it, with fewer options.
+      const options = withDefaults({ ...row.options, maxPages: Math.min(row.options.maxPages, deps.maxPagesLimit) });
+      const { baseline, auth } = row;
+      const again = { options, ...(baseline && { baseline }), ...(auth && { auth }) };
+      const id = await submit(request, reply, deps, { ...again, partial: false, content: options });
+      return await reply.redirect(`/dashboard/scans/${id}`, 303);
+    } catch (error) {
+      const refusal = explained(error, reply);
+      const status = statusOf(refusal);
+      const idempotencyKey = keyAfter(request, status);
+      return sendScanPage(request, reply, deps, { row, message: { kind: 'bad', text: textOf(refusal) }, status, idempotencyKey });
+    }
+  });
+
+  scope.post('/dashboard/scans/:id/cancel', { config }, async (request, reply) => {
+    const row = await scanOf(request);
+    try {
+      await cancelScan(request, row);
+    } catch (error) {
+      const refusal = explained(error, reply);
+      // It ended a moment ago, which its page shows.
+      const current = isTerminal(row.phase) ? row : ((await storesOf(request).scans.find(row.id)) ?? row);
+      return sendScanPage(request, reply, deps, {
+        row: current,
+        message: { kind: 'bad', text: textOf(refusal) },
+        status: statusOf(refusal),
+      });
+    }
+    return reply.redirect(`/dashboard/scans/${row.id}?canceling`, 303);
+  });
+};

@@ -1,0 +1,182 @@
+/** The page of one scan, and the parts of it that load later. */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { mayCall } from '../../../core/accounts.ts';
+import { differencePath, SCANS_PATH } from '../../../core/web-paths.ts';
+import { isTerminal } from '../../../core/scan/phases.ts';
+import { withTimeLimit } from '../../../platform/time-limits.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { sendPicture } from '../../scans/element-pictures.ts';
+import { ApiError } from '../../http/errors.ts';
+import { sessionCredential } from '../../streams/event-streams.ts';
+import { callerOf } from '../../http/plugins/auth.ts';
+import { annotate } from '../../http/plugins/request-log.ts';
+import { type ReportKind, reportLink } from '../../scans/report-links.ts';
+import { storesOf } from '../../accounts/scoped-stores.ts';
+import { breadcrumb } from '../../web/components.ts';
+import { html } from '../../web/html.ts';
+import { isOfManifest } from '../../scans/cancellation.ts';
+import { dashboardPage } from '../../web/layout.ts';
+import { actorNames } from '../names.ts';
+import { picturePath } from '../findings/cause.ts';
+import { findingsReader, readCauseQuery, selectCauses } from '../findings/select.ts';
+import { type Difference, differenceSection } from './difference.ts';
+import { listBefore } from './list-query.ts';
+import { eventsPath, liveFragment, scanBody, scanEnded, type ScanPageData, scanProgress, scanTitle } from './page.ts';
+import type { TrendPoint } from './trend.ts';
+import { admit, scanIdOf, type ScanPageDeps, sendFragment } from './deps.ts';
+
+/** Scans in the chart. */
+export const TREND_MAX = 30;
+const VIEW_TIMEOUT_MS = 4_000;
+
+const config = { permission: 'scans:read' } as const;
+
+/** The scan of the path. @throws ApiError if the organisation has no such scan */
+export async function scanOf(request: FastifyRequest): Promise<ScanRow> {
+  const id = scanIdOf(request);
+  annotate(request, { scan: id });
+  const row = await storesOf(request).scans.find(id);
+  if (row === null) throw new ApiError('scan_not_found');
+  return row;
+}
+
+export interface ScanPageReply {
+  row: ScanRow;
+  /** The result of what the person did. */
+  message: ScanPageData['message'];
+  status?: number;
+  /** The key of the form that scans again. Default: a new one. */
+  idempotencyKey?: string | null;
+}
+
+export async function sendScanPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: ScanPageDeps,
+  { row, message, status, idempotencyKey }: ScanPageReply,
+): Promise<FastifyReply> {
+  const { scans, credits } = storesOf(request);
+  const ended = isTerminal(row.phase);
+  const mayWrite = mayCall(callerOf(request), 'scans:write');
+  const [position, view, trend, account, names] = await Promise.all([
+    deps.positions(row),
+    row.reports !== null ? viewOf(row, deps) : null,
+    ended && !row.test ? scans.trend(row, TREND_MAX) : [],
+    ended && mayWrite ? credits.account() : null,
+    actorNames(storesOf(request), [row], ({ submittedBy }) => submittedBy),
+  ]);
+  const query = readCauseQuery(request.query as Record<string, unknown>);
+  const causes = view === null || view === 'unavailable' ? null : await selectCauses(view, query, findingsReader(deps, row));
+  const body = scanBody({
+    row,
+    list: listBefore(request.headers.referer, request.host),
+    names,
+    position,
+    view,
+    causes,
+    trend: pointsOf(trend),
+    ofManifest: isOfManifest(row, request.server.stores.scanResources.namespace),
+    mayAccept: mayCall(callerOf(request), 'known-issues:write'),
+    write: mayWrite
+      ? { csrfToken: request.viewer!.csrfToken, idempotencyKey: idempotencyKey ?? deps.newId(), credits: account?.balance ?? null }
+      : null,
+    message,
+  });
+  return reply.page(dashboardPage({ request, title: scanTitle(row), active: 'scans', scripts: ['dashboard.js'], body }), { status });
+}
+
+/** The page is of use without its findings. */
+async function viewOf(row: ScanRow, { pictures, logger }: ScanPageDeps): Promise<ScanPageData['view']> {
+  try {
+    return await withTimeLimit(pictures.readView(row), VIEW_TIMEOUT_MS, 'reading a view');
+  } catch (error) {
+    logger.warn({ scan: row.id, err: error }, 'view not read');
+    return 'unavailable';
+  }
+}
+
+/** Oldest first. */
+export const pointsOf = (rows: readonly ScanRow[]): TrendPoint[] =>
+  rows
+    .flatMap(({ id, createdAt, outcome }) =>
+      outcome === null
+        ? []
+        : [
+            {
+              id,
+              at: createdAt,
+              score: outcome.score,
+              violations: outcome.violations.total,
+              difference: outcome.baseline?.difference ?? null,
+            },
+          ],
+    )
+    .reverse();
+
+export const scanPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) => {
+  scope.get('/dashboard/scans/:id', { config }, async (request, reply) => {
+    const canceling = (request.query as Record<string, unknown>)['canceling'] !== undefined;
+    const row = await scanOf(request);
+    const message = canceling && !isTerminal(row.phase) ? ({ kind: 'note', text: 'The scan is being canceled.' } as const) : null;
+    return sendScanPage(request, reply, deps, { row, message });
+  });
+
+  scope.get(liveFragment(':id'), { config }, async (request, reply) => {
+    const row = await scanOf(request);
+    if (isTerminal(row.phase)) return sendFragment(request, reply, scanEnded(row));
+    const csrfToken = mayCall(callerOf(request), 'scans:write') ? request.viewer!.csrfToken : null;
+    const ofManifest = isOfManifest(row, scope.stores.scanResources.namespace);
+    return sendFragment(request, reply, scanProgress({ row, position: await deps.positions(row), ofManifest, csrfToken }));
+  });
+
+  // The response to HEAD would be a stream that never ends.
+  scope.get(eventsPath(':id'), { config, exposeHeadRoute: false }, async (request, reply) => {
+    const { organisation, actor } = callerOf(request);
+    if (actor.kind !== 'user') throw new ApiError('session_required');
+    const id = scanIdOf(request);
+    annotate(request, { scan: id });
+    return deps.streams.send(reply, { credential: sessionCredential(actor.sessionId), organisation: organisation.id }, id);
+  });
+
+  scope.get(differencePath(':id'), { config }, async (request, reply) => {
+    const row = await scanOf(request);
+    const section = differenceSection(row, await differenceOf(request, row, deps));
+    const trail = breadcrumb([
+      { text: 'Scans', href: SCANS_PATH },
+      { text: 'Scan', href: `/dashboard/scans/${row.id}` },
+      { text: 'Difference' },
+    ]);
+    const body = html`${trail}
+      <h1>Difference of two scans</h1>
+      ${section}`;
+    return reply.page(dashboardPage({ request, title: 'Difference of two scans', active: 'scans', body }));
+  });
+
+  scope.get<{ Params: { name: string } }>(picturePath(':id', ':name'), { config }, async (request, reply) => {
+    const row = await scanOf(request);
+    if (row.reports === null) throw new ApiError('report_not_found');
+    return sendPicture(reply, deps.pictures, row, request.params.name);
+  });
+
+  for (const [path, kind] of [
+    ['report', 'pdf'],
+    ['report/json', 'export'],
+  ] as const)
+    scope.get(`/dashboard/scans/:id/${path}`, { config }, async (request, reply) => download(request, reply, deps, kind));
+};
+
+async function differenceOf(request: FastifyRequest, row: ScanRow, { comparisons }: ScanPageDeps): Promise<Difference> {
+  if (row.phase !== 'done') return null;
+  const { scans } = storesOf(request);
+  const { scanId } = row.outcome?.baseline ?? {};
+  const previous = scanId === undefined ? await scans.previousDone(row) : await scans.find(scanId);
+  if (previous === null) return null;
+  return { previous, compared: await comparisons.between(previous, row) };
+}
+
+async function download(request: FastifyRequest, reply: FastifyReply, deps: ScanPageDeps, kind: ReportKind): Promise<FastifyReply> {
+  await admit(request, reply, deps, 'reports');
+  const row = await scanOf(request);
+  const url = await reportLink(row, kind, deps.reports);
+  return reply.header('Cache-Control', 'no-store').redirect(url, 303);
+}

@@ -1,0 +1,275 @@
+/** The form for a scan: its fields, derived from the schema of a submission; from typed texts to the body of one; and its controls. */
+import type { TSchema } from 'typebox';
+import { stringify } from 'yaml';
+import { type ConsentChoice, CRAWL_LABELS, OPTION_LABELS, type ScanOptions } from '../../../core/scan/options.ts';
+import { BASELINE_TEXT, type BaselineChoice, baselineText, readBaselineText } from '../../../core/scan/baseline.ts';
+import { type Metadata, METADATA_MAX, readPairs } from '../../../core/scan/metadata.ts';
+import { addressToType, readAddress } from '../../../core/scan/typed-address.ts';
+import { readSteps } from '../../../core/scan/step-text.ts';
+import { THRESHOLD_NAMES, THRESHOLDS } from '../../../core/scan/thresholds.ts';
+import { snakeCase } from '../../../core/schemas.ts';
+import type { ValidationFailure, ValidationItem } from '../../http/errors.ts';
+import { scanSubmission, type ScanSubmission, toScanOptions } from '../../scans/scans.ts';
+import { compileValidator } from '../../http/validation.ts';
+import { button, checkbox, type Choice, type FormError, hiddenField, selectField, textArea, textField } from '../../web/components.ts';
+import type { Form } from '../../web/html-scope.ts';
+import type { Locale } from '../../../core/scan/locales.ts';
+import { wordsIn } from '../../../report/words/words.ts';
+import { PREPARE_MAX } from '../../../core/scan/steps.ts';
+import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import { errorOf, formErrors } from '../forms.ts';
+import { CONSENT_WORDS, number } from './words.ts';
+
+export type ScanFieldName = keyof ScanSubmission;
+
+/** The parts of a field's schema that its control shows. */
+interface FieldSchema {
+  type: string | string[];
+  items?: { type: string };
+  /** The fields of an object. Metadata has none, because its keys are free. */
+  properties?: object;
+  enum?: (string | null)[];
+  default?: unknown;
+  description?: string;
+  format?: string;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  maxItems?: number;
+}
+
+/**
+ * How a value is typed: `lines` is a list of texts, `pairs` one of `KEY=VALUE`, one per line, `steps` a list of steps in YAML, and
+ * `baseline` as `readBaselineText` reads it.
+ */
+type FieldKind = 'choice' | 'box' | 'integer' | 'number' | 'lines' | 'pairs' | 'steps' | 'baseline' | 'text';
+
+export interface ScanField {
+  name: ScanFieldName;
+  /** The name of the option. */
+  option: string;
+  label: string;
+  kind: FieldKind;
+  schema: FieldSchema;
+  /** Its value may not be empty. */
+  required: boolean;
+}
+
+/** What was typed; a box that is not checked is empty. */
+export type ScanFormValues = Readonly<Record<ScanFieldName, string>>;
+
+export type CheckedForm =
+  | { ok: true; options: ScanOptions; baseline?: BaselineChoice; metadata?: Metadata; partial: boolean; body: Record<string, unknown> }
+  | { ok: false; errors: FormError[] };
+
+/** @param maxPagesLimit the maximum number of pages of one scan */
+export function createScanForm(maxPagesLimit: number) {
+  const schema = scanSubmission(maxPagesLimit);
+  const validate = compileValidator({ schema, method: 'POST', url: '/dashboard/scans/new', httpPart: 'body' });
+  const fieldsOf = (labels: Readonly<Record<string, string>>): ScanField[] =>
+    Object.entries(labels).map(([name, label]) => fieldOf(name, label, schema));
+  const groups = {
+    options: fieldsOf({ ...OPTION_LABELS, metadata: 'Metadata', failOnTruncation: 'Start only if there are credits for all pages' }),
+    thresholds: fieldsOf({ ...Object.fromEntries(THRESHOLD_NAMES.map((name) => [name, THRESHOLDS[name].label])), baseline: 'Baseline' }),
+    crawl: fieldsOf(CRAWL_LABELS),
+  };
+  const fields = Object.values(groups).flat();
+  const valuesOf = (text: (field: ScanField) => string): ScanFormValues =>
+    Object.fromEntries(fields.map((field) => [field.name, text(field)])) as ScanFormValues;
+
+  const labels = Object.fromEntries(fields.map(({ name, label }) => [name, { label }]));
+  /** The errors of a request as those of its form. */
+  const errorsOf = (items: readonly ValidationItem[]): FormError[] => formErrors(items, labels);
+
+  /** Checks what was typed with the schema and the messages of the API. */
+  function check(values: ScanFormValues): CheckedForm {
+    const steps = readSteps(values.prepare);
+    if (!steps.ok) return { ok: false, errors: [{ field: 'prepare', text: steps.message }] };
+    const pairs = readPairs(linesOf(values.metadata));
+    if (!pairs.ok) return { ok: false, errors: [{ field: 'metadata', text: pairs.message }] };
+    const typed = { steps: steps.steps, pairs: pairs.metadata };
+    const given = fields.filter(({ name, kind }) => kind === 'box' || values[name] !== '');
+    const body = Object.fromEntries(
+      given.map(({ name, kind }) => [name, kind === 'steps' || kind === 'pairs' ? typed[kind] : PARSE[kind](values[name])]),
+    );
+    const { url, httpFallback } = readAddress(values.url.trim());
+    if (url !== '') Object.assign(body, { url }, httpFallback && { http_fallback: httpFallback });
+    // The validation adds defaults.
+    const checked = validate(structuredClone(body)) as { value: ScanSubmission } | { error: ValidationFailure };
+    if ('error' in checked) return { ok: false, errors: errorsOf(checked.error.items) };
+    const { baseline, metadata } = checked.value;
+    return {
+      ok: true,
+      options: toScanOptions(checked.value),
+      ...(baseline && { baseline }),
+      metadata,
+      partial: !checked.value.fail_on_truncation,
+      body,
+    };
+  }
+
+  return {
+    groups,
+    /** The values before anything is typed. */
+    empty: valuesOf(({ schema: { default: value } }) => textOf(value)),
+    /** The values that lead to these options. */
+    valuesFor: ({ options, baseline, metadata = {} }: Pick<Extract<CheckedForm, { ok: true }>, 'options' | 'baseline' | 'metadata'>) => {
+      const given: Record<string, unknown> = { ...options.crawl, ...options.thresholds, ...options };
+      const typed: Partial<Record<ScanFieldName, string>> = {
+        url: addressToType(options),
+        prepare: options.crawl.prepare.length === 0 ? '' : stringify(options.crawl.prepare),
+        metadata: Object.entries(metadata).map((pair) => pair.join('=')).join('\n'), // prettier-ignore
+        baseline: baseline === undefined ? '' : baselineText(baseline),
+      };
+      return valuesOf(({ name, option }) => typed[name] ?? textOf(given[option]));
+    },
+    read: (form: Form): ScanFormValues => valuesOf(({ name }) => form.text(name)),
+    check,
+    errorsOf,
+  };
+}
+export type ScanForm = ReturnType<typeof createScanForm>;
+
+function fieldOf(option: string, label: string, submission: ReturnType<typeof scanSubmission>): ScanField {
+  const name = snakeCase(option) as ScanFieldName;
+  const schema = submission.properties[name] as TSchema as unknown as FieldSchema;
+  const required = submission.required.includes(name as 'url') || textOf(schema.default) !== '';
+  return { name, option, label, kind: kindOf(schema), schema, required };
+}
+
+function kindOf({ type, enum: values, items, properties }: FieldSchema): FieldKind {
+  if (values !== undefined) return 'choice';
+  const [first] = [type].flat();
+  switch (first) {
+    case 'boolean':
+      return 'box';
+    case 'array':
+      return items?.type === 'string' ? 'lines' : 'steps';
+    case 'integer':
+    case 'number':
+      return first;
+    case 'object':
+      return properties === undefined ? 'pairs' : 'baseline';
+    default:
+      return 'text';
+  }
+}
+
+/** A text that is not a number stays a text, so that the message of the API describes it. */
+const numberOf = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+const linesOf = (text: string): string[] => text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
+
+const PARSE: Readonly<Record<Exclude<FieldKind, 'steps' | 'pairs'>, (text: string) => unknown>> = {
+  choice: (text) => text,
+  text: (text) => text,
+  baseline: (text) => readBaselineText(text.trim()) ?? text,
+  box: (text) => text !== '',
+  integer: numberOf,
+  number: numberOf,
+  lines: linesOf,
+};
+
+/** The default of a field as it would be typed. */
+function textOf(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'on' : '';
+  return Array.isArray(value) ? value.join('\n') : String(value ?? '');
+}
+
+interface NewScanData {
+  form: ScanForm;
+  values: ScanFormValues;
+  errors: readonly FormError[];
+  csrfToken: string;
+  idempotencyKey: string;
+  /** Null: unknown at the moment. */
+  credits: number | null;
+  allowPrepareSteps: boolean;
+}
+
+export function newScanBody(data: NewScanData): Html {
+  const { csrfToken, idempotencyKey, credits } = data;
+  return html`<p>A scan reserves one credit per page, and charges the pages that it tests.${credits !== null && ` ${number(credits)} credits are available.`}</p>
+    <form method="post" action="/dashboard/scans/new" novalidate>
+      ${hiddenField('_csrf', csrfToken)}${hiddenField('idempotency_key', idempotencyKey)} ${scanFields(data)}
+      ${button({ text: 'Start scan', kind: 'primary' })}
+    </form>`;
+}
+
+/** The fields of a scan. @param data.without those that the form does not have */
+export function scanFields(
+  data: Pick<NewScanData, 'form' | 'values' | 'errors' | 'allowPrepareSteps'> & { without?: readonly ScanFieldName[] },
+): Html {
+  const { form, values, errors, allowPrepareSteps, without = [] } = data;
+  const controls = (fields: readonly ScanField[]): Html[] =>
+    fields.filter(({ name }) => !without.includes(name)).map((field) => control(field, values[field.name], errorOf(errors, field.name)));
+  return html`${controls(form.groups.options)}
+    <fieldset>
+      <legend>Thresholds</legend>
+      <p class="hint">The scan passes if it meets every threshold. Without thresholds it has no verdict.</p>
+      ${controls(form.groups.thresholds)}
+    </fieldset>
+    <fieldset>
+      <legend>Rules for pages</legend>
+      <p class="hint">Without rules, every page of the site belongs to the scan.</p>
+      ${controls(form.groups.crawl.filter(({ kind }) => allowPrepareSteps || kind !== 'steps'))}
+    </fieldset>`;
+}
+
+function control(field: ScanField, value: string, error: string | undefined): Html {
+  const { name, label, kind, schema, required } = field;
+  const common = { name, label, hint: HINTS[name]?.(schema) ?? hintOf(field), value, error, required };
+  switch (kind) {
+    case 'box':
+      return checkbox({ ...common, value: 'on', checked: value !== '', required: false });
+    case 'choice':
+      return selectField({ ...common, choices: [...(required ? [] : [{ value: '', text: 'Not checked' }]), ...choicesOf(field)] });
+    case 'lines':
+    case 'pairs':
+    case 'steps':
+      return textArea({ ...common, attributes: { spellcheck: 'false', autocapitalize: 'off' } });
+    case 'integer':
+    case 'number':
+      return textField({ ...common, width: 'short', inputmode: kind === 'integer' ? 'numeric' : 'decimal' });
+    case 'baseline':
+      return textField({ ...common, type: 'text', autocomplete: 'off', spellcheck: false });
+    case 'text': {
+      const address = schema.format === 'uri';
+      return textField({
+        ...common,
+        type: address ? 'url' : 'text',
+        autocomplete: address ? 'url' : 'off',
+        maxlength: schema.maxLength,
+        spellcheck: false,
+      });
+    }
+  }
+}
+
+function choicesOf({ name, schema }: ScanField): Choice[] {
+  return (schema.enum ?? []).flatMap((value) => (value === null ? [] : [{ value, text: value, ...CHOICES[name]?.(value) }]));
+}
+
+/** How values of the API read on the page, if they are not shown themselves. */
+const CHOICES: Partial<Record<ScanFieldName, (value: string) => Pick<Choice, 'text' | 'lang'>>> = {
+  locale: (value) => ({ text: wordsIn(value as Locale, 'site').texts.name, lang: value }),
+  consent: (value) => ({ text: CONSENT_WORDS[value as ConsentChoice] }),
+};
+
+/** The description of the API with the bounds of the value. */
+function hintOf({ kind, schema }: ScanField): string {
+  const { description = '', minimum, maximum = Number.MAX_SAFE_INTEGER, maxItems } = schema;
+  const bounds = minimum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? ` ${number(minimum)} to ${number(maximum)}.` : '';
+  return description + bounds + (kind === 'lines' ? ` One per line, at most ${maxItems}.` : '');
+}
+
+/** The hints of fields whose description is for callers of the API. */
+const HINTS: Partial<Record<ScanFieldName, (schema: ScanField['schema']) => HtmlValue>> = {
+  url: () => 'The page to start from, such as https://example.com/',
+  max_pages: ({ maximum = 0 }) => `At most ${number(maximum)}. The scan follows links and sitemaps.`,
+  fail_on_truncation: () => 'Otherwise as many pages are scanned as there are credits.',
+  baseline: () => html`The earlier scan to compare with, for new violations: ${BASELINE_TEXT}. Example: <code>branch=main</code>`,
+  metadata: () =>
+    html`At most ${String(METADATA_MAX)} pairs that say what is scanned, one per line, for example <code>branch=main</code>. They do not change the scan.`,
+  prepare: () =>
+    html`At most ${String(PREPARE_MAX)} steps that run once, such as to pass an age gate: a list in YAML of <code>goto</code>, <code>click</code>, <code>fill</code>, <code>waitFor</code> and <code>assert</code>, for example <code>- click: button.adult</code>. Values are not secret.`,
+};

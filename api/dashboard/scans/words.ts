@@ -1,0 +1,124 @@
+/** How scans are named in the dashboard: states, verdicts, scores, severities, addresses, origins. Pure. */
+import type { Counts } from '../../../core/scan/counts.ts';
+import { IMPACTS } from '../../../core/scan/impacts.ts';
+import type { ConsentChoice } from '../../../core/scan/options.ts';
+import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { badge, type BadgeKind, externalLink, severityIcon, visuallyHidden } from '../../web/components.ts';
+import { html, type Html, NOTHING } from '../../web/html.ts';
+import { wordsIn } from '../../../report/words/words.ts';
+import { keyIdOf } from '../../../core/accounts.ts';
+import type { ActorNames } from '../names.ts';
+
+const { number, count, date, texts } = wordsIn('en', 'report');
+
+/** Numbers, plurals and dates of the dashboard, which is in English. */
+export { count, date, number };
+
+export const PHASE_WORDS: Readonly<Record<Phase, { text: string; kind: BadgeKind }>> = {
+  queued: { text: 'Queued', kind: 'plain' },
+  crawling: { text: 'Finding pages', kind: 'note' },
+  scanning: { text: 'Testing pages', kind: 'note' },
+  aggregating: { text: 'Grouping findings', kind: 'note' },
+  generating: { text: 'Writing reports', kind: 'note' },
+  done: { text: 'Done', kind: 'plain' },
+  failed: { text: 'Failed', kind: 'bad' },
+  canceled: { text: 'Canceled', kind: 'warn' },
+};
+
+/** What a person reads of each choice about the dialog for consent. */
+export const CONSENT_WORDS: Readonly<Record<ConsentChoice, string>> = {
+  keep: 'Leave it open on every page',
+  reject: 'Reject',
+  accept: 'Accept',
+};
+
+/** Marks a scan that a test key submitted. */
+export const testBadge = ({ test }: Pick<ScanRow, 'test'>): Html => (test ? badge('plain', 'Test') : NOTHING);
+export const stateBadge = (phase: Phase): Html => badge(PHASE_WORDS[phase].kind, PHASE_WORDS[phase].text);
+
+/** The verdict of a scan in words; null while it has none. */
+export function verdictWords({ phase, passed }: Pick<ScanRow, 'phase' | 'passed'>): { text: string; kind: BadgeKind } | null {
+  if (!isTerminal(phase)) return null;
+  // Without thresholds, only a scan that is done has a result that could be good or bad.
+  if (passed === null) return phase === 'done' ? { text: texts.noThresholds, kind: 'plain' } : null;
+  return passed ? { text: texts.passed, kind: 'good' } : { text: texts.notPassed, kind: 'bad' };
+}
+
+export function verdictBadge(row: Pick<ScanRow, 'phase' | 'passed'>): Html {
+  const words = verdictWords(row);
+  return words === null ? nothingYet : badge(words.kind, words.text);
+}
+
+/** A cell without a value. */
+export const nothingYet: Html = html`<span aria-hidden="true">–</span>${visuallyHidden('none')}`;
+
+/** For `count`. */
+export const CAUSES = { one: '{n} root cause', other: '{n} root causes' };
+export const ELEMENTS = texts.elements;
+const PAGES = { one: '{n} page', other: '{n} pages' };
+export const pagesText = (n: number): string => count(PAGES, n);
+
+/** How far a scan is, in pages. */
+export function progressText({ scanned, failed, total }: ScanRow['pages']): string {
+  const tried = scanned + failed;
+  const untested = failed === 0 ? '' : `, ${number(failed)} could not be tested`;
+  return `${number(tried)} of ${pagesText(Math.max(total, tried))}${untested}`;
+}
+
+/** The violations of each severity that has any, worst first. */
+export function violations(counts: Counts): Html {
+  if (counts.total === 0) return html`None`;
+  const present = IMPACTS.filter((impact) => counts[impact] > 0);
+  return html`<ul class="severity-list">
+    ${present.map(
+      (impact) =>
+        html`<li class="severity severity-${impact}">
+          ${severityIcon(impact)}${number(counts[impact])} ${visuallyHidden(texts.severities[impact].toLowerCase())}
+        </li>`,
+    )}
+  </ul>`;
+}
+
+/** Longer addresses and texts of tested sites are cut off. */
+const SHOWN_MAX = 300;
+export const shown = (text: string, max = SHOWN_MAX): string => (text.length > max ? `${text.slice(0, max)}…` : text);
+
+/** The host of an address, and what follows it. Addresses of tested sites may be anything. */
+export function partsOf(url: string): { host: string; path: string } {
+  if (!URL.canParse(url)) return { host: shown(url), path: '' };
+  const { host, pathname, search, hash } = new URL(url);
+  return { host: shown(host), path: shown(decoded(pathname + search + hash)) };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    // Not UTF-8: shown as it is.
+    return path;
+  }
+}
+
+/** A link to a tested page if its address is one of the web, else its text. */
+export function siteLink(url: string): Html {
+  const text = html`<span class="address">${shown(url)}</span>`;
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return text;
+  return externalLink(text, url, { rel: 'noopener noreferrer nofollow' });
+}
+
+export interface OriginWords {
+  text: string;
+  /** A person, an API key or a resource. Null: not known. */
+  who: string | null;
+}
+
+export function originOf(
+  { origin, resource, schedule, submittedBy }: Pick<ScanRow, 'origin' | 'resource' | 'schedule' | 'submittedBy'>,
+  names: ActorNames,
+): OriginWords {
+  if (schedule !== undefined) return { text: 'Schedule', who: `${resource.namespace}/${schedule}` };
+  if (origin === 'manifest') return { text: 'Manifest', who: `${resource.namespace}/${resource.name}` };
+  const isPerson = submittedBy !== undefined && keyIdOf(submittedBy) === null;
+  return { text: isPerson ? 'Dashboard' : 'API', who: submittedBy === undefined ? null : names(submittedBy) };
+}

@@ -1,0 +1,344 @@
+/** The forms that create and change a schedule. */
+import { randomUUID } from 'node:crypto';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { metadataOf } from '../../../core/protocol/custom-resources.ts';
+import {
+  DEFAULT_TIMES,
+  FREQUENCIES,
+  type Frequency,
+  nextTimes,
+  readTimes,
+  type ReadTimes,
+  typedTimes,
+  type TypedTimes,
+  WEEKDAYS,
+} from '../../../core/schedule/recurrence.ts';
+import { timeZoneOf } from '../../../core/schedule/cron/time-zone.ts';
+import { withDefaults } from '../../../core/scan/options.ts';
+import { schedulePath, SCHEDULES_PATH } from '../../../core/web-paths.ts';
+import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-schedules.ts';
+import type { WantedSchedule } from '../../../stores/schedules/schedule-resources.ts';
+import { storesOf } from '../../accounts/scoped-stores.ts';
+import { ApiError, statusOf, ValidationFailure } from '../../http/errors.ts';
+import { actions, button, type FormError, hiddenField, notice, selectField, textField } from '../../web/components.ts';
+import { formOf } from '../../web/html-scope.ts';
+import { csrfField, errorOf, formIdOf, titledPage } from '../forms.ts';
+import { admit, type ScanPageDeps } from '../scans/deps.ts';
+import { explained, SCAN_FORM_LIMIT_BYTES, textOf } from '../scans/actions.ts';
+import { createScanForm, scanFields, type ScanForm, type ScanFormValues } from '../scans/scan-form.ts';
+import { DASHBOARD_SCHEDULES_MAX } from '../../../core/protocol/scan-schedules.ts';
+import { html, type Html } from '../../web/html.ts';
+import { number } from '../scans/words.ts';
+import { readOnly, type ScheduleManagement, ScheduleRefusal, versionOf } from './manage.ts';
+import { backTo, NEXT_RUNS, ONE, type One, refOf, runTimes, WRITE } from './pages.ts';
+
+export interface ScheduleFormDeps {
+  management: ScheduleManagement;
+  scans: ScanPageDeps;
+  now: () => Date;
+}
+
+export const scheduleForms: FastifyPluginAsync<ScheduleFormDeps> = async (scope, { management, scans: deps, now }) => {
+  const form = createScanForm(deps.maxPagesLimit);
+
+  /** Sends a form with what was typed and what is wrong. */
+  async function sendForm(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    page: Pick<ScheduleFormPage, 'typed' | 'change'> & Partial<Pick<ScheduleFormPage, 'errors' | 'preview' | 'formId'>>,
+    status?: number,
+  ): Promise<FastifyReply> {
+    const account = await storesOf(request).credits.account().catch(() => null); // prettier-ignore
+    const shown = { errors: [], preview: null, formId: randomUUID(), credits: account?.balance ?? null, ...page };
+    return reply.page(scheduleFormPage({ request, form, allowPrepareSteps: deps.allowPrepareSteps, ...shown }), { status });
+  }
+
+  /** What a form asks for, or what is wrong with it. */
+  function checked({
+    scan,
+    times,
+    timeZone,
+  }: TypedSchedule): { ok: true; wanted: Omit<WantedSchedule, 'suspend'> } | { ok: false; errors: FormError[] } {
+    const { read, errors: wrongTimes } = checkedTimes({ times, timeZone });
+    const options = form.check(scan);
+    const errors = [...wrongTimes, ...(options.ok ? [] : options.errors)];
+    if (!read.ok || !options.ok || errors.length > 0) return { ok: false, errors };
+    const { baseline, metadata } = options;
+    return { ok: true, wanted: { schedule: read.schedule, timeZone, options: options.options, ...(baseline && { baseline }), metadata } };
+  }
+
+  /** Handles a form that creates or changes a schedule. @param act does it, and returns the schedule */
+  async function handleForm(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    change: ScheduleFormPage['change'],
+    act: (wanted: Omit<WantedSchedule, 'suspend'>, formId: string) => Promise<DashboardScheduleRef>,
+  ): Promise<FastifyReply> {
+    const sent = formOf(request.body);
+    const typed = typedOf(request, form);
+    const formId = formIdOf(sent);
+    const page = { typed, change, formId };
+    if (sent.text('preview') !== '') {
+      const { read, errors } = checkedTimes(typed);
+      if (!read.ok || errors.length > 0) return sendForm(request, reply, { ...page, errors }, 422);
+      return sendForm(request, reply, { ...page, preview: nextTimes(read.schedule, typed.timeZone, now(), NEXT_RUNS) });
+    }
+    const read = checked(typed);
+    if (!read.ok) return sendForm(request, reply, { ...page, errors: read.errors }, 422);
+    try {
+      await admit(request, reply, deps, 'submissions');
+      return await backTo(reply, await act(read.wanted, formId), change === null ? 'created' : 'changed');
+    } catch (error) {
+      if (error instanceof ScheduleRefusal && error.reason === 'changed' && change !== null)
+        return sendStale(request, reply, typed, change.ref);
+      // The ID belongs to the values that were sent before.
+      if (error instanceof ScheduleRefusal && error.reason === 'exists') page.formId = randomUUID();
+      const { errors, status } = refusedForm(error, reply);
+      return sendForm(request, reply, { ...page, errors }, status);
+    }
+  }
+
+  /** The form with what was typed and the current version: its notice says what changed, so sending it again is a decision. */
+  async function sendStale(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    typed: TypedSchedule,
+    ref: DashboardScheduleRef,
+  ): Promise<FastifyReply> {
+    const live = await management.find(request, ref);
+    if (live === null) throw new ApiError('not_found');
+    const text =
+      'The schedule was changed meanwhile, and nothing was stored. The form has what you typed: look at the schedule in another tab, and save again to replace it.';
+    return sendForm(request, reply, { typed, change: { ref, version: versionOf(live.schedule) }, errors: [{ field: null, text }] }, 409);
+  }
+
+  /** The errors of a form that was refused. @throws what no form explains */
+  function refusedForm(error: unknown, reply: FastifyReply): { errors: FormError[]; status: number } {
+    if (error instanceof ScheduleRefusal) return { errors: [{ field: null, text: error.message }], status: 409 };
+    const refusal = explained(error, reply);
+    const errors = refusal instanceof ValidationFailure ? form.errorsOf(refusal.items) : [{ field: null, text: textOf(refusal) }];
+    return { errors, status: statusOf(refusal) };
+  }
+
+  scope.get<{ Querystring: { url?: unknown } }>(`${SCHEDULES_PATH}/new`, WRITE, async (request, reply) => {
+    const { url } = request.query;
+    const [newest] = await storesOf(request).schedules.list({ limit: 1 });
+    const scan = { ...form.empty, ...(typeof url === 'string' && { url }) };
+    return sendForm(request, reply, { typed: { scan, times: DEFAULT_TIMES, timeZone: newest?.timeZone ?? 'UTC' }, change: null });
+  });
+
+  scope.post(`${SCHEDULES_PATH}/new`, { ...WRITE, bodyLimit: SCAN_FORM_LIMIT_BYTES }, async (request, reply) =>
+    handleForm(request, reply, null, (wanted, formId) => management.create(request, { ...wanted, suspend: false }, formId)),
+  );
+
+  scope.get<One>(`${ONE}/change`, WRITE, async (request, reply) => {
+    const ref = refOf(request.params);
+    const live = await management.writable(request, ref).catch(readOnly);
+    if (live === null) return reply.redirect(schedulePath(ref), 303);
+    const { schedule, timeZone = 'UTC', scanTemplate } = live.spec;
+    const metadata = metadataOf({
+      ...live,
+      metadata: { ...live.metadata, ...scanTemplate.metadata, annotations: scanTemplate.metadata?.annotations },
+    });
+    const { baseline } = scanTemplate.spec;
+    const scan = form.valuesFor({ options: withDefaults(scanTemplate.spec), ...(baseline && { baseline }), metadata });
+    return sendForm(request, reply, {
+      typed: { scan, times: typedTimes(schedule), timeZone },
+      change: { ref, version: versionOf(live) },
+    });
+  });
+
+  scope.post<One>(`${ONE}/change`, { ...WRITE, bodyLimit: SCAN_FORM_LIMIT_BYTES }, async (request, reply) => {
+    const ref = refOf(request.params);
+    // Before the form is checked: what is wrong with it does not matter then.
+    if ((await management.requireOwn(request, ref).catch(readOnly)) === null) return reply.redirect(schedulePath(ref), 303);
+    const version = formOf(request.body).text('version');
+    return handleForm(request, reply, { ref, version }, async (wanted) => {
+      await management.change(request, ref, wanted, version);
+      return ref;
+    });
+  });
+};
+
+function checkedTimes({ times, timeZone }: Pick<TypedSchedule, 'times' | 'timeZone'>): { read: ReadTimes; errors: FormError[] } {
+  const read = readTimes(times);
+  const errors: FormError[] = read.ok ? [] : [{ field: read.field, text: read.message }];
+  if (timeZoneOf(timeZone) === null) errors.push({ field: 'time_zone', text: 'Choose a time zone.' });
+  return { read, errors };
+}
+
+/** What was typed into a form. Values that no form sends are the default. */
+function typedOf(request: FastifyRequest, form: ReturnType<typeof createScanForm>): TypedSchedule {
+  const sent = formOf(request.body);
+  const frequency = FREQUENCIES.find((one) => one === sent.text('frequency')) ?? DEFAULT_TIMES.frequency;
+  const text = (name: 'time' | 'minute' | 'weekday' | 'day' | 'cron') => sent.text(name);
+  return {
+    // Runs start with credits for all pages.
+    scan: { ...form.read(sent), fail_on_truncation: 'on' },
+    times: { frequency, time: text('time'), minute: text('minute'), weekday: text('weekday'), day: text('day'), cron: text('cron') },
+    timeZone: sent.text('time_zone'),
+  };
+}
+
+interface TypedSchedule {
+  scan: ScanFormValues;
+  times: TypedTimes;
+  timeZone: string;
+}
+
+interface ScheduleFormPage {
+  request: FastifyRequest;
+  form: ScanForm;
+  typed: TypedSchedule;
+  errors: readonly FormError[];
+  /** The next runs, if the form asked for them. */
+  preview: readonly Date[] | null;
+  /** The schedule to change, and its version. Null: a new one. */
+  change: { ref: DashboardScheduleRef; version: string } | null;
+  formId: string;
+  /** Null: unknown at the moment. */
+  credits: number | null;
+  allowPrepareSteps: boolean;
+}
+
+/** The fields of a scan that a schedule does not have: its runs start with credits for all pages, or not at all. */
+const NOT_SCHEDULED = ['fail_on_truncation'] as const;
+
+const FREQUENCY_WORDS: Readonly<Record<Frequency, string>> = {
+  hour: 'Every hour',
+  day: 'Every day',
+  weekdays: 'Monday to Friday',
+  week: 'Every week',
+  month: 'Every month',
+  cron: 'Other times, as a cron expression',
+};
+
+function scheduleFormPage(page: ScheduleFormPage): Html {
+  const { request, form, typed, errors, change, formId, credits, allowPrepareSteps } = page;
+  const fields = { form, values: typed.scan, errors, allowPrepareSteps, without: NOT_SCHEDULED };
+  const list = { text: 'Schedules', href: SCHEDULES_PATH };
+  const body = html`${preview(page)}
+    <p>
+      Each run reserves one credit per page, and charges the pages that it tests. A run for which there are not enough credits
+      fails.${credits !== null && ` ${number(credits)} credits are available.`}
+    </p>
+    <form method="post" action="${change === null ? `${SCHEDULES_PATH}/new` : `${schedulePath(change.ref)}/change`}" novalidate>
+      ${csrfField(request)}${hiddenField('form_id', formId)}${change !== null && hiddenField('version', change.version)}
+      ${timeFields(page)} ${scanFields(fields)}
+      ${button({ text: change === null ? 'Create schedule' : 'Save changes', kind: 'primary' })}
+    </form>
+    ${change === null && html`<p class="hint">Your organisation can have ${String(DASHBOARD_SCHEDULES_MAX)} schedules of the dashboard.</p>`}`;
+  return titledPage({
+    request,
+    title: change === null ? 'New schedule' : 'Change the schedule',
+    active: 'schedules',
+    trail: change === null ? [list] : [list, { text: change.ref.name, href: schedulePath(change.ref) }],
+    errors,
+    narrow: true,
+    body,
+  });
+}
+
+const preview = ({ preview: times, typed }: ScheduleFormPage): Html | false =>
+  times !== null &&
+  notice({
+    title: times.length === 1 ? 'The next run' : 'The next runs',
+    body: html`${runTimes(times, typed.timeZone)} <p>Nothing is stored yet.</p>`,
+    announce: true,
+    id: 'preview',
+  });
+
+function timeFields({ typed: { times, timeZone }, errors }: ScheduleFormPage): Html {
+  const only = (frequencies: readonly Frequency[], field: Html): Html =>
+    html`<div class="when-field ${frequencies.map((one) => `when-${one}`).join(' ')}">${field}</div>`;
+  return html`<fieldset class="when">
+    <legend>When</legend>
+    ${selectField({
+      name: 'frequency',
+      label: 'How often',
+      required: true,
+      value: times.frequency,
+      choices: FREQUENCIES.map((value) => ({ value, text: FREQUENCY_WORDS[value] })),
+    })}
+    ${only(
+      ['week'],
+      selectField({
+        name: 'weekday',
+        label: 'Day of the week',
+        hint: 'For every week.',
+        required: true,
+        value: times.weekday,
+        // Weeks begin on Monday, as in the calendars of most countries.
+        choices: [...WEEKDAYS.slice(1), WEEKDAYS[0]].map((text) => ({ value: String(WEEKDAYS.indexOf(text)), text })),
+        error: errorOf(errors, 'weekday'),
+      }),
+    )}
+    ${only(
+      ['month'],
+      textField({
+        name: 'day',
+        label: 'Day of the month',
+        hint: 'For every month: 1 to 31. Months without this day are skipped.',
+        required: true,
+        width: 'short',
+        inputmode: 'numeric',
+        value: times.day,
+        error: errorOf(errors, 'day'),
+      }),
+    )}
+    ${only(
+      ['day', 'weekdays', 'week', 'month'],
+      textField({
+        name: 'time',
+        label: 'Time',
+        hint: 'For all but every hour and other times: hours and minutes, such as 08:30.',
+        required: true,
+        width: 'medium',
+        type: 'time',
+        value: times.time,
+        error: errorOf(errors, 'time'),
+      }),
+    )}
+    ${only(
+      ['hour'],
+      textField({
+        name: 'minute',
+        label: 'Minute of the hour',
+        hint: 'For every hour: 0 to 59.',
+        required: true,
+        width: 'short',
+        inputmode: 'numeric',
+        value: times.minute,
+        error: errorOf(errors, 'minute'),
+      }),
+    )}
+    ${only(
+      ['cron'],
+      textField({
+        name: 'cron',
+        label: 'Cron expression',
+        hint: html`For other times: minute, hour, day of the month, month, day of the week. <code>0 8,20 * * 1-5</code> is 08:00 and 20:00 on working days.`,
+        required: true,
+        maxlength: 256,
+        autocomplete: 'off',
+        spellcheck: false,
+        value: times.cron,
+        error: errorOf(errors, 'cron'),
+      }),
+    )}
+    ${selectField({
+      name: 'time_zone',
+      label: 'Time zone',
+      required: true,
+      value: timeZone,
+      choices: timeZones(timeZone).map((value) => ({ value, text: value.replaceAll('_', ' ') })),
+      error: errorOf(errors, 'time_zone'),
+    })}
+    ${actions(button({ text: 'Show the next runs', attributes: { name: 'preview', value: 'yes' } }))}
+  </fieldset>`;
+}
+
+const KNOWN_ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')];
+
+/** Every time zone that this service knows, and that of the schedule. */
+const timeZones = (current: string): readonly string[] => (KNOWN_ZONES.includes(current) ? KNOWN_ZONES : [current, ...KNOWN_ZONES]);

@@ -1,0 +1,253 @@
+/** The list of API keys with the rotation guide and the limits, the question before one is revoked, and the keys of a removed member. */
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import { KEY_SCOPES } from '../../../core/accounts.ts';
+import { LIVE_KEYS_MAX } from '../../../stores/accounts/key-slots.ts';
+import { type ApiKey, KEY_STATUSES, type KeyStatus, statusOf } from '../../../stores/accounts/keys.ts';
+import { LIMITS } from '../../http/rate-limits.ts';
+import {
+  actions,
+  badge,
+  type BadgeKind,
+  button,
+  card,
+  definitions,
+  emptyState,
+  hiddenField,
+  linkButton,
+  notice,
+  pagination,
+  table,
+  tabs,
+  time,
+} from '../../web/components.ts';
+import { addressOf, html, type Html } from '../../web/html.ts';
+import type { ActorNames } from '../names.ts';
+import { csrfField, titledPage } from '../forms.ts';
+import { userIdOf } from '../../../stores/accounts/user-document.ts';
+import { ApiError } from '../../http/errors.ts';
+import { askedBy, createKeyManagement, type KeyManagementDeps } from '../../accounts/key-management.ts';
+import { storesOf } from '../../accounts/scoped-stores.ts';
+import { formOf } from '../../web/html-scope.ts';
+import { MEMBERS_PATH } from '../../../core/web-paths.ts';
+
+export const KEYS_PATH = '/dashboard/settings/api-keys';
+
+const STATUS_BADGES: Readonly<Record<KeyStatus, BadgeKind>> = { live: 'good', expired: 'warn', revoked: 'plain' };
+const STATUS_NAMES: Readonly<Record<KeyStatus, string>> = { live: 'Live', expired: 'Expired', revoked: 'Revoked' };
+
+/** The contract's steps. */
+const ROTATION = [
+  'Create a new key with the same scopes.',
+  'Update the secret of your CI with the new key.',
+  'Verify the new key in a test run. Its last use then appears in this list.',
+  'Revoke the old key when it is not used any more. Its last use says when that is.',
+];
+
+export interface KeyListPage {
+  request: FastifyRequest;
+  keys: readonly ApiKey[];
+  /** Of those who created them. */
+  names: ActorNames;
+  status: KeyStatus | undefined;
+  /** Whether this is the first part of the list. */
+  first: boolean;
+  nextCursor: string | null;
+  /** What a person did a moment ago. */
+  message: string | null;
+  now: Date;
+}
+
+export function keyListPage({ request, keys, names, status, first, nextCursor, message, now }: KeyListPage): Html {
+  const body = html`<p class="lead">Keys let pipelines and scripts use the API. Give each use a key of its own, so that it can be revoked alone.</p>
+    <p>${linkButton({ text: 'Create an API key', href: `${KEYS_PATH}/new`, kind: 'primary' })}</p>
+    ${tabs('Status of the keys', [
+      { text: 'All', href: KEYS_PATH, current: status === undefined },
+      ...KEY_STATUSES.map((one) => ({ text: STATUS_NAMES[one], href: addressOf(KEYS_PATH, { status: one }), current: one === status })),
+    ])}
+    ${keys.length === 0 ? noKeys(status, first) : keyTable(keys, names, now)}
+    ${pagination({ previous: first ? null : addressOf(KEYS_PATH, { status }), next: nextCursor && addressOf(KEYS_PATH, { status, cursor: nextCursor }) })}
+    ${card({
+      title: 'Replace a key without downtime',
+      body: html`<ol>
+        ${ROTATION.map((step) => html`<li>${step}</li>`)}
+      </ol>`,
+    })}
+    ${card({ title: 'Limits', body: limits() })}`;
+  return titledPage({ request, title: 'API keys', active: 'api-keys', done: message, body });
+}
+
+function noKeys(status: KeyStatus | undefined, first: boolean): Html {
+  if (!first) return emptyState({ title: 'There are no more keys', text: 'The list ended with the part before.' });
+  if (status !== undefined) return emptyState({ title: `There is no ${status} key`, text: 'Choose another status to see the other keys.' });
+  return emptyState({ title: 'There is no key yet', text: 'Create one to submit scans from your pipeline or from the command line.' });
+}
+
+const keyTable = (keys: readonly ApiKey[], names: ActorNames, now: Date): Html =>
+  table({
+    id: 'keys',
+    caption: 'API keys, newest first',
+    captionHidden: true,
+    columns: [
+      { text: 'Name' },
+      { text: 'Key' },
+      { text: 'Status' },
+      { text: 'Scopes', wide: true },
+      { text: 'Created' },
+      { text: 'Created by' },
+      { text: 'Expires' },
+      { text: 'Last used' },
+      { text: 'Actions', hidden: true },
+    ],
+    rows: keys.map((key) => {
+      const status = statusOf(key, now);
+      return [
+        key.name,
+        html`${endOf(key)} ${key.test && badge('plain', 'Test')}`,
+        badge(STATUS_BADGES[status], STATUS_NAMES[status]),
+        scopesText(key),
+        time(key.createdAt),
+        names(key.createdBy),
+        key.expiresAt === null ? 'Never' : time(key.expiresAt),
+        lastUse(key),
+        status === 'live' && linkButton({ text: 'Revoke', kind: 'quiet', href: `${KEYS_PATH}/${key.id}/revoke`, hiddenText: key.name }),
+      ];
+    }),
+  });
+
+/** The end of a key, by which people recognise it. The word joiner keeps it on one line. */
+export const endOf = ({ last4 }: Pick<ApiKey, 'last4'>): Html => html`<code translate="no">…\u2060${last4}</code>`;
+
+/** The scopes of a key in words. */
+export const scopesText = ({ scopes }: Pick<ApiKey, 'scopes'>): string => (scopes.length === KEY_SCOPES.length ? 'All' : scopes.join(', '));
+
+export const lastUse = ({ lastUsedAt }: Pick<ApiKey, 'lastUsedAt'>): Html => (lastUsedAt === null ? html`Never` : time(lastUsedAt));
+
+function limits(): Html {
+  const rows = [
+    ['All requests', LIMITS.key, 'per key'],
+    ['Submissions of scans', LIMITS.submissions, 'per organisation'],
+    ['Links to reports', LIMITS.reports, 'per organisation'],
+    ['New API keys', LIMITS['key-creations'], 'per organisation'],
+  ] as const;
+  return html`${table({
+    id: 'limits',
+    caption: 'Requests that are accepted',
+    columns: [{ text: 'Requests' }, { text: 'Limit', numeric: true }, { text: 'Counted' }],
+    rows: rows.map(([what, { limit, windowSeconds }, whose]) => [what, `${limit} in ${windowSeconds} s`, whose]),
+  })}
+    <p>
+      Above a limit the API answers 429, and the header <code translate="no">Retry-After</code> says after how many seconds a request is
+      accepted again. An organisation can have ${LIVE_KEYS_MAX} live keys.
+    </p>`;
+}
+
+/** A key that was used within this time is probably still in use. */
+const IN_USE_DAYS = 7;
+
+export function revokeKeyPage({ request, key, names, now }: { request: FastifyRequest; key: ApiKey; names: ActorNames; now: Date }): Html {
+  const live = statusOf(key, now) === 'live';
+  const title = live ? 'Revoke this API key?' : 'This API key is not live';
+  const body = html`${definitions([
+    ['Name', key.name],
+    ['Key', html`${endOf(key)} ${key.test && badge('plain', 'Test')}`],
+    ['Scopes', scopesText(key)],
+    ['Created', time(key.createdAt)],
+    ['Created by', names(key.createdBy)],
+    ['Last used', lastUse(key)],
+  ])}
+    ${live ? confirmation(request, key, now) : html`<p>Nothing can use it any more.</p>${linkButton({ text: 'Show the API keys', href: KEYS_PATH })}`}`;
+  return titledPage({ request, title, active: 'api-keys', trail: [{ text: 'API keys', href: KEYS_PATH }], narrow: true, body });
+}
+
+const confirmation = (request: FastifyRequest, key: ApiKey, now: Date): Html =>
+  html`${notice(consequence(key, now))}
+    <form method="post" action="${KEYS_PATH}/${key.id}/revoke">
+      ${csrfField(request)}
+      ${actions(button({ text: 'Revoke key', kind: 'danger' }), linkButton({ text: 'Keep it', href: KEYS_PATH, kind: 'quiet' }))}
+    </form>`;
+
+function consequence({ lastUsedAt }: ApiKey, now: Date): Parameters<typeof notice>[0] {
+  const effect = 'Revoking takes effect at once and cannot be undone. Event streams that were opened with the key end.';
+  if (lastUsedAt === null) return { kind: 'note', title: 'The key was never used', body: effect };
+  const recent = now.getTime() - lastUsedAt.getTime() < IN_USE_DAYS * 86_400_000;
+  return recent
+    ? {
+        kind: 'warn',
+        title: 'The key seems to be in use',
+        body: html`It was last used on ${time(lastUsedAt)}. What uses it will get 401. ${effect}`,
+      }
+    : { kind: 'note', title: `The key was not used for more than ${IN_USE_DAYS} days`, body: effect };
+}
+
+const PATH = `${MEMBERS_PATH}/keys`;
+const CONFIG = { permission: 'members:write' } as const;
+
+/** The page of the keys that a person created. */
+export const memberKeysPath = (email: string, { removed = false } = {}): string =>
+  `${PATH}?${new URLSearchParams({ of: email, ...(removed && { removed: '' }) })}`;
+
+export const memberKeyPages: FastifyPluginAsync<KeyManagementDeps> = async (scope, deps) => {
+  const management = createKeyManagement(deps);
+
+  scope.get<{ Querystring: { of?: unknown; removed?: unknown } }>(PATH, { config: CONFIG }, async (request, reply) => {
+    const { of, removed } = request.query;
+    const email = typeof of === 'string' ? userIdOf(of) : '';
+    const keys = await storesOf(request).keys.createdBy(email);
+    if (keys.length === 0) throw new ApiError('not_found');
+    return reply.page(memberKeysPage({ request, email, keys, removed: removed !== undefined }));
+  });
+
+  scope.post(PATH, { config: CONFIG }, async (request, reply) => {
+    const revoked = await management.revokeCreatedBy(askedBy(request), userIdOf(formOf(request.body).text('email')));
+    if (revoked.length === 0) throw new ApiError('not_found');
+    return reply.redirect(`${MEMBERS_PATH}?done=keys`, 303);
+  });
+};
+
+interface MemberKeysPage {
+  request: FastifyRequest;
+  email: string;
+  keys: readonly ApiKey[];
+  /** Whether the person was removed a moment ago. */
+  removed: boolean;
+}
+
+function memberKeysPage({ request, email, keys, removed }: MemberKeysPage): Html {
+  const count = keys.length === 1 ? 'this key' : `these ${keys.length} keys`;
+  const done = removed ? `${email} is removed and signed out. What the member invited is canceled.` : null;
+  const body = html`${notice({
+    kind: 'warn',
+    title: `${email} created ${count}, which still work${keys.length === 1 ? 's' : ''}`,
+    body: 'A person who knows a key can use it without an account. Revoke the keys, unless something else depends on them: then replace them first.',
+  })}
+    ${table({
+      id: 'member-keys',
+      caption: `Live API keys that ${email} created`,
+      captionHidden: true,
+      columns: [
+        { text: 'Name' },
+        { text: 'Key' },
+        { text: 'Scopes' },
+        { text: 'Created' },
+        { text: 'Last used' },
+        { text: 'Actions', hidden: true },
+      ],
+      rows: keys.map((key) => [
+        key.name,
+        endOf(key),
+        scopesText(key),
+        time(key.createdAt),
+        lastUse(key),
+        linkButton({ text: 'Revoke', kind: 'quiet', href: `${KEYS_PATH}/${key.id}/revoke`, hiddenText: key.name }),
+      ]),
+    })}
+    <form method="post" action="${PATH}">
+      ${csrfField(request)} ${hiddenField('email', email)}
+      ${actions(
+        button({ text: keys.length === 1 ? 'Revoke the key' : `Revoke all ${keys.length} keys`, kind: 'danger' }),
+        linkButton({ text: keys.length === 1 ? 'Keep it' : 'Keep them', href: MEMBERS_PATH, kind: 'quiet' }),
+      )}
+    </form>`;
+  const trail = [{ text: 'Members', href: MEMBERS_PATH }];
+  return titledPage({ request, title: 'Keys of a member', active: 'members', trail, done, body });
+}

@@ -1,0 +1,196 @@
+/** The list of webhooks, and the page of one with the log of its deliveries. */
+import type { FastifyRequest } from 'fastify';
+import { WEBHOOKS_PATH } from '../../../core/web-paths.ts';
+import { type DeliveryState, type DisabledReason, hostOf, WEBHOOKS_MAX } from '../../../core/webhooks/webhooks.ts';
+import type { Webhook } from '../../../stores/webhooks/webhooks.ts';
+import { ApiError, messageOf } from '../../http/errors.ts';
+import {
+  actions,
+  badge,
+  type BadgeKind,
+  button,
+  code,
+  confirmedForm,
+  definitions,
+  emptyState,
+  link,
+  linkButton,
+  notice,
+  pagination,
+  table,
+  time,
+} from '../../web/components.ts';
+import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import type { ActorNames } from '../names.ts';
+import { csrfField, titledPage } from '../forms.ts';
+import type { Delivery, DeliveryAttempt } from '../../../stores/webhooks/deliveries.ts';
+
+const DISABLED: Readonly<Record<DisabledReason, string>> = { requested: 'Disabled', gone: 'Stopped: 410', failing: 'Stopped: failing' };
+
+export const stateOf = ({ disabled, failingSince }: Webhook): Html => {
+  if (disabled !== null) return badge(disabled.reason === 'requested' ? 'plain' : 'bad', DISABLED[disabled.reason]);
+  return failingSince === null ? badge('good', 'Enabled') : badge('warn', 'Failing');
+};
+
+/** For pages of an installation that sends none. */
+export const offNotice = (): Html => notice({ kind: 'warn', title: 'Webhooks are off', body: messageOf(new ApiError('webhooks_off')) });
+
+export interface WebhookListPage {
+  request: FastifyRequest;
+  webhooks: readonly Webhook[];
+  /** Of those who created them. */
+  names: ActorNames;
+  done: string | null;
+  /** Whether the installation sends webhooks. */
+  on: boolean;
+}
+
+export function webhookListPage({ request, webhooks, names, done, on }: WebhookListPage): Html {
+  const body = html`<p class="lead">A webhook sends events to an address of yours: a scan has ended, a schedule got worse, or few credits are left.</p>
+    ${on ? html`<p>${linkButton({ text: 'Create a webhook', href: `${WEBHOOKS_PATH}/new`, kind: 'primary' })}</p>` : offNotice()}
+    ${
+      webhooks.length === 0 && !on
+        ? null
+        : webhooks.length === 0
+          ? emptyState({ title: 'There is no webhook yet', text: 'Create one to get a message when a scan has ended.' })
+          : table({
+              id: 'webhooks',
+              caption: 'Webhooks',
+              captionHidden: true,
+              columns: [
+                { text: 'Name' },
+                { text: 'Address', wide: true },
+                { text: 'State' },
+                { text: 'Events', wide: true },
+                { text: 'Declared by' },
+              ],
+              rows: webhooks.map((webhook) => [
+                link(webhook.name, `${WEBHOOKS_PATH}/${webhook.id}`),
+                hostOf(webhook),
+                stateOf(webhook),
+                webhook.events.join(', '),
+                webhook.managedBy === 'manifest' ? 'The manifest' : names(webhook.createdBy),
+              ]),
+            })
+    }
+    <p>An organisation can have ${WEBHOOKS_MAX} webhooks, in addition to those of its manifest.</p>`;
+  return titledPage({ request, title: 'Webhooks', active: 'webhooks', done, body });
+}
+
+interface WebhookPage {
+  request: FastifyRequest;
+  webhook: Webhook;
+  names: ActorNames;
+  deliveries: readonly Delivery[];
+  /** Whether this is the first part of the log. */
+  first: boolean;
+  nextCursor: string | null;
+  done: string | null;
+  /** Whether the installation sends webhooks. */
+  on: boolean;
+}
+
+export function webhookPage({ request, webhook, names, deliveries, first, nextCursor, done, on }: WebhookPage): Html {
+  const path = `${WEBHOOKS_PATH}/${webhook.id}`;
+  const body = html`${on ? problemOf(webhook) : offNotice()}
+    ${definitions([
+      ['State', stateOf(webhook)],
+      ['Address', html`<span class="address">${webhook.url}</span>`],
+      ['Events', webhook.events.join(', ')],
+      ['Format', webhook.format],
+      ['Credits', `credits.low below ${webhook.creditsBelow}`],
+      ['Created', html`${time(webhook.createdAt)} by ${names(webhook.createdBy)}`],
+    ])}
+    ${buttons(request, webhook, path, on)}
+    <h2>Deliveries</h2>
+    <p>The newest first. They are kept for 30 days.</p>
+    ${deliveries.length === 0 ? noDeliveries(first) : deliveries.map((one) => deliveryBlock(request, one, path, on && webhook.disabled === null))}
+    ${pagination({ previous: first ? null : path, next: nextCursor === null ? null : `${path}?cursor=${nextCursor}` })}`;
+  const trail = [{ text: 'Webhooks', href: WEBHOOKS_PATH }];
+  return titledPage({ request, title: webhook.name, active: 'webhooks', trail, done, body });
+}
+
+const noDeliveries = (first: boolean): Html =>
+  first
+    ? emptyState({ title: 'Nothing was sent yet', text: 'Send a test to see whether the address is right.' })
+    : emptyState({ title: 'There are no more deliveries', text: 'The list ended with the part before.' });
+
+function problemOf({ disabled, failingSince, managedBy }: Webhook): HtmlValue {
+  const enable =
+    managedBy === 'api'
+      ? 'Enable it when the receiver works again.'
+      : 'Ask an administrator to enable it, or change its address in the manifest.';
+  if (disabled?.reason === 'gone')
+    return notice({ kind: 'bad', title: 'The webhook is stopped', body: html`It answered 410 on ${time(disabled.at)}. ${enable}` });
+  if (disabled?.reason === 'failing')
+    return notice({
+      kind: 'bad',
+      title: 'The webhook is stopped',
+      body: html`Every attempt failed for 5 days, until ${time(disabled.at)}. ${enable}`,
+    });
+  if (disabled === null && failingSince !== null)
+    return notice({ kind: 'warn', title: 'The webhook fails', body: html`Every attempt has failed since ${time(failingSince)}.` });
+  return managedBy === 'manifest' && notice({ body: 'The manifest of the organisation declares this webhook; it is changed there.' });
+}
+
+const post = (request: FastifyRequest, action: string, text: string, hiddenText?: string): Html =>
+  html`<form method="post" action="${action}">${csrfField(request)}${button({ text, hiddenText })}</form>`;
+
+function buttons(request: FastifyRequest, { managedBy, disabled, name }: Webhook, path: string, on: boolean): Html {
+  const fields = csrfField(request);
+  const own = managedBy === 'api';
+  return actions(
+    on && disabled === null && post(request, `${path}/test`, 'Send a test'),
+    own && disabled === null && post(request, `${path}/disable`, 'Disable'),
+    own && on && disabled !== null && post(request, `${path}/enable`, 'Enable'),
+    own &&
+      confirmedForm({
+        id: 'rotate',
+        action: `${path}/rotate`,
+        fields,
+        trigger: { text: 'Replace the secret' },
+        title: 'Replace the secret?',
+        text: 'For 24 hours, requests have a signature of both secrets.',
+        confirm: 'Replace it',
+        cancel: 'Keep it',
+        kind: 'primary',
+      }),
+    own &&
+      confirmedForm({
+        id: 'delete',
+        action: `${path}/delete`,
+        fields,
+        trigger: { text: 'Delete', kind: 'danger', hiddenText: name },
+        title: 'Delete this webhook?',
+        text: 'What waits for delivery is canceled, and the log is not shown any more. It cannot be undone.',
+        confirm: 'Delete it',
+        cancel: 'Keep it',
+      }),
+  );
+}
+
+const STATES: Readonly<Record<DeliveryState, [kind: BadgeKind, text: string]>> = {
+  waiting: ['plain', 'Waiting'],
+  delivered: ['good', 'Delivered'],
+  failed: ['bad', 'Given up'],
+  canceled: ['plain', 'Canceled'],
+};
+
+/** @param sendable whether it can be sent again */
+function deliveryBlock(request: FastifyRequest, delivery: Delivery, path: string, sendable: boolean): Html {
+  const { id, type, state, createdAt, nextAt, attempts, message, body } = delivery;
+  const [kind, text] = STATES[state];
+  const next = nextAt !== null && html` Tried next on ${time(nextAt)}.`;
+  return html`<details class="delivery">
+    <summary>${badge(kind, text)} ${type}, ${time(createdAt)}, ${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}</summary>
+    <p>ID ${message}.${next}</p>
+    ${attempts.length > 0 && html`<ol>${attempts.map((attempt) => html`<li>${attemptText(attempt)}</li>`)}</ol>`}
+    ${code({ id: `body-${id}`, text: body, label: 'Body', copy: false })}
+    ${sendable && post(request, `${path}/deliveries/${id}/replay`, 'Send again', `${type} ${message}`)}
+  </details>`;
+}
+
+function attemptText({ at, durationMs, statusCode, error, response }: DeliveryAttempt): Html {
+  const outcome = durationMs === null ? 'under way, or interrupted' : `${statusCode ?? 'no answer'} after ${durationMs} ms`;
+  return html`${time(at)}: ${outcome}.${error !== null && ` ${error}`}${response && html` <q>${response}</q>`}`;
+}

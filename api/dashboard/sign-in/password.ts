@@ -1,0 +1,182 @@
+/** The sign-in page, sign-in with a password, and sign-out. */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiStores } from '../../dependencies.ts';
+import { networkOf } from '../../http/networks/networks.ts';
+import { createPasswordChecks } from '../../http/networks/password-checks.ts';
+import { ownPath } from '../../accounts/sessions/own-path.ts';
+import { checkCsrf, clearSession, csrfToken, hasCsrfToken } from '../../accounts/sessions/plugin.ts';
+import { SIGN_IN_LIMITS, signInRules } from '../../accounts/sessions/sign-in-limits.ts';
+import { button, type FormError, hiddenField, link, linkButton, notice } from '../../web/components.ts';
+import { formOf } from '../../web/html-scope.ts';
+import { afterPassword } from '../second-factor/sign-in.ts';
+import { emailField, errorOf, FORM_EXPIRED, mustWait, PASSWORDS_OFF, plainPage } from '../forms.ts';
+import { html, type Html } from '../../web/html.ts';
+import { passwordField } from '../passwords.ts';
+
+type SignInStores = Pick<ApiStores, 'users' | 'sessions' | 'rateLimits' | 'organisations' | 'secondFactors' | 'pendingSignIns'>;
+
+export interface SignInDeps {
+  stores: SignInStores;
+  /** For attempts from networks that the account does not know. */
+  anonymous: SignInStores;
+  /** Whether people can sign in with a passkey. */
+  passkeys: boolean;
+  /** The text of the button that leads to the identity provider; null if there is none. */
+  provider: string | null;
+  /** Whether passwords are accepted. */
+  local: boolean;
+  limits?: Partial<typeof SIGN_IN_LIMITS>;
+}
+
+/** The same for an unknown address, a wrong password, and an account without a password. */
+const WRONG = 'The e-mail address or the password is not correct.';
+const MISSING = { email: 'Enter your e-mail address.', password: 'Enter your password.' };
+const UNSAVED = 'Your session has ended, so the form was not saved and nothing was changed. Sign in, and fill in the form again.';
+
+interface Shown {
+  next: string;
+  email?: string;
+  errors?: readonly FormError[];
+  status?: number;
+}
+
+export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) => {
+  const { stores, provider, local, passkeys } = deps;
+  const sizes = { ...SIGN_IN_LIMITS, ...deps.limits };
+  const checks = createPasswordChecks(stores.users);
+
+  function show(request: FastifyRequest, reply: FastifyReply, { next, email, errors, status }: Shown): FastifyReply {
+    const { usable } = scope.sessionCookies;
+    const token = csrfToken(request, reply);
+    const message = messageOf(request.query as Parameters<typeof messageOf>[0]);
+    return reply.page(signInPage({ request, csrfToken: token, next, email, errors, message, provider, local, passkeys, usable }), {
+      status,
+    });
+  }
+
+  scope.get('/dashboard/sign-in', async (request, reply) => {
+    const next = ownPath((request.query as { next?: string }).next);
+    if ((await scope.readSession(request)) !== null) return reply.redirect(next, 303);
+    return show(request, reply, { next });
+  });
+
+  scope.post('/dashboard/sign-in', async (request, reply) => {
+    await scope.readSession(request);
+    const form = formOf(request.body);
+    const typed = { next: ownPath(form.text('next')), email: form.text('email') };
+    const refuse = (errors: FormError[], status = 422) => show(request, reply, { ...typed, errors, status });
+    if (!local) return refuse([{ field: null, text: PASSWORDS_OFF }], 403);
+    // Nothing was changed: the person enters the password again.
+    if (!hasCsrfToken(request)) return refuse([{ field: 'password', text: FORM_EXPIRED }], 403);
+    const password = form.exact('password');
+    const missing = [typed.email === '' ? 'email' : null, password === '' ? 'password' : null].filter((field) => field !== null);
+    if (missing.length > 0) return refuse(missing.map((field) => ({ field, text: MISSING[field as keyof typeof MISSING] })));
+    const network = networkOf(request.ip);
+    const email = typed.email.toLowerCase();
+    const tooMany = (seconds: number) => refuse([mustWait(reply, seconds)], 429);
+    const { networkLimits } = scope;
+    const counted = networkLimits.admit('sign-in-address', request.ip);
+    const known = await checks.known(email, request.ip, { last: !counted.ok });
+    if (!known && !counted.ok) return tooMany(counted.retryAfterSeconds);
+    if (known && counted.ok) networkLimits.refund('sign-in-address', request.ip);
+    const { rateLimits, users } = known ? stores : deps.anonymous;
+    const checked = await checks.run({ known, address: request.ip }, async () => {
+      const decision = await rateLimits.admit(signInRules({ network, email, known }, sizes));
+      return decision.ok ? { ok: true as const, user: await users.verify(email, password) } : decision;
+    });
+    if (!checked.ok) return tooMany(checked.retryAfterSeconds);
+    const { user } = checked;
+    if (user === null) {
+      scope.trail.signInFailed(request, email);
+      return refuse([{ field: 'password', text: WRONG }]);
+    }
+    const path = await afterPassword({ request, reply, stores }, user, { next: typed.next });
+    return path === null ? refuse([{ field: 'password', text: WRONG }]) : reply.redirect(path, 303);
+  });
+
+  scope.post('/dashboard/sign-out', async (request, reply) => {
+    const signedIn = await scope.readSession(request);
+    if (signedIn !== null) {
+      checkCsrf(request);
+      await stores.sessions.end(signedIn.user.email, signedIn.session.id);
+    }
+    clearSession(reply);
+    return reply.redirect('/dashboard/sign-in?signedOut', 303);
+  });
+};
+
+/** What happened before the page. */
+function messageOf({ signedOut, deleted, problem, unsaved }: { signedOut?: string; deleted?: string; problem?: string; unsaved?: string }) {
+  const text = problemText(problem);
+  if (text !== null) return notice({ kind: 'bad', body: text, announce: true });
+  if (unsaved !== undefined) return notice({ kind: 'warn', body: UNSAVED, announce: true });
+  if (deleted !== undefined) return notice({ kind: 'good', body: 'Your account is deleted, and you are signed out.', announce: true });
+  return signedOut === undefined ? null : notice({ kind: 'good', body: 'You are signed out.', announce: true });
+}
+
+interface SignInPage {
+  request: FastifyRequest;
+  csrfToken: string;
+  /** Where to go afterwards. */
+  next: string;
+  /** What was typed. */
+  email?: string;
+  errors?: readonly FormError[];
+  /** Why the page is shown. */
+  message?: Html | null;
+  /** The text of the button that leads to the identity provider; null if there is none. */
+  provider: string | null;
+  /** Whether passwords are accepted. */
+  local: boolean;
+  /** Whether people can sign in with a passkey. */
+  passkeys: boolean;
+  /** Whether browsers keep the session's cookie. */
+  usable: boolean;
+}
+
+function signInPage(options: SignInPage): Html {
+  const { request, next, errors = [], provider, local, passkeys, usable, message } = options;
+  const title = 'Sign in';
+  return plainPage(
+    request,
+    title,
+    errors,
+    html`${message}
+      ${
+        !usable &&
+        notice({
+          kind: 'warn',
+          title: 'Sign-in needs HTTPS',
+          body: 'The public address of this service starts with http://, so browsers do not keep the session. Set PUBLIC_BASE_URL to an https address.',
+        })
+      }
+      ${local && passwordForm(options)}
+      ${passkeys && html`<p>${linkButton({ text: 'Sign in with a passkey', href: `/dashboard/sign-in/passkey?next=${encodeURIComponent(next)}` })}</p>`}
+      ${provider !== null && html`<p>${linkButton({ text: provider, href: `/dashboard/sign-in/oidc?next=${encodeURIComponent(next)}` })}</p>`}`,
+  );
+}
+
+const passwordForm = ({ csrfToken, next, email, errors = [] }: SignInPage): Html =>
+  html`<form method="post" action="/dashboard/sign-in" novalidate>
+      ${hiddenField('_csrf', csrfToken)} ${hiddenField('next', next)}
+      ${emailField(errors, { value: email })}
+      ${passwordField({ name: 'password', label: 'Password', autocomplete: 'current-password', error: errorOf(errors, 'password') })}
+      ${button({ text: 'Sign in', kind: 'primary' })}
+    </form>
+    <p>${link('Forgot your password?', '/dashboard/reset-password')}</p>`;
+
+const SIGN_IN_PROBLEMS = {
+  provider_down: 'The identity provider cannot be used at the moment. Try again in a few minutes.',
+  expired: 'The sign-in took too long, or it was completed before. Sign in again.',
+  refused: 'The identity provider refused the sign-in, or its answer was not valid. Sign in again.',
+  unverified_email: 'The identity provider has not verified your e-mail address. Ask its administrator to do so.',
+  unknown_user: 'There is no account for your e-mail address. Ask an owner of your organisation to invite you.',
+  other_identity: 'Your e-mail address belongs to another account at the identity provider. Ask an owner of your organisation.',
+  too_many: 'There were too many attempts. Try again in a few minutes.',
+} as const;
+export type SignInProblem = keyof typeof SIGN_IN_PROBLEMS;
+
+/** The text of a problem in an address; null if there is no such problem. */
+function problemText(problem: unknown): string | null {
+  return typeof problem === 'string' && Object.hasOwn(SIGN_IN_PROBLEMS, problem) ? SIGN_IN_PROBLEMS[problem as SignInProblem] : null;
+}

@@ -1,0 +1,159 @@
+/** Small parts of pages: buttons, links, badges, headings, dates, colours, QR codes. A button does something; a link goes somewhere. */
+import encode from 'qr';
+import { attributes, type Attributes, html, type Html, type HtmlValue } from './html.ts';
+import { type Impact, IMPACTS } from '../../core/scan/impacts.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { wordsIn } from '../../report/words/words.ts';
+import { DEFAULT_LOCALE } from './languages.ts';
+import type { ReportNode } from '../../report/schema/schema.ts';
+import { contrastText, isDrawable } from '../../report/view/contrast.ts';
+
+export type ButtonKind = 'primary' | 'secondary' | 'danger' | 'quiet';
+
+interface ButtonOptions {
+  text: HtmlValue;
+  /** Default: secondary. A page has one primary button. */
+  kind?: ButtonKind;
+  /** Default: submit. */
+  type?: 'submit' | 'button';
+  name?: string;
+  value?: string;
+  disabled?: boolean;
+  /** Read by screen readers after the text, such as the name of a row. */
+  hiddenText?: string;
+  attributes?: Attributes;
+}
+
+export function button({
+  text,
+  kind = 'secondary',
+  type = 'submit',
+  name,
+  value,
+  disabled,
+  hiddenText,
+  attributes: more,
+}: ButtonOptions): Html {
+  return html`<button${attributes({ class: `button button-${kind}`, type, name, value, disabled, ...more })}>${text}${hidden(hiddenText)}</button>`;
+}
+
+interface LinkButtonOptions {
+  text: HtmlValue;
+  href: string;
+  kind?: ButtonKind;
+  hiddenText?: string;
+  attributes?: Attributes;
+}
+
+export function linkButton({ text, href, kind = 'secondary', hiddenText, attributes: more }: LinkButtonOptions): Html {
+  return html`<a${attributes({ class: `button button-${kind}`, href: safeHref(href), ...more })}>${text}${hidden(hiddenText)}</a>`;
+}
+
+/** A text that only screen readers read. */
+export const visuallyHidden = (text: HtmlValue): Html => html`<span class="visually-hidden">${text}</span>`;
+
+const hidden = (text: string | undefined): HtmlValue => text !== undefined && html` ${visuallyHidden(text)}`;
+
+/** Actions beside each other. */
+export const actions = (...items: HtmlValue[]): Html => html`<div class="actions">${items}</div>`;
+
+const SAFE_SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:', 'mailto:']);
+
+/**
+ * An address for a link. Schemes other than http, https and mailto, such as javascript:, become '#'. The scheme is read as
+ * browsers read it: they ignore tabs, line breaks and leading control characters.
+ */
+export function safeHref(href: string): string {
+  const url = URL.parse(href, 'https://own.invalid');
+  return url !== null && SAFE_SCHEMES.has(url.protocol) ? href : '#';
+}
+
+export function link(text: HtmlValue, href: string, more: Attributes = {}): Html {
+  return html`<a${attributes({ href: safeHref(href), ...more })}>${text}</a>`;
+}
+
+/** A link to another site, such as a tested page. It sends no referrer. */
+export function externalLink(text: HtmlValue, href: string, more: Attributes = {}): Html {
+  return link(text, href, { rel: 'noreferrer noopener external', ...more });
+}
+
+export type BadgeKind = 'good' | 'bad' | 'warn' | 'note' | 'plain';
+
+/** A word with a colour. The word alone says everything. */
+export const badge = (kind: BadgeKind, text: HtmlValue): Html => html`<span class="badge badge-${kind}">${text}</span>`;
+
+/** A shape for each severity: octagon, triangle, diamond, circle. */
+const SHAPES: Readonly<Record<Impact, Html>> = {
+  critical: html`<path d="M5 1h6l4 4v6l-4 4H5l-4-4V5z" />`,
+  serious: html`<path d="M8 1.5 15.5 15H.5z" />`,
+  moderate: html`<path d="M8 .5 15.5 8 8 15.5.5 8z" />`,
+  minor: html`<circle cx="8" cy="8" r="6.5" />`,
+};
+
+/** The shape of a severity, without a name: write its word beside it. */
+export const severityIcon = (impact: Impact): Html =>
+  html`<svg class="severity-icon severity-${impact}" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">
+    ${SHAPES[impact]}
+  </svg>`;
+
+export const severityBadge = (impact: Impact, locale: Locale = DEFAULT_LOCALE): Html =>
+  html`<span class="severity severity-${impact}">${severityIcon(impact)}${wordsIn(locale, 'report').texts.severities[impact]}</span>`;
+
+/** The number of violations of each severity, worst first. */
+export function severityCounts(counts: Readonly<Record<Impact, number>>, locale: Locale = DEFAULT_LOCALE): Html {
+  const { number, texts } = wordsIn(locale, 'report');
+  const items = IMPACTS.map(
+    (impact) =>
+      html`<div class="severity-count severity-${impact}">
+        <dt>${severityIcon(impact)}${texts.severities[impact]}</dt>
+        <dd>${number(counts[impact])}</dd>
+      </div>`,
+  );
+  return html`<dl class="severity-counts">${items}</dl>`;
+}
+
+export type HeadingLevel = 2 | 3 | 4;
+
+/** A heading that is a link to itself, so that its address can be copied. */
+export function linkedHeading(level: HeadingLevel, id: string, text: HtmlValue): Html {
+  const anchor = html`<a class="anchor" href="#${id}">${text}</a>`;
+  if (level === 2) return html`<h2 id="${id}">${anchor}</h2>`;
+  return level === 3 ? html`<h3 id="${id}">${anchor}</h3>` : html`<h4 id="${id}">${anchor}</h4>`;
+}
+
+/** A date and time with "UTC". */
+export function time(at: Date | string, locale: Locale = DEFAULT_LOCALE): Html {
+  const iso = new Date(at).toISOString();
+  return html`<time datetime="${iso}">${wordsIn(locale, 'site').date(iso)}</time>`;
+}
+
+/** The ratio, the required one, and both colours, each drawn beside its name. The drawings have no names of their own. */
+export function contrast(measured: NonNullable<ReportNode['contrast']>, locale: Locale = DEFAULT_LOCALE): Html {
+  const { ratio, colors, size } = contrastText(measured, wordsIn(locale, 'report'));
+  return html`<ul class="contrast">
+    <li><strong>${ratio}</strong></li>
+    ${colors.map(({ name, color }) => html`<li>${isDrawable(color) && swatch(color)}${name}</li>`)}
+    ${size !== undefined && html`<li>${size}</li>`}
+  </ul>`;
+}
+
+/** A drawing, because its colour is an attribute: the pages allow no styles in their HTML. */
+const swatch = (color: string): Html =>
+  html`<svg class="contrast-color" viewBox="0 0 18 18" width="18" height="18" aria-hidden="true" focusable="false">
+    <rect width="18" height="18" fill="${color}" />
+  </svg>`;
+
+/** The empty modules around the code that readers need. */
+const BORDER = 4;
+
+/**
+ * A QR code as SVG: dark on light in both modes, because many readers do not read the reverse.
+ * @param label what it contains, for screen readers
+ */
+export function qrCode(text: string, label: string): Html {
+  const rows = encode(text, 'raw', { border: BORDER });
+  const path = rows.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : []))).join('');
+  return html`<svg${attributes({ class: 'qr-code', viewBox: `0 0 ${rows.length} ${rows.length}`, role: 'img', 'aria-label': label, 'shape-rendering': 'crispEdges' })}>
+    <rect width="100%" height="100%" fill="#fff" /><path d="${path}" fill="#000" />
+  </svg>`;
+}
