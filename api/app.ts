@@ -26,7 +26,7 @@ import denials from './http/plugins/denials.ts';
 import errors, { refuse, refuseClient } from './http/plugins/errors.ts';
 import gracefulClose from './http/plugins/graceful-close.ts';
 import idempotency from './http/plugins/idempotency.ts';
-import jsonBodies from './http/plugins/json-bodies.ts';
+import jsonBodies from './http/validation.ts';
 import openApi from './http/plugins/openapi.ts';
 import permissions from './http/plugins/permissions.ts';
 import rateLimits from './http/plugins/rate-limits.ts';

@@ -1,9 +1,13 @@
 /** Makes HTML from Markdown. Templates escape everything; HTML in the Markdown is shown as text. */
-import type { Code, Heading, List, PhrasingContent, RootContent, Table } from 'mdast';
-import { code as codeBlock, externalLink, link, linkedHeading, table, type HeadingLevel } from '../web/components.ts';
-import { html, NOTHING, type Html, type HtmlValue } from '../web/html.ts';
-import { targetOf } from './links.ts';
-import { createAnchors, parseMarkdown, phrasesText, textOf } from './markdown.ts';
+import { posix } from 'node:path';
+import type { Code, Heading, List, Nodes, PhrasingContent, Root, RootContent, Table } from 'mdast';
+import { fromMarkdown } from 'mdast-util-from-markdown';
+import { gfmTableFromMarkdown } from 'mdast-util-gfm-table';
+import { gfmTable } from 'micromark-extension-gfm-table';
+import { code as codeBlock, externalLink, type HeadingLevel, link, linkedHeading, table } from '../web/components.ts';
+import { html, type Html, type HtmlValue, NOTHING } from '../web/html.ts';
+import { docPath } from '../../core/web-paths.ts';
+import { DOC_NAMES } from './catalogue.ts';
 
 /** Cells of more characters get a line of their own on narrow screens. */
 const SHORT_CELL = 24;
@@ -166,4 +170,53 @@ function linkOf(url: string, children: readonly PhrasingContent[]): HtmlValue {
   if (target.kind === 'outside') return externalLink(inline(children), target.href);
   const path = html`<code translate="no">${target.path}</code>`;
   return phrasesText(children).includes('/') ? path : html`${inline(children)} (${path})`;
+}
+
+/** Reads Markdown as GitHub does: CommonMark and tables. */
+export const parseMarkdown = (text: string): Root =>
+  fromMarkdown(text, { extensions: [gfmTable()], mdastExtensions: [gfmTableFromMarkdown()] });
+
+/** The text of a node without markup; each cell and each item ends a line. */
+function textOf(node: Nodes): string {
+  if (node.type === 'html') return '';
+  // A line break in a paragraph is a space.
+  if (node.type === 'text') return node.value.replaceAll('\n', ' ');
+  if ('value' in node) return node.value;
+  if (node.type === 'break') return ' ';
+  if (!('children' in node)) return '';
+  const phrasing = ['paragraph', 'heading', 'tableCell', 'emphasis', 'strong', 'link'].includes(node.type);
+  return node.children.map(textOf).join(phrasing ? '' : '\n');
+}
+
+const phrasesText = (nodes: readonly PhrasingContent[]): string => nodes.map(textOf).join('');
+
+/** Names headings as GitHub does, so that the same links work there and here. */
+function createAnchors(): (heading: string) => string {
+  const used = new Map<string, number>();
+  return (heading) => {
+    const anchor = heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '')
+      .replaceAll(' ', '-');
+    const before = used.get(anchor) ?? 0;
+    used.set(anchor, before + 1);
+    return before === 0 ? anchor : `${anchor}-${before}`;
+  };
+}
+
+/** Where a link of a page of docs/ leads on `/docs`. */
+type Target =
+  | { kind: 'here'; href: string }
+  | { kind: 'outside'; href: string }
+  /** A file of the repository that this installation does not serve. */
+  | { kind: 'file'; path: string };
+
+/** @param address as it is in the Markdown, relative to docs/ */
+function targetOf(address: string): Target {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(address)) return { kind: 'outside', href: address };
+  if (/^[#/]/.test(address)) return { kind: 'here', href: address };
+  const [, path = '', anchor = ''] = /^([^#]*)(#.*)?$/.exec(address) ?? [];
+  const name = /^([^/]+)\.md$/.exec(path)?.[1];
+  if (name !== undefined && DOC_NAMES.includes(name)) return { kind: 'here', href: docPath(name) + anchor };
+  return { kind: 'file', path: posix.join('docs', path) };
 }

@@ -1,18 +1,39 @@
 /** `/docs`: the pages of docs/ that are for users, and a search that needs no script. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { DOCS_PATH, DOCS_SEARCH_PATH, docPath } from '../../core/web-paths.ts';
+import { docPath, DOCS_PATH, DOCS_SEARCH_PATH } from '../../core/web-paths.ts';
 import { ApiError } from '../http/errors.ts';
 import htmlScope from '../web/html-scope.ts';
 import { html, type Html } from '../web/html.ts';
 import { DEFAULT_LOCALE } from '../web/languages.ts';
 import { publicPage, type PublicPageOptions } from '../web/layout.ts';
 import { fixedPage, type FixedPage } from '../web/assets.ts';
-import { openLibrary } from './library.ts';
 import { contentsPage, docPage, searchPage } from './pages.ts';
 import { QUERY_MAX, searchDocs } from './search.ts';
+import { readDocs } from './catalogue.ts';
+import { type DocPage, outlineOf, renderDoc } from './render.ts';
 
 export const docsRoutes: FastifyPluginAsync = async (app) => {
-  const library = await openLibrary();
+  const texts = await readDocs();
+  const rendered = new Map<string, DocPage>();
+  /** A page by its name, rendered when it is first needed. */
+  function pageOf(name: string): DocPage | null {
+    const text = texts.get(name);
+    if (text === undefined) return null;
+    const page = rendered.get(name) ?? renderDoc(text);
+    rendered.set(name, page);
+    return page;
+  }
+  /** Every page by its name, in the order of the contents. */
+  async function allPages(): Promise<ReadonlyMap<string, DocPage>> {
+    for (const name of texts.keys()) {
+      if (rendered.has(name)) continue;
+      pageOf(name);
+      // Other requests are answered in between: together the pages take about a second of CPU.
+      await nextTurn();
+    }
+    return new Map([...texts.keys()].map((name) => [name, rendered.get(name)!]));
+  }
   const fixed = new Map<string, Promise<FixedPage>>();
   /** The page of an address: made once, because it is the same for every visitor. */
   function once(address: string, make: () => Promise<Html>): Promise<FixedPage> {
@@ -29,7 +50,7 @@ export const docsRoutes: FastifyPluginAsync = async (app) => {
           title: 'Documentation',
           description: 'How to scan sites with Curbcut, read the results, and run an installation.',
           indexed: true,
-          body: contentsPage(library.outlines()),
+          body: contentsPage(new Map([...texts].map(([name, text]) => [name, outlineOf(text)]))),
         }),
       ),
     ),
@@ -40,12 +61,12 @@ export const docsRoutes: FastifyPluginAsync = async (app) => {
     // Values that the form does not send are cut or ignored, as in the dashboard's lists.
     const query = typeof q === 'string' ? q.trim().slice(0, QUERY_MAX) : '';
     const title = query === '' ? 'Search the documentation' : `Search results for “${query}”`;
-    return reply.page(framed(request, { title, body: searchPage(query, searchDocs(await library.all(), query)) }));
+    return reply.page(framed(request, { title, body: searchPage(query, searchDocs(await allPages(), query)) }));
   });
 
   app.get<{ Params: { page: string } }>(docPath(':page'), async (request, reply) => {
     const { page: name } = request.params;
-    const page = library.page(name);
+    const page = pageOf(name);
     if (page === null) throw new ApiError('not_found');
     const { title, summary: description } = page;
     return reply.fixedPage(

@@ -1,11 +1,12 @@
 /** Validates requests against their schemas, and describes errors as the contract's validation items. */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { FastifySchemaCompiler } from 'fastify';
+import type { FastifyPluginAsync, FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
+import fp from 'fastify-plugin';
 import { isEmailAddress } from '../../core/email-address.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { isUuid } from '../../core/uuid.ts';
-import { validationText, type SchemaErrorType, type ValidationBounds } from '../../core/validation-texts.ts';
+import { type SchemaErrorType, type ValidationBounds, validationText } from '../../core/validation-texts.ts';
 import { ValidationFailure, type ValidationItem } from './errors.ts';
 
 /** Limits the size of a response to a body with thousands of unknown fields. */
@@ -132,3 +133,19 @@ function describe(part: string, error: ErrorObject): ValidationItem {
 function unknownKeyword(error: ErrorObject): never {
   throw new TypeError(`no message for the schema keyword ${error.keyword} (${JSON.stringify(error.params)})`);
 }
+
+/** Accepts only JSON request bodies, validates them without type conversion, and sends responses unchanged. */
+const jsonBodies: FastifyPluginAsync = async (app) => {
+  app.setValidatorCompiler(compileValidator);
+  // Fastify's serializer drops and converts fields silently. Instead, the tests check every response against its schema.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, body, done) => {
+    // An empty body counts as no body.
+    if (body.length === 0) done(null, undefined);
+    else void parse(request, body, done);
+  });
+};
+
+export default fp(jsonBodies, { name: 'json-bodies' });

@@ -8,7 +8,7 @@ import { ScanOptions } from '../../core/scan/options.ts';
 import { oneOf } from '../../core/schemas.ts';
 import { ApiError } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
-import { refuseCrossSite } from '../http/plugins/cross-site.ts';
+import { refuseCrossSite } from '../web/html-scope.ts';
 import { rateLimitHeaders } from '../http/plugins/denials.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import { answer, LIMITED, reference, refusals } from '../http/responses.ts';

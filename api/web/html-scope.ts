@@ -4,14 +4,17 @@
  */
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { refuseCrossSite } from '../http/plugins/cross-site.ts';
+import { isSafe } from '../accounts/sessions/plugin.ts';
+import { ApiError } from '../http/errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route answers with pages, also for errors. */
     page?: boolean;
+    /** The route also accepts what other sites send. */
+    crossSite?: boolean;
   }
 }
 
@@ -30,6 +33,16 @@ const htmlScope: FastifyPluginAsync = async (app) => {
 };
 
 export default fp(htmlScope, { name: 'html-scope', dependencies: ['web', 'errors'] });
+
+/**
+ * Refuses forms that other sites send: a visitor's browser must not request scans or mails for them. Programs and old browsers
+ * send no Sec-Fetch-Site, and are accepted.
+ * @throws ApiError `cross_site_request`
+ */
+export async function refuseCrossSite(request: FastifyRequest): Promise<void> {
+  if (isSafe(request) || request.routeOptions.config.crossSite) return;
+  if (request.headers['sec-fetch-site'] === 'cross-site') throw new ApiError('cross_site_request');
+}
 
 /** The fields of a form. */
 export interface Form {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import type { Nodes } from 'mdast';
 import { DOC_NAMES } from '../../api/docs/catalogue.ts';
-import { parseMarkdown } from '../../api/docs/markdown.ts';
+import { parseMarkdown } from '../../api/docs/render.ts';
 import { renamedValues } from '../../tools/chart-values.ts';
 
 const root = join(import.meta.dirname, '..', '..');

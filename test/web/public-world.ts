@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import errors from '../../api/http/plugins/errors.ts';
-import jsonBodies from '../../api/http/plugins/json-bodies.ts';
+import jsonBodies from '../../api/http/validation.ts';
 import requestLog from '../../api/http/plugins/request-log.ts';
 import { publicPages } from '../../api/public/pages/routes.ts';
 import web from '../../api/web/plugin.ts';

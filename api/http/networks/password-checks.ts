@@ -6,7 +6,7 @@ import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import { PASSWORD_WAIT_MS } from '../../../stores/accounts/passwords.ts';
 import type { Users } from '../../../stores/accounts/users.ts';
 import { networkOf, networksOf } from './networks.ts';
-import { createSharedLookups } from './shared-lookups.ts';
+import { createSharedLookups } from './credentials.ts';
 
 /** `perKey`: of one /24 of IPv4 or one /48 of IPv6, so that no network takes all places. */
 const STRANGERS = { held: { total: 1, perKey: 1 }, pending: { total: 21, perKey: 2 } };

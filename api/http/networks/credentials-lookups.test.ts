@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { TooBusy } from '../../../platform/concurrency/semaphore.ts';
-import { createSharedLookups } from './shared-lookups.ts';
+import { createSharedLookups } from './credentials.ts';
 
 describe('shared look-ups', () => {
   it('make the first at once, and those that come meanwhile together', async () => {
