@@ -1,6 +1,7 @@
 /** Results of scans in the form of the scan object of the HTTP API: the same for a service, a cluster and a local scan. Pure. */
 import type { Metadata } from '../core/scan/metadata.ts';
-import { baselineResult, findings, knownResult, type Outcome } from '../core/scan/outcome.ts';
+import type { Outcome } from '../core/scan/outcome.ts';
+import { comparisonResult, knownResult, scoreAndCounts } from '../core/scan/result.ts';
 import type { ScanResult } from './service/messages.ts';
 
 /** A scan that has no scan object. */
@@ -25,12 +26,12 @@ export function resultOf({ scanId, url, status, outcome, passed, message, report
     scan_id: scanId,
     url,
     status,
-    ...findings(outcome),
+    ...scoreAndCounts(outcome),
     passed,
     message,
     report_url: reportUrl,
     metadata,
-    baseline: outcome?.baseline === undefined ? null : baselineResult(outcome.baseline),
+    baseline: outcome?.baseline === undefined ? null : comparisonResult(outcome.baseline),
     known_issues: knownResult(outcome),
   };
 }

@@ -1,4 +1,4 @@
-/** JSON schemas that TypeBox lacks, and the snake_case names of the HTTP API and the JSON export. */
+/** JSON schemas that TypeBox lacks, those of responses, which may gain fields and values, and the snake_case names of HTTP and the JSON export. */
 import { Type, type Static, type TSchema } from 'typebox';
 
 /** One of several strings. `Type.Enum` omits `type`, which Kubernetes and OpenAPI tools require. */
@@ -10,6 +10,28 @@ export function oneOf<const T extends readonly string[]>(values: T, options: Rec
 export function nullable<T extends TSchema>(schema: T) {
   const { type, enum: values, ...rest } = schema as unknown as { type: string; enum?: unknown[] };
   return Type.Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'], ...(values && { enum: [...values, null] }) });
+}
+
+/**
+ * A string of a response that has one of these values today. The document does not close the set, because responses may gain
+ * values within `/v1`. The tests do.
+ */
+export function growing<const T extends readonly string[]>(values: T, options: { description?: string } = {}) {
+  const description = [options.description, 'More values may be added.'].filter(Boolean).join(' ');
+  return Type.Unsafe<T[number]>({ type: 'string', 'x-extensible-enum': [...values], description });
+}
+
+/** A schema that is closed elsewhere as a part of a response: its objects may gain fields, and its strings values. */
+export function open<T extends TSchema>(schema: T): T {
+  return opened(schema) as T;
+}
+
+function opened(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(opened);
+  if (typeof node !== 'object' || node === null) return node;
+  const { additionalProperties: _, enum: values, ...rest } = node as Record<string, unknown>;
+  const fields = Object.entries(rest).map(([name, value]) => [name, opened(value)]);
+  return { ...Object.fromEntries(fields), ...(values !== undefined && { 'x-extensible-enum': values }) };
 }
 
 /** `maxPages` → `max_pages`. */

@@ -9,14 +9,13 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError } from '../http/errors.ts';
 import { idempotencyOf, issueOnce } from './idempotent-keys.ts';
 import { askedBy, createKeyManagement } from './key-management.ts';
-import { nullable, oneOf } from '../../core/schemas.ts';
+import { growing, nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import {
   answer,
   emptyAnswer,
-  growing,
   idempotencyKeyHeader,
   keyOrSession,
   LIMITED,

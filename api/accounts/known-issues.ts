@@ -10,14 +10,13 @@ import {
   readSite,
   SITE_MAX,
 } from '../../core/scan/known-issues.ts';
-import { nullable } from '../../core/schemas.ts';
+import { growing, nullable } from '../../core/schemas.ts';
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../http/pagination.ts';
 import {
   answer,
   emptyAnswer,
-  growing,
   keyOrSession,
   LIMITED,
   MANIFEST_FIELDS,

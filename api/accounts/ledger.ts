@@ -1,11 +1,11 @@
 /** The route that lists every movement of an organisation's credits. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { Type, type Static } from 'typebox';
-import { nullable } from '../../core/schemas.ts';
+import { growing, nullable } from '../../core/schemas.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { LEDGER_KIND_MEANINGS, LEDGER_KINDS, readLedger, type LedgerMove } from './ledger-moves.ts';
 import { NEXT_CURSOR, pageQuery } from '../http/pagination.ts';
-import { answer, growing, KEYED, keyWith, LIMITED, reference, refusals } from '../http/responses.ts';
+import { answer, KEYED, keyWith, LIMITED, reference, refusals } from '../http/responses.ts';
 import { storesOf } from './scoped-stores.ts';
 
 export const LedgerItem = Type.Object(

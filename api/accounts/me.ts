@@ -2,11 +2,11 @@
 import { Type, type Static } from 'typebox';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { PERMISSIONS, permissionsOf, ROLES, type Caller } from '../../core/accounts.ts';
-import { nullable } from '../../core/schemas.ts';
+import { growing, nullable } from '../../core/schemas.ts';
 import type { Settings } from '../dependencies.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { callerOf } from '../http/plugins/auth.ts';
-import { answer, growing, keyOrSession, LIMITED, reference, refusals, WITH_SESSION } from '../http/responses.ts';
+import { answer, keyOrSession, LIMITED, reference, refusals, WITH_SESSION } from '../http/responses.ts';
 
 const RateLimit = Type.Object({
   name: Type.String({

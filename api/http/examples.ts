@@ -1,20 +1,20 @@
 /** Example bodies for the OpenAPI document. The tests check each against the schema of its response. */
 import { withDefaults } from '../../core/scan/options.ts';
-import { findings } from '../../core/scan/outcome.ts';
+import { scoreAndCounts } from '../../core/scan/result.ts';
 import { errorDocsPath } from '../../core/web-paths.ts';
-import { toSubmittedOptions } from '../../report/schema/options.ts';
+import { toSubmittedOptions } from '../../core/scan/submitted-options.ts';
 
 const REQUEST = 'b1f4c7de-3a0b-4c55-8f5e-2d9a6c1e7f30';
 const SCAN = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
 
-const FINDINGS = findings({ score: 87.5, violations: { total: 12, critical: 1, serious: 4, moderate: 5, minor: 2 } });
+const FINDINGS = scoreAndCounts({ score: 87.5, violations: { total: 12, critical: 1, serious: 4, moderate: 5, minor: 2 } });
 const REPORT_URL = `/v1/scans/${SCAN}/report`;
 const MISSED = 'The score is 87.5, below the minimum of 90.';
 
 const scanning = {
   scan_id: SCAN,
   status: 'scanning',
-  ...findings(null),
+  ...scoreAndCounts(null),
   passed: null,
   report_url: null,
   message: null,

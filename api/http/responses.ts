@@ -2,7 +2,7 @@
 import { ValidationBounds } from '../../core/validation-texts.ts';
 import { Type, type Static, type TSchema } from 'typebox';
 import { PERMISSIONS, type KeyScope } from '../../core/accounts.ts';
-import { oneOf } from '../../core/schemas.ts';
+import { growing, oneOf } from '../../core/schemas.ts';
 import {
   ApiError,
   bodyOf,
@@ -26,28 +26,6 @@ export function reference<T extends TSchema>(schema: T) {
   if ($id === undefined) throw new TypeError('only a schema with an $id can be referenced');
   COMPONENTS.add(schema);
   return Type.Unsafe<Static<T>>({ $ref: `${$id}#` });
-}
-
-/**
- * A string of a response that has one of these values today. The document does not close the set, because responses may gain
- * values within `/v1`. The tests do.
- */
-export function growing<const T extends readonly string[]>(values: T, options: { description?: string } = {}) {
-  const description = [options.description, 'More values may be added.'].filter(Boolean).join(' ');
-  return Type.Unsafe<T[number]>({ type: 'string', 'x-extensible-enum': [...values], description });
-}
-
-/** A schema that is closed elsewhere as a part of a response: its objects may gain fields, and its strings values. */
-export function open<T extends TSchema>(schema: T): T {
-  return opened(schema) as T;
-}
-
-function opened(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(opened);
-  if (typeof node !== 'object' || node === null) return node;
-  const { additionalProperties: _, enum: values, ...rest } = node as Record<string, unknown>;
-  const fields = Object.entries(rest).map(([name, value]) => [name, opened(value)]);
-  return { ...Object.fromEntries(fields), ...(values !== undefined && { 'x-extensible-enum': values }) };
 }
 
 /** A response header. `plugins/openapi.ts` moves `required` from the schema to the header object. */

@@ -2,8 +2,8 @@
 import { Type, type Static } from 'typebox';
 import { PHASES } from '../../core/scan/phases.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
-import { growing, reference } from '../http/responses.ts';
-import { nullable } from '../../core/schemas.ts';
+import { reference } from '../http/responses.ts';
+import { growing, nullable } from '../../core/schemas.ts';
 import type { ReportView } from '../../report/view/view.ts';
 import type { PublicScan } from '../../stores/scans/public-scans.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';

@@ -8,7 +8,8 @@ import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import { answer, KEYED, keyWith, LIMITED, reference, refusals, WITH_BODY } from '../http/responses.ts';
 import { recordScan } from './scan-trail.ts';
-import { POLL_AGAIN_SECONDS, ScanPath, ScanResult, toResult } from './scans.ts';
+import { POLL_AGAIN_SECONDS, ScanPath, toResult } from './scans.ts';
+import { ScanResult } from '../../core/scan/result.ts';
 
 const CANCEL_SCAN = {
   operationId: 'cancelScan',

@@ -12,7 +12,8 @@ import { decodeCursor, encodeCursor, NEXT_CURSOR, pageQuery } from '../http/pagi
 import { callerOf } from '../http/plugins/auth.ts';
 import { spreadQuery } from '../http/spread-query.ts';
 import { answer, KEYED, keyWith, LIMITED, reference, refusals } from '../http/responses.ts';
-import { ScanResult, toResult } from './scans.ts';
+import { toResult } from './scans.ts';
+import { ScanResult } from '../../core/scan/result.ts';
 
 const { queue: _queue, options: _options, ...resultFields } = ScanResult.properties;
 

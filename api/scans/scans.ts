@@ -1,11 +1,12 @@
 /** Routes that submit and poll a scan. */
 import { Type, type Static, type TOptional, type TSchema } from 'typebox';
 import { Metadata } from '../../core/scan/metadata-schema.ts';
-import { isTerminal, PHASES } from '../../core/scan/phases.ts';
+import { ScanResult } from '../../core/scan/result.ts';
+import { BaselineChoice } from '../../core/scan/baseline.ts';
+import { isTerminal } from '../../core/scan/phases.ts';
 import { CrawlRules, HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
 import { SubmittedAuth } from '../../core/scan/scan-secrets.ts';
 import { fromSnakeStep, SnakeStep } from '../../core/scan/steps.ts';
-import { ReportThresholds, SubmittedOptions } from '../../report/schema/options.ts';
 import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName } from '../../core/scan/thresholds.ts';
 import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts';
 import { scanObject } from '../../stores/scans/scan-object.ts';
@@ -21,19 +22,15 @@ import { idempotencyKeyOf } from '../http/idempotency/request.ts';
 import type { QueuePosition } from './queue-positions.ts';
 import {
   answer,
-  growing,
   idempotencyKeyHeader,
   KEYED,
   keyWith,
   LIMITED,
-  open,
   reference,
   refusals,
   ValidationError,
   WITH_BODY,
 } from '../http/responses.ts';
-import { ScanBaseline, SubmittedBaseline } from './baseline.ts';
-import { KNOWN_FIELDS } from './known.ts';
 import { recordScan } from './scan-trail.ts';
 import { errorOf } from './submission/refusals.ts';
 import { fingerprintOf } from './submission/fingerprint.ts';
@@ -68,6 +65,15 @@ function nullableThresholds(): NullableThresholds {
   const schemas = THRESHOLD_NAMES.map((name) => [name, Type.Optional(nullable<TSchema>(THRESHOLDS[name].schema))]);
   return Object.fromEntries(schemas) as NullableThresholds;
 }
+
+const SubmittedBaseline = Type.Optional(
+  Type.Object(BaselineChoice.properties, {
+    additionalProperties: false,
+    description:
+      'The earlier scan that the scan is compared with, for `max_new_violations`: exactly one of `scan`, `metadata` and `schedule`. ' +
+      'The newest scan that is done when the scan starts is used.',
+  }),
+);
 
 /** The body of a submission. Unknown fields are rejected, because a misspelt threshold must not let a build pass. */
 export const scanSubmission = (maxPagesLimit: number) =>
@@ -111,81 +117,6 @@ export const ScanAccepted = Type.Object(
   { $id: 'ScanAccepted' },
 );
 export type ScanAccepted = Static<typeof ScanAccepted>;
-
-const count = (what: string) => nullable(Type.Integer({ minimum: 0, description: `${what} Null without a result.` }));
-
-const QueuePlace = Type.Object(
-  {
-    name: Type.String({ description: 'The ScanQueue that the scan waits in.' }),
-    position: nullable(
-      Type.Integer({
-        minimum: 1,
-        description: '1 for the scan that starts next. Null behind the first 1,000. It may rise while others submit scans.',
-      }),
-    ),
-    waiting: Type.Integer({ minimum: 1, description: 'The number of scans that wait in the queue.' }),
-  },
-  {
-    description:
-      'Only while the status is `queued`, and absent once the scan has its place, for some seconds after the submission, or if the ' +
-      'position is not known. It is some seconds old.',
-  },
-);
-
-export const ScanResult = Type.Object(
-  {
-    scan_id: Type.String({ format: 'uuid' }),
-    status: growing(PHASES, { description: 'Treat an unknown status as not terminal.' }),
-    score: nullable(Type.Number({ minimum: 0, maximum: 100, description: 'Null without a result.' })),
-    violations_count: count('Violations on all pages: failing elements, counted once per rule and page.'),
-    violations_critical: count('Critical violations.'),
-    violations_serious: count('Serious violations.'),
-    violations_moderate: count('Moderate violations.'),
-    violations_minor: count('Minor violations.'),
-    passed: nullable(Type.Boolean({ description: 'Whether the scan met every threshold. Null without thresholds and while in progress.' })),
-    report_url: nullable(
-      Type.String({
-        description:
-          'The address that returns a link to the PDF report, relative to the base address. The report of a canceled scan is partial: ' +
-          'it and the numbers have only the pages that were tested until then.',
-      }),
-    ),
-    message: nullable(
-      Type.String({
-        description: 'Why the scan did not pass, failed or was canceled; also the coverage, if an attempted page could not be tested.',
-      }),
-    ),
-    url: Type.String({ description: 'The address at which the scan starts.' }),
-    options: open(SubmittedOptions),
-    thresholds: open(ReportThresholds),
-    metadata: Metadata,
-    submitted_at: Type.String({ format: 'date-time' }),
-    started_at: nullable(
-      Type.String({ format: 'date-time', description: 'Null while queued, if the scan never started, and for scans of earlier versions.' }),
-    ),
-    finished_at: nullable(Type.String({ format: 'date-time', description: 'Null while in progress.' })),
-    pages_requested: Type.Integer({ minimum: 1 }),
-    pages_reserved: Type.Integer({ minimum: 0, description: 'Pages that credits were reserved for.' }),
-    pages_tested: Type.Integer({ minimum: 0, description: 'So far, while in progress.' }),
-    pages_charged: nullable(
-      Type.Integer({ minimum: 0, description: 'Credits that were spent. Null while in progress, and for scans of earlier versions.' }),
-    ),
-    coverage: nullable(
-      Type.Number({
-        minimum: 0,
-        maximum: 100,
-        description: 'The share of attempted pages that were tested, in percent. Null without a result.',
-      }),
-    ),
-    baseline: nullable(open(ScanBaseline)),
-    auth: nullable(Type.Object({ secret: Type.String() }, { description: 'The sign-in of the submission: the name of the Secret.' })),
-    test: Type.Boolean({ description: 'Whether a test key submitted it. Such a scan costs nothing.' }),
-    ...KNOWN_FIELDS,
-    queue: Type.Optional(QueuePlace),
-  },
-  { $id: 'ScanResult' },
-);
-export type ScanResult = Static<typeof ScanResult>;
 
 const SUBMIT_SCAN = {
   operationId: 'submitScan',

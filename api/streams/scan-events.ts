@@ -1,15 +1,15 @@
 /** The route that streams a scan as server-sent events. */
 import { Type } from 'typebox';
-import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
+import { LIVE_PHASES } from '../../core/scan/phases.ts';
 import { callerOf, keyIdOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { STREAMS_PER_KEY } from '../http/errors.ts';
-import { OPEN_FIELDS } from '../scans/known.ts';
+import { CompleteEvent } from '../../core/scan/result.ts';
 import { keyCredential } from './event-streams.ts';
-import { nullable, oneOf } from '../../core/schemas.ts';
+import { growing, oneOf } from '../../core/schemas.ts';
 import { EXAMPLES } from '../http/examples.ts';
-import { growing, KEYED, keyWith, LIMITED, reference, refusals, textAnswer } from '../http/responses.ts';
+import { KEYED, keyWith, LIMITED, reference, refusals, textAnswer } from '../http/responses.ts';
 import { ScanPath } from '../scans/scans.ts';
 
 export const ProgressEvent = Type.Object(
@@ -21,26 +21,6 @@ export const ProgressEvent = Type.Object(
     pages_total: Type.Integer({ minimum: 0, description: 'Pages found so far. The number may grow during the crawl.' }),
   },
   { $id: 'ProgressEvent' },
-);
-
-const count = nullable(Type.Integer({ minimum: 0 }));
-
-export const CompleteEvent = Type.Object(
-  {
-    event: oneOf(['complete']),
-    scan_id: Type.String({ format: 'uuid' }),
-    status: growing(TERMINAL_PHASES),
-    score: nullable(Type.Number({ minimum: 0, maximum: 100 })),
-    violations_count: count,
-    violations_critical: count,
-    violations_serious: count,
-    violations_moderate: count,
-    violations_minor: count,
-    ...OPEN_FIELDS,
-    passed: nullable(Type.Boolean()),
-    message: nullable(Type.String()),
-  },
-  { $id: 'CompleteEvent' },
 );
 
 const ANY_EVENT = Type.Unsafe({ anyOf: [reference(ProgressEvent), reference(CompleteEvent)] });

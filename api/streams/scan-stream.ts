@@ -2,8 +2,8 @@
  * Streams one scan as server-sent events. Events are made from the stored row only; bus messages just trigger a read of the
  * row. Therefore any replica can serve any stream, a bus outage loses no event, and events are never out of order.
  */
-import { findings } from '../../core/scan/outcome.ts';
-import { isTerminal } from '../../core/scan/phases.ts';
+import { scoreAndCounts, type CompleteEvent } from '../../core/scan/result.ts';
+import { isTerminal, type TerminalPhase } from '../../core/scan/phases.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { Followers, FollowerTimings } from './scan-followers.ts';
 
@@ -97,7 +97,9 @@ async function* streamText(
 
 /** One event of the stream: `complete` if the scan has ended, else `progress`. */
 export function eventText(row: ScanRow): string {
-  return `id: ${row.version}\ndata: ${JSON.stringify(isTerminal(row.phase) ? completeEvent(row) : progressEvent(row))}\n\n`;
+  const { phase } = row;
+  const event = isTerminal(phase) ? completeEvent(row, phase) : progressEvent(row);
+  return `id: ${row.version}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 export function progressEvent(row: ScanRow) {
@@ -110,12 +112,12 @@ export function progressEvent(row: ScanRow) {
   };
 }
 
-export function completeEvent(row: ScanRow) {
+export function completeEvent(row: ScanRow, status: TerminalPhase): CompleteEvent {
   return {
-    event: 'complete' as const,
+    event: 'complete',
     scan_id: row.id,
-    status: row.phase,
-    ...findings(row.outcome),
+    status,
+    ...scoreAndCounts(row.outcome),
     passed: row.passed,
     message: row.message,
   };

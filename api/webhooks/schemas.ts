@@ -1,6 +1,6 @@
 /** The bodies of the REST routes of webhooks. */
 import { Type, type Static } from 'typebox';
-import { nullable, oneOf } from '../../core/schemas.ts';
+import { growing, nullable, oneOf } from '../../core/schemas.ts';
 import { URL_MAX_LENGTH } from '../../core/scan/targets.ts';
 import {
   CREDITS_BELOW_DEFAULT,
@@ -14,7 +14,7 @@ import {
 } from '../../core/webhooks/webhooks.ts';
 import type { Delivery } from '../../stores/webhooks/deliveries.ts';
 import type { Webhook } from '../../stores/webhooks/webhooks.ts';
-import { growing, reference } from '../http/responses.ts';
+import { reference } from '../http/responses.ts';
 
 const FIELDS = {
   name: Type.String({ minLength: 1, maxLength: WEBHOOK_NAME_MAX, pattern: '\\S', description: 'What receives the events.' }),

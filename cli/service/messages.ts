@@ -1,11 +1,10 @@
 /** Schemas of the service's responses, limited to what the command line needs. Unknown fields are allowed. */
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
-import { nullable } from '../../core/schemas.ts';
+import { nullable, open } from '../../core/schemas.ts';
+import { CompleteEvent, ComparisonResult, ScanResult as FullScanResult } from '../../core/scan/result.ts';
 import { ValidationBounds, validationTextForPeople } from '../../core/validation-texts.ts';
 import { optionOf } from '../option-names.ts';
-
-const count = nullable(Type.Integer({ minimum: 0 }));
 
 /** A phase. The service may add phases: an unknown one is not terminal. */
 const Status = Type.String({ minLength: 1 });
@@ -19,44 +18,17 @@ export const Accepted = Type.Object({
 });
 export type Accepted = Static<typeof Accepted>;
 
+const { event, status: _status, ...ended } = CompleteEvent.properties;
+const { url, report_url, known_issues, queue } = FullScanResult.properties;
+const { score_without_known, violations_new_or_open, ...always } = ended;
+
 /** A scan, as a poll or the `complete` event describes it. */
 export const ScanResult = Type.Object({
-  scan_id: Type.String(),
-  /** The `complete` event has neither it nor what is optional below. */
-  url: Type.Optional(Type.String()),
+  ...always,
   status: Status,
-  score: nullable(Type.Number()),
-  violations_count: count,
-  violations_critical: count,
-  violations_serious: count,
-  violations_moderate: count,
-  violations_minor: count,
-  passed: nullable(Type.Boolean()),
-  message: nullable(Type.String()),
-  report_url: Type.Optional(nullable(Type.String())),
-  /** The comparison with the baseline. */
-  baseline: Type.Optional(
-    nullable(
-      Type.Object({
-        scan_id: nullable(Type.String()),
-        problem: nullable(Type.String()),
-        new: count,
-        new_known: Type.Optional(count),
-        on_new_pages: count,
-        fixed: count,
-        unchanged: count,
-        not_tested: count,
-      }),
-    ),
-  ),
-  /** Earlier services send none. */
+  ...Type.Partial(Type.Object({ url, report_url, known_issues, queue, score_without_known, violations_new_or_open })).properties,
+  baseline: Type.Optional(nullable(open(ComparisonResult))),
   metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
-  score_without_known: Type.Optional(nullable(Type.Number())),
-  violations_new_or_open: Type.Optional(count),
-  /** The numbers of known issues of the site. */
-  known_issues: Type.Optional(nullable(Type.Object({ matched: count, unmatched: count, ending: count }))),
-  /** The scan's place in its queue, while it waits. */
-  queue: Type.Optional(nullable(Type.Object({ name: Type.String(), position: count, waiting: count }))),
 });
 export type ScanResult = Static<typeof ScanResult>;
 
@@ -82,7 +54,7 @@ export const Progress = Type.Object({
 });
 export type Progress = Static<typeof Progress>;
 
-export const Complete = Type.Intersect([Type.Object({ event: Type.Literal('complete') }), ScanResult]);
+export const Complete = Type.Object({ event, ...ScanResult.properties });
 
 /** A presigned link, and for how many seconds it is valid. */
 export const Link = Type.Object({ url: Type.String({ pattern: '^https?://' }), expires_in: Type.Integer({ minimum: 0 }) });

@@ -19,42 +19,6 @@ export interface Outcome {
 export const withoutKnown = ({ score, violations, known }: Pick<Outcome, 'score' | 'violations' | 'known'>) =>
   known ?? { score, violations };
 
-/** Score and violation counts under the field names of the HTTP API; null without a result. */
-export function findings(outcome: Pick<Outcome, 'score' | 'violations' | 'known'> | null) {
-  const open = outcome && withoutKnown(outcome);
-  return {
-    score: outcome?.score ?? null,
-    violations_count: outcome?.violations.total ?? null,
-    violations_critical: outcome?.violations.critical ?? null,
-    violations_serious: outcome?.violations.serious ?? null,
-    violations_moderate: outcome?.violations.moderate ?? null,
-    violations_minor: outcome?.violations.minor ?? null,
-    score_without_known: open?.score ?? null,
-    violations_new_or_open: open?.violations.total ?? null,
-  };
-}
-
-/** The comparison with a baseline under the field names of the HTTP API. @param named the scan that the submission names, if it names one */
-export function baselineResult({ scanId, problem, difference }: Partial<BaselineOutcome>, named?: string) {
-  return {
-    scan_id: scanId ?? named ?? null,
-    problem: problem ?? null,
-    new: difference?.new ?? null,
-    new_known: difference === undefined ? null : (difference.newKnown ?? 0),
-    on_new_pages: difference?.onNewPages ?? null,
-    fixed: difference?.fixed ?? null,
-    unchanged: difference?.unchanged ?? null,
-    not_tested: difference?.notTested ?? null,
-  };
-}
-
-/** The numbers of known issues under the field names of the HTTP API; null if the site has none. */
-export function knownResult(outcome: Pick<Outcome, 'known'> | null) {
-  if (outcome?.known === undefined) return null;
-  const { matched, unmatched, ending } = outcome.known;
-  return { matched, unmatched, ending };
-}
-
 /** An outcome in the status of a custom resource. Kubernetes advises against floating-point numbers, so the score is a string. */
 export interface OutcomeStatus {
   /** A decimal number: `"97.5"`. */

@@ -6,7 +6,7 @@ import { checkThresholds } from '../../core/scan/thresholds.ts';
 import { snakeCase } from '../../core/schemas.ts';
 import { knownIssueFinder, type KnownIssueFinder } from '../causes/known.ts';
 import { isAttempted } from '../results/coverage.ts';
-import { thresholdsOf } from '../schema/options.ts';
+import { thresholdsOf } from '../../core/scan/submitted-options.ts';
 import { outcomeOf } from '../results/results.ts';
 import type { Report, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
 import { criteriaText } from '../rules/standards.ts';

@@ -2,7 +2,7 @@
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import type { ChosenBaseline } from '../diff/baseline.ts';
 import type { ReportConsent } from './consent.ts';
-import { toReportOptions } from '../schema/options.ts';
+import { toReportOptions } from '../../core/scan/submitted-options.ts';
 import { deriveResults } from './results.ts';
 import { numberRules, ruleResults } from './rule-outcomes.ts';
 import type { Report, ReportPage } from '../schema/schema.ts';

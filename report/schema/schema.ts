@@ -9,7 +9,7 @@ import { WCAG_LEVELS } from '../../core/scan/wcag.ts';
 import { ReportConsent } from '../results/consent.ts';
 import { ENGINES } from './engines.ts';
 import { LANDMARKS } from '../causes/landmarks.ts';
-import { ReportOptions, ReportThresholds } from './options.ts';
+import { ReportOptions, ReportThresholds } from '../../core/scan/submitted-options.ts';
 
 /** The maximum length of a node's HTML, in characters. */
 export const NODE_HTML_MAX = 2000;

@@ -6,7 +6,7 @@ import { withoutKnown, type Outcome } from '../../core/scan/outcome.ts';
 import { checkThresholds, type ThresholdCheck, type Thresholds } from '../../core/scan/thresholds.ts';
 import { outcomeOf } from '../results/results.ts';
 import { countViolations } from '../results/score.ts';
-import { thresholdsOf } from '../schema/options.ts';
+import { thresholdsOf } from '../../core/scan/submitted-options.ts';
 import type { Report } from '../schema/schema.ts';
 import { testedPages } from '../schema/tested-pages.ts';
 import { wordsIn } from '../words/words.ts';

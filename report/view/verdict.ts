@@ -2,7 +2,7 @@
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import { checkThresholds, type ThresholdCheck } from '../../core/scan/thresholds.ts';
 import { outcomeOf } from '../results/results.ts';
-import { thresholdsOf } from '../schema/options.ts';
+import { thresholdsOf } from '../../core/scan/submitted-options.ts';
 import type { Report } from '../schema/schema.ts';
 import { wordsIn, type ReportWords } from '../words/words.ts';
 import { partialSentence } from './partial.ts';

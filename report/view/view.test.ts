@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { groupFindings } from '../causes/root-causes.ts';
-import { toReportOptions } from '../schema/options.ts';
+import { toReportOptions } from '../../core/scan/submitted-options.ts';
 import { ruleResults } from '../results/rule-outcomes.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
 import { countViolations, sumCounts } from '../results/score.ts';

@@ -1,18 +1,18 @@
 /** The scan object of the REST API, of its events and of webhooks. Pure. */
 import { coverageOf } from '../../core/scan/counts.ts';
 import { withDefaults } from '../../core/scan/options.ts';
-import { baselineResult, findings, knownResult } from '../../core/scan/outcome.ts';
+import { comparisonResult, knownResult, scoreAndCounts, type ScanResult } from '../../core/scan/result.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { differencePath } from '../../core/web-paths.ts';
-import { toSubmittedOptions } from '../../report/schema/options.ts';
+import { toSubmittedOptions } from '../../core/scan/submitted-options.ts';
 import type { ScanRow } from './scan-row.ts';
 
 /** Converts a row to the contract's scan result. It has no findings. */
-export function scanObject(row: ScanRow) {
+export function scanObject(row: ScanRow): ScanResult {
   return {
     scan_id: row.id,
     status: row.phase,
-    ...findings(row.outcome),
+    ...scoreAndCounts(row.outcome),
     passed: isTerminal(row.phase) ? row.passed : null,
     report_url: row.reports === null ? null : `/v1/scans/${row.id}/report`,
     message: row.message,
@@ -36,7 +36,7 @@ export function scanObject(row: ScanRow) {
 }
 
 /** The baseline of a row, as a result shows it; null if it has none. */
-function toBaseline({ id, baseline, outcome }: Pick<ScanRow, 'id' | 'baseline' | 'outcome'>) {
+function toBaseline({ id, baseline, outcome }: Pick<ScanRow, 'id' | 'baseline' | 'outcome'>): ScanResult['baseline'] {
   if (baseline === undefined) return null;
-  return { ...baselineResult(outcome?.baseline ?? {}, baseline.scan), difference_url: differencePath(id) };
+  return { ...comparisonResult(outcome?.baseline ?? {}, baseline.scan), difference_url: differencePath(id) };
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { FRAME_FAILURES, PAGE_CAVEATS, PAGE_FAILURES, Report } from '../../report/schema/schema.ts';
-import { ReportOptions, ReportThresholds } from '../../report/schema/options.ts';
+import { ReportOptions, ReportThresholds } from '../../core/scan/submitted-options.ts';
 
 const read = (name: string): string => readFileSync(join(import.meta.dirname, '..', '..', 'docs', name), 'utf8');
 

@@ -5,12 +5,13 @@ import { expect } from 'chai';
 import type { TSchema } from 'typebox';
 import { parse } from 'yaml';
 import { createScanForm, newScanBody } from '../../api/dashboard/scans/scan-form.ts';
-import { ProgressEvent, CompleteEvent } from '../../api/streams/scan-events.ts';
-import { ScanResult, scanSubmission } from '../../api/scans/scans.ts';
+import { CompleteEvent, ScanResult } from '../../core/scan/result.ts';
+import { ProgressEvent } from '../../api/streams/scan-events.ts';
+import { scanSubmission } from '../../api/scans/scans.ts';
 import { SCAN_HELP } from '../../cli/commands/scan-help.ts';
 import { SCAN_OPTION_HELP, THRESHOLD_HELP } from '../../cli/options.ts';
 import { PodInput, PodProgress } from '../../core/protocol/pod-messages.ts';
-import { ReportOptions, ReportThresholds } from '../../report/schema/options.ts';
+import { ReportOptions, ReportThresholds } from '../../core/scan/submitted-options.ts';
 import { snakeCase } from '../../core/schemas.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { optionOf } from '../../cli/option-names.ts';
@@ -172,7 +173,7 @@ describe('thresholds', () => {
     const [flag] = THRESHOLDS[name].flag;
     it(`${name} is in the export, the help of curbcut scan, the PDF and the docs`, () => {
       const lacks = Object.entries({
-        'report/schema/options.ts': snakeCase(name) in propertiesOf(ReportThresholds),
+        'core/scan/submitted-options.ts': snakeCase(name) in propertiesOf(ReportThresholds),
         'curbcut scan --help': SCAN_HELP.includes(`--${flag} `),
         'docs/cli.md': read('docs/cli.md').includes(`\`--${flag} `),
         'docs/reference.md': read('docs/reference.md').includes(`\`thresholds.${name}\``),

@@ -7,7 +7,7 @@ import { type ChosenBaseline, type NamedBaseline, readBaseline, type ReadReport 
 import { countPages } from '../../../report/results/coverage.ts';
 import { uncounted } from '../../../report/results/cap-nodes.ts';
 import { isParseable } from '../../../report/schema/json-shape.ts';
-import { toReportOptions } from '../../../report/schema/options.ts';
+import { toReportOptions } from '../../../core/scan/submitted-options.ts';
 import { picturesMismatch } from '../../../report/results/pictures.ts';
 import { deriveResults } from '../../../report/results/results.ts';
 import { testedPages } from '../../../report/schema/tested-pages.ts';

@@ -1,9 +1,9 @@
 /** Scan options and thresholds in the JSON export: snake_case, one flat list, null for a threshold that is not set. */
 import { Type, type Static, type TProperties, type TSchema } from 'typebox';
-import { nullable, snakeCase, snakeKeys, type SnakeCase } from '../../core/schemas.ts';
-import { CrawlRules, ScanOptions } from '../../core/scan/options.ts';
-import { PREPARE_MAX, SnakeStep, toSnakeStep } from '../../core/scan/steps.ts';
-import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName, type Thresholds } from '../../core/scan/thresholds.ts';
+import { nullable, snakeCase, snakeKeys, type SnakeCase } from '../schemas.ts';
+import { CrawlRules, ScanOptions } from './options.ts';
+import { PREPARE_MAX, SnakeStep, toSnakeStep } from './steps.ts';
+import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName, type Thresholds } from './thresholds.ts';
 
 const closed = { additionalProperties: false } as const;
 
