@@ -1,11 +1,14 @@
 /** What people read about scans and reports on pages, in mails and in the PDF, in each language. */
-import { i18nOver, type I18n } from '../../core/i18n.ts';
+import { type I18n, i18nOver, type Section, type Words } from './translated.ts';
 import type { Locale } from '../../core/scan/locales.ts';
-import * as catalogues from './catalogues.ts';
-import type { Section, Words } from './translated.ts';
+import * as de from './de.ts';
+import * as en from './en.ts';
+import * as fr from './fr.ts';
+import * as nl from './nl.ts';
+import * as pl from './pl.ts';
 
 /** The catalogue of each language. The compiler names a language or a text that is missing; `words.test.ts` compares the placeholders. */
-export const WORDS: Readonly<Record<Locale, { [S in Section]: Words<S> }>> = catalogues;
+export const WORDS: Readonly<Record<Locale, { [S in Section]: Words<S> }>> = { en, de, fr, nl, pl };
 
 /** A section with the formats of its language. */
 export type WordsIn<S extends Section> = I18n<Words<S>>;

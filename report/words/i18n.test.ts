@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { i18nOver } from './i18n.ts';
+import { i18nOver } from './translated.ts';
 
 const FORMS = { one: '{n} strona w {where}', few: '{n} strony', many: '{n} stron', other: '{n} strony' };
 

@@ -1,6 +1,0 @@
-/** The catalogue of English. */
-export { mail } from './mail.ts';
-export { publicPages } from './public-pages.ts';
-export { report } from './report.ts';
-export { score } from './score.ts';
-export { site } from './site.ts';
