@@ -21,36 +21,13 @@ export interface Candidate {
  */
 export type Outcome = 'tested' | 'failed' | 'disallowed' | 'left_out' | 'passed_through' | 'skipped';
 
-export interface Frontier {
-  /** Adds a page that was found on the page that is processed. `isExcluded` is called only if it would be queued. */
-  add(address: PageAddress, depth: number, isExcluded?: () => boolean): Added;
-  /** Whether a link or a sitemap named a page, or the scan starts with it. */
-  named(key: string): boolean;
-  /** Marks a page as known, so that it is not loaded. */
-  cover(key: string): void;
-  covered(key: string): boolean;
-  /** Returns the next page to load, or null if no page is left or the pages in progress may be sufficient. */
-  take(): Candidate | null;
-  /** Whether the crawl is over: enough pages were tested, or too many failed. */
-  spent(): boolean;
-  /** Records the outcome of a candidate. Must be called in the order of turns. */
-  settle(candidate: Candidate, outcome: Outcome): void;
-  /** Whether no more pages can be found, or the scan already has as many as it may test. */
-  complete(): boolean;
-  counts(): { tested: number; failed: number; total: number };
-  /** Takes the pages that were not started, at most as many as the scan could still have tested. The crawl must have ended. */
-  drain(): URL[];
-  /** The number of addresses that were found and not taken, or not settled because the crawl was stopped. */
-  left(): number;
-}
-
 /**
  * Takes pages breadth first and from the templates of the site in turn (sampling.ts). A page starts only while fewer than
  * `maxPages` are tested or in progress, so that the pages of a scan are always a prefix of that order.
  * @param options.maxFailed after this many failed or disallowed pages no more pages start, so that a site of dead links ends
  * @param options.maxLeftOut the same for pages that are left out
  */
-export function createFrontier(options: { maxPages: number; maxFailed: number; maxLeftOut: number }): Frontier {
+export function createFrontier(options: { maxPages: number; maxFailed: number; maxLeftOut: number }) {
   const { maxPages, maxFailed, maxLeftOut } = options;
   const queue = createQueue(maxPages + maxFailed + maxLeftOut);
   /** The positions of the turns. */
@@ -67,13 +44,18 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
   const processed = (): number => (inProgress() > 0 ? current() : queue.chosen()) - 1;
 
   return {
-    add: (address, depth, isExcluded) =>
+    /** Adds a page that was found on the page that is processed. `isExcluded` is called only if it would be queued. */
+    add: (address: PageAddress, depth: number, isExcluded?: () => boolean): Added =>
       queue.add(address, { depth, from: current(), parent: inProgress() > 0 ? queue.at(current()) : undefined, isExcluded }),
-    named: (key) => queue.named(key),
-    cover: (key) => queue.cover(key),
-    covered: (key) => queue.covered(key),
+    /** Whether a link or a sitemap named a page, or the scan starts with it. */
+    named: (key: string): boolean => queue.named(key),
+    /** Marks a page as known, so that it is not loaded. */
+    cover: (key: string): void => queue.cover(key),
+    covered: (key: string): boolean => queue.covered(key),
+    /** Whether the crawl is over: enough pages were tested, or too many failed. */
     spent,
-    take() {
+    /** Returns the next page to load, or null if no page is left or the pages in progress may be sufficient. */
+    take(): Candidate | null {
       if (spent() || outcomes.tested + inProgress() >= maxPages) return null;
       const entry = queue.choose(processed());
       if (entry === null) return null;
@@ -81,20 +63,23 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
       const [turn, position] = [positions.length - 1, queue.chosen() - 1];
       return { url: new URL(entry.address.href), key: entry.key, depth: entry.depth, turn, position, knows: queue.asOf() };
     },
-    settle(candidate, outcome) {
+    /** Records the outcome of a candidate. Must be called in the order of turns. */
+    settle(candidate: Candidate, outcome: Outcome): void {
       if (candidate.turn !== settled) throw new RangeError(`expected turn ${settled}, got ${candidate.turn}`);
       if (outcome === 'tested' || outcome === 'left_out') queue.record(current(), outcome === 'left_out');
       settled += 1;
       outcomes[outcome] += 1;
       queue.cover(candidate.key);
     },
-    complete: () =>
+    /** Whether no more pages can be found, or the scan already has as many as it may test. */
+    complete: (): boolean =>
       outcomes.tested + inProgress() + queue.waiting() >= maxPages || (inProgress() === 0 && (spent() || queue.waiting() === 0)),
-    counts() {
+    counts(): { tested: number; failed: number; total: number } {
       const total = outcomes.failed + Math.min(maxPages, outcomes.tested + inProgress() + (spent() ? 0 : queue.waiting()));
       return { tested: outcomes.tested, failed: outcomes.failed, total };
     },
-    drain() {
+    /** Takes the pages that were not started, at most as many as the scan could still have tested. The crawl must have ended. */
+    drain(): URL[] {
       const rest: URL[] = [];
       while (!spent() && rest.length < maxPages - outcomes.tested) {
         const entry = queue.choose(processed());
@@ -103,6 +88,9 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
       }
       return rest;
     },
-    left: () => queue.left() + inProgress(),
+    /** The number of addresses that were found and not taken, or not settled because the crawl was stopped. */
+    left: (): number => queue.left() + inProgress(),
   };
 }
+
+export type Frontier = ReturnType<typeof createFrontier>;

@@ -39,15 +39,7 @@ export interface Listing {
   addressesLeft: number;
 }
 
-export interface Intake {
-  /** Takes a visit: recognises duplicates, and queues the links of the page. Must be called in the order of turns. */
-  take(candidate: Candidate, visit: Visit): Taken;
-  takeSitemaps(found: SitemapPages): void;
-  /** @param pages those of all visits, in the scan's order */
-  list(pages: readonly ReportPage[]): Listing;
-}
-
-export function createIntake(frontier: Frontier, site: Pick<Site, 'start' | 'origin' | 'exclusionOf'>): Intake {
+export function createIntake(frontier: Frontier, site: Pick<Site, 'start' | 'origin' | 'exclusionOf'>) {
   const exclusions = createExclusions();
   const referrers = createReferrers();
   const duplicates = createDuplicates();
@@ -99,7 +91,8 @@ export function createIntake(frontier: Frontier, site: Pick<Site, 'start' | 'ori
   }
 
   return {
-    take(candidate, visit) {
+    /** Takes a visit: recognises duplicates, and queues the links of the page. Must be called in the order of turns. */
+    take(candidate: Candidate, visit: Visit): Taken {
       if (frontier.covered(candidate.key) || frontier.spent()) return { outcome: 'skipped', page: null };
       if (visit.loaded) return takeLoaded(candidate, visit);
       const page = untestedPage(candidate.url.href, visit, visit);
@@ -108,7 +101,7 @@ export function createIntake(frontier: Frontier, site: Pick<Site, 'start' | 'ori
       if (isFile) return { outcome: 'left_out', page: { ...page, reason: 'excluded' } };
       return { outcome: isAttempted(visit.reason) ? 'failed' : 'disallowed', page };
     },
-    takeSitemaps({ pages, left, beyond }) {
+    takeSitemaps({ pages, left, beyond }: SitemapPages): void {
       for (const { page, sitemap } of pages) {
         frontier.add(page, 1);
         referrers.follow(page.key, sitemap);
@@ -116,7 +109,8 @@ export function createIntake(frontier: Frontier, site: Pick<Site, 'start' | 'ori
       for (const { page, why, sitemap } of left) if (exclusions.add(page, why)) referrers.follow(page.key, sitemap);
       exclusions.count(beyond);
     },
-    list(pages) {
+    /** @param pages those of all visits, in the scan's order */
+    list(pages: readonly ReportPage[]): Listing {
       const listed = listGates(pages, (key) => frontier.named(key));
       return {
         pages: referrers.addTo([...listed.pages, ...exclusions.pages()]),

@@ -3,35 +3,28 @@ import { LINKED_FROM_MAX, type ReportPage, type TestedPage, type UntestedPage } 
 import { cleanUrl, type PageAddress, pageKey } from './address.ts';
 import { untestedPage, type WrongPage } from './page-checks.ts';
 
-/** Where addresses were found, so that the report says which pages link to one that was not tested. Bounded. */
-export interface Referrers {
-  /** Remembers from now on who links to an address. Only addresses that may be listed need it. @param sitemap lists the address */
-  follow(key: string, sitemap?: string): void;
-  /** Records that a page links to an address. Must be called in the order in which pages are processed. */
-  link(key: string, page: { url: string; key: string }): void;
-  /** Adds to each untested page the first pages that link to it, or the sitemap if none does. */
-  addTo(pages: readonly ReportPage[]): ReportPage[];
-}
-
 interface Found {
   pages: string[];
   sitemap?: string;
 }
 
-export function createReferrers(): Referrers {
+export function createReferrers() {
   const followed = new Map<string, Found>();
   return {
-    follow(key, sitemap) {
+    /** Remembers from now on who links to an address. Only addresses that may be listed need it. @param sitemap lists the address */
+    follow(key: string, sitemap?: string): void {
       const found = followed.get(key);
       if (found === undefined) followed.set(key, { pages: [], sitemap });
       else found.sitemap ??= sitemap;
     },
-    link(key, page) {
+    /** Records that a page links to an address. Must be called in the order in which pages are processed. */
+    link(key: string, page: { url: string; key: string }): void {
       const pages = followed.get(key)?.pages;
       if (pages === undefined || pages.length >= LINKED_FROM_MAX || key === page.key || pages.includes(page.url)) return;
       pages.push(page.url);
     },
-    addTo: (pages) =>
+    /** Adds to each untested page the first pages that link to it, or the sitemap if none does. */
+    addTo: (pages: readonly ReportPage[]): ReportPage[] =>
       pages.map((page) => {
         const found = page.tested ? undefined : followed.get(pageKey(new URL(page.url)));
         if (page.tested || found === undefined) return page;
@@ -41,42 +34,40 @@ export function createReferrers(): Referrers {
   };
 }
 
+/** Where addresses were found, so that the report says which pages link to one that was not tested. Bounded. */
+export type Referrers = ReturnType<typeof createReferrers>;
+
 /** The number of listed addresses. The others are counted, because a site may have any number of them. */
 export const EXCLUSIONS_MAX = 100;
 /** The number of counted addresses, so that a scan cannot fill the memory. */
 const COUNTED_MAX = 100_000;
 
-/** The addresses that were found and are not part of the scan. */
-export interface Exclusions {
-  /** @returns whether the address is listed */
-  add(page: PageAddress, why: WrongPage): boolean;
-  /** Counts addresses that were not read, or not kept. */
-  count(addresses: number): void;
-  /** The listed addresses, in the order in which they were found. */
-  pages(): UntestedPage[];
-  /** The number of addresses that are not listed. */
-  beyond(): number;
-}
-
-export function createExclusions(): Exclusions {
+export function createExclusions() {
   const listed = new Map<string, UntestedPage>();
   const counted = new Set<string>();
   let unread = 0;
   return {
-    add({ href, key }, why) {
+    /** @returns whether the address is listed */
+    add({ href, key }: PageAddress, why: WrongPage): boolean {
       if (!listed.has(key) && !counted.has(key)) {
         if (listed.size < EXCLUSIONS_MAX) listed.set(key, untestedPage(href, why));
         else if (counted.size < COUNTED_MAX) counted.add(key);
       }
       return listed.has(key);
     },
-    count(addresses) {
+    /** Counts addresses that were not read, or not kept. */
+    count(addresses: number): void {
       unread += addresses;
     },
-    pages: () => [...listed.values()],
-    beyond: () => counted.size + unread,
+    /** The listed addresses, in the order in which they were found. */
+    pages: (): UntestedPage[] => [...listed.values()],
+    /** The number of addresses that are not listed. */
+    beyond: (): number => counted.size + unread,
   };
 }
+
+/** The addresses that were found and are not part of the scan. */
+export type Exclusions = ReturnType<typeof createExclusions>;
 
 /*
  * A gate is a page that the site shows instead of several requested ones, such as a question for the age of a visitor. Addresses that

@@ -157,23 +157,8 @@ type Turn = { ok: true; at: number } | { ok: false; reason: 'closed' };
 /** What follows from a limited response. */
 type Limited = { again: true } | { again: false; reason: 'tries' | 'pause_too_long' | 'total' };
 
-export interface OriginPacing {
-  /** Takes the next turn. */
-  turn(now: number): Turn;
-  /** Whether no page may start now. A pause may begin while a page waits for its turn; that page takes another one. */
-  paused(now: number): boolean;
-  /** A page that started at `startedAt` was loaded. It says nothing about a limit that came after its start. */
-  served(startedAt: number): void;
-  /**
-   * A page that started at `startedAt` got a response with a limit.
-   * @param tries how often the page was requested
-   * @param askedMs the wait that the server asks for; null if it names none
-   */
-  limited(page: { now: number; startedAt: number; tries: number; askedMs: number | null }): Limited;
-}
-
 /** @param delayMs the distance that robots.txt asks for, in milliseconds */
-export function createOriginPacing(delayMs: () => number): OriginPacing {
+export function createOriginPacing(delayMs: () => number) {
   let next = Number.NEGATIVE_INFINITY;
   let paused = { from: Number.NEGATIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
   let spacingMs = 0;
@@ -195,14 +180,17 @@ export function createOriginPacing(delayMs: () => number): OriginPacing {
   }
 
   return {
-    turn(now) {
+    /** Takes the next turn. */
+    turn(now: number): Turn {
       if (givenUpInRow >= RATE_LIMITS.givenUpInRow) return { ok: false, reason: 'closed' };
       const at = Math.max(now, next, paused.until);
       next = at + Math.max(delayMs(), spacingMs);
       return { ok: true, at };
     },
-    paused: (now) => paused.until > now,
-    served(startedAt) {
+    /** Whether no page may start now. A pause may begin while a page waits for its turn; that page takes another one. */
+    paused: (now: number): boolean => paused.until > now,
+    /** A page that started at `startedAt` was loaded. It says nothing about a limit that came after its start. */
+    served(startedAt: number): void {
       if (startedAt < limitedAt) return;
       givenUpInRow = 0;
       servedInRow += 1;
@@ -211,7 +199,12 @@ export function createOriginPacing(delayMs: () => number): OriginPacing {
       spacingMs = spacingMs < RATE_LIMITS.firstSpacingMs ? 0 : spacingMs / 2;
       nextPauseMs = RATE_LIMITS.firstPauseMs;
     },
-    limited({ now, startedAt, tries, askedMs }) {
+    /**
+     * A page that started at `startedAt` got a response with a limit.
+     * @param tries how often the page was requested
+     * @param askedMs the wait that the server asks for; null if it names none
+     */
+    limited({ now, startedAt, tries, askedMs }: { now: number; startedAt: number; tries: number; askedMs: number | null }): Limited {
       servedInRow = 0;
       limitedAt = Math.max(limitedAt, now);
       const ms = askedMs ?? nextPauseMs;
@@ -232,3 +225,5 @@ export function createOriginPacing(delayMs: () => number): OriginPacing {
     },
   };
 }
+
+export type OriginPacing = ReturnType<typeof createOriginPacing>;

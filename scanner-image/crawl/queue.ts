@@ -7,32 +7,6 @@ import type { AddressParts, PageAddress } from './address.ts';
  */
 export type Added = 'queued' | 'known' | 'endless' | 'excluded' | 'left';
 
-export interface Queue {
-  /**
-   * @param found.parent the page on which the address was found, if it was found on a page; `from` is its position
-   * @param found.isExcluded called only for an address that would be queued, because rules take time
-   */
-  add(address: PageAddress, found: { depth: number; from: number; parent?: Entry; isExcluded?: () => boolean }): Added;
-  /** Whether a link, a sitemap or the scan named a page; true if too many were named to know. */
-  named(key: string): boolean;
-  /** Marks a page as known, so that it is not chosen. */
-  cover(key: string): void;
-  covered(key: string): boolean;
-  /** Chooses the entry of the next position; null if there is none before the pages up to a position are processed. */
-  choose(latest: number): Entry | null;
-  /** The position up to which the last choice looked. Everything up to there was processed, whatever the number of workers. */
-  asOf(): number;
-  /** The number of positions. */
-  chosen(): number;
-  at(position: number): Entry | undefined;
-  /** Records whether the page of a position was left out. */
-  record(position: number, leftOut: boolean): void;
-  /** The number of addresses that may still be chosen. */
-  waiting(): number;
-  /** The number of addresses that were found and not chosen. */
-  left(): number;
-}
-
 /**
  * The number of positions that a choice looks back, about the largest number of workers (core/protocol/pod-messages.ts): the
  * pages before are processed when the choice is made, whatever the number of workers. The first choices look back a little,
@@ -52,7 +26,7 @@ export const CHAIN_MAX = 50;
 const LEFT_OUT_IN_A_ROW = 10;
 
 /** @param capacity the number of pages that may start; more addresses of one template cannot be chosen */
-export function createQueue(capacity: number): Queue {
+export function createQueue(capacity: number) {
   const sampling = createSampling();
   const { templateFor, left, leave } = createRegister();
   const known = new Set<string>();
@@ -82,7 +56,14 @@ export function createQueue(capacity: number): Queue {
   }
 
   return {
-    add(address, { depth, from, parent, isExcluded }) {
+    /**
+     * @param found.parent the page on which the address was found, if it was found on a page; `from` is its position
+     * @param found.isExcluded called only for an address that would be queued, because rules take time
+     */
+    add(
+      address: PageAddress,
+      { depth, from, parent, isExcluded }: { depth: number; from: number; parent?: Entry; isExcluded?: () => boolean },
+    ): Added {
       const { key } = address;
       if (named.size < NAMED_MAX) named.add(key);
       if (known.has(key) || left.has(key)) return 'known';
@@ -96,25 +77,31 @@ export function createQueue(capacity: number): Queue {
       sampling.add({ address, key, depth, chain, template, from, chosen: false });
       return 'queued';
     },
-    named: (key) => named.size >= NAMED_MAX || named.has(key),
-    cover(key) {
+    /** Whether a link, a sitemap or the scan named a page; true if too many were named to know. */
+    named: (key: string): boolean => named.size >= NAMED_MAX || named.has(key),
+    /** Marks a page as known, so that it is not chosen. */
+    cover(key: string): void {
       known.add(key);
       covered.add(key);
       left.delete(key);
       unstarted.delete(key);
     },
-    covered: (key) => covered.has(key),
-    choose(latest) {
+    covered: (key: string): boolean => covered.has(key),
+    /** Chooses the entry of the next position; null if there is none before the pages up to a position are processed. */
+    choose(latest: number): Entry | null {
       for (;;) {
         const entry = chooseNext(latest);
         // A page that was covered in the meantime keeps its position and is passed over.
         if (entry === null || !covered.has(entry.key)) return entry;
       }
     },
-    asOf: () => asOf,
-    chosen: () => order.length,
-    at: (position) => order[position],
-    record(position, leftOut) {
+    /** The position up to which the last choice looked. Everything up to there was processed, whatever the number of workers. */
+    asOf: (): number => asOf,
+    /** The number of positions. */
+    chosen: (): number => order.length,
+    at: (position: number): Entry | undefined => order[position],
+    /** Records whether the page of a position was left out. */
+    record(position: number, leftOut: boolean): void {
       const template = order[position]?.template;
       if (template === undefined) return;
       template.leftOut = leftOut ? template.leftOut + 1 : 0;
@@ -122,8 +109,10 @@ export function createQueue(capacity: number): Queue {
       template.closedAt = position;
       closed += template.entries.filter(({ key }) => unstarted.has(key)).length;
     },
-    waiting: () => Math.max(0, unstarted.size - closed),
-    left: () => unstarted.size + left.size,
+    /** The number of addresses that may still be chosen. */
+    waiting: (): number => Math.max(0, unstarted.size - closed),
+    /** The number of addresses that were found and not chosen. */
+    left: (): number => unstarted.size + left.size,
   };
 }
 
@@ -182,14 +171,7 @@ interface Template {
 
 const newTemplate = (): Template => ({ entries: [], next: 0, chosen: 0, leftOut: 0, closedAt: Number.POSITIVE_INFINITY });
 
-interface Sampling {
-  readonly size: number;
-  add(entry: Entry): void;
-  /** Chooses the next entry as of a position, or returns null. Positions must not decrease. */
-  choose(asOf: number): Entry | null;
-}
-
-function createSampling(): Sampling {
+function createSampling() {
   const queue: Entry[] = [];
   const templates = new Set<Template>();
   let head = 0;
@@ -225,12 +207,13 @@ function createSampling(): Sampling {
     get size() {
       return queue.length;
     },
-    add(entry) {
+    add(entry: Entry): void {
       queue.push(entry);
       entry.template.entries.push(entry);
       templates.add(entry.template);
     },
-    choose(asOf) {
+    /** Chooses the next entry as of a position, or returns null. Positions must not decrease. */
+    choose(asOf: number): Entry | null {
       const entry = turn % 2 === 0 ? byTemplate(asOf) : breadthFirst(asOf);
       if (entry === null) return null;
       turn += 1;

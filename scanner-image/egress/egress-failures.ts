@@ -12,15 +12,6 @@ export interface EgressFailure {
   message: string;
 }
 
-export interface EgressFailures {
-  /** Records a failure. Returns true the first time for this host, port and kind. */
-  add(url: URL, kind: EgressFailureKind, message: string): boolean;
-  /** Removes the failures of a URL and its target, because it was reached. */
-  reached(url: URL): void;
-  /** The failure of the last request for the URL, or else of the last attempt to reach its host and port, if it failed. */
-  failureOf(url: URL): EgressFailure | undefined;
-}
-
 /** A response header that only the proxy may set, in responses of its own. The value is the kind of the failure. */
 export const EGRESS_HEADER = 'x-curbcut-egress';
 
@@ -32,7 +23,7 @@ export function kindOf(reason: TargetRefusal): EgressFailureKind {
   return reason === 'unresolvable' || reason === 'dns_unavailable' ? 'unresolvable' : 'refused';
 }
 
-export function createEgressFailures(): EgressFailures {
+export function createEgressFailures() {
   const reported = new Set<string>();
   /** By target, and by URL: another request to the same target may succeed meanwhile. */
   const latest = new Map<string, EgressFailure>();
@@ -41,7 +32,8 @@ export function createEgressFailures(): EgressFailures {
     if (latest.size < MAX_KEPT || latest.has(key)) latest.set(key, failure);
   };
   return {
-    add(url, kind, message) {
+    /** Records a failure. Returns true the first time for this host, port and kind. */
+    add(url: URL, kind: EgressFailureKind, message: string): boolean {
       const target = targetOf(url);
       keep(target, { kind, message });
       keep(url.href, { kind, message });
@@ -50,13 +42,17 @@ export function createEgressFailures(): EgressFailures {
       reported.add(key);
       return true;
     },
-    reached(url) {
+    /** Removes the failures of a URL and its target, because it was reached. */
+    reached(url: URL): void {
       latest.delete(targetOf(url));
       latest.delete(url.href);
     },
-    failureOf: (url) => latest.get(url.href) ?? latest.get(targetOf(url)),
+    /** The failure of the last request for the URL, or else of the last attempt to reach its host and port, if it failed. */
+    failureOf: (url: URL): EgressFailure | undefined => latest.get(url.href) ?? latest.get(targetOf(url)),
   };
 }
+
+export type EgressFailures = ReturnType<typeof createEgressFailures>;
 
 /** The host of a URL for sockets: without the brackets of IPv6. */
 export function hostOf(url: URL): string {

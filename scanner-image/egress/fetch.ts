@@ -42,16 +42,6 @@ export interface FetchOptions {
   consume?: (chunks: AsyncIterable<Uint8Array>) => Promise<void>;
 }
 
-export interface GuardedFetch {
-  /**
-   * Gets a URL. Every redirect is judged before it is followed.
-   * @throws FetchRefused if the target rules forbid it, the time is up, or the network fails; errors of `consume`; the reason of the
-   * signal
-   */
-  get(url: URL, options: FetchOptions): Promise<Fetched>;
-  close(): Promise<void>;
-}
-
 /** As many as RFC 9309 (2.3.1.2) asks for. */
 const MAX_REDIRECTS = 5;
 
@@ -72,7 +62,7 @@ export function createGuardedFetch(
   userAgent: string,
   ended: AbortSignal = new AbortController().signal,
   authorities?: string[],
-): GuardedFetch {
+) {
   const dispatcher = new ProxyAgent({
     uri: egress.url,
     proxyTunnel: true,
@@ -94,7 +84,12 @@ export function createGuardedFetch(
   }
 
   return {
-    async get(start, options) {
+    /**
+     * Gets a URL. Every redirect is judged before it is followed.
+     * @throws FetchRefused if the target rules forbid it, the time is up, or the network fails; errors of `consume`; the reason of the
+     * signal
+     */
+    async get(start: URL, options: FetchOptions): Promise<Fetched> {
       const signal = AbortSignal.any([AbortSignal.timeout(Math.ceil(options.timeoutMs)), ended]);
       let url = start;
       for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
@@ -113,9 +108,11 @@ export function createGuardedFetch(
       }
       throw new FetchRefused('redirects', `${start.href} redirects more than ${MAX_REDIRECTS} times.`);
     },
-    close: () => dispatcher.destroy(),
+    close: (): Promise<void> => dispatcher.destroy(),
   };
 }
+
+export type GuardedFetch = ReturnType<typeof createGuardedFetch>;
 
 /** Sends one request. Returns the next URL if the response is a redirect. */
 async function hop(

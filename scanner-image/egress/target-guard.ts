@@ -29,11 +29,6 @@ export const EGRESS_LIMITS: Readonly<EgressLimits> = {
   headerBytes: 64 * 1024,
 };
 
-export interface TargetGuard {
-  /** Judges the host and port of a URL. Never rejects. If the target is allowed, exactly the returned addresses may be dialled. */
-  judge(url: URL): Promise<TargetJudgement>;
-}
-
 /** What the connections of the proxy are judged by, and where their outcomes are recorded. */
 export interface ConnectionDeps extends TargetGuard {
   limits: EgressLimits;
@@ -51,7 +46,7 @@ const REMEMBERED_MAX = 5_000;
  * A guard that caches its result for each host and port, so that the judged address is the one that is dialled. A
  * name whose address changes (DNS rebinding) is judged again before the new address is used.
  */
-export function createTargetGuard(rules: TargetRules, resolver: Resolver = createResolver()): TargetGuard {
+export function createTargetGuard(rules: TargetRules, resolver: Resolver = createResolver()) {
   const known = new Map<string, { until: number; answer: Promise<TargetJudgement> }>();
 
   async function ask(url: URL): Promise<TargetJudgement> {
@@ -63,7 +58,8 @@ export function createTargetGuard(rules: TargetRules, resolver: Resolver = creat
   }
 
   return {
-    judge(url) {
+    /** Judges the host and port of a URL. Never rejects. If the target is allowed, exactly the returned addresses may be dialled. */
+    judge(url: URL): Promise<TargetJudgement> {
       const key = `${url.protocol}//${url.username === '' && url.password === '' ? '' : '@'}${url.hostname}:${portOf(url)}`;
       const remembered = known.get(key);
       if (remembered !== undefined && remembered.until > performance.now()) return remembered.answer;
@@ -78,3 +74,5 @@ export function createTargetGuard(rules: TargetRules, resolver: Resolver = creat
     },
   };
 }
+
+export type TargetGuard = ReturnType<typeof createTargetGuard>;

@@ -12,18 +12,6 @@ const PREFIX_LENGTH = 16;
 /** The number of learned values that are masked. */
 const LEARNED_MAX = 60;
 
-export interface Redactor {
-  text(text: string): string;
-  /** Keeps scheme, host and port of a URL. */
-  url(url: string): string;
-  /** Masks the strings of a value, except the fields that no page controls. */
-  deep<T>(value: T): T;
-  /** Masks these tokens too from now on. Of very many, the latest count. */
-  learn(values: readonly string[]): void;
-  /** The values that are masked, without their encodings. */
-  values(): readonly string[];
-}
-
 /** Fields that are never from a page: axe-core's texts, and enumerations of the report. */
 const NOT_FROM_PAGES: ReadonlySet<string> = new Set([
   ...['rule', 'impact', 'wcag', 'help', 'description', 'help_url', 'checks', 'landmark', 'contrast', 'fingerprint', 'reason', 'kind'],
@@ -31,7 +19,7 @@ const NOT_FROM_PAGES: ReadonlySet<string> = new Set([
 ]);
 const URLS: ReadonlySet<string> = new Set<keyof Extract<ReportPage, { tested: false }>>(['url', 'final_url', 'same_as', 'linked_from']);
 
-export function createRedactor(secrets: readonly string[] = []): Redactor {
+export function createRedactor(secrets: readonly string[] = []) {
   const known = new Set<string>();
   /** The latest of the values that were learned. Older ones are no longer valid, and many would make masking slow. */
   const learned: string[] = [];
@@ -65,8 +53,20 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, NOT_FROM_PAGES.has(key) ? inner : walk(inner, key)]));
   }
-  return { text, url, learn, deep: (value) => (pattern === null ? value : (walk(value, '') as typeof value)), values: () => [...known] };
+  return {
+    text,
+    /** Keeps scheme, host and port of a URL. */
+    url,
+    /** Masks these tokens too from now on. Of very many, the latest count. */
+    learn,
+    /** Masks the strings of a value, except the fields that no page controls. */
+    deep: <T>(value: T): T => (pattern === null ? value : (walk(value, '') as T)),
+    /** The values that are masked, without their encodings. */
+    values: (): readonly string[] => [...known],
+  };
 }
+
+export type Redactor = ReturnType<typeof createRedactor>;
 
 /** A logger that masks secrets in fields and messages. */
 export function redactingLogger(log: Logger, redactor: Redactor): Logger {

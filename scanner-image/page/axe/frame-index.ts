@@ -23,15 +23,6 @@ export interface ListedFrame {
   contentType: string;
 }
 
-export interface FrameIndex {
-  /** Finds a frame by its ID, in the process of its parent or in a process of its own. Null: it has no document. */
-  find(parent: Cdp, frameId: string): Promise<FoundFrame | null>;
-  /** The ID of the main frame. */
-  main(): Promise<string>;
-  /** All frames of the page except the main frame. Frames within a frame whose process does not answer are missing. */
-  all(): Promise<ListedFrame[]>;
-}
-
 type FrameTree = Commands['Page.getFrameTree']['returnType']['frameTree'];
 
 /** A process whose thread hangs does not answer. Measured in milliseconds. */
@@ -46,7 +37,7 @@ export async function hasFrames({ cdp, frameProcesses }: FrameSource): Promise<b
   return childFrames.length > 0;
 }
 
-export function createFrameIndex(page: FrameSource): FrameIndex {
+export function createFrameIndex(page: FrameSource) {
   const top = page.cdp;
   const trees = new Map<Cdp, Promise<FrameTree>>();
 
@@ -60,7 +51,8 @@ export function createFrameIndex(page: FrameSource): FrameIndex {
   }
 
   return {
-    async find(parent, frameId) {
+    /** Finds a frame by its ID, in the process of its parent or in a process of its own. Null: it has no document. */
+    async find(parent: Cdp, frameId: string): Promise<FoundFrame | null> {
       const own = findIn(await treeOf(parent), frameId);
       if (own !== null) return { cdp: parent, ...own };
       const cdp = page.frameProcesses().find(({ id }) => id === frameId)?.session;
@@ -68,8 +60,10 @@ export function createFrameIndex(page: FrameSource): FrameIndex {
       const other = findIn(await treeOf(cdp), frameId);
       return other === null ? null : { cdp, ...other };
     },
-    main: async () => (await treeOf(top)).frame.id,
-    async all() {
+    /** The ID of the main frame. */
+    main: async (): Promise<string> => (await treeOf(top)).frame.id,
+    /** All frames of the page except the main frame. Frames within a frame whose process does not answer are missing. */
+    async all(): Promise<ListedFrame[]> {
       const processes = page.frameProcesses();
       const listed = new Map<string, ListedFrame>();
       const describing = processes.map(async (frame) => {
@@ -87,6 +81,8 @@ export function createFrameIndex(page: FrameSource): FrameIndex {
     },
   };
 }
+
+export type FrameIndex = ReturnType<typeof createFrameIndex>;
 
 function findIn(tree: FrameTree, frameId: string): Omit<FoundFrame, 'cdp'> | null {
   if (tree.frame.id === frameId) {

@@ -47,34 +47,8 @@ export interface FrameWaits {
   settled(result: Settled): void;
 }
 
-export interface FrameRun {
-  waits: FrameWaits;
-  script: AxeScript;
-  options: string;
-  index: FrameIndex;
-  /** Returns the time limit of the next frame, in milliseconds. */
-  limitMs(): number;
-  /** Takes one frame from the number that is still to be tested. Returns false if it is used up. */
-  take(): boolean;
-  sideBySide<T>(work: () => Promise<T>): Promise<T>;
-  skip(frame: UntestedFrame): void;
-  /** Counts untested frames that are not listed. */
-  count(frames: number): void;
-  /** IDs of frames that were tested or listed. */
-  known: Set<string>;
-  /** The documents that were tested, with the paths of their frames. */
-  documents: EnteredDocument[];
-  /** The number of closed shadow roots that were not opened. */
-  closedRoots: number;
-  /** The number of style sheets of other origins that were not read. */
-  unreadSheets: number;
-  /** Names of form fields because of which the content of a form was not tested. */
-  hidden: Set<string>;
-  untested(): { framesUntested: UntestedFrame[]; caveats: PageCaveat[] };
-}
-
 /** @param msLeft returns the rest of the page's budget */
-export function createFrameRun(script: AxeScript, index: FrameIndex, waits: FrameWaits, msLeft: () => number): FrameRun {
+export function createFrameRun(script: AxeScript, index: FrameIndex, waits: FrameWaits, msLeft: () => number) {
   const skipped: UntestedFrame[] = [];
   let total = 0;
   let taken = 0;
@@ -85,22 +59,35 @@ export function createFrameRun(script: AxeScript, index: FrameIndex, waits: Fram
     script,
     options: JSON.stringify(script.options),
     index,
-    limitMs: () => Math.max(0, Math.min(FRAME_MS, msLeft() - reserveMs)),
-    take: () => ++taken <= FRAMES_MAX,
-    sideBySide: (work) => slots.run('', work),
+    /** Returns the time limit of the next frame, in milliseconds. */
+    limitMs: (): number => Math.max(0, Math.min(FRAME_MS, msLeft() - reserveMs)),
+    /** Takes one frame from the number that is still to be tested. Returns false if it is used up. */
+    take: (): boolean => ++taken <= FRAMES_MAX,
+    sideBySide: <T>(work: () => Promise<T>): Promise<T> => slots.run('', work),
+    /** The number of closed shadow roots that were not opened. */
     closedRoots: 0,
+    /** The number of style sheets of other origins that were not read. */
     unreadSheets: 0,
-    hidden: new Set(),
-    known: new Set(),
-    documents: [],
-    skip(frame) {
+    /** Names of form fields because of which the content of a form was not tested. */
+    hidden: new Set<string>(),
+    /** IDs of frames that were tested or listed. */
+    known: new Set<string>(),
+    /** The documents that were tested, with the paths of their frames. */
+    documents: [] as EnteredDocument[],
+    skip(frame: UntestedFrame): void {
       total += 1;
       if (skipped.length < FRAMES_LISTED_MAX) skipped.push(frame);
     },
-    count: (frames) => void (total += frames),
-    untested: () => ({ framesUntested: skipped, caveats: total > skipped.length ? [framesLimited(total)] : [] }),
+    /** Counts untested frames that are not listed. */
+    count: (frames: number): void => void (total += frames),
+    untested: (): { framesUntested: UntestedFrame[]; caveats: PageCaveat[] } => ({
+      framesUntested: skipped,
+      caveats: total > skipped.length ? [framesLimited(total)] : [],
+    }),
   };
 }
+
+export type FrameRun = ReturnType<typeof createFrameRun>;
 
 const framesLimited = (total: number): PageCaveat => ({
   kind: 'frames_limited',

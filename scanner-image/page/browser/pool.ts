@@ -92,22 +92,6 @@ interface WorkerTab extends OpenedTab {
   visits: number;
 }
 
-interface WorkerTabs {
-  /** Opens the tab of a worker ahead of its first visit, in the background. Its errors are those of the visit. */
-  prepare(worker: number): void;
-  /** Returns the tab of a worker for its next visit. */
-  tabOf(worker: number): Promise<OpenedTab>;
-  /** Closes the tab of a worker. If that fails, closes the browser too, because the hung page would keep running. */
-  retire(worker: number): Promise<void>;
-  /** Runs a task in a tab of its own, in which steps can click. @throws Error if the browser or the tab does not start */
-  withOwnTab<T>(task: (tab: Tab) => Promise<T>): Promise<T>;
-  /** Returns the version of the browser. Starts the browser if necessary. */
-  version(): Promise<string>;
-  isClosed(): boolean;
-  /** Closes tabs and browser. Visits in progress fail. */
-  close(): Promise<void>;
-}
-
 /** A tab is tidied after this many visits: two workers need 120 MB less than without, for 0.1 s of CPU each time. */
 const VISITS_BETWEEN_TIDYING = 20;
 /** How many visits earlier each tab is tidied than the one before it, so that not all of them are large at the same time. */
@@ -158,7 +142,7 @@ async function closeTab({ tab, browser }: OpenedTab, { log }: PoolDeps): Promise
   }
 }
 
-function createWorkerTabs(deps: PoolDeps): WorkerTabs {
+function createWorkerTabs(deps: PoolDeps) {
   const { log } = deps;
   const { running, isClosed, close } = createBrowser(deps);
   const tabs = new Map<number, WorkerTab>();
@@ -201,7 +185,8 @@ function createWorkerTabs(deps: PoolDeps): WorkerTabs {
   }
 
   return {
-    prepare(worker) {
+    /** Opens the tab of a worker ahead of its first visit, in the background. Its errors are those of the visit. */
+    prepare(worker: number): void {
       if (isClosed() || tabs.has(worker) || preparing.has(worker)) return;
       const opening = openFor(worker, 0)
         .then(
@@ -211,9 +196,12 @@ function createWorkerTabs(deps: PoolDeps): WorkerTabs {
         .finally(() => preparing.delete(worker));
       preparing.set(worker, opening);
     },
+    /** Returns the tab of a worker for its next visit. */
     tabOf,
+    /** Closes the tab of a worker. If that fails, closes the browser too, because the hung page would keep running. */
     retire,
-    async withOwnTab(task) {
+    /** Runs a task in a tab of its own, in which steps can click. @throws Error if the browser or the tab does not start */
+    async withOwnTab<T>(task: (tab: Tab) => Promise<T>): Promise<T> {
       const opened = await open(1);
       try {
         return await task(opened.tab);
@@ -221,8 +209,12 @@ function createWorkerTabs(deps: PoolDeps): WorkerTabs {
         await closeTab(opened, deps);
       }
     },
-    version: async () => (await running()).version(),
+    /** Returns the version of the browser. Starts the browser if necessary. */
+    version: async (): Promise<string> => (await running()).version(),
     isClosed,
+    /** Closes tabs and browser. Visits in progress fail. */
     close,
   };
 }
+
+type WorkerTabs = ReturnType<typeof createWorkerTabs>;

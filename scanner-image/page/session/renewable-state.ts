@@ -33,21 +33,7 @@ export interface Current {
 
 export type Renewed = { ok: true } | { ok: false; message: string };
 
-export interface RenewableState {
-  current(): Current;
-  /** Whether there is nothing that a page could change: only headers and HTTP basic authentication. */
-  isStateless(): boolean;
-  /** Runs the steps of the sign-in. */
-  signIn(): Promise<Renewed>;
-  /** Prepares the state of the last sign-in. */
-  prepare(): Promise<Prepared>;
-  /** Replaces a state that the site does not accept any more. Callers share one attempt. */
-  renew(): Promise<Renewed>;
-  /** Takes over the cookies that a visit has changed, unless another sign-in has replaced the state since. */
-  rotate(used: Current, cookies: readonly SessionCookie[]): void;
-}
-
-export function createRenewableState(pool: Pick<Pool, 'runSteps'>, deps: SessionDeps): RenewableState {
+export function createRenewableState(pool: Pick<Pool, 'runSteps'>, deps: SessionDeps) {
   const { redactor, log } = deps;
   const { steps, cookies } = deps.signIn ?? NO_SIGN_IN;
   const configured: SessionState = { cookies: cookies.map(cookieOf), storage: [] };
@@ -92,12 +78,17 @@ export function createRenewableState(pool: Pick<Pool, 'runSteps'>, deps: Session
   }
 
   return {
-    current: () => current,
-    isStateless: () => steps.length === 0 && cookies.length === 0 && initial === configured,
+    current: (): Current => current,
+    /** Whether there is nothing that a page could change: only headers and HTTP basic authentication. */
+    isStateless: (): boolean => steps.length === 0 && cookies.length === 0 && initial === configured,
+    /** Runs the steps of the sign-in. */
     signIn,
+    /** Prepares the state of the last sign-in. */
     prepare: prepareState,
-    renew: () => (renewing ??= replace().finally(() => (renewing = null))),
-    rotate(used, after) {
+    /** Replaces a state that the site does not accept any more. Callers share one attempt. */
+    renew: (): Promise<Renewed> => (renewing ??= replace().finally(() => (renewing = null))),
+    /** Takes over the cookies that a visit has changed, unless another sign-in has replaced the state since. */
+    rotate(used: Current, after: readonly SessionCookie[]): void {
       if (used.signIn !== current.signIn) return;
       const state = withRotated(current.state, used.state, after);
       if (state === current.state) return;
@@ -106,6 +97,8 @@ export function createRenewableState(pool: Pick<Pool, 'runSteps'>, deps: Session
     },
   };
 }
+
+export type RenewableState = ReturnType<typeof createRenewableState>;
 
 function runSignIn(
   pool: Pick<Pool, 'runSteps'>,

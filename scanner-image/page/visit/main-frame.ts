@@ -14,24 +14,8 @@ export interface ShownDocument {
   loaded: boolean;
 }
 
-export interface MainFrame {
-  readonly id: string;
-  readonly shown: ShownDocument;
-  /** Why the tab was lost; null while it is usable. */
-  lost(): string | null;
-  /**
-   * Waits for a promise until the tab is lost.
-   * @throws TimeLimitExceeded after `ms` milliseconds, VisitEnded if the tab is lost
-   */
-  whileAlive<T>(promise: Promise<T>, ms: number, what: string): Promise<T>;
-}
-
 /** @param onLost calls its function when the tab is lost, with a sentence */
-export async function watchMainFrame(
-  cdp: Cdp,
-  changes: ConditionVariable,
-  onLost: (listener: (why: string) => void) => void,
-): Promise<MainFrame> {
+export async function watchMainFrame(cdp: Cdp, changes: ConditionVariable, onLost: (listener: (why: string) => void) => void) {
   const shown: ShownDocument = { documents: 0, loaderId: '', url: 'about:blank', parsed: false, loaded: false };
   let lost: string | null = null;
   const { promise: loss, reject } = Promise.withResolvers<never>();
@@ -62,5 +46,17 @@ export async function watchMainFrame(
     else return;
     changes.notify();
   });
-  return { id, shown, lost: () => lost, whileAlive: (promise, ms, what) => withTimeLimit(Promise.race([promise, loss]), ms, what) };
+  return {
+    id,
+    shown,
+    /** Why the tab was lost; null while it is usable. */
+    lost: (): string | null => lost,
+    /**
+     * Waits for a promise until the tab is lost.
+     * @throws TimeLimitExceeded after `ms` milliseconds, VisitEnded if the tab is lost
+     */
+    whileAlive: <T>(promise: Promise<T>, ms: number, what: string): Promise<T> => withTimeLimit(Promise.race([promise, loss]), ms, what),
+  };
 }
+
+export type MainFrame = Awaited<ReturnType<typeof watchMainFrame>>;

@@ -8,15 +8,6 @@ import { shortError, withoutQuery, type Faults } from './caveats.ts';
 import type { Cdp } from '../browser/cdp.ts';
 import type { PageFacts } from './visit.ts';
 
-export interface PageFaults {
-  /** Forgets the faults of the previous page. */
-  clear(): void;
-  /** Whether a style sheet did not arrive. */
-  lacksStyles(url: string): boolean;
-  /** The faults so far, for the page with these facts. */
-  read(page: URL, facts: Pick<PageFacts, 'failedParts'>): Faults;
-}
-
 const KINDS = { Script: 'scripts', Stylesheet: 'styles', XHR: 'data', Fetch: 'data' } as const;
 /** The document of a frame has a reason of its own, and no one sees reports. */
 const NOT_PARTS = new Set(['Document', 'CSPViolationReport', 'Preflight']);
@@ -49,11 +40,7 @@ const newState = (): State => ({
 });
 
 /** Watches a tab. */
-export async function watchPageFaults(
-  cdp: Cdp,
-  mainFrame: string,
-  egressFailureOf: (url: URL) => EgressFailure | undefined,
-): Promise<PageFaults> {
+export async function watchPageFaults(cdp: Cdp, mainFrame: string, egressFailureOf: (url: URL) => EgressFailure | undefined) {
   let state = newState();
   const clear = (): void => void (state = newState());
   watchErrors(cdp, () => state.errors);
@@ -99,14 +86,19 @@ export async function watchPageFaults(
   await cdp.send('Runtime.enable');
 
   return {
+    /** Forgets the faults of the previous page. */
     clear,
-    lacksStyles(url) {
+    /** Whether a style sheet did not arrive. */
+    lacksStyles(url: string): boolean {
       const address = withoutQuery(url);
       return state.failed.styles.get(address)?.url === url || state.refused.has(address) || state.ended.has(address);
     },
-    read: (page, { failedParts }) => faultsOf(page, state, failedParts),
+    /** The faults so far, for the page with these facts. */
+    read: (page: URL, { failedParts }: Pick<PageFacts, 'failedParts'>): Faults => faultsOf(page, state, failedParts),
   };
 }
+
+export type PageFaults = Awaited<ReturnType<typeof watchPageFaults>>;
 
 function addFailed({ failed }: State, url: string, type: string | undefined, why: string): void {
   const kind = KINDS[type as keyof typeof KINDS] as (typeof KINDS)[keyof typeof KINDS] | undefined;

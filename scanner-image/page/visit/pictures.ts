@@ -54,28 +54,7 @@ export interface KeptPicture extends TakenPicture {
   pageUrl: string;
 }
 
-export interface PictureBudget {
-  /** Texts that no picture may show. */
-  readonly words: readonly string[];
-  /** Reserves the root causes of a page that have no picture yet, worst first. @param visitMs the time that the page took */
-  reserve(findings: PageFindings, visitMs: number): { wanted: WantedPicture[]; ms: number };
-  /** Releases what was reserved and not taken. @param ms the time that the pictures took */
-  settle(wanted: readonly WantedPicture[], found: PicturesOfPage, ms: number): void;
-  /** Keeps the pictures of a tested page. */
-  keep(pageUrl: string, pictures: readonly TakenPicture[]): void;
-  /** Releases the pictures of a page that does not count as tested, such as a duplicate. */
-  release(pictures: readonly TakenPicture[]): void;
-  /** Reserves the picture of a page, after those of its root causes. Returns the time that it may take, in milliseconds; 0: it gets none. */
-  reservePage(): number;
-  /** @param ms the time that the picture took */
-  settlePage(taken: boolean, ms: number): void;
-  /** The pictures by fingerprint. */
-  all(): ReadonlyMap<string, KeptPicture>;
-  /** The pictures of whole pages by the `url` of the page. */
-  pages(): ReadonlyMap<string, KeptPicture>;
-}
-
-export function createPictureBudget(given: Partial<PictureLimits> = {}, words: () => readonly string[] = () => []): PictureBudget {
+export function createPictureBudget(given: Partial<PictureLimits> = {}, words: () => readonly string[] = () => []) {
   const limits = { ...PICTURE_LIMITS, ...given };
   const reserved = new Set<string>();
   const unseen = new Map<string, number>();
@@ -100,10 +79,12 @@ export function createPictureBudget(given: Partial<PictureLimits> = {}, words: (
   }
 
   return {
+    /** Texts that no picture may show. */
     get words() {
       return words();
     },
-    reserve(findings, visitMs) {
+    /** Reserves the root causes of a page that have no picture yet, worst first. @param visitMs the time that the page took */
+    reserve(findings: PageFindings, visitMs: number): { wanted: WantedPicture[]; ms: number } {
       allowedMs += visitMs * limits.share;
       allowedPagesMs += visitMs * limits.share * limits.pagesShare;
       const free = Math.min(limits.perPage, limits.perScan - reserved.size);
@@ -112,37 +93,46 @@ export function createPictureBudget(given: Partial<PictureLimits> = {}, words: (
       for (const { fingerprint } of wanted) reserved.add(fingerprint);
       return { wanted, ms: allowedMs };
     },
-    settle(wanted, { pictures, unseen: hidden }, ms) {
+    /** Releases what was reserved and not taken. @param ms the time that the pictures took */
+    settle(wanted: readonly WantedPicture[], { pictures, unseen: hidden }: PicturesOfPage, ms: number): void {
       allowedMs -= ms;
       const taken = new Set(pictures.map(({ fingerprint }) => fingerprint));
       for (const { fingerprint } of wanted) if (!taken.has(fingerprint)) reserved.delete(fingerprint);
       for (const fingerprint of hidden) unseen.set(fingerprint, (unseen.get(fingerprint) ?? 0) + 1);
     },
-    reservePage() {
+    /** Reserves the picture of a page, after those of its root causes. Returns the time that it may take, in milliseconds; 0: it gets none. */
+    reservePage(): number {
       const ms = Math.min(allowedMs, allowedPagesMs);
       if (ms <= 0 || pagesReserved >= limits.pages) return 0;
       pagesReserved += 1;
       return ms;
     },
-    settlePage(taken, ms) {
+    /** @param ms the time that the picture took */
+    settlePage(taken: boolean, ms: number): void {
       allowedMs -= ms;
       allowedPagesMs -= ms;
       if (!taken) pagesReserved -= 1;
     },
-    keep(pageUrl, pictures) {
+    /** Keeps the pictures of a tested page. */
+    keep(pageUrl: string, pictures: readonly TakenPicture[]): void {
       for (const picture of pictures)
         if (picture.fingerprint === null) keptPages.set(pageUrl, { ...picture, pageUrl });
         else kept.set(picture.fingerprint, { ...picture, pageUrl });
     },
-    release(pictures) {
+    /** Releases the pictures of a page that does not count as tested, such as a duplicate. */
+    release(pictures: readonly TakenPicture[]): void {
       for (const { fingerprint } of pictures)
         if (fingerprint === null) pagesReserved -= 1;
         else reserved.delete(fingerprint);
     },
-    all: () => kept,
-    pages: () => keptPages,
+    /** The pictures by fingerprint. */
+    all: (): ReadonlyMap<string, KeptPicture> => kept,
+    /** The pictures of whole pages by the `url` of the page. */
+    pages: (): ReadonlyMap<string, KeptPicture> => keptPages,
   };
 }
+
+export type PictureBudget = ReturnType<typeof createPictureBudget>;
 
 /** The time limit of one picture, in milliseconds. */
 const PICTURE_MS = 3000;

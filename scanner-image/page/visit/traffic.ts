@@ -112,31 +112,6 @@ interface OpenRequest {
   type: string;
 }
 
-interface Requests {
-  /** The number of scripts and data requests with an incomplete response, except those older than `maxAgeMs`, and long polls. */
-  pending(maxAgeMs: number): number;
-  /** Scripts and data requests with an incomplete response, sent at least `minAgeMs` ago, and long polls. */
-  openData(minAgeMs: number): OpenRequest[];
-  /** All requests with an incomplete response. */
-  open(): OpenRequest[];
-  /** Whether so many requests are open that the browser does little else. */
-  overloaded(): boolean;
-  /** Whether the parser may wait for a script or style sheet. */
-  holdParser(): boolean;
-  /** Whether one of them is expected from a host that has not answered. */
-  awaitsSilentHost(): boolean;
-  /** URLs that were blocked, because they or their hosts did not answer on an earlier page. */
-  blocked(): string[];
-  /** The origins that answered. */
-  answered(): string[];
-  /** The number of WebSockets and event streams that are open and have not sent a message, and of messages so far. */
-  messages(): { awaited: number; received: number };
-  /** Tracks the requests of a frame in a process of its own, until it is gone. */
-  followFrame(frame: FrameCdp): Promise<unknown>;
-  /** Forgets the requests of the previous page. @param plan names data that is not waited for */
-  begin(plan: WaitPlan): void;
-}
-
 interface RequestsDeps {
   cdp: Cdp;
   mainFrame: string;
@@ -208,7 +183,7 @@ function follow(session: Cdp, state: State, { mainFrame, changes, monotonic }: R
   session.on('Network.eventSourceMessageReceived', onMessage);
 }
 
-function watchRequests(deps: RequestsDeps): Requests {
+function watchRequests(deps: RequestsDeps) {
   const { cdp, changes, monotonic } = deps;
   const state = newState();
   let leftOpen: WaitPlan['leftOpen'] = new Set();
@@ -224,29 +199,42 @@ function watchRequests(deps: RequestsDeps): Requests {
   }
 
   return {
-    pending(maxAgeMs) {
+    /** The number of scripts and data requests with an incomplete response, except those older than `maxAgeMs`, and long polls. */
+    pending(maxAgeMs: number): number {
       const since = monotonic() - maxAgeMs;
       return open().filter((request) => isData(request) && request.since > since && !staysOpen(request)).length;
     },
-    openData(minAgeMs) {
+    /** Scripts and data requests with an incomplete response, sent at least `minAgeMs` ago, and long polls. */
+    openData(minAgeMs: number): OpenRequest[] {
       const until = monotonic() - minAgeMs;
       return open().filter((request) => isData(request) && (request.since <= until || staysOpen(request)));
     },
+    /** All requests with an incomplete response. */
     open,
-    overloaded: () => state.open.size >= OPEN_REQUESTS_MAX,
-    holdParser: () => forParser().length > 0,
-    awaitsSilentHost: () => forParser().some(({ url }) => !state.answered.has(originOf(url))),
-    blocked: () => [...state.blocked],
-    answered: () => [...state.answered],
-    followFrame(frame) {
+    /** Whether so many requests are open that the browser does little else. */
+    overloaded: (): boolean => state.open.size >= OPEN_REQUESTS_MAX,
+    /** Whether the parser may wait for a script or style sheet. */
+    holdParser: (): boolean => forParser().length > 0,
+    /** Whether one of them is expected from a host that has not answered. */
+    awaitsSilentHost: (): boolean => forParser().some(({ url }) => !state.answered.has(originOf(url))),
+    /** URLs that were blocked, because they or their hosts did not answer on an earlier page. */
+    blocked: (): string[] => [...state.blocked],
+    /** The origins that answered. */
+    answered: (): string[] => [...state.answered],
+    /** Tracks the requests of a frame in a process of its own, until it is gone. */
+    followFrame(frame: FrameCdp): Promise<unknown> {
       follow(frame, state, deps);
       frame.onClosed(() => forget(frame));
       return frame.send('Network.enable', NO_BUFFERS);
     },
-    messages: () => ({ awaited: state.withoutMessage.size, received: state.received }),
-    begin(plan) {
+    /** The number of WebSockets and event streams that are open and have not sent a message, and of messages so far. */
+    messages: (): { awaited: number; received: number } => ({ awaited: state.withoutMessage.size, received: state.received }),
+    /** Forgets the requests of the previous page. @param plan names data that is not waited for */
+    begin(plan: WaitPlan): void {
       ({ leftOpen } = plan);
       Object.assign(state, newState());
     },
   };
 }
+
+type Requests = ReturnType<typeof watchRequests>;

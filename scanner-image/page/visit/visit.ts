@@ -143,21 +143,15 @@ export function startVisitClock(budgetMs: number): VisitClock {
   };
 }
 
-/** Waits for a condition that events change. */
-export interface ConditionVariable {
-  /** Call it after every change of the state. */
-  notify(): void;
-  /** Waits until `holds` returns true. @returns false after `ms` milliseconds */
-  waitFor(holds: () => boolean, ms: number): Promise<boolean>;
-}
-
-export function createConditionVariable(): ConditionVariable {
+export function createConditionVariable() {
   const waiting = new Set<() => void>();
   return {
-    notify() {
+    /** Call it after every change of the state. */
+    notify(): void {
       for (const check of [...waiting]) check();
     },
-    waitFor(holds, ms) {
+    /** Waits until `holds` returns true. @returns false after `ms` milliseconds */
+    waitFor(holds: () => boolean, ms: number): Promise<boolean> {
       if (holds()) return Promise.resolve(true);
       return new Promise((resolve) => {
         const end = (value: boolean): void => {
@@ -174,3 +168,6 @@ export function createConditionVariable(): ConditionVariable {
     },
   };
 }
+
+/** Waits for a condition that events change. */
+export type ConditionVariable = ReturnType<typeof createConditionVariable>;
