@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createAuthority } from '../test/support/private-authority.ts';
 import { ConfigurationError } from '../platform/configuration.ts';
-import { Environment, readApiConfiguration, settingsOf, type Configuration } from './config.ts';
+import { Environment, outboxSettingsOf, readApiConfiguration, settingsOf, type Configuration } from './config.ts';
 import { currentOf } from '../platform/setting-files.ts';
 import type { AppOptions } from './dependencies.ts';
 
@@ -12,6 +12,7 @@ const REQUIRED = {
   S3_ACCESS_KEY_ID: 'id',
   S3_SECRET_ACCESS_KEY: 'hush',
 };
+const PUBLIC_BASE_URL = 'https://curbcut.example.com';
 const TURNSTILE = { TURNSTILE_SITE_KEY: 'site', TURNSTILE_SECRET_KEY: 'hush' };
 const AUTHORITY = createAuthority('Acme').bundle.trim();
 const ROLE = { AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/curbcut', AWS_WEB_IDENTITY_TOKEN_FILE: '/run/token' };
@@ -141,12 +142,29 @@ describe('readApiConfiguration', () => {
   ];
   for (const [name, value, read, expected] of valid)
     it(`accepts ${name}=${value}`, () => {
-      const config = readApiConfiguration({ ...REQUIRED, [name]: value });
+      const config = readApiConfiguration({ ...REQUIRED, PUBLIC_BASE_URL, [name]: value });
       expect(read({ ...config, ...settingsOf(config) })).to.deep.equal(expected);
     });
 
+  it('sends mails only with a mail server, and then needs the public address for links', () => {
+    const mail = { SMTP_URL: 'smtp://user:secret-word@mail.example.com:587', PUBLIC_BASE_URL: 'https://curbcut.example.com/' };
+    const mailOf = (environment: Record<string, string>) => outboxSettingsOf(readApiConfiguration({ ...REQUIRED, ...environment })).mail;
+    expect(mailOf({ PUBLIC_BASE_URL: mail.PUBLIC_BASE_URL })).to.equal(null);
+    const { smtpUrl, ...rest } = mailOf(mail)!;
+    expect(currentOf(smtpUrl)).to.equal(mail.SMTP_URL);
+    expect(rest).to.deep.equal({ from: 'Curbcut <no-reply@curbcut.example.com>' });
+    expect(mailOf({ ...mail, PUBLIC_BASE_URL: 'http://127.0.0.1:8080' })?.from).to.equal('Curbcut <no-reply@localhost>');
+    expect(mailOf({ ...mail, MAIL_FROM: 'Access Team <a11y@example.com>' })?.from).to.equal('Access Team <a11y@example.com>');
+    expect(problemsOf({ ...REQUIRED, SMTP_URL: mail.SMTP_URL })).to.deep.equal([
+      "PUBLIC_BASE_URL is not set; it must be the service's base address if SMTP_URL is set.",
+    ]);
+    const wrong = problemsOf({ ...REQUIRED, ...mail, SMTP_URL: 'https://secret-word@mail.example.com', MAIL_FROM: 'Access Team' });
+    expect(wrong.map((problem) => problem.split(' ')[0])).to.have.members(['SMTP_URL', 'MAIL_FROM']);
+    expect(wrong.join('\n')).not.to.include('secret-word');
+  });
+
   it('offers public scans only if PUBLIC_SCANS is true, and needs a mail server for them', () => {
-    const offered = (more: object) => settingsOf(readApiConfiguration({ ...REQUIRED, ...more })).publicScans;
+    const offered = (more: object) => settingsOf(readApiConfiguration({ ...REQUIRED, PUBLIC_BASE_URL, ...more })).publicScans;
     expect(offered({ SMTP_URL: 'smtp://mail', PUBLIC_SCANS: 'true' })).to.deep.equal({
       maxLive: 50,
       maxRunning: 2,
@@ -171,7 +189,7 @@ describe('readApiConfiguration', () => {
   });
 
   it('needs both keys of Turnstile, or neither', () => {
-    const mail = { ...REQUIRED, SMTP_URL: 'smtp://mail', PUBLIC_SCANS: 'true' };
+    const mail = { ...REQUIRED, PUBLIC_BASE_URL, SMTP_URL: 'smtp://mail', PUBLIC_SCANS: 'true' };
     const { secretKey, ...rest } = settingsOf(readApiConfiguration({ ...mail, ...TURNSTILE })).publicScans!.turnstile!;
     expect(currentOf(secretKey)).to.equal('hush');
     expect(rest).to.deep.equal({
@@ -249,7 +267,7 @@ describe('readApiConfiguration', () => {
     ['LOG_LEVEL', 'loud'],
   ] as const)
     it(`rejects ${name}=${value} and describes valid values`, () => {
-      const problems = problemsOf({ ...REQUIRED, [name]: value });
+      const problems = problemsOf({ ...REQUIRED, PUBLIC_BASE_URL, [name]: value });
       expect(problems).to.have.lengthOf(1);
       expect(problems[0]).to.match(new RegExp(`^${name} .*must be .+\\.$`));
     });

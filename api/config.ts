@@ -3,11 +3,13 @@ import type { Static } from 'typebox';
 import { isSecretRule } from '../core/scan/scan-secrets.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
 import { listOf, readConfiguration, Type, type Environment as Variables } from '../platform/configuration.ts';
+import { outboundProxyOf } from '../platform/outbound-proxy.ts';
 import { fixedSettings, type LiveSettings } from '../platform/setting-files.ts';
 import {
   DatabaseSettings,
   httpUrl,
   KubernetesSettings,
+  mailFromOf,
   MailSettings,
   NatsSettings,
   OutboundProxySettings,
@@ -29,6 +31,7 @@ import { identityProblems, identityProviderOf, IdentitySettings } from './accoun
 import { ProxySettings, publicScanOptionsOf, publicScanProblems, PublicScanSettings } from './public/settings.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import type { AppOptions } from './dependencies.ts';
+import type { OutboxSettings } from './outbox/outbox.ts';
 
 export const Environment = Type.Object({
   ...ProcessSettings,
@@ -89,6 +92,10 @@ export const Environment = Type.Object({
 
 export type Configuration = Readonly<Static<typeof Environment>> & { targets: TargetRules; testTargets: readonly string[] };
 
+/** The links in mails need the public address. */
+const mailProblems = ({ SMTP_URL, PUBLIC_BASE_URL }: Variables): string[] =>
+  SMTP_URL && !PUBLIC_BASE_URL ? ["PUBLIC_BASE_URL is not set; it must be the service's base address if SMTP_URL is set."] : [];
+
 /** @param further mistakes that were found before @throws ConfigurationError that lists every problem */
 export function readApiConfiguration(environment: Variables, further: readonly string[] = []): Configuration {
   const { targets, problems } = readTargetRules(environment);
@@ -97,6 +104,7 @@ export function readApiConfiguration(environment: Variables, further: readonly s
     ...further,
     ...s3Problems(environment),
     ...proxyProblems(environment),
+    ...mailProblems(environment),
     ...problems,
     ...tests.problems,
     ...secretProblems(listOf(environment.ALLOW_SCAN_SECRETS)),
@@ -127,6 +135,18 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
     publicScans: publicScanOptionsOf(config, live),
     trustedProxies: listOf(config.TRUSTED_PROXIES),
     version: CURBCUT_VERSION,
+  };
+}
+
+export function outboxSettingsOf(config: Configuration, live: LiveSettings = fixedSettings(config)): OutboxSettings {
+  const publicBaseUrl = config.PUBLIC_BASE_URL?.replace(/\/+$/, '') ?? null;
+  const smtpUrl = live.credential('SMTP_URL');
+  return {
+    publicBaseUrl,
+    mail: smtpUrl === undefined || publicBaseUrl === null ? null : { smtpUrl, from: mailFromOf(config.MAIL_FROM, publicBaseUrl) },
+    webhooks: config.WEBHOOKS,
+    targets: config.targets,
+    proxy: outboundProxyOf(live),
   };
 }
 

@@ -11,12 +11,13 @@ import { openSettingFiles, type SettingFiles } from '../platform/setting-files.t
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import { openConnections } from '../stores/connections.ts';
 import { buildApp } from './app.ts';
-import { Environment, readApiConfiguration, settingsOf, type Configuration } from './config.ts';
+import { Environment, outboxSettingsOf, readApiConfiguration, settingsOf, type Configuration } from './config.ts';
 import { addProcessMetrics } from '../stores/process-metrics.ts';
 import { createMetrics } from './metrics.ts';
+import { runOutbox } from './outbox/outbox.ts';
 
-/** Requests that are unfinished after this time are aborted. It is shorter than the pod's grace period. */
-const CLOSE_WITHIN_MS = 8_000;
+/** Requests that are unfinished after this time are aborted. Longer than the outbox waits for its deliveries, and shorter than the pod's grace period. */
+const CLOSE_WITHIN_MS = 18_000;
 /** How long a new replica waits for the dependencies that only some endpoints need. */
 const START_MS = 10_000;
 /** Connections to MongoDB for requests without a valid key or session. They can wait only for each other. */
@@ -57,13 +58,14 @@ const connections = await openConnections(config, {
   anonymousConnections: ANONYMOUS_CONNECTIONS,
 }).catch(exitOnMistake);
 
+const resolver = createResolver();
 const { reports, scanResources, scheduleResources } = connections;
 const app = await buildApp(
   {
     stores: { ...connections.stores, reports, scanResources, scheduleResources },
     anonymousStores: { ...connections.anonymousStores, reports, scanResources, scheduleResources },
     bus: connections.bus,
-    resolver: createResolver(),
+    resolver,
     now: () => new Date(),
     logger,
     metrics,
@@ -75,8 +77,19 @@ const app = await buildApp(
 const dependencies = monitorDependencies(connections.probes, { logger, onDependency: metrics.dependency, startMs: START_MS });
 let probes: ProbeServer | undefined;
 
+const stopping = new AbortController();
+const outbox = dependencies
+  .available('mongodb', stopping.signal)
+  .then(() =>
+    runOutbox(
+      { stores: connections.stores, reports, resolver, settings: outboxSettingsOf(config, files), metrics, logger },
+      stopping.signal,
+    ),
+  );
+
 async function close(): Promise<void> {
-  await app.close();
+  stopping.abort();
+  await Promise.allSettled([app.close(), outbox]);
   // After the app: the last requests are counted too.
   await probes?.close();
   dependencies.stop();

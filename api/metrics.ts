@@ -3,6 +3,7 @@ import type { Registry } from '@prometheus-io/client';
 import type { DependencyName } from '../stores/connections.ts';
 import { createMetricFactory, createStoreMetrics, type StoreMetrics } from '../stores/process-metrics.ts';
 import { NETWORK_LIMITS, type NetworkPolicy } from './http/networks/network-limits.ts';
+import { createOutboxMetrics, type OutboxMetrics } from './outbox/metrics.ts';
 import type { PublicScanRefusal } from './public/public-scan.ts';
 import type { SubmissionRefusal } from './scans/submission/refusals.ts';
 
@@ -55,7 +56,7 @@ export type CancellationOutcome = (typeof CANCELLATION_OUTCOMES)[number];
 const CALLED = ['mongodb', 'kubernetes', 'objects'] as const satisfies readonly DependencyName[];
 export type CalledDependency = (typeof CALLED)[number];
 
-export interface Metrics extends StoreMetrics {
+export interface Metrics extends StoreMetrics, OutboxMetrics {
   registry: Registry;
   /** A dependency failed or did not answer in time. */
   dependencyDown(dependency: CalledDependency): void;
@@ -110,6 +111,7 @@ export function createMetrics(): Metrics {
   return {
     registry: factory.registry,
     ...createStoreMetrics(factory),
+    ...createOutboxMetrics(factory),
     dependencyDown: (dependency) => dependencies.inc({ dependency }),
     networkLimited: (policy) => networks.inc({ policy }),
     limitsFallback: () => fallback.inc(),

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { ConfigurationError } from '../platform/configuration.ts';
 import { readOperatorConfiguration, settingsOf } from './config.ts';
-import { currentOf } from '../platform/setting-files.ts';
 import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 const least = {
@@ -71,26 +70,6 @@ describe('operator configuration', () => {
     expect(problemsOf({ ...least, MAX_PAGES_LIMIT: '5001' })).to.deep.equal([
       'MAX_PAGES_LIMIT is "5001"; it must be the maximum number of pages of one scan, from 1 to 5000.',
     ]);
-  });
-
-  it('sends mails only with a mail server, and then needs the public address for links', () => {
-    const mail = { SMTP_URL: 'smtp://user:secret-word@mail.example.com:587', PUBLIC_BASE_URL: 'https://curbcut.example.com/' };
-    const mailOf = (environment: Record<string, string>) => settingsOf(readOperatorConfiguration({ ...least, ...environment })).mail;
-    expect(mailOf({ PUBLIC_BASE_URL: mail.PUBLIC_BASE_URL })).to.equal(null);
-    const { smtpUrl, ...rest } = mailOf(mail)!;
-    expect(currentOf(smtpUrl)).to.equal(mail.SMTP_URL);
-    expect(rest).to.deep.equal({
-      from: 'Curbcut <no-reply@curbcut.example.com>',
-      publicBaseUrl: 'https://curbcut.example.com',
-    });
-    expect(mailOf({ ...mail, PUBLIC_BASE_URL: 'http://127.0.0.1:8080' })?.from).to.equal('Curbcut <no-reply@localhost>');
-    expect(mailOf({ ...mail, MAIL_FROM: 'Access Team <a11y@example.com>' })?.from).to.equal('Access Team <a11y@example.com>');
-    expect(problemsOf({ ...least, SMTP_URL: mail.SMTP_URL })).to.deep.equal([
-      "PUBLIC_BASE_URL is not set; it must be the service's base address if SMTP_URL is set.",
-    ]);
-    const wrong = problemsOf({ ...least, ...mail, SMTP_URL: 'https://secret-word@mail.example.com', MAIL_FROM: 'Access Team' });
-    expect(wrong.map((problem) => problem.split(' ')[0])).to.have.members(['SMTP_URL', 'MAIL_FROM']);
-    expect(wrong.join('\n')).not.to.include('secret-word');
   });
 
   it('reports all problems at once and prints no secret', () => {

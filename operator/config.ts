@@ -9,8 +9,6 @@ import {
   DatabaseSettings,
   httpUrl,
   KubernetesSettings,
-  mailFromOf,
-  MailSettings,
   NAMESPACE_PATTERN,
   NatsSettings,
   natsUrl,
@@ -135,13 +133,8 @@ export const Environment = Type.Object({
   ...SiteTrustSettings,
   ...ScannerProxySettings,
   ...PublicAddressSettings,
-  ...MailSettings,
 });
 export type Configuration = Readonly<Static<typeof Environment>> & { targets: TargetRules; scannerPod: ScannerPodTemplate };
-
-/** The links in mails need the public address. */
-const mailProblems = ({ SMTP_URL, PUBLIC_BASE_URL }: Variables): string[] =>
-  SMTP_URL && !PUBLIC_BASE_URL ? ["PUBLIC_BASE_URL is not set; it must be the service's base address if SMTP_URL is set."] : [];
 
 /** @param further mistakes that were found before @throws ConfigurationError that lists all problems */
 export function readOperatorConfiguration(environment: Variables, further: readonly string[] = []): Configuration {
@@ -151,7 +144,6 @@ export function readOperatorConfiguration(environment: Variables, further: reado
     ...further,
     ...s3Problems(environment),
     ...proxyProblems(environment),
-    ...mailProblems(environment),
     ...problems,
     ...pod.problems,
   ]);
@@ -219,14 +211,5 @@ export function settingsOf(config: Configuration, live: LiveSettings = fixedSett
     publicBaseUrl: config.PUBLIC_BASE_URL?.replace(/\/+$/, '') ?? null,
     webhooks: config.WEBHOOKS,
     webhookSecrets: config.WEBHOOK_SECRETS_DIR ?? null,
-    mail: mailOf(config, live),
-    proxy: outboundProxyOf(live),
   };
-}
-
-function mailOf({ MAIL_FROM, PUBLIC_BASE_URL }: Configuration, live: LiveSettings): OperatorSettings['mail'] {
-  const smtpUrl = live.credential('SMTP_URL');
-  if (smtpUrl === undefined || PUBLIC_BASE_URL === undefined) return null;
-  const publicBaseUrl = PUBLIC_BASE_URL.replace(/\/+$/, '');
-  return { smtpUrl, from: mailFromOf(MAIL_FROM, publicBaseUrl), publicBaseUrl };
 }

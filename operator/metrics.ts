@@ -1,13 +1,11 @@
 /** The operator's Prometheus metrics. Labels are bounded: reasons and phases, never IDs; of queues only the first names, of schedules only up to a number. */
 import type { Registry } from '@prometheus-io/client';
 import { createMetricFactory, createStoreMetrics, type StoreMetrics } from '../stores/process-metrics.ts';
-import { createMailMetrics, type MailMetrics } from './mail/metrics.ts';
 import { REPAIRS, type SweepResult } from './maintenance/sweep.ts';
 import { createQueueGauges, type QueueGauges } from './queue/metrics.ts';
 import { createRuntimeMetrics, type RuntimeMetrics } from './runtime/metrics.ts';
 import { createScanMetrics, type ScanMetrics } from './scan/metrics.ts';
 import { createScheduleMetrics, createScheduleSeries, type ScheduleMetrics, type ScheduleSeries } from './schedule/metrics.ts';
-import { createWebhookMetrics, type WebhookMetrics } from './webhooks/metrics.ts';
 
 export interface OperatorMetrics extends ScanMetrics {
   registry: Registry;
@@ -15,8 +13,6 @@ export interface OperatorMetrics extends ScanMetrics {
   stores: StoreMetrics;
   schedules: ScheduleMetrics;
   scheduleSeries: ScheduleSeries;
-  mail: MailMetrics;
-  webhooks: WebhookMetrics;
   /** The number of live scans of the installation. */
   live(scans: number): void;
   queue: QueueGauges['set'];
@@ -45,14 +41,10 @@ export function createOperatorMetrics(): OperatorMetrics {
   const queues = createQueueGauges(factory);
   const runtime = createRuntimeMetrics(factory);
   const scans = createScanMetrics(factory);
-  const mail = createMailMetrics(factory);
   const scheduleSeries = createScheduleSeries(factory);
-  const webhooks = createWebhookMetrics(factory);
   return {
     ...scans,
     registry: factory.registry,
-    mail,
-    webhooks,
     stores: createStoreMetrics(factory),
     schedules: createScheduleMetrics(factory),
     scheduleSeries,
@@ -68,7 +60,7 @@ export function createOperatorMetrics(): OperatorMetrics {
     stoppedLeading() {
       live.reset();
       organisations.reset();
-      for (const part of [runtime, scans, mail, scheduleSeries, webhooks]) part.stoppedLeading();
+      for (const part of [runtime, scans, scheduleSeries]) part.stoppedLeading();
       queues.reset();
     },
   };

@@ -10,7 +10,6 @@ import type { AllStores } from '../stores/stores.ts';
 import { createEndedScansTask, createSitesTask } from './maintenance/ended-scans.ts';
 import { createSweeper } from './maintenance/sweeper.ts';
 import type { OperatorMetrics } from './metrics.ts';
-import { addMailTasks } from './mail/notify.ts';
 import { addKnownIssuesController } from './known-issues/controller.ts';
 import { addOrganisationController } from './organisation/controller.ts';
 import { addQueueController } from './queue/controller.ts';
@@ -19,7 +18,8 @@ import { addMisplacedQueues, watchQueues } from './queue/queue-client.ts';
 import { addStateController } from './queue/state-controller.ts';
 import { systemClock, type Clock } from '../platform/clock.ts';
 import { runLeaderElection } from './runtime/leader-election.ts';
-import { createManager, type Manager, type PeriodicTask } from './runtime/manager.ts';
+import type { PeriodicTask } from '../platform/periodic.ts';
+import { createManager, type Manager } from './runtime/manager.ts';
 import { createRecorder, type Recorder } from './runtime/events.ts';
 import { addScheduleController } from './schedule/controller.ts';
 import { addScanController } from './scan/controller.ts';
@@ -29,7 +29,7 @@ import { createMirror } from './scan/mirror.ts';
 import { createReportComparer, type ReportComparer } from '../report/workers/compare.ts';
 import { watchScans } from './scan/kube-types.ts';
 import type { Verifier } from './scan/results/verifier.ts';
-import { addWebhookTasks } from './webhooks/webhooks.ts';
+import { createAnnounceTask } from './webhooks/announce.ts';
 import type { OperatorSettings } from './settings.ts';
 
 export interface OperatorDeps {
@@ -147,8 +147,8 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     now: clock.now,
   });
   manager.addTask(createSitesTask(stores));
-  addMailTasks(manager, { ...deps, settings: settings.mail, proxy: settings.proxy, metrics: metrics.mail });
-  addWebhookTasks(manager, { ...deps, undeclared: undeclared.organisations, metrics: metrics.webhooks });
+  if (!settings.webhooks) logger.warn({}, 'webhooks are off, events are dropped');
+  manager.addTask(createAnnounceTask({ ...deps, undeclared: undeclared.organisations, now: clock.now }));
   manager.addTask(createEndedScansTask({ scanClient, apiNamespace, keep: settings.maxEndedPerOrganisation, everyMs: ENDED_EVERY_MS }));
   manager.addTask(sweepTask(sweep, settings.sweepEveryMs ?? SWEEP_EVERY_MS, metrics));
 }

@@ -1,7 +1,5 @@
 /** The settings of an operator, as `config.ts` derives them from the environment. */
 import type { TargetRules } from '../core/scan/targets.ts';
-import type { OutboundProxy } from '../platform/outbound-proxy.ts';
-import type { Credential } from '../platform/setting-files.ts';
 import { type AccessibilityScan, classOf } from '../core/protocol/custom-resources.ts';
 import type { ScannerSettings } from './scan/launch/job.ts';
 import type { PodSettings } from './scan/launch/launch.ts';
@@ -38,14 +36,10 @@ export interface OperatorSettings {
   verdictDays: number;
   /** The service's base address without a slash at its end, for links in messages. Null: it is not configured. */
   publicBaseUrl: string | null;
-  /** Whether webhooks are sent. */
+  /** Whether webhooks are sent. If not, their events are dropped, and those of manifests are not applied. */
   webhooks: boolean;
   /** The folder with the mounted Secrets of webhooks that manifests declare. Null: none is mounted. */
   webhookSecrets: string | null;
-  /** Null: no mails are sent. `publicBaseUrl` has no slash at its end. */
-  mail: { smtpUrl: Credential; from: string; publicBaseUrl: string } | null;
-  /** The proxy for mails and webhooks. Default: none. */
-  proxy?: OutboundProxy;
   /** The pause between two runs of the sweeper, in milliseconds. Default 60,000. */
   sweepEveryMs?: number;
   /** The pause between two reads of the credits of all organisations with a manifest, in milliseconds. Default 10,000. */

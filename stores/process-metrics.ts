@@ -1,6 +1,7 @@
 /** Creates the Prometheus metrics of a process, with a series for each label value that is known in advance. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { SOCKET_USES, type SocketUse } from '../platform/kubernetes/kubernetes.ts';
+import { WEBHOOK_EVENTS, type WebhookEvent } from '../core/webhooks/webhooks.ts';
 import type { CreditMove } from './credits/credits.ts';
 
 /** The labels of a metric, each with its values, or with none if they are not known in advance. */
@@ -73,7 +74,12 @@ export function createStoreMetrics({ counter, gauge }: MetricFactory) {
     'Open sockets to the Kubernetes API, by use: `requests` (at most 64), `lists` (at most 16), `watches` (one for each watch, for the lease and for the readiness probe).',
     { use: SOCKET_USES },
   );
+  const events = counter('webhook_events_total', 'Events that were queued for the webhooks of their organisation.', {
+    event: WEBHOOK_EVENTS,
+  });
   return {
+    /** An event was put into the queue of an endpoint. */
+    webhookEvent: (event: WebhookEvent) => events.inc({ event }),
     /** Credits moved. Each move is counted once, by the process whose call made it. */
     credits(move: CreditMove) {
       if (move.operation === 'reserve') return credits.inc({ operation: 'reserved' }, move.pages);

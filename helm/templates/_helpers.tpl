@@ -161,7 +161,7 @@ source, key}. (dict "root" . "component" "api").
 {{- else if and (not $nats.name) $values.nats.credentials }}{{ $settings = append $settings (dict "name" "NATS_CREDENTIALS" "source" $own "key" "nats.creds") }}
 {{- end }}
 {{- $smtp := $values.smtp.existingSecret }}
-{{- if or $smtp.name $values.smtp.url }}{{ $settings = append $settings (dict "name" "SMTP_URL" "source" ($smtp.name | default $own) "key" (ternary $smtp.key "smtp-url" (ne $smtp.name ""))) }}{{ end }}
+{{- if and (eq .component "api") (or $smtp.name $values.smtp.url) }}{{ $settings = append $settings (dict "name" "SMTP_URL" "source" ($smtp.name | default $own) "key" (ternary $smtp.key "smtp-url" (ne $smtp.name ""))) }}{{ end }}
 {{- end }}
 {{- if and $values.tracing.endpoint $values.tracing.headersSecret.name }}
 {{- $settings = append $settings (dict "name" "OTEL_EXPORTER_OTLP_HEADERS" "source" $values.tracing.headersSecret.name "key" $values.tracing.headersSecret.key) }}
@@ -230,12 +230,6 @@ source, key}. (dict "root" . "component" "api").
 {{- end }}
 {{- end }}
 - { name: PUBLIC_BASE_URL, value: {{ include "curbcut.publicBaseUrl" . | quote }} }
-{{- if $evaluation }}
-- { name: SMTP_URL, value: {{ include "curbcut.smtpUrl" . | quote }} }
-{{- end }}
-{{- with .Values.smtp.from }}
-- { name: MAIL_FROM, value: {{ . | quote }} }
-{{- end }}
 - { name: ALLOW_TARGETS, value: {{ include "curbcut.allowTargets" . | quote }} }
 - { name: DENY_TARGETS, value: {{ concat .Values.clusterRanges .Values.targets.deny | join "," | quote }} }
 - { name: MAX_PAGES_LIMIT, value: {{ .Values.scans.maxPages | quote }} }

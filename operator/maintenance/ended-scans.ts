@@ -3,7 +3,7 @@
  * inspect them; at its rate limit, one organisation would keep 3,600 of them and more. Results are stored elsewhere.
  */
 import { type AccessibilityScan, SCAN_ID_ANNOTATION, SETTLE_FINALIZER } from '../../core/protocol/custom-resources.ts';
-import type { PeriodicTask } from '../runtime/manager.ts';
+import type { PeriodicTask } from '../../platform/periodic.ts';
 import { organisationOf } from '../queue/waiting.ts';
 import { hasEnded } from '../scan/policy/status.ts';
 import type { ScanClient } from '../scan/kube-types.ts';

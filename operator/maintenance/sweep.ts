@@ -6,7 +6,7 @@ import { creditAccountOf, pagesToCharge } from '../../core/scan/cost.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Credits, Hold } from '../../stores/credits/credits.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
-import { rowsOf } from '../rows-of.ts';
+import { rowsOf } from '../../stores/scans/rows-of.ts';
 import type { PublicScan, PublicScans } from '../../stores/scans/public-scans.ts';
 import { incomingPrefix, type Reports, type Upload } from '../../stores/reports.ts';
 import type { Logger } from '../../platform/logger.ts';

@@ -9,7 +9,8 @@ import type { Logger } from '../../platform/logger.ts';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { type Cache, type CacheEvent, type CacheOptions, watchNamespaces } from './cache.ts';
-import { sleep, type Clock } from '../../platform/clock.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { runPeriodically, type PeriodicTask } from '../../platform/periodic.ts';
 import { startController, type ControllerOptions, type Reconcile } from './controller.ts';
 import { createLanes, type Lanes } from './namespaces.ts';
 import type { RuntimeMetrics } from './metrics.ts';
@@ -52,15 +53,6 @@ export interface ControllerDefinition extends Pick<ControllerOptions, 'name' | '
   isUrgent?(key: string): boolean;
 }
 
-/** Work that runs when each namespace is synced or known to be unreadable, and then periodically. */
-export interface PeriodicTask {
-  name: string;
-  /** The pause between two runs, in milliseconds. */
-  everyMs: number;
-  /** A failure is logged, and the next run retries. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 export interface Manager {
   /** Adds a cache of one kind, which controllers can share. `run` starts it. */
   watch<T extends KubernetesObject>(kind: WatchedKind<T>): Cache<T>;
@@ -71,6 +63,7 @@ export interface Manager {
   watchResource<T extends CustomResource>(kind: WatchedKind<T>): ResourceClient<T>;
   /** Adds a controller. @returns a function that enqueues a key, for callers that are not one of its sources */
   add(definition: ControllerDefinition): (key: string) => void;
+  /** Adds work that runs when each namespace is synced or known to be unreadable, and then periodically. */
   addTask(task: PeriodicTask): void;
   /** The state of the watched namespaces. */
   readonly lanes: Pick<Lanes, 'unreadable' | 'onChange'>;
@@ -191,15 +184,4 @@ function inLane(
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-}
-
-async function runPeriodically(task: PeriodicTask, clock: Clock, logger: Logger, stop: AbortSignal): Promise<void> {
-  while (!stop.aborted) {
-    try {
-      await task.run(stop);
-    } catch (error) {
-      if (!stop.aborted) logger.warn({ err: error, task: task.name }, 'periodic task failed, retrying');
-    }
-    await sleep(clock, task.everyMs, stop);
-  }
 }

@@ -5,43 +5,39 @@
 import { isTerminal } from '../../core/scan/phases.ts';
 import { bodyOf, type EventContent } from '../../core/webhooks/bodies.ts';
 import type { WebhookEvent } from '../../core/webhooks/webhooks.ts';
-import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
-import type { Deliveries, NewDelivery } from '../../stores/webhooks/deliveries.ts';
-import type { WebhookEventRecord, WebhookEvents } from '../../stores/webhooks/events.ts';
-import type { Webhooks } from '../../stores/webhooks/webhooks.ts';
-import { rowsOf } from '../rows-of.ts';
-import type { PeriodicTask } from '../runtime/manager.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import type { StoreMetrics } from '../../stores/process-metrics.ts';
+import type { AllStores } from '../../stores/stores.ts';
+import type { WebhookEventRecord } from '../../stores/webhooks/events.ts';
+import { rowsOf } from '../../stores/scans/rows-of.ts';
+import type { OperatorSettings } from '../settings.ts';
+import type { PeriodicTask } from '../../platform/periodic.ts';
 import { regressionContent, scanContent } from './contents.ts';
-import type { WebhookMetrics } from './metrics.ts';
 
 export interface AnnounceDeps {
-  scans: Pick<Scans, 'unannounced' | 'announced' | 'findMany'>;
-  webhooks: Pick<Webhooks, 'enabledOf'>;
-  webhookEvents: Pick<WebhookEvents, 'pending' | 'remove'>;
-  deliveries: Pick<Deliveries, 'enqueue'>;
-  metrics: Pick<WebhookMetrics, 'announced'>;
+  stores: Pick<AllStores, 'scans' | 'webhooks' | 'webhookEvents' | 'deliveries'>;
+  settings: Pick<OperatorSettings, 'publicBaseUrl' | 'webhooks'>;
+  metrics: { stores: Pick<StoreMetrics, 'webhookEvent'> };
   /** The organisations whose events wait for the webhooks of a manifest; null: all. */
   undeclared: () => readonly string[] | null;
-  /** Null: it is not configured. */
-  publicBaseUrl: string | null;
   now: () => Date;
-  everyMs?: number;
 }
 
 const EVERY_MS = 1_000;
 const BATCH = 200;
 /** How long a regression waits for the end of its scan, which precedes it. The row follows the resource within seconds. */
 const SCAN_WITHIN_MS = 600_000;
-/** Creates the leader's task. */
+
+/** Creates the leader's task. While webhooks are off, it drops events, so that none is sent when they are turned on. */
 export function createAnnounceTask(deps: AnnounceDeps): PeriodicTask {
   return {
     name: 'queue webhooks',
-    everyMs: deps.everyMs ?? EVERY_MS,
+    everyMs: EVERY_MS,
     async run(signal) {
       for (;;) {
-        const except = deps.undeclared();
+        const except = exceptionsOf(deps);
         if (except === null) return;
-        const rows = await deps.scans.unannounced(BATCH, { except });
+        const rows = await deps.stores.scans.unannounced(BATCH, { except });
         await announceScans(deps, rows);
         if (rows.length < BATCH) break;
         signal.throwIfAborted();
@@ -50,6 +46,9 @@ export function createAnnounceTask(deps: AnnounceDeps): PeriodicTask {
     },
   };
 }
+
+/** The organisations whose events wait; null: all. */
+const exceptionsOf = ({ settings, undeclared }: AnnounceDeps) => (settings.webhooks ? undeclared() : []);
 
 /** An event that is put into queues. */
 interface Announced {
@@ -66,35 +65,36 @@ async function announceScans(deps: AnnounceDeps, rows: readonly ScanRow[]): Prom
     organisation: row.organisation,
     scan: row.id,
     order: 0,
-    content: scanContent(row, deps.publicBaseUrl),
+    content: scanContent(row, deps.settings.publicBaseUrl),
   }));
   await enqueue(deps, ends);
-  await deps.scans.announced(rows.map(({ id }) => id));
+  await deps.stores.scans.announced(rows.map(({ id }) => id));
 }
 
 async function announceRegressions(deps: AnnounceDeps, signal: AbortSignal): Promise<void> {
-  const except = deps.undeclared();
+  const except = exceptionsOf(deps);
   if (except === null) return;
-  const events = await deps.webhookEvents.pending(BATCH, except);
+  const events = await deps.stores.webhookEvents.pending(BATCH, except);
   if (events.length === 0) return;
   const ids = events.map(({ scan }) => scan);
-  const rows = await rowsOf(deps.scans, ids);
+  const rows = await rowsOf(deps.stores.scans, ids);
   for (const event of events) {
     signal.throwIfAborted();
     const row = rows.get(event.scan);
     if (row !== undefined && !isTerminal(row.phase) && !isLate(event, deps.now())) continue;
     // First the end of the scan, which may have been stored a moment ago.
-    await announceScans(deps, await deps.scans.unannounced(1, { ids: [event.scan] }));
+    await announceScans(deps, await deps.stores.scans.unannounced(1, { ids: [event.scan] }));
     const { organisation, scan } = event;
-    await enqueue(deps, [{ organisation, scan, order: 1, content: regressionContent(event, deps.publicBaseUrl) }]);
-    await deps.webhookEvents.remove(event.scan);
+    await enqueue(deps, [{ organisation, scan, order: 1, content: regressionContent(event, deps.settings.publicBaseUrl) }]);
+    await deps.stores.webhookEvents.remove(event.scan);
   }
 }
 
 const isLate = ({ at }: WebhookEventRecord, now: Date): boolean => now.getTime() - at.getTime() > SCAN_WITHIN_MS;
 
-async function enqueue({ webhooks, deliveries, metrics }: AnnounceDeps, events: readonly Announced[]): Promise<void> {
-  const endpoints = await webhooks.enabledOf([...new Set(events.map(({ organisation }) => organisation))]);
+async function enqueue({ stores, settings, metrics }: AnnounceDeps, events: readonly Announced[]): Promise<void> {
+  if (!settings.webhooks) return;
+  const endpoints = await stores.webhooks.enabledOf([...new Set(events.map(({ organisation }) => organisation))]);
   const found = events.flatMap(({ organisation, scan, order, content }) =>
     endpoints
       .filter((webhook) => webhook.organisation === organisation && webhook.events.includes(content.type as WebhookEvent))
@@ -108,14 +108,6 @@ async function enqueue({ webhooks, deliveries, metrics }: AnnounceDeps, events: 
         body: bodyOf(content, webhook.format),
       })),
   );
-  await enqueueCounted({ deliveries, metrics }, found);
-}
-
-/** Queues deliveries, and counts those that were not queued before. */
-export async function enqueueCounted(
-  { deliveries, metrics }: Pick<AnnounceDeps, 'deliveries' | 'metrics'>,
-  found: readonly NewDelivery[],
-): Promise<void> {
-  const stored = await deliveries.enqueue(found);
-  for (const [at, { type }] of found.entries()) if (stored[at]!.added) metrics.announced(type as WebhookEvent);
+  const stored = await stores.deliveries.enqueue(found);
+  for (const [at, { type }] of found.entries()) if (stored[at]!.added) metrics.stores.webhookEvent(type as WebhookEvent);
 }

@@ -1,5 +1,5 @@
 /** What the events of webhooks say. Pure. */
-import { scanPath, CREDITS_PATH } from '../../core/web-paths.ts';
+import { scanPath } from '../../core/web-paths.ts';
 import { siteOf } from '../../core/scan/site.ts';
 import type { EventContent } from '../../core/webhooks/bodies.ts';
 import type { ScheduleRegression } from '../../core/webhooks/regression.ts';
@@ -72,20 +72,6 @@ export function regressionContent({ data, at }: WebhookEventRecord, base: Base):
       headline: `${siteOf(url) || url} got worse (schedule ${namespace}/${name})`,
       facts: [message],
       link: linkTo(base, 'Open the scan', scanPath(scanId)),
-    },
-  };
-}
-
-/** The credits of an organisation run out. */
-export function creditsContent({ balance, below }: { balance: number; below: number }, at: Date, base: Base): EventContent {
-  return {
-    type: 'credits.low',
-    at,
-    data: { balance, credits_below: below },
-    slack: {
-      headline: 'Few credits are left',
-      facts: [`${balance} credits can be used, fewer than ${below}.`],
-      link: linkTo(base, 'Open the credits', CREDITS_PATH),
     },
   };
 }

@@ -101,7 +101,7 @@ describe('company networks in the chart', () => {
       expect(egressOf(objects, name), name).to.include('"cidr":"10.3.3.3/32"').and.include('3128');
       expect(egressOf(objects, name), name).to.not.include('0.0.0.0/0').and.not.include('2000::/3');
     }
-    for (const name of ['curbcut-operator', 'curbcut-scanner']) expect(egressOf(objects, name), name).to.include('10.9.0.0/16');
+    for (const name of ['curbcut-api', 'curbcut-scanner']) expect(egressOf(objects, name), name).to.include('10.9.0.0/16');
     const { api, operator } = read(objects);
     expect([api.HTTPS_PROXY, operator.HTTPS_PROXY, operator.SCANNER_HTTPS_PROXY]).to.deep.equal([PROXY, PROXY, PROXY]);
     expect([api.NO_PROXY, operator.SCANNER_NO_PROXY]).to.deep.equal(Array(2).fill('.svc,.cluster.local,localhost,127.0.0.1,[::1]'));
@@ -154,7 +154,7 @@ describe('company networks in the chart', () => {
 
   it('leave a part out of the proxy', () => {
     const scannersOnly = render({ ...PLAIN, 'outboundProxy.url': PROXY, 'outboundProxy.services': false });
-    expect(egressOf(scannersOnly, 'curbcut-operator')).to.include('0.0.0.0/0').and.not.include('10.3.3.3/32');
+    expect(egressOf(scannersOnly, 'curbcut-api')).to.include('0.0.0.0/0').and.not.include('10.3.3.3/32');
     expect(egressOf(scannersOnly, 'curbcut-scanner')).to.not.include('0.0.0.0/0');
     expect(settingSources(scannersOnly, 'curbcut-operator')).to.include.keys('SCANNER_HTTPS_PROXY').and.not.include.keys('HTTPS_PROXY');
     const servicesOnly = render({ ...PLAIN, 'outboundProxy.url': PROXY, 'outboundProxy.scanners': false });

@@ -57,7 +57,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     firesAfter: 2,
   },
-  CurbcutWebhooksStalled: { event: ({ operator }) => operator.webhooks.oldestDue(1000), firesAfter: 6 },
+  CurbcutWebhooksStalled: { event: ({ api }) => api.oldestWebhook.set(1000), firesAfter: 6 },
   CurbcutSchedulesMissed: { event: ({ operator }) => operator.schedules.skipped('too_late', 1), firesAfter: 2 },
   CurbcutScannersDoNotStart: { event: ended('ImagePull'), firesAfter: 7 },
   CurbcutScansHaveNoPlace: { event: ended('QuotaExceeded'), firesAfter: 7 },

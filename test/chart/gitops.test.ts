@@ -71,9 +71,7 @@ describe('chart rendered without a cluster', () => {
   it('contains every custom resource definition as in its file, which stays after an uninstall, or none', () => {
     const definitions = (values: Readonly<Record<string, unknown>>) =>
       objectsOf(text({ ...PLAIN, ...values })).filter(({ kind }) => kind === 'CustomResourceDefinition');
-    const files = globSync('crds/*.yaml', { cwd: ROOT }).map(
-      (path) => parse(readFileSync(join(ROOT, path), 'utf8')) as Document,
-    );
+    const files = globSync('crds/*.yaml', { cwd: ROOT }).map((path) => parse(readFileSync(join(ROOT, path), 'utf8')) as Document);
     const byName = (list: readonly Document[]) => list.toSorted((one, other) => one.metadata.name.localeCompare(other.metadata.name));
     const specs = (list: readonly Document[]) => byName(list).map((one) => ({ ...one, metadata: one.metadata.name }));
     expect(specs(definitions({}))).to.deep.equal(specs(files));

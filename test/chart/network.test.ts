@@ -147,7 +147,7 @@ describe('networks of the chart', () => {
     });
   });
 
-  it('lets the operator send webhooks where scanners may go, and further only by webhooksTo', () => {
+  it('lets the API send webhooks where scanners may go, and further only by webhooksTo', () => {
     const more = [{ to: [{ ipBlock: { cidr: '10.9.0.0/16' } }], ports: [{ port: 8443 }] }];
     const values = { ...PLAIN, 'targets.allow': ['10.8.0.0/16'] };
     const targets = egress('curbcut-scanner', values).slice(-2);
@@ -155,17 +155,20 @@ describe('networks of the chart', () => {
       ['0.0.0.0/0', '2000::/3'],
       ['10.8.0.0/16'],
     ]);
-    expect(egress('curbcut-operator', values).slice(-2)).to.deep.equal(targets);
-    expect(egress('curbcut-operator', { ...values, 'networkPolicy.webhooksTo': more }).at(-1)).to.deep.equal({
+    expect(egress('curbcut-api', values).slice(-2)).to.deep.equal(targets);
+    expect(JSON.stringify(egress('curbcut-operator', { ...values, 'networkPolicy.webhooksTo': more }))).to.not.match(
+      /0\.0\.0\.0\/0|2000::|10\.[89]\./,
+    );
+    expect(egress('curbcut-api', { ...values, 'networkPolicy.webhooksTo': more }).at(-1)).to.deep.equal({
       to: more[0]!.to,
       ports: [8443],
     });
   });
 
-  it('closes the public internet to the operator if webhooks are off, and says so to both processes', () => {
+  it('closes the public internet to the API if webhooks are off, and says so to both processes', () => {
     const more = [{ to: [{ ipBlock: { cidr: '10.9.0.0/16' } }], ports: [{ port: 8443 }] }];
     const off = { ...PLAIN, 'targets.allow': ['10.8.0.0/16'], 'networkPolicy.webhooksTo': more, 'webhooks.enabled': false };
-    const blocks = egress('curbcut-operator', off).flatMap(({ to }) => JSON.stringify(to ?? null));
+    const blocks = egress('curbcut-api', off).flatMap(({ to }) => JSON.stringify(to ?? null));
     expect(blocks.filter((to) => /0\.0\.0\.0\/0|2000::|10\.[89]\./.test(to))).to.deep.equal([]);
     expect(
       egress('curbcut-scanner', off)
@@ -181,7 +184,8 @@ describe('networks of the chart', () => {
   });
 
   it('derives egress rules from the configured addresses', () => {
-    expect(egress('curbcut-api', PLAIN)).to.deep.equal([
+    expect(egress('curbcut-operator', PLAIN)).to.deep.equal(egress('curbcut-api', { ...PLAIN, 'webhooks.enabled': false }));
+    expect(egress('curbcut-operator', PLAIN)).to.deep.equal([
       { to: undefined, ports: [443, 6443] },
       { to: [namespace('data')], ports: [27017, 27018] },
       { to: [{ ipBlock: { cidr: '203.0.113.0/24' } }], ports: [443] },

@@ -60,13 +60,11 @@ describe('mail, sign-in and public pages in the chart', () => {
 
   it('are in the environment of the processes', () => {
     const objects = render({ ...EVERYTHING, 'smtp.from': 'Acme <a11y@example.com>', 'api.publicBaseUrl': 'https://scan.example.com' });
-    for (const environment of [apiOf(objects), operatorOf(objects)])
-      expect(environment).to.include({
-        SMTP_URL: MAIL['smtp.url'],
-        MAIL_FROM: 'Acme <a11y@example.com>',
-        PUBLIC_BASE_URL: 'https://scan.example.com',
-      });
+    expect(operatorOf(objects)).to.include({ PUBLIC_BASE_URL: 'https://scan.example.com' }).and.not.have.any.keys('SMTP_URL', 'MAIL_FROM');
     expect(apiOf(objects)).to.include({
+      SMTP_URL: MAIL['smtp.url'],
+      MAIL_FROM: 'Acme <a11y@example.com>',
+      PUBLIC_BASE_URL: 'https://scan.example.com',
       OIDC_ISSUER: 'https://login.example.com/realms/acme',
       OIDC_CLIENT_ID: 'curbcut',
       OIDC_NAME: 'Acme',
@@ -132,13 +130,12 @@ describe('mail, sign-in and public pages in the chart', () => {
   it('keep their secrets in Secrets only', () => {
     const objects = render(EVERYTHING);
     expect(secretOf(objects, 'curbcut-api', 'SMTP_URL')).to.equal('curbcut-connections smtp-url');
-    expect(secretOf(objects, 'curbcut-operator', 'SMTP_URL')).to.equal('curbcut-connections smtp-url');
     expect(secretOf(objects, 'curbcut-api', 'OIDC_CLIENT_SECRET')).to.equal('oidc client-secret');
     expect(secretOf(objects, 'curbcut-api', 'TURNSTILE_SECRET_KEY')).to.equal('turnstile secret-key');
     const others = objects.filter(({ kind, metadata }) => kind !== 'Secret' || metadata.name !== 'curbcut-connections');
     expect(JSON.stringify(others)).to.not.contain('mail-password');
     const existing = render({ ...PLAIN, 'smtp.existingSecret.name': 'smtp', 'networkPolicy.smtp.to': ANY });
-    expect(secretOf(existing, 'curbcut-operator', 'SMTP_URL')).to.equal('smtp url');
+    expect(secretOf(existing, 'curbcut-api', 'SMTP_URL')).to.equal('smtp url');
     expect(one(existing, 'Secret', 'curbcut-connections').data).to.not.have.property('smtp-url');
   });
 
@@ -170,12 +167,12 @@ describe('mail, sign-in and public pages in the chart', () => {
       return egress(name, { ...PLAIN, ...values }).filter((rule) => !before.includes(JSON.stringify(rule)));
     };
 
-    it('let only the operator reach the mail server', () => {
-      expect(added('curbcut-operator', MAIL)).to.deep.equal([{ to: ANY, ports: [465] }]);
-      expect(added('curbcut-api', MAIL)).to.deep.equal([]);
+    it('let only the API reach the mail server', () => {
+      expect(added('curbcut-api', MAIL)).to.deep.equal([{ to: ANY, ports: [465] }]);
+      expect(added('curbcut-operator', MAIL)).to.deep.equal([]);
       const inCluster = { 'smtp.url': 'smtp://mail.mailing.svc' };
       const mailing = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'mailing' } } }];
-      expect(added('curbcut-operator', inCluster)).to.deep.equal([{ to: mailing, ports: [587] }]);
+      expect(added('curbcut-api', inCluster)).to.deep.equal([{ to: mailing, ports: [587] }]);
     });
 
     it('let only the API reach the OpenID provider and the verifier', () => {
@@ -199,7 +196,6 @@ describe('mail, sign-in and public pages in the chart', () => {
       const objects = render(EVALUATION);
       const smtp = 'smtp://curbcut-evaluation.prod.svc:2525';
       expect(apiOf(objects)).to.include({ SMTP_URL: smtp });
-      expect(operatorOf(objects)).to.include({ SMTP_URL: smtp });
       const { ports } = one(objects, 'Service', 'curbcut-evaluation').spec as { ports: { name: string; port: number }[] };
       expect(ports.map(({ name, port }) => `${name} ${port}`)).to.include.members(['smtp 2525', 'inbox 8025']);
     });
@@ -211,7 +207,7 @@ describe('mail, sign-in and public pages in the chart', () => {
       const of = (port: number, values = {}) =>
         open({ ...EVALUATION, ...values }).filter(({ ports }) => ports.some((one) => one.port === port));
       expect(of(8025)).to.deep.equal([]);
-      expect(JSON.stringify(of(2525).map(({ from }) => from))).to.match(/"app.kubernetes.io\/component":"operator"/);
+      expect(JSON.stringify(of(2525).map(({ from }) => from))).to.match(/"app.kubernetes.io\/component":"api"/);
       expect(of(8025, { 'evaluation.inboxNodePort': 30025 })).to.have.length(1);
       const service = one(render({ ...EVALUATION, 'evaluation.inboxNodePort': 30025 }), 'Service', 'curbcut-evaluation-inbox');
       expect((service.spec as { ports: object[] }).ports).to.deep.equal([

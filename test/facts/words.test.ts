@@ -6,7 +6,7 @@ import { WORDS } from '../../report/words/words.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** What makes pages, mails and the PDF. */
-const SOURCES = globSync(['api/**/*.ts', 'operator/mail/**/*.ts', 'scanner-image/**/*.ts'], { cwd: ROOT }).filter(
+const SOURCES = globSync(['api/**/*.ts', 'scanner-image/**/*.ts'], { cwd: ROOT }).filter(
   (path) => !path.endsWith('.test.ts') && !path.includes('node_modules'),
 );
 

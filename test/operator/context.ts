@@ -18,10 +18,13 @@ import { startKube } from '../../local/kube/kube.ts';
 import { startMessages } from '../../local/messages/messages.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import { CRDS } from '../../local/stack.ts';
+import { createMetrics } from '../../api/metrics.ts';
+import { runOutbox, type OutboxSettings } from '../../api/outbox/outbox.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { FIELD_MANAGER, runOperator, type OperatorDeps } from '../../operator/operator.ts';
 import type { OperatorSettings } from '../../operator/settings.ts';
 import { QUEUES, SCANS } from '../../operator/scan/kube-types.ts';
+import type { Resolver } from '../../core/scan/targets.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { createMessageBus, noMessageBus, type MessageBus } from '../../stores/nats.ts';
 import type { KubernetesConnection, ResourceType } from '../../platform/kubernetes/kubernetes.ts';
@@ -77,6 +80,8 @@ export interface OperatorContext {
       stores?: AllStores;
     },
   ): RunningOperator;
+  /** Starts the outbox of a replica of the API. Without settings, it sends webhooks to any address of this machine, and no mails. */
+  startOutbox(settings?: Partial<OutboxSettings>): RunningOperator;
   /** Submits a scan as the API does: row, credits, resource. @param organisation default: `ORGANISATION` */
   submit(spec?: Partial<AccessibilityScanSpec>, reserve?: number, organisation?: string): Promise<Scan>;
   /** Applies a manifest. */
@@ -175,24 +180,44 @@ export async function openContext(): Promise<OperatorContext> {
 
   function start(settings: SettingsOverrides = {}, overrides: Parameters<OperatorContext['start']>[1] = {}): RunningOperator {
     const logger = createFakeLogger();
-    const stopping = new AbortController();
     const base = settingsFor(namespace, [team, strangers]);
-    const done = runOperator(
-      {
-        connection: operatorConnection,
-        stores,
-        reports,
-        bus,
-        resolver: { resolve: async () => ({ ok: false, reason: 'not_found' }) },
-        metrics: createOperatorMetrics(),
-        identity: randomUUID(),
-        logger,
-        verifier,
-        ...overrides,
-        settings: { ...base, ...settings, timeouts: { ...base.timeouts, ...settings.timeouts } },
-      },
-      stopping.signal,
+    return track(logger, (signal) =>
+      runOperator(
+        {
+          connection: operatorConnection,
+          stores,
+          reports,
+          bus,
+          resolver: { resolve: async () => ({ ok: false, reason: 'not_found' }) },
+          metrics: createOperatorMetrics(),
+          identity: randomUUID(),
+          logger,
+          verifier,
+          ...overrides,
+          settings: { ...base, ...settings, timeouts: { ...base.timeouts, ...settings.timeouts } },
+        },
+        signal,
+      ),
     );
+  }
+
+  function startOutbox(settings: Partial<OutboxSettings> = {}): RunningOperator {
+    const logger = createFakeLogger();
+    const metrics = createMetrics();
+    const base = {
+      publicBaseUrl: 'https://curbcut.example.com',
+      mail: null,
+      webhooks: true,
+      targets: { allow: ['127.0.0.0/8'], deny: [] },
+    };
+    const resolver: Resolver = { resolve: async () => ({ ok: false, reason: 'not_found' }) };
+    return track(logger, (signal) => runOutbox({ stores, reports, resolver, settings: { ...base, ...settings }, metrics, logger }, signal));
+  }
+
+  /** Runs something until it is stopped, or the context is at rest. */
+  function track(logger: ReturnType<typeof createFakeLogger>, run: (signal: AbortSignal) => Promise<void>): RunningOperator {
+    const stopping = new AbortController();
+    const done = run(stopping.signal);
     const one: RunningOperator = {
       lines: logger.lines,
       async stop() {
@@ -232,6 +257,7 @@ export async function openContext(): Promise<OperatorContext> {
     team,
     strangers,
     start,
+    startOutbox,
     async submit(spec = {}, reserve, organisation = ORGANISATION) {
       const id = randomUUID();
       const wanted = specOf(spec);

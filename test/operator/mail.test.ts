@@ -4,14 +4,12 @@ import { randomUUID } from 'node:crypto';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import PostalMime, { type Email } from 'postal-mime';
 import { withDefaults } from '../../core/scan/options.ts';
-import { createOperatorMetrics } from '../../operator/metrics.ts';
-import { addMailTasks } from '../../operator/mail/notify.ts';
-import type { PeriodicTask } from '../../operator/runtime/manager.ts';
-import { createCompose, messageIdOf } from '../../operator/mail/compose.ts';
-import { createResultMailTask, type ResultMailDeps } from '../../operator/mail/results.ts';
-import { RECORD } from '../../operator/delivery-loop.ts';
-import { CLAIM_LEASE_MS, createSenderTask, type SenderDeps } from '../../operator/mail/sender.ts';
-import { createMailTransport, TRANSPORT_LIMITS, type TransportLimits } from '../../operator/mail/transport.ts';
+import { createMetrics } from '../../api/metrics.ts';
+import { createCompose, messageIdOf } from '../../api/outbox/compose.ts';
+import { createResultMailTask, type ResultMailDeps } from '../../api/outbox/result-mails.ts';
+import { RECORD } from '../../api/outbox/delivery-loop.ts';
+import { CLAIM_LEASE_MS, createSenderTask, type SenderDeps } from '../../api/outbox/mail-sender.ts';
+import { createMailTransport, TRANSPORT_LIMITS, type TransportLimits } from '../../api/outbox/mail-transport.ts';
 import { systemClock, type Clock } from '../../platform/clock.ts';
 import { resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
 import type { CountedRequest } from '../../stores/rate-limits.ts';
@@ -26,7 +24,7 @@ const BASE = 'https://curbcut.example.com';
 const LIMITS: TransportLimits = { connectMs: 2_000, greetingMs: 2_000, socketMs: 700, deliveryMs: 5_000 };
 const refusal = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code });
 
-describe('mails of the operator', () => {
+describe('mails of the outbox', () => {
   const database = useDatabase();
   let stores: AllStores;
   const closers: (() => Promise<unknown>)[] = [];
@@ -68,10 +66,10 @@ describe('mails of the operator', () => {
     return { url: `smtp://127.0.0.1:${bound}`, port: bound, received, close };
   }
 
-  /** Runs a sender as the leader does. */
+  /** Runs a sender as a replica does. */
   function startSender(smtpUrl: string, over: Partial<SenderDeps> = {}, clock: Clock = systemClock) {
     const logger = createFakeLogger();
-    const metrics = createOperatorMetrics();
+    const metrics = createMetrics();
     const stopping = new AbortController();
     const compose = createCompose({ ...stores, reports: { readView: async () => null }, publicBaseUrl: BASE });
     const task = createSenderTask({
@@ -79,7 +77,7 @@ describe('mails of the operator', () => {
       compose,
       openTransport: (connections) =>
         createMailTransport({ smtpUrl, from: 'Curbcut <no-reply@curbcut.example.com>', connections, limits: LIMITS }),
-      metrics: metrics.mail,
+      metrics,
       logger,
       clock,
       pollMs: 20,
@@ -169,7 +167,7 @@ describe('mails of the operator', () => {
       expect(await sender.value('curbcut_mail_attempts_total', { kind: 'scan_result', outcome: 'sent' })).to.equal(1);
     });
 
-    it('are queued by the next leader if one crashes before or after the entry was stored', async () => {
+    it('are queued by another replica if one crashes before or after the entry was stored', async () => {
       const { scanId } = await publicScan('failed', 'en');
       const crash = async () => Promise.reject(new Error('simulated crash'));
       for (const broken of [
@@ -214,12 +212,7 @@ describe('mails of the operator', () => {
       const hit = randomUUID();
       await stores.rateLimits.admit([rule], { hit });
       const { scanId, token } = await publicScan('failed', 'de', { hit, logs: [rule] }, { reason: 'Unschedulable' });
-      const tasks: PeriodicTask[] = [];
-      const manager = { addTask: (task: PeriodicTask) => void tasks.push(task) };
-      const reports = { readView: async () => null };
-      const { mail: metrics } = createOperatorMetrics();
-      addMailTasks(manager, { stores, reports, settings: null, metrics, logger: createFakeLogger(), clock: systemClock });
-      for (const task of tasks) await task.run(new AbortController().signal);
+      await queueResults({ outbox: null });
       expect((await stores.rateLimits.admit([rule])).ok, 'returned').to.equal(true);
       expect(await stores.publicScans.findByScan(scanId))
         .to.include({ token })
@@ -495,7 +488,7 @@ describe('mails of the operator', () => {
   });
 
   describe('and operators', () => {
-    it('send each of 100 mails once from two operators at the same time', async () => {
+    it('send each of 100 mails once from two replicas at the same time', async () => {
       const server = await startServer();
       const mails = Array.from({ length: 100 }, (_, n) => reset(`person${n}@domain${n % 7}.example`));
       await Promise.all(mails.map((mail) => stores.outbox.enqueue(mail)));
@@ -510,7 +503,7 @@ describe('mails of the operator', () => {
       expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).to.equal(100);
     });
 
-    it('send again, with the same Message-ID, only what was accepted and not recorded by an operator that died', async () => {
+    it('send again, with the same Message-ID, only what was accepted and not recorded by a replica that died', async () => {
       const server = await startServer();
       const mail = reset('ada@example.com');
       await stores.outbox.enqueue(mail);

@@ -45,6 +45,5 @@ export function settingsFor(namespace: string, others: string[]): OperatorSettin
     ingest: { exportMaxBytes: 1_000_000, memoryMib: 256 },
     retentionDays: 90,
     verdictDays: 400,
-    mail: null,
   };
 }

@@ -45,7 +45,6 @@ describe('operator: webhooks that are not declared', function () {
     operatorClass,
     organisationsEveryMs: 100,
     webhookSecrets: folder,
-    targets: { allow: [receiver.target], deny: [] },
   });
   async function apply(webhooks: object[] = []): Promise<void> {
     const manifest = { apiVersion: 'curbcut.dev/v1', kind: 'Organisation', metadata: { name }, spec: { class: operatorClass, webhooks } };
@@ -69,6 +68,7 @@ describe('operator: webhooks that are not declared', function () {
       return scans.unannounced(...parameters);
     };
     const stores = { ...context.stores, webhooks: { ...webhooks, declare }, scans: { ...scans, unannounced } };
+    context.startOutbox();
     return context.start(settings(), { stores });
   }
   async function endScan(organisation: string): Promise<string> {
@@ -130,6 +130,7 @@ describe('operator: webhooks that are not declared', function () {
     await until('its event is dropped', async () => (await context.stores.scans.unannounced(1)).length === 0);
     await off.stop();
     context.start(settings());
+    context.startOutbox();
     await until('the webhook is declared', async () => (await context.stores.webhooks.list(name)).length === 1);
     const [late, other] = [await endScan(name), await endScan(ORGANISATION)];
     await until('both got their event', () => scansAt('/late').length + scansAt('/other').length === 2);

@@ -1,11 +1,9 @@
 /** What ends a webhook or a delivery: 410, days of failures, three days, forbidden addresses; with the mail to the owners. */
 import { expect } from 'chai';
-import { createWebhookMetrics } from '../../operator/webhooks/metrics.ts';
-import { createPost, RESPONSE_MAX } from '../../operator/webhooks/post.ts';
-import { createWebhookSender } from '../../operator/webhooks/sender.ts';
-import { createStopNotice } from '../../operator/webhooks/webhooks.ts';
+import { createMetrics } from '../../api/metrics.ts';
+import { createPost, RESPONSE_MAX } from '../../api/outbox/post.ts';
+import { createWebhookSender } from '../../api/outbox/webhook-sender.ts';
 import { createAnnounceTask } from '../../operator/webhooks/announce.ts';
-import { createMetricFactory } from '../../stores/process-metrics.ts';
 import type { Resolution } from '../../core/scan/targets.ts';
 import { RETRIED_FOR_MS, STOPPED_AFTER_MS } from '../../core/webhooks/webhooks.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -32,8 +30,7 @@ describe('ends of webhooks', () => {
   let ahead: number;
   let stopping: AbortController;
   let done: Promise<unknown>;
-  const factory = createMetricFactory();
-  const metrics = createWebhookMetrics(factory);
+  const metrics = createMetrics();
 
   before(async () => {
     stores = openStores(database.db);
@@ -63,12 +60,12 @@ describe('ends of webhooks', () => {
     const clock = { ...systemClock, now: () => new Date(Date.now() + ahead) };
     const ordinary = openStores(database.db);
     done = createWebhookSender({
-      ...ordinary,
+      stores: ordinary,
       post: (...request) =>
         createPost({ rules: { allow, deny: [] }, resolver: { resolve: async () => resolution }, userAgent: 'test', timeoutMs: 500 })(
           ...request,
         ),
-      notifyStopped: createStopNotice(ordinary, true),
+      mailed: true,
       metrics,
       logger: silentLogger,
       clock,
@@ -224,7 +221,7 @@ describe('ends of webhooks', () => {
       await stores.webhooks.setEnabled(ACME, one.id, false);
     }
     expect(receiver.received.map(({ path }) => path)).to.not.include('/other');
-    const { values } = await factory.registry.getSingleMetric('curbcut_webhook_attempts_total')!.get();
+    const { values } = await metrics.registry.getSingleMetric('curbcut_webhook_attempts_total')!.get();
     for (const { labels, value } of values) if (labels['outcome'] !== 'delivered') expect(value, String(labels['outcome'])).to.be.above(0);
   });
 
@@ -240,10 +237,10 @@ describe('ends of webhooks', () => {
       finishedAt: new Date(),
     });
     const task = createAnnounceTask({
-      ...stores,
-      metrics,
+      stores,
+      settings: { publicBaseUrl: 'https://curbcut.example.com', webhooks: true },
+      metrics: { stores: metrics },
       undeclared: () => [],
-      publicBaseUrl: 'https://curbcut.example.com',
       now: () => new Date(),
     });
     await task.run(new AbortController().signal);

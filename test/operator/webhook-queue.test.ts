@@ -1,7 +1,7 @@
 /** Which events are put into the queues of webhooks that were added, or added again, in the meantime. */
 import { expect } from 'chai';
 import { createAnnounceTask } from '../../operator/webhooks/announce.ts';
-import { createCreditsTask } from '../../operator/webhooks/credits.ts';
+import { createCreditsTask } from '../../api/outbox/credits-low.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { useDatabase } from '../stores/database.ts';
 import { scanRow } from '../support/scan-rows.ts';
@@ -22,10 +22,13 @@ describe('the queues of webhooks', () => {
   });
 
   const run = async (create: typeof createAnnounceTask | typeof createCreditsTask) => {
-    const metrics = { announced: (event: string) => void announced.push(event) };
-    await create({ ...stores, metrics, undeclared: () => [], publicBaseUrl: null, now: () => new Date() }).run(
-      new AbortController().signal,
-    );
+    const metrics = { webhookEvent: (event: string) => void announced.push(event) };
+    const [settings, undeclared, now] = [{ publicBaseUrl: null, webhooks: true }, () => [], () => new Date()];
+    const task =
+      create === createAnnounceTask
+        ? createAnnounceTask({ stores, settings, metrics: { stores: metrics }, undeclared, now })
+        : createCreditsTask({ ...stores, metrics, publicBaseUrl: null, now });
+    await task.run(new AbortController().signal);
   };
   const typesOf = async (webhook: string) => (await stores.deliveries.list(ACME, webhook, { limit: 10 })).map(({ type }) => type);
 

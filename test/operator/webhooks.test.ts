@@ -21,7 +21,10 @@ describe('operator: webhooks', function () {
     for (const { id } of await context.stores.webhooks.list(ORGANISATION)) await context.stores.webhooks.remove(ORGANISATION, id);
   });
 
-  const start = () => context.start({ targets: { allow: ['site.test:8080', receiver.target], deny: [] } });
+  function start() {
+    context.start({ targets: { allow: ['site.test:8080'], deny: [] } });
+    context.startOutbox({ targets: { allow: [receiver.target], deny: [] } });
+  }
 
   async function webhook(over: Partial<Webhook> = {}): Promise<{ webhook: Webhook; secret: string }> {
     const events = ['scan.completed', 'scan.failed', 'schedule.regressed'] as const;
@@ -40,7 +43,7 @@ describe('operator: webhooks', function () {
     };
 
   it('delivers the end of each scan, signed, as the REST API shows the scan', async () => {
-    const operator = start();
+    start();
     const { webhook: one, secret } = await webhook();
     const done = await context.submit();
     const pod = await done.pod();
@@ -71,7 +74,6 @@ describe('operator: webhooks', function () {
     ]);
     expect(deliveries.map(({ message }) => message)).to.have.members(receiver.received.map(({ headers }) => headers['webhook-id']));
     expect(deliveries[0]!.attempts[0]).to.include({ statusCode: 204, error: null, response: '' });
-    await operator.stop();
   });
 
   it('sends a regression after the end of its scan, and a low balance once', async () => {
@@ -98,7 +100,7 @@ describe('operator: webhooks', function () {
       comparison: { new: 2, on_new_pages: 0, new_known: 0, new_root_causes: 1, fixed: 0, unchanged: 5, not_tested: 0 },
       message: 'The scan does not meet its thresholds. Compared with the scan before it: 2 violations new, 0 fixed, 5 unchanged.',
     });
-    // The operator looks at the start of a term.
+    // The outbox looks when it starts.
     const { balance } = await context.stores.credits.balance(ORGANISATION);
     await context.stores.webhooks.change(ORGANISATION, one.id, { creditsBelow: balance + 1 });
     const queued = async (id: string) =>
@@ -107,7 +109,7 @@ describe('operator: webhooks', function () {
     start();
     await until('the event arrived', () => receiver.received.length === 3);
     await context.rest();
-    // Its event shows that the next term has looked at the balance.
+    // Its event shows that the next replica has looked at the balance.
     const { webhook: other } = await webhook({ url: `${receiver.url}/other`, events: ['credits.low'], creditsBelow: balance + 1 });
     start();
     await until('the other one has an event', async () => (await queued(other.id)) === 1);

@@ -12,7 +12,7 @@ import {
   renderWebhookStopped,
   type Rendered,
   type ResultMail,
-} from '../../operator/mail/templates/render.ts';
+} from '../../api/outbox/mail-contents.ts';
 
 const group = (
   rule: string,

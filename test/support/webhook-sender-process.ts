@@ -2,9 +2,9 @@
  * A sender of webhooks in a process of its own, which a test can kill. Its arguments: the address of the database, and the time limit of
  * a request in milliseconds. Its requests name its process.
  */
-import { createWebhookMetrics } from '../../operator/webhooks/metrics.ts';
-import { createPost } from '../../operator/webhooks/post.ts';
-import { createWebhookSender } from '../../operator/webhooks/sender.ts';
+import { createOutboxMetrics } from '../../api/outbox/metrics.ts';
+import { createPost } from '../../api/outbox/post.ts';
+import { createWebhookSender } from '../../api/outbox/webhook-sender.ts';
 import { sleep, systemClock } from '../../platform/clock.ts';
 import { createResolver } from '../../platform/resolver.ts';
 import { connectMongo } from '../../stores/mongo.ts';
@@ -19,10 +19,10 @@ const timeoutMs = Number(process.argv[3]);
 const stopping = new AbortController();
 process.once('SIGTERM', () => stopping.abort());
 const sender = createWebhookSender({
-  ...openStores(db),
+  stores: openStores(db),
   post: createPost({ rules: { allow: ['127.0.0.0/8'], deny: [] }, resolver: createResolver(), userAgent: String(process.pid), timeoutMs }),
-  notifyStopped: async () => undefined,
-  metrics: createWebhookMetrics(createMetricFactory()),
+  mailed: false,
+  metrics: createOutboxMetrics(createMetricFactory()),
   logger: silentLogger,
   clock: systemClock,
   pollMs: POLL_MS,
@@ -30,7 +30,7 @@ const sender = createWebhookSender({
   leaseMs: timeoutMs + 10_000,
   nextAttempt: (_attempts, _createdAt, now) => new Date(now.getTime() + 20),
 });
-// As the manager does it: a failure, such as a database that is busy for long, ends one run.
+// As the API does it: a failure, such as a database that is busy for long, ends one run.
 while (!stopping.signal.aborted) {
   await sender.run(stopping.signal).catch((error: unknown) => process.stderr.write(`${String(error)}\n`));
   await sleep(systemClock, POLL_MS, stopping.signal);

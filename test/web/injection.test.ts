@@ -12,7 +12,7 @@ import type { Impact } from '../../core/scan/impacts.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { startMail } from '../../local/mail/mail.ts';
 import type { CaughtMail } from '../../local/mail/mailbox.ts';
-import { renderInvitation, renderScanResult, type Rendered } from '../../operator/mail/templates/render.ts';
+import { renderInvitation, renderScanResult, type Rendered } from '../../api/outbox/mail-contents.ts';
 import { buildReport } from '../../report/results/build.ts';
 import { renderPdf } from '../../report/pdf/render.ts';
 import { parseView } from '../../stores/s3-ranges.ts';

@@ -1,10 +1,12 @@
 /** The mail about the result of a public scan: queued, claimed, sent and recorded. */
 import { createRateLimits } from '../../../stores/rate-limits.ts';
-import { createResultMailTask } from '../../../operator/mail/results.ts';
-import { CLAIM_LEASE_MS, createSenderTask } from '../../../operator/mail/sender.ts';
-import type { Message } from '../../../operator/mail/transport.ts';
+import { createResultMailTask } from '../../../api/outbox/result-mails.ts';
+import { createOutboxMetrics } from '../../../api/outbox/metrics.ts';
+import { CLAIM_LEASE_MS, createSenderTask } from '../../../api/outbox/mail-sender.ts';
+import type { Message } from '../../../api/outbox/mail-transport.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { dependencyIsDown } from '../../../stores/availability.ts';
+import { createMetricFactory } from '../../../stores/process-metrics.ts';
 import { createOutbox, resultMailId, type Outbox } from '../../../stores/mail/outbox.ts';
 import { createSuppressions } from '../../../stores/mail/suppressions.ts';
 import { createPublicScans } from '../../../stores/scans/public-scans.ts';
@@ -31,13 +33,7 @@ function fastClock(): Clock & { pass(ms: number): void } {
   };
 }
 
-const METRICS = {
-  attempted: () => undefined,
-  suppressed: () => undefined,
-  bounced: () => undefined,
-  oldestDue: () => undefined,
-  stoppedLeading: () => undefined,
-};
+const METRICS = createOutboxMetrics(createMetricFactory());
 
 /** An outbox of one mail, which looks for none while that is claimed, so that every run sends the same commands. */
 function ofOneMail(outbox: Outbox): Outbox {

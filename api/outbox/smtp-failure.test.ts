@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ATTEMPTS_MAX, pauseDelay, retryDelay } from './back-off.ts';
+import { ATTEMPTS_MAX, pauseDelay, retryDelay } from './mail-back-off.ts';
 import { failureOf, reasonOf, type Failure, type SmtpError } from './smtp-failure.ts';
 
 const rcpt = (response: string): SmtpError => ({

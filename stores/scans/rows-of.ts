@@ -1,5 +1,5 @@
 /** Reads the rows of many scans. */
-import type { ScanRow, Scans } from '../stores/scans/scans.ts';
+import type { ScanRow, Scans } from './scans.ts';
 
 /** A command has a maximum size. */
 const ROWS_PER_QUERY = 1_000;

@@ -1,26 +1,28 @@
 /**
- * Sends the deliveries of webhooks. Each claim has a lease that is longer than any attempt, so that an operator that takes over
+ * Sends the deliveries of webhooks. Each claim has a lease that is longer than any attempt, so that another replica
  * repeats none that is under way. If this process dies, the delivery is tried again when its lease has ended.
  */
+import { WEBHOOKS_PATH } from '../../core/web-paths.ts';
 import { signedHeaders } from '../../core/webhooks/signature.ts';
+import { hostOf } from '../../core/webhooks/webhooks.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { ClaimedDelivery, Deliveries } from '../../stores/webhooks/deliveries.ts';
-import { isStopped, type SendableWebhook, type Webhooks } from '../../stores/webhooks/webhooks.ts';
-import { persistently, POLL_MS, runDeliveries } from '../delivery-loop.ts';
-import type { PeriodicTask } from '../runtime/manager.ts';
-import { addFailing, claimOrder, type InFlight } from './lanes.ts';
-import type { WebhookMetrics } from './metrics.ts';
+import type { AllStores } from '../../stores/stores.ts';
+import type { ClaimedDelivery } from '../../stores/webhooks/deliveries.ts';
+import { isStopped, type SendableWebhook } from '../../stores/webhooks/webhooks.ts';
+import { persistently, POLL_MS, runDeliveries } from './delivery-loop.ts';
+import type { PeriodicTask } from '../../platform/periodic.ts';
+import { addFailing, claimOrder, type InFlight } from './webhook-fairness.ts';
+import type { OutboxMetrics } from './metrics.ts';
 import type { Post, Posted } from './post.ts';
-import { isLate, nextAttempt } from './retries.ts';
+import { isLate, nextAttempt } from './webhook-back-off.ts';
 
 export interface WebhookSenderDeps {
-  webhooks: Pick<Webhooks, 'sendable' | 'failed' | 'succeeded' | 'stop'>;
-  deliveries: Deliveries;
+  stores: Pick<AllStores, 'webhooks' | 'deliveries' | 'members' | 'organisations' | 'outbox'>;
   post: Post;
-  /** Mails the owners of the organisation that a webhook is stopped. */
-  notifyStopped: (webhook: SendableWebhook, reason: 'gone' | 'failing', since: Date) => Promise<void>;
-  metrics: WebhookMetrics;
+  /** Whether the owners of an organisation get a mail when its webhook is stopped. */
+  mailed: boolean;
+  metrics: OutboxMetrics;
   logger: Logger;
   clock: Clock;
   random?: () => number;
@@ -36,11 +38,12 @@ export interface WebhookSenderDeps {
 const LEASE_MS = 120_000;
 const GONE = 410;
 
-/** Creates the leader's task, which runs until it is stopped. Several senders may run: a claim belongs to one. */
+/** Creates the task, which runs until it is stopped. */
 export function createWebhookSender(deps: WebhookSenderDeps): PeriodicTask {
-  const { deliveries, metrics, clock, pollMs, leaseMs = LEASE_MS } = deps;
+  const { metrics, clock, pollMs, leaseMs = LEASE_MS } = deps;
+  const { deliveries } = deps.stores;
   let claims = 0;
-  // The one that was not tried for the longest time first. Learnt anew by each leader: it costs one attempt of each endpoint.
+  // The one that was not tried for the longest time first. Each replica learns them: it costs one attempt of each endpoint.
   const failing = new Set<string>();
   async function start(inFlight: readonly InFlight[]): Promise<{ about: InFlight; done: Promise<void> } | null> {
     for (const filter of claimOrder(inFlight, failing, claims)) {
@@ -55,13 +58,21 @@ export function createWebhookSender(deps: WebhookSenderDeps): PeriodicTask {
   return {
     name: 'send webhooks',
     everyMs: POLL_MS,
-    run: (signal) => runDeliveries(signal, { start, oldestDue: deliveries.oldestDue, onOldestDue: metrics.oldestDue, clock, pollMs }),
+    run: (signal) =>
+      runDeliveries(signal, {
+        start,
+        oldestDue: deliveries.oldestDue,
+        onOldestDue: (seconds) => metrics.oldestWebhook.set(seconds),
+        clock,
+        pollMs,
+      }),
   };
 }
 
 /** Tries one delivery and records what became of it. Never throws: an error concerns only this delivery, whose lease ends by itself. */
 async function handle(deps: WebhookSenderDeps, claim: ClaimedDelivery, failing: Set<string>): Promise<void> {
-  const { webhooks, deliveries, post, metrics, logger, clock } = deps;
+  const { post, metrics, logger, clock } = deps;
+  const { webhooks, deliveries } = deps.stores;
   const { id, webhook: webhookId, message, body } = claim.delivery;
   try {
     const webhook = await webhooks.sendable(webhookId);
@@ -74,7 +85,7 @@ async function handle(deps: WebhookSenderDeps, claim: ClaimedDelivery, failing: 
       return void (await deliveries.withdraw(claim, claim.attempt > 1 ? 'failed' : 'canceled'));
     const headers = signedHeaders({ id: message, at: clock.now(), body }, webhook.secrets);
     const posted = await post(webhook.url, headers, body);
-    metrics.attempted(posted.outcome);
+    metrics.webhookAttempts.inc({ outcome: posted.outcome });
     const fields = { delivery: id, webhook: webhookId, organisation: webhook.organisation, status: posted.attempt.statusCode };
     logger.debug(
       { ...fields, reason: posted.attempt.error },
@@ -93,7 +104,7 @@ async function handle(deps: WebhookSenderDeps, claim: ClaimedDelivery, failing: 
 }
 
 async function succeed(
-  { webhooks, deliveries, clock }: WebhookSenderDeps,
+  { stores: { webhooks, deliveries }, clock }: WebhookSenderDeps,
   claim: ClaimedDelivery,
   webhook: SendableWebhook,
   { attempt }: Posted,
@@ -104,7 +115,8 @@ async function succeed(
 
 /** @returns whether the endpoint gets nothing more */
 async function fail(deps: WebhookSenderDeps, claim: ClaimedDelivery, webhook: SendableWebhook, { attempt }: Posted): Promise<boolean> {
-  const { webhooks, deliveries, clock, random = Math.random } = deps;
+  const { clock, random = Math.random } = deps;
+  const { webhooks, deliveries } = deps.stores;
   const now = clock.now();
   const gone = attempt.statusCode === GONE;
   const next = gone ? null : (deps.nextAttempt ?? nextAttempt)(claim.attempt, claim.delivery.createdAt, now, random());
@@ -118,15 +130,37 @@ async function fail(deps: WebhookSenderDeps, claim: ClaimedDelivery, webhook: Se
  * @returns whether the endpoint gets nothing more
  */
 async function stop(deps: WebhookSenderDeps, webhook: SendableWebhook, reason: 'gone' | 'failing', since: Date): Promise<boolean> {
-  const { webhooks, deliveries, metrics, logger, notifyStopped } = deps;
+  const { metrics, logger } = deps;
+  const { webhooks, deliveries } = deps.stores;
   // Somebody may have deleted, disabled or moved it during the request.
   const current = await webhooks.sendable(webhook.id);
   if (current === null || current.disabled !== null) return true;
   if (current.url !== webhook.url) return false;
-  await notifyStopped(webhook, reason, since);
+  if (deps.mailed) await notifyStopped(deps.stores, webhook, reason, since);
   if (!(await webhooks.stop(webhook.id, reason))) return true;
-  metrics.stopped(reason);
+  metrics.stopped.inc({ reason });
   logger.info({ webhook: webhook.id, organisation: webhook.organisation, reason }, 'webhook disabled');
   await deliveries.cancelAll(webhook.id);
   return true;
+}
+
+/** Mails the owners of the organisation. Without a mail server, the dashboard, the API and the metrics show what happened. */
+async function notifyStopped(
+  { members, organisations, outbox }: WebhookSenderDeps['stores'],
+  { id, organisation, name, url }: SendableWebhook,
+  reason: 'gone' | 'failing',
+  since: Date,
+): Promise<void> {
+  const { displayName = organisation } = (await organisations.find(organisation)) ?? {};
+  const owners = (await members.list(organisation)).filter(({ role }) => role === 'owner');
+  const about = { organisation: displayName, webhook: name, host: hostOf({ url }), path: `${WEBHOOKS_PATH}/${id}` };
+  for (const { email: to } of owners)
+    await outbox.enqueue({
+      id: `webhook-stopped:${id}:${since.getTime()}:${to}`,
+      kind: 'webhook_stopped',
+      to,
+      locale: 'en',
+      organisation,
+      data: { ...about, reason, since: since.toISOString() },
+    });
 }

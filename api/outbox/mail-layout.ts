@@ -1,7 +1,7 @@
 /** The layout of mails, and its parts. Colours are in `style` attributes, because many mail programs ignore style sheets. */
 import { html as template } from 'hono/html';
-import { DARK, LIGHT } from '../../../core/colors.ts';
-import type { Locale } from '../../../core/scan/locales.ts';
+import { DARK, LIGHT } from '../../core/colors.ts';
+import type { Locale } from '../../core/scan/locales.ts';
 
 /** Escaped HTML. */
 export type Html = ReturnType<typeof template>;

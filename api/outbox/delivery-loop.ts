@@ -1,6 +1,6 @@
 /** The loop of a sender, such as that of mails: starts each delivery that may start, and waits for the next one. */
-import { sleep, type Clock } from '../platform/clock.ts';
-import { retry } from '../platform/concurrency/retry.ts';
+import { sleep, type Clock } from '../../platform/clock.ts';
+import { retry } from '../../platform/concurrency/retry.ts';
 
 export interface DeliveryLoop<A> {
   /**

@@ -1,5 +1,5 @@
 /** When a mail is tried again. Pure. */
-import { doublingDelay } from '../back-off.ts';
+import { doublingDelay } from './back-off.ts';
 
 const MINUTE_MS = 60_000;
 const RETRY = { firstMs: MINUTE_MS, longestMs: 240 * MINUTE_MS };

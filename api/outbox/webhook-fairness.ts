@@ -1,6 +1,6 @@
 /** Which delivery is sent next. Pure. */
 import type { DeliveryFilter } from '../../stores/webhooks/deliveries.ts';
-import { atLeast } from '../at-least.ts';
+import { atLeast } from './at-least.ts';
 
 /** Deliveries under way at the same time. */
 export const CONCURRENCY = 32;

@@ -6,7 +6,7 @@ import type { Suppressions } from '../../stores/mail/suppressions.ts';
 import type { PublicScans } from '../../stores/scans/public-scans.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
-import type { Compose } from './sender.ts';
+import type { Compose } from './mail-sender.ts';
 import {
   renderAccountNotice,
   renderInvitation,
@@ -15,8 +15,8 @@ import {
   renderWebhookStopped,
   type Rendered,
   type ResultMail,
-} from './templates/render.ts';
-import type { Message } from './transport.ts';
+} from './mail-contents.ts';
+import type { Message } from './mail-transport.ts';
 
 export interface ComposeDeps {
   publicScans: Pick<PublicScans, 'findByScan'>;

@@ -1,6 +1,6 @@
 /** When a delivery is tried again. Pure. */
 import { RETRIED_FOR_MS } from '../../core/webhooks/webhooks.ts';
-import { doublingDelay } from '../back-off.ts';
+import { doublingDelay } from './back-off.ts';
 
 /** From 10 seconds to 6 hours: about 20 attempts in three days. */
 const RETRY = { firstMs: 10_000, longestMs: 6 * 3_600_000 };

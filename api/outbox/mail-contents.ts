@@ -1,18 +1,18 @@
 /** Subject, HTML and text of each kind of mail. Pure. */
-import { explainScore } from '../../../report/view/score-sentence.ts';
-import { causeTexts, type CauseText } from '../../../report/view/cause-texts.ts';
-import { contrastText } from '../../../report/view/contrast.ts';
-import type { ReportView, ViewGroup } from '../../../report/view/view.ts';
-import { failureKindOf, withoutCharge } from '../../../core/scan/end-reasons.ts';
-import { IMPACTS } from '../../../core/scan/impacts.ts';
-import type { Locale } from '../../../core/scan/locales.ts';
-import type { Outcome } from '../../../core/scan/outcome.ts';
-import type { Words } from '../../../report/words/translated.ts';
-import { wordsIn, type WordsIn } from '../../../report/words/words.ts';
-import type { MailData } from '../../../stores/mail/outbox.ts';
-import { toHtml, toText, type Block, type FindingPart } from './blocks.ts';
+import { explainScore } from '../../report/view/score-sentence.ts';
+import { causeTexts, type CauseText } from '../../report/view/cause-texts.ts';
+import { contrastText } from '../../report/view/contrast.ts';
+import type { ReportView, ViewGroup } from '../../report/view/view.ts';
+import { failureKindOf, withoutCharge } from '../../core/scan/end-reasons.ts';
+import { IMPACTS } from '../../core/scan/impacts.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import type { Outcome } from '../../core/scan/outcome.ts';
+import type { Words } from '../../report/words/translated.ts';
+import { wordsIn, type WordsIn } from '../../report/words/words.ts';
+import type { MailData } from '../../stores/mail/outbox.ts';
+import { toHtml, toText, type Block, type FindingPart } from './mail-blocks.ts';
 import { elementText, oneLine } from './hostile-text.ts';
-import { mailPage } from './parts.ts';
+import { mailPage } from './mail-layout.ts';
 
 export interface Rendered {
   subject: string;

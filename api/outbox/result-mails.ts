@@ -8,8 +8,8 @@ import { resultMailId, type Outbox } from '../../stores/mail/outbox.ts';
 import { VISITOR_POLICIES, type PublicScan, type PublicScans } from '../../stores/scans/public-scans.ts';
 import type { CountedRequest, RateLimitLog, RateLimits } from '../../stores/rate-limits.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
-import { rowsOf } from '../rows-of.ts';
-import type { PeriodicTask } from '../runtime/manager.ts';
+import { rowsOf } from '../../stores/scans/rows-of.ts';
+import type { PeriodicTask } from '../../platform/periodic.ts';
 
 export interface ResultMailDeps {
   publicScans: Pick<PublicScans, 'unmailed' | 'markMailed' | 'forgetVisitor'>;

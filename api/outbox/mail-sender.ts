@@ -1,5 +1,5 @@
 /**
- * Sends the mails of the outbox. Each claim has a lease that is longer than any delivery, so that an operator that takes over
+ * Sends the mails of the outbox. Each claim has a lease that is longer than any delivery, so that another replica
  * sends nothing twice. The exception: if this process dies after the server accepted a mail and before that is recorded, the
  * mail is sent again with the same Message-ID.
  */
@@ -8,12 +8,12 @@ import type { Logger } from '../../platform/logger.ts';
 import { LANE_OF, type ClaimedMail, type Outbox } from '../../stores/mail/outbox.ts';
 import type { BounceKind, Suppression, Suppressions } from '../../stores/mail/suppressions.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { persistently, POLL_MS, runDeliveries } from '../delivery-loop.ts';
-import type { PeriodicTask } from '../runtime/manager.ts';
-import { pauseDelay, retryDelay } from './back-off.ts';
-import { claimOrder, CONCURRENCY, type InFlight } from './lanes.ts';
-import type { MailMetrics } from './metrics.ts';
-import type { Delivery, MailTransport, Message } from './transport.ts';
+import { persistently, POLL_MS, runDeliveries } from './delivery-loop.ts';
+import type { PeriodicTask } from '../../platform/periodic.ts';
+import { pauseDelay, retryDelay } from './mail-back-off.ts';
+import { claimOrder, CONCURRENCY, type InFlight } from './mail-fairness.ts';
+import type { OutboxMetrics } from './metrics.ts';
+import type { Delivery, MailTransport, Message } from './mail-transport.ts';
 
 /** Makes the message of a mail. `gone`: what it was about does not exist any more. */
 export type Compose = (claim: ClaimedMail) => Promise<{ ok: true; message: Message } | { ok: false; reason: 'gone' }>;
@@ -23,7 +23,7 @@ export interface SenderDeps {
   suppressions: Pick<Suppressions, 'find' | 'bounced' | 'lift'>;
   compose: Compose;
   openTransport: (connections: number) => MailTransport;
-  metrics: MailMetrics;
+  metrics: OutboxMetrics;
   logger: Logger;
   clock: Clock;
   random?: () => number;
@@ -34,7 +34,7 @@ export interface SenderDeps {
 /** Longer than composing, the longest delivery, its check and all attempts to record it. */
 export const CLAIM_LEASE_MS = 300_000;
 
-/** State of one term as the leader. */
+/** State of a run. */
 interface Term {
   deps: SenderDeps;
   transport: MailTransport;
@@ -46,7 +46,7 @@ interface Term {
   failures: number;
 }
 
-/** Creates the leader's task, which runs until it is stopped. */
+/** Creates the task, which runs until it is stopped. */
 export function createSenderTask(deps: SenderDeps): PeriodicTask {
   const { outbox, metrics, clock, pollMs } = deps;
   return {
@@ -56,7 +56,13 @@ export function createSenderTask(deps: SenderDeps): PeriodicTask {
       const term: Term = { deps, transport: deps.openTransport(CONCURRENCY), claims: 0, pausedUntil: 0, failures: 0 };
       const start = (inFlight: readonly InFlight[]) => startNext(term, inFlight);
       try {
-        await runDeliveries(signal, { start, oldestDue: outbox.oldestDue, onOldestDue: metrics.oldestDue, clock, pollMs });
+        await runDeliveries(signal, {
+          start,
+          oldestDue: outbox.oldestDue,
+          onOldestDue: (seconds) => metrics.oldestMail.set(seconds),
+          clock,
+          pollMs,
+        });
       } finally {
         term.transport.close();
       }
@@ -95,7 +101,7 @@ async function handle(term: Term, claim: ClaimedMail): Promise<void> {
   } catch (error) {
     // A store is down. If this cannot be recorded either, the lease ends by itself.
     logger.warn({ mail: mail.id, err: error }, 'mail not sent, retrying');
-    await defer(term, claim, 'a dependency of the operator is unavailable').catch((err: unknown) =>
+    await defer(term, claim, 'a store is unavailable').catch((err: unknown) =>
       logger.warn({ mail: mail.id, err }, 'mail not recorded, retrying when its lease ends'),
     );
   }
@@ -111,7 +117,7 @@ async function hold(term: Term, claim: ClaimedMail, { reason, until }: Suppressi
     logger.info({ mail: id, until: until.toISOString() }, 'mail waits, because its address bounced');
     return void (await outbox.retry(claim, until, reason));
   }
-  metrics.suppressed(reason);
+  metrics.suppressed.inc({ reason });
   await outbox.suppress(claim, reason);
 }
 
@@ -120,7 +126,7 @@ async function record(term: Term, claim: ClaimedMail, delivery: Delivery): Promi
   const { mail } = claim;
   if (delivery.ok) {
     term.failures = 0;
-    metrics.attempted(mail.kind, 'sent');
+    metrics.mailAttempts.inc({ kind: mail.kind, outcome: 'sent' });
     logger.info({ mail: mail.id }, 'mail sent');
     await persistently(clock, () => outbox.sent(claim));
     await suppressions.lift(mail.to).catch((err: unknown) => logger.warn({ mail: mail.id, err }, 'bounce of a working address not lifted'));
@@ -136,7 +142,7 @@ async function record(term: Term, claim: ClaimedMail, delivery: Delivery): Promi
     case 'bounced':
     case 'doubtful':
       term.failures = 0;
-      metrics.bounced();
+      metrics.bounces.inc();
       await suppressions.bounced(mail.to, BOUNCES[failure]);
       // People cannot sign in without it, and the refusal may be for another reason.
       if (failure === 'doubtful' && LANE_OF[mail.kind] !== 'public') return defer(term, claim, reason);
@@ -152,7 +158,7 @@ const BOUNCES: Readonly<Record<'bounced' | 'doubtful', BounceKind>> = { bounced:
 /** The mail waits for the server as if it had not been tried. */
 async function pause(term: Term, claim: ClaimedMail, reason: string): Promise<void> {
   const { outbox, logger, metrics, clock, random = Math.random } = term.deps;
-  metrics.attempted(claim.mail.kind, 'unavailable');
+  metrics.mailAttempts.inc({ kind: claim.mail.kind, outcome: 'unavailable' });
   // Mails that were sent at the same time fail together.
   if (clock.monotonic() >= term.pausedUntil) {
     term.failures += 1;
@@ -167,13 +173,13 @@ async function defer(term: Term, claim: ClaimedMail, reason: string): Promise<vo
   const { outbox, metrics, clock, random = Math.random } = term.deps;
   const delay = retryDelay(claim.attempts, random());
   if (delay === null) return fail(term, claim, reason);
-  metrics.attempted(claim.mail.kind, 'deferred');
+  metrics.mailAttempts.inc({ kind: claim.mail.kind, outcome: 'deferred' });
   await persistently(clock, () => outbox.retry(claim, new Date(clock.now().getTime() + delay), reason));
 }
 
 async function fail(term: Term, claim: ClaimedMail, reason: string): Promise<void> {
   const { outbox, logger, metrics, clock } = term.deps;
-  metrics.attempted(claim.mail.kind, 'failed');
+  metrics.mailAttempts.inc({ kind: claim.mail.kind, outcome: 'failed' });
   logger.warn({ mail: claim.mail.id, reason }, 'mail given up');
   await persistently(clock, () => outbox.fail(claim, reason));
 }

@@ -1,5 +1,5 @@
 /** Which mail is delivered next. Pure. */
-import { atLeast } from '../at-least.ts';
+import { atLeast } from './at-least.ts';
 import { MAIL_LANES, type MailFilter, type MailLane } from '../../stores/mail/outbox.ts';
 
 /** Mails in delivery at the same time. */

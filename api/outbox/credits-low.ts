@@ -1,18 +1,17 @@
 /** Sends `credits.low` to webhooks when the balance of their organisation becomes low: once until it has been high enough again. */
-import { bodyOf } from '../../core/webhooks/bodies.ts';
+import { CREDITS_PATH } from '../../core/web-paths.ts';
+import { bodyOf, type EventContent } from '../../core/webhooks/bodies.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
 import type { Deliveries } from '../../stores/webhooks/deliveries.ts';
 import type { CreditsWatcher, Webhooks } from '../../stores/webhooks/webhooks.ts';
-import type { PeriodicTask } from '../runtime/manager.ts';
-import { enqueueCounted } from './announce.ts';
-import { creditsContent } from './contents.ts';
-import type { WebhookMetrics } from './metrics.ts';
+import type { PeriodicTask } from '../../platform/periodic.ts';
+import type { StoreMetrics } from '../../stores/process-metrics.ts';
 
 export interface CreditsTaskDeps {
   webhooks: Pick<Webhooks, 'creditsWatchers' | 'setLow'>;
   credits: Pick<Credits, 'accounts'>;
   deliveries: Pick<Deliveries, 'enqueue'>;
-  metrics: Pick<WebhookMetrics, 'announced'>;
+  metrics: Pick<StoreMetrics, 'webhookEvent'>;
   publicBaseUrl: string | null;
   now: () => Date;
   everyMs?: number;
@@ -20,7 +19,7 @@ export interface CreditsTaskDeps {
 
 const EVERY_MS = 30_000;
 
-/** Creates the leader's task. It reads the accounts of all organisations in one command. */
+/** It reads the accounts of all organisations in one command. */
 export function createCreditsTask(deps: CreditsTaskDeps): PeriodicTask {
   return {
     name: 'webhooks about credits',
@@ -37,16 +36,27 @@ export function createCreditsTask(deps: CreditsTaskDeps): PeriodicTask {
 }
 
 async function check(deps: CreditsTaskDeps, watcher: CreditsWatcher, balance: number): Promise<void> {
-  const { webhooks, publicBaseUrl, now } = deps;
+  const { webhooks, deliveries, metrics, publicBaseUrl, now } = deps;
   const { id, organisation, creditsBelow: below, format, low, crossings, createdAt } = watcher;
   const isLow = balance < below;
   if (isLow === low) return;
   if (!isLow) return webhooks.setLow(id, false, crossings);
-  const content = creditsContent({ balance, below }, now(), publicBaseUrl);
+  const body = bodyOf(contentOf(balance, below, now(), publicBaseUrl), format);
   // Before it is recorded: after a crash in between, the same event is stored once. A webhook of a manifest that was deleted and
   // added again has the same ID, and counts from the beginning.
   const event = `credits.low:${createdAt.getTime()}:${crossings + 1}`;
-  const delivery = { webhook: id, organisation, event, type: content.type, scan: null, order: 0, body: bodyOf(content, format) };
-  await enqueueCounted(deps, [delivery]);
+  const [stored] = await deliveries.enqueue([{ webhook: id, organisation, event, type: 'credits.low', scan: null, order: 0, body }]);
+  if (stored!.added) metrics.webhookEvent('credits.low');
   await webhooks.setLow(id, true, crossings + 1);
 }
+
+const contentOf = (balance: number, below: number, at: Date, publicBaseUrl: string | null): EventContent => ({
+  type: 'credits.low',
+  at,
+  data: { balance, credits_below: below },
+  slack: {
+    headline: 'Few credits are left',
+    facts: [`${balance} credits can be used, fewer than ${below}.`],
+    link: publicBaseUrl === null ? null : { text: 'Open the credits', url: publicBaseUrl + CREDITS_PATH },
+  },
+});
