@@ -1,5 +1,5 @@
 /** The Organisation controller: applies Organisation resources to MongoDB, and writes the state of their credits to their status. */
-import { classOf, ORGANISATIONS_PLURAL, GROUP, VERSION } from '../../core/protocol/custom-resources.ts';
+import { classOf, GROUP, ORGANISATIONS_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
 import type { OrganisationResource } from '../../core/protocol/organisation-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
@@ -8,14 +8,14 @@ import type { OperatorMetrics } from '../metrics.ts';
 import type { OperatorSettings } from '../settings.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { keyOf } from '../runtime/cache.ts';
-import { watch, type Manager } from '../runtime/manager.ts';
-import { createPlannedReconcile, type Planned } from '../runtime/controller.ts';
-import { createOrganisationActions, type RunOrganisationAction } from './execute.ts';
+import { type Manager, watch } from '../runtime/manager.ts';
+import { repeated } from '../runtime/controller.ts';
+import { errorMessage } from '../../platform/errors.ts';
+import type { ConditionUpdate } from '../runtime/conditions.ts';
+import { countsAsUnreadable } from '../runtime/namespaces.ts';
 import { readDeclaredWebhooks, withoutWebhooks } from './declared-webhooks.ts';
-import { hasDeclared, planOrganisation, type OrganisationAction, type OrganisationFacts } from './plan.ts';
-import { createReadability, type Readability } from './readability.ts';
+import { hasDeclared, type OrganisationFacts, type OrganisationWrites, reconcileOrganisation } from './reconcile.ts';
 import { createRecords, type Records } from './records.ts';
-import { takeOldest } from './oldest-first.ts';
 import { createUndeclared, type Undeclared } from './undeclared.ts';
 
 export const ORGANISATIONS: ResourceType = { group: GROUP, version: VERSION, plural: ORGANISATIONS_PLURAL };
@@ -78,20 +78,17 @@ export function addOrganisationController(
       for (const resource of withWebhooks()) shared.enqueue(keyOf(resource));
     },
   });
-  const reconcile = createPlannedReconcile<OrganisationFacts, OrganisationAction>({
-    async gather(key) {
-      const resource = client.get('', key);
-      if (resource === undefined) return null;
-      // Its scans may have ended since the last read.
-      if (resource.metadata.deletionTimestamp !== undefined) records.forget(key);
-      const record = await records.get(key).catch(() => null);
-      const webhooks = settings.webhooks ? await readDeclaredWebhooks(resource, settings.webhookSecrets) : withoutWebhooks(resource);
-      if (hasDeclared({ resource, record, webhooks })) undeclared.declared(resource);
-      return { resource, record, webhooks, watchNamespaces, statusAt: shared.statusAt.get(key) ?? null, everyMs, now: clock.now() };
+  const writes: OrganisationWrites = {
+    client,
+    stores,
+    logger,
+    onChange: records.forget,
+    onClaim: () => retryConflicts(shared),
+    onStatus(id, now) {
+      shared.statusAt.set(id, now);
+      shared.due.delete(id);
     },
-    plan: planOrganisation,
-    execute: createExecute(createOrganisationActions({ client, stores, logger }), shared),
-  });
+  };
   const enqueue = manager.add({
     name: 'organisation',
     workers: WORKERS,
@@ -99,32 +96,20 @@ export function addOrganisationController(
     sources: [watch(client, ({ object }) => [keyOf(object)])],
     // It needs no namespace.
     isUrgent: () => true,
-    reconcile,
+    reconcile: repeated(async (key, signal) => {
+      const resource = client.get('', key);
+      if (resource === undefined) return {};
+      // Its scans may have ended since the last read.
+      if (resource.metadata.deletionTimestamp !== undefined) records.forget(key);
+      const record = await records.get(key).catch(() => null);
+      const webhooks = settings.webhooks ? await readDeclaredWebhooks(resource, settings.webhookSecrets) : withoutWebhooks(resource);
+      if (hasDeclared({ resource, record, webhooks })) undeclared.declared(resource);
+      const statusAt = shared.statusAt.get(key) ?? null;
+      const facts: OrganisationFacts = { resource, record, webhooks, watchNamespaces, statusAt, everyMs, now: clock.now() };
+      return reconcileOrganisation(facts, writes, signal);
+    }),
   });
   return { readability, undeclared };
-}
-
-function createExecute(act: RunOrganisationAction, shared: Shared): Planned<OrganisationFacts, OrganisationAction>['execute'] {
-  const { records, statusAt, due } = shared;
-  return async ({ actions, wakeAfterMs }, { resource, now }, signal) => {
-    const { name } = resource.metadata;
-    for (const action of actions) {
-      signal.throwIfAborted();
-      if (action.do === 'writeStatus') {
-        await act(action, resource, signal);
-        statusAt.set(name, now);
-        due.delete(name);
-        return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
-      }
-      try {
-        if (!(await act(action, resource, signal))) break;
-      } finally {
-        records.forget(name);
-      }
-      if (action.do === 'claim') retryConflicts(shared);
-    }
-    return 'again';
-  };
 }
 
 /** Namespaces may be free now. */
@@ -150,4 +135,66 @@ function drop({ records, undeclared, statusAt, due }: Shared, id: string): void 
   undeclared.forget(id);
   statusAt.delete(id);
   due.delete(id);
+}
+
+/** The maximum number per interval: of many busy organisations, each is written in time. */
+export const OLDEST_MAX = 100;
+
+/**
+ * Removes from `due` those whose statuses are the oldest.
+ * @param writtenAt the time of the last write of a status in milliseconds; 0 if there was none
+ * @returns what was removed, at most `OLDEST_MAX`
+ */
+export function takeOldest(due: Set<string>, writtenAt: (id: string) => number): string[] {
+  const next = [...due].toSorted((one, other) => writtenAt(one) - writtenAt(other)).slice(0, OLDEST_MAX);
+  for (const id of next) due.delete(id);
+  return next;
+}
+
+/** Whether the operator can list Organisations. Without this permission, everything but the Organisation resource works. */
+export interface Readability {
+  /** Called after each list, with null if it succeeded, else with the error and the number of failures in a row. */
+  listed(error: unknown, failures: number): void;
+  /** The condition of the default ScanQueue; null while nothing is known. */
+  condition(): ConditionUpdate | null;
+  /** Calls `listener` when the condition changes. @returns a function that removes it */
+  onChange(listener: () => void): () => void;
+}
+
+export function createReadability({
+  metrics,
+  logger,
+}: {
+  metrics: Pick<OperatorMetrics, 'organisationsReadable'>;
+  logger: Logger;
+}): Readability {
+  const listeners = new Set<() => void>();
+  let condition: ConditionUpdate | null = null;
+
+  function change(to: ConditionUpdate): void {
+    if (condition?.status === to.status) return;
+    condition = to;
+    metrics.organisationsReadable(to.status === 'True');
+    for (const listener of [...listeners]) listener();
+  }
+
+  return {
+    listed(error, failures) {
+      const type = 'OrganisationsReadable';
+      if (error === null) {
+        if (condition?.status === 'False') logger.info({}, 'Organisations are readable again');
+        return change({ type, status: 'True', reason: 'Readable', message: 'The operator can read Organisations.' });
+      }
+      if (!countsAsUnreadable(error, failures)) return;
+      const problem = errorMessage(error).slice(0, 500);
+      if (condition?.status !== 'False') logger.warn({ reason: problem }, 'cannot read Organisations, their manifests have no effect');
+      const message = `Organisation manifests have no effect, because the operator cannot list them (${problem}). Everything else works. Install the custom resource definition and the ClusterRole (chart value rbac.organisations), or manage organisations with curbcut-admin.`;
+      change({ type, status: 'False', reason: 'Unreadable', message });
+    },
+    condition: () => condition,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
 }

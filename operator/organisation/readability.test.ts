@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { createFakeLogger } from '../../test/support/fake-logger.ts';
-import { createReadability } from './readability.ts';
+import { createReadability } from './controller.ts';
 
 describe('whether Organisations are readable', () => {
   const forbidden = new KubernetesError(403, 'Forbidden', 'organisations.curbcut.dev is forbidden');

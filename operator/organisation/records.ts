@@ -4,11 +4,26 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../platform/logger.ts';
-import type { Credits } from '../../stores/credits/credits.ts';
+import type { AccountSummary, Credits } from '../../stores/credits/credits.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
 import type { Webhooks } from '../../stores/webhooks/webhooks.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { OrganisationRecord } from './plan.ts';
+import type { AppliedOrganisation } from '../../stores/accounts/organisation-manifests.ts';
+import type { AppliedWebhook } from '../../stores/webhooks/manifest-webhooks.ts';
+
+/** What MongoDB holds about an organisation. */
+export interface OrganisationRecord {
+  /** Null if the organisation does not exist. */
+  organisation: AppliedOrganisation | null;
+  /** Null if it has no account. */
+  account: AccountSummary | null;
+  /** The IDs of all grants ever made. */
+  granted: ReadonlySet<string>;
+  /** The organisations that have namespaces of the spec, by namespace; without the organisation itself. */
+  owners: ReadonlyMap<string, string>;
+  /** The webhooks of its manifest. */
+  webhooks: readonly AppliedWebhook[];
+}
 
 /** Namespaces by the ID of the organisation. */
 type Wanted = ReadonlyMap<string, readonly string[]>;

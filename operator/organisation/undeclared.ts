@@ -5,7 +5,7 @@
 import type { OrganisationResource } from '../../core/protocol/organisation-resources.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { Readability } from './readability.ts';
+import type { Readability } from './controller.ts';
 
 export interface Undeclared {
   /** The webhooks of this version of the manifest are declared, or cannot be. */

@@ -12,7 +12,7 @@ import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Readability } from '../organisation/readability.ts';
+import type { Readability } from '../organisation/controller.ts';
 import { fromKey, keyOf, toKey } from '../runtime/cache.ts';
 import { watch, type Manager, type Source } from '../runtime/manager.ts';
 import { createPlannedReconcile, type Planned } from '../runtime/controller.ts';

@@ -143,7 +143,7 @@ export interface Plan<Action> {
 }
 
 /** What follows the actions: `again` plans again at once; otherwise the key waits for an event or `requeueAfterMs`. */
-type Next = 'again' | { requeueAfterMs?: number };
+export type Next = 'again' | { requeueAfterMs?: number };
 
 export interface Planned<Facts, Action> {
   /** Returns the planner's input, or null if the object is gone and nothing is left to do. */
@@ -159,15 +159,21 @@ const ROUNDS_MAX = 8;
 /** The delay after that many plans, so that other keys get a turn. */
 const NEXT_TURN_MS = 10;
 
-export function createPlannedReconcile<Facts, Action>({ gather, plan, execute }: Planned<Facts, Action>): Reconcile {
+export const createPlannedReconcile = <Facts, Action>({ gather, plan, execute }: Planned<Facts, Action>): Reconcile =>
+  repeated(async (key, signal) => {
+    const facts = await gather(key, signal);
+    if (facts === null) return {};
+    const decided = plan(facts);
+    if (decided.actions.length > 0) return execute(decided, facts, signal);
+    return decided.wakeAfterMs === null ? {} : { requeueAfterMs: decided.wakeAfterMs };
+  });
+
+/** Reconciles a key until the step returns something else than `again`. */
+export function repeated(step: (key: string, signal: AbortSignal) => Promise<Next>): Reconcile {
   return async (key, signal) => {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       signal.throwIfAborted();
-      const facts = await gather(key, signal);
-      if (facts === null) return {};
-      const decided = plan(facts);
-      if (decided.actions.length === 0) return decided.wakeAfterMs === null ? {} : { requeueAfterMs: decided.wakeAfterMs };
-      const next = await execute(decided, facts, signal);
+      const next = await step(key, signal);
       if (next !== 'again') return next;
     }
     return { requeueAfterMs: NEXT_TURN_MS };

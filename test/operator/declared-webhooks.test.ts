@@ -3,12 +3,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { DeclaredWebhookSpec, OrganisationResource } from '../../core/protocol/organisation-resources.ts';
+import type { DeclaredWebhookSpec, OrganisationResource, OrganisationStatus } from '../../core/protocol/organisation-resources.ts';
 import { ORGANISATION_FINALIZER } from '../../core/protocol/organisation-resources.ts';
 import { secretText } from '../../core/webhooks/signature.ts';
 import { readDeclaredWebhooks } from '../../operator/organisation/declared-webhooks.ts';
-import { createOrganisationActions } from '../../operator/organisation/execute.ts';
-import { planOrganisation, type OrganisationAction } from '../../operator/organisation/plan.ts';
+import { reconcileOrganisation, type OrganisationFacts } from '../../operator/organisation/reconcile.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { useDatabase } from '../stores/database.ts';
 import { silentLogger } from '../support/silent-logger.ts';
@@ -44,13 +43,7 @@ describe('declared webhooks', () => {
     const metadata = { name: ID, uid: 'u1', creationTimestamp, generation: (generation += 1), finalizers: [ORGANISATION_FINALIZER] };
     return { apiVersion: 'curbcut.dev/v1', kind: 'Organisation', metadata, spec: { webhooks } } as OrganisationResource;
   };
-  const act = (used: AllStores = stores) =>
-    createOrganisationActions({
-      client: { patchStatus: () => Promise.reject(new Error('unexpected')), patchMetadata: () => Promise.reject(new Error('unexpected')) },
-      stores: used,
-      logger: silentLogger,
-    });
-  async function planned(resource: OrganisationResource) {
+  async function factsOf(resource: OrganisationResource): Promise<OrganisationFacts> {
     const webhooks = await readDeclaredWebhooks(resource, folder);
     const [organisation = null] = await stores.organisations.findApplied([ID], []);
     const account = (await stores.credits.accounts([ID])).get(ID) ?? null;
@@ -61,36 +54,44 @@ describe('declared webhooks', () => {
       owners: new Map<string, string>(),
       webhooks: (await stores.webhooks.applied([ID])).get(ID) ?? [],
     };
-    const { actions } = planOrganisation({ resource, record, webhooks, watchNamespaces: [], statusAt: null, everyMs: 0, now: new Date() });
-    return { webhooks, actions };
+    return { resource, record, webhooks, watchNamespaces: [], statusAt: null, everyMs: 0, now: new Date() };
   }
-  /** Executes plans until there is nothing to do but to write the status. @returns its condition `Ready` */
-  async function apply(resource: OrganisationResource, used?: AllStores) {
+  /** Reconciles once. @returns the condition `Ready` of the status, if it is written */
+  async function reconcile(resource: OrganisationResource, used: AllStores = stores) {
+    const written: OrganisationStatus[] = [];
+    const client = {
+      patchStatus: (object: OrganisationResource, status: object) => Promise.resolve((written.push(status), object)),
+      patchMetadata: () => Promise.reject(new Error('unexpected')),
+    };
+    const nothing = () => undefined;
+    const writes = { client, stores: used, logger: silentLogger, onChange: nothing, onClaim: nothing, onStatus: nothing };
+    await reconcileOrganisation(await factsOf(resource), writes, signal);
+    return written[0]?.conditions!.find(({ type }) => type === 'Ready');
+  }
+  /** Reconciles until the status is written. @returns its condition `Ready` */
+  async function apply(resource: OrganisationResource) {
     for (;;) {
-      const { actions } = await planned(resource);
-      const [first] = actions;
-      if (first?.do === 'writeStatus') return first.status.conditions!.find(({ type }) => type === 'Ready')!;
-      for (const action of actions) await act(used)(action, resource, signal);
+      const ready = await reconcile(resource);
+      if (ready !== undefined) return ready;
     }
   }
   const names = async () => (await stores.webhooks.list(ID)).map(({ name }) => name);
-  async function declareAction(resource: OrganisationResource): Promise<OrganisationAction> {
-    return (await planned(resource)).actions.find((action) => action.do === 'declareWebhooks')!;
-  }
 
   it('are removed after a removal of the last one has failed, also when the organisation is deleted then', async () => {
     await apply(resourceOf([CHAT]));
     expect(await names()).to.deep.equal(['chat']);
     const down = { ...stores, webhooks: { ...stores.webhooks, declare: () => Promise.reject(new Error('down')) } };
     const none = resourceOf([]);
-    const removal = await declareAction(none);
-    await act(down)(removal, none, signal).then(
+    await reconcile(none, down).then(
       () => expect.fail('it did not fail'),
       ({ message }: Error) => expect(message).to.equal('down'),
     );
     const deleted = { ...none, metadata: { ...none.metadata, deletionTimestamp: '2026-03-02T11:00:00Z' } };
     await stores.organisations.closeOrganisation(ID, { uid: 'u1', createdAt: new Date('2026-03-02T10:00:00Z'), generation });
-    expect((await planned(deleted)).actions.map((action) => action.do)).to.deep.equal(['declareWebhooks']);
+    const declared: unknown[] = [];
+    const declare: AllStores['webhooks']['declare'] = (...parameters) => Promise.resolve((declared.push(parameters.slice(0, 2)), []));
+    await reconcile(deleted, { ...stores, webhooks: { ...stores.webhooks, declare } });
+    expect(declared).to.deep.equal([[ID, []]]);
     expect((await apply(none)).reason).to.equal('Applied');
     expect(await names()).to.deep.equal([]);
   });
@@ -123,8 +124,7 @@ describe('declared webhooks', () => {
     // The write of a former leader, before which the newest version is applied. Nobody looks at it afterwards.
     await database.db.collection('organisations').updateOne({ _id: ID as never }, { $set: { 'manifest.generation': 1 } });
     const late = { ...stores, webhooks: { ...stores.webhooks, declare: afterwards(() => apply(newest)) } };
-    const { wanted } = await readDeclaredWebhooks(old, folder);
-    await act(late)({ do: 'declareWebhooks', wanted, kept: [] }, old, signal);
+    await reconcile(old, late);
     expect(await names()).to.have.members(['chat', 'mail', 'third']);
     expect((await stores.webhooks.list(ID)).find(({ name }) => name === 'chat')!.url).to.equal('https://example.com/new');
     // What it has added goes when the records are read again.
@@ -141,8 +141,7 @@ describe('declared webhooks', () => {
       await stores.webhooks.declare(ID, []);
     };
     const late = { ...stores, webhooks: { ...stores.webhooks, declare: afterwards(handOver) } };
-    const { wanted } = await readDeclaredWebhooks(resource, folder);
-    await act(late)({ do: 'declareWebhooks', wanted, kept: [] }, resource, signal);
+    await reconcile(resource, late);
     expect(await names()).to.deep.equal(['chat']);
     expect((await apply(resource)).reason).to.equal('ManagedByAdmin');
     expect(await names()).to.deep.equal([]);

@@ -1,9 +1,16 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ORGANISATION_FINALIZER, type OrganisationResource } from '../../core/protocol/organisation-resources.ts';
+import {
+  ORGANISATION_FINALIZER,
+  type CreditGrant,
+  type OrganisationResource,
+  type OrganisationStatus,
+} from '../../core/protocol/organisation-resources.ts';
 import { ago, NOW, secondsAgo } from '../../test/support/scan-samples.ts';
 import { conditionOf } from '../runtime/conditions.ts';
-import { planOrganisation, type OrganisationAction, type OrganisationFacts, type OrganisationRecord } from './plan.ts';
+import { silentLogger } from '../../test/support/silent-logger.ts';
+import type { OrganisationRecord } from './records.ts';
+import { reconcileOrganisation, type OrganisationFacts, type OrganisationWrites } from './reconcile.ts';
 
 const GRANTS = [
   { id: 'first', pages: 100 },
@@ -55,25 +62,66 @@ const factsWith = (more: Partial<OrganisationFacts> = {}): OrganisationFacts => 
   now: NOW,
   ...more,
 });
-const plan = (more: Partial<OrganisationFacts> = {}) => planOrganisation(factsWith(more));
-const doing = (more: Partial<OrganisationFacts> = {}) => plan(more).actions.map((action) => action.do);
+type Write =
+  | { do: 'addFinalizer' | 'removeFinalizer' | 'openAccount' | 'close' }
+  | { do: 'apply'; spec: object }
+  | { do: 'grant'; grant: CreditGrant }
+  | { do: 'claim'; namespaces: string[] }
+  | { do: 'declareWebhooks' }
+  | { do: 'writeStatus'; status: OrganisationStatus };
+
+/** Reconciles once. @returns what was written, in order, and the delay until the next reconcile */
+async function reconcileFacts(facts: OrganisationFacts): Promise<{ actions: Write[]; wakeAfterMs: number | null }> {
+  const actions: Write[] = [];
+  const wrote = <T>(write: Write, answer?: T): Promise<T> => Promise.resolve((actions.push(write), answer as T));
+  const ok = { ok: true };
+  const writes = {
+    client: {
+      patchStatus: (_: unknown, status: OrganisationStatus) => wrote({ do: 'writeStatus', status }),
+      patchMetadata: (_: unknown, { finalizers }: { finalizers: string[] }) =>
+        wrote({ do: finalizers.includes(ORGANISATION_FINALIZER) ? 'addFinalizer' : 'removeFinalizer' }),
+    },
+    stores: {
+      organisations: {
+        applyManifest: (_id: string, _version: object, spec: object) => wrote({ do: 'apply', spec }, { ok: true, before: null }),
+        claimNamespaces: (_id: string, _version: object, namespaces: string[]) => wrote({ do: 'claim', namespaces }, ok),
+        closeOrganisation: () => wrote({ do: 'close' }, ok),
+        recordVersion: () => Promise.resolve(ok),
+        record: () => Promise.resolve(),
+      },
+      credits: {
+        open: () => wrote({ do: 'openAccount' }),
+        grant: (_id: string, id: string, pages: number) => wrote({ do: 'grant', grant: { id, pages } }, true),
+      },
+      webhooks: { declare: () => wrote({ do: 'declareWebhooks' }, []) },
+    },
+    logger: silentLogger,
+    onChange: () => undefined,
+    onClaim: () => undefined,
+    onStatus: () => undefined,
+  } as unknown as OrganisationWrites;
+  const next = await reconcileOrganisation(facts, writes, new AbortController().signal);
+  return { actions, wakeAfterMs: next === 'again' ? null : (next.requeueAfterMs ?? null) };
+}
+const reconcile = (more: Partial<OrganisationFacts> = {}) => reconcileFacts(factsWith(more));
+const doing = async (more: Partial<OrganisationFacts> = {}) => (await reconcile(more)).actions.map((action) => action.do);
 const deleted = { deletionTimestamp: ago(1), generation: 3 };
 
-/** The status that a plan writes. */
-function statusOf({ actions }: { actions: readonly OrganisationAction[] }) {
+/** The status that a reconcile writes. */
+function statusOf({ actions }: { actions: readonly Write[] }) {
   expect(actions.map((action) => action.do)).to.deep.equal(['writeStatus']);
-  return (actions[0] as Extract<OrganisationAction, { do: 'writeStatus' }>).status;
+  return (actions[0] as Extract<Write, { do: 'writeStatus' }>).status;
 }
 /** The status of a resource whose spec is in effect. */
-const settled = () => statusOf(plan());
-const readyOf = (more: Partial<OrganisationFacts>) => conditionOf(statusOf(plan(more)).conditions, 'Ready')!;
+const settled = async () => statusOf(await reconcile());
+const readyOf = async (more: Partial<OrganisationFacts>) => conditionOf(statusOf(await reconcile(more)).conditions, 'Ready')!;
 
-describe('the plan of an Organisation', () => {
-  it('adds the finalizer before it changes anything', () => {
-    expect(doing({ resource: resourceWith({}, { finalizers: ['other'] }), record: null })).to.deep.equal(['addFinalizer']);
+describe('the reconcile of an Organisation', () => {
+  it('adds the finalizer before it changes anything', async () => {
+    expect(await doing({ resource: resourceWith({}, { finalizers: ['other'] }), record: null })).to.deep.equal(['addFinalizer']);
   });
 
-  it('creates the organisation, its account, its grants and its namespaces', () => {
+  it('creates the organisation, its account, its grants and its namespaces', async () => {
     const record: OrganisationRecord = {
       organisation: null,
       account: null,
@@ -81,7 +129,7 @@ describe('the plan of an Organisation', () => {
       owners: new Map([['web', 'other']]),
       webhooks: [],
     };
-    expect(plan({ record }).actions).to.deep.equal([
+    expect((await reconcile({ record })).actions).to.deep.equal([
       { do: 'apply', spec: { displayName: 'acme', plan: 'team', blocked: false } },
       { do: 'openAccount' },
       { do: 'grant', grant: GRANTS[0] },
@@ -104,10 +152,10 @@ describe('the plan of an Organisation', () => {
     ['nothing', recordWith(), ['writeStatus']],
   ];
   for (const [what, record, actions] of drifts)
-    it(`corrects only what differs: ${what}`, () => expect(doing({ record })).to.deep.equal(actions));
+    it(`corrects only what differs: ${what}`, async () => expect(await doing({ record })).to.deep.equal(actions));
 
-  it('writes the amounts and conditions of the current generation, and nothing if they are there', () => {
-    const status = settled();
+  it('writes the amounts and conditions of the current generation, and nothing if they are there', async () => {
+    const status = await settled();
     expect(status).to.deep.include({ balance: 100, held: 4, spent: 6, granted: 110, liveScans: 1, namespaces: ['shop', 'web'] });
     expect(status.observedGeneration).to.equal(2);
     expect(
@@ -117,69 +165,72 @@ describe('the plan of an Organisation', () => {
       ['Reconciling', 'False', 'Applied', 2],
       ['Stalled', 'False', 'Applied', 2],
     ]);
-    expect(plan({ resource: resourceWith({ status }) })).to.deep.equal({ actions: [], wakeAfterMs: null });
+    expect(await reconcile({ resource: resourceWith({ status }) })).to.deep.equal({ actions: [], wakeAfterMs: null });
   });
 
-  it('writes changed amounts at most once per interval, and everything else at once', () => {
-    const resource = resourceWith({ status: settled() });
+  it('writes changed amounts at most once per interval, and everything else at once', async () => {
+    const resource = resourceWith({ status: await settled() });
     const record = recordWith({ account: { balance: 96, held: 8, spent: 6, granted: 110, liveScans: 2, sequence: 10 } });
-    expect(plan({ resource, record, statusAt: secondsAgo(4) })).to.deep.equal({ actions: [], wakeAfterMs: 6_000 });
-    expect(statusOf(plan({ resource, record, statusAt: secondsAgo(10) }))).to.include({ balance: 96, liveScans: 2 });
+    expect(await reconcile({ resource, record, statusAt: secondsAgo(4) })).to.deep.equal({ actions: [], wakeAfterMs: 6_000 });
+    expect(statusOf(await reconcile({ resource, record, statusAt: secondsAgo(10) }))).to.include({ balance: 96, liveScans: 2 });
     const changed = { ...resource, metadata: { ...resource.metadata, generation: 3 } };
-    expect(doing({ resource: changed, record, statusAt: secondsAgo(4) })).to.deep.equal(['writeStatus']);
+    expect(await doing({ resource: changed, record, statusAt: secondsAgo(4) })).to.deep.equal(['writeStatus']);
   });
 
-  it('names each namespace that another organisation has, and is stalled', () => {
+  it('names each namespace that another organisation has, and is stalled', async () => {
     const record = recordWith({ organisation: { namespaces: ['shop'] }, owners: new Map([['web', 'globex']]) });
-    const { conditions } = statusOf(plan({ record }));
+    const { conditions } = statusOf(await reconcile({ record }));
     expect(conditionOf(conditions, 'Ready')).to.include({ status: 'False', reason: 'NamespaceTaken' });
     expect(conditionOf(conditions, 'Ready')!.message).to.match(/^Already charged: namespace web to organisation globex\. /);
     expect(conditionOf(conditions, 'Stalled')).to.include({ status: 'True' });
     expect(conditionOf(conditions, 'Reconciling')).to.include({ status: 'False' });
   });
 
-  it('names each namespace whose scans the operator does not run, and is stalled', () => {
-    const { conditions } = statusOf(plan({ watchNamespaces: ['curbcut', 'shop'] }));
+  it('names each namespace whose scans the operator does not run, and is stalled', async () => {
+    const { conditions } = statusOf(await reconcile({ watchNamespaces: ['curbcut', 'shop'] }));
     expect(conditionOf(conditions, 'Ready')).to.include({ status: 'False', reason: 'NamespaceNotWatched' });
     expect(conditionOf(conditions, 'Ready')!.message).to.match(
       /^The operator does not run the scans of namespace web; scans\.extraNamespaces/,
     );
     expect(conditionOf(conditions, 'Stalled')).to.include({ status: 'True' });
-    const watched = statusOf(plan({ watchNamespaces: ['curbcut', 'shop', 'web'] }));
+    const watched = statusOf(await reconcile({ watchNamespaces: ['curbcut', 'shop', 'web'] }));
     expect(conditionOf(watched.conditions, 'Ready')).to.include({ status: 'True' });
   });
 
-  it('states that a blocked organisation is as its spec wants it', () => {
+  it('states that a blocked organisation is as its spec wants it', async () => {
     const spec = { ...resourceWith().spec, blocked: true };
     const record = recordWith({ organisation: { blocked: true } });
-    expect(readyOf({ resource: resourceWith({ spec }), record })).to.include({ status: 'True', reason: 'Blocked' });
+    expect(await readyOf({ resource: resourceWith({ spec }), record })).to.include({ status: 'True', reason: 'Blocked' });
   });
 
-  it('changes nothing that curbcut-admin manages, and says how to hand over', () => {
+  it('changes nothing that curbcut-admin manages, and says how to hand over', async () => {
     const record = recordWith({ organisation: { managedBy: 'admin', plan: 'other', namespaces: [] }, granted: new Set() });
-    const ready = readyOf({ record });
+    const ready = await readyOf({ record });
     expect(ready).to.include({ status: 'False', reason: 'ManagedByAdmin' });
     expect(ready.message).to.include('curbcut-admin organisation hand-over acme --to manifest');
   });
 
-  it('changes nothing if a newer version was applied, and says how to make this one count', () => {
+  it('changes nothing if a newer version was applied, and says how to make this one count', async () => {
     for (const manifest of [
       { uid: 'u1', createdAt: secondsAgo(60), generation: 3 },
       { uid: 'u9', createdAt: secondsAgo(5), generation: 1 },
     ]) {
-      const ready = readyOf({ record: recordWith({ organisation: { manifest, plan: 'newer' } }) });
+      const ready = await readyOf({ record: recordWith({ organisation: { manifest, plan: 'newer' } }) });
       expect(ready).to.include({ status: 'False', reason: 'Outdated' });
       expect(ready.message).to.match(/hand-over acme --to admin, and then the same with --to manifest/);
     }
   });
 
-  it('waits while MongoDB does not answer, and says so only if there is something to do', () => {
-    const outage = plan({ record: null });
+  it('waits while MongoDB does not answer, and says so only if there is something to do', async () => {
+    const outage = await reconcile({ record: null });
     expect(conditionOf(statusOf(outage).conditions, 'Ready')).to.include({ status: 'Unknown', reason: 'StoreUnavailable' });
     expect(outage.wakeAfterMs).to.equal(5_000);
-    expect(plan({ resource: resourceWith({ status: settled() }), record: null })).to.deep.equal({ actions: [], wakeAfterMs: 5_000 });
-    const resource = resourceWith({ status: settled() }, deleted);
-    const waiting = statusOf(plan({ resource, record: null }));
+    expect(await reconcile({ resource: resourceWith({ status: await settled() }), record: null })).to.deep.equal({
+      actions: [],
+      wakeAfterMs: 5_000,
+    });
+    const resource = resourceWith({ status: await settled() }, deleted);
+    const waiting = statusOf(await reconcile({ resource, record: null }));
     expect(conditionOf(waiting.conditions, 'Ready')!.message).to.equal('The deletion waits until the database answers.');
     expect(waiting, 'the last known amounts').to.include({ balance: 100, granted: 110 });
   });
@@ -189,13 +240,13 @@ describe('the plan of an Organisation', () => {
     const closed = { blocked: true, deletedAt: NOW };
     const noScans = { balance: 104, held: 0, spent: 6, granted: 110, liveScans: 0, sequence: 10 };
 
-    it('blocks the organisation first', () => {
-      expect(doing({ resource })).to.deep.equal(['close']);
-      expect(doing({ resource, record: recordWith({ organisation: { ...closed, blocked: false } }) })).to.deep.equal(['close']);
+    it('blocks the organisation first', async () => {
+      expect(await doing({ resource })).to.deep.equal(['close']);
+      expect(await doing({ resource, record: recordWith({ organisation: { ...closed, blocked: false } }) })).to.deep.equal(['close']);
     });
 
-    it('waits for live scans, and says how many there are', () => {
-      const waiting = plan({ resource, record: recordWith({ organisation: closed }) });
+    it('waits for live scans, and says how many there are', async () => {
+      const waiting = await reconcile({ resource, record: recordWith({ organisation: closed }) });
       const { conditions } = statusOf(waiting);
       expect(conditionOf(conditions, 'Ready')).to.include({ status: 'False', reason: 'ScansLive' });
       expect(conditionOf(conditions, 'Ready')!.message).to.match(/1 scan is live\.$/);
@@ -203,30 +254,33 @@ describe('the plan of an Organisation', () => {
       expect(waiting.wakeAfterMs).to.equal(2_000);
     });
 
-    it('then releases the namespaces, and last the resource', () => {
+    it('then releases the namespaces, and last the resource', async () => {
       const record = recordWith({ organisation: closed, account: noScans });
-      expect(plan({ resource, record }).actions).to.deep.equal([{ do: 'claim', namespaces: [] }]);
-      expect(doing({ resource, record: recordWith({ organisation: { ...closed, namespaces: [] }, account: noScans }) })).to.deep.equal([
-        'removeFinalizer',
-      ]);
+      expect((await reconcile({ resource, record })).actions).to.deep.equal([{ do: 'claim', namespaces: [] }]);
+      expect(
+        await doing({ resource, record: recordWith({ organisation: { ...closed, namespaces: [] }, account: noScans }) }),
+      ).to.deep.equal(['removeFinalizer']);
     });
 
-    it('releases the resource at once if MongoDB holds nothing that depends on it', () => {
+    it('releases the resource at once if MongoDB holds nothing that depends on it', async () => {
       for (const record of [
         { ...recordWith(), organisation: null },
         recordWith({ organisation: { managedBy: 'admin' } }),
         recordWith({ organisation: { manifest: { uid: 'u9', createdAt: secondsAgo(5), generation: 1 } } }),
       ])
-        expect(doing({ resource, record })).to.deep.equal(['removeFinalizer']);
+        expect(await doing({ resource, record })).to.deep.equal(['removeFinalizer']);
     });
 
-    it('does nothing more without its finalizer', () => {
-      expect(plan({ resource: resourceWith({}, { ...deleted, finalizers: [] }) })).to.deep.equal({ actions: [], wakeAfterMs: null });
+    it('does nothing more without its finalizer', async () => {
+      expect(await reconcile({ resource: resourceWith({}, { ...deleted, finalizers: [] }) })).to.deep.equal({
+        actions: [],
+        wakeAfterMs: null,
+      });
     });
   });
 });
 
-describe('the plans of an Organisation, carried out', () => {
+describe('the reconciles of an Organisation, repeated', () => {
   const names = fc.subarray(['a', 'b', 'c', 'd']);
   const worlds = fc.record({
     spec: fc.record({
@@ -246,8 +300,8 @@ describe('the plans of an Organisation, carried out', () => {
   });
   type World = typeof worlds extends fc.Arbitrary<infer W> ? W : never;
 
-  /** Carries out plans until nothing is left to do. Each live scan ends when the plan waits for it. */
-  function run(world: World) {
+  /** Reconciles until nothing is left to do. Each live scan ends when the reconcile waits for it. */
+  async function run(world: World) {
     let resource = resourceWith({ spec: world.spec }, world.deletes ? deleted : {});
     const owners = new Map(world.spec.namespaces.filter((name) => world.taken.includes(name)).map((name) => [name, 'other']));
     let record = recordWith({
@@ -261,10 +315,10 @@ describe('the plans of an Organisation, carried out', () => {
       owners,
     });
     if (!world.exists) record = { ...record, organisation: null };
-    const done: OrganisationAction[] = [];
+    const done: Write[] = [];
     const change = (to: object) => (record = { ...record, organisation: { ...record.organisation!, ...to } });
     for (let round = 0; round < 20; round += 1) {
-      const { actions } = planOrganisation(factsWith({ resource, record }));
+      const { actions } = await reconcile({ resource, record });
       done.push(...actions);
       for (const action of actions) {
         if (action.do === 'apply') {
@@ -287,10 +341,10 @@ describe('the plans of an Organisation, carried out', () => {
     throw new Error(`no end: ${JSON.stringify(done)}`);
   }
 
-  it('reach the spec, or change nothing that another writer manages', () => {
-    fc.assert(
-      fc.property(worlds, (world) => {
-        const { done, record, resource } = run(world);
+  it('reach the spec, or change nothing that another writer manages', async () => {
+    await fc.assert(
+      fc.asyncProperty(worlds, async (world) => {
+        const { done, record, resource } = await run(world);
         const foreign = world.exists && world.managedBy === 'admin';
         if (foreign) expect(done.every((action) => action.do === 'writeStatus' || action.do === 'removeFinalizer')).to.equal(true);
         expect(resource === null).to.equal(world.deletes);
@@ -302,10 +356,10 @@ describe('the plans of an Organisation, carried out', () => {
     );
   });
 
-  it('never grant an ID twice, and never while the resource is deleted', () => {
-    fc.assert(
-      fc.property(worlds, (world) => {
-        const { done } = run(world);
+  it('never grant an ID twice, and never while the resource is deleted', async () => {
+    await fc.assert(
+      fc.asyncProperty(worlds, async (world) => {
+        const { done } = await run(world);
         const grants = done.flatMap((action) => (action.do === 'grant' ? [action.grant.id] : []));
         expect(new Set(grants).size).to.equal(grants.length);
         expect(grants.filter((id) => world.granted.includes(id))).to.deep.equal([]);
@@ -314,11 +368,11 @@ describe('the plans of an Organisation, carried out', () => {
     );
   });
 
-  it('leave a deleted organisation blocked and without namespaces', () => {
-    fc.assert(
-      fc.property(worlds, (world) => {
+  it('leave a deleted organisation blocked and without namespaces', async () => {
+    await fc.assert(
+      fc.asyncProperty(worlds, async (world) => {
         if (!world.deletes || !world.exists || world.managedBy === 'admin') return;
-        const { record, done } = run(world);
+        const { record, done } = await run(world);
         expect(record.organisation).to.deep.include({ blocked: true, namespaces: [] });
         expect(done.some((action) => action.do === 'writeStatus')).to.equal(world.liveScans > 0);
       }),

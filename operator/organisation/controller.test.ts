@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { takeOldest, OLDEST_MAX } from './oldest-first.ts';
+import { takeOldest, OLDEST_MAX } from './controller.ts';
 
 describe('writes of busy organisations', () => {
   it('are bounded, and the statuses that are the oldest come first', () => {
