@@ -15,7 +15,7 @@ import { addOrganisationController } from './organisation/controller.ts';
 import { addQueueController } from './queue/controller.ts';
 import { createAdmissionGate } from './queue/places.ts';
 import { addMisplacedQueues, watchQueues } from './queue/queue-client.ts';
-import { addStateController } from './queue/state-controller.ts';
+import { addStateController } from './queue/state.ts';
 import { systemClock, type Clock } from '../platform/clock.ts';
 import { runLeaderElection } from './runtime/leader-election.ts';
 import type { PeriodicTask } from '../platform/periodic.ts';

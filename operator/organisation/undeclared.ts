@@ -5,7 +5,7 @@
 import type { OrganisationResource } from '../../core/protocol/organisation-resources.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { Readability } from './controller.ts';
+import type { ConditionUpdate } from '../runtime/conditions.ts';
 
 export interface Undeclared {
   /** The webhooks of this version of the manifest are declared, or cannot be. */
@@ -25,7 +25,8 @@ export function createUndeclared({
   logger,
 }: {
   list: () => readonly OrganisationResource[];
-  readability: Pick<Readability, 'condition'>;
+  /** Its condition is null while the resources were never listed. */
+  readability: { condition(): ConditionUpdate | null };
   clock: Clock;
   logger: Logger;
 }): Undeclared {

@@ -6,7 +6,9 @@ import { optionsKeyOf } from '../../stores/scans/scan-row.ts';
 import { newRow } from '../../stores/scans/scan-row.ts';
 import { scanRow } from '../../test/support/scan-rows.ts';
 import { NAMESPACE, scheduleWith } from '../../test/support/schedule-world.ts';
-import { createStoredDigests, digestOf, planMirror, rowOf } from './mirror.ts';
+import type { ControllerDefinition } from '../runtime/manager.ts';
+import { addScheduleMirror, createStoredDigests, digestOf, rowOf } from './mirror.ts';
+import type { NamespaceOwner } from './policy/facts.ts';
 
 const CREATED = new Date('2026-01-01T00:00:00Z');
 const at = (minute: number): string => new Date(CREATED.getTime() + minute * 60_000).toISOString().replace('.000', '');
@@ -95,22 +97,50 @@ describe('the row of a schedule', () => {
   });
 });
 
-describe('the plan of the mirror of a schedule', () => {
-  const current = row(scheduleWith({}, CREATED));
+describe('the mirror of a schedule', () => {
+  const schedule = scheduleWith({}, CREATED);
+  const current = row(schedule);
   const digest = digestOf(current);
-  const known = { ownerUnknown: false };
-  for (const [what, facts, wanted] of [
-    ['stores a new schedule', { row: current, stored: undefined, ...known }, [{ do: 'put', row: current, digest }]],
-    ['stores a changed schedule', { row: current, stored: 'other', ...known }, [{ do: 'put', row: current, digest }]],
-    ['does nothing if nothing has changed', { row: current, stored: digest, ...known }, []],
-    ['removes a schedule that is gone', { row: null, stored: digest, ...known }, [{ do: 'remove' }]],
-    ['does nothing about a schedule that is not stored', { row: null, stored: undefined, ...known }, []],
-    ['keeps what is stored while the organisation is unknown', { row: null, stored: digest, ownerUnknown: true }, []],
-  ] as const)
-    it(what, () => expect(planMirror(facts).actions).to.deep.equal(wanted));
+  const KEY = `${NAMESPACE}/nightly`;
+  const owned: NamespaceOwner = { state: 'owned', organisation: 'acme', blocked: false };
 
-  it('asks for the organisation again if it is unknown', () => {
-    expect(planMirror({ row: null, stored: digest, ownerUnknown: true }).wakeAfterMs).to.be.greaterThan(0);
+  /** Reconciles once. @returns what was written, and the delay until the next reconcile */
+  async function reconcile({ exists = true, owner = owned, stored }: { exists?: boolean; owner?: NamespaceOwner; stored?: string }) {
+    const writes: unknown[] = [];
+    let definition: ControllerDefinition | null = null;
+    const manager = { add: (added: ControllerDefinition) => ((definition = added), () => undefined), addTask: () => undefined };
+    addScheduleMirror(manager, {
+      schedules: { get: () => (exists ? schedule : undefined), list: () => [], onChange: () => () => undefined },
+      isListed: () => true,
+      scanClient: { byIndex: () => [] },
+      owners: { of: () => Promise.resolve(owner) },
+      store: {
+        put: async (put, of) => void writes.push({ do: 'put', row: put, digest: of }),
+        remove: async () => void writes.push({ do: 'remove' }),
+        digests: () => Promise.resolve(new Map(stored === undefined ? [] : [[KEY, stored]])),
+        observed: () => Promise.resolve(),
+      },
+      operatorClass: 'curbcut',
+      apiNamespace: 'curbcut',
+      now: () => CREATED,
+    });
+    const next = await definition!.reconcile(KEY, new AbortController().signal);
+    return { writes, wakeAfterMs: next?.requeueAfterMs ?? null };
+  }
+
+  for (const [what, state, wanted] of [
+    ['stores a new schedule', {}, [{ do: 'put', row: current, digest }]],
+    ['stores a changed schedule', { stored: 'other' }, [{ do: 'put', row: current, digest }]],
+    ['does nothing if nothing has changed', { stored: digest }, []],
+    ['removes a schedule that is gone', { exists: false, stored: digest }, [{ do: 'remove' }]],
+    ['removes a schedule for which no organisation is charged', { owner: { state: 'none' }, stored: digest }, [{ do: 'remove' }]],
+    ['does nothing about a schedule that is not stored', { exists: false }, []],
+    ['keeps what is stored while the organisation is unknown', { owner: { state: 'unknown' }, stored: digest }, []],
+  ] as const)
+    it(what, async () => expect((await reconcile(state)).writes).to.deep.equal(wanted));
+
+  it('asks for the organisation again if it is unknown', async () => {
+    expect((await reconcile({ owner: { state: 'unknown' }, stored: digest })).wakeAfterMs).to.be.greaterThan(0);
   });
 });
 

@@ -14,7 +14,6 @@ import {
 } from '../../stores/schedules/schedules.ts';
 import { fromKey, keyOf } from '../runtime/cache.ts';
 import { type Manager, watch } from '../runtime/manager.ts';
-import type { Plan } from '../runtime/controller.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import type { ScanClient } from '../scan/kube-types.ts';
 import { type NamespaceOwners, ownerOfSchedule } from './owners.ts';
@@ -40,29 +39,10 @@ export interface ScheduleMirrorDeps {
   now: () => Date;
 }
 
-export interface MirrorFacts {
-  /** Null if nothing is to be stored: the schedule is gone, or no organisation is charged for it. */
-  row: ScheduleRow | null;
-  /** Whether the owner of the namespace is unknown, because MongoDB is down. */
-  ownerUnknown: boolean;
-  /** The digest of what is stored; undefined if nothing is. */
-  stored: string | undefined;
-}
-
-export type MirrorAction = { do: 'put'; row: ScheduleRow; digest: string } | { do: 'remove' };
-
 /** The delay before MongoDB is asked again for the owner of a namespace, in milliseconds. */
 const OWNER_RETRY_MS = 5_000;
 const WORKERS = 2;
 const MAX_BACK_OFF_MS = 30_000;
-
-/** Decides what to write: at most one action. */
-export function planMirror({ row, ownerUnknown, stored }: MirrorFacts): Plan<MirrorAction> {
-  if (ownerUnknown) return { actions: [], wakeAfterMs: OWNER_RETRY_MS };
-  if (row === null) return { actions: stored === undefined ? [] : [{ do: 'remove' }], wakeAfterMs: null };
-  const digest = digestOf(row);
-  return { actions: digest === stored ? [] : [{ do: 'put', row, digest }], wakeAfterMs: null };
-}
 
 /**
  * Adds the controller, and the task that compares the stored schedules with the cluster's at the start of a term and then
@@ -72,21 +52,10 @@ export function addScheduleMirror(manager: Pick<Manager, 'add' | 'addTask'>, dep
   const { schedules, scanClient, owners, store, operatorClass, apiNamespace } = deps;
   const digests = createStoredDigests(() => store.digests(operatorClass));
 
-  async function factsOf(key: string): Promise<MirrorFacts> {
-    await digests.ready();
-    const stored = digests.get(key);
-    const { namespace, name } = fromKey(key);
-    const schedule = schedules.get(namespace, name);
-    const nothing = { row: null, ownerUnknown: false, stored };
-    if (schedule === undefined) return nothing;
-    const owner = await ownerOfSchedule(owners, schedule.metadata, apiNamespace);
-    if (owner.state !== 'owned') return { ...nothing, ownerUnknown: owner.state === 'unknown' };
-    const children = scanClient.byIndex('owner', schedule.metadata.uid!).filter(({ metadata }) => metadata.namespace === namespace);
-    return {
-      row: rowOf({ schedule, children, organisation: owner.organisation, claimed: owner.claimed === true, operatorClass, apiNamespace }),
-      ownerUnknown: false,
-      stored,
-    };
+  async function remove(key: string): Promise<void> {
+    if (digests.get(key) === undefined) return;
+    await store.remove({ operatorClass, ...fromKey(key) });
+    digests.delete(key);
   }
 
   const enqueue = manager.add({
@@ -95,16 +64,20 @@ export function addScheduleMirror(manager: Pick<Manager, 'add' | 'addTask'>, dep
     maxBackOffMs: MAX_BACK_OFF_MS,
     sources: [watch(schedules, ({ object }) => [keyOf(object)])],
     async reconcile(key) {
-      const { actions, wakeAfterMs } = planMirror(await factsOf(key));
-      const [action] = actions;
-      if (action?.do === 'put') {
-        await store.put(action.row, action.digest);
-        digests.set(key, action.digest);
-      } else if (action?.do === 'remove') {
-        await store.remove({ operatorClass, ...fromKey(key) });
-        digests.delete(key);
-      }
-      return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
+      await digests.ready();
+      const { namespace, name } = fromKey(key);
+      const schedule = schedules.get(namespace, name);
+      if (schedule === undefined) return remove(key);
+      const owner = await ownerOfSchedule(owners, schedule.metadata, apiNamespace);
+      if (owner.state === 'unknown') return { requeueAfterMs: OWNER_RETRY_MS };
+      if (owner.state !== 'owned') return remove(key);
+      const children = scanClient.byIndex('owner', schedule.metadata.uid!).filter(({ metadata }) => metadata.namespace === namespace);
+      const { organisation, claimed = false } = owner;
+      const row = rowOf({ schedule, children, organisation, claimed, operatorClass, apiNamespace });
+      const digest = digestOf(row);
+      if (digest === digests.get(key)) return;
+      await store.put(row, digest);
+      digests.set(key, digest);
     },
   });
   manager.addTask({
