@@ -24,7 +24,8 @@ import { shown } from '../scans/words.ts';
 import { statusOf } from '../../accounts/known-issue-management.ts';
 import { ENDING_DAYS, KNOWN_ISSUES_MAX } from '../../../core/scan/known-issues.ts';
 import { choiceFilter, textFilter } from '../scans/list-query.ts';
-import { commonFields, dateOf, type TypedFields } from './form.ts';
+import type { Typed } from '../schema-form.ts';
+import { CHANGED_FIELDS, dateOf, ISSUE_FORM } from './form.ts';
 
 export const STATES = ['live', 'ending', 'stale', 'ended'] as const;
 const STATE_CHOICES: readonly (Choice & { value: (typeof STATES)[number] })[] = [
@@ -116,7 +117,7 @@ export interface KnownIssuePage {
   /** What the newest scan of its site says. */
   matches: SiteMatches | null;
   /** What was typed. Default: as it is. */
-  typed?: TypedFields;
+  typed?: Typed;
   errors?: readonly FormError[];
   mayChange: boolean;
   done: HtmlValue | null;
@@ -128,7 +129,7 @@ const FRAME = { active: 'known-issues', trail: [{ text: 'Known issues', href: KN
 export function knownIssuePage(page: KnownIssuePage): Html {
   const { request, issue, names, typed, errors = [], mayChange, done } = page;
   const { id, reason, owner, expiresAt } = issue;
-  const current = { reason, owner, expires: dateOf(expiresAt) };
+  const current = ISSUE_FORM.initial({ reason, owner, expires_at: dateOf(expiresAt) });
   const isOpen = mayChange && issue.manifest === null;
   const body = html`${definitions([...facts(page), ...(isOpen ? [] : texts(issue))])}
     ${
@@ -140,7 +141,7 @@ export function knownIssuePage(page: KnownIssuePage): Html {
       html`<h2>Change it</h2>
         <p>Scans that have started keep what they started with.</p>
         <form method="post" action="${issuePath(id)}" novalidate>
-          ${csrfField(request)} ${commonFields(typed ?? current, errors)} ${button({ text: 'Save changes', kind: 'primary' })}
+          ${csrfField(request)} ${ISSUE_FORM.controls(typed ?? current, errors, CHANGED_FIELDS)} ${button({ text: 'Save changes', kind: 'primary' })}
         </form>
         <h2>Remove it</h2>
         <p>The violations count again in scans that start afterwards.</p>

@@ -10,12 +10,11 @@ import type { ReportView, ViewGroup } from '../../../report/view/schema.ts';
 import type { KnownIssueRow, SiteMatches } from '../../../stores/known-issues/known-issues.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { createKnownIssueManagement, type KnownIssueManagementDeps } from '../../accounts/known-issue-management.ts';
-import { KnownIssueChange, NewKnownIssue } from '../../accounts/known-issues.ts';
+import { KnownIssueChange } from '../../accounts/known-issues.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
-import { ApiError, ValidationFailure } from '../../http/errors.ts';
+import { ApiError, type ErrorCode } from '../../http/errors.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
-import { compileValidator } from '../../http/validation.ts';
 import type { PageReports } from '../../scans/views.ts';
 import { link } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
@@ -24,7 +23,8 @@ import { titleOf } from '../findings/cause.ts';
 import { type CauseLine, detailsOf, findCause } from '../findings/select.ts';
 import { doneOf, formIdOf, idOfForm } from '../forms.ts';
 import { actorNames } from '../names.ts';
-import { ABOUT, type AcceptedCause, acceptPage, dateOf, refusalOf, typedFields, type TypedIssue, wantedFields } from './form.ts';
+import { answerForm, checkerOf } from '../schema-form.ts';
+import { ABOUT, type AcceptedCause, acceptPage, dateOf, ISSUE_FORM } from './form.ts';
 import { issuePath, type IssueQuery, knownIssueListPage, knownIssuePage, removeIssuePage, STATES } from './pages.ts';
 
 export interface KnownIssuePagesDeps extends KnownIssueManagementDeps {
@@ -43,6 +43,12 @@ const DONE = {
   added: 'The violations are accepted. Scans of the site that start from now on show them as known.',
   changed: 'The known issue was changed.',
   removed: 'The known issue was removed.',
+};
+
+const checkChange = checkerOf(KnownIssueChange);
+const REFUSED = {
+  fields: ISSUE_FORM.fields,
+  refusals: ['too_many_known_issues', 'known_issue_exists', 'known_issue_managed_by_manifest'] satisfies ErrorCode[],
 };
 
 interface FoundCause {
@@ -98,26 +104,26 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
     const group = await detailsOf(view, line, (place) => pictures.readFindings(row, place));
     if (group === null) throw new ApiError('report_not_found');
     const expires = dateOf(new Date(now().getTime() + SUGGESTED_DAYS * DAY_MS));
-    const typed: TypedIssue = { about: 'cause', selector: selectorOf(group), reason: '', owner: '', expires, formId: randomUUID() };
-    return reply.page(acceptPage({ request, cause, typed, errors: [] }));
+    const fields = ISSUE_FORM.initial({ selector: selectorOf(group), expires_at: expires });
+    return reply.page(acceptPage({ request, cause, typed: { about: 'cause', fields, formId: randomUUID() }, errors: [] }));
   });
 
-  scope.post(NEW, WRITE, async (request, reply) => {
+  scope.post(NEW, WRITE, (request, reply) => {
     const form = formOf(request.body);
-    const typed = typedIssue(request);
+    const about = ABOUT.find((one) => one === form.text('about')) ?? 'cause';
+    const typed = { about, fields: ISSUE_FORM.read(form), formId: formIdOf(form) };
     const [scanId, fingerprint] = [form.text('scan'), form.text('cause')];
-    const { about, selector } = typed;
-    const target = about === 'cause' ? { fingerprint } : { rule: form.text('rule'), selector };
-    try {
-      const wanted = { site: form.text('site'), ...target, ...wantedFields(typed) };
-      checkNew(wanted);
-      const issue = await management.add(request, wanted, idOfForm(request, typed.formId));
-      return reply.redirect(addressOf(issuePath(issue.id), { done: 'added', scan: scanId }), 303);
-    } catch (error) {
-      const { errors, status } = refusalOf(error);
-      const { cause } = await causeOf(request, scanId, fingerprint);
-      return reply.page(acceptPage({ request, cause, typed, errors }), { status });
-    }
+    return answerForm(reply, {
+      ...REFUSED,
+      page: async (errors) => acceptPage({ request, cause: (await causeOf(request, scanId, fingerprint)).cause, typed, errors }),
+      async act() {
+        const { selector: _, ...fields } = ISSUE_FORM.body(typed.fields);
+        const target = about === 'cause' ? { fingerprint } : { rule: form.text('rule'), selector: form.text('selector') };
+        const wanted = ISSUE_FORM.check({ site: form.text('site'), ...target, ...fields });
+        const issue = await management.add(request, wanted, idOfForm(request, typed.formId));
+        return reply.redirect(addressOf(issuePath(issue.id), { done: 'added', scan: scanId }), 303);
+      },
+    });
   });
 
   scope.get<One>(ONE, READ, async (request, reply) => {
@@ -136,21 +142,19 @@ export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (s
 
   scope.post<One>(ONE, WRITE, async (request, reply) => {
     const issue = await management.find(request, request.params.known_issue_id);
-    const typed = typedFields(formOf(request.body));
-    const { expires_at: ends, ...fields } = wantedFields(typed);
-    try {
-      // The same day is no change: the end may be later on this day.
-      const wanted = { ...fields, ...(typed.expires !== dateOf(issue.expiresAt) && { expires_at: ends }) };
-      checkChange(wanted);
-      await management.change(request, issue.id, wanted);
-      return done(reply, 'changed', issuePath(issue.id));
-    } catch (error) {
-      const { errors, status } = refusalOf(error);
-      return reply.page(
+    const typed = ISSUE_FORM.read(formOf(request.body));
+    return answerForm(reply, {
+      ...REFUSED,
+      page: async (errors) =>
         knownIssuePage({ request, issue, ...(await aboutOf(request, issue)), typed, errors, mayChange: true, done: null, now: now() }),
-        { status },
-      );
-    }
+      async act() {
+        const { reason, owner, expires_at: ends } = ISSUE_FORM.body(typed);
+        // The same day is no change: the end may be later on this day.
+        const isSameDay = typed['expires_at']![0] === dateOf(issue.expiresAt);
+        await management.change(request, issue.id, checkChange({ reason, owner, ...(!isSameDay && { expires_at: ends }) }));
+        return done(reply, 'changed', issuePath(issue.id));
+      },
+    });
   });
 
   scope.get<One>(`${ONE}/remove`, WRITE, async (request, reply) => {
@@ -199,29 +203,8 @@ function filterOf({ state }: IssueQuery, now: Date): { endsBefore?: Date; endsAf
   };
 }
 
-function typedIssue(request: FastifyRequest): TypedIssue {
-  const form = formOf(request.body);
-  return {
-    ...typedFields(form),
-    about: ABOUT.find((one) => one === form.text('about')) ?? 'cause',
-    selector: form.text('selector'),
-    formId: formIdOf(form),
-  };
-}
-
 /** The selector of the example. Empty if the view has cut it, because it would match nothing. */
 function selectorOf({ example }: ViewGroup): string {
   const selector = elementPath(example);
   return selector.endsWith('…') || selector.length > KNOWN_ISSUE_TEXT_MAX.selector ? '' : selector;
 }
-
-/** Checks a form by a schema of the API, so that the rules are the same. */
-const checkerOf = (schema: typeof NewKnownIssue | typeof KnownIssueChange) => {
-  const validate = compileValidator({ schema, method: 'POST', url: KNOWN_ISSUES_PATH, httpPart: 'body' });
-  return (wanted: object): void => {
-    const { error } = validate(wanted) as { error?: unknown };
-    if (error instanceof ValidationFailure) throw error;
-  };
-};
-const checkNew = checkerOf(NewKnownIssue);
-const checkChange = checkerOf(KnownIssueChange);

@@ -2,37 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { WEBHOOKS_PATH } from '../../../core/web-paths.ts';
-import {
-  CREDITS_BELOW_DEFAULT,
-  hostOf,
-  WEBHOOK_EVENTS,
-  WEBHOOK_NAME_MAX,
-  type WebhookEvent,
-  type WebhookFormat,
-} from '../../../core/webhooks/webhooks.ts';
+import { hostOf, WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhooks/webhooks.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
-import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
-import { compileValidator } from '../../http/validation.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { createWebhookManagement, type WebhookManagementDeps } from '../../webhooks/management.ts';
 import { NewWebhook } from '../../webhooks/schemas.ts';
+import { answerForm, schemaForm, type Typed } from '../schema-form.ts';
 import { actorNames } from '../names.ts';
-import { csrfField, doneOf, errorOf, formErrors, formIdOf, idOfForm, titledPage } from '../forms.ts';
+import { csrfField, doneOf, formIdOf, idOfForm, titledPage } from '../forms.ts';
 import type { Webhook } from '../../../stores/webhooks/webhooks.ts';
-import {
-  actions,
-  button,
-  choices,
-  code,
-  definitions,
-  type FormError,
-  hiddenField,
-  link,
-  linkButton,
-  notice,
-  textField,
-} from '../../web/components.ts';
+import { actions, button, code, definitions, type FormError, hiddenField, link, linkButton, notice } from '../../web/components.ts';
 import { html, type Html } from '../../web/html.ts';
 import { webhookListPage, webhookPage } from './webhook-pages.ts';
 
@@ -63,25 +43,24 @@ export const webhookPages: FastifyPluginAsync<WebhookManagementDeps> = async (sc
   });
 
   scope.get(`${WEBHOOKS_PATH}/new`, PERMISSION, async (request, reply) => {
-    const events = ['scan.completed', 'scan.failed'];
-    const credits = String(CREDITS_BELOW_DEFAULT);
-    return reply.page(
-      createWebhookPage(request, { name: '', url: '', events, format: 'json', creditsBelow: credits, formId: randomUUID() }, []),
-    );
+    const typed = WEBHOOK_FORM.initial({ events: ['scan.completed', 'scan.failed'] });
+    return reply.page(createWebhookPage({ request, typed, formId: randomUUID(), errors: [] }));
   });
 
-  scope.post(`${WEBHOOKS_PATH}/new`, PERMISSION, async (request, reply) => {
-    const typed = typedIn(request);
-    try {
-      const created = await management.create(request, { ...checked(typed), id: idOfForm(request, typed.formId) });
-      if (created === null) return reply.page(webhookCreatedPage(request));
-      return reply.page(secretPage(request, created.webhook, created.secret, null), { status: 201 });
-    } catch (error) {
-      if (error instanceof ValidationFailure)
-        return reply.page(createWebhookPage(request, typed, formErrors(error.items, WEBHOOK_FIELDS)), { status: 422 });
-      if (!(error instanceof ApiError) || !['too_many_webhooks', 'webhooks_off'].includes(error.code)) throw error;
-      return reply.page(createWebhookPage(request, typed, [{ field: null, text: messageOf(error) }]), { status: statusOf(error) });
-    }
+  scope.post(`${WEBHOOKS_PATH}/new`, PERMISSION, (request, reply) => {
+    const form = formOf(request.body);
+    const [typed, formId] = [WEBHOOK_FORM.read(form), formIdOf(form)];
+    return answerForm(reply, {
+      fields: WEBHOOK_FORM.fields,
+      refusals: ['too_many_webhooks', 'webhooks_off'],
+      page: (errors) => createWebhookPage({ request, typed, formId, errors }),
+      async act() {
+        const { credits_below: creditsBelow, ...wanted } = WEBHOOK_FORM.check(WEBHOOK_FORM.body(typed));
+        const created = await management.create(request, { ...wanted, creditsBelow, id: idOfForm(request, formId) });
+        if (created === null) return reply.page(webhookCreatedPage(request));
+        return reply.page(secretPage(request, created.webhook, created.secret, null), { status: 201 });
+      },
+    });
   });
 
   scope.get<One>(ONE, PERMISSION, async (request, reply) => {
@@ -125,47 +104,7 @@ export const webhookPages: FastifyPluginAsync<WebhookManagementDeps> = async (sc
   });
 };
 
-function typedIn(request: FastifyRequest): TypedWebhook {
-  const form = formOf(request.body);
-  return {
-    name: form.text('name'),
-    url: form.text('url'),
-    events: form.all('events'),
-    format: form.text('format'),
-    creditsBelow: form.text('credits_below'),
-    formId: formIdOf(form),
-  };
-}
-
-const validate = compileValidator({ schema: NewWebhook, method: 'POST', url: WEBHOOKS_PATH, httpPart: 'body' });
-
-/** Checks a form by the schema of the API, so that the errors are the same. @throws ValidationFailure */
-function checked({ name, url, events, format, creditsBelow }: TypedWebhook) {
-  const credits = /^\d{1,12}$/.test(creditsBelow) ? Number(creditsBelow) : creditsBelow;
-  const { error } = validate({ name, url, events, format, credits_below: credits }) as { error?: unknown };
-  if (error instanceof ValidationFailure) throw error;
-  return { name, url, events: events as WebhookEvent[], format: format as WebhookFormat, creditsBelow: Number(credits) };
-}
-
-interface TypedWebhook {
-  name: string;
-  url: string;
-  events: readonly string[];
-  format: string;
-  creditsBelow: string;
-  /** Identifies this form, so that sending it twice creates one webhook. */
-  formId: string;
-}
-
 const FRAME = { active: 'webhooks', trail: [{ text: 'Webhooks', href: WEBHOOKS_PATH }], narrow: true } as const;
-
-export const WEBHOOK_FIELDS = {
-  name: { label: 'Name', enter: 'Enter a name.' },
-  url: { label: 'Address', enter: 'Enter an absolute URL, such as https://example.com/hook.' },
-  events: { label: 'Events', enter: 'Choose at least one event.' },
-  format: { label: 'Format' },
-  credits_below: { label: 'Credits', enter: 'Enter a whole number.' },
-};
 
 const MEANINGS: Readonly<Record<WebhookEvent, string>> = {
   'scan.completed': 'A scan is done, whether or not it passed.',
@@ -174,61 +113,45 @@ const MEANINGS: Readonly<Record<WebhookEvent, string>> = {
   'credits.low': 'Few credits are left.',
 };
 
-function createWebhookPage(request: FastifyRequest, typed: TypedWebhook, errors: readonly FormError[]): Html {
+export const WEBHOOK_FORM = schemaForm(NewWebhook, {
+  name: { label: 'Name', hint: 'What receives the events, such as "Chat of the web team".', enter: 'Enter a name.' },
+  url: {
+    label: 'Address',
+    hint: 'The URL that receives the events. Use https to keep them private.',
+    enter: 'Enter an absolute URL, such as https://example.com/hook.',
+  },
+  events: {
+    label: 'Events',
+    enter: 'Choose at least one event.',
+    choices: WEBHOOK_EVENTS.map((event) => ({ value: event, text: event, hint: MEANINGS[event] })),
+  },
+  format: {
+    label: 'Format',
+    choices: [
+      { value: 'json', text: 'JSON', hint: 'The event, signed as Standard Webhooks defines it.' },
+      { value: 'slack', text: 'Slack', hint: 'A message for an incoming webhook of Slack.' },
+    ],
+  },
+  credits_below: {
+    label: 'Credits',
+    hint: 'credits.low is sent when fewer credits than this can be used.',
+    enter: 'Enter a whole number.',
+  },
+});
+
+interface CreateWebhookPage {
+  request: FastifyRequest;
+  typed: Typed;
+  /** Identifies the form, so that sending it twice creates one webhook. */
+  formId: string;
+  errors: readonly FormError[];
+}
+
+function createWebhookPage({ request, typed, formId, errors }: CreateWebhookPage): Html {
   const body = html`<form method="post" action="${WEBHOOKS_PATH}/new" novalidate>
-      ${csrfField(request)} ${hiddenField('form_id', typed.formId)}
-      ${textField({
-        name: 'name',
-        label: WEBHOOK_FIELDS.name.label,
-        hint: 'What receives the events, such as "Chat of the web team".',
-        value: typed.name,
-        required: true,
-        maxlength: WEBHOOK_NAME_MAX,
-        autocomplete: 'off',
-        error: errorOf(errors, 'name'),
-      })}
-      ${textField({
-        name: 'url',
-        label: WEBHOOK_FIELDS.url.label,
-        hint: 'The URL that receives the events. Use https to keep them private.',
-        type: 'url',
-        value: typed.url,
-        required: true,
-        autocomplete: 'off',
-        error: errorOf(errors, 'url'),
-      })}
-      ${choices({
-        name: 'events',
-        label: WEBHOOK_FIELDS.events.label,
-        type: 'checkbox',
-        values: typed.events,
-        choices: WEBHOOK_EVENTS.map((event) => ({ value: event, text: event, hint: MEANINGS[event] })),
-        error: errorOf(errors, 'events'),
-      })}
-      ${choices({
-        name: 'format',
-        label: WEBHOOK_FIELDS.format.label,
-        type: 'radio',
-        required: true,
-        values: [typed.format],
-        choices: [
-          { value: 'json', text: 'JSON', hint: 'The event, signed as Standard Webhooks defines it.' },
-          { value: 'slack', text: 'Slack', hint: 'A message for an incoming webhook of Slack.' },
-        ],
-        error: errorOf(errors, 'format'),
-      })}
-      ${textField({
-        name: 'credits_below',
-        label: WEBHOOK_FIELDS.credits_below.label,
-        hint: 'credits.low is sent when fewer credits than this can be used.',
-        inputmode: 'numeric',
-        width: 'short',
-        value: typed.creditsBelow,
-        required: true,
-        error: errorOf(errors, 'credits_below'),
-      })}
-      ${actions(button({ text: 'Create webhook', kind: 'primary' }), linkButton({ text: 'Cancel', href: WEBHOOKS_PATH, kind: 'quiet' }))}
-    </form>`;
+    ${csrfField(request)} ${hiddenField('form_id', formId)} ${WEBHOOK_FORM.controls(typed, errors)}
+    ${actions(button({ text: 'Create webhook', kind: 'primary' }), linkButton({ text: 'Cancel', href: WEBHOOKS_PATH, kind: 'quiet' }))}
+  </form>`;
   return titledPage({ ...FRAME, request, title: 'Create a webhook', errors, body });
 }
 
