@@ -11,13 +11,10 @@ import { pino } from 'pino';
 import { errorMessage } from '../platform/errors.ts';
 import { DEMO_EMAIL, ensureDemoOrganisation, type DemoOrganisation } from './demo-organisation.ts';
 import { startDemoSite } from '../demo-site/server.ts';
-import { namedAddress, startFront } from './container/front.ts';
-import { lookAround, missingIn } from './container/place.ts';
+import { lookAround, missingIn, namedAddress, startFront } from './container.ts';
 import { lockFolder } from './folder-lock.ts';
-import { freePort } from './port.ts';
-import { startProduct } from './product.ts';
+import { allowedTargets, freePort, startProduct } from './product.ts';
 import { startStack, type Stack } from './stack.ts';
-import { allowedTargets } from './targets.ts';
 import { DEFAULT_NAMESPACE } from '../core/protocol/custom-resources.ts';
 
 const ROOT = join(import.meta.dirname, '..');

@@ -1,9 +1,34 @@
 /** Starts Curbcut's own processes, API and operator, as a cluster would: with a command, an environment and probes. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { createServer } from 'node:net';
 import { errorMessage } from '../platform/errors.ts';
-import { freePort } from './port.ts';
+import { readAddress } from '../core/scan/typed-address.ts';
+
+/** The addresses that scans on this machine may reach besides public sites. */
+const LOOPBACK = ['127.0.0.0/8', '::1/128'];
+
+/** Loopback, and the host of a typed address if there is one. */
+export function allowedTargets(typed = ''): { value: string; described: string } {
+  const { url } = readAddress(typed);
+  const named = URL.canParse(url) ? [new URL(url).hostname].filter((host) => host !== '') : [];
+  return { value: [...LOOPBACK, ...named].join(','), described: ['loopback', ...named].join(' and ') };
+}
+
+/** Free ports on loopback. A free port: `preferred` if possible. */
+export async function freePort(preferred = 0): Promise<number> {
+  const attempt = (port: number): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const probe = createServer();
+      probe.once('error', reject);
+      probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
+        const { port: found } = probe.address() as { port: number };
+        probe.close(() => resolve(found));
+      });
+    });
+  return preferred === 0 ? attempt(0) : attempt(preferred).catch(() => attempt(0));
+}
 
 const ROOT = join(import.meta.dirname, '..');
 /** A command prefix that stops a process when this one is killed (Linux, util-linux). */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { allowedTargets } from './targets.ts';
+import { allowedTargets } from './product.ts';
 
 describe('what scans on this machine may reach', () => {
   it('is loopback', () => {

@@ -7,11 +7,34 @@ import { lockFolder } from '../folder-lock.ts';
 import { answer } from './commands/commands.ts';
 import { openCursors } from './commands/cursors.ts';
 import { openFaults } from './commands/faults.ts';
-import { openRetries } from './commands/retries.ts';
 import type { Connection, ReplicaSet } from './commands/session.ts';
 import { openStore } from './storage/store.ts';
-import type { Doc } from './values.ts';
-import { requestReader, writeAnswer, type Request } from './wire.ts';
+import { type Doc, keyOf } from './values.ts';
+import { type Request, requestReader, writeAnswer } from './wire.ts';
+
+/**
+ * Retryable writes of a replica set: a write that a client repeats with the same session and transaction number, because its answer was
+ * lost, is not executed again. More sessions than any test or developer has.
+ */
+const SESSIONS_MAX = 10_000;
+
+/** Returns a function that executes a command, or returns the answer that it had before. */
+function openRetries(): (command: Doc, execute: () => Doc) => Doc {
+  const last = new Map<string, { number: string; answer: Doc }>();
+  return (command, execute) => {
+    const { lsid, txnNumber } = command;
+    if (txnNumber === undefined) return execute();
+    const [session, number] = [keyOf(lsid), keyOf(txnNumber)];
+    const before = last.get(session);
+    if (before?.number === number) return before.answer;
+    // A write that fails is not remembered: repeated, it may succeed.
+    const answer = execute();
+    last.delete(session);
+    last.set(session, { number, answer });
+    if (last.size > SESSIONS_MAX) last.delete(last.keys().next().value!);
+    return answer;
+  };
+}
 
 export interface Documents {
   /** A connection string for the driver. */

@@ -14,8 +14,7 @@ import { startMail } from '../mail/mail.ts';
 import { startMessages } from '../messages/messages.ts';
 import { startObjects } from '../objects/objects.ts';
 import { loadOrCreateSecret } from '../secret.ts';
-import { Environment } from './config.ts';
-import { API_KEY_FILE, PASSWORD_FILE, changesOf, keepKey, restoreFiles, type SecretData } from './secrets.ts';
+import { API_KEY_FILE, changesOf, Environment, keepKey, PASSWORD_FILE, restoreFiles, type SecretData } from './secrets.ts';
 
 const SECRETS = { group: '', version: 'v1', plural: 'secrets' };
 

@@ -9,23 +9,19 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Logger } from '../../platform/logger.ts';
 import { lockFolder } from '../folder-lock.ts';
-import { openCatalogue } from './resources/catalogue.ts';
+import { type Catalogue, openCatalogue } from './resources/builtins.ts';
 import { readDefinitions } from './resources/crd.ts';
-import { kubeconfigOf, loadCredentials } from './credentials/credentials.ts';
+import { kubeconfigOf, loadCredentials } from './credentials.ts';
 import { createApiServer } from './api-server/http.ts';
-import { memoryJournal, openJournal } from './storage/journal.ts';
+import { memoryJournal, openJournal, openStore, type Store } from './store.ts';
 import { openRegistry, type Registry } from './registry/registry.ts';
 import { openRequests } from './api-server/requests.ts';
-import { openapiDocument } from './api-server/openapi.ts';
+import { openapiDocument } from './api-server/discovery.ts';
 import { startGarbageCollector } from './controllers/garbage-collector.ts';
 import { startJobController } from './controllers/jobs.ts';
 import { startKubelet } from './kubelet/kubelet.ts';
 import { streamLog } from './kubelet/pod-logs.ts';
-import { openStore } from './storage/store.ts';
-import type { Catalogue } from './resources/catalogue.ts';
-import type { Store } from './storage/store.ts';
-import type { Json } from './types.ts';
-import type { Pod } from './workload-types.ts';
+import type { Json, Pod } from './types.ts';
 
 export interface KubeOptions {
   /** Default 127.0.0.1. */

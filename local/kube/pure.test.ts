@@ -1,16 +1,15 @@
 import { expect } from 'chai';
 import { X509Certificate } from 'node:crypto';
-import { makeCertificate } from './credentials/certificate.ts';
-import { humanDuration } from './printing/durations.ts';
+import { makeCertificate } from './credentials.ts';
+import { humanDuration } from './printing/table-columns.ts';
 import { policyVerdict } from './controllers/job-plan.ts';
-import { jsonPath } from './printing/json-path.ts';
-import { mergePatch, strategicPatch } from './api-server/bodies/patch.ts';
-import { rewritten } from './kubelet/volumes.ts';
-import { unschedulable } from './kubelet/scheduling.ts';
-import { labelSelector } from './api-server/selectors.ts';
+import { jsonPath } from './printing/tables.ts';
+import { mergePatch, strategicPatch } from './api-server/bodies.ts';
+import { rewritten } from './kubelet/pod-files.ts';
+import { unschedulable } from './kubelet/kubelet.ts';
+import { labelSelector } from './api-server/watch.ts';
 import { StatusError } from './status.ts';
-import type { KubeObject } from './types.ts';
-import type { Pod } from './workload-types.ts';
+import type { KubeObject, Pod } from './types.ts';
 
 const labelled = (labels: Record<string, string>): KubeObject => ({
   apiVersion: 'v1',

@@ -1,14 +1,102 @@
 /** Verifies a request and routes it to the S3 operation. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { copyObject } from './copy.ts';
-import { getObject } from './download.ts';
+import { pipeline } from 'node:stream/promises';
+import { copyObject, putObject } from './upload.ts';
 import { S3Error } from './errors.ts';
-import { listObjects } from './listing.ts';
-import type { Storage } from './storage.ts';
-import { decodePercent, queryOf, verify, type Credentials, type PayloadHash } from './signature.ts';
-import { putObject } from './upload.ts';
+import type { Storage, StoredObject } from './storage.ts';
+import { type Credentials, decodePercent, type PayloadHash, queryOf, verify } from './signature.ts';
 import { document } from './xml.ts';
+
+/** ListObjectsV2: keys by prefix, in pages. */
+const MAX_KEYS = 1000;
+
+/** The XML response to a list request. @throws S3Error if a parameter is invalid */
+function listObjects(bucket: string, query: ReadonlyMap<string, string>, storage: Storage): string {
+  const prefix = query.get('prefix') ?? '';
+  const requested = query.get('max-keys') ?? String(MAX_KEYS);
+  if (!/^[1-9]\d{0,8}$/.test(requested)) throw new S3Error('InvalidArgument', `max-keys must be a positive number, not ${requested}.`);
+  const limit = Math.min(Number(requested), MAX_KEYS);
+  const token = query.get('continuation-token') ?? '';
+  const after = Buffer.from(token, 'base64url');
+  const left = storage.list(prefix).filter(({ key }) => Buffer.compare(Buffer.from(key), after) > 0);
+  const page = left.slice(0, limit);
+  return document('ListBucketResult', {
+    Name: bucket,
+    Prefix: prefix,
+    ...(token !== '' && { ContinuationToken: token }),
+    MaxKeys: limit,
+    KeyCount: page.length,
+    IsTruncated: left.length > limit,
+    ...(left.length > limit && { NextContinuationToken: Buffer.from(page.at(-1)!.key).toString('base64url') }),
+    Contents: page.map(({ key, modified, md5, size }) => ({
+      Key: key,
+      LastModified: new Date(modified).toISOString(),
+      ETag: `"${md5}"`,
+      Size: size,
+      StorageClass: 'STANDARD',
+    })),
+  });
+}
+
+/**
+ * GetObject and HeadObject: the whole object or a range, with the response headers that a signed query sets. Handles GET and HEAD of an
+ * object. @throws S3Error
+ */
+async function getObject(
+  request: IncomingMessage,
+  response: ServerResponse,
+  key: string,
+  query: [string, string][],
+  storage: Storage,
+): Promise<void> {
+  const opened = await storage.read(key);
+  if (opened === null) throw new S3Error('NoSuchKey', 'The specified key does not exist.', { Key: key });
+  const { object, file } = opened;
+  try {
+    const headers = headersOf(object, query);
+    const range = rangeOf(request.headers.range, object.size);
+    const [start, end] = range ?? [0, object.size - 1];
+    response.writeHead(range === null ? 200 : 206, {
+      ...headers,
+      'content-length': end - start + 1,
+      ...(range === null ? {} : { 'content-range': `bytes ${start}-${end}/${object.size}` }),
+    });
+    if (request.method === 'HEAD' || end < start) response.end();
+    else await pipeline(file.createReadStream({ start, end, autoClose: false }), response);
+  } finally {
+    await file.close();
+  }
+}
+
+function headersOf(object: StoredObject, query: [string, string][]): Record<string, string> {
+  const headers: Record<string, string> = {
+    'accept-ranges': 'bytes',
+    'content-type': object.contentType,
+    etag: `"${object.md5}"`,
+    'last-modified': new Date(object.modified).toUTCString(),
+    'x-content-type-options': 'nosniff',
+    ...object.headers,
+  };
+  const disposition = new Map(query).get('response-content-disposition');
+  if (disposition !== undefined) {
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(disposition)) throw new S3Error('InvalidArgument', 'The Content-Disposition cannot be represented.');
+    headers['content-disposition'] = disposition;
+  }
+  return headers;
+}
+
+/** The first and last byte of a range such as `bytes=0-99`; null without one. @throws S3Error if the object does not contain it */
+function rangeOf(header: string | undefined, size: number): [number, number] | null {
+  const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(header ?? '') ?? [];
+  if (first === undefined || Number(last) < Number(first)) return null;
+  if (Number(first) >= size)
+    throw new S3Error('InvalidRange', 'The requested range is not satisfiable', {
+      ActualObjectSize: String(size),
+      RangeRequested: header!,
+    });
+  return [Number(first), Math.min(Number(last), size - 1)];
+}
 
 export interface ObjectsContext {
   bucket: string;

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { expect } from 'chai';
 import { Environment as ApiEnvironment, readApiConfiguration } from '../../api/config.ts';
 import { readConfiguration } from '../../platform/configuration.ts';
-import { Environment as EvaluationEnvironment } from '../../local/evaluation/config.ts';
+import { Environment as EvaluationEnvironment } from '../../local/evaluation/secrets.ts';
 import { Environment as OperatorEnvironment, readOperatorConfiguration, settingsOf } from '../../operator/config.ts';
 import { leaseOf } from '../../operator/operator.ts';
 import {

@@ -1,7 +1,7 @@
 /** The image `try` in a container: one pod without any rights, whose addresses lead through a port-forward. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { expect } from 'chai';
-import { freePort } from '../../local/port.ts';
+import { freePort } from '../../local/product.ts';
 import { checkTry, printed } from '../journey/try.ts';
 import { eventually, kubectl } from './release.ts';
 

@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { freePort } from '../../local/port.ts';
+import { freePort } from '../../local/product.ts';
 import { checkTry, printed } from './try.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');

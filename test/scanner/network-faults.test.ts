@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
-import { makeCertificate } from '../../local/kube/credentials/certificate.ts';
+import { makeCertificate } from '../../local/kube/credentials.ts';
 import { answer, failureOf, FAULT, found, html, openSite, redirect, scan, untested, type Route, type Site } from './site.ts';
 
 const NO_ROBOTS = { include: [], exclude: [], sitemap: false, respectRobots: false, waitFor: '', settleMs: 0 };

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates, TLSSocket } from 'node:tls';
-import { makeCertificate, type KeyPair } from '../../local/kube/credentials/certificate.ts';
+import { makeCertificate, type KeyPair } from '../../local/kube/credentials.ts';
 
 export interface PrivateAuthority {
   /** The certificate of the authority, as PEM. */

@@ -1,7 +1,7 @@
 /** The demo site with a release that fixes one root cause on each page and adds another. */
 import { createServer } from 'node:http';
 import { startDemoSite } from '../../demo-site/server.ts';
-import { freePort } from '../../local/port.ts';
+import { freePort } from '../../local/product.ts';
 
 export interface Versions {
   url: string;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { CommandError } from '../errors.ts';
-import { matcher } from './match.ts';
+import { matcher } from '../match.ts';
 import type { Doc } from '../values.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { CommandError } from '../errors.ts';
-import { projector } from './projection.ts';
-import { runStages } from './stages.ts';
+import { projector, runStages } from '../stages.ts';
 import type { Doc } from '../values.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');

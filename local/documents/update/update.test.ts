@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { CommandError } from '../errors.ts';
-import { seedOf, updated, type Update } from './update.ts';
+import { seedOf, updated, type Update } from '../update.ts';
 import { copy, identical, type Doc } from '../values.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');

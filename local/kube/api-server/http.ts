@@ -4,11 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import { errorMessage } from '../../../platform/errors.ts';
 import type { Logger } from '../../../platform/logger.ts';
-import type { Catalogue } from '../resources/catalogue.ts';
+import type { Catalogue } from '../resources/builtins.ts';
 import * as discovery from './discovery.ts';
 import { noSuchResource, StatusError } from '../status.ts';
-import type { Requests } from './requests.ts';
-import type { Answer, ResourceRequest } from './resource-request.ts';
+import type { Answer, Requests, ResourceRequest } from './requests.ts';
 import type { Json, Resource } from '../types.ts';
 
 export interface ServerDeps {

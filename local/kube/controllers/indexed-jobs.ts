@@ -2,7 +2,7 @@
  * What the real Job controller adds to the pods and the status of an Indexed Job of one completion. The annotations of the pods
  * count the retries, so they identify an attempt.
  */
-import type { Job, Pod, PodSpec } from '../workload-types.ts';
+import type { Job, Pod, PodSpec } from '../types.ts';
 
 const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
 const FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';

@@ -1,7 +1,7 @@
 /** Plans the next changes of a Job from the Job, its pods and the time. Pure. The order of the rules is the real Job controller's. */
 import { timestamp } from '../../../platform/clock.ts';
 import { countsAfter, failureCounts, finishedAt, indexStatus, newestFailed, type FailureCounts } from './indexed-jobs.ts';
-import type { Job, JobCondition, JobStatus, Pod, PodFailureRule } from '../workload-types.ts';
+import type { Job, JobCondition, JobStatus, Pod, PodFailureRule } from '../types.ts';
 
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
 

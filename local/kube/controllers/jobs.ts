@@ -1,16 +1,15 @@
 /** The Job controller: watches Jobs and their pods, and applies the plan that `planJob` makes. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../../platform/logger.ts';
-import type { Catalogue } from '../resources/catalogue.ts';
+import type { Catalogue } from '../resources/builtins.ts';
 import { indexedPod, type FailureCounts } from './indexed-jobs.ts';
 import { hasFinalizer, planJob, TRACKING_FINALIZER, type JobPlan } from './job-plan.ts';
 import type { Registry } from '../registry/registry.ts';
 import { openRecorder } from './recorder.ts';
 import { openWorkQueue } from './work-queue.ts';
 import { StatusError } from '../status.ts';
-import type { Store } from '../storage/store.ts';
-import type { Json, KubeObject } from '../types.ts';
-import type { Job, Pod } from '../workload-types.ts';
+import type { Store } from '../store.ts';
+import type { Job, Json, KubeObject, Pod } from '../types.ts';
 
 const JOBS = 'batch/jobs';
 const PODS = '/pods';

@@ -1,6 +1,6 @@
 /** Records the events of the controllers and the kubelet. */
 import { timestamp } from '../../../platform/clock.ts';
-import type { Catalogue } from '../resources/catalogue.ts';
+import type { Catalogue } from '../resources/builtins.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { KubeObject } from '../types.ts';
 

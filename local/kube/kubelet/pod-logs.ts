@@ -2,7 +2,7 @@
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { badRequest } from '../status.ts';
-import type { Pod } from '../workload-types.ts';
+import type { Pod } from '../types.ts';
 
 const POLL_MS = 200;
 

@@ -1,7 +1,17 @@
 /** Pod statuses as a real kubelet writes them: pure functions of the pod and its container. */
+import { arch } from 'node:os';
 import { timestamp } from '../../../platform/clock.ts';
-import { NODE_ADDRESS } from './node.ts';
-import type { Container, ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } from '../workload-types.ts';
+import type { Container, ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } from '../types.ts';
+
+export const NODE_NAME = 'curbcut-local';
+export const NODE_ADDRESS = '127.0.0.1';
+
+/** The labels that every real node has too. */
+export const NODE_LABELS: Record<string, string> = {
+  'kubernetes.io/hostname': NODE_NAME,
+  'kubernetes.io/os': 'linux',
+  'kubernetes.io/arch': arch() === 'x64' ? 'amd64' : arch(),
+};
 
 /** Sets conditions. Unchanged ones keep their transition time. */
 export function withConditions(

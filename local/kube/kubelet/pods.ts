@@ -1,10 +1,9 @@
 /** Reads and writes pods for the scheduler and the kubelet. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Registry } from '../registry/registry.ts';
-import type { Catalogue } from '../resources/catalogue.ts';
-import type { Store } from '../storage/store.ts';
-import type { Json } from '../types.ts';
-import type { Pod, PodStatus } from '../workload-types.ts';
+import type { Catalogue } from '../resources/builtins.ts';
+import type { Store } from '../store.ts';
+import type { Json, Pod, PodStatus } from '../types.ts';
 
 export const PODS = '/pods';
 

@@ -1,9 +1,78 @@
 /** The built-in resources: only those that the product and kubectl use. */
+import { isDeepStrictEqual } from 'node:util';
 import { builtinSchema, META_SCHEMA } from '../schemas/builtin-schemas.ts';
-import { establish } from './crd.ts';
 import * as printed from '../printing/table-columns.ts';
 import type { JsonObject, KubeObject, Resource, Schema } from '../types.ts';
-import { prepareJob, prepareJobUpdate, preparePod } from './workloads.ts';
+import { type Cause, forbiddenValue, invalid, invalidValue } from '../status.ts';
+import type { Store } from '../store.ts';
+import { customResources, establish } from './crd.ts';
+
+/** What the server adds to pods and Jobs. It refuses those that nothing here runs. */
+const POD = { group: '', plural: 'pods', kind: 'Pod' };
+const JOB = { group: 'batch', plural: 'jobs', kind: 'Job' };
+/** What an update of a Job may not change. A real cluster allows some changes of a suspended one's template. */
+const FIXED = ['completions', 'selector', 'template', 'completionMode', 'podFailurePolicy', 'backoffLimitPerIndex'];
+
+const refuse = (named: typeof POD, { metadata }: KubeObject, causes: readonly Cause[]): void => {
+  if (causes.length > 0) throw invalid(named, metadata.name, causes);
+};
+
+const runsOnce = (spec: JsonObject | undefined): boolean =>
+  spec?.['restartPolicy'] === 'Never' && Array.isArray(spec['containers']) && spec['containers'].length === 1;
+
+function preparePod(object: KubeObject): void {
+  const spec = object['spec'] as JsonObject | undefined;
+  const why = 'the embedded Kubernetes runs only pods with one container and restartPolicy Never';
+  refuse(POD, object, runsOnce(spec) ? [] : [forbiddenValue('spec', why)]);
+  object['spec'] = { terminationGracePeriodSeconds: 30, schedulerName: 'default-scheduler', ...spec };
+  object.metadata.generation = 1;
+  object['status'] = { phase: 'Pending' };
+}
+
+/** The labels that assign a pod to its Job, with the current prefix and in the legacy form. */
+function ownLabels(uid: string, name: string): Record<string, string> {
+  return {
+    'batch.kubernetes.io/controller-uid': uid,
+    'batch.kubernetes.io/job-name': name,
+    'controller-uid': uid,
+    'job-name': name,
+  };
+}
+
+function jobCauses(spec: JsonObject): Cause[] {
+  const template = spec['template'] as { spec?: JsonObject } | undefined;
+  const isSupported =
+    spec['completionMode'] === 'Indexed' &&
+    spec['completions'] === 1 &&
+    spec['backoffLimitPerIndex'] !== undefined &&
+    spec['podReplacementPolicy'] === 'Failed' &&
+    spec['ttlSecondsAfterFinished'] === undefined &&
+    runsOnce(template?.spec);
+  const why =
+    'the embedded Kubernetes runs only Jobs with completionMode Indexed, completions 1, backoffLimitPerIndex, podReplacementPolicy Failed, one container and restartPolicy Never, and without ttlSecondsAfterFinished';
+  return isSupported ? [] : [forbiddenValue('spec', why)];
+}
+
+function prepareJob(object: KubeObject): void {
+  const spec = (object['spec'] ?? {}) as JsonObject;
+  refuse(JOB, object, jobCauses(spec));
+  const { uid, name } = object.metadata;
+  const template = spec['template'] as { metadata?: { labels?: Record<string, string> } };
+  const labels = { ...template.metadata?.labels, ...ownLabels(uid, name) };
+  template.metadata = { ...template.metadata, labels };
+  object.metadata.labels ??= labels;
+  object.metadata.generation = 1;
+  spec['selector'] = { matchLabels: { 'batch.kubernetes.io/controller-uid': uid } };
+  object['status'] = {};
+}
+
+function prepareJobUpdate(object: KubeObject, old: KubeObject, subresource: string): void {
+  if (subresource !== '') return;
+  const [spec, before] = [object['spec'], old['spec']] as [JsonObject, JsonObject];
+  const changed = FIXED.filter((name) => !isDeepStrictEqual(spec[name], before[name]));
+  refuse(JOB, object, [...jobCauses(spec), ...changed.map((name) => invalidValue(`spec.${name}`, spec[name], 'field is immutable'))]);
+  if (!isDeepStrictEqual(spec, before)) object.metadata.generation = (old.metadata.generation ?? 1) + 1;
+}
 
 export const CRD_STORAGE = 'apiextensions.k8s.io/customresourcedefinitions';
 const VERBS = ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'] as const;
@@ -153,3 +222,37 @@ export const BUILTINS: readonly Resource[] = [
     },
   }),
 ];
+
+/** All current resources: the built-in ones and those of CustomResourceDefinitions. */
+export interface Catalogue {
+  all(): readonly Resource[];
+  find(group: string, version: string, plural: string): Resource | undefined;
+  /** Any version of a resource. @throws Error if it does not exist, which is a bug */
+  named(group: string, plural: string): Resource;
+  /** Finds the resource of an object or owner reference. */
+  ofKind(apiVersion: string, kind: string): Resource | undefined;
+}
+
+/** Opens the catalogue, which follows the definitions in the store. */
+export function openCatalogue(store: Store): Catalogue {
+  const build = (): Resource[] => [...BUILTINS, ...store.list(CRD_STORAGE).flatMap(customResources)];
+  let resources = build();
+  store.subscribe((change) => {
+    if (change.storage === CRD_STORAGE) resources = build();
+  });
+  return {
+    all: () => resources,
+    find: (group, version, plural) =>
+      resources.find((resource) => resource.plural === plural && resource.group === group && resource.version === version),
+    named(group, plural) {
+      const found = resources.find((resource) => resource.plural === plural && resource.group === group);
+      if (found === undefined) throw new Error(`there is no resource ${plural} in group '${group}'`);
+      return found;
+    },
+    ofKind: (apiVersion, kind) => resources.find((resource) => resource.kind === kind && groupVersion(resource) === apiVersion),
+  };
+}
+
+/** `v1`, `batch/v1`. */
+export const groupVersion = (resource: { group: string; version: string }): string =>
+  resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;

@@ -5,10 +5,9 @@ import { errorMessage } from '../../../platform/errors.ts';
 import { META_SCHEMA } from '../schemas/builtin-schemas.ts';
 import { checkRules } from '../schemas/cel.ts';
 import { timestamp } from '../../../platform/clock.ts';
-import { age } from '../printing/durations.ts';
-import { jsonPath } from '../printing/json-path.ts';
+import { age, NAME_COLUMN } from '../printing/table-columns.ts';
+import { jsonPath } from '../printing/tables.ts';
 import { StatusError } from '../status.ts';
-import { NAME_COLUMN } from '../printing/table-columns.ts';
 import type { Column, Json, KubeObject, Resource, Schema } from '../types.ts';
 
 interface Names {

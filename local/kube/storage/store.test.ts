@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { memoryJournal, openJournal } from './journal.ts';
-import { openStore, type Store } from './store.ts';
+import { memoryJournal, openJournal, openStore, type Store } from '../store.ts';
 import type { KubeObject } from '../types.ts';
 
 const object = (name: string, value = 0): KubeObject => ({

@@ -12,6 +12,7 @@ const CORE = `/api/v1/namespaces/${NAMESPACE}`;
 const PROGRAM = `
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
+
 const [task, ...rest] = process.argv.slice(2);
 const forever = () => setInterval(() => undefined, 1000);
 const tasks = {

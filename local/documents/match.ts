@@ -1,7 +1,7 @@
 /** Query filters. */
-import { CommandError } from '../errors.ts';
-import { leaves } from '../paths.ts';
-import { compare, isDoc, isOperators, keyOf, truthy, typeName, type Doc } from '../values.ts';
+import { CommandError } from './errors.ts';
+import { leaves } from './paths.ts';
+import { compare, isDoc, isOperators, keyOf, truthy, typeName, type Doc } from './values.ts';
 
 export type Predicate = (doc: Doc) => boolean;
 /** Tests the values at a path. */

@@ -1,10 +1,13 @@
+/** The credentials of clients: certificate, token, and the kubeconfig with both. */
+import { generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isIP } from 'node:net';
+
 /**
  * Creates a self-signed TLS certificate for the API server on loopback. kubectl sends bearer tokens only over TLS. Encodes
  * DER itself, because Node.js cannot create certificates and openssl may not be installed.
  */
-import { generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
-import { isIP } from 'node:net';
-
 const LIFETIME_MS = 10 * 365 * 24 * 3600 * 1000;
 
 function element(tag: number, ...contents: Uint8Array[]): Buffer {
@@ -104,4 +107,42 @@ export function makeCertificate(
   );
   const der = sequence(signed, ecdsaWithSha256, bitString(sign('sha256', signed, issuer?.key ?? privateKey)));
   return { key: String(privateKey.export({ type: 'pkcs8', format: 'pem' })), certificate: new X509Certificate(der).toString() };
+}
+
+export interface Credentials {
+  key: string;
+  certificate: string;
+  token: string;
+}
+
+/** Loads or creates credentials. If there is a folder, they are kept, so that a kubeconfig stays valid after a restart. */
+export function loadCredentials(folder: string | undefined, hosts: readonly string[], now: Date): Credentials {
+  const path = folder === undefined ? undefined : join(folder, 'credentials.json');
+  if (path !== undefined && existsSync(path)) {
+    const kept = JSON.parse(readFileSync(path, 'utf8')) as Credentials & { hosts: string[] };
+    if (hosts.every((host) => kept.hosts.includes(host))) return kept;
+  }
+  const made = { ...makeCertificate(hosts, now), token: randomBytes(24).toString('base64url') };
+  if (path !== undefined) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(path, JSON.stringify({ ...made, hosts }), { mode: 0o600 });
+  }
+  return made;
+}
+
+/** A kubeconfig in JSON, which is also YAML. */
+export function kubeconfigOf(url: string, { certificate, token }: Credentials, namespace: string): string {
+  const name = 'curbcut-local';
+  return `${JSON.stringify(
+    {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name, cluster: { server: url, 'certificate-authority-data': Buffer.from(certificate).toString('base64') } }],
+      users: [{ name, user: { token } }],
+      contexts: [{ name, context: { cluster: name, user: name, namespace } }],
+      'current-context': name,
+    },
+    null,
+    2,
+  )}\n`;
 }

@@ -1,9 +1,13 @@
+/** Reads the bodies of requests. */
+import type { IncomingMessage } from 'node:http';
+import { errorMessage } from '../../../platform/errors.ts';
+import { badRequest, StatusError, unsupportedMediaType } from '../status.ts';
+import type { Json, JsonObject, Resource } from '../types.ts';
+
 /**
  * Reads the Protobuf bodies of `kubectl create configmap|secret|namespace`: these commands use typed
  * clients, which do not fall back to JSON. Other kinds are not supported in Protobuf.
  */
-import type { Json, JsonObject } from '../../types.ts';
-
 const MAGIC = Buffer.from('k8s\0', 'latin1');
 
 interface Field {
@@ -84,7 +88,7 @@ function decode(bytes: Buffer, message: Message): JsonObject {
 }
 
 /** The object in a body; null if its kind is not supported. @throws RangeError if the message is invalid */
-export function decodeProtobuf(body: Buffer): Json | null {
+function decodeProtobuf(body: Buffer): Json | null {
   if (!body.subarray(0, 4).equals(MAGIC)) throw new RangeError('the body does not start with the Kubernetes Protobuf prefix');
   const envelope = new Map(entries(body.subarray(4)));
   const type = new Map(entries(envelope.get(1) as Buffer));
@@ -92,4 +96,68 @@ export function decodeProtobuf(body: Buffer): Json | null {
   const message = KINDS[kind];
   if (message === undefined) return null;
   return { apiVersion: text(type.get(1)), kind, ...decode(envelope.get(2) as Buffer, message) };
+}
+
+/** The supported patches: JSON Merge Patch and, for built-in kinds, strategic merge. */
+const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** RFC 7386. */
+export function mergePatch(target: Json | undefined, patch: Json | undefined): Json | undefined {
+  if (!isObject(patch)) return patch;
+  const result: JsonObject = isObject(target) ? { ...target } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key];
+    else result[key] = mergePatch(result[key], value);
+  }
+  return result;
+}
+
+/**
+ * Strategic merge, which `kubectl apply` sends for built-in kinds: as a merge patch, without lists. To merge them, the server
+ * would have to know their keys. @throws StatusError 422 for a list of objects or a directive
+ */
+export function strategicPatch(target: Json, patch: Json): Json | undefined {
+  if (hasLists(patch)) throw new StatusError(422, 'Invalid', 'the embedded Kubernetes does not merge lists: use a merge patch', {});
+  return mergePatch(target, patch);
+}
+
+const hasLists = (patch: Json | undefined): boolean =>
+  Array.isArray(patch) || (isObject(patch) && Object.entries(patch).some(([key, value]) => key.startsWith('$') || hasLists(value)));
+
+const MAX_BODY_BYTES = 3 * 1024 * 1024;
+
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) throw new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY_BYTES}`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** A body as text. @throws StatusError 413 */
+export const readBody = async (request: IncomingMessage): Promise<string> => (await readBytes(request)).toString('utf8');
+
+export const mediaType = (request: IncomingMessage): string => (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
+
+/** A body in JSON or Protobuf as an object. @throws StatusError 400, 413, 415 */
+export async function readObject(request: IncomingMessage, resource: Resource): Promise<Json> {
+  const type = mediaType(request);
+  const bytes = await readBytes(request);
+  const unsupported = unsupportedMediaType(['application/json', 'application/vnd.kubernetes.protobuf']);
+  if (type === 'application/vnd.kubernetes.protobuf') {
+    const object = decodeProtobuf(bytes);
+    if (object === null) throw unsupported;
+    return object;
+  }
+  if (!['', 'application/json'].includes(type)) throw unsupported;
+  try {
+    return JSON.parse(bytes.toString('utf8')) as Json;
+  } catch (error) {
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${resource.kind}): couldn't get version/kind; json parse error: ${errorMessage(error)}`,
+    );
+  }
 }
