@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import { LOCALES, type Locale } from '../../core/scan/locales.ts';
 import { context, doneWith, GROUPS, INCOMPLETE, SAMPLES, scanResult } from '../../test/support/mail-samples.ts';
-import { elementText, oneLine } from './hostile-text.ts';
+import { elementText, oneLine, renderInvitation, renderScanResult } from './mail-contents.ts';
 import { explainScore } from '../../report/view/score-sentence.ts';
 import { ruleText } from '../../report/rule-texts/rule-texts.ts';
 import { WORDS } from '../../report/words/words.ts';
-import { renderInvitation, renderScanResult } from './mail-contents.ts';
 
 const DISCLAIMERS: Record<Locale, string> = {
   en: 'Findings are automated test results only and are not compliance evidence or legal certification.',

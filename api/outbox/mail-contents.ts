@@ -1,6 +1,6 @@
-/** Subject, HTML and text of each kind of mail. Pure. */
+/** Subject, HTML and text of each kind of mail, with texts from tested pages and other people made safe. Pure. */
 import { explainScore } from '../../report/view/score-sentence.ts';
-import { causeTexts, type CauseText } from '../../report/view/cause-texts.ts';
+import { type CauseText, causeTexts } from '../../report/view/cause-texts.ts';
 import { contrastText } from '../../report/view/contrast.ts';
 import type { ReportView, ViewGroup } from '../../report/view/view.ts';
 import { failureKindOf, withoutCharge } from '../../core/scan/end-reasons.ts';
@@ -10,8 +10,7 @@ import type { Outcome } from '../../core/scan/outcome.ts';
 import type { Words } from '../../report/words/translated.ts';
 import { wordsIn, type WordsIn } from '../../report/words/words.ts';
 import type { MailData } from '../../stores/mail/outbox.ts';
-import { toHtml, toText, type Block, type FindingPart } from './mail-blocks.ts';
-import { elementText, oneLine } from './hostile-text.ts';
+import { type Block, type FindingPart, toHtml, toText } from './mail-blocks.ts';
 import { mailPage } from './mail-layout.ts';
 
 export interface Rendered {
@@ -237,4 +236,25 @@ function linkMail(
 function rendered(locale: Locale, subject: string, blocks: Block[], footer: Block[]): Rendered {
   const page = mailPage({ locale, title: subject, body: toHtml(blocks), footer: toHtml(footer) });
   return { subject: oneLine(subject, 200), html: String(page), text: `${toText(blocks)}\n-- \n${toText(footer)}` };
+}
+
+/** Characters that change the direction of the text around them, or that nobody sees. */
+const DECEPTIVE = /[\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/gu;
+
+/** One line without control characters, at most `max` characters. For subjects, too. */
+export function oneLine(text: string, max: number): string {
+  const line = text
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .replace(DECEPTIVE, '')
+    .trim();
+  const characters = [...line];
+  return characters.length <= max ? line : `${characters.slice(0, max - 1).join('')}…`;
+}
+
+/**
+ * The HTML of an element of the tested page as text. Mail programs make links of addresses in texts, which must not happen with
+ * addresses that a stranger's page contains: an invisible word joiner follows each character that makes an address of a text.
+ */
+export function elementText(html: string, max = 240): string {
+  return oneLine(html, max).replace(/(?<=\S)[.:@](?=\S)/g, (mark) => `${mark}\u2060`);
 }

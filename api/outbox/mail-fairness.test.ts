@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { MAIL_LANES, type MailLane } from '../../stores/mail/outbox.ts';
-import { claimOrder, CONCURRENCY, CONNECTIONS, LOWEST_FIRST_EVERY, PER_DOMAIN, PER_ORGANISATION, type InFlight } from './mail-fairness.ts';
+import { claimOrder, CONCURRENCY, CONNECTIONS, LOWEST_FIRST_EVERY, PER_DOMAIN, PER_ORGANISATION, type InFlight } from './mail-sender.ts';
 
 const mail = (lane: MailLane, domain: string, organisation?: string): InFlight => ({ lane, domain, organisation });
 const lanesOf = (inFlight: readonly InFlight[], claims = 0) => [...new Set(claimOrder(inFlight, claims).map(({ lane }) => lane))];

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ATTEMPTS_MAX } from '../../api/outbox/mail-back-off.ts';
+import { ATTEMPTS_MAX } from '../../api/outbox/delivery-loop.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { resultPath } from '../../core/web-paths.ts';

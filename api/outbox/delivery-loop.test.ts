@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { RETRIED_FOR_MS } from '../../core/webhooks/webhooks.ts';
-import { nextAttempt } from './webhook-back-off.ts';
+import { nextAttempt } from './delivery-loop.ts';
 
 describe('retries of webhooks', () => {
   it('come after pauses that double up to six hours, for three days', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ATTEMPTS_MAX, pauseDelay, retryDelay } from './mail-back-off.ts';
-import { failureOf, reasonOf, type Failure, type SmtpError } from './smtp-failure.ts';
+import { ATTEMPTS_MAX, pauseDelay, retryDelay } from './delivery-loop.ts';
+import { failureOf, reasonOf, type Failure, type SmtpError } from './mail-transport.ts';
 
 const rcpt = (response: string): SmtpError => ({
   code: 'EENVELOPE',
