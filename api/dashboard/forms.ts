@@ -138,7 +138,7 @@ export function plainPage(
   body: HtmlValue,
   scripts: readonly string[] = [],
 ): Html {
-  return titledPage({ request, title, active: null, errors, narrow: true, body, scripts: ['show-password.js', ...scripts] });
+  return titledPage({ request, title, active: null, errors, narrow: true, body, scripts });
 }
 
 /** A link that does not work any more: why, and what to do. */

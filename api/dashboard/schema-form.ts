@@ -29,8 +29,6 @@ interface Property {
   default?: unknown;
 }
 
-export type SchemaForm<T extends TObject> = ReturnType<typeof schemaForm<T>>;
-
 export function schemaForm<T extends TObject>(schema: T, fields: Readonly<Record<string, SchemaField>>) {
   const properties = schema.properties as unknown as Readonly<Record<string, Property>>;
   const validate = checkerOf(schema);

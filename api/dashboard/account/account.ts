@@ -104,7 +104,6 @@ function accountPage({ request, sessions, local, mail, errors = [], done, ...mor
     active: 'account',
     errors,
     done,
-    scripts: ['show-password.js'],
     body: html`${definitions([
       ['E-mail address', addressText(user, local && mail)],
       ['Organisation', html`${membership?.organisation.displayName ?? 'None'} (${link('switch, join or leave', ORGANISATIONS_PATH)})`],

@@ -63,7 +63,6 @@ function deletionPage(request: FastifyRequest, errors: readonly FormError[]): Ht
     trail: [{ text: 'Account', href: '/dashboard/account' }],
     errors,
     narrow: true,
-    scripts: ['show-password.js'],
     body: html`${notice({
       kind: 'warn',
       title: 'You cannot undo this',

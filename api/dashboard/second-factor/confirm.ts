@@ -75,7 +75,7 @@ export const confirmPages: FastifyPluginAsync<FactorDeps & { provider: string | 
       forms = linkButton({ text: provider, href: `/dashboard/sign-in/oidc?${new URLSearchParams({ next })}`, kind: 'primary' });
     const body = html`<p class="lead">Your last sign-in was more than ten minutes ago. This protects your account if someone else uses your browser.</p>
       ${forms}`;
-    const scripts = ['show-password.js', 'passkey.js'];
+    const scripts = ['passkey.js'];
     return reply.page(titledPage({ request, title: TITLE, active: 'account', errors, narrow: true, body, scripts }), { status });
   }
 

@@ -137,7 +137,6 @@ export function appPage({
     request,
     title: 'Set up an authenticator app',
     errors,
-    scripts: ['forget-secret.js'],
     body: html`<ol>
         <li>Open your authenticator app, and add an account: scan the QR code, or enter the key.</li>
         <li>Enter the code that the app shows.</li>
@@ -181,7 +180,6 @@ export function codesPage({ request, codes, added }: { request: FastifyRequest; 
   return factorPage({
     request,
     title: 'Your recovery codes',
-    scripts: ['forget-secret.js'],
     body: html`${added !== null && notice({ kind: 'good', body: added, announce: true })}
       ${notice({
         kind: 'warn',

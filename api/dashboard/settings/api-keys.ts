@@ -167,7 +167,7 @@ function newKeyPage({ request, key, secret }: { request: FastifyRequest; key: Ap
       text: `export CURBCUT_URL=${publicBaseUrl}\nread -rs CURBCUT_API_KEY && export CURBCUT_API_KEY\ncurbcut scan https://example.com/ --min-score 90`,
     })}
     <p>${linkButton({ text: 'I have saved the key', href: KEYS_PATH })}</p>`;
-  return titledPage({ ...FRAME, request, title: 'Your new API key', body, scripts: ['forget-secret.js'] });
+  return titledPage({ ...FRAME, request, title: 'Your new API key', body });
 }
 
 /** The form was sent again, as by a reload. */

@@ -174,7 +174,7 @@ function secretPage(request: FastifyRequest, webhook: Webhook, secret: string, b
     <p>The receiver verifies the signature of each request with the secret. ${before}</p>
     <p>${linkButton({ text: 'I have saved the secret', href: `${WEBHOOKS_PATH}/${webhook.id}` })}</p>`;
   const title = before === null ? 'Your new webhook' : 'The new secret of the webhook';
-  return titledPage({ ...FRAME, request, title, body, scripts: ['forget-secret.js'] });
+  return titledPage({ ...FRAME, request, title, body });
 }
 
 /** The form was sent again, as by a reload. */

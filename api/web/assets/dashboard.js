@@ -3,21 +3,13 @@
  * and with `data-events` when an event of the server says that it changed. `data-load` is the address of a part that is
  * read once. Hidden pages wait, failures are retried more and more slowly, and the end of the session ends everything.
  */
-import { announce } from './announce.js';
-import { enableCopying } from './copy.js';
-import { enableDialogs } from './dialog.js';
-import { patch } from './patch.js';
+import { announce, enableCopying, enableDialogs, SLOWEST_SECONDS, visible, wait } from './site.js';
 
-const SLOWEST_SECONDS = 60;
 /** The minimum interval between two reads, also if events arrive faster. In seconds. */
 const FASTEST_SECONDS = 1;
 const LOAD_ATTEMPTS = 3;
 /** Answers that stay the same: the session has ended, the person may not read it, or it does not exist. */
 const FINAL = new Set([401, 403, 404, 405]);
-
-const wait = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-const visible = () =>
-  document.hidden ? new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true })) : null;
 
 function enable(elements) {
   for (const element of elements) {
@@ -124,6 +116,63 @@ async function load(part) {
 
 function loadParts() {
   for (const part of document.querySelectorAll('[data-load]')) void load(part);
+}
+
+/**
+ * Changes elements to a new state with as few changes as possible: what stays the same keeps its focus, its open details and
+ * its scroll position. Children with ids are matched by their ids.
+ * @returns the elements that are new in the document
+ */
+function patch(old, next) {
+  const fresh = [];
+  patchNode(old, next, fresh);
+  return fresh;
+}
+
+function patchNode(old, next, fresh) {
+  // Scripts change buttons that copy.
+  if (old.isEqualNode(next) || (old.dataset?.copy !== undefined && old.dataset.copy === next.dataset?.copy)) return;
+  if (old.nodeName !== next.nodeName || old.nodeType !== Node.ELEMENT_NODE || old.id !== next.id) {
+    old.replaceWith(next);
+    if (next.nodeType === Node.ELEMENT_NODE) fresh.push(next);
+    return;
+  }
+  patchAttributes(old, next);
+  patchChildren(old, [...next.childNodes], fresh);
+}
+
+/** People open and close details and dialogs. */
+const isKept = (element, name) => name === 'open' && (element.nodeName === 'DETAILS' || element.nodeName === 'DIALOG');
+
+function patchAttributes(old, next) {
+  for (const { name } of [...old.attributes]) if (!next.hasAttribute(name) && !isKept(old, name)) old.removeAttribute(name);
+  for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+}
+
+function patchChildren(old, children, fresh) {
+  const ids = new Set(children.map(({ id }) => id).filter(Boolean));
+  for (const child of [...old.children]) if (child.id && !ids.has(child.id)) child.remove();
+  let at = old.firstChild;
+  for (const child of children) {
+    const match = child.id
+      ? [...old.children].find(({ id }) => id === child.id)
+      : at && !at.id && at.nodeName === child.nodeName
+        ? at
+        : null;
+    if (!match) {
+      old.insertBefore(child, at);
+      if (child.nodeType === Node.ELEMENT_NODE) fresh.push(child);
+      continue;
+    }
+    if (match === at) at = at.nextSibling;
+    else old.insertBefore(match, at);
+    patchNode(match, child, fresh);
+  }
+  while (at !== null) {
+    const following = at.nextSibling;
+    at.remove();
+    at = following;
+  }
 }
 
 for (const part of document.querySelectorAll('[data-fragment]')) void refresh(part);
