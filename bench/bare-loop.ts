@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type Page } from 'playwright-core';
-import { ADVICE_RULES } from '../report/rules/advice-rules.ts';
+import { ADVICE_RULES } from '../report/rules/rules.ts';
 import { axeOptions } from '../scanner-image/page/scripts/source.ts';
 
 /** The name under which axe-core reports the results of one page. */

@@ -4,8 +4,7 @@ import { createFindingsBudget } from '../report/results/cap-nodes.ts';
 import { picturesOf } from '../report/results/pictures.ts';
 import type { Report, ReportNode, TestedPage } from '../report/schema/schema.ts';
 import { IMPACTS } from '../core/scan/impacts.ts';
-import { buildReport } from '../report/results/build.ts';
-import { fitReport } from '../report/results/fit.ts';
+import { buildReport, fitReport } from '../report/results/build.ts';
 import { renderPdf } from '../report/pdf/render.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from '../test/report/samples.ts';
 

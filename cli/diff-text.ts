@@ -1,6 +1,6 @@
 /** The difference of two scans as text. */
 import type { CauseChange, ChangedElement, NewCauseChange, ReportDiff } from '../report/diff/diff.ts';
-import { elementPath } from '../report/view/element-path.ts';
+import { elementPath } from '../report/schema/parts.ts';
 import { printable } from './errors.ts';
 import { paint, type Paint, type Terminal } from './terminal.ts';
 import { plural } from './text-lines.ts';

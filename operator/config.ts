@@ -30,7 +30,7 @@ import {
   TrustSettings,
   WebhookSettings,
 } from '../platform/settings.ts';
-import { exportMemoryMib } from '../report/schema/large-exports.ts';
+import { exportMemoryMib } from '../report/schema/export-size.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
 import { POD_TEMPLATE_FIELDS, type PodTemplateField, readScannerPodTemplate, type ScannerPodTemplate } from './scan/launch/pod-template.ts';
 import { RETRIES_MAX } from './scan/policy/pods.ts';

@@ -1,7 +1,6 @@
 /** One scan, from its options to its pages: opens the egress proxy, the browser and the site, and crawls. */
 import type { PodInput } from '../core/protocol/pod-messages.ts';
-import type { ReportConsent } from '../report/results/consent.ts';
-import type { Report, ReportPage } from '../report/schema/schema.ts';
+import type { Report, ReportConsent, ReportPage } from '../report/schema/schema.ts';
 import type { Resolver } from '../core/scan/targets.ts';
 import { AXE_VERSION, axeOptions, axeSource, htmlTotal, watchSource } from './page/scripts/source.ts';
 import { type Machine, openSiteTrust } from './page/browser/chromium.ts';

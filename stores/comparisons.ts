@@ -1,7 +1,7 @@
 /** Comparisons of two scans, kept for a while: the exports of ended scans never change. */
 import type { Db } from 'mongodb';
 import type { ComparisonStore, LastingComparison } from '../report/workers/comparisons.ts';
-import { FINGERPRINT_VERSION } from '../report/schema/versions.ts';
+import { FINGERPRINT_VERSION } from '../report/schema/engines.ts';
 
 /** Increase this if the result of a comparison changes. */
 const COMPARISON_VERSION = 3;

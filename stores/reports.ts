@@ -16,9 +16,7 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { create as contentDisposition } from 'content-disposition';
 import { proxyVariables, type OutboundProxy } from '../platform/outbound-proxy.ts';
-import { REPORT_FORMATS, type ReportFormat } from '../report/formats/names.ts';
-import { keysIn, reportKeys, type ReportKeys } from '../report/schema/objects.ts';
-import type { ReadResult } from '../report/schema/objects.ts';
+import { keysIn, type ReadResult, REPORT_FORMATS, type ReportFormat, reportKeys, type ReportKeys } from '../report/schema/objects.ts';
 import type { FormatStore } from '../report/workers/report-formats.ts';
 import { VIEW_MAX_BYTES, type ReportView } from '../report/view/view.ts';
 import { type ByteRange, isMissing, parseView, readRange, statusOf } from './s3-ranges.ts';

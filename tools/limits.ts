@@ -7,7 +7,7 @@ import { NETWORK_LIMITS, NETWORK_SHARES } from '../api/http/networks/network-lim
 import { LIMITS, type LimitSize } from '../api/http/rate-limits.ts';
 import { SIGN_IN_LIMITS } from '../api/accounts/sessions/sign-in-limits.ts';
 import { NODES_MAX } from '../report/results/cap-nodes.ts';
-import { LARGE_EXPORT_BYTES } from '../report/schema/large-exports.ts';
+import { LARGE_EXPORT_BYTES } from '../report/schema/export-size.ts';
 import {
   FAILURE_SUMMARY_MAX,
   LINKED_FROM_MAX,

@@ -5,8 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { AxeTexts } from '../report/rule-texts/rule-texts.ts';
-import { ENGLISH_MIN, type EnglishMessages } from '../report/rule-texts/english-messages.ts';
+import { type AxeTexts, ENGLISH_MIN, type EnglishMessages } from '../report/rule-texts/rule-texts.ts';
 import { OWN_RULES } from '../report/schema/engines.ts';
 import type { RuleStandards } from '../report/rules/rules.ts';
 import { LOCALES, type Locale } from '../core/scan/locales.ts';

@@ -1,7 +1,7 @@
 /** The content of a mail as blocks, which become both its HTML and its text, so that neither lacks anything. */
 import { LIGHT } from '../../core/colors.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
-import { isDrawable, type ContrastText } from '../../report/view/contrast.ts';
+import { isDrawable, type ContrastText } from '../../report/view/sentences.ts';
 import { button, code, h1, h2, html, labelled, link, paragraph, SERIF, small, type Html } from './mail-layout.ts';
 
 export type Block =

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { LOCALES, type Locale } from '../../core/scan/locales.ts';
 import { context, doneWith, GROUPS, INCOMPLETE, SAMPLES, scanResult } from '../../test/support/mail-samples.ts';
 import { elementText, oneLine, renderInvitation, renderScanResult } from './mail-contents.ts';
-import { explainScore } from '../../report/view/score-sentence.ts';
+import { explainScore } from '../../report/view/verdict.ts';
 import { ruleText } from '../../report/rule-texts/rule-texts.ts';
 import { WORDS } from '../../report/words/words.ts';
 

@@ -1,7 +1,7 @@
 /** Subject, HTML and text of each kind of mail, with texts from tested pages and other people made safe. Pure. */
-import { explainScore } from '../../report/view/score-sentence.ts';
-import { type CauseText, causeTexts } from '../../report/view/cause-texts.ts';
-import { contrastText } from '../../report/view/contrast.ts';
+import { explainScore } from '../../report/view/verdict.ts';
+import { type CauseText, causeTexts } from '../../report/causes/element-names.ts';
+import { contrastText } from '../../report/view/sentences.ts';
 import type { ReportView, ViewGroup } from '../../report/view/view.ts';
 import { failureKindOf, withoutCharge } from '../../core/scan/end-reasons.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';

@@ -1,9 +1,8 @@
 /** Download links of a scan's reports, for the API and for the dashboard. */
 import { isTerminal } from '../../core/scan/phases.ts';
-import { REPORT_FORMATS, type ReportFormat } from '../../report/formats/names.ts';
+import { PICTURES_NAME, REPORT_FORMATS, type ReportFormat, reportKeys } from '../../report/schema/objects.ts';
 import type { ReportFormats, StoredFormat } from '../../report/workers/report-formats.ts';
 import type { Reports } from '../../stores/reports.ts';
-import { PICTURES_NAME, reportKeys } from '../../report/schema/objects.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { ApiError, replicaBusy, type ErrorCode } from '../http/errors.ts';
 

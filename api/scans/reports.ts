@@ -1,7 +1,7 @@
 /** Routes that return download links for the PDF report, the JSON export and the pictures of a scan, and for the formats made from the export. */
 import { Type } from 'typebox';
 import type { FastifyRequest } from 'fastify';
-import { REPORT_FORMAT_NAMES } from '../../report/formats/names.ts';
+import { REPORT_FORMAT_NAMES } from '../../report/schema/objects.ts';
 import { oneOf } from '../../core/schemas.ts';
 import { createReportFormats } from '../../report/workers/report-formats.ts';
 import { callerOf } from '../http/plugins/auth.ts';

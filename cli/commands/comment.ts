@@ -1,6 +1,5 @@
 /** `curbcut comment FILE|ID`: makes the comment on a pull request from a report, and writes it there. */
-import { annotationsOf } from '../../report/comment/annotations.ts';
-import { COMMENT_MIN_CHARACTERS, commentMarker, commentOf } from '../../report/comment/comment.ts';
+import { annotationsOf, COMMENT_MIN_CHARACTERS, commentMarker, commentOf } from '../../report/comment/comment.ts';
 import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
 import { printableLines, UsageError } from '../errors.ts';
 import { dashboardLink } from '../links.ts';

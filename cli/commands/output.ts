@@ -6,7 +6,7 @@ import { numberOf } from '../number-of.ts';
 import { nearest } from '../suggestion.ts';
 import type { ScanResult } from '../service/messages.ts';
 import type { Report } from '../../report/schema/schema.ts';
-import type { ScoreFacts } from '../../report/view/score-sentence.ts';
+import type { ScoreFacts } from '../../report/view/verdict.ts';
 import type { Explanation } from '../explanation.ts';
 import { absolute, dashboardLink } from '../links.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';

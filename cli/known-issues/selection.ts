@@ -1,9 +1,8 @@
 /** What `curbcut accept` accepts: root causes of a report, or the elements of a rule with one selector. Pure. */
 import { siteOf } from '../../core/scan/site.ts';
-import { elementPath } from '../../report/view/element-path.ts';
-import { FINGERPRINT_VERSION } from '../../report/schema/versions.ts';
-import { testedPages } from '../../report/schema/tested-pages.ts';
-import type { Report, ReportGroup } from '../../report/schema/schema.ts';
+import { elementPath, testedPages } from '../../report/schema/parts.ts';
+import { FINGERPRINT_VERSION } from '../../report/schema/engines.ts';
+import type { Report, RootCause } from '../../report/schema/schema.ts';
 import { CliError, printable } from '../errors.ts';
 import { plural } from '../text-lines.ts';
 
@@ -48,11 +47,11 @@ export function causeLines(report: Report): string[] {
   ];
 }
 
-const openCauses = ({ groups }: Report): ReportGroup[] => groups.filter(({ elements, known_elements: known = 0 }) => elements > known);
+const openCauses = ({ groups }: Report): RootCause[] => groups.filter(({ elements, known_elements: known = 0 }) => elements > known);
 
-const targetOf = (group: ReportGroup): Target => ({ target: { fingerprint: group.fingerprint }, comment: describe(group) });
+const targetOf = (group: RootCause): Target => ({ target: { fingerprint: group.fingerprint }, comment: describe(group) });
 
-function describe({ rule, help, elements, pages, page_urls: [page = ''] }: ReportGroup): string {
+function describe({ rule, help, elements, pages, page_urls: [page = ''] }: RootCause): string {
   return printable(`${rule}: ${help} (${plural(elements, 'element')} on ${plural(pages, 'page')}, first on ${page})`);
 }
 

@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { access, constants, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { ReportFormat } from '../../report/formats/names.ts';
+import type { ReportFormat } from '../../report/schema/objects.ts';
 import type { Report } from '../../report/schema/schema.ts';
 import { causeOf } from './answers.ts';
 import { createWatchdog, type Watchdog } from './budget.ts';

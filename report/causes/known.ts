@@ -14,14 +14,14 @@ import {
   KNOWN_MARKS_MAX,
   type KnownMark,
   type Report,
-  type ReportGroup,
+  type RootCause,
   type ReportKnownIssue,
   type ReportKnownIssues,
   type ReportNode,
   type ReportViolation,
   type TestedPage,
 } from '../schema/schema.ts';
-import { elementPath } from '../view/element-path.ts';
+import { elementPath } from '../schema/parts.ts';
 import { rootCauseFingerprint } from './root-causes.ts';
 
 type Node = Pick<ReportNode, 'html' | 'landmark' | 'contrast' | 'frame_path' | 'shadow_path' | 'selector'>;
@@ -71,7 +71,7 @@ export interface WithKnown {
   section: ReportKnownIssues;
   outcome: KnownOutcome;
   /** The root causes, each with the known issues that cover its elements. */
-  groups: ReportGroup[];
+  groups: RootCause[];
 }
 
 /** Numbers of known elements, by root cause and by the key of the known issue. */
@@ -84,7 +84,7 @@ type Covered = Map<string, Map<string, number>>;
 export function applyKnownIssues(
   { issues, at, leftOut }: ChosenKnownIssues,
   tested: readonly TestedPage[],
-  groups: readonly ReportGroup[],
+  groups: readonly RootCause[],
   partial = false,
 ): WithKnown {
   const matcher = knownMatcher(issues);
@@ -146,7 +146,7 @@ function elementsByKey(covered: Covered): Map<string, number> {
 function marksOf(
   cause: ReadonlyMap<string, number> | undefined,
   issues: ReadonlyMap<string, ReportKnownIssue>,
-): Pick<ReportGroup, 'known' | 'known_elements'> {
+): Pick<RootCause, 'known' | 'known_elements'> {
   if (cause === undefined) return {};
   const marks = [...cause].map(([key, elements]): KnownMark => {
     const { id, reason, owner, expires_at } = issues.get(key)!;

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { normaliseHtml } from './normalise-html.ts';
-import type { ReportGroup, ReportNode, ReportPage, ReportViolation } from '../schema/schema.ts';
-import type { FindingList } from '../schema/tested-pages.ts';
+import type { RootCause, ReportNode, ReportPage, ReportViolation } from '../schema/schema.ts';
+import type { FindingList } from '../schema/parts.ts';
 
 /** The maximum number of pages that a group lists. The total is in `pages`. */
 const PAGE_URLS_MAX = 100;
@@ -104,7 +104,7 @@ const compare = (left: string, right: string): number => (left < right ? -1 : le
  * Groups the findings of all tested pages by root cause, worst first: by impact, then pages, then elements, then rule and
  * fingerprint, so that the order is the same in every run. The example is the first element in the scan's order.
  */
-export function groupFindings(pages: readonly ReportPage[], list: FindingList): ReportGroup[] {
+export function groupFindings(pages: readonly ReportPage[], list: FindingList): RootCause[] {
   return [...collect(pages, list)]
     .sort(
       ([a, left], [b, right]) =>

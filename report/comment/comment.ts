@@ -4,14 +4,13 @@ import { pathOnSite } from '../../core/scan/site.ts';
 import { shortCommit } from '../../core/scan/metadata.ts';
 import { outcomeOf } from '../results/results.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
-import type { Report } from '../schema/schema.ts';
-import { baselineLine } from '../view/baseline.ts';
-import { elementPath } from '../view/element-path.ts';
-import { knownLine } from '../view/known.ts';
+import type { Report, ReportChange, RootCause } from '../schema/schema.ts';
+import { baselineLine, knownLine } from '../view/sentences.ts';
+import { elementPath } from '../schema/parts.ts';
 import { thresholdRows, verdictTexts } from '../view/verdict.ts';
-import { wordsIn, type ReportWords } from '../words/words.ts';
-import { causesOf, type Cause } from './causes.ts';
-import { code, link, markerOf, plain } from './markdown.ts';
+import { type ReportWords, wordsIn } from '../words/words.ts';
+import { countedAsNew } from '../diff/diff.ts';
+import { uriOf } from '../formats/shared.ts';
 
 /** The elements that a comment names for each root cause. */
 const EXAMPLES = 3;
@@ -137,3 +136,95 @@ function pageOf(page: string, site: string): string {
   const path = pathOnSite(page, site);
   return path === null ? code(page, PAGE_MAX) : link(code(path, PAGE_MAX), page);
 }
+
+/**
+ * The root causes that a pull request is about: the new ones if the scan was compared with a baseline, else all. Known issues are
+ * left out, as thresholds do. Pure.
+ */
+/** A root cause, with the elements that count. */
+export interface Cause extends Pick<ReportChange, 'fingerprint' | 'rule' | 'impact' | 'wcag' | 'help' | 'help_url' | 'elements' | 'pages'> {
+  examples: Pick<ReportChange['examples'][number], 'page' | 'selector' | 'frame_path' | 'shadow_path'>[];
+}
+
+/** Worst first. */
+export const causesOf = ({ baseline, groups }: Report): Cause[] =>
+  baseline === undefined || baseline.new === null ? groups.flatMap(ofGroup) : newCauses(baseline.new_causes);
+
+/** The causes as the threshold counts them: without those that the baseline has too on pages that it did not test. */
+const newCauses = (changes: readonly ReportChange[]): Cause[] =>
+  changes.flatMap((change) => {
+    const elements = countedAsNew(change) - (change.known_elements ?? 0);
+    return elements > 0 ? [{ ...change, elements }] : [];
+  });
+
+function ofGroup({ example, page_urls: [page = ''], known_elements: known = 0, ...group }: RootCause): Cause[] {
+  const elements = group.elements - known;
+  return elements > 0 ? [{ ...group, elements, examples: [{ ...example, page }] }] : [];
+}
+
+/** Markdown of comments on pull requests. What a page can choose is only ever in code spans and encoded addresses. Pure. */
+/** Control characters, line breaks and invisible ones, which could reverse or hide text. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
+
+/**
+ * Text of a page as a code span, in which nothing has a meaning: no HTML, link, mention or command of the system.
+ * @param max the longest text in characters; the rest is cut off
+ */
+export function code(text: string, max: number): string {
+  const line = text.toWellFormed().replace(INVISIBLE, ' ').trim();
+  const shown = line.length <= max ? line : `${line.slice(0, max).toWellFormed()}…`;
+  if (shown === '') return '–';
+  const longest = Math.max(0, ...(shown.match(/`+/g) ?? []).map(({ length }) => length));
+  const fence = '`'.repeat(longest + 1);
+  const space = /^`|`$/.test(shown) ? ' ' : '';
+  return `${fence}${space}${shown}${space}${fence}`;
+}
+
+/** Text of our own catalogues: its characters, such as those of `<html>`, have no meaning. It must not quote a page. */
+const plain = (text: string): string => text.replace(/[\\`*_[\]~|#$&<>]/g, (character) => ENTITIES[character] ?? `\\${character}`);
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/** Longer addresses are not linked. In characters. */
+const ADDRESS_MAX = 2_000;
+
+/**
+ * A link, or only its label if the address is no http or https URL.
+ * @param label Markdown
+ */
+function link(label: string, address: string): string {
+  const url = URL.parse(address.toWellFormed());
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '') return label;
+  const uri = uriOf(url.href).replace(/[()*'!@~$]/g, (character) => `%${character.charCodeAt(0).toString(16)}`);
+  return uri.length > ADDRESS_MAX ? label : `[${label}](${uri})`;
+}
+
+/** A comment of HTML that identifies the comment of a site. It is the first line, and invisible. */
+export const markerOf = (name: string): string => `<!-- curbcut:${encodeURIComponent(name.toWellFormed()).replaceAll('-', '%2D')} -->`;
+
+/** Annotations of a job on GitHub: workflow commands, which a step prints. Pure. */
+/** GitHub shows 10 errors of a step. */
+const ANNOTATIONS_MAX = 10;
+/** In characters. */
+const TEXT_MAX = 500;
+
+/** A line for each root cause that the comment would describe, worst first. */
+export function annotationsOf(report: Report): string {
+  return causesOf(report)
+    .slice(0, ANNOTATIONS_MAX)
+    .map(({ rule, help, examples }) => {
+      const places = examples.slice(0, 3).map((example) => `${example.page} ${elementPath(example)}`);
+      return `::error title=${property(`${rule}: ${help}`)}::${data(places.join('\n'))}\n`;
+    })
+    .join('');
+}
+
+/** Control characters could end the line and begin another command. */
+const cut = (text: string): string => text.toWellFormed().slice(0, TEXT_MAX).toWellFormed();
+const data = (text: string): string =>
+  cut(text)
+    .replaceAll('%', '%25')
+    .replaceAll('\r', '%0D')
+    .replaceAll('\n', '%0A')
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ');
+const property = (text: string): string => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');

@@ -1,6 +1,6 @@
 /** Compares a report with its baseline, for the report itself and its verdict. Pure. */
 import { newWithoutKnown, type BaselineOutcome, type BaselineProblem } from '../../core/scan/baseline.ts';
-import { BASELINE_CAUSES_MAX, type Report, type ReportBaseline, type ReportChange, type ReportGroup } from '../schema/schema.ts';
+import { BASELINE_CAUSES_MAX, type Report, type ReportBaseline, type ReportChange, type RootCause } from '../schema/schema.ts';
 import { NONE_KNOWN, type KnownMatcher } from '../causes/known.ts';
 import { UNFAIR_CAVEATS, type Caveat } from './caveats.ts';
 import { countedAsNew, diffReduced, type CauseChange, type NewCauseChange, type ReportDiff } from './diff.ts';
@@ -40,7 +40,7 @@ export interface ComparedBaseline {
   baseline: ReportBaseline;
   outcome: BaselineOutcome;
   /** The root causes, each with the number of its new elements, if the scans were compared. */
-  groups: ReportGroup[];
+  groups: RootCause[];
 }
 
 const UNFAIR: ReadonlySet<Caveat['reason']> = new Set(UNFAIR_CAVEATS);
@@ -49,7 +49,7 @@ const UNFAIR: ReadonlySet<Caveat['reason']> = new Set(UNFAIR_CAVEATS);
 export function compareWithBaseline(
   chosen: ChosenBaseline,
   report: ComparableReport,
-  groups: readonly ReportGroup[],
+  groups: readonly RootCause[],
   known?: KnownMatcher,
 ): ComparedBaseline {
   const { optional, scanId } = chosen;

@@ -5,7 +5,7 @@
  */
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { caveatsBetween, type Caveat } from './caveats.ts';
-import { matchPages, NO_ELEMENTS, type UnmatchedElements } from './pages.ts';
+import { matchPages, NO_ELEMENTS, type UnmatchedElements } from './match.ts';
 import { reduceReport, type ReducedElement, type ReducedPage, type ReducedReport } from './reduce.ts';
 import type { Report, ReportChange } from '../schema/schema.ts';
 

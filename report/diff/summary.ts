@@ -1,6 +1,6 @@
 /** The difference of two scans as numbers and a few examples, small enough for a status or an Event. Pure. */
 import type { Impact } from '../../core/scan/impacts.ts';
-import { elementPath } from '../view/element-path.ts';
+import { elementPath } from '../schema/parts.ts';
 import { countedAsNew, type Caveat, type CauseChange, type NewCauseChange, type ReportDiff } from './diff.ts';
 
 export interface NewViolation {

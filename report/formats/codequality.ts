@@ -5,7 +5,7 @@ import { pathOnSite } from '../../core/scan/site.ts';
 import { knownIssueFinder } from '../causes/known.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import type { Report } from '../schema/schema.ts';
-import { elementPath } from '../view/element-path.ts';
+import { elementPath } from '../schema/parts.ts';
 import { relativeUriOf } from './shared.ts';
 
 /** A violation as GitLab reads it. */

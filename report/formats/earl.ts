@@ -4,7 +4,7 @@ import { knownIssueFinder, type KnownIssueFinder } from '../causes/known.ts';
 import { criterionOutcome, outcomesOn, type Outcome } from '../results/rule-outcomes.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
 import type { Report, ReportKnownIssue, ReportNode, ReportPage, ReportViolation } from '../schema/schema.ts';
-import { elementPath } from '../view/element-path.ts';
+import { elementPath } from '../schema/parts.ts';
 import { pageGaps, scanNotes } from '../view/gaps.ts';
 import { acceptance, elements, firstFindings, targetOf, uriOf } from './shared.ts';
 

@@ -3,7 +3,7 @@ import type { Report } from '../schema/schema.ts';
 import { codeQualityOf } from './codequality.ts';
 import { earlOf } from './earl.ts';
 import { junitOf } from './junit.ts';
-import type { ReportFormat } from './names.ts';
+import type { ReportFormat } from '../schema/objects.ts';
 import { sarifText } from './sarif.ts';
 
 const json = (value: unknown): string => `${JSON.stringify(value)}\n`;

@@ -5,12 +5,12 @@ import type { Locale } from '../../core/scan/locales.ts';
 import { checkThresholds } from '../../core/scan/thresholds.ts';
 import { snakeCase } from '../../core/schemas.ts';
 import { knownIssueFinder, type KnownIssueFinder } from '../causes/known.ts';
-import { isAttempted } from '../results/coverage.ts';
+import { isAttempted } from '../results/score.ts';
 import { thresholdsOf } from '../../core/scan/submitted-options.ts';
 import { outcomeOf } from '../results/results.ts';
 import type { Report, ReportPage, ReportViolation, TestedPage } from '../schema/schema.ts';
-import { criteriaText } from '../rules/standards.ts';
-import { elementPath } from '../view/element-path.ts';
+import { criteriaText } from '../rules/success-criteria.ts';
+import { elementPath } from '../schema/parts.ts';
 import { pageGaps, scanNotes, untestedMessage } from '../view/gaps.ts';
 import { acceptance, elements, targetOf } from './shared.ts';
 

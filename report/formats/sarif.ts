@@ -9,8 +9,7 @@ import { criterionTitle, criterionUrl } from '../rules/success-criteria.ts';
 import type { RuleInfo } from '../rules/rules.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
 import type { Report, ReportPage } from '../schema/schema.ts';
-import { notificationsOf } from './sarif-notifications.ts';
-import { LEVELS, resultsOf, rulesOfFile, worstOf } from './sarif-results.ts';
+import { LEVELS, notificationsOf, resultsOf, rulesOfFile, worstOf } from './sarif-results.ts';
 import { firstFindings, relativeUriOf, targetOf, uriOf } from './shared.ts';
 
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';

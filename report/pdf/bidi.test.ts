@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { drawnText, levelsOf, visualOrder } from './bidi.ts';
+import { drawnText, levelsOf, visualOrder } from './typography.ts';
 
 /** A text as it is read on paper from left to right, for a shaper that leaves Latin and reverses Hebrew. */
 function onPaper(text: string): string {

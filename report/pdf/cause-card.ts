@@ -1,15 +1,41 @@
 /** One root cause: what is wrong, what it looks like, how to fix it and where it occurs. */
-import type { ReportGroup, ReportNode } from '../schema/schema.ts';
-import { contrastText, isDrawable } from '../view/contrast.ts';
-import { knownMark } from '../view/known.ts';
-import { standardsText } from '../rules/standards.ts';
-import { GAP, SPLIT_ABOVE, type Card, type CauseContext } from './cause.ts';
+import type { RootCause, ReportNode, ReportRule } from '../schema/schema.ts';
+import { contrastText, isDrawable, knownMark } from '../view/sentences.ts';
+import { standardsText } from '../rules/success-criteria.ts';
+import type { ReportWords } from '../words/words.ts';
+import type { CauseText } from '../causes/element-names.ts';
 import type { Column, Flow } from './flow.ts';
 import { drawGuidance } from './guidance.ts';
-import type { ReportWords } from '../words/words.ts';
-import { line, severityIcon } from './icons.ts';
-import { LINE, TYPE } from './palette.ts';
-import { CONTENT_WIDTH, PAGE, type Element, type Picture } from './tagged-document.ts';
+import { line, LINE, severityIcon, TYPE } from './palette.ts';
+import { CONTENT_WIDTH, type Element, PAGE, type Picture } from './tagged-document.ts';
+
+/** What the cards of root causes share. */
+/** A card continues on the next page if more than this would stay empty otherwise: a quarter of a page, in points. */
+export const SPLIT_ABOVE = (PAGE.height - PAGE.top - PAGE.bottom) / 4;
+/** Between two columns, in points. */
+export const GAP = 14;
+
+/** What all cards of a report share. */
+export interface CauseContext {
+  i18n: ReportWords;
+  /** The URL of the scan. Pages on the same site are named by their path. */
+  site: string;
+  /** Standards by the ID of a rule. */
+  rules: ReadonlyMap<string, ReportRule>;
+  /** JPEGs by fingerprint, with the page that each one shows. */
+  pictures: ReadonlyMap<string, { jpeg: Uint8Array; pageUrl: string }>;
+}
+
+/** What a card is about: a cause to fix, or elements that a person must check. */
+export interface Card {
+  kind: 'violation' | 'review';
+  group: RootCause;
+  text: CauseText;
+  /** The heading: the title with the element and, for a cause to fix, its number. */
+  title: string;
+  /** The named destination of the card. */
+  place?: string;
+}
 
 /** How many related elements a card names. */
 const RELATED_NAMED = 2;
@@ -57,7 +83,7 @@ export function drawCause(flow: Flow, parent: Element, card: Card, context: Caus
 /** How many known issues a card shows. */
 const KNOWN_SHOWN_MAX = 3;
 
-function drawSummary(flow: Flow, section: Element, group: ReportGroup, i18n: ReportWords): void {
+function drawSummary(flow: Flow, section: Element, group: RootCause, i18n: ReportWords): void {
   const { texts, count } = i18n;
   const about = [
     texts.severities[group.impact],
@@ -75,7 +101,7 @@ function drawSummary(flow: Flow, section: Element, group: ReportGroup, i18n: Rep
 }
 
 /** The picture, and the facts and the HTML beside it if there is room. */
-function drawEvidence(flow: Flow, section: Element, group: ReportGroup, context: CauseContext, picture: CardPicture | null): void {
+function drawEvidence(flow: Flow, section: Element, group: RootCause, context: CauseContext, picture: CardPicture | null): void {
   const whole: Column = { x: PAGE.left, width: CONTENT_WIDTH };
   const facts = (column: Column, on = flow): void => {
     drawFacts(on, section, group, context, column);
@@ -107,7 +133,7 @@ interface CardPicture {
   alt: string;
 }
 
-function pictureOf({ pdf }: Flow, { fingerprint }: ReportGroup, { i18n, pictures }: CauseContext): CardPicture | null {
+function pictureOf({ pdf }: Flow, { fingerprint }: RootCause, { i18n, pictures }: CauseContext): CardPicture | null {
   const shown = pictures.get(fingerprint);
   const picture = shown === undefined ? null : pdf.picture(shown.jpeg);
   if (picture === null) return null;
@@ -123,7 +149,7 @@ function drawPicture({ pdf, y }: Flow, section: Element, { picture, width, heigh
 }
 
 /** Standards, colours, the path to the element, and the elements that explain the finding. */
-function drawFacts(flow: Flow, section: Element, group: ReportGroup, context: CauseContext, column: Column): void {
+function drawFacts(flow: Flow, section: Element, group: RootCause, context: CauseContext, column: Column): void {
   const { i18n, rules } = context;
   const { texts } = i18n;
   const { example } = group;

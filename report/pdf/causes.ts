@@ -1,14 +1,11 @@
 /** Root causes, worst first: an example, how to fix it, and where it occurs. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Report, ReportGroup } from '../schema/schema.ts';
-import type { Flow } from './flow.ts';
-import { causeTexts, type CauseText } from '../view/cause-texts.ts';
-import type { Card, CauseContext } from './cause.ts';
-import { drawCause } from './cause-card.ts';
-import { placeOf } from './links.ts';
-import { TYPE } from './palette.ts';
+import type { Report, RootCause } from '../schema/schema.ts';
+import { type Flow, placeOf } from './flow.ts';
+import { causeTexts, type CauseText } from '../causes/element-names.ts';
+import { type Card, type CauseContext, drawCause } from './cause-card.ts';
+import { severityIcon, TYPE } from './palette.ts';
 import { CONTENT_WIDTH } from './tagged-document.ts';
-import { severityIcon } from './icons.ts';
 import { drawTableSection, type Cell } from './table.ts';
 import type { ReportWords } from '../words/words.ts';
 
@@ -59,7 +56,7 @@ interface Cards {
 /** Draws cards, then a table. Other work of the process goes on between two cards. */
 async function drawCards(
   flow: Flow,
-  groups: readonly ReportGroup[],
+  groups: readonly RootCause[],
   { kind, heading, intro, keep, max, further }: Cards,
   context: CauseContext,
   outline: PDFKit.PDFOutline,
@@ -94,7 +91,7 @@ const headingOf = ({ title, element }: CauseText): string => (element === undefi
 /** A table of groups without cards. @param left how many the table leaves out */
 function drawGroups(
   flow: Flow,
-  groups: readonly ReportGroup[],
+  groups: readonly RootCause[],
   left: number,
   about: { heading: string; intro: string },
   i18n: ReportWords,

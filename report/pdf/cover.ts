@@ -1,18 +1,13 @@
 /** The first page: the result at a glance, for readers who are not developers. */
 import { metadataLine } from '../../core/scan/metadata.ts';
-import { consentSentence } from '../view/consent-sentence.ts';
+import { baselineLine, consentSentence, knownLine } from '../view/sentences.ts';
 import { LEADING_CAUSES_MAX, leadingCauses } from '../view/leading-causes.ts';
-import { explainScore, scoreFactsOf } from '../view/score-sentence.ts';
-import { thresholdRows, verdictTexts } from '../view/verdict.ts';
+import { explainScore, scoreFactsOf, thresholdRows, verdictTexts } from '../view/verdict.ts';
 import type { Report } from '../schema/schema.ts';
-import type { Flow } from './flow.ts';
+import { type Flow, linkable } from './flow.ts';
 import { gapsLine } from '../view/gaps.ts';
-import { baselineLine } from '../view/baseline.ts';
-import { knownLine } from '../view/known.ts';
-import { linkable } from './links.ts';
-import { INK, LINE, SOFT, TYPE, VERDICTS, colored } from './palette.ts';
+import { colored, INK, line, LINE, ring, SOFT, TYPE, verdictIcon, VERDICTS } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
-import { line, ring, verdictIcon } from './icons.ts';
 import { drawLeadingCauses, drawSeverities, drawThresholds } from './summary-tables.ts';
 import type { ReportWords } from '../words/words.ts';
 

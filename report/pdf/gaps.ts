@@ -1,9 +1,8 @@
 /** What was not tested, or not completely: pages, frames, parts of pages, and addresses. Nothing is left out silently. */
 import type { Report, UntestedPage } from '../schema/schema.ts';
 import { gapsOf, type Gaps } from '../view/gaps.ts';
-import type { Flow } from './flow.ts';
+import { type Flow, shortened } from './flow.ts';
 import type { ReportWords } from '../words/words.ts';
-import { shortened } from './links.ts';
 import { urlCell } from './pages.ts';
 import { TYPE } from './palette.ts';
 import { drawTableSection, type Cell, type TableSection } from './table.ts';

@@ -1,11 +1,9 @@
 /** What a reader should do about a root cause, and where it occurs. */
-import { reviewText } from '../rule-texts/review-texts.ts';
-import type { ReportGroup } from '../schema/schema.ts';
-import { adviceOf, type Advice } from '../view/failure-advice.ts';
-import { GAP, SPLIT_ABOVE, type Card, type CauseContext } from './cause.ts';
-import type { Column, Flow } from './flow.ts';
+import { type Advice, failureAdvice, reviewText } from '../rule-texts/rule-texts.ts';
+import type { RootCause } from '../schema/schema.ts';
+import { GAP, SPLIT_ABOVE, type Card, type CauseContext } from './cause-card.ts';
+import { type Column, type Flow, linkable, shortened } from './flow.ts';
 import type { ReportWords } from '../words/words.ts';
-import { linkable, shortened } from './links.ts';
 import { TYPE } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
 
@@ -67,7 +65,7 @@ function drawAdvice(flow: Flow, section: Element, card: Card, i18n: ReportWords,
 
 function drawFix(flow: Flow, section: Element, { group, text }: Card, i18n: ReportWords, column: Column): void {
   if (text.fix !== '') flow.paragraph(section, text.fix, TYPE.text, column);
-  for (const { lead, lang, points } of adviceOf(group.example.failure_summary, i18n.locale).slice(0, 4)) {
+  for (const { lead, lang, points } of failureAdvice(group.example.failure_summary, i18n.locale).slice(0, 4)) {
     flow.skip(2);
     flow.paragraph(section, lead, TYPE.cell, { ...column, lang, maxLines: 3 });
     drawPoints(flow, section, points, i18n, column);
@@ -79,7 +77,7 @@ function drawReview(flow: Flow, section: Element, { group }: Card, i18n: ReportW
   const { texts, locale } = i18n;
   drawLabelled(flow, section, texts.whatToCheck, column, (on) => on.paragraph(section, reviewText(group.rule, locale), TYPE.text, column));
   // The lead says "Fix any of the following", which is not known yet.
-  const reasons = adviceOf(group.example.failure_summary, locale).flatMap(({ points }) => points);
+  const reasons = failureAdvice(group.example.failure_summary, locale).flatMap(({ points }) => points);
   if (reasons.length > 0) {
     flow.skip(4);
     drawLabelled(flow, section, texts.undecided, column, (on) => drawPoints(on, section, reasons, i18n, column));
@@ -93,7 +91,7 @@ function drawPoints(flow: Flow, section: Element, points: Advice['points'], { te
   flow.list(section, [...shown, ...rest], TYPE.cell, { ...column, maxLines: 3 });
 }
 
-function drawRuleLink(flow: Flow, section: Element, group: ReportGroup, i18n: ReportWords, column: Column): void {
+function drawRuleLink(flow: Flow, section: Element, group: RootCause, i18n: ReportWords, column: Column): void {
   const url = linkable(group.help_url);
   if (url === null) return;
   const text = i18n.format(i18n.texts.aboutRule, { rule: group.rule });
@@ -104,7 +102,7 @@ function drawRuleLink(flow: Flow, section: Element, group: ReportGroup, i18n: Re
 }
 
 /** Where it occurs, and what axe-core's site says about the rule. */
-function drawPlaces(flow: Flow, section: Element, group: ReportGroup, { i18n, site }: CauseContext, column: Column): void {
+function drawPlaces(flow: Flow, section: Element, group: RootCause, { i18n, site }: CauseContext, column: Column): void {
   const { texts, count } = i18n;
   flow.paragraph(section, texts.where, TYPE.label, column);
   flow.skip(1);

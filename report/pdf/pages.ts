@@ -1,13 +1,11 @@
 /** The table of tested pages with their scores. */
 import { countViolations } from '../results/score.ts';
 import type { Report } from '../schema/schema.ts';
-import { testedPages } from '../schema/tested-pages.ts';
+import { testedPages } from '../schema/parts.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
-import type { Flow } from './flow.ts';
-import { linkable, shortened } from './links.ts';
-import { SOFT, TYPE, colored } from './palette.ts';
+import { type Flow, linkable, shortened } from './flow.ts';
+import { colored, severityIcon, SOFT, TYPE } from './palette.ts';
 import { CONTENT_WIDTH } from './tagged-document.ts';
-import { severityIcon } from './icons.ts';
 import { drawTableSection, type Cell } from './table.ts';
 import type { ReportWords } from '../words/words.ts';
 

@@ -1,12 +1,11 @@
 /** The PDF report: a tagged document (PDF/UA-1) in the language of the scan. */
 import type { Report } from '../schema/schema.ts';
-import type { CauseContext } from './cause.ts';
+import type { CauseContext } from './cause-card.ts';
 import { CAUSES_IN_FULL, drawAdvice, drawCauses, drawReviews } from './causes.ts';
 import { drawCover } from './cover.ts';
 import { createFlow, type Flow } from './flow.ts';
 import { drawGaps } from './gaps.ts';
-import { line } from './icons.ts';
-import { TYPE } from './palette.ts';
+import { line, TYPE } from './palette.ts';
 import { drawPages } from './pages.ts';
 import { CONTENT_WIDTH, PAGE, openTaggedDocument } from './tagged-document.ts';
 import { wordsIn, type ReportWords } from '../words/words.ts';

@@ -2,13 +2,11 @@
 import type { LeadingCauses } from '../view/leading-causes.ts';
 import type { Report } from '../schema/schema.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
-import type { Flow } from './flow.ts';
-import { GROUND, SEVERITIES, TYPE, VERDICTS, colored } from './palette.ts';
+import { type Flow, placeOf } from './flow.ts';
+import { colored, GROUND, SEVERITIES, severityIcon, TYPE, verdictIcon, VERDICTS } from './palette.ts';
 import { CONTENT_WIDTH, type Element } from './tagged-document.ts';
-import { causeTexts } from '../view/cause-texts.ts';
+import { causeTexts } from '../causes/element-names.ts';
 import type { ThresholdRow } from '../view/verdict.ts';
-import { severityIcon, verdictIcon } from './icons.ts';
-import { placeOf } from './links.ts';
 import { drawTable, type Cell } from './table.ts';
 import type { ReportWords } from '../words/words.ts';
 

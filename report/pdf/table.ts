@@ -1,6 +1,5 @@
 /** Tables with a real structure for screen readers, and a visual heading that is repeated on every page. */
-import { line } from './icons.ts';
-import { TYPE } from './palette.ts';
+import { line, TYPE } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element, type Link } from './tagged-document.ts';
 import type { Flow } from './flow.ts';
 import type { Line, Style } from './typography.ts';

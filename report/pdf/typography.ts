@@ -1,6 +1,7 @@
 /** Text layout of the report: which font shows which characters, their direction, and line breaks. */
-import { levelsOf } from './bidi.ts';
-import { FALLBACKS, type Face } from './fonts.ts';
+import { createRequire } from 'node:module';
+import type bidiFactory from 'bidi-js';
+import { type Face, FALLBACKS } from './fonts.ts';
 
 /** The style of a text. Sizes are in points. */
 export interface Style {
@@ -40,7 +41,7 @@ const SPACES = /[\s\u2028\u2029]+/gu;
 // Icon fonts use the private use area, where a text font has other characters.
 const UNPRINTABLE = /[\p{Cc}\p{Co}\p{Cn}\p{Cs}]/u;
 const PLAIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u017e]*$/;
-const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
+const GRAPHEMES = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
 /** Which characters each font has, and the width of a text in it. */
 export interface Metrics {
@@ -99,7 +100,7 @@ export function spansOf(text: string, face: Face, metrics: Metrics): Span[] {
   if (PLAIN.test(clean)) return [{ face, text: clean, actual: null, level: 0 }];
   const levels = levelsOf(clean);
   return joined(
-    [...graphemes.segment(clean)].map(({ segment, index }) => spanOf(segment, levels === null ? 0 : levels[index]!, face, metrics)),
+    [...GRAPHEMES.segment(clean)].map(({ segment, index }) => spanOf(segment, levels === null ? 0 : levels[index]!, face, metrics)),
   );
 }
 
@@ -109,7 +110,7 @@ const HAN_PIECES = /.[\p{Pe}\p{Pf}\p{M}、。，．：；？！・ー々ぁぃ�
 /** The smallest pieces of a span that stay together on a line. */
 function piecesOf(span: Span, breakAnywhere: boolean): Span[] {
   if (isMissing(span)) {
-    const characters = [...graphemes.segment(span.actual!)].map(({ segment }) => segment);
+    const characters = [...GRAPHEMES.segment(span.actual!)].map(({ segment }) => segment);
     return characters.map((actual) => ({ ...span, text: MISSING, actual }));
   }
   if (span.actual !== null) return [span];
@@ -189,7 +190,7 @@ export function createLineBreaker(metrics: Metrics): (text: string, style: Style
 
 /** Splits a piece that is wider than a line into the longest parts that fit. */
 function fittingParts(piece: Span, width: number, measure: (piece: Span) => number): Span[] {
-  const characters = [...graphemes.segment(piece.text)].map(({ segment }) => segment);
+  const characters = [...GRAPHEMES.segment(piece.text)].map(({ segment }) => segment);
   const parts: Span[] = [];
   for (let start = 0; start < characters.length;) {
     let [low, high] = [0, characters.length - start];
@@ -221,4 +222,53 @@ function withEllipsis(line: Line, style: Style, width: number, metrics: Metrics)
   if (last !== undefined && last.actual === null && last.face === style.face) last.text = `${last.text.trimEnd()}…`;
   else spans.push({ face: style.face, text: '…', actual: null, level: last?.level ?? 0 });
   return { spans, width: measure() };
+}
+
+/** The order of right-to-left text, by the Unicode Bidirectional Algorithm (UAX #9). */
+const require = createRequire(import.meta.url);
+// The types of the package describe an ES module, but Node loads its CommonJS file.
+const bidi = (require('bidi-js') as (typeof bidiFactory)['default'])();
+
+/** Characters of scripts that are written from right to left. Text without them keeps its order. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
+const NEUTRAL = /[\p{Script=Common}\p{Script=Inherited}]/u;
+const REVERSED_BY_SHAPER = /[\p{Script=Hebrew}\p{Script=Arabic}]/u;
+
+/** The embedding level of each UTF-16 unit of a paragraph: odd is right to left. Null if the whole text is left to right. */
+export function levelsOf(text: string): Uint8Array | null {
+  return RIGHT_TO_LEFT.test(text) ? bidi.getEmbeddingLevels(text, 'auto').levels : null;
+}
+
+/** The order in which the parts of a line are shown, from left to right (rule L2). @param levels the level of each part */
+export function visualOrder(levels: readonly number[]): number[] {
+  const order = levels.map((_, index) => index);
+  for (let level = Math.max(0, ...levels); level > 0; level -= 1)
+    for (let start = 0; start < order.length; start += 1) {
+      let end = start;
+      while (end < order.length && levels[order[end]!]! >= level) end += 1;
+      if (end > start + 1) order.splice(start, end - start, ...order.slice(start, end).reverse());
+      start = Math.max(start, end);
+    }
+  return order;
+}
+
+const reversed = (text: string): string =>
+  [...GRAPHEMES.segment(text)]
+    .map(({ segment }) => segment)
+    .toReversed()
+    .join('');
+const mirrored = (text: string): string => [...text].map((character) => bidi.getMirroredCharacter(character) ?? character).join('');
+
+/** fontkit lays text out from right to left if its first letter is of such a script. */
+function shaperReverses(text: string): boolean {
+  for (const character of text) if (!NEUTRAL.test(character)) return REVERSED_BY_SHAPER.test(character);
+  return false;
+}
+
+/** A text of one level, such that it is drawn in the right order. The shaper needs Hebrew and Arabic in their logical order. */
+export function drawnText(text: string, level: number): string {
+  if (level === 0) return text;
+  const backwards = level % 2 === 1;
+  const shown = backwards ? mirrored(text) : text;
+  return backwards === shaperReverses(text) ? shown : reversed(shown);
 }

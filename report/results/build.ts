@@ -1,11 +1,13 @@
 /** Builds the JSON export of a scan: score, verdict, counts and root causes over its pages. */
-import type { PodInput } from '../../core/protocol/pod-messages.ts';
+import { PICTURES_MAX_BYTES, type PodInput } from '../../core/protocol/pod-messages.ts';
 import type { ChosenBaseline } from '../diff/baseline.ts';
-import type { ReportConsent } from './consent.ts';
+import type { Report, ReportConsent, ReportPage } from '../schema/schema.ts';
 import { toReportOptions } from '../../core/scan/submitted-options.ts';
+import { isParseable } from '../schema/export-size.ts';
 import { deriveResults } from './results.ts';
 import { numberRules, ruleResults } from './rule-outcomes.ts';
-import type { Report, ReportPage } from '../schema/schema.ts';
+import { capPage } from './cap-nodes.ts';
+import { type PlacedPictures, placePictures, type TakenPictures } from './pictures.ts';
 
 /**
  * Builds the report of a scan.
@@ -68,4 +70,54 @@ export function buildReport(found: {
     pictures: [],
     addresses_left: addressesLeft,
   };
+}
+
+/** Builds a report that fits into the largest export that the operator accepts. */
+/** The caps that are tried in turn. The pages are within the findings' budget, so the first one is nearly always enough. */
+const CAPS = [Infinity, 100, 20, 5, 1];
+
+export interface FittedReport {
+  report: Report;
+  /** The export: the report as JSON. */
+  text: Uint8Array<ArrayBuffer>;
+  pictures: PlacedPictures;
+}
+
+/**
+ * Builds the report. If its export is too large, it describes fewer elements.
+ * @param build builds the report of these pages
+ * @param maxBytes the largest export
+ * @returns null if it is too large although each rule of each page has one element
+ */
+export function fitReport(
+  build: (pages: ReportPage[]) => Report,
+  { pages, ...taken }: { pages: ReportPage[] } & TakenPictures,
+  maxBytes: number,
+): FittedReport | null {
+  for (const max of CAPS) {
+    const derived = build(pages.map((page) => (page.tested ? capPage(page, max) : page)));
+    const placed = placePictures(derived, taken, PICTURES_MAX_BYTES);
+    const { places, pagePlaces } = placed;
+    const report = { ...derived, pictures: places, ...(pagePlaces.length > 0 && { page_pictures: pagePlaces }) };
+    const text = exportOf(report);
+    if (text.byteLength <= maxBytes && isParseable(text)) return { report, text, pictures: placed };
+  }
+  return null;
+}
+
+/** Returns the JSON of a report. Its lists are encoded element by element, because one string of everything needs twice the memory. */
+export function exportOf(report: Report): Uint8Array<ArrayBuffer> {
+  const parts: Buffer[] = [];
+  const add = (text: string): unknown => parts.push(Buffer.from(text));
+  for (const [at, [name, value]] of Object.entries(report).entries()) {
+    add(`${at === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+    if (!Array.isArray(value)) {
+      add(JSON.stringify(value));
+      continue;
+    }
+    for (const [index, element] of value.entries()) add(`${index === 0 ? '[' : ','}${JSON.stringify(element)}`);
+    add(value.length === 0 ? '[]' : ']');
+  }
+  add('}');
+  return Buffer.concat(parts);
 }

@@ -4,7 +4,7 @@
  */
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import type { ReportViolation, TestedPage } from '../schema/schema.ts';
-import { FINDING_LISTS, findingsOf, type FindingList } from '../schema/tested-pages.ts';
+import { FINDING_LISTS, findingsOf, type FindingList } from '../schema/parts.ts';
 
 /** The number of elements of one rule that a page's report describes. */
 export const NODES_MAX = 500;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { countPages } from './coverage.ts';
+import { countPages } from './score.ts';
 import { deriveResults, outcomeOf } from './results.ts';
 import { PAGE_FAILURES, type PageFailureReason, type ReportPage } from '../schema/schema.ts';
 import { testedPage } from '../../test/support/tested-page.ts';

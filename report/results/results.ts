@@ -4,14 +4,13 @@ import type { ChosenKnownIssues } from '../../core/scan/known-issues.ts';
 import { judge, judgeWithoutResult, notesOf, type Thresholds, type Verdict } from '../../core/scan/thresholds.ts';
 import { baselineOutcomeOf, compareWithBaseline, type ChosenBaseline } from '../diff/baseline.ts';
 import type { ComparableReport } from '../diff/reduce.ts';
-import { countPages } from './coverage.ts';
+import { countPages, countViolations, scanScore, sumCounts } from './score.ts';
 import { applyKnownIssues, knownMatcher, knownOutcomeOf } from '../causes/known.ts';
 import { groupFindings } from '../causes/root-causes.ts';
 import type { Report, ReportBaseline, ReportKnownIssues, ReportPage } from '../schema/schema.ts';
-import { testedPages } from '../schema/tested-pages.ts';
-import { partialSentence } from '../view/partial.ts';
-import { countViolations, scanScore, sumCounts } from './score.ts';
-import { FINGERPRINT_VERSION, SCORE_VERSION } from '../schema/versions.ts';
+import { testedPages } from '../schema/parts.ts';
+import { partialSentence } from '../view/sentences.ts';
+import { FINGERPRINT_VERSION, SCORE_VERSION } from '../schema/engines.ts';
 
 export interface Results {
   outcome: Outcome;

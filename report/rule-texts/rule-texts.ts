@@ -5,7 +5,6 @@
  */
 import { createRequire } from 'node:module';
 import type { Locale } from '../../core/scan/locales.ts';
-import { adviceOf } from './advice.ts';
 
 export interface RuleText {
   /** One sentence: what the rule asks for. */
@@ -61,4 +60,120 @@ function textsOf(locale: Locale): Map<string, RuleText> {
   );
   loaded.set(locale, texts);
   return texts;
+}
+
+/** Which rules share the texts "why it matters" and "how to fix it". A rule that is not listed has texts of its own name. */
+const SHARED: Readonly<Record<string, readonly string[]>> = {
+  'image-alt': ['role-img-alt', 'svg-img-alt', 'object-alt'],
+  'aria-attributes': [
+    'aria-allowed-attr',
+    'aria-braille-equivalent',
+    'aria-conditional-attr',
+    'aria-prohibited-attr',
+    'aria-valid-attr',
+    'aria-valid-attr-value',
+  ],
+  'aria-roles': ['aria-allowed-role', 'aria-deprecated-role', 'aria-roledescription'],
+  'aria-structure': ['aria-required-children', 'aria-required-parent'],
+  'aria-name': [
+    'aria-command-name',
+    'aria-dialog-name',
+    'aria-meter-name',
+    'aria-progressbar-name',
+    'aria-tab-name',
+    'aria-tooltip-name',
+    'aria-treeitem-name',
+  ],
+  'aria-hidden': ['aria-hidden-focus', 'aria-text', 'presentation-role-conflict'],
+  'button-name': ['input-button-name', 'input-image-alt', 'summary-name'],
+  'link-name': ['area-alt'],
+  label: ['aria-input-field-name', 'aria-toggle-field-name', 'select-name'],
+  'color-contrast': ['color-contrast-enhanced'],
+  'html-lang': ['html-has-lang', 'html-lang-valid', 'html-xml-lang-mismatch'],
+  'landmark-one-main': ['landmark-no-duplicate-main'],
+  landmarks: [
+    'landmark-banner-is-top-level',
+    'landmark-complementary-is-top-level',
+    'landmark-contentinfo-is-top-level',
+    'landmark-main-is-top-level',
+    'landmark-no-duplicate-banner',
+    'landmark-no-duplicate-contentinfo',
+    'landmark-unique',
+  ],
+  bypass: ['skip-link'],
+  list: ['listitem', 'definition-list', 'dlitem'],
+  'frame-title': ['frame-title-unique'],
+  'not-tested': ['frame-tested', 'hidden-content'],
+  'meta-viewport': ['meta-viewport-large'],
+  'meta-refresh': ['meta-refresh-no-exceptions'],
+  motion: ['blink', 'marquee'],
+  captions: ['audio-caption', 'video-caption'],
+  'duplicate-id': ['duplicate-id-active', 'duplicate-id-aria'],
+  'table-headers': ['empty-table-header', 'scope-attr-valid', 'td-has-header', 'td-headers-attr', 'th-has-data-cells'],
+  'table-name': ['table-duplicate-name', 'table-fake-caption'],
+};
+
+const BY_RULE = new Map(Object.entries(SHARED).flatMap(([advice, rules]) => rules.map((rule) => [rule, advice])));
+
+/** Returns the name of the texts for a rule. */
+export const adviceOf = (rule: string): string => BY_RULE.get(rule) ?? rule;
+
+/**
+ * Which messages of axe-core are English. Its translations are incomplete: the Dutch one has 3 of 121 checks. Text in another
+ * language than its document must be marked, so that screen readers pronounce it correctly (WCAG 3.1.2).
+ */
+/** A generated file: the first words of each message. */
+export interface EnglishMessages {
+  source: string;
+  starts: string[];
+}
+
+/** The shortest start of a message that identifies its language, in characters. */
+export const ENGLISH_MIN = 12;
+
+let starts: readonly string[] | null = null;
+
+/** Whether a text is an English message of axe-core's checks. */
+export function isEnglishMessage(text: string): boolean {
+  starts ??= (require('./english-messages.json') as EnglishMessages).starts;
+  return starts.some((start) => text.startsWith(start));
+}
+
+/**
+ * What a person should look at where the tests could not decide, in every language (`words/LOCALE/review.json`): a text for each rule of
+ * axe-core that can be incomplete, and for each of ours. A language is loaded when it is first used.
+ */
+/** The texts of a language, by rule. */
+export interface ReviewTexts {
+  /** For other rules: axe-core reports a rule as incomplete if one of its checks throws, and exports of pods may name any rule. */
+  any: string;
+  rules: Record<string, string>;
+}
+
+/** Returns what a person should look at where a rule could not be decided. */
+export function reviewText(rule: string, locale: Locale): string {
+  const { any, rules } = require(`../words/${locale}/review.json`) as ReviewTexts;
+  return Object.hasOwn(rules, rule) ? rules[rule]! : any;
+}
+
+/** What axe-core says about an element, as paragraphs and lists. */
+/** One part of a failure summary: what to do, and its options. `lang` is set if a text is not in the language of the report. */
+export interface Advice {
+  lead: string;
+  lang?: string;
+  points: { text: string; lang?: string }[];
+}
+
+/** Parses a failure summary of axe-core: one line per lead, with indented lines for its points. */
+export function failureAdvice(summary: string, locale: Locale): Advice[] {
+  const advice: Advice[] = [];
+  for (const line of summary.split('\n')) {
+    const text = line.trim();
+    if (text === '') continue;
+    const last = advice.at(-1);
+    const lang = locale !== 'en' && isEnglishMessage(text) ? { lang: 'en' } : {};
+    if (/^\s/.test(line) && last !== undefined) last.points.push({ text, ...lang });
+    else advice.push({ lead: text, ...lang, points: [] });
+  }
+  return advice;
 }

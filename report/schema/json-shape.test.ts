@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { isParseable, shapeOf } from './json-shape.ts';
+import { isParseable, shapeOf } from './export-size.ts';
 
 const of = (text: string) => shapeOf(Buffer.from(text));
 

@@ -1,15 +1,54 @@
 /** The JSON export, `schema_version` 1 (decisions, "The JSON export"): the complete results of a scan. Keys are snake_case, as in the API. */
-import { Type, type Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { BASELINE_PROBLEMS } from '../../core/scan/baseline.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { Metadata } from '../../core/scan/metadata-schema.ts';
 import { KNOWN_ISSUE_FIELDS, KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { WCAG_LEVELS } from '../../core/scan/wcag.ts';
-import { ReportConsent } from '../results/consent.ts';
-import { ENGINES } from './engines.ts';
-import { LANDMARKS } from '../causes/landmarks.ts';
 import { ReportOptions, ReportThresholds } from '../../core/scan/submitted-options.ts';
+import { CONSENT_CHOICES } from '../../core/scan/options.ts';
+import { ENGINES } from './engines.ts';
+
+/** What a scan answered to the dialog that asks for consent to cookies: its schema. */
+/** The maximum length of a product's name, in characters. */
+export const PRODUCT_MAX = 100;
+
+/**
+ * - `answered`
+ * - `shown_again`: it was answered, but shows again when the page is loaded again
+ * - `not_found`: no dialog was recognised
+ * - `failed`: the dialog did not react
+ */
+const OUTCOMES = ['answered', 'shown_again', 'not_found', 'failed'] as const;
+
+export const ReportConsent = Type.Object(
+  {
+    action: oneOf(CONSENT_CHOICES.slice(1) as ['reject', 'accept']),
+    outcome: oneOf(OUTCOMES),
+    /** The consent product, by the name of its rule in autoconsent. Null if no dialog was recognised. */
+    product: nullable(Type.String({ maxLength: PRODUCT_MAX })),
+    /** The page that was searched for the dialog. */
+    url: Type.String(),
+  },
+  { additionalProperties: false },
+);
+export type ReportConsent = Static<typeof ReportConsent>;
+
+/** The landmarks of a page: its areas by purpose, as assistive technologies list them. */
+
+export const LANDMARKS = ['banner', 'navigation', 'main', 'complementary', 'contentinfo', 'search'] as const;
+export type Landmark = (typeof LANDMARKS)[number];
+
+/** The elements that are landmarks without a role. */
+export const LANDMARK_ELEMENTS: Readonly<Record<string, Landmark>> = {
+  header: 'banner',
+  nav: 'navigation',
+  main: 'main',
+  aside: 'complementary',
+  footer: 'contentinfo',
+  search: 'search',
+};
 
 /** The maximum length of a node's HTML, in characters. */
 export const NODE_HTML_MAX = 2000;
@@ -266,7 +305,7 @@ export const KnownMark = Type.Object(
 export type KnownMark = Static<typeof KnownMark>;
 
 /** One root cause over all pages: the same rule on the same component in the same landmark. */
-export const ReportGroup = Type.Object(
+export const RootCause = Type.Object(
   {
     /** The same in every scan with the same `fingerprint_version`. */
     fingerprint: Fingerprint,
@@ -289,7 +328,7 @@ export const ReportGroup = Type.Object(
   },
   closed,
 );
-export type ReportGroup = Static<typeof ReportGroup>;
+export type RootCause = Static<typeof RootCause>;
 
 /** On how many tested pages a rule or criterion failed, needs review, passed, and did not apply: on each page the first of these. */
 export const OutcomePages = Type.Object({ failed: Count, needs_review: Count, passed: Count, not_applicable: Count }, closed);
@@ -491,11 +530,11 @@ export const Report = Type.Object(
     pages: Type.Array(ReportPage),
     /** The rule by which violations are grouped. Fingerprints of different versions cannot be compared. */
     fingerprint_version: Type.Integer(),
-    groups: Type.Array(ReportGroup),
+    groups: Type.Array(RootCause),
     /** Root causes of elements that a person must check, in the same order. */
-    review_groups: Type.Array(ReportGroup),
+    review_groups: Type.Array(RootCause),
     /** Root causes of the advice, in the same order. */
-    advice_groups: Type.Array(ReportGroup),
+    advice_groups: Type.Array(RootCause),
     /** The rules that ran on tested pages, by ID. */
     rules: Type.Array(ReportRule),
     /** All success criteria of the conformance target, in the order of WCAG. */

@@ -9,7 +9,7 @@ import { distinctNames } from '../causes/element-names.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
 import { Box, PageSize, type ReportNode, type ReportPage, type ReportViolation, type TestedPage } from '../schema/schema.ts';
 import { jsonBytes, shortened, startWithin } from './bounds.ts';
-import { elementPath } from './element-path.ts';
+import { elementPath } from '../schema/parts.ts';
 import type { FindingsPlace, ViewCause, ViewGroup } from './schema.ts';
 
 /** The bounds of the object, in bytes. The pages share theirs equally. */
@@ -30,7 +30,7 @@ const PageCause = Type.Object({
 export type PageCause = Static<typeof PageCause>;
 
 /** The findings of one page, worst first. Lists are cut at their end. */
-export const PageFindings = Type.Object({
+export const PageCauses = Type.Object({
   causes: Type.Array(PageCause),
   causes_total: Type.Integer({ minimum: 0 }),
   /** Elements that a person must check. */
@@ -39,7 +39,7 @@ export const PageFindings = Type.Object({
   /** The size of the page. Findings of earlier versions lack it. */
   size: Type.Optional(Type.Object(PageSize.properties)),
 });
-export type PageFindings = Static<typeof PageFindings>;
+export type PageCauses = Static<typeof PageCauses>;
 
 export interface PlacedFindings {
   /** Those whose details fit. */
@@ -95,7 +95,7 @@ const lineOf = (
 });
 
 /** The findings of a page in at most `maxBytes` of JSON. The causes go before the elements, because filters need them. */
-function findingsOf({ violations, needs_review, size }: TestedPage, maxBytes: number): PageFindings {
+function findingsOf({ violations, needs_review, size }: TestedPage, maxBytes: number): PageCauses {
   const [failing, toReview] = [pageCauses(violations), pageCauses(needs_review)];
   const bare = (causes: readonly PageCause[]): PageCause[] => causes.map((cause) => ({ ...cause, shown: [] }));
   const causes = startWithin(bare(failing), maxBytes / 2).start;

@@ -3,12 +3,11 @@
  * what formats without translations say of them. Pure.
  */
 import { coverageOf } from '../../core/scan/counts.ts';
-import { isAttempted } from '../results/coverage.ts';
-import { testedPages } from '../schema/tested-pages.ts';
+import { isAttempted } from '../results/score.ts';
+import { testedPages } from '../schema/parts.ts';
 import type { PageCaveat, Report, TestedPage, UntestedFrame, UntestedPage } from '../schema/schema.ts';
 import type { ReportWords } from '../words/words.ts';
-import { consentSentence } from './consent-sentence.ts';
-import { partialSentence } from './partial.ts';
+import { consentSentence, partialSentence } from './sentences.ts';
 
 export interface Gaps {
   untested: UntestedPage[];

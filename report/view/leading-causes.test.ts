@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { leadingCauses } from './leading-causes.ts';
-import type { ReportGroup } from '../schema/schema.ts';
+import type { RootCause } from '../schema/schema.ts';
 
-const groupsOf = (...elements: number[]): ReportGroup[] => elements.map((count) => ({ elements: count }) as ReportGroup);
+const groupsOf = (...elements: number[]): RootCause[] => elements.map((count) => ({ elements: count }) as RootCause);
 
 describe('leading causes', () => {
   it('are those with the most violations, and say how many percent they are', () => {

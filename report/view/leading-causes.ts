@@ -1,12 +1,12 @@
 /** The root causes whose fix removes the most violations. */
-import type { ReportGroup } from '../schema/schema.ts';
+import type { RootCause } from '../schema/schema.ts';
 
 /** How many causes are named at most: as many as a team can take on next. */
 export const LEADING_CAUSES_MAX = 5;
 
 export interface LeadingCauses {
   /** By number of violations, each with its index in the report's own order, which goes by severity. */
-  causes: { group: ReportGroup; index: number }[];
+  causes: { group: RootCause; index: number }[];
   /** The violations that disappear if all of them are fixed. */
   removed: number;
   /** `removed` in percent of all violations, rounded down, so that it is 100 only if none is left. Below 10 it has a decimal. */
@@ -18,7 +18,7 @@ export interface LeadingCauses {
  * @param groups all root causes of a report, in its order
  * @param most how many causes to select at most
  */
-export function leadingCauses(groups: readonly ReportGroup[], most = LEADING_CAUSES_MAX): LeadingCauses {
+export function leadingCauses(groups: readonly RootCause[], most = LEADING_CAUSES_MAX): LeadingCauses {
   const total = groups.reduce((sum, { elements }) => sum + elements, 0);
   const causes = groups
     .map((group, index) => ({ group, index }))

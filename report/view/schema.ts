@@ -6,12 +6,12 @@ import { Type, type Static } from 'typebox';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { oneOf } from '../../core/schemas.ts';
-import { ReportConsent } from '../results/consent.ts';
 import {
   KnownMark,
   PAGE_CAVEATS,
   PAGE_FAILURES,
   PageCaveat,
+  ReportConsent,
   ReportCounts,
   ReportNode,
   ReportPicture,
@@ -124,7 +124,7 @@ const ViewPage = Type.Union([
     counts: ReportCounts,
     /** Absent if the page was tested completely. */
     gaps: Type.Optional(ViewGaps),
-    /** The `PageFindings` of the page. Absent if it has none. */
+    /** The `PageCauses` of the page. Absent if it has none. */
     findings: Type.Optional(FindingsPlace),
     /** A picture of the page from its top, as wide as the page. */
     picture: Type.Optional(ViewPicture),

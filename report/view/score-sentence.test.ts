@@ -3,7 +3,7 @@ import { LOCALES } from '../../core/scan/locales.ts';
 import type { Counts } from '../../core/scan/counts.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import { THRESHOLD_NAMES, type Thresholds } from '../../core/scan/thresholds.ts';
-import { explainScore } from './score-sentence.ts';
+import { explainScore } from './verdict.ts';
 
 const counts = (critical: number, minor = 0): Counts => ({ total: critical + minor, critical, serious: 0, moderate: 0, minor });
 const outcome: Outcome = { score: 94.3, violations: counts(32, 1), pages: { scanned: 4, failed: 0, total: 4 } };

@@ -1,14 +1,115 @@
-/** The verdict of a report and its thresholds, as people read them. Pure. */
-import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
-import { checkThresholds, type ThresholdCheck } from '../../core/scan/thresholds.ts';
+/** Explains a score and a verdict in sentences, the same in the dashboard, the PDF, mails and on the command line. Pure. */
+import type { Counts } from '../../core/scan/counts.ts';
+import { type Impact, IMPACTS } from '../../core/scan/impacts.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { type Outcome, withoutKnown } from '../../core/scan/outcome.ts';
+import { checkThresholds, type ThresholdCheck, type Thresholds } from '../../core/scan/thresholds.ts';
 import { outcomeOf } from '../results/results.ts';
+import { countViolations } from '../results/score.ts';
 import { thresholdsOf } from '../../core/scan/submitted-options.ts';
 import type { Report } from '../schema/schema.ts';
-import { wordsIn, type ReportWords } from '../words/words.ts';
-import { partialSentence } from './partial.ts';
+import { testedPages } from '../schema/parts.ts';
+import { type ReportWords, wordsIn } from '../words/words.ts';
+import type { ReportView } from './schema.ts';
+import { partialSentence } from './sentences.ts';
 
+/** What the sentences are made of. */
+export interface ScoreFacts {
+  outcome: Outcome;
+  thresholds: Thresholds;
+  /** The violations of each tested page. Absent if not every page is known. */
+  pages?: readonly Counts[] | undefined;
+}
+
+export interface ScoreSentences {
+  /** What the score is made of. */
+  score: string;
+  /** How a failing rule counts: why many violations can go with a high score. */
+  counting: string;
+  /** Why the scan passed or did not pass, also if the score is high. Null without thresholds. */
+  verdict: string | null;
+  /** The same without the words "did not pass", for places that have them. Null unless it did not pass. */
+  reasons: string | null;
+}
+
+/** Explains the result of a scan that is done. */
+export function explainScore(facts: ScoreFacts, locale: Locale): ScoreSentences {
+  const { texts, count, format } = wordsIn(locale, 'score');
+  const checks = checkThresholds(facts.thresholds, facts.outcome);
+  const clauses = reasonsOf(checks, facts, locale);
+  const passed = checks.length === 0 ? null : count(texts.passed, checks.length);
+  return {
+    score: scoreSentence(facts, locale),
+    counting: texts.counting,
+    verdict: clauses === null ? passed : format(texts.notPassed, { reasons: clauses }),
+    reasons: clauses && `${clauses.charAt(0).toLocaleUpperCase(locale)}${clauses.slice(1)}.`,
+  };
+}
+
+export const scoreFactsOf = (report: Report): ScoreFacts => ({
+  outcome: outcomeOf(report),
+  thresholds: thresholdsOf(report.scan.thresholds),
+  pages: testedPages(report.pages).map(({ violations }) => countViolations(violations)),
+});
+
+/** The violations of each tested page; undefined if the view has no longer every page. */
+export function pageCountsOf({ pages, pages_total: total }: Pick<ReportView, 'pages' | 'pages_total'>): Counts[] | undefined {
+  return pages.length < total ? undefined : pages.flatMap((page) => (page.tested ? [page.counts] : []));
+}
+
+function scoreSentence({ outcome, pages }: ScoreFacts, locale: Locale): string {
+  const { texts, count } = wordsIn(locale, 'score');
+  const { onPages } = wordsIn(locale, 'report').texts;
+  // On one page, "on 1 page" says nothing.
+  const on = (has: (counts: Counts) => boolean): string =>
+    pages === undefined || pages.length < 2 ? '' : ` ${count(onPages, pages.filter(has).length)}`;
+  const found = IMPACTS.filter((impact) => outcome.violations[impact] > 0);
+  const parts = found.map((impact) => count(texts.violations[impact], outcome.violations[impact]) + on((counts) => counts[impact] > 0));
+  const clean = pages?.some(({ total }) => total === 0) ? [texts.none + on(({ total }) => total === 0)] : [];
+  const listed = found.length === 0 ? [texts.none] : [...parts, ...clean];
+  const average = count(texts.average, outcome.pages.scanned, { score: outcome.score });
+  return `${average}: ${listed.join(', ')}.`;
+}
+
+/** The missed thresholds, and what the score says about them. Null if none is missed. */
+function reasonsOf(checks: readonly ThresholdCheck[], facts: ScoreFacts, locale: Locale): string | null {
+  const missed = checks.filter(({ met }) => !met);
+  if (missed.length === 0) return null;
+  const clauses = [...missed.map((check) => missedClause(check, locale)), ...scoreClause(missed, facts, locale)].join('; ');
+  return facts.outcome.known === undefined ? clauses : `${clauses} (${wordsIn(locale, 'score').texts.knownNotCounted})`;
+}
+
+function missedClause(check: ThresholdCheck, locale: Locale): string {
+  const { texts, count, format } = wordsIn(locale, 'score');
+  switch (check.name) {
+    case 'maxViolations':
+      return count(texts.thresholds.maxViolations.missed, check.measured, { allowed: check.allowed });
+    case 'maxNewViolations':
+      if (check.measured === null) return texts.notCompared;
+      return count(texts.thresholds.maxNewViolations.missed, check.measured, { allowed: check.allowed });
+    case 'failOnSeverity': {
+      const found = Object.entries(check.measured) as [Impact, number][];
+      return format(texts.thresholds.failOnSeverity.missed, {
+        violations: found.map(([impact, n]) => count(texts.violations[impact], n)).join(', '),
+      });
+    }
+    default:
+      return format(texts.thresholds[check.name].missed, { measured: check.measured, allowed: check.allowed });
+  }
+}
+
+/** What the score says about the verdict: readers wonder why a high one does not pass. */
+function scoreClause(missed: readonly ThresholdCheck[], { outcome, thresholds }: ScoreFacts, locale: Locale): string[] {
+  if (missed.some(({ name }) => name === 'minScore')) return [];
+  const { texts, format } = wordsIn(locale, 'score');
+  const { score } = withoutKnown(outcome);
+  const { minScore: minimum } = thresholds;
+  return [minimum === undefined ? format(texts.scoreNotJudged, { score }) : format(texts.scoreMet, { score, minimum })];
+}
+
+/** The verdict of a report and its thresholds, as people read them. Pure. */
 /** Measures the thresholds that apply to a report. */
-export const checksOf = (report: Report): ThresholdCheck[] => checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report));
+const checksOf = (report: Report): ThresholdCheck[] => checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report));
 
 /** A threshold that is set, in the report's language. */
 export interface ThresholdRow {

@@ -9,7 +9,7 @@ import { countViolations, sumCounts } from '../results/score.ts';
 import { ReportView, VIEW_LIMITS, VIEW_MAX_BYTES, viewOf, type FindingsPlace } from './view.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { withDefaults } from '../../core/scan/options.ts';
-import { testedPages } from '../schema/tested-pages.ts';
+import { testedPages } from '../schema/parts.ts';
 import { testedPage } from '../../test/support/tested-page.ts';
 
 const schema = Compile(ReportView);

@@ -4,11 +4,10 @@
  */
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { leadingCauses } from './leading-causes.ts';
-import type { Report, ReportGroup, ReportNode, ReportPage, ReportPicture, ReportRule, TestedPage } from '../schema/schema.ts';
-import { testedPages, type FindingList } from '../schema/tested-pages.ts';
+import type { Report, RootCause, ReportNode, ReportPage, ReportPicture, ReportRule, TestedPage } from '../schema/schema.ts';
+import { elementPath, type FindingList, testedPages } from '../schema/parts.ts';
 import { countViolations } from '../results/score.ts';
 import { placeFindings } from './findings.ts';
-import { elementPath } from './element-path.ts';
 import { isIncomplete } from './gaps.ts';
 import { fitting, shortened, startWithin } from './bounds.ts';
 import {
@@ -136,10 +135,10 @@ const factsOf = ({ pages, pictures, rules }: Report): Facts => ({
   rules: new Map(rules.map((rule) => [rule.id, rule])),
 });
 
-const isNew = ({ new_elements: added = 0 }: ReportGroup): boolean => added > 0;
+const isNew = ({ new_elements: added = 0 }: RootCause): boolean => added > 0;
 
 /** The first groups: those with new elements, then by impact, elements and pages. Groups that are alike in these keep their order. */
-function worstFirst(groups: readonly ReportGroup[], max: number, describe: (rule: string) => string, facts: Facts): ViewGroup[] {
+function worstFirst(groups: readonly RootCause[], max: number, describe: (rule: string) => string, facts: Facts): ViewGroup[] {
   return groups
     .toSorted(
       (a, b) =>
@@ -180,13 +179,13 @@ function pictureOf(picture: ReportPicture | undefined, { pages }: Pick<Facts, 'p
   return { picture: { offset, bytes, width, height, ...(index !== undefined && { page: index + 1 }) } };
 }
 
-function pageUrls({ page_urls: [first, ...others] }: ReportGroup): string[] {
+function pageUrls({ page_urls: [first, ...others] }: RootCause): string[] {
   if (first === undefined) return [];
   const rest = others.slice(0, VIEW_LIMITS.page_urls - 1).map((url) => shortened(url, 'url'));
   return [shortened(first, 'url'), ...startWithin(rest, PAGE_URLS_MAX_BYTES).start];
 }
 
-const ruleFields = ({ rule, impact, wcag, help, help_url }: Pick<ReportGroup, 'rule' | 'impact' | 'wcag' | 'help' | 'help_url'>) => ({
+const ruleFields = ({ rule, impact, wcag, help, help_url }: Pick<RootCause, 'rule' | 'impact' | 'wcag' | 'help' | 'help_url'>) => ({
   rule: shortened(rule, 'name'),
   impact,
   wcag: names(wcag),

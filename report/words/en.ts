@@ -1,7 +1,5 @@
 /** The catalogue of English. */
-import type { ReportConsent } from '../results/consent.ts';
-import type { Landmark } from '../causes/landmarks.ts';
-import type { FrameFailureReason, PageCaveatKind, PageFailureReason } from '../schema/schema.ts';
+import type { FrameFailureReason, Landmark, PageCaveatKind, PageFailureReason, ReportConsent } from '../schema/schema.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
 import type { ThresholdName } from '../../core/scan/thresholds.ts';
 import type { FailureKind } from '../../core/scan/end-reasons.ts';

@@ -1,7 +1,7 @@
 /** Compares the stored exports of two scans, in a worker thread with limited memory. */
 import type { Worker } from 'node:worker_threads';
 import type { ComparedReports } from '../diff/summary.ts';
-import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../schema/large-exports.ts';
+import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../schema/export-size.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { createSemaphore, ONE_AT_A_TIME, type Semaphore } from '../../platform/concurrency/semaphore.ts';
 import { InputRefused, nextMessage, startThread } from '../../platform/concurrency/worker-threads.ts';

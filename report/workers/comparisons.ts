@@ -3,7 +3,7 @@ import type { ComparedCauses, ComparedReports } from '../diff/summary.ts';
 import { createSemaphore, ONE_AT_A_TIME, TooBusy, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { untilAborted } from '../../platform/time-limits.ts';
-import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../schema/large-exports.ts';
+import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../schema/export-size.ts';
 import type { ReportObjects, ReportReader } from '../schema/objects.ts';
 import { createReportComparer, type ReportComparer, type StoredComparison } from './compare.ts';
 

@@ -1,8 +1,8 @@
 /** Converts one export in a worker thread, so that the process can answer other requests at the same time. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { formatReport } from '../formats/formats.ts';
-import type { ReportFormat } from '../formats/names.ts';
-import { isParseable } from '../schema/json-shape.ts';
+import type { ReportFormat } from '../schema/objects.ts';
+import { isParseable } from '../schema/export-size.ts';
 import type { Report } from '../schema/schema.ts';
 
 /** What the thread is given at its start. */

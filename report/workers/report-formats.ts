@@ -2,11 +2,10 @@
  * The formats for other tools as objects beside the export. Each is made when it is first asked for, in a worker thread with
  * limited memory, and then kept as long as the export.
  */
-import type { ReportFormat } from '../formats/names.ts';
-import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../schema/large-exports.ts';
+import { type ReportFormat, reportKeys, type ReportReader } from '../schema/objects.ts';
+import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../schema/export-size.ts';
 import { createSemaphore, TooBusy, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
 import { InputRefused, nextMessage, startThread } from '../../platform/concurrency/worker-threads.ts';
-import { reportKeys, type ReportReader } from '../schema/objects.ts';
 import type { ConvertInput, ConvertMessage } from './convert-worker.ts';
 
 /**

@@ -1,9 +1,8 @@
 /** What the visits and sitemaps of a site teach, taken in the frontier's order: the pages to list, duplicates, and further addresses. */
 import { createHash } from 'node:crypto';
-import { isAttempted } from '../../report/results/coverage.ts';
+import { countViolations, isAttempted, pageScore, roundScore } from '../../report/results/score.ts';
 import { positionsOf } from '../../report/results/rule-outcomes.ts';
 import type { PageCaveatKind, ReportPage, UntestedPage } from '../../report/schema/schema.ts';
-import { countViolations, pageScore, roundScore } from '../../report/results/score.ts';
 import { mergeFindings, type PageFindings, rulesWithoutFinding } from '../page/axe/results.ts';
 import type { PageFacts, Visit } from '../page/visit/visit.ts';
 import { isTooLong, looksLikeFile, type PageAddress, pageKey, pageOf, repeatsItself } from './address.ts';

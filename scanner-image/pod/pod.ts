@@ -12,12 +12,11 @@ import {
   uploadSlotOf,
 } from '../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
-import { countPages } from '../../report/results/coverage.ts';
+import { countPages } from '../../report/results/score.ts';
 import type { Report } from '../../report/schema/schema.ts';
 import type { Machine } from '../page/browser/chromium.ts';
-import { buildReport } from '../../report/results/build.ts';
+import { buildReport, fitReport, type FittedReport } from '../../report/results/build.ts';
 import { type ChosenBaseline, readBaseline } from '../../report/diff/baseline.ts';
-import { fitReport, type FittedReport } from '../../report/results/fit.ts';
 import { CURBCUT_VERSION } from '../../platform/version.ts';
 import { UNTRACED, type Traced } from '../crawl/crawl.ts';
 import { runScan, type ScanOutput } from '../scan.ts';

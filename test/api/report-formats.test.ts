@@ -2,9 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { formatReport } from '../../report/formats/formats.ts';
-import { REPORT_FORMAT_NAMES, REPORT_FORMATS } from '../../report/formats/names.ts';
-import { LARGE_EXPORT_BYTES } from '../../report/schema/large-exports.ts';
-import { reportKeys } from '../../report/schema/objects.ts';
+import { REPORT_FORMAT_NAMES, REPORT_FORMATS, reportKeys } from '../../report/schema/objects.ts';
+import { LARGE_EXPORT_BYTES } from '../../report/schema/export-size.ts';
 import { smallReport } from '../report/samples.ts';
 import { eventually, useContext } from './context.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { formatReport } from '../../report/formats/formats.ts';
-import { REPORT_FORMAT_NAMES } from '../../report/formats/names.ts';
+import { REPORT_FORMAT_NAMES } from '../../report/schema/objects.ts';
 import { smallReport } from '../report/samples.ts';
 import { SCAN_ID, replies, serviceForTests, type Answering } from './service.ts';
 

@@ -21,7 +21,7 @@ const run = promisify(execFile);
 type Edit = readonly [file: string, from: RegExp, to: string];
 
 const versioned = (version: string): Edit => ['package.json', /"version": "[^"]+"/, `"version": "${version}"`];
-const OTHER_SCORE: Edit = ['report/schema/versions.ts', /SCORE_VERSION = (\d+)/, 'SCORE_VERSION = 1$1'];
+const OTHER_SCORE: Edit = ['report/schema/engines.ts', /SCORE_VERSION = (\d+)/, 'SCORE_VERSION = 1$1'];
 const MORE_FIELDS: Edit = ['scanner-image/pod/pod.ts', /export: exported,/, 'newer: true, export: { ...exported, newer: true },'];
 
 /** The images by tag, with what is different in them. */

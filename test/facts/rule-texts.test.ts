@@ -2,10 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { adviceOf } from '../../report/rule-texts/advice.ts';
-import { isEnglishMessage, type EnglishMessages } from '../../report/rule-texts/english-messages.ts';
-import { reviewText, type ReviewTexts } from '../../report/rule-texts/review-texts.ts';
-import { knownRules, ruleText, type AxeTexts, type OwnTexts } from '../../report/rule-texts/rule-texts.ts';
+import {
+  adviceOf,
+  type AxeTexts,
+  type EnglishMessages,
+  isEnglishMessage,
+  knownRules,
+  type OwnTexts,
+  reviewText,
+  type ReviewTexts,
+  ruleText,
+} from '../../report/rule-texts/rule-texts.ts';
 import { standardsOf, type RuleStandards } from '../../report/rules/rules.ts';
 import { engineOf, isOwnRule, OWN_RULES } from '../../report/schema/engines.ts';
 import { LOCALES } from '../../core/scan/locales.ts';

@@ -10,7 +10,7 @@ import { buildReport } from '../../report/results/build.ts';
 import { outcomeOf } from '../../report/results/results.ts';
 import { Report, type ReportNode, type ReportPage } from '../../report/schema/schema.ts';
 import { viewOf } from '../../report/view/view.ts';
-import { baselineLine } from '../../report/view/baseline.ts';
+import { baselineLine } from '../../report/view/sentences.ts';
 import { wordsIn } from '../../report/words/words.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from './samples.ts';

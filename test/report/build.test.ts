@@ -18,7 +18,7 @@ import { commentOf } from '../../report/comment/comment.ts';
 import { earlOf } from '../../report/formats/earl.ts';
 import { junitOf } from '../../report/formats/junit.ts';
 import { sarifOf } from '../../report/formats/sarif.ts';
-import { partialSentence } from '../../report/view/partial.ts';
+import { partialSentence } from '../../report/view/sentences.ts';
 import { thresholdRows, verdictTexts } from '../../report/view/verdict.ts';
 import { viewOf } from '../../report/view/view.ts';
 import { wordsIn } from '../../report/words/words.ts';

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { codeQualityOf, type CodeQualityIssue } from '../../report/formats/codequality.ts';
 import { formatReport } from '../../report/formats/formats.ts';
 import type { Report, TestedPage } from '../../report/schema/schema.ts';
-import { elementPath } from '../../report/view/element-path.ts';
+import { elementPath } from '../../report/schema/parts.ts';
 import { cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';
 
 describe('Code Quality', () => {

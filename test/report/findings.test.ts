@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile';
 import { buildReport } from '../../report/results/build.ts';
 import type { Report, ReportNode, TestedPage } from '../../report/schema/schema.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from './samples.ts';
-import { FINDINGS_LIMITS, PageFindings } from '../../report/view/findings.ts';
+import { FINDINGS_LIMITS, PageCauses } from '../../report/view/findings.ts';
 import { VIEW_LIMITS, VIEW_MAX_BYTES, ViewGroup, viewObjectsOf, type FindingsPlace } from '../../report/view/view.ts';
 
 const reportOf = (pages: TestedPage[]): Report =>
@@ -18,7 +18,7 @@ const images = (nodes: ReportNode[]) => sampleViolation('image-alt', 'critical',
 const image = (name: string) => sampleNode(`<img class="${name}">`, `#${name}`);
 const partOf = (object: Uint8Array, { offset, bytes }: FindingsPlace): unknown =>
   JSON.parse(Buffer.from(object.subarray(offset, offset + bytes)).toString());
-const [isGroup, isPage] = [Compile(ViewGroup), Compile(PageFindings)];
+const [isGroup, isPage] = [Compile(ViewGroup), Compile(PageCauses)];
 
 describe('the findings beside a view', () => {
   it('have the details of every root cause, and the findings of every page, worst first', () => {
@@ -33,7 +33,7 @@ describe('the findings beside a view', () => {
     for (const { group } of view.causes) expect(isGroup.Check(partOf(findings, group))).to.equal(true);
     const [home, clean] = view.pages as { findings?: FindingsPlace }[];
     expect(clean!.findings).to.equal(undefined);
-    const found = partOf(findings, home!.findings!) as PageFindings;
+    const found = partOf(findings, home!.findings!) as PageCauses;
     expect(isPage.Check(found)).to.equal(true);
     expect(found.causes.map(({ rule, elements, shown }) => [rule, elements, shown.length])).to.deep.equal([
       ['image-alt', 2, 2],
@@ -47,7 +47,7 @@ describe('the findings beside a view', () => {
     const minor = { ...images([image('one')]), impact: 'minor' as const };
     const { view, findings } = viewObjectsOf(reportOf([samplePage('https://www.example.org/', 'Home', [minor, images([image('one')])])]));
     const [home] = view.pages as { findings: FindingsPlace }[];
-    const { causes } = partOf(findings, home!.findings) as PageFindings;
+    const { causes } = partOf(findings, home!.findings) as PageCauses;
     expect(causes.map(({ impact, elements }) => [impact, elements])).to.deep.equal([['critical', 2]]);
     expect(view.causes[0]).to.include({ impact: 'critical', elements: 2 });
   });
@@ -81,7 +81,7 @@ describe('the findings beside a view', () => {
     expect(view.causes.length).to.be.greaterThan(2_000).and.lessThan(view.groups_total);
     const [first] = view.pages as { findings: FindingsPlace }[];
     expect(first!.findings.bytes).to.be.at.most(FINDINGS_LIMITS.page);
-    const { causes, causes_total: total } = partOf(findings, first!.findings) as PageFindings;
+    const { causes, causes_total: total } = partOf(findings, first!.findings) as PageCauses;
     expect(total).to.equal(4_500);
     expect(causes.length).to.be.lessThan(4_500);
   });

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import { isParseable } from '../../report/schema/json-shape.ts';
+import { isParseable } from '../../report/schema/export-size.ts';
 import type { Report, ReportPage } from '../../report/schema/schema.ts';
-import { buildReport } from '../../report/results/build.ts';
-import { exportOf, fitReport } from '../../report/results/fit.ts';
+import { buildReport, exportOf, fitReport } from '../../report/results/build.ts';
 import { cleanReport, hostileReport, sampleInput, sampleNode, samplePage, sampleViolation, smallReport } from './samples.ts';
 
 describe('a report that must fit', () => {

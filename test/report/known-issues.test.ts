@@ -16,7 +16,7 @@ import { capPage } from '../../report/results/cap-nodes.ts';
 import { outcomeOf } from '../../report/results/results.ts';
 import { Report, type ReportNode, type ReportPage, type TestedPage } from '../../report/schema/schema.ts';
 import { commentOf } from '../../report/comment/comment.ts';
-import { knownLine, knownMark } from '../../report/view/known.ts';
+import { knownLine, knownMark } from '../../report/view/sentences.ts';
 import { ReportView, viewOf } from '../../report/view/view.ts';
 import { wordsIn } from '../../report/words/words.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from './samples.ts';

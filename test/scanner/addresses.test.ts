@@ -1,6 +1,6 @@
 /** Which addresses are the same page, and that every address that a scan meets is in its report. */
 import { expect } from 'chai';
-import { countPages } from '../../report/results/coverage.ts';
+import { countPages } from '../../report/results/score.ts';
 import { nightly } from '../support/nightly.ts';
 import { file, found, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
 

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { countPages } from '../../report/results/coverage.ts';
+import { countPages } from '../../report/results/score.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import { nightly } from '../support/nightly.ts';
 import { answer, failureOf, file, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';

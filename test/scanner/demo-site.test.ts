@@ -1,7 +1,7 @@
 /** A scan of the whole demo site finds exactly its known faults, on every page. */
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
-import { isAttempted } from '../../report/results/coverage.ts';
+import { isAttempted } from '../../report/results/score.ts';
 import { plantedFaults, startDemoSite, type DemoSite } from '../../demo-site/server.ts';
 import { scan } from './site.ts';
 

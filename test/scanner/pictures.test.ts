@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { jpegSize, picturesMismatch, placePictures } from '../../report/results/pictures.ts';
 import { groupFindings } from '../../report/causes/root-causes.ts';
-import { PICTURE_MAX_BYTES, type ReportGroup } from '../../report/schema/schema.ts';
+import { PICTURE_MAX_BYTES, type RootCause } from '../../report/schema/schema.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import type { KeptPicture, PictureLimits } from '../../scanner-image/page/visit/pictures.ts';
 import type { ScanOutput } from '../../scanner-image/scan.ts';
@@ -30,7 +30,7 @@ describe('pictures', () => {
     site = await openSite(routes);
     return scan(`${site.origin}/`, { pictures: true }, { workers, pageBudgetMs: 20_000 }, { pictureLimits: limits });
   }
-  const groupsOf = ({ pages }: ScanOutput, rule: string): ReportGroup[] =>
+  const groupsOf = ({ pages }: ScanOutput, rule: string): RootCause[] =>
     groupFindings(pages, 'violations').filter((group) => group.rule === rule);
   const picturesOf = (result: ScanOutput, rule: string): (KeptPicture | undefined)[] =>
     groupsOf(result, rule).map(({ fingerprint }) => result.pictures.get(fingerprint));

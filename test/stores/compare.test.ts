@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { startObjects } from '../../local/objects/objects.ts';
 import type { Report, ReportPage } from '../../report/schema/schema.ts';
 import { createReportComparer, type StoredComparison } from '../../report/workers/compare.ts';
-import { LARGE_EXPORT_BYTES, exportMemoryMib } from '../../report/schema/large-exports.ts';
+import { LARGE_EXPORT_BYTES, exportMemoryMib } from '../../report/schema/export-size.ts';
 import { createSemaphore, ONE_AT_A_TIME } from '../../platform/concurrency/semaphore.ts';
 import { createReports, type Reports } from '../../stores/reports.ts';
 import { reportKeys } from '../../report/schema/objects.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { startObjects } from '../../local/objects/objects.ts';
 import type { Report } from '../../report/schema/schema.ts';
-import { LARGE_EXPORT_BYTES } from '../../report/schema/large-exports.ts';
+import { LARGE_EXPORT_BYTES } from '../../report/schema/export-size.ts';
 import { openComparisons } from '../../report/workers/comparisons.ts';
 import { createReports, type Reports } from '../../stores/reports.ts';
 import { reportKeys } from '../../report/schema/objects.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { withDefaults } from '../../core/scan/options.ts';
 import { WORDS, wordsIn } from '../../report/words/words.ts';
-import { reviewText } from '../../report/rule-texts/review-texts.ts';
+import { reviewText } from '../../report/rule-texts/rule-texts.ts';
 import { openStores } from '../../stores/stores.ts';
 import { PUBLIC_SCANS } from '../api/public-context.ts';
 import { inLanguage } from '../../api/web/languages.ts';

@@ -1,7 +1,7 @@
 /** A root cause as a line that opens: what fails where, why it matters, and how to fix it. Pure. */
-import { knownMark } from '../../../report/view/known.ts';
-import { elementPath } from '../../../report/view/element-path.ts';
-import { standardsText } from '../../../report/rules/standards.ts';
+import { knownMark } from '../../../report/view/sentences.ts';
+import { elementPath } from '../../../report/schema/parts.ts';
+import { standardsText } from '../../../report/rules/success-criteria.ts';
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import type { ViewGroup } from '../../../report/view/schema.ts';
 import { wordsIn } from '../../../report/words/words.ts';

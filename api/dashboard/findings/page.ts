@@ -1,7 +1,7 @@
 /** The list of the pages of a scan, and one of them: what was found on it, where, and with which pictures. */
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
-import type { PageCause, PageFindings } from '../../../report/view/findings.ts';
+import type { PageCause, PageCauses } from '../../../report/view/findings.ts';
 import type { ReportView, ViewCause, ViewPage, ViewPicture } from '../../../report/view/schema.ts';
 import { pagePath, pagesPath, scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
 import { pagePictureName, pictureName } from '../../scans/element-pictures.ts';
@@ -69,7 +69,7 @@ export interface ScanPageOfSite {
   at: number;
   page: Extract<ViewPage, { tested: true }>;
   /** Null: it could not be read, or the page has none. */
-  findings: PageFindings | null;
+  findings: PageCauses | null;
 }
 
 export const pageTitle = ({ at, page, view }: Pick<ScanPageOfSite, 'at' | 'page' | 'view'>): string =>
@@ -108,7 +108,7 @@ const withoutFindings = ({ page: { findings } }: ScanPageOfSite): Html =>
 
 function foundParts(
   data: ScanPageOfSite,
-  { causes, causes_total: total, needs_review: review, needs_review_total: reviews, size }: PageFindings,
+  { causes, causes_total: total, needs_review: review, needs_review_total: reviews, size }: PageCauses,
 ): Html {
   const { scanId, at } = data;
   return html`<div class="page-findings">

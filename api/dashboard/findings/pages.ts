@@ -1,6 +1,6 @@
 /** The pages of a scan, sorted and in parts: tested with their scores, or not tested with the reason. Pure. */
 import { pagePath, pagesPath } from '../../../core/web-paths.ts';
-import { isAttempted } from '../../../report/results/coverage.ts';
+import { isAttempted } from '../../../report/results/score.ts';
 import { scanNotes } from '../../../report/view/gaps.ts';
 import type { ReportView, ViewGaps, ViewPage } from '../../../report/view/schema.ts';
 import { wordsIn } from '../../../report/words/words.ts';

@@ -2,7 +2,7 @@
 import { Compile } from 'typebox/compile';
 import { type Impact, IMPACTS } from '../../../core/scan/impacts.ts';
 import { distinctNames } from '../../../report/causes/element-names.ts';
-import { PageFindings } from '../../../report/view/findings.ts';
+import { PageCauses } from '../../../report/view/findings.ts';
 import { type FindingsPlace, type ReportView, ViewGroup } from '../../../report/view/schema.ts';
 import { type PageReports, READ_LIMITS } from '../../scans/views.ts';
 import type { Logger } from '../../../platform/logger.ts';
@@ -59,7 +59,7 @@ type Listed = Pick<ReportView, 'groups' | 'groups_total' | 'causes' | 'cause_rul
 /** As many as an organisation may have at a time, so that a few pages do not fill its queue. */
 const READS_AT_ONCE = READ_LIMITS.held.perKey;
 
-const [isGroup, isPageFindings] = [Compile(ViewGroup), Compile(PageFindings)];
+const [isGroup, isPageFindings] = [Compile(ViewGroup), Compile(PageCauses)];
 
 /** Selects the causes of a query, and reads their details. A page that cannot filter the list is ignored. */
 export async function selectCauses(view: Listed, asked: CauseQuery, read: ReadFindings): Promise<SelectedCauses> {
@@ -97,7 +97,7 @@ export async function detailsOf({ groups }: Pick<Listed, 'groups'>, line: CauseL
 }
 
 /** What a page of the scan has; null if it has no findings, or if they could not be read. */
-export async function readPageFindings(place: FindingsPlace | undefined, read: ReadFindings): Promise<PageFindings | null> {
+export async function readPageFindings(place: FindingsPlace | undefined, read: ReadFindings): Promise<PageCauses | null> {
   const value = place === undefined ? null : await read(place);
   return isPageFindings.Check(value) ? value : null;
 }

@@ -5,7 +5,7 @@ import { mayCall } from '../../../core/accounts.ts';
 import { ENDING_DAYS, KNOWN_ISSUE_TEXT_MAX, readSite } from '../../../core/scan/known-issues.ts';
 import { siteOf } from '../../../core/scan/site.ts';
 import { KNOWN_ISSUES_PATH, scanPath } from '../../../core/web-paths.ts';
-import { elementPath } from '../../../report/view/element-path.ts';
+import { elementPath } from '../../../report/schema/parts.ts';
 import type { ReportView, ViewGroup } from '../../../report/view/schema.ts';
 import type { KnownIssueRow, SiteMatches } from '../../../stores/known-issues/known-issues.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';

@@ -1,6 +1,6 @@
 /** The page of one scan: while it is in progress, and when it has ended. Pure. */
 import { isTerminal, LIVE_PHASES, type LivePhase } from '../../../core/scan/phases.ts';
-import { pageCountsOf } from '../../../report/view/score-sentence.ts';
+import { pageCountsOf } from '../../../report/view/verdict.ts';
 import { sitePath } from '../../../core/web-paths.ts';
 import type { ReportView } from '../../../report/view/schema.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';

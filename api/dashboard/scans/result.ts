@@ -14,7 +14,7 @@ import {
 } from '../../../core/scan/thresholds.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
 import { differencePath } from '../../../core/web-paths.ts';
-import { explainScore, type ScoreSentences } from '../../../report/view/score-sentence.ts';
+import { explainScore, type ScoreSentences } from '../../../report/view/verdict.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import {

@@ -1,9 +1,7 @@
 /** The result of a public scan, from its view: the score, the violations by root cause, and what a person must check. */
-import { causeTexts, type CauseText } from '../../../report/view/cause-texts.ts';
-import { adviceOf } from '../../../report/view/failure-advice.ts';
-import { reviewText } from '../../../report/rule-texts/review-texts.ts';
-import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
-import { criteriaText, otherStandardsText } from '../../../report/rules/standards.ts';
+import { causeTexts, type CauseText } from '../../../report/causes/element-names.ts';
+import { failureAdvice, reviewText, ruleText } from '../../../report/rule-texts/rule-texts.ts';
+import { criteriaText, otherStandardsText } from '../../../report/rules/success-criteria.ts';
 import type { ReportView, ViewGroup } from '../../../report/view/view.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { pictureName } from '../../scans/element-pictures.ts';
@@ -153,7 +151,7 @@ function undecided(item: Item, options: ResultOptions): Html {
   const { view, locale } = options;
   const { texts, count } = wordsIn(locale, 'report');
   const { group, cause, id } = item;
-  const reasons = adviceOf(group.example.failure_summary, view.locale).flatMap(({ points }) => points);
+  const reasons = failureAdvice(group.example.failure_summary, view.locale).flatMap(({ points }) => points);
   return html`<article class="finding finding-review" aria-labelledby="${id}">
     <p class="finding-head">${ui.badge('note', wordsIn(locale, 'publicPages').texts.result.reviewMark)} <span class="soft">${count(texts.elements, group.elements)}</span></p>
     ${heading(item, langOf(cause.foreign, options))}

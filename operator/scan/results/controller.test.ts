@@ -9,7 +9,7 @@ import { addResultsController } from './controller.ts';
 import type { VerifiedResult } from '../policy/status.ts';
 import { scanRow } from '../../../test/support/scan-rows.ts';
 import type { Ingested } from './ingest.ts';
-import { LARGE_EXPORT_BYTES } from '../../../report/schema/large-exports.ts';
+import { LARGE_EXPORT_BYTES } from '../../../report/schema/export-size.ts';
 import { createSemaphore, ONE_AT_A_TIME } from '../../../platform/concurrency/semaphore.ts';
 
 describe('results controller', () => {

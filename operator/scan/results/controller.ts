@@ -7,7 +7,7 @@ import { type AccessibilityScan, scanIdOf } from '../../../core/protocol/custom-
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import { hasReport } from '../../../report/diff/baseline.ts';
 import { reportKeys } from '../../../report/schema/objects.ts';
-import { LARGE_EXPORT_BYTES } from '../../../report/schema/large-exports.ts';
+import { LARGE_EXPORT_BYTES } from '../../../report/schema/export-size.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { siteOf } from '../../../core/scan/site.ts';
 import type { ChosenKnownIssues } from '../../../core/scan/known-issues.ts';

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
-import { LARGE_EXPORT_BYTES } from '../../../report/schema/large-exports.ts';
+import { LARGE_EXPORT_BYTES } from '../../../report/schema/export-size.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { SCAN_ID, launched, scanWith } from '../../../test/support/scan-samples.ts';
 import { createVerifier, type VerifyThread } from './verifier.ts';

@@ -3,7 +3,7 @@
  * run, one is kept ready for exports of the usual size. It needs 60 MiB.
  */
 import type { Worker } from 'node:worker_threads';
-import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../../report/schema/large-exports.ts';
+import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../../report/schema/export-size.ts';
 import { InputRefused, nextMessage, startThread } from '../../../platform/concurrency/worker-threads.ts';
 import { systemClock, type Clock } from '../../../platform/clock.ts';
 import type { Expectation, ResultObjects, Verified } from './verify.ts';

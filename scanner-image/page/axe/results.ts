@@ -1,7 +1,7 @@
 /** Converts the results of axe-core for a page into the fields of the report. */
 import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, type ReportNode, type ReportViolation, SELECTOR_MAX } from '../../../report/schema/schema.ts';
 import { type Impact, IMPACTS } from '../../../core/scan/impacts.ts';
-import { ADVICE_RULES } from '../../../report/rules/advice-rules.ts';
+import { ADVICE_RULES } from '../../../report/rules/rules.ts';
 import { isOwnRule } from '../../../report/schema/engines.ts';
 import type { RuleLists } from '../../../report/results/rule-outcomes.ts';
 import { emptyTally, type RuleTally } from '../../../report/results/score.ts';

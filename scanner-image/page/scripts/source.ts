@@ -3,10 +3,17 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Locale } from '../../../core/scan/locales.ts';
-import { ADVICE_RULES } from '../../../report/rules/advice-rules.ts';
+import { ADVICE_RULES } from '../../../report/rules/rules.ts';
 import { OWN_RULES } from '../../../report/schema/engines.ts';
-import { LANDMARK_ELEMENTS, LANDMARKS } from '../../../report/causes/landmarks.ts';
-import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, POSITION_MAX, RELATED_MAX, SELECTOR_MAX } from '../../../report/schema/schema.ts';
+import {
+  FAILURE_SUMMARY_MAX,
+  LANDMARK_ELEMENTS,
+  LANDMARKS,
+  NODE_HTML_MAX,
+  POSITION_MAX,
+  RELATED_MAX,
+  SELECTOR_MAX,
+} from '../../../report/schema/schema.ts';
 import { ownMessage, ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import { ADDRESS_MAX } from '../../crawl/address.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';

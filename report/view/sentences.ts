@@ -1,0 +1,80 @@
+/** The comparison with the baseline in a sentence, in the language of the report. Pure. */
+import type { KnownMark, Report, ReportConsent, ReportNode } from '../schema/schema.ts';
+import { type ReportWords, wordsIn } from '../words/words.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+
+/** Empty without a baseline. */
+export function baselineLine({ baseline }: Pick<Report, 'baseline'>, { texts, format }: ReportWords): string {
+  if (baseline === undefined) return '';
+  const { new: added, fixed, unchanged, on_new_pages: onNewPages, not_tested: notTested } = baseline;
+  if (added === null || fixed === null || unchanged === null) return texts.baselineNone;
+  return [
+    format(texts.baselineDifference, { new: added, fixed, unchanged }),
+    ...(onNewPages ? [format(texts.baselineOnNewPages, { n: onNewPages })] : []),
+    ...(notTested ? [format(texts.baselineNotTested, { n: notTested })] : []),
+  ].join(' ');
+}
+
+/** Describes in one sentence what was answered to the dialog that asks for consent to cookies. */
+export function consentSentence({ action, outcome, product, url }: ReportConsent, locale: Locale): string {
+  const { texts, format } = wordsIn(locale, 'report');
+  return format(texts.consent[outcome === 'answered' ? action : outcome], { product: product ?? '', url });
+}
+
+/** The known issues of a report in sentences, in the language of the report. Pure. */
+type KnownTexts = Pick<ReportWords, 'texts' | 'format' | 'count' | 'date'>;
+
+/** What the scan has without known issues; empty if the site has none. */
+export function knownLine(
+  { known_issues: known, counts }: Pick<Report, 'known_issues' | 'counts'>,
+  { texts, format, count }: KnownTexts,
+): string {
+  if (known === undefined) return '';
+  const { total } = known.violations_new_or_open;
+  return [
+    count(texts.knownViolations, counts.total - total),
+    format(texts.withoutKnown, { score: known.score_without_known, violations: total }),
+    ...(known.unmatched > 0 ? [count(texts.knownUnmatched, known.unmatched)] : []),
+    ...(known.ending > 0 ? [count(texts.knownEnding, known.ending)] : []),
+    ...(known.left_out > 0 ? [count(texts.knownLeftOut, known.left_out)] : []),
+  ].join(' ');
+}
+
+/** Why elements of a root cause are accepted, by whom and until when. */
+export const knownMark = ({ elements, reason, owner, expires_at }: KnownMark, { texts, format, date }: KnownTexts): string =>
+  format(texts.knownMark, { n: elements, reason, owner, date: date(expires_at) });
+
+/** What a partial report says about itself, in the PDF, in comments, in formats and on pages. Pure. */
+/** The sentence that tells readers that the report of a canceled scan does not have all pages. */
+export const partialSentence = (locale: Locale): string => wordsIn(locale, 'report').texts.partialReportDetail;
+
+/** A measured contrast as people read it, the same on pages, in mails and in the PDF. Pure. */
+/** The words of a contrast. The two colours can be drawn beside their names. */
+export interface ContrastText {
+  /** The measured and the required ratio. */
+  ratio: string;
+  colors: readonly { name: string; color: string }[];
+  /** The size of the text, which decides what is required. Absent if it is unknown. */
+  size?: string;
+}
+
+/** The pod sends the colours, so anything else may be in their place. */
+const COLOR = /^#[0-9a-f]{6}$/i;
+
+/** Returns the words of a contrast. Colours that cannot be drawn stay words. */
+export function contrastText(
+  { foreground, background, ratio, required, font_size_px: size, bold }: NonNullable<ReportNode['contrast']>,
+  { texts, format, ratio: decimals }: Pick<ReportWords, 'texts' | 'format' | 'ratio'>,
+): ContrastText {
+  return {
+    ratio: format(texts.contrast, { ratio: decimals(ratio), required: decimals(required) }),
+    colors: [
+      { name: format(texts.foreground, { color: foreground }), color: foreground },
+      { name: format(texts.background, { color: background }), color: background },
+    ],
+    ...(size !== undefined && { size: `${format(texts.fontSize, { size })}${bold === true ? `, ${texts.bold}` : ''}` }),
+  };
+}
+
+/** Whether a colour is in a form that can be written into a style or a drawing. */
+export const isDrawable = (color: string): boolean => COLOR.test(color);
