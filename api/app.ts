@@ -10,14 +10,13 @@ import Fastify, {
   type RawServerDefault,
 } from 'fastify';
 import { keyRoutes } from './accounts/api-keys.ts';
-import { billingRoutes } from './accounts/billing.ts';
+import { billingRoutes, ledgerRoutes } from './accounts/billing.ts';
 import { knownIssueRoutes } from './accounts/known-issues.ts';
-import { ledgerRoutes } from './accounts/ledger.ts';
 import { meRoutes } from './accounts/me.ts';
 import sessions from './accounts/sessions/plugin.ts';
 import { dashboardRoutes } from './dashboard/dashboard.ts';
-import { addDecorators } from './decorators.ts';
-import { withDefaultSettings, type AppDeps, type AppOptions, type Settings } from './dependencies.ts';
+import { addDecorators, type AppDeps } from './decorators.ts';
+import { withDefaultSettings, type AppOptions, type Settings } from './dependencies.ts';
 import { docsRoutes } from './docs/routes.ts';
 import { createTrust } from './http/networks/networks.ts';
 import networks from './http/networks/plugin.ts';

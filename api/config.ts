@@ -27,7 +27,7 @@ import {
   TrustSettings,
   WebhookSettings,
 } from '../platform/settings.ts';
-import { identityProblems, identityProviderOf, IdentitySettings } from './accounts/identity-settings.ts';
+import { identityProblems, identityProviderOf, IdentitySettings } from './accounts/sessions/identity-provider.ts';
 import { ProxySettings, publicScanOptionsOf, publicScanProblems, PublicScanSettings } from './public/settings.ts';
 import { CURBCUT_VERSION } from '../platform/version.ts';
 import type { AppOptions } from './dependencies.ts';

@@ -6,18 +6,34 @@ import type { Logger } from '../platform/logger.ts';
 import { NO_TRACER, type Tracer } from '../platform/tracing.ts';
 import { openComparisons, type Comparisons } from '../report/workers/comparisons.ts';
 import { createIdentityProvider, type IdentityProvider } from './accounts/sessions/identity-provider.ts';
-import type { ApiStores, AppDeps, Settings } from './dependencies.ts';
+import type { MessageBus } from '../stores/nats.ts';
+import type { ApiStores, Settings } from './dependencies.ts';
 import { detectStoreOutages } from './http/dependency-outages.ts';
 import { createNetworkLimits, type NetworkLimits } from './http/networks/network-limits.ts';
 import type { Metrics } from './metrics.ts';
-import { publicScanningOf, type PublicScanning } from './public/compose.ts';
+import { PUBLIC_QUEUE } from '../core/protocol/custom-resources.ts';
+import { createEstimator } from './public/estimate.ts';
+import { createRequestPublicScan, type PublicScanning } from './public/request-public-scan.ts';
+import { createTurnstile } from './public/turnstile.ts';
 import { createQueuePositions, type QueuePositions } from './scans/queue-positions.ts';
 import { acceptedAnswer } from './scans/scans.ts';
-import { createQueueGate } from './scans/submission/queue-gate.ts';
+import { createQueueGate, createSubmissions } from './scans/submission/submit.ts';
 import type { Submissions } from './scans/submission/submission.ts';
-import { createSubmissions } from './scans/submission/submit.ts';
-import { createPageReports, type PageReports } from './scans/views.ts';
+import { createPageReports, type PageReports } from './scans/scan-views.ts';
 import { createEventStreams, credentialCheck, type EventStreams } from './streams/event-streams.ts';
+
+export interface AppDeps {
+  stores: ApiStores;
+  /** The same stores over a few connections of their own, for requests without a valid key or session. Default: `stores`. */
+  anonymousStores?: ApiStores;
+  bus: Pick<MessageBus, 'connected' | 'followStatus'>;
+  resolver: Resolver;
+  now: () => Date;
+  logger: Logger;
+  metrics: Metrics;
+  /** Default: no tracing. */
+  tracer?: Tracer;
+}
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -82,6 +98,41 @@ function submissionsOf({ stores, settings, resolver, now, tracer }: FastifyInsta
     queueGate: createQueueGate({ ...stores, now, maxLiveScans, cacheMs: queueCacheMs }),
     answerFor: acceptedAnswer,
   });
+}
+
+/** @returns null if the installation offers no public scans */
+function publicScanningOf(app: FastifyInstance): PublicScanning | null {
+  const { anonymousStores: stores, networkLimits: limits, now, resolver, metrics, tracer } = app;
+  const { namespace, targets, publicScans: options, queueCacheMs } = app.settings;
+  if (options === null) return null;
+  const submissions = createSubmissions({
+    stores,
+    resolver,
+    now,
+    tracer,
+    newId: randomUUID,
+    namespace,
+    targets,
+    testTargets: [],
+    allowPrepareSteps: false,
+    allowScanSecrets: [],
+    maxLiveScansPerOrganisation: options.maxLive,
+    queueGate: createQueueGate({ ...stores, now, queue: PUBLIC_QUEUE, maxLiveScans: null, cacheMs: queueCacheMs }),
+    // The token is the answer.
+    answerFor: () => ({ headers: {}, body: null }),
+  });
+  const estimate = createEstimator({ ...stores, maxRunning: options.maxRunning });
+  const requestPublicScan = createRequestPublicScan({
+    stores,
+    limits,
+    submissions,
+    turnstile: options.turnstile && createTurnstile(options.turnstile),
+    estimate,
+    now,
+    metrics,
+    options,
+  });
+  return { requestPublicScan, estimate };
 }
 
 function eventStreamsOf(

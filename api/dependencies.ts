@@ -1,32 +1,15 @@
-/** What the app is built from: its stores, the other dependencies, and its settings. */
-import type { Logger } from '../platform/logger.ts';
-import type { Tracer } from '../platform/tracing.ts';
-import type { Resolver, TargetRules } from '../core/scan/targets.ts';
+/** The stores and the settings of the app. */
+import type { TargetRules } from '../core/scan/targets.ts';
 import type { AllStores } from '../stores/stores.ts';
 import type { Connections } from '../stores/connections.ts';
-import type { MessageBus } from '../stores/nats.ts';
-import type { IdentityProviderSettings } from './accounts/identity-settings.ts';
+import type { IdentityProviderSettings } from './accounts/sessions/identity-provider.ts';
 import { STREAM_TIMINGS, type StreamTimings } from './streams/scan-stream.ts';
 import { NETWORK_LIMITS, type NetworkPolicy } from './http/networks/network-limits.ts';
 import { LIMITS, type LimitName, type LimitSize } from './http/rate-limits.ts';
 import type { PublicScanOptions } from './public/settings.ts';
-import type { Metrics } from './metrics.ts';
 
 /** The stores that requests use. */
 export type ApiStores = AllStores & Pick<Connections, 'reports' | 'scanResources' | 'scheduleResources'>;
-
-export interface AppDeps {
-  stores: ApiStores;
-  /** The same stores over a few connections of their own, for requests without a valid key or session. Default: `stores`. */
-  anonymousStores?: ApiStores;
-  bus: Pick<MessageBus, 'connected' | 'followStatus'>;
-  resolver: Resolver;
-  now: () => Date;
-  logger: Logger;
-  metrics: Metrics;
-  /** Default: no tracing. */
-  tracer?: Tracer;
-}
 
 export interface Settings {
   /** The base address that callers use, for the OpenAPI document. */

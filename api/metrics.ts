@@ -4,8 +4,8 @@ import type { DependencyName } from '../stores/connections.ts';
 import { createMetricFactory, createStoreMetrics, type StoreMetrics } from '../stores/process-metrics.ts';
 import { NETWORK_LIMITS, type NetworkPolicy } from './http/networks/network-limits.ts';
 import { createOutboxMetrics, type OutboxMetrics } from './outbox/metrics.ts';
-import type { PublicScanRefusal } from './public/public-scan.ts';
-import type { SubmissionRefusal } from './scans/submission/refusals.ts';
+import type { PublicScanRefusal } from './public/request-public-scan.ts';
+import type { SubmissionRefusal } from './scans/submission/submission.ts';
 
 /** `accepted`, `replayed`, or the reason of a refusal. */
 type SubmissionOutcome = 'accepted' | 'replayed' | SubmissionRefusal['reason'];

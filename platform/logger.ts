@@ -6,3 +6,13 @@ export interface Logger {
   error(fields: object, message: string): void;
   child(fields: object): Logger;
 }
+
+/** Runs steps whose failure must not change the response. */
+/** Runs a step. A failure is logged with its consequence and not thrown. */
+export async function bestEffort(consequence: string, logger: Logger, step: () => Promise<unknown>): Promise<void> {
+  try {
+    await step();
+  } catch (error) {
+    logger.warn({ err: error }, consequence);
+  }
+}

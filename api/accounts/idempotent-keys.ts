@@ -5,14 +5,13 @@
  * repeated, and it takes one of the organisation's places for keys.
  */
 import type { FastifyRequest } from 'fastify';
-import type { Logger } from '../../platform/logger.ts';
+import { bestEffort, type Logger } from '../../platform/logger.ts';
 import { derivedBytes, makeKey } from '../../stores/accounts/key-format.ts';
 import type { ApiKey, IssuedKey } from '../../stores/accounts/keys.ts';
 import type { OwnedClaim } from '../../stores/submissions/idempotency.ts';
 import { ApiError, ValidationFailure } from '../http/errors.ts';
 import { claimError, idempotencyKeyOf, requestFingerprint, senderOf } from '../http/idempotency/request.ts';
 import type { Asked, KeyManagement, WantedKey } from './key-management.ts';
-import { bestEffort } from '../scans/submission/best-effort.ts';
 import { LEASE_SECONDS } from '../scans/submission/submission.ts';
 
 /** An Idempotency-Key and the request that it was sent with. */

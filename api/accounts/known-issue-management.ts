@@ -7,8 +7,7 @@ import type { Logger } from '../../platform/logger.ts';
 import type { ChangedKnownIssue, KnownIssueChange, KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { ApiError, ValidationFailure, type ValidationType } from '../http/errors.ts';
 import { callerOf } from '../http/plugins/auth.ts';
-import { recordChange } from './record-change.ts';
-import { storesOf } from './scoped-stores.ts';
+import { recordChange, storesOf } from './scoped-stores.ts';
 
 export interface KnownIssueManagementDeps {
   now: () => Date;

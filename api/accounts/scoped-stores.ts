@@ -3,7 +3,7 @@
  * the caller. Routes get these stores by `storesOf`, and no others.
  */
 import type { FastifyRequest } from 'fastify';
-import { auditName, keyCreator, type Caller, type Role } from '../../core/accounts.ts';
+import { auditName, type Caller, keyCreator, type Role } from '../../core/accounts.ts';
 import type { AuditPage, NewAuditEntry } from '../../stores/accounts/audit.ts';
 import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
@@ -13,6 +13,7 @@ import type { NewDelivery } from '../../stores/webhooks/deliveries.ts';
 import type { WebhookFields } from '../../stores/webhooks/webhooks.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { callerOf } from '../http/plugins/auth.ts';
+import type { Logger } from '../../platform/logger.ts';
 import { signedInOf } from './sessions/plugin.ts';
 
 /** What was done, and by whom and when if it was not the caller, now. */
@@ -171,4 +172,14 @@ export function ownStoresOf(request: FastifyRequest) {
 /** The stores of the caller's organisation. @throws TypeError outside the authenticated scopes */
 export function storesOf(request: FastifyRequest): ScopedStores {
   return scopedTo(callerOf(request), request.server.stores);
+}
+
+/** Records in the audit log what a caller changed, over REST and in the dashboard. */
+/** A failure is only logged: the change was made, and the response may contain a secret. */
+export async function recordChange(request: FastifyRequest, logger: Logger, change: Change): Promise<void> {
+  const { organisation, actor } = callerOf(request);
+  const entry = { organisation: organisation.id, actor: auditName(actor), ...change };
+  await storesOf(request)
+    .audit.record(change)
+    .catch((err: unknown) => logger.error({ request: request.id, ...entry, err }, 'audit entry lost'));
 }

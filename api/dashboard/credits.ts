@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { callerOf } from '../http/plugins/auth.ts';
 import { type ScopedStores, storesOf } from '../accounts/scoped-stores.ts';
-import { type LedgerMove, readLedger } from '../accounts/ledger-moves.ts';
+import { type LedgerMove, readLedger } from '../accounts/billing.ts';
 import type { LedgerEntry, LedgerPage } from '../../stores/credits/ledger.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { ValidationFailure } from '../http/errors.ts';

@@ -8,21 +8,68 @@ import { ANONYMOUS } from '../../core/organisation.ts';
 import { PUBLIC_QUEUE } from '../../core/protocol/custom-resources.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
-import type { Logger } from '../../platform/logger.ts';
+import { bestEffort, type Logger } from '../../platform/logger.ts';
 import { newToken } from '../../stores/accounts/one-time-links.ts';
 import type { PublicScan } from '../../stores/scans/public-scans.ts';
-import type { CountedRequest, RateLimitState } from '../../stores/rate-limits.ts';
+import type { CountedRequest, RateLimitDecision, RateLimitState } from '../../stores/rate-limits.ts';
 import type { ApiStores } from '../dependencies.ts';
-import type { Metrics } from '../metrics.ts';
-import { bestEffort } from '../scans/submission/best-effort.ts';
-import type { Submissions } from '../scans/submission/submission.ts';
-import { UNKNOWN_SECONDS, type Estimate } from './estimate.ts';
+import type { FastifyInstance } from 'fastify';
+import type { SubmissionRefusal, Submissions } from '../scans/submission/submission.ts';
 import type { NetworkLimits } from '../http/networks/network-limits.ts';
 import { addressOf, networkOf } from '../http/networks/networks.ts';
-import { scanRules } from './limits.ts';
-import type { PublicScanOutcome, PublicScanRefusal, PublicScanRequest, RequestPublicScan } from './public-scan.ts';
-import type { PublicScanOptions } from './settings.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { type Estimate, UNKNOWN_SECONDS } from './estimate.ts';
+import { type PublicScanOptions, scanRules } from './settings.ts';
 import type { VerifyTurnstile } from './turnstile.ts';
+
+export interface PublicScanRequest {
+  /** An absolute URL. It is not checked against the target rules yet. */
+  url: string;
+  /** Whether the scan may start at http:// if https:// does not answer. Default: no. */
+  httpFallback?: boolean;
+  /** An e-mail address, in valid syntax. */
+  email: string;
+  locale: Locale;
+  /** Empty if the visitor's browser sent none. */
+  turnstileToken: string;
+  /** The client's address, as `request.ip` states it. */
+  address: string;
+  requestId: string;
+  /** W3C Trace Context. */
+  traceparent?: string;
+  /** Of a request with an Idempotency-Key: the ID of its scan, and whether an earlier request may have submitted it. */
+  idempotent?: { resourceId: string; takenOver: boolean } | null;
+}
+
+export type PublicScanRefusal =
+  /** The installation offers no public scans. */
+  | { ok: false; reason: 'public_scans_disabled' }
+  | Extract<RateLimitDecision, { ok: false }>
+  /** Cloudflare Turnstile takes the visitor for a program, or the token is missing, used or too old. */
+  | { ok: false; reason: 'turnstile_refused' }
+  | { ok: false; reason: 'turnstile_unavailable' }
+  /** A request for the same URL and e-mail address is being submitted and takes unusually long. */
+  | { ok: false; reason: 'in_progress' }
+  | Extract<
+      SubmissionRefusal,
+      { reason: 'target_refused' | 'dns_unavailable' | 'queue_paused' | 'queue_full' | 'organisation_full' | 'resource_rejected' }
+    >;
+
+export type PublicScanOutcome =
+  /** `repeated`: the token is that of a scan of the same URL for the same e-mail address and network, which is under way. */
+  { ok: true; token: string; estimatedSeconds: number; repeated: boolean; limits: RateLimitState[] } | PublicScanRefusal;
+
+/**
+ * Submits a public scan.
+ * @throws DependencyDown if a dependency is down; no limit is consumed then
+ */
+export type RequestPublicScan = (request: PublicScanRequest, logger: Logger) => Promise<PublicScanOutcome>;
+
+/** What an installation that offers public scans has. */
+export interface PublicScanning {
+  requestPublicScan: RequestPublicScan;
+  estimate: Estimate;
+}
 
 export interface RequestPublicScanDeps {
   stores: Pick<ApiStores, 'publicScans' | 'rateLimits' | 'scans'>;
@@ -33,7 +80,7 @@ export interface RequestPublicScanDeps {
   turnstile: VerifyTurnstile | null;
   estimate: Estimate;
   now: () => Date;
-  metrics: Pick<Metrics, 'publicScan'>;
+  metrics: Pick<FastifyInstance['metrics'], 'publicScan'>;
   options: PublicScanOptions;
 }
 

@@ -1,20 +1,26 @@
 /** Routes of public scans. They require no API key. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
+import type { FastifyReply } from 'fastify';
 import { EMAIL_MAX_LENGTH } from '../../core/email-address.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { ScanOptions } from '../../core/scan/options.ts';
-import { oneOf } from '../../core/schemas.ts';
-import { ApiError } from '../http/errors.ts';
+import { growing, nullable, oneOf } from '../../core/schemas.ts';
+import { ApiError, ValidationFailure } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { refuseCrossSite } from '../web/html-scope.ts';
-import { rateLimitHeaders } from '../http/plugins/denials.ts';
+import { rateLimited, rateLimitHeaders } from '../http/plugins/denials.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import { answer, LIMITED, reference, refusals } from '../http/responses.ts';
-import { publicErrorOf } from './refusals.ts';
-import { PublicScanStatus, statusOf } from './status.ts';
+import { errorOf, queueFull } from '../scans/submission/submission.ts';
+import { PHASES } from '../../core/scan/phases.ts';
+import { IMPACTS } from '../../core/scan/impacts.ts';
+import type { ReportView } from '../../report/view/view.ts';
+import type { PublicScan } from '../../stores/scans/public-scans.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
 import { TURNSTILE_TOKEN_MAX_LENGTH } from './turnstile.ts';
+import type { PublicScanRefusal } from './request-public-scan.ts';
 
 /** Unknown fields are rejected, as in every request. */
 const PublicScanSubmission = Type.Object(
@@ -43,6 +49,35 @@ export const PublicScanAccepted = Type.Object(
   },
   { $id: 'PublicScanAccepted' },
 );
+
+/** The issues of a status without `full`. */
+const ISSUES_SHOWN = 10;
+
+const PublicIssue = Type.Object(
+  {
+    rule: Type.String({ description: "The rule's ID in axe-core." }),
+    impact: growing(IMPACTS),
+    help: Type.String({ description: 'What is wrong, in the language of the request.' }),
+    help_url: Type.String({ description: 'A page about the rule.' }),
+    wcag: Type.Array(Type.String(), { description: 'Success criteria, such as 1.1.1.' }),
+    selector: Type.String({ description: 'The element, as a CSS selector.' }),
+    html: Type.String({ description: "The element's own HTML. It comes from the page: never show it as HTML." }),
+  },
+  { $id: 'PublicIssue' },
+);
+
+const PublicScanStatus = Type.Object(
+  {
+    token: Type.String(),
+    status: growing(PHASES, { description: 'Treat an unknown status as not terminal.' }),
+    url: Type.String(),
+    violation_count: nullable(Type.Integer({ minimum: 0, description: 'Failing elements. Null until the scan is done.' })),
+    issues: Type.Array(reference(PublicIssue), { description: 'Failing elements, worst first. Empty until the scan is done.' }),
+    truncated: Type.Boolean({ description: 'Whether there are more issues than listed.' }),
+  },
+  { $id: 'PublicScanStatus' },
+);
+type PublicScanStatus = Static<typeof PublicScanStatus>;
 
 const REQUEST_SCAN = {
   operationId: 'requestPublicScan',
@@ -134,3 +169,50 @@ export const publicRoutes: FastifyPluginAsyncTypebox = async (scope) => {
     return statusOf(scan, row, view, request.query.full);
   });
 };
+
+/** The error responses of refused public scans. */
+const TURNSTILE_REFUSED = 'cf_turnstile_token is missing, was used before or is too old; repeat the check.';
+const TURNSTILE_UNAVAILABLE = 'The check for programs is unavailable; retry after the number of seconds in Retry-After.';
+const IN_PROGRESS = 'The same scan is being submitted by another request; retry after the number of seconds in Retry-After.';
+
+/** Converts a refusal to an error. Adds the headers of the limits to the reply. */
+function publicErrorOf(refusal: PublicScanRefusal, reply: FastifyReply): ApiError | ValidationFailure {
+  switch (refusal.reason) {
+    case 'public_scans_disabled':
+      return new ApiError('public_scans_disabled');
+    case 'rate_limited':
+      return rateLimited(reply, refusal);
+    case 'turnstile_refused':
+      return new ValidationFailure([{ loc: ['body', 'cf_turnstile_token'], msg: TURNSTILE_REFUSED, type: 'turnstile.refused' }]);
+    case 'turnstile_unavailable':
+      return new ApiError('service_unavailable', { fields: { message: TURNSTILE_UNAVAILABLE } });
+    case 'in_progress':
+      return new ApiError('service_unavailable', { fields: { message: IN_PROGRESS } });
+    case 'organisation_full':
+      return queueFull('public');
+    default:
+      return errorOf(refusal, 1);
+  }
+}
+
+/** @param view null if the scan is not done, or its report was removed */
+function statusOf({ token, url }: PublicScan, row: ScanRow, view: ReportView | null, full: boolean): PublicScanStatus {
+  const total = row.outcome?.violations.total ?? null;
+  const issues = (view?.issues ?? []).slice(0, full ? undefined : ISSUES_SHOWN);
+  return {
+    token,
+    status: row.phase,
+    url,
+    violation_count: total,
+    issues: issues.map(({ rule, impact, help, help_url, wcag, selector, html }) => ({
+      rule,
+      impact,
+      help,
+      help_url,
+      wcag,
+      selector,
+      html,
+    })),
+    truncated: issues.length < (total ?? 0),
+  };
+}

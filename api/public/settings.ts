@@ -1,9 +1,14 @@
 /** The settings of public scans and of trusted proxies. */
+import { createHash } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
-import { Type, type Static, type TObject } from 'typebox';
+import { type Static, type TObject, Type } from 'typebox';
 import { listOf, secret } from '../../platform/configuration.ts';
 import { httpUrl, PublicQueueSettings, text } from '../../platform/settings.ts';
 import type { Credential, LiveSettings } from '../../platform/setting-files.ts';
+import { domainOf, mailboxOf } from '../../core/email-address.ts';
+import { VISITOR_POLICIES } from '../../stores/scans/public-scans.ts';
+import type { RateLimitRule } from '../../stores/rate-limits.ts';
+import { networkOf } from '../http/networks/networks.ts';
 
 const limit = (fallback: number, what: string) => Type.Integer({ minimum: 1, default: fallback, description: `${what}, from 1` });
 
@@ -87,4 +92,29 @@ export function publicScanOptionsOf(config: Environment, live: Pick<LiveSettings
     retentionDays: config.PUBLIC_SCAN_RETENTION_DAYS,
     turnstile: siteKey !== undefined && secretKey !== undefined ? { siteKey, secretKey, verifyUrl } : null,
   };
+}
+
+/** The rate limits of public scans, which hold across replicas. `networks/network-limits.ts` has those of all requests. */
+const HOUR_SECONDS = 3_600;
+
+/**
+ * Accepted scans of one client address, for one mailbox, which is stored as a hash, for all mailboxes of a domain, and of the
+ * installation: each sends a mail.
+ */
+export function scanRules({ address, email }: { address: string; email: string }, options: PublicScanOptions): RateLimitRule[] {
+  const network = networkOf(address);
+  const recipient = createHash('sha256').update(mailboxOf(email)).digest('hex');
+  const hourly = (policy: string, subject: string, limit: number): RateLimitRule => ({
+    policy,
+    subject,
+    limit,
+    windowSeconds: HOUR_SECONDS,
+  });
+  return [
+    hourly(VISITOR_POLICIES.hour, network, options.perAddressAndHour),
+    { policy: VISITOR_POLICIES.day, subject: network, limit: options.perAddressAndDay, windowSeconds: 24 * HOUR_SECONDS },
+    hourly('public-email', recipient, options.perEmailAndHour),
+    hourly('public-domain', domainOf(email), options.perDomainAndHour),
+    hourly('public-all', 'installation', options.perHour),
+  ];
 }

@@ -1,13 +1,12 @@
 /** The route that cancels a scan. It marks the custom resource; the operator then ends the scan and settles its credits. */
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { cancelScan } from './cancellation.ts';
+import { cancelScan, recordScan } from './cancellation.ts';
 import { ApiError } from '../http/errors.ts';
 import { EXAMPLES } from '../http/examples.ts';
 import { isTest } from '../../core/accounts.ts';
 import { callerOf } from '../http/plugins/auth.ts';
 import { annotate } from '../http/plugins/request-log.ts';
 import { answer, KEYED, keyWith, LIMITED, reference, refusals, WITH_BODY } from '../http/responses.ts';
-import { recordScan } from './scan-trail.ts';
 import { POLL_AGAIN_SECONDS, ScanPath, toResult } from './scans.ts';
 import { ScanResult } from '../../core/scan/result.ts';
 

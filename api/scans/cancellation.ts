@@ -1,13 +1,14 @@
 /** Cancels a scan, for the API and for the dashboard. It marks the custom resource; the operator then ends the scan and settles its credits. */
+import type { FastifyRequest } from 'fastify';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { isRejection, KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
-import type { FastifyRequest } from 'fastify';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { ScanResources } from '../../stores/submissions/scan-resources.ts';
 import { DependencyDown } from '../http/dependency-outages.ts';
 import { ApiError, type ErrorCode } from '../http/errors.ts';
 import type { CancellationOutcome } from '../metrics.ts';
-import { recordScan } from './scan-trail.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { recordChange } from '../accounts/scoped-stores.ts';
 
 /**
  * Whether a scan is canceled in the cluster only: the API may write only in its own namespace, and a GitOps tool would revert a change to
@@ -59,4 +60,24 @@ async function cancel(row: ScanRow, scanResources: ScanResources): Promise<{ out
     // Such as a conflict with other writers, an expired token, or a missing custom resource definition.
     throw error instanceof KubernetesError ? new DependencyDown('kubernetes', error) : error;
   }
+}
+
+/**
+ * Records in the audit log who started or canceled a scan, once for each scan. Who started it, and when, follows from its row,
+ * so that a repeated request adds a lost entry, whoever sends it.
+ */
+export async function recordScan(
+  request: FastifyRequest,
+  action: 'submit' | 'cancel',
+  { id, site, submittedBy, createdAt }: Pick<ScanRow, 'id' | 'site' | 'submittedBy' | 'createdAt'>,
+  logger: Logger,
+): Promise<void> {
+  const by = action === 'submit' ? { ...(submittedBy !== undefined && { actor: submittedBy }), at: createdAt } : {};
+  await recordChange(request, logger, { action: `scan.${action}`, subject: `${site} ${id}`, once: id, ...by });
+}
+
+/** The site and the ID of the scan that an entry is about; null if it is not about a scan. */
+export function scanOfEntry({ action, subject }: { action: string; subject: string | null }): { site: string; id: string } | null {
+  const [, site, id] = (action.startsWith('scan.') && /^(.*) ([0-9a-f-]{36})$/s.exec(subject ?? '')) || [];
+  return site === undefined || id === undefined ? null : { site, id };
 }

@@ -31,10 +31,9 @@ import {
   ValidationError,
   WITH_BODY,
 } from '../http/responses.ts';
-import { recordScan } from './scan-trail.ts';
-import { errorOf } from './submission/refusals.ts';
+import { recordScan } from './cancellation.ts';
+import { type AcceptedAnswer, errorOf } from './submission/submission.ts';
 import { fingerprintOf } from './submission/fingerprint.ts';
-import type { AcceptedAnswer } from './submission/submission.ts';
 
 /** Seconds between two polls (contract: 5 to 10). */
 export const POLL_AGAIN_SECONDS = 5;

@@ -5,8 +5,7 @@ import fc from 'fast-check';
 import { PHASES, isTerminal } from '../../core/scan/phases.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { scanRow } from '../../test/support/scan-rows.ts';
-import { createFollowers } from './scan-followers.ts';
-import { eventText, lastEventIdOf, openStream } from './scan-stream.ts';
+import { createFollowers, eventText, lastEventIdOf, openStream } from './scan-stream.ts';
 
 const ID = '0b9c2d1e-0000-4000-8000-000000000000';
 const row = (version: number, phase: ScanRow['phase']): ScanRow =>

@@ -7,11 +7,10 @@ import { aboutAddress, TEST_EVENT } from '../../core/webhooks/webhooks.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Delivery } from '../../stores/webhooks/deliveries.ts';
 import type { ChangedWebhook, Webhook, WebhookFields } from '../../stores/webhooks/webhooks.ts';
-import { recordChange } from '../accounts/record-change.ts';
-import { storesOf } from '../accounts/scoped-stores.ts';
+import { recordChange, storesOf } from '../accounts/scoped-stores.ts';
 import type { Settings } from '../dependencies.ts';
 import { ApiError } from '../http/errors.ts';
-import { dnsUnavailable, targetError } from '../scans/submission/refusals.ts';
+import { dnsUnavailable, targetError } from '../scans/submission/submission.ts';
 
 export interface WebhookManagementDeps {
   settings: Pick<Settings, 'webhooks' | 'targets'>;

@@ -1,7 +1,7 @@
 /** The shares of organisations in docs/sizing.md are those of the code. */
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { READ_LIMITS } from '../../api/scans/views.ts';
+import { READ_LIMITS } from '../../api/scans/scan-views.ts';
 import { COMPARISON_LIMITS } from '../../report/workers/comparisons.ts';
 import { CONVERSION_LIMITS } from '../../report/workers/report-formats.ts';
 

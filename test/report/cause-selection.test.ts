@@ -11,7 +11,7 @@ import {
   readPageFindings,
   selectCauses,
 } from '../../api/dashboard/findings/select.ts';
-import { READ_LIMITS } from '../../api/scans/views.ts';
+import { READ_LIMITS } from '../../api/scans/scan-views.ts';
 import { buildReport } from '../../report/results/build.ts';
 import type { ReportNode } from '../../report/schema/schema.ts';
 import { type ReportView, VIEW_LIMITS, type ViewObjects, viewObjectsOf } from '../../report/view/view.ts';

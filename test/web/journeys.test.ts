@@ -1,7 +1,7 @@
 /** Public pages as people use them: by keyboard, without JavaScript, with mistakes, and while a scan runs. */
 import { expect } from 'chai';
 import { WORDS } from '../../report/words/words.ts';
-import type { PublicScanOutcome, PublicScanRequest } from '../../api/public/public-scan.ts';
+import type { PublicScanOutcome, PublicScanRequest } from '../../api/public/request-public-scan.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { showCount } from '../support/counts.ts';
 import { sampleNode, sampleViolation } from '../report/samples.ts';

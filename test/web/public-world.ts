@@ -9,7 +9,7 @@ import { publicPages } from '../../api/public/pages/routes.ts';
 import web from '../../api/web/plugin.ts';
 import type { ApiStores, Settings } from '../../api/dependencies.ts';
 import type { Estimate } from '../../api/public/estimate.ts';
-import type { RequestPublicScan } from '../../api/public/public-scan.ts';
+import type { RequestPublicScan } from '../../api/public/request-public-scan.ts';
 import { viewOf, type ReportView } from '../../report/view/view.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import type { ReportViolation } from '../../report/schema/schema.ts';

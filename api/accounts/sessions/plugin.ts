@@ -3,7 +3,7 @@
  * A CSRF token belongs to the session, and before sign-in to the form cookie of the browser.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import cookie from '@fastify/cookie';
+import cookie, { type CookieSerializeOptions } from '@fastify/cookie';
 import csrf from '@fastify/csrf-protection';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -11,7 +11,6 @@ import type { Caller } from '../../../core/accounts.ts';
 import { isSessionSecret, type SignedIn } from '../../../stores/accounts/sessions.ts';
 import { ApiError } from '../../http/errors.ts';
 import { createCredentials } from '../../http/networks/credentials.ts';
-import { cookieRules, type CookieRules } from './cookies.ts';
 
 /** What is known about the browser of a request. */
 export interface BrowserSession {
@@ -123,6 +122,37 @@ export function setSession(reply: FastifyReply, secret: string): void {
 export function clearSession(reply: FastifyReply): void {
   const { sessionCookies: cookies } = reply.server;
   reply.clearCookie(cookies.session, cookies.options);
+}
+
+export interface CookieRules {
+  session: string;
+  /** Binds the forms before sign-in to one browser. */
+  form: string;
+  /** Carries the sign-in at the identity provider. */
+  oidc: string;
+  /** Carries a sign-in that waits for the second factor. */
+  pending: string;
+  /** Whether browsers keep the cookies: they keep secure cookies only of https addresses. */
+  usable: boolean;
+  options: CookieSerializeOptions;
+}
+
+const LOCAL_HOST = /^(?:localhost|.+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/** Cookies are secure, except on plain http of this machine, where some browsers would not keep them. */
+export function cookieRules(publicBaseUrl: string): CookieRules {
+  const { protocol, hostname } = new URL(publicBaseUrl);
+  const local = protocol === 'http:' && LOCAL_HOST.test(hostname);
+  // Browsers accept the prefix only from a secure page of exactly this host, so that no sibling domain can set the cookie.
+  const prefix = local ? '' : '__Host-';
+  return {
+    session: `${prefix}curbcut_session`,
+    form: `${prefix}curbcut_form`,
+    oidc: `${prefix}curbcut_oidc`,
+    pending: `${prefix}curbcut_pending`,
+    usable: local || protocol === 'https:',
+    options: { path: '/', httpOnly: true, sameSite: 'lax', secure: !local },
+  };
 }
 
 export default fp(sessionsPlugin, { name: 'sessions', dependencies: ['request-log'] });

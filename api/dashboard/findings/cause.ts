@@ -5,7 +5,7 @@ import { standardsText } from '../../../report/rules/success-criteria.ts';
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import type { ViewGroup } from '../../../report/view/schema.ts';
 import { wordsIn } from '../../../report/words/words.ts';
-import { pictureName } from '../../scans/element-pictures.ts';
+import { pictureName } from '../../scans/scan-views.ts';
 import { badge, code, contrast, elementPicture, externalLink, link, severityBadge, visuallyHidden } from '../../web/components.ts';
 import { attributes, html, type Html, NOTHING } from '../../web/html.ts';
 import { count, ELEMENTS, number, pagesText, shown, siteLink } from '../scans/words.ts';

@@ -4,7 +4,7 @@ import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import type { PageCause, PageCauses } from '../../../report/view/findings.ts';
 import type { ReportView, ViewCause, ViewPage, ViewPicture } from '../../../report/view/schema.ts';
 import { pagePath, pagesPath, scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
-import { pagePictureName, pictureName } from '../../scans/element-pictures.ts';
+import { pagePictureName, pictureName } from '../../scans/scan-views.ts';
 import { definitions, elementPicture, link, notice, pagination, severityBadge } from '../../web/components.ts';
 import { html, type Html, NOTHING } from '../../web/html.ts';
 import { count, ELEMENTS, number, partsOf, shown, siteLink, violations } from '../scans/words.ts';

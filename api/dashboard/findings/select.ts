@@ -4,7 +4,7 @@ import { type Impact, IMPACTS } from '../../../core/scan/impacts.ts';
 import { distinctNames } from '../../../report/causes/element-names.ts';
 import { PageCauses } from '../../../report/view/findings.ts';
 import { type FindingsPlace, type ReportView, ViewGroup } from '../../../report/view/schema.ts';
-import { type PageReports, READ_LIMITS } from '../../scans/views.ts';
+import { type PageReports, READ_LIMITS } from '../../scans/scan-views.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { addressOf } from '../../web/html.ts';

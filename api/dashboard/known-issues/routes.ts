@@ -15,7 +15,7 @@ import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError, type ErrorCode } from '../../http/errors.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
-import type { PageReports } from '../../scans/views.ts';
+import type { PageReports } from '../../scans/scan-views.ts';
 import { link } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { addressOf, html, type Html } from '../../web/html.ts';

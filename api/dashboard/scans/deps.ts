@@ -12,9 +12,9 @@ import { callerOf } from '../../http/plugins/auth.ts';
 import { rateLimited } from '../../http/plugins/denials.ts';
 import type { QueuePositions } from '../../scans/queue-positions.ts';
 import type { LimitName, LimitSize } from '../../http/rate-limits.ts';
-import type { ReportObjects } from '../../scans/report-links.ts';
+import type { ReportObjects } from '../../scans/reports.ts';
 import type { Submissions } from '../../scans/submission/submission.ts';
-import type { PageReports } from '../../scans/views.ts';
+import type { PageReports } from '../../scans/scan-views.ts';
 import type { Html } from '../../web/html.ts';
 
 export interface ScanPageDeps {

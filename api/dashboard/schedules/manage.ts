@@ -20,12 +20,10 @@ import {
   type WrittenSchedule,
 } from '../../../stores/schedules/schedule-resources.ts';
 import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
-import { recordChange } from '../../accounts/record-change.ts';
-import { storesOf } from '../../accounts/scoped-stores.ts';
+import { recordChange, storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
-import { errorOf } from '../../scans/submission/refusals.ts';
-import type { Submissions } from '../../scans/submission/submission.ts';
+import { errorOf, type Submissions } from '../../scans/submission/submission.ts';
 import { idOfForm } from '../forms.ts';
 
 const REFUSALS = {

@@ -8,8 +8,7 @@ import type { NewMail, Outbox } from '../../../stores/mail/outbox.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import type { LimitSize } from '../../http/rate-limits.ts';
-import { recordChange } from '../../accounts/record-change.ts';
-import { storesOf } from '../../accounts/scoped-stores.ts';
+import { recordChange, storesOf } from '../../accounts/scoped-stores.ts';
 import {
   button,
   code,

@@ -14,7 +14,7 @@ import { recordEntry } from '../audit.ts';
 import { afterPassword } from '../second-factor/sign-in.ts';
 import { type Html, html } from '../../web/html.ts';
 import { NAME_MAX, ROLE_TEXTS } from '../names.ts';
-import { ownPath } from '../../accounts/sessions/own-path.ts';
+import { ownPath } from '../../accounts/sessions/require-session.ts';
 import { continued, startSession } from './start-session.ts';
 
 export interface InvitationDeps {

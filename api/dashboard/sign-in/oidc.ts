@@ -1,14 +1,12 @@
 /** Sign-in at an OpenID Connect provider. It maps verified addresses to users, and creates accounts only for addresses that were invited. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '../../../platform/logger.ts';
+import { bestEffort, type Logger } from '../../../platform/logger.ts';
 import type { OidcFlow } from '../../../stores/accounts/pending-sign-ins.ts';
 import type { User } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { bestEffort } from '../../scans/submission/best-effort.ts';
 import { annotate } from '../../http/plugins/request-log.ts';
 import type { Claims, IdentityProvider } from '../../accounts/sessions/identity-provider.ts';
-import { ownPath, signInPath } from '../../accounts/sessions/own-path.ts';
-import { ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
+import { ORGANISATIONS_PATH, ownPath, signInPath } from '../../accounts/sessions/require-session.ts';
 import { openedInvitationPath } from '../account/organisations.ts';
 import { recordForUser } from '../audit.ts';
 import type { SignInProblem } from './password.ts';

@@ -3,7 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiStores } from '../../dependencies.ts';
 import { networkOf } from '../../http/networks/networks.ts';
 import { createPasswordChecks } from '../../http/networks/password-checks.ts';
-import { ownPath } from '../../accounts/sessions/own-path.ts';
+import { ownPath } from '../../accounts/sessions/require-session.ts';
 import { checkCsrf, clearSession, csrfToken, hasCsrfToken } from '../../accounts/sessions/plugin.ts';
 import { SIGN_IN_LIMITS, signInRules } from '../../accounts/sessions/sign-in-limits.ts';
 import { button, type FormError, hiddenField, link, linkButton, notice } from '../../web/components.ts';

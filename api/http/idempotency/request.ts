@@ -5,7 +5,7 @@ import { auditName } from '../../../core/accounts.ts';
 import { ANONYMOUS } from '../../../core/organisation.ts';
 import type { Claim } from '../../../stores/submissions/idempotency.ts';
 import { fingerprintOf } from '../../scans/submission/fingerprint.ts';
-import { errorOf } from '../../scans/submission/refusals.ts';
+import { errorOf } from '../../scans/submission/submission.ts';
 import type { ApiError, ValidationFailure } from '../errors.ts';
 import { networkOf } from '../networks/networks.ts';
 

@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Idempotency, OwnedClaim } from '../../../stores/submissions/idempotency.ts';
-import { bestEffort } from '../../scans/submission/best-effort.ts';
+import { bestEffort } from '../../../platform/logger.ts';
 import { LEASE_SECONDS } from '../../scans/submission/submission.ts';
 import { documentIdempotency } from '../idempotency/document.ts';
 import { claimError, idempotencyKeyOf, recordOf, requestFingerprint, senderOf } from '../idempotency/request.ts';

@@ -2,7 +2,7 @@
 import swagger from '@fastify/swagger';
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
-import { cookieRules } from '../../accounts/sessions/cookies.ts';
+import { cookieRules } from '../../accounts/sessions/plugin.ts';
 import { LIMITS } from '../rate-limits.ts';
 import { COMPONENTS } from '../responses.ts';
 import { describeSpreadQuery, type QueryParameter } from '../spread-query.ts';

@@ -4,11 +4,10 @@ import { failureAdvice, reviewText, ruleText } from '../../../report/rule-texts/
 import { criteriaText, otherStandardsText } from '../../../report/rules/success-criteria.ts';
 import type { ReportView, ViewGroup } from '../../../report/view/view.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
-import { pictureName } from '../../scans/element-pictures.ts';
+import { pictureName } from '../../scans/scan-views.ts';
 import * as ui from '../../web/components.ts';
-import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
+import { attributes, html, type Html, NOTHING } from '../../web/html.ts';
 import { wordsIn } from '../../../report/words/words.ts';
-import { siteName } from './site-name.ts';
 
 export interface ResultOptions {
   view: ReportView;
@@ -215,4 +214,11 @@ function everyElement({ view, locale }: ResultOptions): Html {
       }),
     })}
   </details>`;
+}
+
+/** How a page is named in titles: its host, and its path if it has one. */
+export function siteName(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const { host, pathname } = new URL(url);
+  return pathname === '/' ? host : `${host}${pathname}`;
 }

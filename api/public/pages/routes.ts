@@ -10,16 +10,14 @@ import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';
 import type { FormError } from '../../web/fields.ts';
 import htmlScope, { formOf } from '../../web/html-scope.ts';
-import { sendPicture } from '../../scans/element-pictures.ts';
+import { sendPicture } from '../../scans/scan-views.ts';
 import { ApiError } from '../../http/errors.ts';
 import { inLanguage } from '../../web/languages.ts';
-import { LINK_SECONDS, reportLink, SHARED_LINK_SECONDS } from '../../scans/report-links.ts';
+import { LINK_SECONDS, reportLink, SHARED_LINK_SECONDS } from '../../scans/reports.ts';
 import type { Place } from '../estimate.ts';
 import { widgetOf } from '../turnstile.ts';
-import { describeRefusal, readScanForm, typedIn, type ScanForm } from './form.ts';
-import { homePage } from './home.ts';
-import { scanPage, unknownScanPage } from './scan-page.ts';
-import { pdfPath, picturePath, sharePath, type Access } from './share.ts';
+import { describeRefusal, homePage, readScanForm, type ScanForm, typedIn } from './home.ts';
+import { type Access, pdfPath, picturePath, scanPage, sharePath, unknownScanPage } from './scan-page.ts';
 
 const LIMITED = { network: 'links' } as const;
 

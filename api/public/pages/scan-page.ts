@@ -13,10 +13,9 @@ import { attributes, html, type Html } from '../../web/html.ts';
 import { inLanguage } from '../../web/languages.ts';
 import { publicPage } from '../../web/layout.ts';
 import { wordsIn } from '../../../report/words/words.ts';
-import { aboutTime } from './about-time.ts';
-import { siteName } from './site-name.ts';
-import { resultBody } from './result.ts';
-import { picturePath, resultBase, shareSection, type Access } from './share.ts';
+import { sharedPath } from '../../../core/web-paths.ts';
+import { aboutTime } from './home.ts';
+import { resultBody, siteName } from './result.ts';
 
 /** How often the page refreshes itself, in seconds. */
 const REFRESH_SECONDS = 3;
@@ -175,4 +174,46 @@ export function unknownScanPage(request: FastifyRequest, locale: Locale): Html {
       ${ui.actions(ui.linkButton({ text: texts.home.formTitle, href: inLanguage(locale, '/'), kind: 'primary' }))}
     </div>`,
   });
+}
+
+/** What readers of a result can take with them: the PDF, and, if it is their own result, a link for others. */
+/** Who reads a result: the visitor, whose token may also share it, or somebody with the link. */
+export type Access = 'own' | 'shared';
+
+/** The address of a result without its language, from which those of its parts are made. */
+const resultBase = ({ token, share = '' }: Pick<PublicScan, 'token' | 'share'>, access: Access): string =>
+  access === 'own' ? `/scan/${token}` : `/shared/${share}`;
+
+/** The address of a picture of a result. It is the same in every language. */
+export const picturePath = (base: string, name: string): string => `${base}/pictures/${name}`;
+
+export const pdfPath = (base: string): string => `${base}/report.pdf`;
+
+/** Where the form that shares a result is sent. */
+export const sharePath = (token: string): string => `/scan/${token}/share`;
+
+interface ShareOptions {
+  request: FastifyRequest;
+  locale: Locale;
+  scan: PublicScan;
+  access: Access;
+}
+
+function shareSection({ request, locale, scan, access }: ShareOptions): Html {
+  const { texts, format, date } = wordsIn(locale, 'publicPages');
+  const { share } = texts;
+  const form = (action: 'create' | 'revoke'): Html =>
+    html`<form method="post" action="${inLanguage(locale, sharePath(scan.token))}">${ui.button({ text: share[action], name: 'action', value: action })}</form>`;
+  return html`<section id="share" aria-labelledby="share-title">
+    <h2 id="share-title">${share.title}</h2>
+    ${ui.actions(ui.linkButton({ text: share.pdf, href: pdfPath(resultBase(scan, access)) }))}
+    ${access === 'own' && scan.share === undefined && html`<p>${share.private}</p>${form('create')}`}
+    ${
+      access === 'own' &&
+      scan.share !== undefined &&
+      html`<p>${format(share.shared, { date: date(scan.expiresAt) })}</p>
+        ${ui.code({ id: 'share-link', text: request.server.web.publicBaseUrl + sharedPath(locale, scan.share), label: share.link, inline: true, locale })}
+        ${form('revoke')}`
+    }
+  </section>`;
 }

@@ -7,18 +7,19 @@
  * the others follow it. So a scan never runs without its credits, and credits are never charged for a scan that does not run.
  * Every step is identified by the scan ID and can be repeated.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { resourceNameOf } from '../../../core/protocol/custom-resources.ts';
 import { creditAccountOf, maxLiveOf } from '../../../core/scan/cost.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import { bestEffort, type Logger } from '../../../platform/logger.ts';
 import { inSpan } from '../../../platform/tracing.ts';
-import { RESERVE_WITHIN_MS, type ReservationRequest } from '../../../stores/credits/credits.ts';
+import { type ReservationRequest, RESERVE_WITHIN_MS } from '../../../stores/credits/credits.ts';
 import { newRow, type NewScan } from '../../../stores/scans/scan-row.ts';
 import { RowRemoved, type ScanRow, type Scans } from '../../../stores/scans/scans.ts';
 import { DependencyDown, SubmissionUnconfirmed } from '../../http/dependency-outages.ts';
-import { bestEffort } from './best-effort.ts';
-import type { SubmissionRefusal } from './refusals.ts';
-import { ResourceRejected, writeResource } from './resource-writer.ts';
-import type { SubmissionDeps, SubmissionRequest } from './submission.ts';
+import { isRejection, KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
+import type { Origin } from '../../../stores/submissions/scan-resources.ts';
+import type { ApiStores } from '../../dependencies.ts';
+import type { SubmissionDeps, SubmissionRefusal, SubmissionRequest } from './submission.ts';
 
 /** A submission in progress. */
 export interface Attempt {
@@ -155,4 +156,44 @@ function newScan(deps: SubmissionDeps, { request, scanId }: Attempt): NewScan {
     ...(request.submittedBy !== undefined && { submittedBy: request.submittedBy }),
     createdAt: deps.now(),
   };
+}
+
+/** Writes the custom resource of a submission, with retries. */
+/** Waits between attempts, in milliseconds. */
+const RETRY_AFTER_MS = [100, 400];
+
+/** The API server rejected the resource, and would reject it again: rights, the schema or a policy are wrong. */
+class ResourceRejected extends Error {
+  constructor(cause: unknown) {
+    super('the Kubernetes API rejected the resource of a scan', { cause });
+    this.name = 'ResourceRejected';
+  }
+}
+
+/**
+ * Writes the custom resource. Its name is derived from the scan ID, so that a retry cannot create a second one.
+ * @throws ResourceRejected if a retry cannot succeed; after any other error it may exist
+ */
+async function writeResource(scanResources: ApiStores['scanResources'], row: ScanRow, origin: Origin | undefined): Promise<void> {
+  let failure: unknown;
+  for (const wait of [...RETRY_AFTER_MS, null]) {
+    try {
+      await scanResources.submit(row, origin);
+      return;
+    } catch (error) {
+      failure = error;
+      if (isRejection(error)) throw new ResourceRejected(error);
+      if (isRefusal(error)) throw new DependencyDown('kubernetes', error);
+      if (wait !== null) await sleep(wait);
+    }
+  }
+  // No attempt was answered, but one may have written the resource.
+  const exists = await scanResources.exists(row).catch(() => null);
+  if (exists === true) return;
+  throw failure instanceof KubernetesError ? new DependencyDown('kubernetes', failure) : failure;
+}
+
+/** Returns whether the API server answered and will answer the same at once, such as 404 while the custom resource definition is missing. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof KubernetesError && error.code >= 400 && error.code < 500 && error.code !== 408 && error.code !== 429;
 }

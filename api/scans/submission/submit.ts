@@ -6,10 +6,20 @@ import { isTestTarget } from '../../../core/scan/test-targets.ts';
 import { judgeScanUrl } from '../../../core/scan/targets.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { OwnedClaim } from '../../../stores/submissions/idempotency.ts';
-import { bestEffort } from './best-effort.ts';
-import { createCharge, step, type Attempt, type Charge } from './charge.ts';
-import type { SubmissionRefusal } from './refusals.ts';
-import { LEASE_SECONDS, type SubmissionDeps, type SubmissionOutcome, type SubmissionRequest, type Submissions } from './submission.ts';
+import { bestEffort } from '../../../platform/logger.ts';
+import { type BuiltInQueue, DEFAULT_QUEUE } from '../../../core/protocol/custom-resources.ts';
+import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
+import type { QueueState, QueueStates } from '../../../stores/submissions/queue-state.ts';
+import type { ApiStores } from '../../dependencies.ts';
+import { type Attempt, type Charge, createCharge, step } from './charge.ts';
+import {
+  LEASE_SECONDS,
+  type SubmissionDeps,
+  type SubmissionOutcome,
+  type SubmissionRefusal,
+  type SubmissionRequest,
+  type Submissions,
+} from './submission.ts';
 
 /** An idempotency key that this request owns. */
 interface Claimed {
@@ -133,4 +143,48 @@ async function refusalOfRequest(deps: SubmissionDeps, request: SubmissionRequest
       message: `There is no done scan ${baseline.scan} to compare with.`,
     };
   return null;
+}
+
+/** Whether a built-in queue takes further submissions, from the state that the operator mirrors to MongoDB. */
+/** The operator writes the state every 10 s. An older one says nothing about the number of live scans. */
+const OUTDATED_AFTER_MS = 60_000;
+
+interface QueueGateDeps {
+  queueStates: Pick<QueueStates, 'read'>;
+  scans: Pick<ApiStores['scans'], 'countLive'>;
+  now: () => Date;
+  monotonic?: () => number;
+  queue?: BuiltInQueue;
+  /** Null: the credits store bounds the live scans. */
+  maxLiveScans: number | null;
+  /** How long one answer is used for all submissions to this replica, in milliseconds. */
+  cacheMs: number;
+}
+
+type QueueGate = SubmissionDeps['queueGate'];
+export function createQueueGate({ queue = DEFAULT_QUEUE, monotonic, ...deps }: QueueGateDeps): QueueGate {
+  const { queueStates, scans, now, maxLiveScans, cacheMs } = deps;
+  const cached = new BoundedMap<ReturnType<QueueGate>>({ max: 1, monotonic });
+
+  /** Without a current state, as while the operator is down, the live rows count: submissions must not pile up without bound. */
+  function live(state: QueueState, limit: number): number | Promise<number> {
+    const ageMs = now().getTime() - state.updatedAt.getTime();
+    return ageMs > OUTDATED_AFTER_MS ? scans.countLive(limit) : state.live;
+  }
+
+  async function look(): ReturnType<QueueGate> {
+    const state = await queueStates.read(queue);
+    if (state.paused) return 'queue_paused';
+    return maxLiveScans !== null && (await live(state, maxLiveScans)) >= maxLiveScans ? 'queue_full' : null;
+  }
+
+  return async () => {
+    const known = cached.get(queue);
+    if (known !== null) return known;
+    const answer = look();
+    cached.set(queue, answer, cacheMs);
+    // An outage must not last longer than it does.
+    answer.catch(() => cached.get(queue) === answer && cached.delete(queue));
+    return answer;
+  };
 }

@@ -2,8 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { Db } from 'mongodb';
-import { createQueueGate } from '../../../api/scans/submission/queue-gate.ts';
-import { createSubmissions } from '../../../api/scans/submission/submit.ts';
+import { createQueueGate, createSubmissions } from '../../../api/scans/submission/submit.ts';
 import type { ApiStores } from '../../../api/dependencies.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { NO_TRACER } from '../../../platform/tracing.ts';

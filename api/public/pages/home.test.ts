@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { LOCALES } from '../../../core/scan/locales.ts';
 import { formOf } from '../../web/html-scope.ts';
-import type { PublicScanRefusal } from '../public-scan.ts';
-import { describeRefusal, readScanForm } from './form.ts';
+import type { PublicScanRefusal } from '../request-public-scan.ts';
+import { describeRefusal, readScanForm } from './home.ts';
 import { WORDS } from '../../../report/words/words.ts';
 
 const EMAIL = 'ann@example.com';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ReportView } from '../../report/view/view.ts';
 import { ApiError } from '../http/errors.ts';
-import { createPageReports, READ_LIMITS } from './views.ts';
+import { createPageReports, READ_LIMITS } from './scan-views.ts';
 
 describe('views of reports', () => {
   function open(read: (scanId: string) => Promise<ReportView | null> = async (url) => ({ url }) as ReportView) {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createQueueGate } from './queue-gate.ts';
+import { createQueueGate } from './submit.ts';
 
 const START = Date.UTC(2026, 0, 1);
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { identityProblems } from './identity-settings.ts';
+import { identityProblems } from './identity-provider.ts';
 
 describe('identityProblems', () => {
   const complete = { OIDC_ISSUER: 'https://login.example.com', OIDC_CLIENT_ID: 'curbcut', OIDC_CLIENT_SECRET: 's' };

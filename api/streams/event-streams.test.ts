@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createFakeLogger } from '../../test/support/fake-logger.ts';
 import { STREAMS_PER_KEY } from '../http/errors.ts';
-import { createOpenStreams, type OpenStreamsDeps, type Place } from './open-streams.ts';
+import { createOpenStreams, type OpenStreamsDeps, type Place } from './event-streams.ts';
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const nothing = (): void => undefined;

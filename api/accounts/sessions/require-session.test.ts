@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { ownPath, signInPath } from './own-path.ts';
+import { ownPath, signInPath } from './require-session.ts';
 
 const HOME = '/dashboard';
 

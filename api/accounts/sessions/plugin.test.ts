@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { cookieRules } from './cookies.ts';
+import { cookieRules } from './plugin.ts';
 
 describe('cookieRules', () => {
   const local = [
