@@ -75,8 +75,8 @@ async function ownPages(scope: FastifyInstance): Promise<void> {
   await scope.register(requireSession, { organisation: false });
   await scope.register(permissions);
   await scope.register(accountPages, { stores, local: signIn.local, mail, logger });
-  await scope.register(organisationPages, { stores, logger });
-  await scope.register(deletionPages, { stores, logger });
+  await scope.register(organisationPages);
+  await scope.register(deletionPages);
   const factors = factorDeps(scope, stores, logger);
   await scope.register(factorPages, { ...factors, local: signIn.local, now });
   await scope.register(confirmPages, { ...factors, provider: signIn.provider });
@@ -87,19 +87,19 @@ async function ownPages(scope: FastifyInstance): Promise<void> {
  * uses only the stores of `storesOf`. Forms contain `csrfField(request)`.
  */
 async function signedInPages(scope: FastifyInstance): Promise<void> {
-  const { stores, settings, now, logger } = scope;
+  const { stores, now, logger } = scope;
   const scans = scanPageDeps(scope);
   await scope.register(requireSession);
   await scope.register(permissions);
-  await scope.register(securityPages, { stores, now, logger });
-  await scope.register(memberPages, { outbox: settings.mail ? stores.outbox : null, rateLimits: stores.rateLimits, logger });
-  await scope.register(memberKeyPages, { now, logger });
+  await scope.register(securityPages);
+  await scope.register(memberPages);
+  await scope.register(memberKeyPages);
   await scope.register(auditPages);
-  await scope.register(keyPages, { rateLimits: stores.rateLimits, now, logger });
-  await scope.register(webhookPages, scope);
+  await scope.register(keyPages);
+  await scope.register(webhookPages);
   await scope.register(creditPages);
   await scope.register(schedulePages, { resources: stores.scheduleResources, scans, logger, now });
-  await scope.register(knownIssuePages, { pictures: scans.pictures, now, logger });
+  await scope.register(knownIssuePages);
   await scope.register(sitePages);
   await scope.register(scanListPages);
   await scope.register(scanPages, scans);

@@ -1,7 +1,5 @@
 /** Deletes an account. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '../../../platform/logger.ts';
-import type { ApiStores } from '../../dependencies.ts';
 import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { clearSession, signedInOf } from '../../accounts/sessions/plugin.ts';
 import { actions, button, type FormError, linkButton, notice } from '../../web/components.ts';
@@ -11,15 +9,11 @@ import { csrfField, emailField, errorOf, titledPage } from '../forms.ts';
 import { recordEntry } from '../audit.ts';
 import { confirmPassword, passwordField } from '../passwords.ts';
 
-export interface DeletionDeps {
-  stores: Pick<ApiStores, 'organisations' | 'members' | 'rateLimits'>;
-  logger: Logger;
-}
-
 export const DELETE_PATH = '/dashboard/account/delete';
 const CONFIG = { permission: null } as const;
 
-export const deletionPages: FastifyPluginAsync<DeletionDeps> = async (scope, { stores, logger }) => {
+export const deletionPages: FastifyPluginAsync = async (scope) => {
+  const { stores, logger } = scope;
   const show = (request: FastifyRequest, reply: FastifyReply, errors: readonly FormError[] = [], status = 200): FastifyReply =>
     reply.page(deletionPage(request, errors), { status });
 

@@ -1,7 +1,5 @@
 /** The page of the organisations that a user belongs to or may join, and what is done there: switch, join, decline, confirm, leave. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '../../../platform/logger.ts';
-import type { ApiStores } from '../../dependencies.ts';
 import { ApiError } from '../../http/errors.ts';
 import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
@@ -29,11 +27,6 @@ import {
 import { html, type Html } from '../../web/html.ts';
 import { ROLE_TEXTS } from '../names.ts';
 
-export interface OrganisationPagesDeps {
-  stores: Pick<ApiStores, 'users' | 'sessions' | 'organisations'>;
-  logger: Logger;
-}
-
 const CONFIG = { permission: null } as const;
 const DONE: Readonly<Record<string, string>> = {
   left: 'You have left the organisation.',
@@ -43,7 +36,8 @@ const DONE: Readonly<Record<string, string>> = {
 /** The refusal to leave. */
 export const ONLY_OWNER = 'You are the only owner. Make another member an owner first, or ask the administrator of this service.';
 
-export const organisationPages: FastifyPluginAsync<OrganisationPagesDeps> = async (scope, { stores, logger }) => {
+export const organisationPages: FastifyPluginAsync = async (scope) => {
+  const { stores, logger } = scope;
   const { organisations } = stores;
 
   async function choices(request: FastifyRequest): Promise<Choice[]> {

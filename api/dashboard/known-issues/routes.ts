@@ -9,13 +9,12 @@ import { elementPath } from '../../../report/schema/parts.ts';
 import type { ReportView, ViewGroup } from '../../../report/view/schema.ts';
 import type { KnownIssueRow, SiteMatches } from '../../../stores/known-issues/known-issues.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
-import { createKnownIssueManagement, type KnownIssueManagementDeps } from '../../accounts/known-issue-management.ts';
+import { createKnownIssueManagement } from '../../accounts/known-issue-management.ts';
 import { KnownIssueChange } from '../../accounts/known-issues.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError, type ErrorCode } from '../../http/errors.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
-import type { PageReports } from '../../scans/scan-views.ts';
 import { link } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { addressOf, html, type Html } from '../../web/html.ts';
@@ -26,10 +25,6 @@ import { actorNames } from '../names.ts';
 import { answerForm, checkerOf } from '../schema-form.ts';
 import { ABOUT, type AcceptedCause, acceptPage, dateOf, ISSUE_FORM } from './form.ts';
 import { issuePath, type IssueQuery, knownIssueListPage, knownIssuePage, removeIssuePage, STATES } from './pages.ts';
-
-export interface KnownIssuePagesDeps extends KnownIssueManagementDeps {
-  pictures: Pick<PageReports, 'readView' | 'readFindings'>;
-}
 
 const READ = { config: { permission: 'scans:read' } } as const;
 const WRITE = { config: { permission: 'known-issues:write' } } as const;
@@ -60,9 +55,9 @@ interface FoundCause {
 
 type One = { Params: { known_issue_id: string } };
 
-export const knownIssuePages: FastifyPluginAsync<KnownIssuePagesDeps> = async (scope, deps) => {
-  const { now, pictures } = deps;
-  const management = createKnownIssueManagement(deps);
+export const knownIssuePages: FastifyPluginAsync = async (scope) => {
+  const { now, scanViews: pictures } = scope;
+  const management = createKnownIssueManagement(scope);
   const mayChange = (request: FastifyRequest): boolean => mayCall(callerOf(request), 'known-issues:write');
   const done = (reply: FastifyReply, what: keyof typeof DONE, path = KNOWN_ISSUES_PATH) => reply.redirect(`${path}?done=${what}`, 303);
 

@@ -25,7 +25,7 @@ import type { ActorNames } from '../names.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import { userIdOf } from '../../../stores/accounts/user-document.ts';
 import { ApiError } from '../../http/errors.ts';
-import { askedBy, createKeyManagement, type KeyManagementDeps } from '../../accounts/key-management.ts';
+import { askedBy, createKeyManagement } from '../../accounts/key-management.ts';
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { MEMBERS_PATH } from '../../../core/web-paths.ts';
@@ -186,8 +186,8 @@ const CONFIG = { permission: 'members:write' } as const;
 export const memberKeysPath = (email: string, { removed = false } = {}): string =>
   `${PATH}?${new URLSearchParams({ of: email, ...(removed && { removed: '' }) })}`;
 
-export const memberKeyPages: FastifyPluginAsync<KeyManagementDeps> = async (scope, deps) => {
-  const management = createKeyManagement(deps);
+export const memberKeyPages: FastifyPluginAsync = async (scope) => {
+  const management = createKeyManagement(scope);
 
   scope.get<{ Querystring: { of?: unknown; removed?: unknown } }>(PATH, { config: CONFIG }, async (request, reply) => {
     const { of, removed } = request.query;

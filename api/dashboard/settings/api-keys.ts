@@ -4,9 +4,8 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { KEY_SCOPES, PIPELINE_SCOPES, SCOPE_MEANINGS } from '../../../core/accounts.ts';
 import { readDateTime } from '../../../core/date-time.ts';
 import { type ApiKey, KEY_STATUSES, type KeyStatus } from '../../../stores/accounts/keys.ts';
-import type { RateLimits } from '../../../stores/rate-limits.ts';
 import { ApiError } from '../../http/errors.ts';
-import { askedBy, createKeyManagement, type KeyManagementDeps } from '../../accounts/key-management.ts';
+import { askedBy, createKeyManagement } from '../../accounts/key-management.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { LIMITS } from '../../http/rate-limits.ts';
@@ -20,15 +19,11 @@ import { html, type Html } from '../../web/html.ts';
 import { answerForm, schemaForm, type Typed } from '../schema-form.ts';
 import { keyListPage, KEYS_PATH, revokeKeyPage, scopesText } from './api-key-pages.ts';
 
-export interface KeyPagesDeps extends KeyManagementDeps {
-  rateLimits: Pick<RateLimits, 'admit'>;
-}
-
 const PER_PAGE = 25;
 const PERMISSION = { config: { permission: 'keys:write' } } as const;
 
-export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) => {
-  const management = createKeyManagement(deps);
+export const keyPages: FastifyPluginAsync = async (scope) => {
+  const management = createKeyManagement(scope);
 
   scope.get(KEYS_PATH, PERMISSION, async (request, reply) => {
     const { status: wanted, cursor, revoked } = request.query as Record<string, string | undefined>;
@@ -38,7 +33,7 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
     const message = revoked === undefined ? null : 'The key was revoked.';
     const first = cursor === undefined;
     const names = await actorNames(storesOf(request), items, ({ createdBy }) => createdBy);
-    return reply.page(keyListPage({ request, keys: items, names, status, first, nextCursor, message, now: deps.now() }));
+    return reply.page(keyListPage({ request, keys: items, names, status, first, nextCursor, message, now: scope.now() }));
   });
 
   scope.get(`${KEYS_PATH}/new`, PERMISSION, async (request, reply) => {
@@ -55,7 +50,7 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
       page: (errors) => createKeyPage({ request, typed, formId, errors }),
       async act() {
         const { expires_at: expires, ...wanted } = KEY_FORM.check(KEY_FORM.body(typed));
-        await admit(request, deps.rateLimits);
+        await admit(request);
         const expiresAt = expires == null ? null : readDateTime(expires);
         const issued = await management.issue(askedBy(request), { ...wanted, expiresAt, id: idOfForm(request, formId) });
         if (issued.ok) return reply.page(newKeyPage({ request, ...issued }), { status: 201 });
@@ -69,7 +64,7 @@ export const keyPages: FastifyPluginAsync<KeyPagesDeps> = async (scope, deps) =>
     const key = await storesOf(request).keys.find(request.params.key_id);
     if (key === null) throw new ApiError('key_not_found');
     const names = await actorNames(storesOf(request), [key], ({ createdBy }) => createdBy);
-    return reply.page(revokeKeyPage({ request, key, names, now: deps.now() }));
+    return reply.page(revokeKeyPage({ request, key, names, now: scope.now() }));
   });
 
   scope.post<{ Params: { key_id: string } }>(`${KEYS_PATH}/:key_id/revoke`, PERMISSION, async (request, reply) =>
@@ -89,9 +84,11 @@ async function revoke(request: FastifyRequest<{ Params: { key_id: string } }>, r
 }
 
 /** The limit that the API has too. @throws ApiError if it is reached */
-async function admit(request: FastifyRequest, rateLimits: Pick<RateLimits, 'admit'>): Promise<void> {
+async function admit(request: FastifyRequest): Promise<void> {
   const policy = 'key-creations';
-  const decision = await rateLimits.admit([{ policy, subject: callerOf(request).organisation.id, ...LIMITS[policy] }]);
+  const decision = await request.server.stores.rateLimits.admit([
+    { policy, subject: callerOf(request).organisation.id, ...LIMITS[policy] },
+  ]);
   if (!decision.ok) throw new ApiError('rate_limit_exceeded', { retryAfterSeconds: decision.retryAfterSeconds });
 }
 

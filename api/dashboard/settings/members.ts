@@ -1,9 +1,7 @@
 /** The members of an organisation: invitations, roles, removal. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isEmailAddress, mailboxOf } from '../../../core/email-address.ts';
-import type { Logger } from '../../../platform/logger.ts';
 import { type Invitation, INVITATION_HOURS, INVITATIONS_MAX } from '../../../stores/accounts/invitations.ts';
-import type { RateLimits } from '../../../stores/rate-limits.ts';
 import type { NewMail, Outbox } from '../../../stores/mail/outbox.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
@@ -32,13 +30,6 @@ import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import { MEMBERS_PATH } from '../../../core/web-paths.ts';
 import { memberKeysPath } from './api-key-pages.ts';
 
-export interface MembersDeps {
-  /** Null if mail is not configured. */
-  outbox: Pick<Outbox, 'enqueue'> | null;
-  rateLimits: RateLimits;
-  logger: Logger;
-}
-
 /** Invitations of one organisation: each may send a mail to a stranger. */
 export const INVITATION_LIMIT: LimitSize = { limit: 30, windowSeconds: 3600 };
 const NOT_MAILED = 'The mail could not be queued, so the invitation was withdrawn. Try again in a minute.';
@@ -56,7 +47,11 @@ const DONE: Readonly<Record<string, string>> = {
   canceled: 'The invitation is canceled. Its link does not work any more.',
 };
 
-export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outbox, rateLimits, logger }) => {
+export const memberPages: FastifyPluginAsync = async (scope) => {
+  const { settings, stores, logger } = scope;
+  const { rateLimits } = stores;
+  const outbox = settings.mail ? stores.outbox : null;
+
   /** Queues a mail. @returns false if that failed */
   async function send(request: FastifyRequest, to: Pick<Outbox, 'enqueue'>, mail: NewMail): Promise<boolean> {
     try {

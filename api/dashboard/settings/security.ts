@@ -1,7 +1,5 @@
 /** Whether an organisation requires a second factor, and who has none. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '../../../platform/logger.ts';
-import type { ApiStores } from '../../dependencies.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { recordChange, storesOf } from '../../accounts/scoped-stores.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
@@ -12,16 +10,12 @@ import { html, type Html } from '../../web/html.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import { requireFresh } from '../second-factor/confirm.ts';
 
-export interface SecurityDeps {
-  stores: Pick<ApiStores, 'organisations' | 'secondFactors'>;
-  now: () => Date;
-  logger: Logger;
-}
-
 const PATH = '/dashboard/settings/security';
 const PERMISSION = { config: { permission: 'members:write' } } as const;
 
-export const securityPages: FastifyPluginAsync<SecurityDeps> = async (scope, { stores, now, logger }) => {
+export const securityPages: FastifyPluginAsync = async (scope) => {
+  const { stores, logger } = scope;
+
   async function show(request: FastifyRequest, reply: FastifyReply, errors: FormError[] = [], status = 200) {
     const members = await storesOf(request).members.list();
     const having = await stores.secondFactors.protected(members.map(({ email }) => email));
@@ -33,7 +27,7 @@ export const securityPages: FastifyPluginAsync<SecurityDeps> = async (scope, { s
 
   scope.get(PATH, PERMISSION, (request, reply) => show(request, reply));
 
-  scope.post(`${PATH}/second-factor`, { ...PERMISSION, preHandler: requireFresh({ stores, now }, () => PATH) }, async (request, reply) => {
+  scope.post(`${PATH}/second-factor`, { ...PERMISSION, preHandler: requireFresh(scope, () => PATH) }, async (request, reply) => {
     const required = formOf(request.body).text('required') === 'yes';
     const { id } = callerOf(request).organisation;
     const { session } = signedInOf(request);

@@ -6,7 +6,7 @@ import { hostOf, WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhook
 import { storesOf } from '../../accounts/scoped-stores.ts';
 import { decodeCursor, pageOf } from '../../http/pagination.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { createWebhookManagement, type WebhookManagementDeps } from '../../webhooks/management.ts';
+import { createWebhookManagement } from '../../webhooks/management.ts';
 import { NewWebhook } from '../../webhooks/schemas.ts';
 import { answerForm, schemaForm, type Typed } from '../schema-form.ts';
 import { actorNames } from '../names.ts';
@@ -31,15 +31,15 @@ const BOTH_SIGN = 'For 24 hours, requests also have a signature of the secret be
 type One = { Params: { webhook_id: string } };
 type OneDelivery = { Params: { webhook_id: string; delivery_id: string } };
 
-export const webhookPages: FastifyPluginAsync<WebhookManagementDeps> = async (scope, deps) => {
-  const management = createWebhookManagement(deps);
+export const webhookPages: FastifyPluginAsync = async (scope) => {
+  const management = createWebhookManagement(scope);
   const back = (reply: FastifyReply, done: keyof typeof DONE, id?: string) =>
     reply.redirect(`${WEBHOOKS_PATH}${id === undefined ? '' : `/${id}`}?done=${done}`, 303);
 
   scope.get(WEBHOOKS_PATH, PERMISSION, async (request, reply) => {
     const webhooks = await storesOf(request).webhooks.list();
     const names = await actorNames(storesOf(request), webhooks, ({ createdBy }) => createdBy);
-    return reply.page(webhookListPage({ request, webhooks, names, done: doneOf(request, DONE), on: deps.settings.webhooks }));
+    return reply.page(webhookListPage({ request, webhooks, names, done: doneOf(request, DONE), on: scope.settings.webhooks }));
   });
 
   scope.get(`${WEBHOOKS_PATH}/new`, PERMISSION, async (request, reply) => {
@@ -68,7 +68,7 @@ export const webhookPages: FastifyPluginAsync<WebhookManagementDeps> = async (sc
     const { cursor } = request.query as { cursor?: string };
     const found = await storesOf(request).deliveries.list(webhook.id, { after: decodeCursor(cursor), limit: PER_PAGE + 1 });
     const { items: deliveries, nextCursor } = pageOf(found, PER_PAGE, (one) => ({ at: one.createdAt, id: one.id }));
-    const state = { first: cursor === undefined, nextCursor, done: doneOf(request, DONE), on: deps.settings.webhooks };
+    const state = { first: cursor === undefined, nextCursor, done: doneOf(request, DONE), on: scope.settings.webhooks };
     const names = await actorNames(storesOf(request), [webhook], ({ createdBy }) => createdBy);
     return reply.page(webhookPage({ request, webhook, names, deliveries, ...state }));
   });
