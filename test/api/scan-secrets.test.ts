@@ -39,9 +39,9 @@ describe('a submission with auth', () => {
     expect(await context.stores.credits.balance(id)).to.include({ balance: 10, held: 0 });
   });
 
-  it('is rejected with any Secret by default', async () => {
+  it('is rejected with any Secret if none is allowed, as by default', async () => {
     const { key } = await context.organisation({ credits: 10 });
-    const bare = await context.replica({ allowScanSecrets: undefined });
+    const bare = await context.replica({ allowScanSecrets: [] });
     const { status, body } = await bare.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, auth } });
     expect([status, body.detail[0].type]).to.deep.equal([422, 'auth.secret_refused']);
   });
