@@ -1,6 +1,6 @@
 /** The API's settings, read from its environment. */
 import type { Static } from 'typebox';
-import { isSecretRule } from '../core/scan/scan-secrets.ts';
+import { isSecretRule } from '../core/scan/sign-in.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
 import { listOf, readConfiguration, Type, type Environment as Variables } from '../platform/configuration.ts';
 import { outboundProxyOf } from '../platform/outbound-proxy.ts';

@@ -1,9 +1,8 @@
 /** The options of `curbcut scan` that describe the scan. Options for thresholds are derived from core's table. */
 import { BASELINE_TEXT, baselineMistake, readBaselineText, type BaselineChoice } from '../core/scan/baseline.ts';
 import { LOCALES } from '../core/scan/locales.ts';
-import { CONSENT_CHOICES, CrawlRules, ScanOptions } from '../core/scan/options.ts';
+import { CONSENT_CHOICES, CrawlRules, ScanOptions, WCAG_LEVELS, WCAG_VERSIONS } from '../core/scan/options.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
-import { WCAG_LEVELS, WCAG_VERSIONS } from '../core/scan/wcag.ts';
 import { METADATA_HELP } from './metadata.ts';
 import { numberOf } from './number-of.ts';
 import { UsageError } from './errors.ts';

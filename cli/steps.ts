@@ -1,8 +1,7 @@
 /** The file of `--prepare`. */
 import { readFile } from 'node:fs/promises';
 import { Value } from 'typebox/value';
-import { fromSnakeStep, PREPARE_MAX, SnakeStep, type PrepareStep } from '../core/scan/steps.ts';
-import { readSteps } from '../core/scan/step-text.ts';
+import { fromSnakeStep, PREPARE_MAX, type PrepareStep, readSteps, SnakeStep } from '../core/scan/steps.ts';
 import { errorMessage, UsageError } from './errors.ts';
 
 /** Reads the steps of a file in YAML or JSON. @throws UsageError */

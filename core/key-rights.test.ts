@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { KEY_SCOPES, permissionsOf, ROLES, type Actor, type KeyScope } from './accounts.ts';
-import { rightsOfNewKey } from './key-rights.ts';
+import { type Actor, KEY_SCOPES, type KeyScope, permissionsOf, rightsOfNewKey, ROLES } from './accounts.ts';
 
 const NOW = new Date('2026-11-01T12:00:00Z');
 const in_ = (minutes: number): Date => new Date(NOW.getTime() + minutes * 60_000);

@@ -4,7 +4,7 @@ import { createWriteStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServer } from 'node:net';
 import { errorMessage } from '../platform/errors.ts';
-import { readAddress } from '../core/scan/typed-address.ts';
+import { readAddress } from '../core/scan/site.ts';
 
 /** The addresses that scans on this machine may reach besides public sites. */
 const LOOPBACK = ['127.0.0.0/8', '::1/128'];

@@ -17,7 +17,7 @@ import {
   SELECTOR_MAX,
 } from '../report/schema/schema.ts';
 import { DASHBOARD_SCHEDULES_MAX } from '../core/protocol/scan-schedules.ts';
-import { LIVE_TEST_SCANS_MAX } from '../core/scan/cost.ts';
+import { LIVE_TEST_SCANS_MAX } from '../core/scan/counts.ts';
 import { MAX_PAGES_CEILING } from '../core/scan/options.ts';
 import { PREPARE_MAX } from '../core/scan/steps.ts';
 import { URL_MAX_LENGTH } from '../core/scan/targets.ts';

@@ -1,6 +1,6 @@
 /** The scanner as a scan starts it, for tools that visit single pages: egress proxy, browser, tabs, and axe-core in its isolated world. */
 import { pino } from 'pino';
-import type { WcagLevel, WcagVersion } from '../core/scan/wcag.ts';
+import type { WcagLevel, WcagVersion } from '../core/scan/options.ts';
 import { axeOptions, axeSource, htmlTotal, watchSource } from '../scanner-image/page/scripts/source.ts';
 import type { Machine } from '../scanner-image/page/browser/chromium.ts';
 import { identityOf, languagesOf } from '../scanner-image/page/browser/target.ts';

@@ -1,7 +1,6 @@
 /** Issues and revokes API keys for a caller, over REST and in the dashboard. Each change is recorded in the audit log. */
 import type { FastifyRequest } from 'fastify';
-import { isTest, type Caller } from '../../core/accounts.ts';
-import { rightsOfNewKey, type KeyRights, type WantedRights } from '../../core/key-rights.ts';
+import { type Caller, isTest, type KeyRights, rightsOfNewKey, type WantedRights } from '../../core/accounts.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ApiKey, IssuedKey, KeyRequest } from '../../stores/accounts/keys.ts';
 import { ApiError, ValidationFailure } from '../http/errors.ts';

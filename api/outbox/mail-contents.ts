@@ -3,7 +3,7 @@ import { explainScore } from '../../report/view/verdict.ts';
 import { type CauseText, causeTexts } from '../../report/causes/element-names.ts';
 import { contrastText } from '../../report/view/sentences.ts';
 import type { ReportView, ViewGroup } from '../../report/view/view.ts';
-import { failureKindOf, withoutCharge } from '../../core/scan/end-reasons.ts';
+import { failureKindOf, withoutCharge } from '../../core/scan/phases.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';

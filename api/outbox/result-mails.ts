@@ -2,8 +2,7 @@
  * Follows up public scans that ended: queues their mails, and takes the request back from the limits if the scan failed through a fault of
  * ours. A scan stays in the store's list until its mail is queued, so that no crash loses one.
  */
-import { failureKindOf } from '../../core/scan/end-reasons.ts';
-import { isTerminal } from '../../core/scan/phases.ts';
+import { failureKindOf, isTerminal } from '../../core/scan/phases.ts';
 import { resultMailId, type Outbox } from '../../stores/mail/outbox.ts';
 import { VISITOR_POLICIES, type PublicScan, type PublicScans } from '../../stores/scans/public-scans.ts';
 import type { CountedRequest, RateLimitLog, RateLimits } from '../../stores/rate-limits.ts';

@@ -5,7 +5,7 @@ import { ScanResult } from '../../core/scan/result.ts';
 import { BaselineChoice } from '../../core/scan/baseline.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { CrawlRules, HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
-import { SubmittedAuth } from '../../core/scan/scan-secrets.ts';
+import { SubmittedAuth } from '../../core/scan/sign-in.ts';
 import { fromSnakeStep, SnakeStep } from '../../core/scan/steps.ts';
 import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName } from '../../core/scan/thresholds.ts';
 import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts';

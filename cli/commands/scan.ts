@@ -1,5 +1,5 @@
 /** `curbcut scan URL`: submits a scan and follows it to its verdict. */
-import { readAddress } from '../../core/scan/typed-address.ts';
+import { readAddress } from '../../core/scan/site.ts';
 import { UsageError } from '../errors.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import type { Submission } from '../service/client.ts';

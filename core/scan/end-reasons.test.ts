@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { END_REASONS, FAILURE_KINDS, failureKindOf, withoutCharge } from './end-reasons.ts';
+import { END_REASONS, FAILURE_KINDS, failureKindOf, withoutCharge } from './phases.ts';
 
 describe('why a scan failed', () => {
   it('is a fault of ours unless the page caused it, also for a reason that this version does not know', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isSecretRule, maySignInWith } from './scan-secrets.ts';
+import { isSecretRule, maySignInWith } from './sign-in.ts';
 
 describe('Secrets of scans over HTTP', () => {
   it('are allowed by name or by the beginning of their names, for all organisations or for one', () => {

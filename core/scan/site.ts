@@ -1,5 +1,4 @@
 /** The site that a scan belongs to. */
-
 /** Returns the host of a URL in lower case, with its port if it is not the default one; empty if the text is not a URL. */
 export function siteOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : '';
@@ -32,4 +31,23 @@ export function movedWithin(from: URL, to: URL): boolean {
   const [a, b] = [from.hostname.replace(/^www\./, ''), to.hostname.replace(/^www\./, '')];
   if (a === b) return true; // another port or scheme of the same host
   return (a.includes('.') && b.endsWith(`.${a}`)) || (b.includes('.') && a.endsWith(`.${b}`));
+}
+
+/** Addresses as people type them. The REST API and manifests take complete URLs only. Pure. */
+const HTTPS = 'https://';
+
+/** A scheme, and neither a host with a port nor a user with a password. */
+const SCHEME = /^[a-z][a-z0-9+.-]*:(?!\d|[^/]*@)/i;
+
+/**
+ * Reads an address that a person typed. Without a scheme it gets `https://`, as in a browser, and the scan may fall back to
+ * `http://`. Nothing else is checked.
+ */
+export function readAddress(typed: string): { url: string; httpFallback?: boolean } {
+  return typed === '' || SCHEME.test(typed) ? { url: typed } : { url: HTTPS + typed, httpFallback: true };
+}
+
+/** Returns an address to type so that `readAddress` reads the options of an earlier scan again. */
+export function addressToType({ url, httpFallback }: { url: string; httpFallback: boolean }): string {
+  return httpFallback && url.startsWith(HTTPS) ? url.slice(HTTPS.length) : url;
 }

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
-import { describeStep, fromSnakeStep, kindOfStep, prepareMistake, PrepareStep, SnakeStep, toSnakeStep } from './steps.ts';
-import { readSteps } from './step-text.ts';
+import { describeStep, fromSnakeStep, kindOfStep, prepareMistake, PrepareStep, readSteps, SnakeStep, toSnakeStep } from './steps.ts';
 
 describe('steps', () => {
   const steps: [PrepareStep, string][] = [

@@ -151,3 +151,17 @@ const RESERVED = 'a private, loopback or otherwise reserved address; only public
 function refuse(reason: TargetRefusal, message: string): { ok: false; reason: TargetRefusal; message: string } {
   return { ok: false, reason, message };
 }
+
+/** What a scan of a test key may reach. */
+/**
+ * Whether a test key may scan a URL: a loopback address, or a host that the installation names for tests, such as that of the
+ * demo site. The target rules apply as well, so that ALLOW_TARGETS decides about loopback.
+ * @param named host names or addresses, or one of them with a port
+ */
+export function isTestTarget(text: string, named: readonly string[]): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  if (ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback') return true;
+  return host === 'localhost' || host.endsWith('.localhost') || namedByRule(host, portOf(url), named);
+}

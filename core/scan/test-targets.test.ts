@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isTestTarget } from './test-targets.ts';
+import { isTestTarget } from './targets.ts';
 
 describe('targets of test keys', () => {
   const named = ['demo.example:8080', 'try.example', '10.0.0.7', '10.0.0.8:81'];

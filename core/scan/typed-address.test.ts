@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { addressToType, readAddress } from './typed-address.ts';
+import { addressToType, readAddress } from './site.ts';
 
 describe('a typed address', () => {
   for (const typed of [

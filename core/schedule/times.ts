@@ -1,9 +1,7 @@
 /** The times of a ScanSchedule: its cron expression and time zone. Pure. */
-import { calendarOf } from './cron/calendar.ts';
-import { parseFields } from './cron/cron-fields.ts';
-import { everyTimes, isEvery, parseEvery } from './cron/every.ts';
+import { calendarOf, parseFields } from './cron/cron-fields.ts';
+import { elapsedTimes, everyTimes, isEvery, parseEvery, wallClockTimes, type ZonedTimes } from './cron/zoned-times.ts';
 import { timeZoneOf } from './cron/time-zone.ts';
-import { elapsedTimes, wallClockTimes, type ZonedTimes } from './cron/zoned-times.ts';
 
 /** The times of a parsed schedule. Each is exact, and its cost does not grow with the number of times between. */
 export interface CronTimes {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { slackMessage } from './slack.ts';
+import { slackMessage } from './bodies.ts';
 
 interface Message {
   text: string;

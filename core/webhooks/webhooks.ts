@@ -1,4 +1,5 @@
 /** Webhooks: which events exist, and what an endpoint is. */
+import type { ScanComparison } from '../protocol/scan-schedules.ts';
 
 /** A scan ends with one of the first two. A canceled scan has at most a partial result, so its event is `scan.failed`; `status` says which it was. */
 export const WEBHOOK_EVENTS = ['scan.completed', 'scan.failed', 'schedule.regressed', 'credits.low'] as const;
@@ -48,3 +49,17 @@ export type DisabledReason = (typeof DISABLED_REASONS)[number];
  */
 export const DELIVERY_STATES = ['waiting', 'delivered', 'failed', 'canceled'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** What `schedule.regressed` says: the schedule, and how its last scan differs from the one before it. Numbers only, never findings. */
+export interface ScheduleRegression {
+  namespace: string;
+  name: string;
+  url: string;
+  /** Of the last scan, and of the one that it was compared with. */
+  scanId: string;
+  previousScanId: string;
+  /** Whether the last scan met its thresholds. Null without thresholds. */
+  passed: boolean | null;
+  /** The numbers of violations. Null if the results could not be compared. */
+  comparison: Omit<ScanComparison, 'scan' | 'previous'> | null;
+}

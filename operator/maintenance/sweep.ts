@@ -2,7 +2,7 @@
  * Repairs what a crash between two steps left behind: rows without a resource, holds without a live scan, operations that
  * are not in the ledger. Every step is idempotent, so any number of replicas may sweep at any time.
  */
-import { creditAccountOf, pagesToCharge } from '../../core/scan/cost.ts';
+import { creditAccountOf, pagesToCharge } from '../../core/scan/counts.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Credits, Hold } from '../../stores/credits/credits.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';

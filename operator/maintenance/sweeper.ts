@@ -1,5 +1,5 @@
 /** Repairs the leftovers of crashes and deletes expired reports. Every step is idempotent. */
-import { creditAccountOf } from '../../core/scan/cost.ts';
+import { creditAccountOf } from '../../core/scan/counts.ts';
 import { type AccessibilityScan, classOf, scanIdOf, SETTLE_FINALIZER } from '../../core/protocol/custom-resources.ts';
 import { judgeWithoutResult } from '../../core/scan/thresholds.ts';
 import type { ComparisonCache } from '../../stores/comparisons.ts';

@@ -1,9 +1,8 @@
 /** The metrics of scans. Labels are bounded: reasons and phases, never IDs. */
-import { LIVE_PHASES, type LivePhase, TERMINAL_PHASES } from '../../core/scan/phases.ts';
+import { END_REASONS, LIVE_PHASES, type LivePhase, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { PAGE_FAILURES } from '../../report/schema/schema.ts';
 import type { MetricFactory } from '../../stores/process-metrics.ts';
 import { SHORT_SECONDS } from '../runtime/metrics.ts';
-import { END_REASONS } from '../../core/scan/end-reasons.ts';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { PageVisit } from './results/verify.ts';
 import { admittedAt, isAdmitted } from './kube-types.ts';

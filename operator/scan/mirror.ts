@@ -1,6 +1,6 @@
 /** Mirrors a scan to its row and the message bus, and settles its credits at the end. Every step is idempotent. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { creditAccountOf, pagesToCharge } from '../../core/scan/cost.ts';
+import { creditAccountOf, pagesToCharge } from '../../core/scan/counts.ts';
 import { fromOutcomeStatus } from '../../core/scan/outcome.ts';
 import type { MessageBus } from '../../stores/nats.ts';
 import type { Credits, Settlement } from '../../stores/credits/credits.ts';

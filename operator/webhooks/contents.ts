@@ -2,7 +2,7 @@
 import { scanPath } from '../../core/web-paths.ts';
 import { siteOf } from '../../core/scan/site.ts';
 import type { EventContent } from '../../core/webhooks/bodies.ts';
-import type { ScheduleRegression } from '../../core/webhooks/regression.ts';
+import type { ScheduleRegression } from '../../core/webhooks/webhooks.ts';
 import { scanObject } from '../../stores/scans/scan-object.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { WebhookEventRecord } from '../../stores/webhooks/events.ts';

@@ -1,41 +1,12 @@
 /** One root cause: what is wrong, what it looks like, how to fix it and where it occurs. */
-import type { RootCause, ReportNode, ReportRule } from '../schema/schema.ts';
+import type { RootCause, ReportNode } from '../schema/schema.ts';
 import { contrastText, isDrawable, knownMark } from '../view/sentences.ts';
 import { standardsText } from '../rules/success-criteria.ts';
 import type { ReportWords } from '../words/words.ts';
-import type { CauseText } from '../causes/element-names.ts';
 import type { Column, Flow } from './flow.ts';
-import { drawGuidance } from './guidance.ts';
+import { drawGuidance, GAP, SPLIT_ABOVE, type Card, type CauseContext } from './guidance.ts';
 import { line, LINE, severityIcon, TYPE } from './palette.ts';
 import { CONTENT_WIDTH, type Element, PAGE, type Picture } from './tagged-document.ts';
-
-/** What the cards of root causes share. */
-/** A card continues on the next page if more than this would stay empty otherwise: a quarter of a page, in points. */
-export const SPLIT_ABOVE = (PAGE.height - PAGE.top - PAGE.bottom) / 4;
-/** Between two columns, in points. */
-export const GAP = 14;
-
-/** What all cards of a report share. */
-export interface CauseContext {
-  i18n: ReportWords;
-  /** The URL of the scan. Pages on the same site are named by their path. */
-  site: string;
-  /** Standards by the ID of a rule. */
-  rules: ReadonlyMap<string, ReportRule>;
-  /** JPEGs by fingerprint, with the page that each one shows. */
-  pictures: ReadonlyMap<string, { jpeg: Uint8Array; pageUrl: string }>;
-}
-
-/** What a card is about: a cause to fix, or elements that a person must check. */
-export interface Card {
-  kind: 'violation' | 'review';
-  group: RootCause;
-  text: CauseText;
-  /** The heading: the title with the element and, for a cause to fix, its number. */
-  title: string;
-  /** The named destination of the card. */
-  place?: string;
-}
 
 /** How many related elements a card names. */
 const RELATED_NAMED = 2;

@@ -1,6 +1,6 @@
 /** The PDF report: a tagged document (PDF/UA-1) in the language of the scan. */
 import type { Report } from '../schema/schema.ts';
-import type { CauseContext } from './cause-card.ts';
+import type { CauseContext } from './guidance.ts';
 import { CAUSES_IN_FULL, drawAdvice, drawCauses, drawReviews } from './causes.ts';
 import { drawCover } from './cover.ts';
 import { createFlow, type Flow } from './flow.ts';

@@ -5,9 +5,8 @@ import { nullable, oneOf } from '../../core/schemas.ts';
 import { Metadata } from '../../core/scan/metadata-schema.ts';
 import { KNOWN_ISSUE_FIELDS, KNOWN_ISSUES_MAX } from '../../core/scan/known-issues.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
-import { WCAG_LEVELS } from '../../core/scan/wcag.ts';
+import { CONSENT_CHOICES, WCAG_LEVELS } from '../../core/scan/options.ts';
 import { ReportOptions, ReportThresholds } from '../../core/scan/submitted-options.ts';
-import { CONSENT_CHOICES } from '../../core/scan/options.ts';
 import { ENGINES } from './engines.ts';
 
 /** What a scan answered to the dialog that asks for consent to cookies: its schema. */

@@ -2,8 +2,7 @@
 import type { FrameFailureReason, Landmark, PageCaveatKind, PageFailureReason, ReportConsent } from '../schema/schema.ts';
 import type { Impact } from '../../core/scan/impacts.ts';
 import type { ThresholdName } from '../../core/scan/thresholds.ts';
-import type { FailureKind } from '../../core/scan/end-reasons.ts';
-import type { LivePhase } from '../../core/scan/phases.ts';
+import type { FailureKind, LivePhase } from '../../core/scan/phases.ts';
 
 /** The words of a report: on pages, in mails and in the PDF. */
 export const report = {

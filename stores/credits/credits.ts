@@ -9,7 +9,7 @@
  */
 import type { Collection, Db, Document } from 'mongodb';
 import type { Logger } from '../../platform/logger.ts';
-import { isFree } from '../../core/scan/cost.ts';
+import { isFree } from '../../core/scan/counts.ts';
 import {
   type Account,
   checkPages,

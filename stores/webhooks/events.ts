@@ -3,7 +3,7 @@
  * in its row (`Scans.unannounced`).
  */
 import type { Db } from 'mongodb';
-import type { ScheduleRegression } from '../../core/webhooks/regression.ts';
+import type { ScheduleRegression } from '../../core/webhooks/webhooks.ts';
 import { retryRace } from '../mongo-retry.ts';
 
 /** A regression of a schedule, as its status states it. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { KEY_SCOPES } from '../../core/accounts.ts';
-import { creditAccountOf } from '../../core/scan/cost.ts';
+import { creditAccountOf } from '../../core/scan/counts.ts';
 import { GROUP, SCANS_PLURAL, TEST_LABEL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { issueKey } from '../support/issue-key.ts';
 import { tokenIn } from './client.ts';

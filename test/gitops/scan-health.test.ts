@@ -1,6 +1,6 @@
 /** Argo CD's health of AccessibilityScans, with statuses from the operator's own functions. */
 import { expect } from 'chai';
-import { END_REASONS } from '../../core/scan/end-reasons.ts';
+import { END_REASONS } from '../../core/scan/phases.ts';
 import { endedStatus, QUEUE_PAUSED, withStatus } from '../../operator/scan/policy/status.ts';
 import { NOW, scanWith } from '../support/scan-samples.ts';
 import { SCAN_STATES } from '../support/scan-states.ts';

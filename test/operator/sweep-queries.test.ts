@@ -1,6 +1,6 @@
 /** The number of commands of a sweep, which must not grow with the number of organisations and scans. */
 import { expect } from 'chai';
-import { creditAccountOf } from '../../core/scan/cost.ts';
+import { creditAccountOf } from '../../core/scan/counts.ts';
 import type { SweepResult } from '../../operator/maintenance/sweep.ts';
 import { createCredits } from '../../stores/credits/credits.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { standardsOf } from '../../report/rules/rules.ts';
-import { axeTags } from '../../core/scan/wcag.ts';
+import { axeTags } from '../../core/scan/options.ts';
 import type { TestCase } from '../../tools/act/cases.ts';
 import { runCases, type CaseResult } from '../../tools/act/run.ts';
 import { serveCases, type CaseServer } from '../../tools/act/server.ts';

@@ -1,7 +1,7 @@
 /** Pages are tested when they are at rest: after their timers, observers, sockets and requests have shown their content. */
 import { expect } from 'chai';
 import { chromium, type Browser } from 'playwright-core';
-import { axeTags } from '../../core/scan/wcag.ts';
+import { axeTags } from '../../core/scan/options.ts';
 import type { TestedPage } from '../../report/schema/schema.ts';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';
 import { plainAxe } from '../../tools/plain-axe.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import { chromium, type Browser } from 'playwright-core';
-import { axeTags } from '../../core/scan/wcag.ts';
+import { axeTags } from '../../core/scan/options.ts';
 import { Report } from '../../report/schema/schema.ts';
 import { Value } from 'typebox/value';
 import { findChromium } from '../../scanner-image/page/browser/chromium.ts';

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { OWN_RULES } from '../../report/schema/engines.ts';
 import { outcomesOn } from '../../report/results/rule-outcomes.ts';
 import { knownStandards } from '../../report/rules/rules.ts';
-import { axeTags } from '../../core/scan/wcag.ts';
+import { axeTags } from '../../core/scan/options.ts';
 import { groupFindings } from '../../report/causes/root-causes.ts';
 import { NODE_HTML_MAX, Report, type ReportNode, type TestedPage } from '../../report/schema/schema.ts';
 import { Value } from 'typebox/value';

@@ -1,5 +1,5 @@
 /** Visits test cases with the scanner and keeps which rules reported what. */
-import type { WcagLevel, WcagVersion } from '../../core/scan/wcag.ts';
+import type { WcagLevel, WcagVersion } from '../../core/scan/options.ts';
 import { openOnePageScanner, type OnePageScanner } from '../one-page-scanner.ts';
 import type { CaseServer } from './server.ts';
 import type { TestCase } from './cases.ts';

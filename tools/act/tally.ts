@@ -1,5 +1,5 @@
 /** From the results of test cases to one row for each ACT rule, by the definitions of the W3C. No browser, no files. */
-import { successCriteria } from '../../core/scan/wcag.ts';
+import { successCriteria } from '../../core/scan/options.ts';
 import type { TestCase } from './cases.ts';
 import type { CaseResult } from './run.ts';
 

@@ -7,7 +7,7 @@ import { isTerminal } from '../../../core/scan/phases.ts';
 import { isUuid } from '../../../core/uuid.ts';
 import { SCANS_PATH } from '../../../core/web-paths.ts';
 import type { BaselineChoice } from '../../../core/scan/baseline.ts';
-import type { SubmittedAuth } from '../../../core/scan/scan-secrets.ts';
+import type { SubmittedAuth } from '../../../core/scan/sign-in.ts';
 import { type ScanOptions, withDefaults } from '../../../core/scan/options.ts';
 import { cancelScan, recordScan } from '../../scans/cancellation.ts';
 import { ApiError, messageOf, statusOf, ValidationFailure } from '../../http/errors.ts';

@@ -4,8 +4,8 @@ import { stringify } from 'yaml';
 import { type ConsentChoice, CRAWL_LABELS, OPTION_LABELS, type ScanOptions } from '../../../core/scan/options.ts';
 import { BASELINE_TEXT, type BaselineChoice, baselineText, readBaselineText } from '../../../core/scan/baseline.ts';
 import { type Metadata, METADATA_MAX, readPairs } from '../../../core/scan/metadata.ts';
-import { addressToType, readAddress } from '../../../core/scan/typed-address.ts';
-import { readSteps } from '../../../core/scan/step-text.ts';
+import { addressToType, readAddress } from '../../../core/scan/site.ts';
+import { PREPARE_MAX, readSteps } from '../../../core/scan/steps.ts';
 import { THRESHOLD_NAMES, THRESHOLDS } from '../../../core/scan/thresholds.ts';
 import { snakeCase } from '../../../core/schemas.ts';
 import type { ValidationFailure, ValidationItem } from '../../http/errors.ts';
@@ -15,7 +15,6 @@ import { button, checkbox, type Choice, type FormError, hiddenField, selectField
 import type { Form } from '../../web/html-scope.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { wordsIn } from '../../../report/words/words.ts';
-import { PREPARE_MAX } from '../../../core/scan/steps.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import { errorOf, formErrors } from '../forms.ts';
 import { CONSENT_WORDS, number } from './words.ts';

@@ -9,7 +9,7 @@ import { publicPage } from '../../web/layout.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { isEmailAddress } from '../../../core/email-address.ts';
 import { URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
-import { readAddress } from '../../../core/scan/typed-address.ts';
+import { readAddress } from '../../../core/scan/site.ts';
 import type { FormError } from '../../web/fields.ts';
 import type { Form } from '../../web/html-scope.ts';
 import type { PublicScanRefusal } from '../request-public-scan.ts';

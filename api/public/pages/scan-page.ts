@@ -2,9 +2,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { ReportView } from '../../../report/view/view.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
-import { failureKindOf, withoutCharge } from '../../../core/scan/end-reasons.ts';
-import { addressToType } from '../../../core/scan/typed-address.ts';
-import { isTerminal, LIVE_PHASES, type LivePhase } from '../../../core/scan/phases.ts';
+import { failureKindOf, isTerminal, LIVE_PHASES, type LivePhase, withoutCharge } from '../../../core/scan/phases.ts';
+import { addressToType } from '../../../core/scan/site.ts';
 import type { PublicScan } from '../../../stores/scans/public-scans.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { QueuePosition } from '../../scans/queue-positions.ts';

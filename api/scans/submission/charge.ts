@@ -9,7 +9,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resourceNameOf } from '../../../core/protocol/custom-resources.ts';
-import { creditAccountOf, maxLiveOf } from '../../../core/scan/cost.ts';
+import { creditAccountOf, maxLiveOf } from '../../../core/scan/counts.ts';
 import { bestEffort, type Logger } from '../../../platform/logger.ts';
 import { inSpan } from '../../../platform/tracing.ts';
 import { type ReservationRequest, RESERVE_WITHIN_MS } from '../../../stores/credits/credits.ts';

@@ -3,7 +3,7 @@ import type { BuiltInQueue } from '../../../core/protocol/custom-resources.ts';
 import type { Metadata } from '../../../core/scan/metadata.ts';
 import type { BaselineChoice } from '../../../core/scan/baseline.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
-import type { SubmittedAuth } from '../../../core/scan/scan-secrets.ts';
+import type { SubmittedAuth } from '../../../core/scan/sign-in.ts';
 import type { Resolver, ScanUrlRefusal, TargetRules } from '../../../core/scan/targets.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Tracer } from '../../../platform/tracing.ts';

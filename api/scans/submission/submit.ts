@@ -1,9 +1,8 @@
 /** Submits a scan: claims the idempotency key, checks target and queue, and charges. */
 import { baselineMistake } from '../../../core/scan/baseline.ts';
 import { prepareMistake } from '../../../core/scan/steps.ts';
-import { maySignInWith } from '../../../core/scan/scan-secrets.ts';
-import { isTestTarget } from '../../../core/scan/test-targets.ts';
-import { judgeScanUrl } from '../../../core/scan/targets.ts';
+import { maySignInWith } from '../../../core/scan/sign-in.ts';
+import { isTestTarget, judgeScanUrl } from '../../../core/scan/targets.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import type { OwnedClaim } from '../../../stores/submissions/idempotency.ts';
 import { bestEffort } from '../../../platform/logger.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { calendarOf } from './calendar.ts';
+import { calendarOf } from './cron-fields.ts';
 import { timeZoneOf } from './time-zone.ts';
 import { parseSchedule } from '../times.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { XMLParser } from 'fast-xml-parser';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { axeTags } from '../../../core/scan/wcag.ts';
+import { axeTags } from '../../../core/scan/options.ts';
 import { plantedFaults, startDemoSite, type DemoSite } from '../../../demo-site/server.ts';
 import { findChromium } from '../../../scanner-image/page/browser/chromium.ts';
 import { nightly } from '../../../test/support/nightly.ts';

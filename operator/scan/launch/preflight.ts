@@ -13,7 +13,7 @@ import {
 } from '../../../core/protocol/custom-resources.ts';
 import { type Metadata, metadataMistake } from '../../../core/scan/metadata.ts';
 import { isOfDashboard, SCHEDULE_LABEL } from '../../../core/protocol/scan-schedules.ts';
-import { creditAccountOf } from '../../../core/scan/cost.ts';
+import { creditAccountOf } from '../../../core/scan/counts.ts';
 import { judgeScanUrl, type Resolver, type TargetRules } from '../../../core/scan/targets.ts';
 import { type Credits, type ReservationRequest, RESERVE_WITHIN_MS } from '../../../stores/credits/credits.ts';
 import type { Organisation } from '../../../core/organisation.ts';

@@ -3,7 +3,7 @@ import type { Organisation } from '../../../core/organisation.ts';
 import { TEST_LABEL, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { PodFailed, PodFailureReason } from '../../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
-import { NOT_CHARGED, type CancelReason, type FailureReason } from '../../../core/scan/end-reasons.ts';
+import { NOT_CHARGED, type CancelReason, type FailureReason } from '../../../core/scan/phases.ts';
 
 /** The maximum length of a status message, in characters, to stay far below the size limit of Kubernetes objects. */
 const MESSAGE_MAX = 1000;

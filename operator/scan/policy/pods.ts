@@ -1,7 +1,7 @@
 /** The pods of a scan: their attempts and upload slots, why one does not start, and how the last one ended. Pure. */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
-import type { FailureReason } from '../../../core/scan/end-reasons.ts';
+import type { FailureReason } from '../../../core/scan/phases.ts';
 import { isPodTerminal, type Pod, scannerImage, scannerState } from '../kube-types.ts';
 import { POD_IDENTITY_ANNOTATIONS, podIdentity, type PodIdentity } from '../../../core/protocol/pod-messages.ts';
 

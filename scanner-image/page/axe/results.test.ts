@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { ADVICE_RULES } from '../../../report/rules/rules.ts';
 import { NODE_HTML_MAX } from '../../../report/schema/schema.ts';
-import { WCAG_LEVELS, WCAG_VERSIONS } from '../../../core/scan/wcag.ts';
+import { WCAG_LEVELS, WCAG_VERSIONS } from '../../../core/scan/options.ts';
 import { cut, rulesWithoutFinding, splitTarget, toPageFindings, type AxeRule } from './results.ts';
 import { axeOptions, axeSource } from '../scripts/source.ts';
 

@@ -5,7 +5,7 @@ import { ADVICE_RULES } from '../../../report/rules/rules.ts';
 import { isOwnRule } from '../../../report/schema/engines.ts';
 import type { RuleLists } from '../../../report/results/rule-outcomes.ts';
 import { emptyTally, type RuleTally } from '../../../report/results/score.ts';
-import { successCriteria } from '../../../core/scan/wcag.ts';
+import { successCriteria } from '../../../core/scan/options.ts';
 import { elementReader, type ReducedElement } from '../../../report/diff/reduce.ts';
 import { matchElements } from '../../../report/diff/match.ts';
 

@@ -16,8 +16,7 @@ import {
 } from '../../../report/schema/schema.ts';
 import { ownMessage, ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import { ADDRESS_MAX } from '../../crawl/address.ts';
-import type { ScanOptions } from '../../../core/scan/options.ts';
-import { axeTags } from '../../../core/scan/wcag.ts';
+import { axeTags, type ScanOptions } from '../../../core/scan/options.ts';
 import type { EgressFailure } from '../../egress/egress-failures.ts';
 import type { Cdp } from '../browser/cdp.ts';
 import { errorMessage } from '../../../platform/errors.ts';
