@@ -22,7 +22,6 @@ import { resultOf } from '../result.ts';
 import type { Files } from '../service/files.ts';
 import { checkFiles, writeReport } from '../service/reports.ts';
 import { reportEnd, type CliContext, type Output } from './output.ts';
-import { CURBCUT_VERSION } from '../../platform/version.ts';
 
 /** A deadline that no scan on a developer's machine reaches; Ctrl-C ends it earlier. In milliseconds. */
 const DEADLINE_MS = 24 * 3_600_000;
@@ -63,7 +62,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   output.progress.step({ phase: 'crawling', pages: null });
   const end = await runScanner(
     {
-      version: CURBCUT_VERSION,
+      version: context.version,
       scanId,
       submittedAt: startedAt.toISOString(),
       options,
