@@ -4,19 +4,14 @@ import { ciMetadata } from './ci-metadata.ts';
 import { UsageError } from './errors.ts';
 import { shellWord } from './text-lines.ts';
 
-/** For `parseArgs`. */
-export const METADATA_ARGUMENTS = {
-  metadata: { type: 'string', multiple: true },
-  'no-ci-metadata': { type: 'boolean', default: false },
-} as const;
-
-export const METADATA_HELP = [
-  {
-    option: '--metadata KEY=VALUE',
+export const METADATA_OPTIONS = {
+  metadata: {
+    value: 'KEY=VALUE',
+    multiple: true,
     meaning: `what is scanned, such as branch=main, beside what the CI system says; at most ${METADATA_MAX} pairs`,
   },
-  { option: '--no-ci-metadata', meaning: 'no commit, branch, pull request, repository and address of the build from the CI system' },
-];
+  'no-ci-metadata': { meaning: 'no commit, branch, pull request, repository and address of the build from the CI system' },
+} as const;
 
 interface MetadataValues {
   metadata?: string[];

@@ -3,17 +3,11 @@ import { BASELINE_TEXT, baselineMistake, readBaselineText, type BaselineChoice }
 import { LOCALES } from '../core/scan/locales.ts';
 import { CONSENT_CHOICES, CrawlRules, ScanOptions, WCAG_LEVELS, WCAG_VERSIONS } from '../core/scan/options.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
-import { METADATA_HELP } from './metadata.ts';
+import { grouped, type OptionSpec, type OptionTable } from './commands/command.ts';
+import { METADATA_OPTIONS } from './metadata.ts';
 import { numberOf } from './number-of.ts';
 import { UsageError } from './errors.ts';
 import type { SiteOptions } from './site-options.ts';
-
-/** An option in --help and docs/cli.md. */
-export interface OptionHelp {
-  /** With a placeholder for its value: `--min-score N`. */
-  option: string;
-  meaning: string;
-}
 
 interface ValueSchema {
   type: string;
@@ -35,24 +29,33 @@ function phrase({ description = '', minimum, maximum, enum: values }: ValueSchem
     : words;
 }
 
-export const THRESHOLD_HELP: OptionHelp[] = [
-  ...THRESHOLD_NAMES.map((name) => ({ option: `--${THRESHOLDS[name].flag.join(' ')}`, meaning: phrase(schemaOf(name)) })),
-  { option: '--baseline WHICH', meaning: `the earlier scan to compare with: ${BASELINE_TEXT}; with --local: its JSON export` },
-  { option: '--baseline-site HOST', meaning: 'with a baseline by metadata: the host of its scans, if it is another one, as for a preview' },
-  { option: '--baseline-optional', meaning: 'no new violations are counted if there is no scan to compare with' },
-];
+const THRESHOLD_OPTIONS: OptionTable = Object.fromEntries(
+  THRESHOLD_NAMES.map((name) => {
+    const [flag, value] = THRESHOLDS[name].flag;
+    const { enum: choices } = schemaOf(name);
+    return [flag, { value, ...(choices !== undefined && { choices }), meaning: phrase(schemaOf(name)) }];
+  }),
+);
+
+const BASELINE_OPTIONS = {
+  baseline: {
+    value: 'WHICH',
+    meaning: `the earlier scan to compare with: ${BASELINE_TEXT}; with --local: its JSON export`,
+  },
+  'baseline-site': {
+    value: 'HOST',
+    meaning: 'with a baseline by metadata: the host of its scans, if it is another one, as for a preview',
+  },
+  'baseline-optional': { meaning: 'no new violations are counted if there is no scan to compare with' },
+} as const;
 
 const schemas = { ...ScanOptions.properties, ...CrawlRules.properties } as unknown as Record<string, ValueSchema>;
 const defaultOf = (name: string): string => String(schemas[name]!.default);
-export const WCAG_TARGETS = WCAG_VERSIONS.flatMap((version) => WCAG_LEVELS.map((level) => `${version}-${level}`));
+const WCAG_TARGETS = WCAG_VERSIONS.flatMap((version) => WCAG_LEVELS.map((level) => `${version}-${level}`));
 const DEFAULT_TARGET = `${defaultOf('wcagVersion')}-${defaultOf('wcagLevel')}`;
 
 /** An option that describes the site and its pages. */
-interface SiteOption {
-  /** The placeholder of its value. Absent: it has none. */
-  value?: string;
-  multiple?: true;
-  meaning: string;
+interface SiteOption extends OptionSpec {
   /** @param given a list if it may be given several times @throws UsageError */
   read(given: never): SiteOptions | Promise<SiteOptions>;
 }
@@ -88,6 +91,7 @@ const SITE: Readonly<Record<string, SiteOption>> = {
   },
   consent: {
     value: 'CHOICE',
+    choices: CONSENT_CHOICES,
     meaning: `the answer to the dialog that asks for consent to cookies: ${CONSENT_CHOICES.join(', ')} (default ${defaultOf('consent')})`,
     read: (text: string) => ({ crawl: { consent: oneOf('consent', text, CONSENT_CHOICES) } }),
   },
@@ -99,6 +103,7 @@ const SITE: Readonly<Record<string, SiteOption>> = {
   },
   locale: {
     value: 'LANGUAGE',
+    choices: LOCALES,
     meaning: `the language of findings and reports, in which pages are requested too: ${LOCALES.join(', ')} (default ${defaultOf('locale')})`,
     read: (text: string) => ({ locale: oneOf('locale', text, LOCALES) }),
   },
@@ -106,42 +111,35 @@ const SITE: Readonly<Record<string, SiteOption>> = {
   'no-advice': { meaning: 'no best practices that WCAG does not require', read: () => ({ advice: false }) },
   wcag: {
     value: 'TARGET',
+    choices: WCAG_TARGETS,
     meaning: WCAG_TARGETS.map((target) => (target === DEFAULT_TARGET ? `${target} (default)` : target)).join(', '),
     read: wcagOf,
   },
 };
 
-const SITE_OPTION_HELP: OptionHelp[] = Object.entries(SITE).map(([name, { value, meaning }]) => ({
-  option: value === undefined ? `--${name}` : `--${name} ${value}`,
-  meaning,
-}));
+const SITE_OPTIONS: OptionTable = Object.fromEntries(Object.entries(SITE).map(([name, { read: _read, ...spec }]) => [name, spec]));
 
-/** The options of `curbcut scan`, in addition to the thresholds. */
-export const SCAN_OPTION_HELP: OptionHelp[] = [
-  ...SITE_OPTION_HELP,
-  ...METADATA_HELP,
-  { option: '--local', meaning: 'scan with the Chromium of this machine, without a service or credits' },
-  {
-    option: '--known-issues FILE',
-    meaning: 'with --local: judge without the known issues of this manifest, in YAML or JSON',
-  },
-  { option: '--known-issues-site HOST', meaning: 'use those of this host, if it is not that of the URL, as for a site on this machine' },
-  { option: '--auth FOLDER', meaning: 'with --local: sign in with the files username and password, or cookie, of this folder' },
-  { option: '--auth-secret NAME', meaning: 'sign in with this Secret of the service, if its operator allows it' },
-  { option: '--partial', meaning: 'if there are not enough credits, scan as many pages as there are credits' },
-  { option: '--idempotency-key K', meaning: 'for 24 hours, the same key and options return the same scan and are charged once' },
-];
-
-/** For `parseArgs`. */
-export const THRESHOLD_ARGUMENTS = Object.fromEntries(
-  THRESHOLD_NAMES.map((name) => [THRESHOLDS[name].flag[0], { type: 'string' }]),
-) as Record<string, { type: 'string' }>;
-
-/** For `parseArgs`: the options of the baseline. */
-export const BASELINE_ARGUMENTS = {
-  baseline: { type: 'string' },
-  'baseline-site': { type: 'string' },
-  'baseline-optional': { type: 'boolean', default: false },
+/** The options of `curbcut scan` but for the output, in the order of --help and docs/cli.md. */
+export const SCAN_OPTIONS = {
+  ...grouped('Thresholds (without any, every completed scan exits with 0):', {
+    // Their names are not known to the compiler: thresholdsFrom reads them, as siteOptionsFrom does those of the site.
+    ...(THRESHOLD_OPTIONS as object),
+    ...BASELINE_OPTIONS,
+  }),
+  ...grouped('Scan:', {
+    ...(SITE_OPTIONS as object),
+    ...METADATA_OPTIONS,
+    local: { meaning: 'scan with the Chromium of this machine, without a service or credits' },
+    'known-issues': { value: 'FILE', meaning: 'with --local: judge without the known issues of this manifest, in YAML or JSON' },
+    'known-issues-site': {
+      value: 'HOST',
+      meaning: 'use those of this host, if it is not that of the URL, as for a site on this machine',
+    },
+    auth: { value: 'FOLDER', meaning: 'with --local: sign in with the files username and password, or cookie, of this folder' },
+    'auth-secret': { value: 'NAME', meaning: 'sign in with this Secret of the service, if its operator allows it' },
+    partial: { meaning: 'if there are not enough credits, scan as many pages as there are credits' },
+    'idempotency-key': { value: 'K', meaning: 'for 24 hours, the same key and options return the same scan and are charged once' },
+  }),
 } as const;
 
 export interface BaselineValues {
@@ -171,16 +169,11 @@ function checkBaseline(baseline: BaselineChoice | undefined, { maxNewViolations 
   if (mistake !== null) throw new UsageError(baseline === undefined ? '--max-new-violations needs --baseline.' : mistake, 'scan');
 }
 
-/** For `parseArgs`: the options that describe the site and its pages. */
-export const SITE_ARGUMENTS = Object.fromEntries(
-  Object.entries(SITE).map(([name, { value, multiple = false }]) => [name, { type: value === undefined ? 'boolean' : 'string', multiple }]),
-) as Record<string, { type: 'boolean' | 'string'; multiple: boolean }>;
-
 /** Reads the options about the site from parsed arguments. The service checks the bounds. @throws UsageError */
 export async function siteOptionsFrom(values: Readonly<Record<string, unknown>>): Promise<SiteOptions> {
   const options: SiteOptions = {};
   for (const [name, { read }] of Object.entries(SITE)) {
-    if (values[name] === undefined) continue;
+    if (values[name] === undefined || values[name] === false) continue;
     const { crawl, ...others } = await read(values[name] as never);
     Object.assign(options, others, crawl && { crawl: { ...options.crawl, ...crawl } });
   }

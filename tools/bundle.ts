@@ -3,10 +3,9 @@
  *
  *   node tools/bundle.ts [--only-program] OUT
  *
- * OUT gets `curbcut.cjs` (both programs in one file, without the scanner) with `LICENSE` and `LICENSES-OF-PACKAGES.txt`,
- * `curbcut-npm-VERSION.tgz` (the npm package, with the scanner), `kubectl-curbcut-VERSION.tar.gz` and `curbcut.yaml` (krew's archive and
- * manifest). --only-program writes only the first, for images/cli. SOURCE_URL is the address of the repository, from whose releases krew
- * gets the archive. The same input gives the same bytes.
+ * OUT gets `curbcut.cjs` (one file, without the scanner) with `LICENSE` and `LICENSES-OF-PACKAGES.txt`, and `curbcut-npm-VERSION.tgz`
+ * (the npm package, with the scanner). --only-program writes only the first three, for images/cli. SOURCE_URL is the address of the
+ * repository. The same input gives the same bytes.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

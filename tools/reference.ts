@@ -1,6 +1,7 @@
 /** Generates docs/reference.md and the option table of docs/cli.md from core's tables. */
 import { SCOPE_MEANINGS } from '../core/accounts.ts';
-import { SCAN_OPTION_HELP, THRESHOLD_HELP } from '../cli/options.ts';
+import type { OptionTable } from '../cli/commands/command.ts';
+import { SCAN_OPTIONS } from '../cli/options.ts';
 import { snakeCase } from '../core/schemas.ts';
 import { HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, type OptionName } from '../core/scan/options.ts';
 import { Metadata } from '../core/scan/metadata-schema.ts';
@@ -46,10 +47,8 @@ const FLAGS: Readonly<Record<string, string>> = {
   pictures: '--no-pictures',
   advice: '--no-advice',
 };
-/** The options of the command line that are not derived from a threshold. */
-const SITE_FLAGS = SCAN_OPTION_HELP.map(({ option }) => option.split(' ')[0]!);
-const flagOf = (name: string): string | null =>
-  FLAGS[name] ?? SITE_FLAGS.find((flag) => flag === `--${snakeCase(name).replaceAll('_', '-')}`) ?? null;
+const optionNamed = (name: string): string | null => (Object.hasOwn(SCAN_OPTIONS, name) ? `--${name}` : null);
+const flagOf = (name: string): string | null => FLAGS[name] ?? optionNamed(snakeCase(name).replaceAll('_', '-'));
 
 /** One row per option: its name in a manifest, over HTTP and on the command line. */
 function optionRows(): string[][] {
@@ -130,7 +129,9 @@ ${table(
 
 /** Replaces the option table of docs/cli.md, which stands between two comments. */
 export function withOptionTable(page: string): string {
-  const rows = [...THRESHOLD_HELP, ...SCAN_OPTION_HELP].map(({ option, meaning }) => `| \`${option}\` | ${cell(meaning)} |`);
+  const rows = Object.entries<OptionTable[string]>(SCAN_OPTIONS).map(
+    ([name, { value, meaning }]) => `| \`--${name}${value === undefined ? '' : ` ${value}`}\` | ${cell(meaning)} |`,
+  );
   const pattern = /(<!-- begin scan options \(make docs\) -->\n)[^]*?(<!-- end scan options -->)/;
   if (!pattern.test(page)) throw new Error('docs/cli.md has no block for the scan options');
   return page.replace(

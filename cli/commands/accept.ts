@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Value } from 'typebox/value';
 import { readDateTime } from '../../core/date-time.ts';
-import { endMistake, KNOWN_ISSUE_FIELDS } from '../../core/scan/known-issues.ts';
+import { endMistake, KNOWN_ISSUE_FIELDS, KNOWN_ISSUE_MAX_DAYS } from '../../core/scan/known-issues.ts';
 import { siteFrom } from '../site-of.ts';
 import { CliError, errorMessage, printable, printableLines, UsageError } from '../errors.ts';
 import { mergeAcceptance, type Acceptance, type Merged } from '../known-issues/merge.ts';
@@ -11,52 +11,69 @@ import { numberOf } from '../number-of.ts';
 import { noProgress, showProgress } from '../progress.ts';
 import { readSource, understood } from '../report-source.ts';
 import { writeReport } from '../service/reports.ts';
-import { ACCEPT_HELP } from './help.ts';
-import { command, COMMON_OPTIONS, onlyArgument, type CliContext } from './output.ts';
+import { defineCommand } from './command.ts';
+import { COMMON_OPTIONS, type CliContext } from './output.ts';
+
+const ACCEPTED = 'What is accepted:';
+const WHY = 'Why, and how long (all three are needed):';
 
 const OPTIONS = {
-  fingerprint: { type: 'string', multiple: true },
-  rule: { type: 'string' },
-  selector: { type: 'string' },
-  all: { type: 'boolean', default: false },
-  reason: { type: 'string' },
-  owner: { type: 'string' },
-  until: { type: 'string' },
-  name: { type: 'string' },
-  site: { type: 'string' },
-  output: { type: 'string', short: 'o' },
+  all: { meaning: 'all root causes with violations that are not known yet', group: ACCEPTED },
+  fingerprint: { value: 'F', multiple: true, meaning: 'this root cause; may be given several times', group: ACCEPTED },
+  rule: { value: 'R', meaning: 'the elements of this rule with exactly the selector of --selector', group: ACCEPTED },
+  selector: { value: 'S', meaning: 'the selector of the elements; needs --rule', group: ACCEPTED },
+  reason: { value: 'TEXT', meaning: 'why it is accepted', group: WHY },
+  owner: { value: 'NAME', meaning: 'who sees to it that it is fixed: a person or a team', group: WHY },
+  until: {
+    value: 'DATE',
+    meaning: `the end, such as 2027-01-31, at most ${KNOWN_ISSUE_MAX_DAYS} days ahead. From then on it counts as a violation again`,
+    group: WHY,
+  },
+  output: { value: 'FILE', short: 'o', meaning: 'write into this file, beside what it has; without it the manifest is printed' },
+  name: { value: 'NAME', meaning: 'the name of the manifest (default: that of the file, else made from the host of the site)' },
+  site: { value: 'HOST', meaning: 'the host in the manifest, if it is not that of the scan, as for a preview' },
   quiet: COMMON_OPTIONS.quiet,
   'max-wait': COMMON_OPTIONS['max-wait'],
-  help: COMMON_OPTIONS.help,
 } as const;
 
-export const accept = command('accept', OPTIONS, ACCEPT_HELP, async ({ values, positionals }, context) => {
-  const source = onlyArgument('accept', 'scan', positionals);
-  const { output: file, all: keep } = values;
-  const now = new Date();
-  const choice = choiceOf(values);
-  const described = { ...describedBy(values, now), name: nameOf(values.name), keep };
-  const maxWaitSeconds = numberOf('accept', 'max-wait', values['max-wait'], false)!;
-  const progress = values.quiet ? noProgress() : showProgress(context.stderr);
-  try {
-    const { report } = await readSource(source, context, { maxWaitSeconds, progress });
-    if (choice === null)
-      throw new UsageError(
-        ['What is accepted? Give --fingerprint, --rule with --selector, or --all.', ...understood(source, () => causeLines(report))].join(
-          '\n',
-        ),
-        'accept',
-      );
-    const { targets, host } = understood(source, () => ({ targets: selectTargets(report, choice), host: siteOfReport(report) }));
-    const acceptance = { ...described, targets, site: values.site === undefined ? host : siteFrom('accept', 'site', values.site) };
-    const merged = mergeAcceptance(file === undefined ? '' : await existingText(file), file ?? 'the manifest', acceptance, now);
-    if (merged.added + merged.changed === 0) progress.note('There is nothing to accept: no violation that is not a known issue.');
-    else await write(merged, file, values.quiet, context);
-    return 0;
-  } finally {
-    progress.end();
-  }
-});
+export const accept = defineCommand(
+  {
+    description:
+      'Accepts violations of a scan, or of a JSON export, until a date: writes them into a KnownIssues manifest, which you commit and apply or use with curbcut scan --local --known-issues. Scans then judge their thresholds without them. Without a choice, it lists the root causes.',
+    examples: `  curbcut accept report.json --all --reason "Found before we tested." --owner "web team" --until 2027-01-31 -o known-issues.yaml
+  curbcut accept latest --rule image-alt --selector 'header > .logo' --reason "Redesign in May." --owner ada --until 2027-05-31`,
+    exits: `  0    the manifest was written, or there is nothing to accept
+  2    it was not: no choice, an unknown root cause, a file that cannot be read or is not valid, no network, …`,
+  },
+  OPTIONS,
+  async ({ values, positionals }, context) => {
+    const [source] = positionals as [string];
+    const { output: file, all: keep } = values;
+    const now = new Date();
+    const choice = choiceOf(values);
+    const described = { ...describedBy(values, now), name: nameOf(values.name), keep };
+    const maxWaitSeconds = numberOf('accept', 'max-wait', values['max-wait'], false)!;
+    const progress = values.quiet ? noProgress() : showProgress(context.stderr);
+    try {
+      const { report } = await readSource(source, context, { maxWaitSeconds, progress });
+      if (choice === null)
+        throw new UsageError(
+          ['What is accepted? Give --fingerprint, --rule with --selector, or --all.', ...understood(source, () => causeLines(report))].join(
+            '\n',
+          ),
+          'accept',
+        );
+      const { targets, host } = understood(source, () => ({ targets: selectTargets(report, choice), host: siteOfReport(report) }));
+      const acceptance = { ...described, targets, site: values.site === undefined ? host : siteFrom('accept', 'site', values.site) };
+      const merged = mergeAcceptance(file === undefined ? '' : await existingText(file), file ?? 'the manifest', acceptance, now);
+      if (merged.added + merged.changed === 0) progress.note('There is nothing to accept: no violation that is not a known issue.');
+      else await write(merged, file, values.quiet, context);
+      return 0;
+    } finally {
+      progress.end();
+    }
+  },
+);
 
 /** Null: nothing is chosen. @throws UsageError */
 function choiceOf(values: { fingerprint?: string[]; rule?: string; selector?: string; all: boolean }): Choice | null {

@@ -9,22 +9,33 @@ import { publishComment } from '../pull-request/publish.ts';
 import { githubOf, gitlabOf } from '../pull-request/systems.ts';
 import { readSource, understood, type Source, type Waiting } from '../report-source.ts';
 import { createBudget } from '../service/budget.ts';
-import { COMMENT_HELP } from './help.ts';
-import { command, COMMON_OPTIONS, onlyArgument, waitNote, type CliContext } from './output.ts';
+import { defineCommand } from './command.ts';
+import { COMMON_OPTIONS, waitNote, type CliContext } from './output.ts';
 
 const OPTIONS = {
-  github: { type: 'boolean', default: false },
-  gitlab: { type: 'boolean', default: false },
-  'pull-request': { type: 'string' },
-  print: { type: 'boolean', default: false },
-  annotations: { type: 'boolean', default: false },
-  name: { type: 'string' },
-  link: { type: 'string' },
-  'max-causes': { type: 'string', default: String(COMMENT_CAUSES) },
-  'max-characters': { type: 'string', default: String(COMMENT_MAX_CHARACTERS) },
+  github: { meaning: 'write it on the pull request of this job on GitHub: GITHUB_TOKEN, and what GitHub sets for a job' },
+  gitlab: { meaning: 'write it on the merge request of this job on GitLab: GITLAB_TOKEN, and what GitLab sets for a job' },
+  'pull-request': { value: 'N', meaning: 'another pull request or merge request than that of this job' },
+  print: { meaning: 'print the text too' },
+  annotations: { meaning: 'print the root causes as annotations of a job on GitHub' },
+  name: { value: 'NAME', meaning: 'tells several comments of one pull request apart (default: the host of the site)' },
+  link: {
+    value: 'URL',
+    meaning:
+      'where the whole report is (default: its page in the dashboard of the service that it was read from, or for a file that of CURBCUT_URL; a scan with --local has none)',
+  },
+  'max-causes': {
+    value: 'N',
+    default: String(COMMENT_CAUSES),
+    meaning: `the number of root causes to describe (default ${COMMENT_CAUSES})`,
+  },
+  'max-characters': {
+    value: 'N',
+    default: String(COMMENT_MAX_CHARACTERS),
+    meaning: `the longest text that the system accepts (default ${COMMENT_MAX_CHARACTERS}, for GitHub and GitLab)`,
+  },
   quiet: COMMON_OPTIONS.quiet,
   'max-wait': COMMON_OPTIONS['max-wait'],
-  help: COMMON_OPTIONS.help,
 } as const;
 
 /** The text of a comment, the line by which it is found again, and the annotations of the job. */
@@ -34,23 +45,34 @@ interface Made {
   annotations: string;
 }
 
-export const comment = command('comment', OPTIONS, COMMENT_HELP, async ({ values, positionals }, context) => {
-  const source = onlyArgument('comment', 'JSON export or scan ID', positionals);
-  if (values.github && values.gitlab) throw new UsageError('--github and --gitlab cannot be used together.', 'comment');
-  const publishes = values.github || values.gitlab;
-  if (values['pull-request'] !== undefined && !publishes) throw new UsageError('--pull-request needs --github or --gitlab.', 'comment');
-  const maxWaitSeconds = whole('max-wait', values['max-wait']);
-  const progress = values.quiet ? noProgress() : showProgress(context.stderr);
-  try {
-    const made = makeComment(await readSource(source, context, { maxWaitSeconds, progress }), source, values, context);
-    if (values.print || !(publishes || values.annotations)) context.stdout.write(printableLines(made.text));
-    if (values.annotations) context.stdout.write(made.annotations);
-    if (publishes) await publish(made, values, context, { maxWaitSeconds, progress });
-    return 0;
-  } finally {
-    progress.end();
-  }
-});
+export const comment = defineCommand(
+  {
+    description:
+      'Makes the text of one comment from a JSON export, or from the scan with this ID: the verdict, the numbers, and the root causes of new violations with how to fix them. Prints it as Markdown, or writes it on the pull request of this job. The next run updates the same comment.',
+    examples: `  curbcut comment report.json --github
+  curbcut comment latest --max-causes 3`,
+    exits: `  0    the comment was printed or written, or this job has no pull request
+  2    it was not: a missing permission, an export that cannot be read, no network, …`,
+  },
+  OPTIONS,
+  async ({ values, positionals }, context) => {
+    const [source] = positionals as [string];
+    if (values.github && values.gitlab) throw new UsageError('--github and --gitlab cannot be used together.', 'comment');
+    const publishes = values.github || values.gitlab;
+    if (values['pull-request'] !== undefined && !publishes) throw new UsageError('--pull-request needs --github or --gitlab.', 'comment');
+    const maxWaitSeconds = whole('max-wait', values['max-wait']);
+    const progress = values.quiet ? noProgress() : showProgress(context.stderr);
+    try {
+      const made = makeComment(await readSource(source, context, { maxWaitSeconds, progress }), source, values, context);
+      if (values.print || !(publishes || values.annotations)) context.stdout.write(printableLines(made.text));
+      if (values.annotations) context.stdout.write(made.annotations);
+      if (publishes) await publish(made, values, context, { maxWaitSeconds, progress });
+      return 0;
+    } finally {
+      progress.end();
+    }
+  },
+);
 
 function makeComment(
   { report, service }: Source,

@@ -6,10 +6,14 @@ import type { Terminal } from '../terminal.ts';
 export const FORMATS = ['json', 'yaml', 'wide'] as const;
 export type Format = 'text' | (typeof FORMATS)[number];
 
-/** For `parseArgs`. `--json` is short for `-o json`. */
 export const FORMAT_OPTIONS = {
-  output: { type: 'string', short: 'o' },
-  json: { type: 'boolean', default: false },
+  output: {
+    short: 'o',
+    value: 'FORMAT',
+    choices: FORMATS,
+    meaning: 'json, yaml, or wide (text with more details). With json and yaml no progress is shown',
+  },
+  json: { meaning: 'the same as -o json' },
 } as const;
 
 /** Reads the format from parsed arguments. @throws UsageError */

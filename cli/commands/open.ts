@@ -2,23 +2,33 @@
 import { spawn } from 'node:child_process';
 import { dashboardLink } from '../links.ts';
 import { LATEST, resolveReference } from '../service/scan-reference.ts';
-import { OPEN_HELP } from './help.ts';
-import { command, COMMON_OPTIONS, noMoreArguments, outputOf, type CliContext } from './output.ts';
+import { defineCommand } from './command.ts';
+import { COMMON_OPTIONS, outputOf, type CliContext } from './output.ts';
 import { connect } from './service.ts';
 
-const OPTIONS = { 'max-wait': COMMON_OPTIONS['max-wait'], help: COMMON_OPTIONS.help } as const;
+const OPTIONS = { 'max-wait': COMMON_OPTIONS['max-wait'] } as const;
 
-export const open = command('open', OPTIONS, OPEN_HELP, async ({ values, positionals }, context) => {
-  const [name = LATEST, ...others] = positionals;
-  noMoreArguments('open', others);
-  const output = outputOf('open', { ...values, json: false, quiet: false }, context);
-  const client = connect(context, output);
-  const link = dashboardLink(client.options.baseUrl, await resolveReference(client, name, output.progress.note))!;
-  context.stdout.write(`${link}\n`);
-  const program = opener(context.environment);
-  if (program !== null) await started(program, link, context);
-  return 0;
-});
+export const open = defineCommand(
+  {
+    description:
+      'Prints the address of a scan in the dashboard, of the latest one without ID. Opens it in the browser if there is a display.',
+    examples: `  curbcut open
+  curbcut open 3f2b8c1e`,
+    exits: `  0    the address was printed
+  2    there is no such scan, or no service`,
+  },
+  OPTIONS,
+  async ({ values, positionals }, context) => {
+    const [name = LATEST] = positionals;
+    const output = outputOf('open', { ...values, json: false, quiet: false }, context);
+    const client = connect(context, output);
+    const link = dashboardLink(client.options.baseUrl, await resolveReference(client, name, output.progress.note))!;
+    context.stdout.write(`${link}\n`);
+    const program = opener(context.environment);
+    if (program !== null) await started(program, link, context);
+    return 0;
+  },
+);
 
 /** The program that opens an address in the user's browser; null without a display. */
 function opener({ DISPLAY: x11, WAYLAND_DISPLAY: wayland }: CliContext['environment']): string | null {

@@ -1,9 +1,7 @@
 /** What the commands share: options, notices, and the output at the end of a scan. Loads neither HTTP client nor schemas. */
-import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.ts';
-import { CliError, errorMessage, printableLines, ServiceUnavailable, UsageError } from '../errors.ts';
+import { CliError, printableLines, ServiceUnavailable, UsageError } from '../errors.ts';
 import { numberOf } from '../number-of.ts';
-import { nearest } from '../suggestion.ts';
 import type { ScanResult } from '../service/messages.ts';
 import type { Report } from '../../report/schema/schema.ts';
 import type { ScoreFacts } from '../../report/view/verdict.ts';
@@ -14,24 +12,35 @@ import { givenFiles, type Files } from '../service/files.ts';
 import { exitCodeOf, hasResult, renderDetails, renderVerdict } from '../summary.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** The options of every command. */
+/** The options of most commands. */
 export const COMMON_OPTIONS = {
   ...FORMAT_OPTIONS,
-  quiet: { type: 'boolean', default: false },
-  'max-wait': { type: 'string', default: '300' },
-  help: { type: 'boolean', short: 'h', default: false },
+  quiet: { meaning: 'print only errors' },
+  'max-wait': {
+    value: 'SECONDS',
+    default: '300',
+    meaning: 'total time to wait for a service that is unavailable, busy or paused (default 300); it does not limit the scan itself',
+  },
 } as const;
+
+const REPORTS = 'Reports:';
 
 /** The options of the commands that follow a scan. */
 export const OUTPUT_OPTIONS = {
-  pdf: { type: 'string' },
-  export: { type: 'string' },
-  sarif: { type: 'string' },
-  junit: { type: 'string' },
-  codequality: { type: 'string' },
-  earl: { type: 'string' },
+  pdf: { value: 'FILE', meaning: 'save the PDF report', group: REPORTS },
+  export: { value: 'FILE', meaning: 'save the JSON export', group: REPORTS },
+  sarif: { value: 'FILE', meaning: 'save SARIF 2.1.0, for code scanning', group: REPORTS },
+  junit: { value: 'FILE', meaning: 'save JUnit XML, for test reports of CI systems', group: REPORTS },
+  codequality: { value: 'FILE', meaning: 'save Code Quality, for merge requests of GitLab', group: REPORTS },
+  earl: { value: 'FILE', meaning: 'save EARL 1.0 as JSON-LD, for accessibility tools', group: REPORTS },
   ...COMMON_OPTIONS,
 } as const;
+
+/** The exit codes of the commands that end with a verdict. */
+export const EXITS = `  0    passed, or done without thresholds
+  1    did not pass
+  2    no verdict could be determined: invalid arguments, no network, no credits, a scan that failed without thresholds, …
+  130  interrupted (143: terminated); the scan continues: curbcut follow resumes, curbcut cancel ends it`;
 
 /** What a command needs of its process. */
 export interface CliContext {
@@ -73,51 +82,6 @@ export interface Output {
   format: Format;
   progress: ProgressView;
   maxWaitSeconds: number;
-}
-
-type Options = NonNullable<ParseArgsConfig['options']>;
-
-/** Runs a command with its arguments. @returns its exit code @throws CliError */
-export type RunCommand = (args: readonly string[], context: CliContext, hint: InterruptHint) => Promise<number>;
-
-/** A command, which parses its options and answers --help. */
-export function command<const O extends Options>(
-  name: string,
-  options: O,
-  help: string,
-  run: (given: ReturnType<typeof parse<O>>, context: CliContext, hint: InterruptHint) => Promise<number>,
-): RunCommand {
-  return async (args, context, hint) => {
-    const given = parse(name, args, options);
-    if (!('help' in given.values && given.values.help)) return run(given, context, hint);
-    context.stdout.write(help);
-    return 0;
-  };
-}
-
-/** @throws UsageError that names the invalid option */
-function parse<const O extends Options>(name: string, args: readonly string[], options: O) {
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
-  } catch (error) {
-    const problem = errorMessage(error).split('. ')[0]!;
-    const [, unknown] = /^Unknown option '--(.+)'/.exec(problem) ?? [];
-    const meant = unknown === undefined ? null : nearest(unknown, Object.keys(options));
-    throw new UsageError(meant === null ? problem : `${problem}. Did you mean --${meant}?`, name);
-  }
-}
-
-/** The only argument of a command. @throws UsageError */
-export function onlyArgument(command: string, name: string, positionals: readonly string[]): string {
-  const [argument, ...others] = positionals;
-  if (argument === undefined) throw new UsageError(`The ${name} is missing.`, command);
-  noMoreArguments(command, others);
-  return argument;
-}
-
-/** @throws UsageError */
-export function noMoreArguments(command: string, others: readonly string[]): void {
-  if (others.length > 0) throw new UsageError(`Too many arguments: ${others.join(' ')}`, command);
 }
 
 /** Interprets the shared options. */

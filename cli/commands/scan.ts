@@ -4,77 +4,63 @@ import { UsageError } from '../errors.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import type { Submission } from '../service/client.ts';
 import type { LocalScan } from './local-scan.ts';
-import {
-  BASELINE_ARGUMENTS,
-  baselineFrom,
-  idempotencyKeyOf,
-  SITE_ARGUMENTS,
-  type BaselineValues,
-  siteOptionsFrom,
-  THRESHOLD_ARGUMENTS,
-  thresholdsFrom,
-} from '../options.ts';
-import { METADATA_ARGUMENTS, metadataFrom, sameMetadata } from '../metadata.ts';
+import { baselineFrom, idempotencyKeyOf, SCAN_OPTIONS, type BaselineValues, siteOptionsFrom, thresholdsFrom } from '../options.ts';
+import { metadataFrom, sameMetadata } from '../metadata.ts';
 import { isReference, resolveReference } from '../service/scan-reference.ts';
 import { checkFiles } from '../service/reports.ts';
-import { SCAN_HELP } from './scan-help.ts';
-import { command, OUTPUT_OPTIONS, onlyArgument, outputOf, scanContinues, type CliContext } from './output.ts';
+import { defineCommand } from './command.ts';
+import { EXITS, OUTPUT_OPTIONS, outputOf, scanContinues, type CliContext } from './output.ts';
 import { connect, followAndReport } from './service.ts';
 
-const OPTIONS = {
-  ...THRESHOLD_ARGUMENTS,
-  ...SITE_ARGUMENTS,
-  ...BASELINE_ARGUMENTS,
-  ...METADATA_ARGUMENTS,
-  local: { type: 'boolean', default: false },
-  'known-issues': { type: 'string' },
-  'known-issues-site': { type: 'string' },
-  auth: { type: 'string' },
-  'auth-secret': { type: 'string' },
-  partial: { type: 'boolean', default: false },
-  'idempotency-key': { type: 'string' },
-  ...OUTPUT_OPTIONS,
-} as const;
-
-export const scan = command('scan', OPTIONS, SCAN_HELP, async ({ values, positionals }, context, hint) => {
-  const url = onlyArgument('scan', 'URL', positionals);
-  const thresholds = thresholdsFrom(values);
-  const described = { ...readAddress(url), thresholds, ...(await siteOptionsFrom(values)) };
-  const { 'known-issues': file, 'known-issues-site': site } = values;
-  if (site !== undefined && file === undefined) throw new UsageError('--known-issues-site needs --known-issues.', 'scan');
-  if (values.local)
-    return await local(
-      {
-        ...described,
-        auth: values.auth,
-        baseline: localBaseline(values, thresholds),
-        knownIssues: file === undefined ? undefined : { file, site },
-      },
-      values,
-      context,
-    );
-  if (file !== undefined)
-    throw new UsageError('--known-issues needs --local. A service has its own: apply the manifest with kubectl.', 'scan');
-  const baseline = baselineFrom(await withBaselineId(values, context), thresholds);
-  if (values.auth !== undefined)
-    throw new UsageError('--auth needs --local. A service signs in with --auth-secret, or as its scan in Kubernetes says.', 'scan');
-  const authSecret = values['auth-secret'];
-  const idempotencyKey = idempotencyKeyOf(values['idempotency-key']) ?? context.newId();
-  const output = outputOf('scan', values, context);
-  const metadata = metadataFrom('scan', values, context.environment, output.progress.note);
-  const submission: Submission = { ...described, ...baseline, metadata, authSecret, partial: values.partial };
-  const client = connect(context, output);
-  await checkFiles(output.files);
-  hint.lines = [
-    `It is unknown whether a scan was submitted. To find out without being charged twice, run the same command with --idempotency-key ${idempotencyKey}${sameMetadata(metadata, values)}`,
-  ];
-  const accepted = await client.submit(submission, idempotencyKey);
-  scanContinues(hint, accepted.scan_id);
-  output.progress.note(`Scan ${accepted.scan_id}`);
-  if (accepted.pages_reserved < accepted.pages_requested)
-    output.progress.note(`There are only enough credits for ${accepted.pages_reserved} of ${accepted.pages_requested} pages.`);
-  return followAndReport(client, accepted.scan_id, output, values.quiet, context);
-});
+export const scan = defineCommand(
+  {
+    description: 'Crawls the site of URL, tests each page, and reports whether the thresholds are met.',
+    examples: `  curbcut scan https://www.example.org/ --max-pages 50 --min-score 90 --fail-on serious
+  curbcut scan https://pr-7.example.org/ --baseline branch=main --max-new-violations 0 --export report.json
+  curbcut scan http://localhost:3000/ --local --known-issues known.yaml --known-issues-site www.example.org --fail-on minor`,
+    exits: EXITS,
+  },
+  { ...SCAN_OPTIONS, ...OUTPUT_OPTIONS },
+  async ({ values, positionals }, context, hint) => {
+    const [url] = positionals as [string];
+    const thresholds = thresholdsFrom(values);
+    const described = { ...readAddress(url), thresholds, ...(await siteOptionsFrom(values)) };
+    const { 'known-issues': file, 'known-issues-site': site } = values;
+    if (site !== undefined && file === undefined) throw new UsageError('--known-issues-site needs --known-issues.', 'scan');
+    if (values.local)
+      return await local(
+        {
+          ...described,
+          auth: values.auth,
+          baseline: localBaseline(values, thresholds),
+          knownIssues: file === undefined ? undefined : { file, site },
+        },
+        values,
+        context,
+      );
+    if (file !== undefined)
+      throw new UsageError('--known-issues needs --local. A service has its own: apply the manifest with kubectl.', 'scan');
+    const baseline = baselineFrom(await withBaselineId(values, context), thresholds);
+    if (values.auth !== undefined)
+      throw new UsageError('--auth needs --local. A service signs in with --auth-secret, or as its scan in Kubernetes says.', 'scan');
+    const authSecret = values['auth-secret'];
+    const idempotencyKey = idempotencyKeyOf(values['idempotency-key']) ?? context.newId();
+    const output = outputOf('scan', values, context);
+    const metadata = metadataFrom('scan', values, context.environment, output.progress.note);
+    const submission: Submission = { ...described, ...baseline, metadata, authSecret, partial: values.partial };
+    const client = connect(context, output);
+    await checkFiles(output.files);
+    hint.lines = [
+      `It is unknown whether a scan was submitted. To find out without being charged twice, run the same command with --idempotency-key ${idempotencyKey}${sameMetadata(metadata, values)}`,
+    ];
+    const accepted = await client.submit(submission, idempotencyKey);
+    scanContinues(hint, accepted.scan_id);
+    output.progress.note(`Scan ${accepted.scan_id}`);
+    if (accepted.pages_reserved < accepted.pages_requested)
+      output.progress.note(`There are only enough credits for ${accepted.pages_reserved} of ${accepted.pages_requested} pages.`);
+    return followAndReport(client, accepted.scan_id, output, values.quiet, context);
+  },
+);
 
 /** Replaces `latest` or the beginning of an ID by the ID. @throws CliError */
 async function withBaselineId<T extends BaselineValues & Parameters<typeof outputOf>[1]>(values: T, context: CliContext): Promise<T> {

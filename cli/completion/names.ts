@@ -11,8 +11,6 @@ const SCANS_MAX = 20;
 
 /** What the arguments of a command name. */
 export interface Names {
-  /** The number of arguments. Default: 1 */
-  count?: number;
   /** The argument may be a file too. */
   files?: boolean;
   read(context: CliContext): Promise<string[]>;
@@ -32,7 +30,7 @@ const ARGUMENTS: Readonly<Record<string, Names>> = {
   follow: { read: scansOfService },
   cancel: { read: scansOfService },
   report: { read: scansOfService },
-  diff: { read: scansOfService, count: 2 },
+  diff: { read: scansOfService },
   open: { read: scansOfService },
   comment: { read: scansOfService, files: true },
   accept: { read: scansOfService, files: true },

@@ -40,10 +40,10 @@ describe('the npm package', function () {
     expect(version).to.deep.equal({ code: 0, stdout: `curbcut ${CURBCUT_VERSION}\n`, stderr: '' });
     const help = await installation.run('curbcut', ['--help']);
     expect(help).to.include({ code: 0, stderr: '' });
-    expect(help.stdout).to.include('curbcut scan URL');
+    expect(help.stdout).to.include('scan <URL>');
     const misspelt = await installation.run('curbcut', ['scna']);
     expect(misspelt).to.include({ code: 2, stdout: '' });
-    expect(misspelt.stderr).to.include('did you mean curbcut scan?');
+    expect(misspelt.stderr).to.include('Did you mean scan?');
   });
 
   it('is small, and starts fast', async () => {

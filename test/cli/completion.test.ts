@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { expect } from 'chai';
 import { SCRIPTS, SHELLS } from '../../cli/completion/scripts.ts';
-import { optionsIn } from '../../cli/completion/help-options.ts';
 import { curbcut, KEY, result, SCAN_ID, startService } from './service.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -80,7 +79,9 @@ describe('curbcut: completion', () => {
     const commands = (await described('')).trimEnd().split('\n').slice(0, -1);
     expect(commands.filter((line) => !/^[a-z]+\t\S/.test(line))).to.deep.equal([]);
     expect(await described('open', '--max')).to.include('(default 300); it does not limit the scan itself\n');
-    expect(await described('accept', 'report.json', '--rule')).to.include('--rule\tthe elements of this rule with exactly this selector\n');
+    expect(await described('accept', 'report.json', '--rule')).to.include(
+      '--rule\tthe elements of this rule with exactly the selector of --selector\n',
+    );
   });
 
   for (const [words, expected] of cases)
@@ -101,11 +102,11 @@ describe('curbcut: completion', () => {
     for (const command of commands) {
       const offered = (await complete([command, '--'], NONE)).slice(0, -1);
       if (!['logout', 'completion'].includes(command)) expect(offered, command).not.to.deep.equal([]);
-      const help = optionsIn((await curbcut([command, '--help'], NONE)).stdout);
+      const help = (await curbcut([command, '--help'], NONE)).stdout;
       for (const option of offered) {
-        const word = help.find(({ name }) => option === `--${name}`)!.value === null ? option : `${option}=x`;
+        const word = help.includes(`${option} <`) ? `${option}=x` : option;
         const { stderr } = await curbcut([command, word, '--help'], NONE);
-        expect(stderr, `${command} ${word}`).not.to.match(/Unknown option|does not take an argument|argument missing/);
+        expect(stderr, `${command} ${word}`).not.to.match(/unknown option|argument missing/i);
       }
     }
   });

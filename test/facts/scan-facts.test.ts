@@ -8,8 +8,8 @@ import { createScanForm, newScanBody } from '../../api/dashboard/scans/scan-form
 import { CompleteEvent, ScanResult } from '../../core/scan/result.ts';
 import { ProgressEvent } from '../../api/streams/scan-events.ts';
 import { scanSubmission } from '../../api/scans/scans.ts';
-import { SCAN_HELP } from '../../cli/commands/scan-help.ts';
-import { SCAN_OPTION_HELP, THRESHOLD_HELP } from '../../cli/options.ts';
+import type { OptionTable } from '../../cli/commands/command.ts';
+import { SCAN_OPTIONS } from '../../cli/options.ts';
 import { PodInput, PodProgress } from '../../core/protocol/pod-messages.ts';
 import { ReportOptions, ReportThresholds } from '../../core/scan/submitted-options.ts';
 import { snakeCase } from '../../core/schemas.ts';
@@ -108,8 +108,10 @@ describe('scan options', () => {
   it('have an option of curbcut scan if they are in the submission over HTTP', async () => {
     const service = await startService(() => ({ status: 404 }));
     try {
-      const options = [...THRESHOLD_HELP, ...SCAN_OPTION_HELP].flatMap(({ option }) =>
-        /^--(?:local|auth|known-issues|known-issues-site)(?: |$)/.test(option) ? [] : withValue(option),
+      const options = Object.entries<OptionTable[string]>(SCAN_OPTIONS).flatMap(([name, { value }]) =>
+        /^(?:local|auth|known-issues|known-issues-site)$/.test(name)
+          ? []
+          : withValue(value === undefined ? `--${name}` : `--${name} ${value}`),
       );
       // Without a scheme, for `http_fallback`.
       await curbcut(['scan', 'example.com', ...options], { url: service.url });
@@ -126,7 +128,7 @@ describe('scan options', () => {
   });
 
   it('are named by an option of curbcut scan in errors of the command line', () => {
-    const options = [...THRESHOLD_HELP, ...SCAN_OPTION_HELP].map(({ option }) => option.split(' ')[0]);
+    const options = Object.keys(SCAN_OPTIONS).map((name) => `--${name}`);
     for (const name of Object.keys(propertiesOf(scanSubmission(500)))) expect(['The URL', ...options], name).to.include(optionOf([name]));
   });
 
@@ -174,7 +176,7 @@ describe('thresholds', () => {
     it(`${name} is in the export, the help of curbcut scan, the PDF and the docs`, () => {
       const lacks = Object.entries({
         'core/scan/submitted-options.ts': snakeCase(name) in propertiesOf(ReportThresholds),
-        'curbcut scan --help': SCAN_HELP.includes(`--${flag} `),
+        'curbcut scan --help': Object.hasOwn(SCAN_OPTIONS, flag),
         'docs/cli.md': read('docs/cli.md').includes(`\`--${flag} `),
         'docs/reference.md': read('docs/reference.md').includes(`\`thresholds.${name}\``),
         ...Object.fromEntries(LOCALES.map((locale) => [`the PDF in ${locale}`, name in WORDS[locale].score.thresholds])),

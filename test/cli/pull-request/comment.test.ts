@@ -108,7 +108,7 @@ describe('curbcut comment', () => {
       const wrong = join(folder, 'wrong.json');
       await writeFile(wrong, '{"scan":{}}');
       for (const [args, said] of [
-        [[], 'The JSON export or scan ID is missing'],
+        [[], "Missing required argument 'FILE|ID'"],
         [[join(folder, 'none.json')], 'cannot be read'],
         [[event], 'does not understand'],
         [[wrong], 'does not understand'],
