@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Logger } from '../platform/logger.ts';
 import { currentOf, type Credential } from '../platform/setting-files.ts';
-import { ALL_PROGRESS, progressSubject, statusSubject, type StatusMessage } from '../core/protocol/subjects.ts';
+import { ALL_PROGRESS, progressSubject, statusSubject } from '../core/protocol/subjects.ts';
 import { POD_MESSAGE_MAX_BYTES } from '../core/protocol/pod-messages.ts';
 import { accountOf, createScanSigner, openNatsConnection, type ScanSigner } from './nats-connection.ts';
 
@@ -10,9 +10,9 @@ export interface MessageBus {
   /** False while there is no connection. The bus never stops reconnecting. */
   readonly connected: boolean;
   /** Publishes a change of a scan. Never throws. Without a connection the message is lost. */
-  publishStatus(organisation: string, message: StatusMessage): void;
+  publishStatus(organisation: string, scanId: string): void;
   /** Calls `onChange` for each change of one scan until the returned function is called. */
-  followStatus(organisation: string, scanId: string, onChange: (message: StatusMessage) => void): () => void;
+  followStatus(organisation: string, scanId: string, onChange: () => void): () => void;
   /** Calls `onMessage` for each message of any pod of at most `POD_MESSAGE_MAX_BYTES`, with the scan id from its subject. */
   followProgress(onMessage: (scanId: string, payload: Uint8Array) => void): () => void;
   /**
@@ -51,18 +51,16 @@ export function createMessageBus({ url, podUrl = url, credentialsFile, signingSe
       return connection.connected;
     },
 
-    publishStatus(organisation, message) {
+    publishStatus(organisation, scanId) {
       try {
-        connection.publish(statusSubject(organisation, message.scanId), JSON.stringify(message));
+        connection.publish(statusSubject(organisation, scanId), '');
       } catch (error) {
-        logger.warn({ scan: message.scanId, organisation, err: error }, 'status message lost');
+        logger.warn({ scan: scanId, organisation, err: error }, 'status message lost');
       }
     },
 
     followStatus(organisation, scanId, onChange) {
-      return connection.follow(statusSubject(organisation, scanId), (_subject, payload) =>
-        onChange(JSON.parse(Buffer.from(payload).toString()) as StatusMessage),
-      );
+      return connection.follow(statusSubject(organisation, scanId), () => onChange());
     },
 
     followProgress(onMessage) {

@@ -46,7 +46,7 @@ describe('openStream', () => {
             bus: {
               connected: true,
               followStatus: (_organisation, _scan, onChange) => {
-                notify = () => onChange({} as never);
+                notify = () => onChange();
                 return () => (notify = () => undefined);
               },
             },
@@ -85,7 +85,7 @@ describe('openStream', () => {
       bus: {
         connected: true,
         followStatus: (_organisation, _scan, onChange) => {
-          const listener = () => onChange({} as never);
+          const listener = () => onChange();
           listeners.add(listener);
           state.subscriptions += 1;
           return () => {
@@ -127,7 +127,7 @@ describe('openStream', () => {
       bus: {
         connected: true,
         followStatus: (_organisation, _scan, listener) => {
-          onChange = () => listener({} as never);
+          onChange = () => listener();
           return () => undefined;
         },
       },

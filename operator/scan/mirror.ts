@@ -29,7 +29,7 @@ export function createMirror({ scans, credits, bus, onUncharged }: MirrorDeps): 
     const mirrored = await scans.mirror(scanId, wanted, known);
     if (mirrored === null) return null;
     const { row, changed } = mirrored;
-    if (changed) bus.publishStatus(row.organisation, { scanId, version: row.version, phase: row.phase, pages: row.pages });
+    if (changed) bus.publishStatus(row.organisation, scanId);
     return row;
   }
 

@@ -41,7 +41,7 @@ for (const messages of [true, false]) {
     /** Changes a scan like the operator: first the row, then the message. */
     async function change(row: ScanRow, what: Parameters<ApiContext['stores']['scans']['mirror']>[1]): Promise<ScanRow> {
       const { row: after } = (await context.stores.scans.mirror(row.id, what))!;
-      context.bus.publishStatus(row.organisation, { scanId: row.id, version: after.version, phase: after.phase, pages: after.pages });
+      context.bus.publishStatus(row.organisation, row.id);
       return after;
     }
 

@@ -1,7 +1,6 @@
 /** A scan in a test whose pod the test simulates: the kubelet's status updates, and the scanner's messages and uploads. */
 import { CURBCUT_VERSION } from '../../platform/version.ts';
 import { connect, jwtAuthenticator } from '@nats-io/transport-node';
-import type { StatusMessage } from '../../core/protocol/subjects.ts';
 import { uploadSlotOf, type PodFailed, type PodInput, type PodProgress, type PodStored } from '../../core/protocol/pod-messages.ts';
 import { jobNameOf, scanIdOf, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { EVENTS, JOBS, PODS, SCANS, SECRETS, type Job, type Pod } from '../../operator/scan/kube-types.ts';
@@ -59,8 +58,8 @@ export interface Scan {
   /** Uploads through the pod's own links, the statement of the results last. @returns the final message of the pod, to be published */
   upload(pod: Pod, export_: Uint8Array, pdf?: Uint8Array, pages?: PodStored['pages'], version?: string): Promise<PodStored>;
   events(): Promise<string[]>;
-  /** The status messages published so far. */
-  messages: StatusMessage[];
+  /** The row as it was read after each status message. */
+  messages: Pick<ScanRow, 'version' | 'phase'>[];
 }
 
 /** The dependencies of a simulated scan. */
@@ -102,9 +101,12 @@ export function simulateScan(
   const { name } = created.metadata;
   const at = created.metadata.namespace!;
   const id = scanIdOf(created, apiNamespace);
-  const received: StatusMessage[] = [];
-  const unfollow = bus.followStatus(organisation, id, (message) => received.push(message));
-  onClose(async () => unfollow());
+  const received: Scan['messages'] = [];
+  let reading: Promise<unknown> = Promise.resolve();
+  const unfollow = bus.followStatus(organisation, id, () => {
+    reading = reading.then(async () => received.push((await stores.scans.find(id))!));
+  });
+  onClose(async () => (unfollow(), void (await reading)));
   async function list<T>(type: ResourceType, labelSelector: string): Promise<T[]> {
     return (await connection.request<{ items: T[] }>('GET', connection.path(type, at), { query: { labelSelector } })).items;
   }
