@@ -6,7 +6,7 @@ import { elementPath } from '../report/schema/parts.ts';
 import { explainScore, scoreFactsOf, type ScoreFacts } from '../report/view/verdict.ts';
 import { printable } from './errors.ts';
 import { paint, type Terminal } from './terminal.ts';
-import { plural, textWidth, wrapped } from './text-lines.ts';
+import { plural, textWidth, wrapped } from './values.ts';
 
 /** As many root causes as a person reads at the end of a log. */
 const CAUSES = 5;

@@ -5,9 +5,9 @@ import { CONSENT_CHOICES, CrawlRules, ScanOptions, WCAG_LEVELS, WCAG_VERSIONS } 
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
 import { grouped, type OptionSpec, type OptionTable } from './commands/command.ts';
 import { METADATA_OPTIONS } from './metadata.ts';
-import { numberOf } from './number-of.ts';
+import { numberOf } from './values.ts';
 import { UsageError } from './errors.ts';
-import type { SiteOptions } from './site-options.ts';
+import type { SiteOptions } from './links.ts';
 
 interface ValueSchema {
   type: string;

@@ -6,7 +6,7 @@ import { printable } from './errors.ts';
 import type { ScanResult } from './service/messages.ts';
 import type { Explanation } from './explanation.ts';
 import { paint, type Terminal } from './terminal.ts';
-import { textWidth, wrapped } from './text-lines.ts';
+import { textWidth, wrapped } from './values.ts';
 
 /** 0: passed, or done without thresholds; 1: not passed; 2: no verdict. */
 export function exitCodeOf(result: ScanResult): 0 | 1 | 2 {

@@ -1,20 +1,20 @@
 /** `curbcut-admin organisation …`: organisations, their credits and their namespaces. */
 import {
-  CommandRefused,
   argument,
-  organisationRefused,
   columns,
+  type Command,
+  CommandRefused,
   findOrganisation,
   liveKeys,
   managedByManifest,
-  record,
+  namespacesOf,
   option,
-  type Command,
+  organisationRefused,
+  pagesOf,
+  record,
 } from './command.ts';
 import { DEFAULT_PLAN, type Organisation } from '../../core/organisation.ts';
-import { ENSURE } from './ensure.ts';
-import { HAND_OVER, WRITERS } from './hand-over.ts';
-import { namespacesOf, pagesOf } from './values.ts';
+import { ENSURE, HAND_OVER, WRITERS } from './ensure.ts';
 
 const AUDIT_SHOWN = 10;
 

@@ -3,10 +3,9 @@ import { annotationsOf, COMMENT_MIN_CHARACTERS, commentMarker, commentOf } from 
 import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
 import { printableLines, UsageError } from '../errors.ts';
 import { dashboardLink } from '../links.ts';
-import { numberOf } from '../number-of.ts';
+import { numberOf } from '../values.ts';
 import { noProgress, showProgress } from '../progress.ts';
-import { publishComment } from '../pull-request/publish.ts';
-import { githubOf, gitlabOf } from '../pull-request/systems.ts';
+import { githubOf, gitlabOf, publishComment } from '../pull-request.ts';
 import { readSource, understood, type Source, type Waiting } from '../report-source.ts';
 import { createBudget } from '../service/budget.ts';
 import { defineCommand } from './command.ts';

@@ -1,17 +1,70 @@
 /** `curbcut list`: the organisation's scans, newest first. */
 import { PHASES } from '../../core/scan/phases.ts';
-import { LISTED_MAX, listAll } from '../service/list.ts';
-import { UsageError } from '../errors.ts';
+import { listAll, LISTED_MAX } from '../service/list.ts';
+import { printable, UsageError } from '../errors.ts';
 import { pairsFrom } from '../metadata.ts';
-import { scanColumns } from '../scan-columns.ts';
 import type { ListedScan, ScanPage } from '../service/messages.ts';
-import { tableOf, type Column } from '../table.ts';
-import type { Terminal } from '../terminal.ts';
+import { paint, type Terminal } from '../terminal.ts';
+import { numberOf } from '../values.ts';
+import { versionText } from '../../core/scan/metadata.ts';
+import { IMPACTS } from '../../core/scan/impacts.ts';
 import { print } from './format.ts';
 import { defineCommand } from './command.ts';
 import { COMMON_OPTIONS, outputOf } from './output.ts';
-import { numberOf } from '../number-of.ts';
 import { connect } from './service.ts';
+
+/** Tables as text, in the style of kubectl. */
+export interface Column<Row> {
+  heading: string;
+  value(row: Row): string | number | boolean | null | undefined;
+  /** Shown only with `-o wide`. */
+  wide?: boolean;
+}
+
+/** Renders rows under headings. A value that is absent becomes a dash; control characters of untrusted texts are removed. */
+export function tableOf<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  terminal: Pick<Terminal, 'color' | 'unicode'>,
+  wide = false,
+): string {
+  const dash = terminal.unicode ? '–' : '-';
+  const shown = columns.filter((column) => wide || column.wide !== true);
+  const cells = rows.map((row) => shown.map(({ value }) => printable(String(value(row) ?? dash))));
+  const widths = shown.map(({ heading }, column) => Math.max(heading.length, ...cells.map((row) => row[column]!.length)));
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join('  ')
+      .trimEnd();
+  return `${[paint(terminal, 'bold', line(shown.map(({ heading }) => heading))), ...cells.map(line)].join('\n')}\n`;
+}
+
+/** The columns of tables of scans. */
+const SCAN_COLUMNS: readonly Column<ListedScan>[] = [
+  // To the minute, in UTC, as in the logs of the service.
+  { heading: 'SUBMITTED', value: ({ submitted_at: at }) => at.slice(0, 16).replace('T', ' ') },
+  { heading: 'STATUS', value: ({ status }) => status },
+  { heading: 'SCORE', value: ({ score }) => score },
+  { heading: 'VIOLATIONS', value: ({ violations_count: count }) => count },
+  ...IMPACTS.map((impact): Column<ListedScan> => ({
+    heading: impact.toUpperCase(),
+    value: (scan) => scan[`violations_${impact}`],
+    wide: true,
+  })),
+  { heading: 'VERDICT', value: ({ passed }) => (passed === null ? null : passed ? 'passed' : 'did not pass') },
+];
+const VERSION: Column<ListedScan> = { heading: 'VERSION', value: ({ metadata = {} }) => versionText(metadata) || null };
+const URL_COLUMN: Column<ListedScan> = { heading: 'URL', value: ({ url }) => url };
+
+/**
+ * The columns from the submission to the URL. Branch and commit have one if a scan has them.
+ */
+export const scanColumns = (scans: readonly ListedScan[]): Column<ListedScan>[] => [
+  ...SCAN_COLUMNS,
+  ...(scans.some((scan) => VERSION.value(scan) !== null) ? [VERSION] : []),
+  URL_COLUMN,
+];
 
 const { quiet: _quiet, ...common } = COMMON_OPTIONS;
 const OPTIONS = {

@@ -12,16 +12,51 @@ import type { Report } from '../../report/schema/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { chooseKnownIssues, type ChosenKnownIssues } from '../../core/scan/known-issues.ts';
 import { siteOf } from '../../core/scan/site.ts';
-import { siteFrom } from '../site-of.ts';
+import { siteFrom, type SiteOptions } from '../links.ts';
 import type { Metadata } from '../../core/scan/metadata.ts';
 import { judgeWithoutResult, type Thresholds } from '../../core/scan/thresholds.ts';
 import { CliError, errorMessage } from '../errors.ts';
-import { runScanner, type ScannerResults } from '../local/scanner-process.ts';
-import type { SiteOptions } from '../site-options.ts';
-import { resultOf } from '../result.ts';
-import type { Files } from '../service/files.ts';
-import { checkFiles, writeReport } from '../service/reports.ts';
-import { reportEnd, type CliContext, type Output } from './output.ts';
+import { runScanner, type ScannerResults } from './scanner-process.ts';
+import { checkFiles, type Files, writeReport } from '../service/reports.ts';
+import type { Outcome } from '../../core/scan/outcome.ts';
+import { comparisonResult, knownResult, scoreAndCounts } from '../../core/scan/result.ts';
+import type { ScanResult } from '../service/messages.ts';
+import { type CliContext, type Output, reportEnd } from './output.ts';
+
+/**
+ * Results of scans in the form of the scan object of the HTTP API: the same for a service, a cluster and a local scan. Pure. A scan that
+ * has no scan object.
+ */
+export interface Described {
+  scanId: string;
+  url: string;
+  status: string;
+  /** Null without a result. */
+  outcome: Outcome | null;
+  passed: boolean | null;
+  message: string | null;
+  /** Relative to the address of the service; null: there is no report, or no service. */
+  reportUrl: string | null;
+  metadata: Metadata;
+}
+
+/** A result with all fields that the command line reads. */
+export type FullResult = ScanResult & { url: string; metadata: Metadata };
+
+export function resultOf({ scanId, url, status, outcome, passed, message, reportUrl, metadata }: Described): FullResult {
+  return {
+    scan_id: scanId,
+    url,
+    status,
+    ...scoreAndCounts(outcome),
+    passed,
+    message,
+    report_url: reportUrl,
+    metadata,
+    baseline: outcome?.baseline === undefined ? null : comparisonResult(outcome.baseline),
+    known_issues: knownResult(outcome),
+  };
+}
 
 /** A deadline that no scan on a developer's machine reaches; Ctrl-C ends it earlier. In milliseconds. */
 const DEADLINE_MS = 24 * 3_600_000;
@@ -130,7 +165,7 @@ async function save({ pdf, export: exported, ...formats }: Files, results: Scann
 /** Chooses from the manifests as the service does. @param host of the scan @throws CliError if there are none for the site */
 async function readKnownIssues({ file, site }: { file: string; site?: string }, host: string, now: Date): Promise<ChosenKnownIssues> {
   // The parser is loaded only for it.
-  const { issuesOf, readManifestFile } = await import('../known-issues/manifest.ts');
+  const { issuesOf, readManifestFile } = await import('./issues-manifest.ts');
   const { manifests } = await readManifestFile(file, now);
   const wanted = site === undefined ? host : siteFrom('scan', 'known-issues-site', site);
   const sites = [...new Set(manifests.map((manifest) => manifest.site))];

@@ -1,9 +1,8 @@
 /** `curbcut login` and `curbcut logout`: store the address of a service and an API key, or remove them. */
 import { rm } from 'node:fs/promises';
-import { readEnvironment } from '../config.ts';
+import { loginFile, readEnvironment, readLogin, writeLogin } from '../config.ts';
 import { CliError, printable } from '../errors.ts';
-import { loginFile, readLogin, writeLogin } from '../login-file.ts';
-import { numberOf } from '../number-of.ts';
+import { numberOf } from '../values.ts';
 import { noProgress } from '../progress.ts';
 import { createClient } from '../service/client.ts';
 import { defineCommand } from './command.ts';

@@ -1,14 +1,14 @@
 /** What the commands share: options, notices, and the output at the end of a scan. Loads neither HTTP client nor schemas. */
 import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.ts';
 import { CliError, printableLines, ServiceUnavailable, UsageError } from '../errors.ts';
-import { numberOf } from '../number-of.ts';
+import { numberOf } from '../values.ts';
 import type { ScanResult } from '../service/messages.ts';
 import type { Report } from '../../report/schema/schema.ts';
 import type { ScoreFacts } from '../../report/view/verdict.ts';
 import type { Explanation } from '../explanation.ts';
 import { absolute, dashboardLink } from '../links.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';
-import { givenFiles, type Files } from '../service/files.ts';
+import { givenFiles, type Files } from '../service/reports.ts';
 import { exitCodeOf, hasResult, renderDetails, renderVerdict } from '../summary.ts';
 import type { Terminal } from '../terminal.ts';
 

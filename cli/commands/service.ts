@@ -7,8 +7,7 @@ import { CliError } from '../errors.ts';
 import { createClient, type Client } from '../service/client.ts';
 import { followScan } from '../service/follow.ts';
 import type { ScanResult } from '../service/messages.ts';
-import type { Files } from '../service/files.ts';
-import { readExport, saveReports } from '../service/reports.ts';
+import { type Files, readExport, saveReports } from '../service/reports.ts';
 import { isData } from './format.ts';
 import { reasonIn, reportEnd, waitNote, type CliContext, type Output, type ReportSource } from './output.ts';
 

@@ -1,6 +1,6 @@
 /** Reads the service's responses, and explains them: why to wait, and what to do about a refusal. */
 import { CliError, printable } from '../errors.ts';
-import { parsedJson } from '../json.ts';
+import { parsedJson } from '../values.ts';
 import { readRefusal, type RefusalBody } from './messages.ts';
 
 /** A response: status, JSON body (null if it is not JSON) and `Retry-After`. */

@@ -6,7 +6,7 @@ import type { Metadata } from '../../core/scan/metadata.ts';
 import { toSnakeStep } from '../../core/scan/steps.ts';
 import type { BaselineChoice } from '../../core/scan/baseline.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
-import type { SiteOptions } from '../site-options.ts';
+import type { SiteOptions } from '../links.ts';
 import { refusal, type Answer } from './answers.ts';
 import { createBudget, type Budget } from './budget.ts';
 import { CliError } from '../errors.ts';

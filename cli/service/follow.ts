@@ -1,14 +1,52 @@
 /** Follows a scan to its end through the event stream, or by polling if streams do not work. */
 import { Value } from 'typebox/value';
+import { createParser } from 'eventsource-parser';
 import { isTerminal } from '../../core/scan/phases.ts';
+import { CliError } from '../errors.ts';
+import { parsedJson } from '../values.ts';
 import { causeOf, readAnswer, reasonOf, refusal } from './answers.ts';
 import { createWatchdog, type Watchdog } from './budget.ts';
 import type { Client } from './client.ts';
-import { CliError } from '../errors.ts';
-import { parsedJson } from '../json.ts';
 import { Complete, Progress, type ScanResult } from './messages.ts';
 import { REQUEST_TIMEOUT_MS } from './requests.ts';
-import { readEvents } from './sse.ts';
+
+/** Server-sent events as the API sends them: `id`, `data` and comments. */
+export interface ServerEvent {
+  /** The last ID that the stream sent, as in the browser's `lastEventId`; null before the first one. */
+  id: string | null;
+  data: string;
+}
+
+/** Maximum length of an event in bytes. The API's events are far shorter. */
+const EVENT_MAX = 1024 * 1024;
+
+/**
+ * Reads events from a stream.
+ * @param onActivity called for each chunk, also if it contains only comments
+ * @throws RangeError if an event is longer than 1 MiB
+ */
+export async function* readEvents(chunks: AsyncIterable<Uint8Array>, onActivity: () => void = () => {}): AsyncGenerator<ServerEvent> {
+  const decoder = new TextDecoder();
+  let id: string | null = null;
+  let events: ServerEvent[] = [];
+  let unfinished = 0;
+  const parser = createParser({
+    onId: (next) => (id = next),
+    onComment: () => (unfinished = 0),
+    onEvent({ data }) {
+      unfinished = 0;
+      events.push({ id, data });
+    },
+  });
+  for await (const chunk of chunks) {
+    onActivity();
+    unfinished += chunk.length;
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    yield* events;
+    events = [];
+    if (unfinished > EVENT_MAX) throw new RangeError('an event is too long');
+  }
+}
 
 /** The progress of a scan. `pages` is null after a poll, which has no page counts. */
 export interface Step {

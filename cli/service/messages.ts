@@ -1,10 +1,34 @@
 /** Schemas of the service's responses, limited to what the command line needs. Unknown fields are allowed. */
-import { Type, type Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { nullable, open } from '../../core/schemas.ts';
-import { CompleteEvent, ComparisonResult, ScanResult as FullScanResult } from '../../core/scan/result.ts';
+import { nullable, open, snakeCase } from '../../core/schemas.ts';
+import { ComparisonResult, CompleteEvent, ScanResult as FullScanResult } from '../../core/scan/result.ts';
 import { ValidationBounds, validationTextForPeople } from '../../core/validation-texts.ts';
-import { optionOf } from '../option-names.ts';
+import { THRESHOLD_NAMES, THRESHOLDS } from '../../core/scan/thresholds.ts';
+
+/**
+ * The option of `curbcut scan` for each field of a submission, so that errors of the service name what the user typed. Fields whose option
+ * has another name. All others have their own with hyphens.
+ */
+const OTHERS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(THRESHOLD_NAMES.map((name) => [snakeCase(name), `--${THRESHOLDS[name].flag[0]}`])),
+  url: 'The URL',
+  http_fallback: 'The URL',
+  wcag_level: '--wcag',
+  wcag_version: '--wcag',
+  pictures: '--no-pictures',
+  advice: '--no-advice',
+  auth: '--auth-secret',
+  fail_on_truncation: '--partial',
+  metadata: '--metadata',
+};
+
+/** @param path that of a value in the body of a submission */
+export function optionOf([field = '', ...path]: readonly (string | number)[]): string {
+  const option = OTHERS[String(field)] ?? `--${String(field).replaceAll('_', '-')}`;
+  const parts = path.map((part) => (typeof part === 'number' ? `item ${part + 1}` : part));
+  return parts.length === 0 ? option : `${option} (${parts.join(', ')})`;
+}
 
 /** A phase. The service may add phases: an unknown one is not terminal. */
 const Status = Type.String({ minLength: 1 });

@@ -5,11 +5,24 @@ import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { ReportFormat } from '../../report/schema/objects.ts';
 import type { Report } from '../../report/schema/schema.ts';
+import { CliError } from '../errors.ts';
 import { causeOf } from './answers.ts';
 import { createWatchdog, type Watchdog } from './budget.ts';
 import type { Client } from './client.ts';
-import { CliError } from '../errors.ts';
-import type { Files, ReportName } from './files.ts';
+
+/**
+ * The files that a command saves reports to. Loads neither HTTP client nor schemas. The reports by the names of their options: the two of
+ * the service, and those that the command makes from the JSON export.
+ */
+const REPORTS = ['pdf', 'export', 'sarif', 'junit', 'codequality', 'earl'] as const;
+type ReportName = (typeof REPORTS)[number];
+
+/** Files by report. A report without a file is not saved. */
+export type Files = Partial<Record<ReportName, string>>;
+
+/** Picks the files from parsed arguments. */
+export const givenFiles = (values: Files): Files =>
+  Object.fromEntries(REPORTS.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])));
 
 /** A failed download is tried again with a new link, because the old one may have expired. */
 const ATTEMPTS = 3;

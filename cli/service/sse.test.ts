@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { readEvents, type ServerEvent } from './sse.ts';
+import { readEvents, type ServerEvent } from './follow.ts';
 
 const read = async (chunks: Uint8Array[]): Promise<ServerEvent[]> => {
   const events: ServerEvent[] = [];

@@ -209,7 +209,7 @@ function progressOf(frontier: Frontier): PageProgress {
   return { scanned: tested, failed, total };
 }
 
-/** The command line reads these lines of the scanner that it runs (cli/local/scanner-process.ts). */
+/** The command line reads these lines of the scanner that it runs (cli/commands/scanner-process.ts). */
 function logPage(log: Logger, page: ReportPage): void {
   const common = { url: page.url, status: page.http_status, ms: page.duration_ms };
   if (page.tested) log.info({ ...common, score: page.score, violations: countViolations(page.violations).total }, 'page tested');

@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { writeLogin } from '../../cli/login-file.ts';
+import { writeLogin } from '../../cli/config.ts';
 import { curbcut, KEY, replies, result, routes, SCAN_ID, startService, type Service } from './service.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');

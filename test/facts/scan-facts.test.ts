@@ -14,7 +14,7 @@ import { PodInput, PodProgress } from '../../core/protocol/pod-messages.ts';
 import { ReportOptions, ReportThresholds } from '../../core/scan/submitted-options.ts';
 import { snakeCase } from '../../core/schemas.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
-import { optionOf } from '../../cli/option-names.ts';
+import { optionOf } from '../../cli/service/messages.ts';
 import { CrawlRules, HTTP_OPTIONS, ScanOptions } from '../../core/scan/options.ts';
 import { LIVE_PHASES, PHASES, POD_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { THRESHOLDS, THRESHOLD_NAMES } from '../../core/scan/thresholds.ts';

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { writeLogin } from '../../../cli/login-file.ts';
+import { writeLogin } from '../../../cli/config.ts';
 import { smallReport } from '../../report/samples.ts';
 import { curbcut, KEY, replies, routes, SCAN_ID, serviceForTests, startService } from '../service.ts';
 import { own, startForge, TOKEN, written, type Forge } from './forges.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { ciMetadata } from './ci-metadata.ts';
+import { ciMetadata } from './metadata.ts';
 
 const SHA = '4f371ac9e97b254279b485b0890c3de1060a20da';
 const MERGE = 'ffffffffffffffffffffffffffffffffffffffff';

@@ -1,4 +1,5 @@
 /** Text for people: numbers of things, words to copy, and lines of a width. */
+import { UsageError } from './errors.ts';
 
 /** `1 page`, `2 pages`. */
 export const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
@@ -21,4 +22,22 @@ export function wrapped(text: string, indent: string, width: number): string[] {
     else lines.push(`${indent}${word}`);
   }
   return lines;
+}
+
+/** Numbers in arguments. Parses the number of an option. @throws UsageError */
+export function numberOf(command: string, option: string, text: string | undefined, whole: boolean): number | undefined {
+  if (text === undefined) return undefined;
+  const number = Number(text);
+  if (text.trim() === '' || !Number.isFinite(number) || number < 0 || (whole && !Number.isSafeInteger(number)))
+    throw new UsageError(`--${option} ${text} is not a ${whole ? 'whole ' : ''}number of at least 0.`, command);
+  return number;
+}
+
+/** JSON that may be none. The value of a text; null if it is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { PodFailed, PodInput, PodStored } from '../../core/protocol/pod-messages.ts';
 import { SCANNER_PROGRAM } from '../../core/protocol/scanner-program.ts';
-import { parsedJson } from '../json.ts';
+import { parsedJson } from '../values.ts';
 
 /** The time that the scanner gets to close its browser after SIGTERM, in milliseconds. */
 const CLOSE_MS = 10_000;
