@@ -64,8 +64,10 @@ export function createPageReports(
 }
 export type PageReports = ReturnType<typeof createPageReports>;
 
-/** Sends the pictures of a scan's report to pages: of elements and of whole pages. */
-/** A picture never changes, but a shared computer should not keep it for long. In seconds. */
+/**
+ * Sends the pictures of a scan's report to pages: of elements and of whole pages. A picture never changes, but a shared computer should not
+ * keep it for long. In seconds.
+ */
 const KEPT_SECONDS = 3600;
 const TIMEOUT_MS = 5_000;
 

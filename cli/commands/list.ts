@@ -1,6 +1,6 @@
 /** `curbcut list`: the organisation's scans, newest first. */
 import { PHASES } from '../../core/scan/phases.ts';
-import { listAll, LISTED_MAX } from '../service/list.ts';
+import { listAll, LISTED_MAX } from '../service/scan-reference.ts';
 import { printable, UsageError } from '../errors.ts';
 import { pairsFrom } from '../metadata.ts';
 import type { ListedScan, ScanPage } from '../service/messages.ts';

@@ -23,7 +23,7 @@ export interface Names {
 /** `latest`, and the IDs of the newest scans with their sites. */
 async function scansOfService(context: CliContext): Promise<string[]> {
   const { connect } = await import('../commands/service.ts');
-  const { listAll } = await import('../service/list.ts');
+  const { listAll } = await import('../service/scan-reference.ts');
   const { LATEST } = await import('../service/scan-reference.ts');
   const client = connect(context, { maxWaitSeconds: 0, progress: noProgress() });
   const { data } = await listAll(client, { limit: SCANS_MAX });

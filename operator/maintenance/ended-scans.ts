@@ -9,6 +9,7 @@ import { hasEnded } from '../scan/policy/status.ts';
 import type { ScanClient } from '../scan/kube-types.ts';
 import type { Scans } from '../../stores/scans/scans.ts';
 import type { Sites } from '../../stores/scans/sites.ts';
+
 export interface EndedScansDeps {
   scanClient: Pick<ScanClient, 'list' | 'remove'>;
   apiNamespace: string;

@@ -29,6 +29,7 @@ import {
   type TokensDeps,
   type UploadsDeps,
 } from './sweep.ts';
+
 export interface SweeperDeps extends UnwatchedDeps, TokensDeps, UploadsDeps {
   connection: KubernetesConnection;
   scanClient: Pick<ScanClient, 'get' | 'patchStatus' | 'patchMetadata'>;

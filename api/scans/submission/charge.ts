@@ -158,8 +158,7 @@ function newScan(deps: SubmissionDeps, { request, scanId }: Attempt): NewScan {
   };
 }
 
-/** Writes the custom resource of a submission, with retries. */
-/** Waits between attempts, in milliseconds. */
+/** Writes the custom resource of a submission, with retries. Waits between attempts, in milliseconds. */
 const RETRY_AFTER_MS = [100, 400];
 
 /** The API server rejected the resource, and would reject it again: rights, the schema or a policy are wrong. */

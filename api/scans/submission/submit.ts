@@ -144,8 +144,10 @@ async function refusalOfRequest(deps: SubmissionDeps, request: SubmissionRequest
   return null;
 }
 
-/** Whether a built-in queue takes further submissions, from the state that the operator mirrors to MongoDB. */
-/** The operator writes the state every 10 s. An older one says nothing about the number of live scans. */
+/**
+ * Whether a built-in queue takes further submissions, from the state that the operator mirrors to MongoDB. The operator writes the state
+ * every 10 s. An older one says nothing about the number of live scans.
+ */
 const OUTDATED_AFTER_MS = 60_000;
 
 interface QueueGateDeps {
