@@ -2,67 +2,31 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { type AccountNotice, NOTICE_OF_ACTION } from '../../core/audit-actions.ts';
-import type { Logger } from '../../platform/logger.ts';
 import type { NewAuditEntry } from '../../stores/accounts/audit.ts';
 import { auditNetwork } from '../accounts/audit-network.ts';
-import type { ApiStores } from '../dependencies.ts';
-import type { Session, SignInMethod } from '../../stores/accounts/sessions.ts';
-
-export interface SignIn {
-  /** The organisation of the session. Null: an account without one has no audit log. */
-  organisation: string | null;
-  session: Pick<Session, 'id' | 'email' | 'method' | 'browser'>;
-  /** Whether the account had no sign-in before: its owner expects this one. */
-  first: boolean;
-}
-
-export interface Trail {
-  /**
-   * Records a sign-in, and mails the owner of the account if it came from a new network: from which there was no sign-in for as
-   * long as entries about security are kept. A network has an entry of its own, which each sign-in from it keeps longer.
-   */
-  signedIn(request: FastifyRequest, signIn: SignIn): Promise<void>;
-  /** Records that a password was refused. Takes the same time for an address without an account. */
-  signInFailed(request: FastifyRequest, email: string): void;
-  /** Null if mail is not configured. */
-  mails: AccountMails | null;
-}
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    trail: Trail;
-  }
-}
+import type { SignedIn, SignInMethod } from '../../stores/accounts/sessions.ts';
 
 const METHODS: Readonly<Record<SignInMethod, string>> = { password: 'password', oidc: 'identity provider', passkey: 'passkey' };
 
-interface TrailDeps extends RecordDeps {
-  failures: Pick<ApiStores['signInFailures'], 'add'>;
-  mails: AccountMails | null;
+/**
+ * Records a sign-in, and mails the owner of the account if it came from a new network: from which there was no sign-in for as
+ * long as entries about security are kept. A network has an entry of its own, which each sign-in from it keeps longer.
+ * @param first whether the account had no sign-in before: its owner expects this one
+ */
+export async function recordSignIn(request: FastifyRequest, { session, membership }: SignedIn, first: boolean): Promise<void> {
+  // An account without an organisation has no audit log.
+  if (membership === null) return;
+  const { id, email, method, browser } = session;
+  const about = { organisation: membership.organisation.id, actor: email, subject: `${METHODS[method]}, ${browserName(browser)}` };
+  await recordEntry(request, { ...about, action: 'user.sign-in', once: id });
+  const once = `${email} ${auditNetwork(request.ip)}`;
+  const isNew = await recordEntry(request, { ...about, action: 'user.new-network', once });
+  if (isNew === true && !first) await mailNotice(request, 'sign_in', email);
 }
 
-export function createTrail({ failures, mails, ...deps }: TrailDeps): Trail {
-  return {
-    mails,
-
-    async signedIn(request, { organisation, session: { id, email, method, browser }, first }) {
-      if (organisation === null) return;
-      const about = { organisation, actor: email, subject: `${METHODS[method]}, ${browserName(browser)}` };
-      await recordEntry(deps, request, { ...about, action: 'user.sign-in', once: id });
-      const once = `${email} ${auditNetwork(request.ip)}`;
-      const isNew = await recordEntry(deps, request, { ...about, action: 'user.new-network', once });
-      if (isNew === true && !first) await mails?.send(request, { event: 'sign_in', to: email });
-    },
-
-    signInFailed(request, email) {
-      failures.add({ email, network: auditNetwork(request.ip) });
-    },
-  };
-}
-
-export interface RecordDeps {
-  organisations: Pick<ApiStores['organisations'], 'record'>;
-  logger: Logger;
+/** Records that a password was refused. Takes the same time for an address without an account. */
+export function recordSignInFailure(request: FastifyRequest, email: string): void {
+  request.server.anonymousStores.signInFailures.add({ email, network: auditNetwork(request.ip) });
 }
 
 /**
@@ -70,16 +34,14 @@ export interface RecordDeps {
  * organisation: without one there are the mail and a line of the log. A failure is only logged: the change was made.
  */
 export async function recordForUser(
-  { stores, logger }: { stores: Pick<ApiStores, 'organisations' | 'members'>; logger: Logger },
   request: FastifyRequest,
   email: string,
   entry: Pick<NewAuditEntry, 'action' | 'subject'>,
 ): Promise<void> {
+  const { stores, logger } = request.server;
   try {
-    const { organisations, members } = stores;
-    const confirmed = (await members.of(email)).filter((one) => one.confirmed);
-    for (const { organisation } of confirmed)
-      await recordEntry({ organisations, logger }, request, { ...entry, organisation: organisation.id, actor: email });
+    const confirmed = (await stores.members.of(email)).filter((one) => one.confirmed);
+    for (const { organisation } of confirmed) await recordEntry(request, { ...entry, organisation: organisation.id, actor: email });
     if (confirmed.length > 0) return;
     logger.info({ request: request.id, actor: email, ...entry, network: auditNetwork(request.ip) }, 'account without an organisation');
     await mailActor(request, { ...entry, actor: email });
@@ -93,12 +55,9 @@ export async function recordForUser(
  * concerns the actor's account. A failure is only logged: the change was made.
  * @returns whether the entry is new; null if it is lost
  */
-export async function recordEntry(
-  { organisations, logger }: RecordDeps,
-  request: FastifyRequest,
-  entry: Omit<NewAuditEntry, 'network' | 'at'>,
-): Promise<boolean | null> {
-  const stored = await organisations.record({ ...entry, network: auditNetwork(request.ip) }).catch((error: unknown) => {
+export async function recordEntry(request: FastifyRequest, entry: Omit<NewAuditEntry, 'network' | 'at'>): Promise<boolean | null> {
+  const { stores, logger } = request.server;
+  const stored = await stores.organisations.record({ ...entry, network: auditNetwork(request.ip) }).catch((error: unknown) => {
     logger.error({ request: request.id, ...entry, err: error }, 'audit entry lost');
     return null;
   });
@@ -108,36 +67,24 @@ export async function recordEntry(
 
 async function mailActor(request: FastifyRequest, { action, actor }: Pick<NewAuditEntry, 'action' | 'actor'>): Promise<void> {
   const event = NOTICE_OF_ACTION[action];
-  if (event !== undefined) await request.server.trail.mails?.send(request, { event, to: actor });
+  if (event !== undefined) await mailNotice(request, event, actor);
 }
 
-interface AccountMailDeps {
-  outbox: Pick<ApiStores['outbox'], 'enqueue'>;
-  now: () => Date;
-  logger: Logger;
-}
+/** A change of an account is recorded for each of its organisations, and mailed once. */
+const noticeIds = new WeakMap<FastifyRequest, string>();
 
-export function createAccountMails({ outbox, now, logger }: AccountMailDeps) {
-  /** A change of an account is recorded for each of its organisations, and mailed once. */
-  const idOf = new WeakMap<FastifyRequest, string>();
-  return {
-    /** Queues a mail. A failure is only logged: what the mail is about has happened. */
-    async send(request: FastifyRequest, { event, to }: { event: AccountNotice; to: string }) {
-      const network = auditNetwork(request.ip);
-      if (!idOf.has(request)) idOf.set(request, randomUUID());
-      const data = {
-        event,
-        at: now().toISOString(),
-        client: { network, browser: browserName(request.headers['user-agent'] ?? '') },
-      };
-      const id = `account-notice:${event === 'sign_in' ? networkId(to, network) : idOf.get(request)!}`;
-      await outbox.enqueue({ id, kind: 'account_notice', to, locale: 'en', data }).catch((error: unknown) => {
-        logger.error({ request: request.id, event, err: error }, 'account notice not mailed');
-      });
-    },
-  };
+/** Queues a mail, if mail is configured. A failure is only logged: what the mail is about has happened. */
+async function mailNotice(request: FastifyRequest, event: AccountNotice, to: string): Promise<void> {
+  const { settings, stores, now, logger } = request.server;
+  if (!settings.mail) return;
+  const network = auditNetwork(request.ip);
+  if (!noticeIds.has(request)) noticeIds.set(request, randomUUID());
+  const data = { event, at: now().toISOString(), client: { network, browser: browserName(request.headers['user-agent'] ?? '') } };
+  const id = `account-notice:${event === 'sign_in' ? networkId(to, network) : noticeIds.get(request)!}`;
+  await stores.outbox.enqueue({ id, kind: 'account_notice', to, locale: 'en', data }).catch((error: unknown) => {
+    logger.error({ request: request.id, event, err: error }, 'account notice not mailed');
+  });
 }
-export type AccountMails = ReturnType<typeof createAccountMails>;
 
 /** An entry of the outbox is kept longer than any other trace of a sign-in, so an account gets one mail about a network. */
 const networkId = (email: string, network: string): string =>

@@ -1,6 +1,6 @@
 /** What all forms of the dashboard share, and the frame of most pages. */
 import { randomUUID } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { validationTextForPeople } from '../../core/validation-texts.ts';
 import type { ValidationItem } from '../http/errors.ts';
 import { breadcrumb, errorSummary, type FormError, hiddenField, notice, textField, titleWithErrors } from '../web/components.ts';
@@ -144,3 +144,9 @@ export function plainPage(
 /** A link that does not work any more: why, and what to do. */
 export const linkEnded = (request: FastifyRequest, title: string, text: string, action: Html): Html =>
   plainPage(request, title, [], html`<p class="lead">${text}</p>${action}`);
+
+/** How users sign in: the text of the button that leads to the identity provider, if there is one, and whether passwords are accepted. */
+export function signInOf({ settings: { identityProvider } }: FastifyInstance): { provider: string | null; local: boolean } {
+  if (identityProvider === null) return { provider: null, local: true };
+  return { provider: `Sign in with ${identityProvider.name}`, local: identityProvider.localPasswords };
+}

@@ -4,10 +4,10 @@ import { PASSWORD_MIN_CHARACTERS, PASSWORD_PROBLEMS, passwordProblem } from '../
 import { button, type FormError, textField } from '../web/components.ts';
 import { type Html, html } from '../web/html.ts';
 import type { VerifiedUser } from '../../stores/accounts/users.ts';
-import type { ApiStores } from '../dependencies.ts';
 import { ownStoresOf } from '../accounts/scoped-stores.ts';
 import { signedInOf } from '../accounts/sessions/plugin.ts';
 import { confirmationRule } from '../accounts/sessions/sign-in-limits.ts';
+import { recordSignInFailure } from './audit.ts';
 import { errorOf, mustWait } from './forms.ts';
 
 /** The name of the field. */
@@ -39,18 +39,13 @@ type Confirmed = { ok: true; user: VerifiedUser } | { ok: false; error: FormErro
  * Checks the password of the signed-in user. A refusal is recorded like that of a sign-in, and the attempts of an account count
  * together, because the thief of a session can use any number of networks.
  */
-export async function confirmPassword(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  rateLimits: Pick<ApiStores['rateLimits'], 'admit'>,
-  password: string,
-): Promise<Confirmed> {
+export async function confirmPassword(request: FastifyRequest, reply: FastifyReply, password: string): Promise<Confirmed> {
   const { email } = signedInOf(request).user;
-  const decision = await rateLimits.admit([confirmationRule(email)]);
+  const decision = await request.server.stores.rateLimits.admit([confirmationRule(email)]);
   if (!decision.ok) return { ok: false, error: mustWait(reply, decision.retryAfterSeconds), status: 429 };
   const user = await ownStoresOf(request).verify(password);
   if (user !== null) return { ok: true, user };
-  request.server.trail.signInFailed(request, email);
+  recordSignInFailure(request, email);
   return { ok: false, error: WRONG_PASSWORD, status: 422 };
 }
 

@@ -1,5 +1,6 @@
 /** The root causes that a page of the dashboard lists, from a view and its findings. */
 import { expect } from 'chai';
+import type { FastifyRequest } from 'fastify';
 import { causeList } from '../../api/dashboard/findings/list.ts';
 import { pageBody } from '../../api/dashboard/findings/page.ts';
 import {
@@ -154,7 +155,8 @@ describe('the selection of root causes', () => {
   it('logs an outage once for each request', async () => {
     const logger = createFakeLogger();
     const down = () => Promise.reject(new Error('down'));
-    const read = findingsReader({ pictures: { readFindings: down }, logger }, { id: 'a', organisation: 'acme' } as ScanRow);
+    const request = { server: { scanViews: { readFindings: down }, logger } } as unknown as FastifyRequest;
+    const read = findingsReader(request, { id: 'a', organisation: 'acme' } as ScanRow);
     expect(await Promise.all([1, 2, 3].map((offset) => read({ offset, bytes: 1 })))).to.deep.equal([null, null, null]);
     expect(logger.lines.map(({ level, fields }) => [level, fields['scan']])).to.deep.equal([['warn', 'a']]);
   });

@@ -1,10 +1,8 @@
 /** The page of a user's own account: name, password, sessions. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { ACCOUNT_PATH } from '../../../core/web-paths.ts';
-import type { Logger } from '../../../platform/logger.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User } from '../../../stores/accounts/users.ts';
-import type { ApiStores } from '../../dependencies.ts';
 import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { clearSession, signedInOf } from '../../accounts/sessions/plugin.ts';
 import { FACTORS_PATH, ORGANISATIONS_PATH } from '../../accounts/sessions/require-session.ts';
@@ -12,21 +10,12 @@ import { button, confirmedForm, definitions, type FormError, link, linkButton, t
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import { browserName, recordForUser } from '../audit.ts';
-import { csrfField, doneOf, errorOf, titledPage } from '../forms.ts';
+import { csrfField, doneOf, errorOf, signInOf, titledPage } from '../forms.ts';
 import { confirmPassword, NEW_PASSWORD, newPasswordErrors, newPasswordField, passwordField, WRONG_PASSWORD } from '../passwords.ts';
 import { RESET_PATH } from '../sign-in/reset-password.ts';
 import { continued, startSession } from '../sign-in/start-session.ts';
 import { NAME_MAX } from '../names.ts';
 import { DELETE_PATH } from './delete.ts';
-
-export interface AccountDeps {
-  stores: Pick<ApiStores, 'users' | 'members' | 'organisations' | 'sessions' | 'rateLimits'>;
-  /** Whether passwords are accepted. */
-  local: boolean;
-  /** Whether this service sends mail. */
-  mail: boolean;
-  logger: Logger;
-}
 
 const PATH = ACCOUNT_PATH;
 const CONFIG = { permission: null } as const;
@@ -35,9 +24,11 @@ const DONE: Readonly<Record<string, string>> = {
   password: 'Your password is changed. Your other sessions have ended.',
 };
 
-export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { stores, local, mail, logger }) => {
+export const accountPages: FastifyPluginAsync = async (scope) => {
+  const { local } = signInOf(scope);
+  const { mail } = scope.settings;
   const record = (request: FastifyRequest, action: string, subject: string | null): Promise<void> =>
-    recordForUser({ stores, logger }, request, signedInOf(request).user.email, { action, subject });
+    recordForUser(request, signedInOf(request).user.email, { action, subject });
 
   async function show(request: FastifyRequest, reply: FastifyReply, more: { errors?: FormError[]; name?: string; status?: number } = {}) {
     const sessions = await ownStoresOf(request).sessions();
@@ -65,14 +56,14 @@ export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { sto
     const errors = newPasswordErrors(password, [email, membership?.organisation.displayName ?? '']);
     if (form.exact('password') === '') errors.unshift({ field: 'password', text: 'Enter your current password.' });
     if (errors.length > 0) return show(request, reply, { errors, status: 422 });
-    const confirmed = await confirmPassword(request, reply, stores.rateLimits, form.exact('password'));
+    const confirmed = await confirmPassword(request, reply, form.exact('password'));
     if (!confirmed.ok) return show(request, reply, { errors: [confirmed.error], status: confirmed.status });
     const changed = await ownStoresOf(request).changePassword(confirmed.user, password);
     // The password was changed a moment ago: the earlier one must not replace the new one.
     if (changed === null) return show(request, reply, { errors: [WRONG_PASSWORD], status: 422 });
     await record(request, 'user.password', email);
     // The new password ended this session too.
-    await startSession({ request, reply, stores }, changed, { ...continued(session), organisation: membership?.organisation.id });
+    await startSession({ request, reply }, changed, { ...continued(session), organisation: membership?.organisation.id });
     return reply.redirect(`${PATH}?done=password`, 303);
   });
 

@@ -13,7 +13,6 @@ export const DELETE_PATH = '/dashboard/account/delete';
 const CONFIG = { permission: null } as const;
 
 export const deletionPages: FastifyPluginAsync = async (scope) => {
-  const { stores, logger } = scope;
   const show = (request: FastifyRequest, reply: FastifyReply, errors: readonly FormError[] = [], status = 200): FastifyReply =>
     reply.page(deletionPage(request, errors), { status });
 
@@ -26,7 +25,7 @@ export const deletionPages: FastifyPluginAsync = async (scope) => {
     if (form.text('email').toLowerCase() !== email)
       return show(request, reply, [{ field: 'email', text: `Enter ${email} to confirm.` }], 422);
     if (hasPassword) {
-      const confirmed = await confirmPassword(request, reply, stores.rateLimits, form.exact('password'));
+      const confirmed = await confirmPassword(request, reply, form.exact('password'));
       if (!confirmed.ok) return show(request, reply, [confirmed.error], confirmed.status);
     }
     const named = new Map((await own.organisations()).map(({ organisation }) => [organisation.id, organisation.displayName]));
@@ -37,12 +36,7 @@ export const deletionPages: FastifyPluginAsync = async (scope) => {
       return show(request, reply, [{ field: null, text }], 409);
     }
     for (const organisation of deleted.ok ? deleted.organisations : [])
-      await recordEntry({ organisations: stores.organisations, logger }, request, {
-        organisation,
-        actor: email,
-        action: 'user.delete',
-        subject: email,
-      });
+      await recordEntry(request, { organisation, actor: email, action: 'user.delete', subject: email });
     clearSession(reply);
     return reply.redirect('/dashboard/sign-in?deleted', 303);
   });

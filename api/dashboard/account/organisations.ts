@@ -37,8 +37,7 @@ const DONE: Readonly<Record<string, string>> = {
 export const ONLY_OWNER = 'You are the only owner. Make another member an owner first, or ask the administrator of this service.';
 
 export const organisationPages: FastifyPluginAsync = async (scope) => {
-  const { stores, logger } = scope;
-  const { organisations } = stores;
+  const { organisations } = scope.stores;
 
   async function choices(request: FastifyRequest): Promise<Choice[]> {
     const invitations = await ownStoresOf(request).invitations();
@@ -63,12 +62,12 @@ export const organisationPages: FastifyPluginAsync = async (scope) => {
   /** Acts for an organisation from now on: with a new session, so that forms of the earlier one cannot be sent into this one. */
   async function act(request: FastifyRequest, reply: FastifyReply, organisation?: string): Promise<boolean> {
     const { user, session } = signedInOf(request);
-    return startSession({ request, reply, stores }, user, { ...continued(session), organisation });
+    return startSession({ request, reply }, user, { ...continued(session), organisation });
   }
 
   const record = (request: FastifyRequest, organisation: string, action: string): Promise<unknown> => {
     const { email } = signedInOf(request).user;
-    return recordEntry({ organisations, logger }, request, { organisation, actor: email, action, subject: email });
+    return recordEntry(request, { organisation, actor: email, action, subject: email });
   };
 
   scope.get(ORGANISATIONS_PATH, { config: CONFIG }, (request, reply) => {
@@ -85,7 +84,7 @@ export const organisationPages: FastifyPluginAsync = async (scope) => {
   scope.post(`${ORGANISATIONS_PATH}/join`, { config: CONFIG }, async (request, reply) => {
     const accepted = await ownStoresOf(request).accept(formOf(request.body).text('id'));
     if (!accepted.ok) throw new ApiError('not_found');
-    await recordJoin({ stores, logger }, request, accepted.invitation);
+    await recordJoin(request, accepted.invitation);
     await act(request, reply, accepted.invitation.organisation);
     return reply.redirect('/dashboard', 303);
   });

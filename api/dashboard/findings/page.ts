@@ -11,7 +11,6 @@ import { count, ELEMENTS, number, partsOf, shown, siteLink, violations } from '.
 import { withTimeLimit } from '../../../platform/time-limits.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { ApiError } from '../../http/errors.ts';
-import type { ScanPageDeps } from '../scans/deps.ts';
 import { scanOf } from '../scans/routes.ts';
 import { titledPage } from '../forms.ts';
 import { knownBadge, newBadge, picturePath, titleOf } from './cause.ts';
@@ -23,12 +22,11 @@ const VIEW_TIMEOUT_MS = 4_000;
 
 const config = { permission: 'scans:read' } as const;
 
-export const findingPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) => {
-  const { pictures } = deps;
+export const findingPages: FastifyPluginAsync = async (scope) => {
   /** The scan of the path with its view. @throws ApiError if it has none */
   async function viewed(request: FastifyRequest): Promise<{ row: ScanRow; view: ReportView }> {
     const row = await scanOf(request);
-    const view = row.reports !== null ? await withTimeLimit(pictures.readView(row), VIEW_TIMEOUT_MS, 'reading a view') : null;
+    const view = row.reports !== null ? await withTimeLimit(scope.scanViews.readView(row), VIEW_TIMEOUT_MS, 'reading a view') : null;
     if (view === null) throw new ApiError('report_not_found');
     return { row, view };
   }
@@ -50,7 +48,7 @@ export const findingPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps
     const page = view.pages[at - 1];
     // What was not tested has no findings: the list says why.
     if (!page?.tested) throw new ApiError('not_found');
-    const findings = await readPageFindings(page.findings, findingsReader(deps, row));
+    const findings = await readPageFindings(page.findings, findingsReader(request, row));
     const data = { scanId: row.id, view, at, page, findings };
     const trail = [...trailTo(row), { text: 'Pages', href: pagesPath(row.id) }];
     return reply.page(titledPage({ request, title: pageTitle(data), active: 'scans', trail, body: pageBody(data) }));

@@ -1,11 +1,11 @@
 /** Selects the root causes that a page of the dashboard shows, and reads their details. */
+import type { FastifyRequest } from 'fastify';
 import { Compile } from 'typebox/compile';
 import { type Impact, IMPACTS } from '../../../core/scan/impacts.ts';
 import { distinctNames } from '../../../report/causes/element-names.ts';
 import { PageCauses } from '../../../report/view/findings.ts';
 import { type FindingsPlace, type ReportView, ViewGroup } from '../../../report/view/schema.ts';
-import { type PageReports, READ_LIMITS } from '../../scans/scan-views.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import { READ_LIMITS } from '../../scans/scan-views.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { addressOf } from '../../web/html.ts';
 import { scanPath } from '../../../core/web-paths.ts';
@@ -178,15 +178,12 @@ export function choicesOf(lines: readonly CauseLine[]): {
 const TIMEOUT_MS = 4_000;
 
 /** Reads parts of the findings of a scan for one request. Pages say which parts they lack. The log has the first error. */
-export function findingsReader(
-  { pictures, logger }: { pictures: Pick<PageReports, 'readFindings'>; logger: Logger },
-  row: ScanRow,
-): ReadFindings {
+export function findingsReader({ server: { scanViews, logger } }: FastifyRequest, row: ScanRow): ReadFindings {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   let isLogged = false;
   return async (place) => {
     try {
-      return await pictures.readFindings(row, place, signal);
+      return await scanViews.readFindings(row, place, signal);
     } catch (error) {
       if (!isLogged) logger.warn({ scan: row.id, err: error }, 'findings not read');
       isLogged = true;

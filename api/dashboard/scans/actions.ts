@@ -1,4 +1,5 @@
 /** Forms that start and cancel scans. */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { auditName } from '../../../core/accounts.ts';
@@ -22,7 +23,7 @@ import type { FormError } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { titledPage } from '../forms.ts';
 import { createScanForm, newScanBody, type ScanFormValues } from './scan-form.ts';
-import { admit, type ScanPageDeps } from './deps.ts';
+import { admit } from './deps.ts';
 import { scanOf, sendScanPage } from './routes.ts';
 
 const config = { permission: 'scans:write' } as const;
@@ -51,10 +52,10 @@ interface Submission {
 async function submit(
   request: FastifyRequest,
   reply: FastifyReply,
-  deps: ScanPageDeps,
   { options, baseline, metadata, auth, partial, content }: Submission,
 ): Promise<string> {
-  await admit(request, reply, deps, 'submissions');
+  const { submissions, metrics } = request.server;
+  await admit(request, reply, 'submissions');
   const key = formOf(request.body).text('idempotency_key');
   const submission = {
     organisation: callerOf(request).organisation.id,
@@ -67,18 +68,18 @@ async function submit(
     idempotency: isUuid(key) ? { key: FORM_KEY + key, fingerprint: fingerprintOf(content) } : null,
     origin: { requestId: request.id, traceparent: request.span?.traceparent },
   };
-  const logger = deps.logger.child({ request: request.id });
-  let outcome = await deps.submissions.submit(submission, logger);
+  const logger = request.server.logger.child({ request: request.id });
+  let outcome = await submissions.submit(submission, logger);
   // A double click: the browser shows only the second response, so it has to be that of the first.
   for (let repeat = 0; repeat < REPEATS_MAX && !outcome.ok && outcome.reason === 'idempotency_conflict'; repeat += 1) {
     await wait(REPEAT_MS);
-    outcome = await deps.submissions.submit(submission, logger);
+    outcome = await submissions.submit(submission, logger);
   }
-  deps.metrics.submission(outcome.ok ? (outcome.replayed ? 'replayed' : 'accepted') : outcome.reason);
+  metrics.submission(outcome.ok ? (outcome.replayed ? 'replayed' : 'accepted') : outcome.reason);
   if (!outcome.ok) throw errorOf(outcome, options.maxPages);
   const { scan_id } = outcome.answer.body as ScanAccepted;
   annotate(request, { scan: scan_id, replayed: outcome.replayed });
-  await recordScan(request, 'submit', outcome.row, deps.logger);
+  await recordScan(request, 'submit', outcome.row, request.server.logger);
   return scan_id;
 }
 
@@ -103,8 +104,9 @@ function keyAfter(request: FastifyRequest, status: number | undefined): string |
   return (status === 503 || status === 409) && isUuid(given) ? given : null;
 }
 
-export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) => {
-  const form = createScanForm(deps.maxPagesLimit);
+export const scanActions: FastifyPluginAsync = async (scope) => {
+  const { maxPagesLimit, allowPrepareSteps } = scope.settings;
+  const form = createScanForm(maxPagesLimit);
 
   /** Sends the form with what was typed and what is wrong. */
   async function sendForm(
@@ -117,14 +119,14 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
       values,
       errors,
       csrfToken: request.viewer!.csrfToken,
-      idempotencyKey: keyAfter(request, status) ?? deps.newId(),
+      idempotencyKey: keyAfter(request, status) ?? randomUUID(),
       credits:
         (
           await storesOf(request)
             .credits.account()
             .catch(() => null)
         )?.balance ?? null,
-      allowPrepareSteps: deps.allowPrepareSteps,
+      allowPrepareSteps,
     });
     const trail = [{ text: 'Scans', href: SCANS_PATH }];
     return reply.page(titledPage({ request, title: 'New scan', active: 'scans', trail, errors, narrow: true, body }), { status });
@@ -137,7 +139,7 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
     const checked = form.check(values);
     if (!checked.ok) return sendForm(request, reply, { values, errors: checked.errors, status: 422 });
     try {
-      const id = await submit(request, reply, deps, { ...checked, content: checked.body });
+      const id = await submit(request, reply, { ...checked, content: checked.body });
       return await reply.redirect(`/dashboard/scans/${id}`, 303);
     } catch (error) {
       const refusal = explained(error, reply);
@@ -150,16 +152,16 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
     const row = await scanOf(request);
     try {
       // An older version may have stored it, with fewer options.
-      const options = withDefaults({ ...row.options, maxPages: Math.min(row.options.maxPages, deps.maxPagesLimit) });
+      const options = withDefaults({ ...row.options, maxPages: Math.min(row.options.maxPages, maxPagesLimit) });
       const { baseline, auth } = row;
       const again = { options, ...(baseline && { baseline }), ...(auth && { auth }) };
-      const id = await submit(request, reply, deps, { ...again, partial: false, content: options });
+      const id = await submit(request, reply, { ...again, partial: false, content: options });
       return await reply.redirect(`/dashboard/scans/${id}`, 303);
     } catch (error) {
       const refusal = explained(error, reply);
       const status = statusOf(refusal);
       const idempotencyKey = keyAfter(request, status);
-      return sendScanPage(request, reply, deps, { row, message: { kind: 'bad', text: textOf(refusal) }, status, idempotencyKey });
+      return sendScanPage(request, reply, { row, message: { kind: 'bad', text: textOf(refusal) }, status, idempotencyKey });
     }
   });
 
@@ -171,7 +173,7 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
       const refusal = explained(error, reply);
       // It ended a moment ago, which its page shows.
       const current = isTerminal(row.phase) ? row : ((await storesOf(request).scans.find(row.id)) ?? row);
-      return sendScanPage(request, reply, deps, {
+      return sendScanPage(request, reply, {
         row: current,
         message: { kind: 'bad', text: textOf(refusal) },
         status: statusOf(refusal),

@@ -1,48 +1,17 @@
-/** What the pages of scans need besides the stores of the caller's organisation. */
+/** What the pages of scans and schedules share. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import { isUuid } from '../../../core/uuid.ts';
-import type { Logger } from '../../../platform/logger.ts';
-import type { RateLimits } from '../../../stores/rate-limits.ts';
-import type { Comparisons } from '../../../report/workers/comparisons.ts';
-import type { EventStreams } from '../../streams/event-streams.ts';
 import { ApiError } from '../../http/errors.ts';
-import type { Metrics } from '../../metrics.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
 import { rateLimited } from '../../http/plugins/denials.ts';
-import type { QueuePositions } from '../../scans/queue-positions.ts';
-import type { LimitName, LimitSize } from '../../http/rate-limits.ts';
-import type { ReportObjects } from '../../scans/reports.ts';
-import type { Submissions } from '../../scans/submission/submission.ts';
-import type { PageReports } from '../../scans/scan-views.ts';
 import type { Html } from '../../web/html.ts';
 
-export interface ScanPageDeps {
-  submissions: Submissions;
-  positions: QueuePositions;
-  streams: EventStreams;
-  reports: ReportObjects;
-  /** The views of reports, and their pictures. */
-  pictures: PageReports;
-  comparisons: Pick<Comparisons, 'between'>;
-  rateLimits: Pick<RateLimits, 'admit'>;
-  limits: Readonly<Record<LimitName, LimitSize>>;
-  metrics: Metrics;
-  logger: Logger;
-  newId: () => string;
-  maxPagesLimit: number;
-  allowPrepareSteps: boolean;
-}
-
 /** Counts a request for a limit of the organisation, which it shares with the API. @throws ApiError if the limit is reached */
-export async function admit(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  deps: ScanPageDeps,
-  policy: 'submissions' | 'reports',
-): Promise<void> {
+export async function admit(request: FastifyRequest, reply: FastifyReply, policy: 'submissions' | 'reports'): Promise<void> {
+  const { stores, settings } = request.server;
   const { organisation } = callerOf(request);
-  const decision = await deps.rateLimits.admit([{ policy, subject: organisation.id, ...deps.limits[policy] }]);
+  const decision = await stores.rateLimits.admit([{ policy, subject: organisation.id, ...settings.limits[policy] }]);
   if (!decision.ok) throw rateLimited(reply, decision);
 }
 

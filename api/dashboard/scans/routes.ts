@@ -1,4 +1,5 @@
 /** The page of one scan, and the parts of it that load later. */
+import { randomUUID } from 'node:crypto';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
 import { differencePath, SCANS_PATH } from '../../../core/web-paths.ts';
@@ -23,7 +24,7 @@ import { type Difference, differenceSection } from './difference.ts';
 import { listBefore } from './list-query.ts';
 import { eventsPath, liveFragment, scanBody, scanEnded, type ScanPageData, scanProgress, scanTitle } from './page.ts';
 import type { TrendPoint } from './trend.ts';
-import { admit, scanIdOf, type ScanPageDeps, sendFragment } from './deps.ts';
+import { admit, scanIdOf, sendFragment } from './deps.ts';
 
 /** Scans in the chart. */
 export const TREND_MAX = 30;
@@ -52,21 +53,20 @@ export interface ScanPageReply {
 export async function sendScanPage(
   request: FastifyRequest,
   reply: FastifyReply,
-  deps: ScanPageDeps,
   { row, message, status, idempotencyKey }: ScanPageReply,
 ): Promise<FastifyReply> {
   const { scans, credits } = storesOf(request);
   const ended = isTerminal(row.phase);
   const mayWrite = mayCall(callerOf(request), 'scans:write');
   const [position, view, trend, account, names] = await Promise.all([
-    deps.positions(row),
-    row.reports !== null ? viewOf(row, deps) : null,
+    request.server.queuePositions(row),
+    row.reports !== null ? viewOf(request, row) : null,
     ended && !row.test ? scans.trend(row, TREND_MAX) : [],
     ended && mayWrite ? credits.account() : null,
     actorNames(storesOf(request), [row], ({ submittedBy }) => submittedBy),
   ]);
   const query = readCauseQuery(request.query as Record<string, unknown>);
-  const causes = view === null || view === 'unavailable' ? null : await selectCauses(view, query, findingsReader(deps, row));
+  const causes = view === null || view === 'unavailable' ? null : await selectCauses(view, query, findingsReader(request, row));
   const body = scanBody({
     row,
     list: listBefore(request.headers.referer, request.host),
@@ -78,7 +78,7 @@ export async function sendScanPage(
     ofManifest: isOfManifest(row, request.server.stores.scanResources.namespace),
     mayAccept: mayCall(callerOf(request), 'known-issues:write'),
     write: mayWrite
-      ? { csrfToken: request.viewer!.csrfToken, idempotencyKey: idempotencyKey ?? deps.newId(), credits: account?.balance ?? null }
+      ? { csrfToken: request.viewer!.csrfToken, idempotencyKey: idempotencyKey ?? randomUUID(), credits: account?.balance ?? null }
       : null,
     message,
   });
@@ -86,9 +86,9 @@ export async function sendScanPage(
 }
 
 /** The page is of use without its findings. */
-async function viewOf(row: ScanRow, { pictures, logger }: ScanPageDeps): Promise<ScanPageData['view']> {
+async function viewOf({ server: { scanViews, logger } }: FastifyRequest, row: ScanRow): Promise<ScanPageData['view']> {
   try {
-    return await withTimeLimit(pictures.readView(row), VIEW_TIMEOUT_MS, 'reading a view');
+    return await withTimeLimit(scanViews.readView(row), VIEW_TIMEOUT_MS, 'reading a view');
   } catch (error) {
     logger.warn({ scan: row.id, err: error }, 'view not read');
     return 'unavailable';
@@ -113,12 +113,12 @@ export const pointsOf = (rows: readonly ScanRow[]): TrendPoint[] =>
     )
     .reverse();
 
-export const scanPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) => {
+export const scanPages: FastifyPluginAsync = async (scope) => {
   scope.get('/dashboard/scans/:id', { config }, async (request, reply) => {
     const canceling = (request.query as Record<string, unknown>)['canceling'] !== undefined;
     const row = await scanOf(request);
     const message = canceling && !isTerminal(row.phase) ? ({ kind: 'note', text: 'The scan is being canceled.' } as const) : null;
-    return sendScanPage(request, reply, deps, { row, message });
+    return sendScanPage(request, reply, { row, message });
   });
 
   scope.get(liveFragment(':id'), { config }, async (request, reply) => {
@@ -126,7 +126,7 @@ export const scanPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) =
     if (isTerminal(row.phase)) return sendFragment(request, reply, scanEnded(row));
     const csrfToken = mayCall(callerOf(request), 'scans:write') ? request.viewer!.csrfToken : null;
     const ofManifest = isOfManifest(row, scope.stores.scanResources.namespace);
-    return sendFragment(request, reply, scanProgress({ row, position: await deps.positions(row), ofManifest, csrfToken }));
+    return sendFragment(request, reply, scanProgress({ row, position: await request.server.queuePositions(row), ofManifest, csrfToken }));
   });
 
   // The response to HEAD would be a stream that never ends.
@@ -135,12 +135,12 @@ export const scanPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) =
     if (actor.kind !== 'user') throw new ApiError('session_required');
     const id = scanIdOf(request);
     annotate(request, { scan: id });
-    return deps.streams.send(reply, { credential: sessionCredential(actor.sessionId), organisation: organisation.id }, id);
+    return scope.eventStreams.send(reply, { credential: sessionCredential(actor.sessionId), organisation: organisation.id }, id);
   });
 
   scope.get(differencePath(':id'), { config }, async (request, reply) => {
     const row = await scanOf(request);
-    const section = differenceSection(row, await differenceOf(request, row, deps));
+    const section = differenceSection(row, await differenceOf(request, row));
     const trail = breadcrumb([
       { text: 'Scans', href: SCANS_PATH },
       { text: 'Scan', href: `/dashboard/scans/${row.id}` },
@@ -155,28 +155,28 @@ export const scanPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) =
   scope.get<{ Params: { name: string } }>(picturePath(':id', ':name'), { config }, async (request, reply) => {
     const row = await scanOf(request);
     if (row.reports === null) throw new ApiError('report_not_found');
-    return sendPicture(reply, deps.pictures, row, request.params.name);
+    return sendPicture(reply, scope.scanViews, row, request.params.name);
   });
 
   for (const [path, kind] of [
     ['report', 'pdf'],
     ['report/json', 'export'],
   ] as const)
-    scope.get(`/dashboard/scans/:id/${path}`, { config }, async (request, reply) => download(request, reply, deps, kind));
+    scope.get(`/dashboard/scans/:id/${path}`, { config }, async (request, reply) => download(request, reply, kind));
 };
 
-async function differenceOf(request: FastifyRequest, row: ScanRow, { comparisons }: ScanPageDeps): Promise<Difference> {
+async function differenceOf(request: FastifyRequest, row: ScanRow): Promise<Difference> {
   if (row.phase !== 'done') return null;
   const { scans } = storesOf(request);
   const { scanId } = row.outcome?.baseline ?? {};
   const previous = scanId === undefined ? await scans.previousDone(row) : await scans.find(scanId);
   if (previous === null) return null;
-  return { previous, compared: await comparisons.between(previous, row) };
+  return { previous, compared: await request.server.comparisons.between(previous, row) };
 }
 
-async function download(request: FastifyRequest, reply: FastifyReply, deps: ScanPageDeps, kind: ReportKind): Promise<FastifyReply> {
-  await admit(request, reply, deps, 'reports');
+async function download(request: FastifyRequest, reply: FastifyReply, kind: ReportKind): Promise<FastifyReply> {
+  await admit(request, reply, 'reports');
   const row = await scanOf(request);
-  const url = await reportLink(row, kind, deps.reports);
+  const url = await reportLink(row, kind, request.server.stores.reports);
   return reply.header('Cache-Control', 'no-store').redirect(url, 303);
 }

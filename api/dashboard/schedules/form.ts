@@ -23,7 +23,7 @@ import { ApiError, statusOf, ValidationFailure } from '../../http/errors.ts';
 import { actions, button, type FormError, hiddenField, notice, selectField, textField } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { csrfField, errorOf, formIdOf, titledPage } from '../forms.ts';
-import { admit, type ScanPageDeps } from '../scans/deps.ts';
+import { admit } from '../scans/deps.ts';
 import { explained, SCAN_FORM_LIMIT_BYTES, textOf } from '../scans/actions.ts';
 import { createScanForm, scanFields, type ScanForm, type ScanFormValues } from '../scans/scan-form.ts';
 import { DASHBOARD_SCHEDULES_MAX } from '../../../core/protocol/scan-schedules.ts';
@@ -32,14 +32,9 @@ import { number } from '../scans/words.ts';
 import { readOnly, type ScheduleManagement, ScheduleRefusal, versionOf } from './manage.ts';
 import { backTo, NEXT_RUNS, ONE, type One, refOf, runTimes, WRITE } from './pages.ts';
 
-export interface ScheduleFormDeps {
-  management: ScheduleManagement;
-  scans: ScanPageDeps;
-  now: () => Date;
-}
-
-export const scheduleForms: FastifyPluginAsync<ScheduleFormDeps> = async (scope, { management, scans: deps, now }) => {
-  const form = createScanForm(deps.maxPagesLimit);
+export const scheduleForms: FastifyPluginAsync<{ management: ScheduleManagement }> = async (scope, { management }) => {
+  const { maxPagesLimit, allowPrepareSteps } = scope.settings;
+  const form = createScanForm(maxPagesLimit);
 
   /** Sends a form with what was typed and what is wrong. */
   async function sendForm(
@@ -50,7 +45,7 @@ export const scheduleForms: FastifyPluginAsync<ScheduleFormDeps> = async (scope,
   ): Promise<FastifyReply> {
     const account = await storesOf(request).credits.account().catch(() => null); // prettier-ignore
     const shown = { errors: [], preview: null, formId: randomUUID(), credits: account?.balance ?? null, ...page };
-    return reply.page(scheduleFormPage({ request, form, allowPrepareSteps: deps.allowPrepareSteps, ...shown }), { status });
+    return reply.page(scheduleFormPage({ request, form, allowPrepareSteps, ...shown }), { status });
   }
 
   /** What a form asks for, or what is wrong with it. */
@@ -81,12 +76,12 @@ export const scheduleForms: FastifyPluginAsync<ScheduleFormDeps> = async (scope,
     if (sent.text('preview') !== '') {
       const { read, errors } = checkedTimes(typed);
       if (!read.ok || errors.length > 0) return sendForm(request, reply, { ...page, errors }, 422);
-      return sendForm(request, reply, { ...page, preview: nextTimes(read.schedule, typed.timeZone, now(), NEXT_RUNS) });
+      return sendForm(request, reply, { ...page, preview: nextTimes(read.schedule, typed.timeZone, scope.now(), NEXT_RUNS) });
     }
     const read = checked(typed);
     if (!read.ok) return sendForm(request, reply, { ...page, errors: read.errors }, 422);
     try {
-      await admit(request, reply, deps, 'submissions');
+      await admit(request, reply, 'submissions');
       return await backTo(reply, await act(read.wanted, formId), change === null ? 'created' : 'changed');
     } catch (error) {
       if (error instanceof ScheduleRefusal && error.reason === 'changed' && change !== null)

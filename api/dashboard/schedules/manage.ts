@@ -4,26 +4,20 @@
  */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { auditName } from '../../../core/accounts.ts';
 import { DASHBOARD_SCHEDULES_MAX, type ScanSchedule, type ScanScheduleSpec } from '../../../core/protocol/scan-schedules.ts';
 import { requestedRun } from '../../../core/schedule/requested-run.ts';
 import { otherWriter, type ScheduleSource, sourceOf } from '../../../core/schedule/source.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { siteOf } from '../../../core/scan/site.ts';
-import type { Logger } from '../../../platform/logger.ts';
 import type { DashboardScheduleRef } from '../../../stores/schedules/dashboard-schedules.ts';
-import {
-  type ScheduleResources,
-  scheduleSpecOf,
-  type WantedSchedule,
-  type WrittenSchedule,
-} from '../../../stores/schedules/schedule-resources.ts';
+import { scheduleSpecOf, type WantedSchedule, type WrittenSchedule } from '../../../stores/schedules/schedule-resources.ts';
 import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
 import { recordChange, storesOf } from '../../accounts/scoped-stores.ts';
 import { ApiError } from '../../http/errors.ts';
 import { callerOf } from '../../http/plugins/auth.ts';
-import { errorOf, type Submissions } from '../../scans/submission/submission.ts';
+import { errorOf } from '../../scans/submission/submission.ts';
 import { idOfForm } from '../forms.ts';
 
 const REFUSALS = {
@@ -53,13 +47,6 @@ export function readOnly(error: unknown): null {
   throw error;
 }
 
-export interface ManageDeps {
-  resources: ScheduleResources;
-  submissions: Pick<Submissions, 'check'>;
-  logger: Logger;
-  now: () => Date;
-}
-
 /** A schedule of the organisation in the cluster, and why the dashboard does not change it. */
 export interface LiveSchedule {
   schedule: ScanSchedule;
@@ -86,7 +73,7 @@ export function nameOf(url: string, id: string): string {
   return `${host === '' ? 'schedule' : host}-${createHash('sha256').update(id).digest('hex').slice(0, 8)}`;
 }
 
-export function createScheduleManagement({ resources, submissions, logger, now }: ManageDeps) {
+export function createScheduleManagement({ stores: { scheduleResources: resources }, submissions, logger, now }: FastifyInstance) {
   const { namespace } = resources;
   const isHere = (schedule: DashboardScheduleRef): boolean => schedule.namespace === namespace;
   const subjectOf = ({ metadata: { name }, spec }: Pick<ScanSchedule, 'metadata' | 'spec'>): string =>

@@ -12,14 +12,14 @@ import { callerOf } from '../../http/plugins/auth.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { actorNames } from '../names.ts';
 import { doneOf, formIdOf, titledPage } from '../forms.ts';
-import { admit, type ScanPageDeps } from '../scans/deps.ts';
+import { admit } from '../scans/deps.ts';
 import { explained, textOf } from '../scans/actions.ts';
 import type { ListedSchedule } from '../../../stores/schedules/schedules.ts';
 import { code, emptyState, foldedCard, link, linkButton, pagination } from '../../web/components.ts';
 import { html, type Html } from '../../web/html.ts';
 
 import { scheduleForms } from './form.ts';
-import { createScheduleManagement, type ManageDeps, readOnly, ScheduleRefusal } from './manage.ts';
+import { createScheduleManagement, readOnly, ScheduleRefusal } from './manage.ts';
 import {
   backTo,
   deleteSchedulePage,
@@ -40,11 +40,10 @@ const READ = { config: { permission: 'scans:read' } } as const;
 const PER_PAGE = 25;
 const RUNS = 10;
 
-export type SchedulePageDeps = Omit<ManageDeps, 'submissions'> & { scans: ScanPageDeps };
-
-export const schedulePages: FastifyPluginAsync<SchedulePageDeps> = async (scope, { scans: deps, now, ...others }) => {
-  const management = createScheduleManagement({ ...others, now, submissions: deps.submissions });
-  await scope.register(scheduleForms, { management, scans: deps, now });
+export const schedulePages: FastifyPluginAsync = async (scope) => {
+  const { now } = scope;
+  const management = createScheduleManagement(scope);
+  await scope.register(scheduleForms, { management });
 
   scope.get<{ Querystring: { cursor?: unknown } }>(SCHEDULES_PATH, READ, async (request, reply) => {
     const { cursor } = request.query;
@@ -87,7 +86,7 @@ export const schedulePages: FastifyPluginAsync<SchedulePageDeps> = async (scope,
     scope.post<One>(`${ONE}/${name}`, WRITE, async (request, reply) => {
       const ref = refOf(request.params);
       try {
-        if (name === 'run') await admit(request, reply, deps, 'submissions');
+        if (name === 'run') await admit(request, reply, 'submissions');
         await act(request, ref);
       } catch (error) {
         const isRefusal = error instanceof ScheduleRefusal;

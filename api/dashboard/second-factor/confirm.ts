@@ -6,33 +6,33 @@ import { button, type FormError, hiddenField, linkButton } from '../../web/compo
 import { formOf } from '../../web/html-scope.ts';
 import { html, type HtmlValue } from '../../web/html.ts';
 import { confirmPassword, passwordField } from '../passwords.ts';
-import { csrfField, errorOf, titledPage, usernameField } from '../forms.ts';
+import { csrfField, errorOf, signInOf, titledPage, usernameField } from '../forms.ts';
 import { startSession } from '../sign-in/start-session.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
-import type { ApiStores } from '../../dependencies.ts';
-import { type FactorDeps, proofForms, prove, wayOf } from './proof.ts';
+import { passkeysOf } from './passkeys.ts';
+import { proofForms, prove, wayOf } from './proof.ts';
 
 const CONFIRM_PATH = '/dashboard/account/confirm';
-const FRESH_MS = 600_000;
+const REAUTHENTICATED_MS = 600_000;
 
 /** Whether the person of a session proved lately who they are, with a second factor if the account has one. */
-function isFresh({ provedAt, secondFactor }: Pick<Session, 'provedAt' | 'secondFactor'>, account: { any: boolean }, now: Date): boolean {
-  return now.getTime() - provedAt.getTime() < FRESH_MS && (!account.any || secondFactor !== null);
-}
-
-interface FreshDeps {
-  stores: { secondFactors: Pick<ApiStores['secondFactors'], 'find'> };
-  now: () => Date;
+function isReauthenticated(
+  { provedAt, secondFactor }: Pick<Session, 'provedAt' | 'secondFactor'>,
+  account: { any: boolean },
+  now: Date,
+): boolean {
+  return now.getTime() - provedAt.getTime() < REAUTHENTICATED_MS && (!account.any || secondFactor !== null);
 }
 
 /**
  * Asks users to confirm who they are unless they did so lately: a browser that was left open, or a stolen session, is not enough
  * to change factors. @param page where to go afterwards
  */
-export function requireFresh({ stores, now }: FreshDeps, page: (request: FastifyRequest) => string = ({ url }) => url) {
+export function requireReauthentication(page: (request: FastifyRequest) => string = ({ url }) => url) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { session, user } = signedInOf(request);
-    if (isFresh(session, await stores.secondFactors.find(user.email), now())) return undefined;
+    const { stores, now } = request.server;
+    if (isReauthenticated(session, await stores.secondFactors.find(user.email), now())) return undefined;
     return reply.redirect(`${CONFIRM_PATH}?${new URLSearchParams({ next: ownPath(page(request)) })}`, 303);
   };
 }
@@ -48,9 +48,10 @@ interface Shown {
   status?: number;
 }
 
-/** @param deps.provider the text of the button that leads to the identity provider; null if there is none */
-export const confirmPages: FastifyPluginAsync<FactorDeps & { provider: string | null }> = async (scope, deps) => {
-  const { stores, passkeys, provider } = deps;
+export const confirmPages: FastifyPluginAsync = async (scope) => {
+  const { stores } = scope;
+  const { provider } = signInOf(scope);
+  const passkeys = passkeysOf(scope);
   const subjectOf = (request: FastifyRequest): string => `confirm:${signedInOf(request).session.id}`;
 
   async function show(request: FastifyRequest, reply: FastifyReply, shown: Shown) {
@@ -91,17 +92,17 @@ export const confirmPages: FastifyPluginAsync<FactorDeps & { provider: string | 
     const organisation = membership?.organisation.id;
     const { any } = await stores.secondFactors.find(email);
     if (any) {
-      const proof = await prove(deps, request, reply, { email, subject: subjectOf(request) });
+      const proof = await prove(request, reply, { email, subject: subjectOf(request) });
       const recovery = wayOf(form.text('way')) === 'recovery';
       if (!proof.ok) return show(request, reply, { next, recovery, errors: [proof.error], status: proof.status });
-      await startSession({ request, reply, stores }, user, { method: session.method, secondFactor: proof.factor, organisation });
+      await startSession({ request, reply }, user, { method: session.method, secondFactor: proof.factor, organisation });
       return reply.redirect(next, 303);
     }
     if (form.exact(PASSWORD) === '')
       return show(request, reply, { next, errors: [{ field: PASSWORD, text: 'Enter your password.' }], status: 422 });
-    const confirmed = await confirmPassword(request, reply, stores.rateLimits, form.exact(PASSWORD));
+    const confirmed = await confirmPassword(request, reply, form.exact(PASSWORD));
     if (!confirmed.ok) return show(request, reply, { next, errors: [confirmed.error], status: confirmed.status });
-    await startSession({ request, reply, stores }, confirmed.user, {
+    await startSession({ request, reply }, confirmed.user, {
       method: 'password',
       secondFactor: session.secondFactor,
       organisation,

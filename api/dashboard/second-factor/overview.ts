@@ -19,7 +19,7 @@ import {
 import { html, type Html } from '../../web/html.ts';
 import { csrfField, titledPage } from '../forms.ts';
 import { APP_PATH, CODES_PATH, NEW_PASSKEY_PATH, passkeyPath } from './pages.ts';
-import type { Passkeys } from './passkeys.ts';
+import { passkeysOf } from './passkeys.ts';
 
 /** Below this number the page advises to make new codes. */
 const FEW_CODES = 4;
@@ -27,7 +27,6 @@ const FEW_CODES = 4;
 export interface Overview {
   request: FastifyRequest;
   factors: Factors;
-  passkeys: Passkeys;
   /** Whether the account signs in with a password. Others leave the second factor to the identity provider. */
   local: boolean;
   /** Whether the session lacks the factor that the organisation requires. */
@@ -82,7 +81,8 @@ const afterRecovery = ({ recovery }: Factors): Html =>
     announce: true,
   });
 
-function passkeyPart({ factors, passkeys }: Overview): Html {
+function passkeyPart({ request, factors }: Overview): Html {
+  const passkeys = passkeysOf(request.server);
   const usable = new Set(passkeys.usable(factors.passkeys).map(({ id }) => id));
   return card({
     title: 'Passkeys',

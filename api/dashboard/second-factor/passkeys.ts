@@ -1,5 +1,6 @@
 /** Passkeys (WebAuthn) of this service: what browsers are asked, and the verification of what they answer. */
 import { isIP } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import {
   generateAuthenticationOptions,
   generateRegistrationOptions,
@@ -40,10 +41,8 @@ export interface Assertion {
   counter: number;
 }
 
-export type Passkeys = ReturnType<typeof createPasskeys>;
-
-/** @param party null if the address of the service permits no passkeys */
-export function createPasskeys(party: RelyingParty | null, challenges: ApiStores['passkeyChallenges']) {
+export function passkeysOf({ web, stores: { passkeyChallenges: challenges } }: FastifyInstance) {
+  const party = relyingPartyOf(web.publicBaseUrl);
   const issue = async (subject: string) => new Uint8Array(Buffer.from(await challenges.issue(subject), 'base64url'));
 
   return {

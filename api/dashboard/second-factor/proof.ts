@@ -1,6 +1,5 @@
 /** The forms with which users prove a second factor, and their verification: at sign-in, and before changes of factors. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '../../../platform/logger.ts';
 import type { SecondFactor } from '../../../stores/accounts/second-factor-steps.ts';
 import type { RateLimitRule } from '../../../stores/rate-limits.ts';
 import type { ApiStores } from '../../dependencies.ts';
@@ -12,20 +11,11 @@ import { errorOf, mustWait } from '../forms.ts';
 import { recordForUser } from '../audit.ts';
 import { addressOf, attributes, html, type Html, type HtmlValue } from '../../web/html.ts';
 import type { Factors } from '../../../stores/accounts/second-factors.ts';
-import type { Passkeys } from './passkeys.ts';
+import { passkeysOf } from './passkeys.ts';
 
 /** Names of fields. A page never repeats fields whose names contain `password` (form-expired-page.ts). */
 export const CODE = 'one-time-password';
 export const CREDENTIAL = 'passkey-password';
-
-export interface FactorDeps {
-  stores: Pick<
-    ApiStores,
-    'users' | 'members' | 'sessions' | 'organisations' | 'rateLimits' | 'secondFactors' | 'passkeyChallenges' | 'pendingSignIns'
-  >;
-  passkeys: Passkeys;
-  logger: Logger;
-}
 
 /** Limits of attempts. A stranger gets this far only with the password, so the account's own networks count too. */
 export const SECOND_FACTOR_LIMITS = {
@@ -58,18 +48,17 @@ const TEXTS = {
 } as const;
 
 /** Verifies what a form proves, counts the attempt, and records the outcome. */
-export async function prove(deps: FactorDeps, request: FastifyRequest, reply: FastifyReply, attempt: Attempt): Promise<Proof> {
-  const { stores, logger } = deps;
+export async function prove(request: FastifyRequest, reply: FastifyReply, attempt: Attempt): Promise<Proof> {
   const form = formOf(request.body);
   const way = wayOf(form.text('way'));
   const field = way === 'passkey' ? null : CODE;
   if (way !== 'passkey' && form.text(CODE) === '') return { ok: false, status: 422, error: { field, text: TEXTS.empty[way] } };
-  const limited = await stores.rateLimits.admit(rulesFor(request, attempt.email, way));
+  const limited = await request.server.stores.rateLimits.admit(rulesFor(request, attempt.email, way));
   if (!limited.ok) return { ok: false, status: 429, error: mustWait(reply, limited.retryAfterSeconds) };
-  const refusal = await use(deps, attempt, way, way === 'passkey' ? form.exact(CREDENTIAL) : form.text(CODE));
+  const refusal = await use(request, attempt, way, way === 'passkey' ? form.exact(CREDENTIAL) : form.text(CODE));
   const action = refusal === null ? 'user.second-factor' : 'user.second-factor-failed';
   const subject = refusal === 'copied' ? 'passkey: copied' : way;
-  await recordForUser({ stores, logger }, request, attempt.email, { action, subject });
+  await recordForUser(request, attempt.email, { action, subject });
   return refusal === null ? { ok: true, factor: way } : { ok: false, status: 422, error: { field, text: TEXTS[refusal] } };
 }
 
@@ -87,8 +76,8 @@ function rulesFor(request: FastifyRequest, email: string, way: SecondFactor): Ra
 type Refusal = 'passkey' | 'copied' | 'totp' | 'used' | 'recovery';
 
 /** Uses a factor up. @returns null if it is accepted */
-async function use({ stores, passkeys }: FactorDeps, attempt: Attempt, way: SecondFactor, proof: string): Promise<Refusal | null> {
-  const { secondFactors } = stores;
+async function use({ server }: FastifyRequest, attempt: Attempt, way: SecondFactor, proof: string): Promise<Refusal | null> {
+  const { secondFactors } = server.stores;
   const { email, subject } = attempt;
   switch (way) {
     case 'recovery':
@@ -103,7 +92,7 @@ async function use({ stores, passkeys }: FactorDeps, attempt: Attempt, way: Seco
         const found = await secondFactors.findByPasskey(id);
         return found?.email === email ? found : null;
       };
-      const assertion = await passkeys.readUse(proof, subject, own, { verified: false });
+      const assertion = await passkeysOf(server).readUse(proof, subject, own, { verified: false });
       return assertion === null ? 'passkey' : recordUse(secondFactors, email, assertion);
     }
   }
@@ -111,7 +100,7 @@ async function use({ stores, passkeys }: FactorDeps, attempt: Attempt, way: Seco
 
 /** Records the verified use of a passkey. @returns null if it is accepted */
 export async function recordUse(
-  secondFactors: FactorDeps['stores']['secondFactors'],
+  secondFactors: ApiStores['secondFactors'],
   email: string,
   { id, counter }: { id: string; counter: number },
 ): Promise<'passkey' | 'copied' | null> {

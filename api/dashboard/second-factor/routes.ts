@@ -7,21 +7,16 @@ import { lacksFactor } from '../../../stores/accounts/sessions.ts';
 import { ownStoresOf } from '../../accounts/scoped-stores.ts';
 import { signedInOf } from '../../accounts/sessions/plugin.ts';
 import type { FormError } from '../../web/components.ts';
-import { doneOf } from '../forms.ts';
+import { doneOf, signInOf } from '../forms.ts';
 import { browserName, recordForUser } from '../audit.ts';
 import { startSession } from '../sign-in/start-session.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { ApiError } from '../../http/errors.ts';
-import { requireFresh } from './confirm.ts';
+import { requireReauthentication } from './confirm.ts';
 import { overviewPage } from './overview.ts';
 import { APP_PATH, appPage, CODES_PATH, codesPage, NAME, NEW_PASSKEY_PATH, newPasskeyPage, passkeyPage, removeAppPage } from './pages.ts';
-import { CODE, CREDENTIAL, type FactorDeps } from './proof.ts';
-
-interface FactorPagesDeps extends FactorDeps {
-  /** Whether passwords are accepted. */
-  local: boolean;
-  now: () => Date;
-}
+import { passkeysOf } from './passkeys.ts';
+import { CODE, CREDENTIAL } from './proof.ts';
 
 export const CONFIG = { permission: null } as const;
 const DONE: Readonly<Record<string, string>> = {
@@ -42,65 +37,57 @@ export const isLast = ({ passkeys, totp }: Factors): boolean => passkeys.length 
 export const keepOne = async (request: FastifyRequest): Promise<boolean> =>
   (await ownStoresOf(request).organisations()).some(({ organisation, confirmed }) => confirmed && organisation.requireSecondFactor);
 
-export type FactorSteps = ReturnType<typeof createFactorSteps>;
+const mayHave = (request: FastifyRequest): boolean => signInOf(request.server).local && accountOf(request).hasPassword;
 
-function createFactorSteps({ stores, passkeys, local, now, logger }: FactorPagesDeps) {
-  const mayHave = (request: FastifyRequest): boolean => local && accountOf(request).hasPassword;
+const record = (request: FastifyRequest, action: string, subject: string | null): Promise<void> =>
+  recordForUser(request, emailOf(request), { action, subject });
 
-  const record = (request: FastifyRequest, action: string, subject: string | null): Promise<void> =>
-    recordForUser({ stores, logger }, request, emailOf(request), { action, subject });
-
-  /** Only accounts with a password have factors here. Changes need a proof of the last minutes. */
-  const changing = (page?: (request: FastifyRequest) => string) => {
-    const fresh = requireFresh({ stores, now }, page);
-    return {
-      config: CONFIG,
-      preHandler: async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
-        mayHave(request) ? fresh(request, reply) : reply.redirect(FACTORS_PATH, 303),
-    };
+/** Only accounts with a password have factors here. Changes need a proof of the last minutes. */
+function changing(page?: (request: FastifyRequest) => string) {
+  const reauthenticated = requireReauthentication(page);
+  return {
+    config: CONFIG,
+    preHandler: async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> =>
+      mayHave(request) ? reauthenticated(request, reply) : reply.redirect(FACTORS_PATH, 303),
   };
-
-  async function overview(request: FastifyRequest, reply: FastifyReply, errors: FormError[] = [], status = 200) {
-    const { recovered } = request.query as { recovered?: string };
-    const factors = await stores.secondFactors.find(emailOf(request));
-    const page = overviewPage({
-      request,
-      factors,
-      passkeys,
-      local: mayHave(request),
-      lacking: lacksFactor(signedInOf(request)),
-      recovered: recovered !== undefined && factors.recovery !== null,
-      done: doneOf(request, DONE),
-      errors,
-    });
-    return reply.page(page, { status });
-  }
-
-  /** What follows a new factor: the session has proved it, and the first one brings recovery codes. */
-  async function added(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    factor: SecondFactor,
-    name: string,
-    { codes }: { codes: string[] | null },
-  ) {
-    await record(request, 'user.factor-add', name);
-    const { user, session, membership } = signedInOf(request);
-    const start = { method: session.method, secondFactor: factor, organisation: membership?.organisation.id };
-    await startSession({ request, reply, stores }, user, start);
-    const done = factor === 'totp' ? 'app' : 'passkey';
-    if (codes === null) return reply.redirect(`${FACTORS_PATH}?done=${done}`, 303);
-    return reply.page(codesPage({ request, codes, added: DONE[done]! }), { status: 201 });
-  }
-
-  return { changing, record, overview, added };
 }
 
-export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, deps) => {
-  const steps = createFactorSteps(deps);
-  scope.get(FACTORS_PATH, { config: CONFIG }, (request, reply) => steps.overview(request, reply));
-  await scope.register(passkeyPages, { ...deps, steps });
-  await scope.register(appPages, { ...deps, steps });
+async function overview(request: FastifyRequest, reply: FastifyReply, errors: FormError[] = [], status = 200) {
+  const { recovered } = request.query as { recovered?: string };
+  const factors = await request.server.stores.secondFactors.find(emailOf(request));
+  const page = overviewPage({
+    request,
+    factors,
+    local: mayHave(request),
+    lacking: lacksFactor(signedInOf(request)),
+    recovered: recovered !== undefined && factors.recovery !== null,
+    done: doneOf(request, DONE),
+    errors,
+  });
+  return reply.page(page, { status });
+}
+
+/** What follows a new factor: the session has proved it, and the first one brings recovery codes. */
+async function added(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  factor: SecondFactor,
+  name: string,
+  { codes }: { codes: string[] | null },
+) {
+  await record(request, 'user.factor-add', name);
+  const { user, session, membership } = signedInOf(request);
+  const start = { method: session.method, secondFactor: factor, organisation: membership?.organisation.id };
+  await startSession({ request, reply }, user, start);
+  const done = factor === 'totp' ? 'app' : 'passkey';
+  if (codes === null) return reply.redirect(`${FACTORS_PATH}?done=${done}`, 303);
+  return reply.page(codesPage({ request, codes, added: DONE[done]! }), { status: 201 });
+}
+
+export const factorPages: FastifyPluginAsync = async (scope) => {
+  scope.get(FACTORS_PATH, { config: CONFIG }, (request, reply) => overview(request, reply));
+  await scope.register(passkeyPages);
+  await scope.register(appPages);
 };
 
 const CODE_ERRORS = {
@@ -108,9 +95,8 @@ const CODE_ERRORS = {
   used: 'This code was used before. Wait for the next one.',
 } as const;
 
-const appPages: FastifyPluginAsync<FactorDeps & { steps: FactorSteps }> = async (scope, { stores, steps }) => {
-  const { secondFactors } = stores;
-  const { added, changing, overview, record } = steps;
+const appPages: FastifyPluginAsync = async (scope) => {
+  const { secondFactors } = scope.stores;
   const changingThenOverview = changing(() => FACTORS_PATH);
 
   scope.post(`${APP_PATH}/begin`, changingThenOverview, async (request, reply) => {
@@ -165,9 +151,9 @@ const pageOfPasskey = ({ url }: FastifyRequest): string => url.replace(/\/remove
 
 type ById = { Params: { id: string } };
 
-const passkeyPages: FastifyPluginAsync<FactorDeps & { steps: FactorSteps }> = async (scope, { stores, passkeys, steps }) => {
-  const { secondFactors } = stores;
-  const { added, changing, record } = steps;
+const passkeyPages: FastifyPluginAsync = async (scope) => {
+  const { secondFactors } = scope.stores;
+  const passkeys = passkeysOf(scope);
 
   async function showNewPasskey(request: FastifyRequest, reply: FastifyReply, errors: FormError[] = [], name?: string, status = 200) {
     const email = emailOf(request);

@@ -9,12 +9,12 @@ import { html, type Html } from '../../web/html.ts';
 import { FORM_EXPIRED, linkEnded, mustWait, plainPage } from '../forms.ts';
 import { startSession } from '../sign-in/start-session.ts';
 import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
-import type { ApiStores } from '../../dependencies.ts';
 import { networkOf } from '../../http/networks/networks.ts';
 import { SIGN_IN_LIMITS } from '../../accounts/sessions/sign-in-limits.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { recordForUser } from '../audit.ts';
-import { CODE, CREDENTIAL, type FactorDeps, passkeyForm, proofForms, prove, recordUse, wayOf } from './proof.ts';
+import { passkeysOf } from './passkeys.ts';
+import { CODE, CREDENTIAL, passkeyForm, proofForms, prove, recordUse, wayOf } from './proof.ts';
 
 /** The page that asks for the second factor. */
 const ASK_PATH = '/dashboard/sign-in/second-factor';
@@ -22,7 +22,6 @@ const ASK_PATH = '/dashboard/sign-in/second-factor';
 interface AfterPassword {
   request: FastifyRequest;
   reply: FastifyReply;
-  stores: Pick<ApiStores, 'users' | 'sessions' | 'secondFactors' | 'pendingSignIns'>;
 }
 
 /**
@@ -34,14 +33,15 @@ interface AfterPassword {
  * @returns where to go now; null if the user was deleted or got a new password meanwhile, or does not belong to the organisation
  */
 export async function afterPassword(
-  { request, reply, stores }: AfterPassword,
+  { request, reply }: AfterPassword,
   user: User & Partial<Pick<VerifiedUser, 'generation'>>,
   { next, organisation, mailed }: { next: string; organisation?: string; mailed?: boolean },
 ): Promise<string | null> {
+  const { stores, sessionCookies } = request.server;
   const { email, generation } = user;
   const { any } = await stores.secondFactors.find(email);
-  if (!any) return (await startSession({ request, reply, stores }, user, { method: 'password', organisation })) ? next : null;
-  const { pending, options } = request.server.sessionCookies;
+  if (!any) return (await startSession({ request, reply }, user, { method: 'password', organisation })) ? next : null;
+  const { pending, options } = sessionCookies;
   reply.setCookie(pending, await stores.pendingSignIns.start({ email, generation, next, organisation, mailed }), options);
   return ASK_PATH;
 }
@@ -54,8 +54,9 @@ interface Shown {
   status?: number;
 }
 
-export const secondFactorSignIn: FastifyPluginAsync<FactorDeps> = async (scope, deps) => {
-  const { stores, passkeys } = deps;
+export const secondFactorSignIn: FastifyPluginAsync = async (scope) => {
+  const { stores } = scope;
+  const passkeys = passkeysOf(scope);
   const { pending: cookie, options } = scope.sessionCookies;
   const tokenOf = (request: FastifyRequest): string => request.cookies[cookie] ?? '';
   const subjectOf = ({ id }: PendingSignIn): string => `second-factor:${id}`;
@@ -99,7 +100,7 @@ export const secondFactorSignIn: FastifyPluginAsync<FactorDeps> = async (scope, 
       return show(request, reply, pending, { recovery, errors: [{ field: CODE, text: FORM_EXPIRED }], status: 403 });
     const user = await stores.users.find(pending.email);
     if (user === null || (await stores.pendingSignIns.attempt(tokenOf(request))) === null) return ended(request, reply);
-    const proof = await prove(deps, request, reply, { email: user.email, subject: subjectOf(pending) });
+    const proof = await prove(request, reply, { email: user.email, subject: subjectOf(pending) });
     if (!proof.ok) return show(request, reply, pending, { recovery, errors: [proof.error], status: proof.status });
     const taken = await stores.pendingSignIns.take(tokenOf(request));
     if (taken === null) return ended(request, reply);
@@ -107,7 +108,7 @@ export const secondFactorSignIn: FastifyPluginAsync<FactorDeps> = async (scope, 
     const { generation, organisation, mailed } = taken;
     if (mailed) await stores.users.verifyAddress(user.email, generation);
     const start = { method: 'password', secondFactor: proof.factor, organisation: organisation ?? undefined } as const;
-    if (!(await startSession({ request, reply, stores }, { ...user, generation }, start))) return ended(request, reply);
+    if (!(await startSession({ request, reply }, { ...user, generation }, start))) return ended(request, reply);
     return reply.redirect(proof.factor === 'recovery' ? `${FACTORS_PATH}?recovered` : pending.next, 303);
   });
 };
@@ -120,8 +121,9 @@ const REFUSED = 'This passkey was not accepted. Sign in with your password.';
  * Sign-in with a passkey alone. The authenticator has verified its user with a PIN or a biometric, so it counts as both factors.
  * Only accounts with a password can use it: others belong to the identity provider, which decides whether they may sign in.
  */
-export const passkeySignIn: FastifyPluginAsync<FactorDeps> = async (scope, deps) => {
-  const { stores, passkeys, logger } = deps;
+export const passkeySignIn: FastifyPluginAsync = async (scope) => {
+  const { stores } = scope;
+  const passkeys = passkeysOf(scope);
   /** Challenges belong to the browser. */
   const subjectOf = ({ session }: FastifyRequest): string =>
     `sign-in:${createHash('sha256')
@@ -165,9 +167,9 @@ export const passkeySignIn: FastifyPluginAsync<FactorDeps> = async (scope, deps)
     const refusal = await recordUse(stores.secondFactors, user.email, assertion);
     const action = refusal === null ? 'user.second-factor' : 'user.second-factor-failed';
     const subject = refusal === 'copied' ? 'passkey: copied' : 'passkey';
-    await recordForUser({ stores, logger }, request, user.email, { action, subject });
+    await recordForUser(request, user.email, { action, subject });
     const start = { method: 'passkey', secondFactor: 'passkey' } as const;
-    if (refusal !== null || !(await startSession({ request, reply, stores }, user, start)))
+    if (refusal !== null || !(await startSession({ request, reply }, user, start)))
       return show(request, reply, next, [{ field: null, text: REFUSED }], 422);
     return reply.redirect(next, 303);
   });

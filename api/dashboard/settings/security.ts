@@ -8,7 +8,7 @@ import { button, type FormError, link } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { html, type Html } from '../../web/html.ts';
 import { csrfField, titledPage } from '../forms.ts';
-import { requireFresh } from '../second-factor/confirm.ts';
+import { requireReauthentication } from '../second-factor/confirm.ts';
 
 const PATH = '/dashboard/settings/security';
 const PERMISSION = { config: { permission: 'members:write' } } as const;
@@ -27,7 +27,7 @@ export const securityPages: FastifyPluginAsync = async (scope) => {
 
   scope.get(PATH, PERMISSION, (request, reply) => show(request, reply));
 
-  scope.post(`${PATH}/second-factor`, { ...PERMISSION, preHandler: requireFresh(scope, () => PATH) }, async (request, reply) => {
+  scope.post(`${PATH}/second-factor`, { ...PERMISSION, preHandler: requireReauthentication(() => PATH) }, async (request, reply) => {
     const required = formOf(request.body).text('required') === 'yes';
     const { id } = callerOf(request).organisation;
     const { session } = signedInOf(request);

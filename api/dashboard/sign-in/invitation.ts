@@ -1,14 +1,12 @@
 /** Accepts an opened invitation: with the account that is signed in, or with a new password. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '../../../platform/logger.ts';
 import type { Invitation } from '../../../stores/accounts/invitations.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
-import type { ApiStores } from '../../dependencies.ts';
 import { csrfToken, hasCsrfToken, signedInOf } from '../../accounts/sessions/plugin.ts';
 import { button, definitions, type FormError, hiddenField, linkButton, notice, textField } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
-import { errorOf, FORM_EXPIRED, linkEnded, PASSWORDS_OFF, plainPage, usernameField } from '../forms.ts';
+import { errorOf, FORM_EXPIRED, linkEnded, PASSWORDS_OFF, plainPage, signInOf, usernameField } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from '../passwords.ts';
 import { recordEntry } from '../audit.ts';
 import { afterPassword } from '../second-factor/sign-in.ts';
@@ -16,13 +14,6 @@ import { type Html, html } from '../../web/html.ts';
 import { NAME_MAX, ROLE_TEXTS } from '../names.ts';
 import { ownPath } from '../../accounts/sessions/require-session.ts';
 import { continued, startSession } from './start-session.ts';
-
-export interface InvitationDeps {
-  stores: Pick<ApiStores, 'users' | 'members' | 'sessions' | 'organisations' | 'invitations' | 'secondFactors' | 'pendingSignIns'>;
-  logger: Logger;
-  provider: string | null;
-  local: boolean;
-}
 
 interface Opened {
   invitation: Invitation;
@@ -38,8 +29,9 @@ const IN_USE = 'There is an account with this address already. Sign in to join w
 
 const LIMITED = { config: { network: 'links' } } as const;
 
-export const invitationRoutes: FastifyPluginAsync<InvitationDeps> = async (scope, deps) => {
-  const { stores, provider, local } = deps;
+export const invitationRoutes: FastifyPluginAsync = async (scope) => {
+  const { stores } = scope;
+  const { provider, local } = signInOf(scope);
 
   /** Reads the invitation of the link, its organisation, and how the person can join. */
   async function open(request: FastifyRequest): Promise<Opened | null> {
@@ -111,9 +103,9 @@ export const invitationRoutes: FastifyPluginAsync<InvitationDeps> = async (scope
       return again === null ? ended(request, reply) : show(request, reply, again, { errors: [{ field: null, text: IN_USE }], status: 409 });
     }
     const { invitation, user } = accepted;
-    await recordJoin(deps, request, invitation);
+    await recordJoin(request, invitation);
     const { organisation } = invitation;
-    const [next, options] = ['/dashboard', { request, reply, stores }];
+    const [next, options] = ['/dashboard', { request, reply }];
     if (session === null) return reply.redirect((await afterPassword(options, user, { next, organisation })) ?? next, 303);
     await startSession(options, user, { ...continued(session), organisation });
     return reply.redirect(next, 303);
@@ -132,20 +124,8 @@ const ended = (request: FastifyRequest, reply: FastifyReply): Answer =>
   );
 
 /** Records that an invitation was accepted. */
-export function recordJoin(
-  { stores, logger }: { stores: Pick<ApiStores, 'organisations'>; logger: Logger },
-  request: FastifyRequest,
-  { id, email, organisation, role }: Invitation,
-): Promise<unknown> {
-  const { organisations } = stores;
-  return recordEntry({ organisations, logger }, request, {
-    organisation,
-    actor: email,
-    action: 'user.join',
-    subject: `${email}: ${role}`,
-    once: id,
-  });
-}
+export const recordJoin = (request: FastifyRequest, { id, email, organisation, role }: Invitation): Promise<unknown> =>
+  recordEntry(request, { organisation, actor: email, action: 'user.join', subject: `${email}: ${role}`, once: id });
 
 /**
  * `join`: the account is signed in and confirms. `new_password`: the link gives the address to this person, who chooses a

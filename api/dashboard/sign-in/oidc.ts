@@ -1,9 +1,8 @@
 /** Sign-in at an OpenID Connect provider. It maps verified addresses to users, and creates accounts only for addresses that were invited. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { bestEffort, type Logger } from '../../../platform/logger.ts';
+import { bestEffort } from '../../../platform/logger.ts';
 import type { OidcFlow } from '../../../stores/accounts/pending-sign-ins.ts';
 import type { User } from '../../../stores/accounts/users.ts';
-import type { ApiStores } from '../../dependencies.ts';
 import { annotate } from '../../http/plugins/request-log.ts';
 import type { Claims, IdentityProvider } from '../../accounts/sessions/identity-provider.ts';
 import { ORGANISATIONS_PATH, ownPath, signInPath } from '../../accounts/sessions/require-session.ts';
@@ -12,20 +11,14 @@ import { recordForUser } from '../audit.ts';
 import type { SignInProblem } from './password.ts';
 import { startSession } from './start-session.ts';
 
-export interface OidcDeps {
-  stores: Pick<ApiStores, 'users' | 'members' | 'sessions' | 'invitations' | 'organisations' | 'oidcFlows' | 'rateLimits' | 'suppressions'>;
-  identityProvider: IdentityProvider;
-  logger: Logger;
-}
-
 type Resolved = { ok: true; user: User } | { ok: false; reason: SignInProblem };
 
 const PATH = '/dashboard/sign-in/oidc';
 /** The page of an invitation. */
 const INVITATION = /^\/dashboard\/invitation\/([\w-]+)$/;
 
-export const oidcRoutes: FastifyPluginAsync<OidcDeps> = async (scope, deps) => {
-  const { stores, identityProvider, logger } = deps;
+export const oidcRoutes: FastifyPluginAsync<{ identityProvider: IdentityProvider }> = async (scope, { identityProvider }) => {
+  const { stores, logger } = scope;
   const { oidc: cookie, options } = scope.sessionCookies;
 
   function refuse(request: FastifyRequest, reply: FastifyReply, problem: SignInProblem, next: string, cause?: unknown): FastifyReply {
@@ -61,9 +54,9 @@ export const oidcRoutes: FastifyPluginAsync<OidcDeps> = async (scope, deps) => {
     const exchange = await identityProvider.finish(url, flow).catch((error: unknown) => ({ error }));
     if ('error' in exchange) return refuse(request, reply, 'provider_down', flow.next, exchange.error);
     if (!exchange.ok) return refuse(request, reply, 'refused', flow.next, exchange.cause);
-    const resolved = await resolve(deps, request, exchange.claims, flow);
+    const resolved = await resolve(request, exchange.claims, flow);
     if (!resolved.ok) return refuse(request, reply, resolved.reason, flow.next);
-    if (!(await startSession({ request, reply, stores }, resolved.user, { method: 'oidc' })))
+    if (!(await startSession({ request, reply }, resolved.user, { method: 'oidc' })))
       return refuse(request, reply, 'unknown_user', flow.next);
     const { email } = exchange.claims;
     // The provider verified the address, so mails to it are worth another attempt.
@@ -74,8 +67,8 @@ export const oidcRoutes: FastifyPluginAsync<OidcDeps> = async (scope, deps) => {
 };
 
 /** Finds the user of an identity: by an earlier link, else by the verified address. A verified address that was invited gets an account. */
-async function resolve(deps: OidcDeps, request: FastifyRequest, claims: Claims, { invitation: opened }: OidcFlow): Promise<Resolved> {
-  const { users, invitations } = deps.stores;
+async function resolve(request: FastifyRequest, claims: Claims, { invitation: opened }: OidcFlow): Promise<Resolved> {
+  const { users, invitations } = request.server.stores;
   const { identity, name } = claims;
   // The link is decisive: who changes the address at the provider must not become another user.
   const email = (await users.findByIdentity(identity))?.email ?? claims.email;
@@ -89,6 +82,6 @@ async function resolve(deps: OidcDeps, request: FastifyRequest, claims: Claims, 
   }
   const linked = await users.link(email, identity);
   if (!linked.ok) return { ok: false, reason: linked.reason === 'not_found' ? 'unknown_user' : 'other_identity' };
-  if (linked.first) await recordForUser(deps, request, email, { action: 'user.link', subject: identity.issuer });
+  if (linked.first) await recordForUser(request, email, { action: 'user.link', subject: identity.issuer });
   return linked;
 }

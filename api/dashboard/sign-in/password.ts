@@ -1,6 +1,5 @@
 /** The sign-in page, sign-in with a password, and sign-out. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import type { ApiStores } from '../../dependencies.ts';
 import { networkOf } from '../../http/networks/networks.ts';
 import { createPasswordChecks } from '../../http/networks/password-checks.ts';
 import { ownPath } from '../../accounts/sessions/require-session.ts';
@@ -8,25 +7,12 @@ import { checkCsrf, clearSession, csrfToken, hasCsrfToken } from '../../accounts
 import { SIGN_IN_LIMITS, signInRules } from '../../accounts/sessions/sign-in-limits.ts';
 import { button, type FormError, hiddenField, link, linkButton, notice } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
+import { recordSignInFailure } from '../audit.ts';
+import { passkeysOf } from '../second-factor/passkeys.ts';
 import { afterPassword } from '../second-factor/sign-in.ts';
-import { emailField, errorOf, FORM_EXPIRED, mustWait, PASSWORDS_OFF, plainPage } from '../forms.ts';
+import { emailField, errorOf, FORM_EXPIRED, mustWait, PASSWORDS_OFF, plainPage, signInOf } from '../forms.ts';
 import { html, type Html } from '../../web/html.ts';
 import { passwordField } from '../passwords.ts';
-
-type SignInStores = Pick<ApiStores, 'users' | 'sessions' | 'rateLimits' | 'organisations' | 'secondFactors' | 'pendingSignIns'>;
-
-export interface SignInDeps {
-  stores: SignInStores;
-  /** For attempts from networks that the account does not know. */
-  anonymous: SignInStores;
-  /** Whether people can sign in with a passkey. */
-  passkeys: boolean;
-  /** The text of the button that leads to the identity provider; null if there is none. */
-  provider: string | null;
-  /** Whether passwords are accepted. */
-  local: boolean;
-  limits?: Partial<typeof SIGN_IN_LIMITS>;
-}
 
 /** The same for an unknown address, a wrong password, and an account without a password. */
 const WRONG = 'The e-mail address or the password is not correct.';
@@ -40,9 +26,10 @@ interface Shown {
   status?: number;
 }
 
-export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) => {
-  const { stores, provider, local, passkeys } = deps;
-  const sizes = { ...SIGN_IN_LIMITS, ...deps.limits };
+export const signInRoutes: FastifyPluginAsync = async (scope) => {
+  const { stores } = scope;
+  const { provider, local } = signInOf(scope);
+  const passkeys = local && passkeysOf(scope).available;
   const checks = createPasswordChecks(stores.users);
 
   function show(request: FastifyRequest, reply: FastifyReply, { next, email, errors, status }: Shown): FastifyReply {
@@ -79,18 +66,18 @@ export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) 
     const known = await checks.known(email, request.ip, { last: !counted.ok });
     if (!known && !counted.ok) return tooMany(counted.retryAfterSeconds);
     if (known && counted.ok) networkLimits.refund('sign-in-address', request.ip);
-    const { rateLimits, users } = known ? stores : deps.anonymous;
+    const { rateLimits, users } = known ? stores : scope.anonymousStores;
     const checked = await checks.run({ known, address: request.ip }, async () => {
-      const decision = await rateLimits.admit(signInRules({ network, email, known }, sizes));
+      const decision = await rateLimits.admit(signInRules({ network, email, known }, SIGN_IN_LIMITS));
       return decision.ok ? { ok: true as const, user: await users.verify(email, password) } : decision;
     });
     if (!checked.ok) return tooMany(checked.retryAfterSeconds);
     const { user } = checked;
     if (user === null) {
-      scope.trail.signInFailed(request, email);
+      recordSignInFailure(request, email);
       return refuse([{ field: 'password', text: WRONG }]);
     }
-    const path = await afterPassword({ request, reply, stores }, user, { next: typed.next });
+    const path = await afterPassword({ request, reply }, user, { next: typed.next });
     return path === null ? refuse([{ field: 'password', text: WRONG }]) : reply.redirect(path, 303);
   });
 

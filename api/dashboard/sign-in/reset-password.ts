@@ -1,8 +1,6 @@
 /** Sets a forgotten password by a link in a mail. */
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { isEmailAddress, mailboxOf } from '../../../core/email-address.ts';
-import type { Logger } from '../../../platform/logger.ts';
-import type { ApiStores } from '../../dependencies.ts';
 import type { LimitSize } from '../../http/rate-limits.ts';
 import { csrfToken, hasCsrfToken } from '../../accounts/sessions/plugin.ts';
 import { button, type FormError, hiddenField, linkButton, notice } from '../../web/components.ts';
@@ -13,16 +11,6 @@ import { recordForUser } from '../audit.ts';
 import { afterPassword } from '../second-factor/sign-in.ts';
 import { html, type Html } from '../../web/html.ts';
 
-export interface ResetDeps {
-  stores: Pick<
-    ApiStores,
-    'users' | 'members' | 'sessions' | 'organisations' | 'passwordResets' | 'outbox' | 'rateLimits' | 'secondFactors' | 'pendingSignIns'
-  >;
-  /** Whether this service sends mail. */
-  mail: boolean;
-  logger: Logger;
-}
-
 export const RESET_PATH = '/dashboard/reset-password';
 const LIMITED = { config: { network: 'links' } } as const;
 /** Mails to one mailbox. */
@@ -30,7 +18,9 @@ export const RESET_LIMIT: LimitSize = { limit: 3, windowSeconds: 3600 };
 /** Longer than the work for an account usually takes, so that the time of the answer does not reveal one. */
 const ANSWER_AFTER_MS = 300;
 
-export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores, mail, logger }) => {
+export const resetRoutes: FastifyPluginAsync = async (scope) => {
+  const { stores } = scope;
+  const { mail } = scope.settings;
   /** Sends the link, if the address has an account and did not get too many. */
   async function sendLink(email: string): Promise<void> {
     const allowed = await stores.rateLimits.admit([{ policy: 'reset-account', subject: mailboxOf(email), ...RESET_LIMIT }]);
@@ -84,9 +74,9 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     if (errors.length > 0) return refuse(errors);
     const user = await stores.passwordResets.use(request.params.token, password);
     if (user === null) return reply.page(ended(request), { status: 404 });
-    await recordForUser({ stores, logger }, request, email, { action: 'user.reset-password', subject: email });
+    await recordForUser(request, email, { action: 'user.reset-password', subject: email });
     // The link proves the mailbox only.
-    const path = await afterPassword({ request, reply, stores }, user, { next: '/dashboard', mailed: !user.verified });
+    const path = await afterPassword({ request, reply }, user, { next: '/dashboard', mailed: !user.verified });
     return reply.redirect(path ?? '/dashboard', 303);
   });
 };

@@ -2,15 +2,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Session, SessionRequest } from '../../../stores/accounts/sessions.ts';
 import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
-import type { ApiStores } from '../../dependencies.ts';
 import { networkOf } from '../../http/networks/networks.ts';
 import { annotate } from '../../http/plugins/request-log.ts';
+import { recordSignIn } from '../audit.ts';
 import { setSession } from '../../accounts/sessions/plugin.ts';
 
 interface StartOptions {
   request: FastifyRequest;
   reply: FastifyReply;
-  stores: Pick<ApiStores, 'users' | 'sessions'>;
 }
 
 /** What a session of the user begins with; see `SessionRequest`. */
@@ -24,10 +23,11 @@ export const continued = ({ method, secondFactor, provedAt }: Session): SessionS
  * @returns false if the user was deleted or got a new password meanwhile, or does not belong to the organisation
  */
 export async function startSession(
-  { request, reply, stores }: StartOptions,
+  { request, reply }: StartOptions,
   user: User & Partial<Pick<VerifiedUser, 'generation'>>,
   { method, organisation, secondFactor, provedAt }: SessionStart,
 ): Promise<boolean> {
+  const { stores } = request.server;
   const before = await request.server.readSession(request);
   const started = await stores.sessions.start({
     email: user.email,
@@ -40,12 +40,7 @@ export async function startSession(
   });
   if (started === null) return false;
   if (before !== null) await stores.sessions.end(before.user.email, before.session.id);
-  const signedIn = {
-    organisation: started.membership?.organisation.id ?? null,
-    session: started.session,
-    first: user.lastSignInAt === null,
-  };
-  await request.server.trail.signedIn(request, signedIn);
+  await recordSignIn(request, started, user.lastSignInAt === null);
   await stores.users.recordSignIn(user.email, networkOf(request.ip));
   setSession(reply, started.secret);
   annotate(request, { organisation: started.membership?.organisation.id, user: user.email });
