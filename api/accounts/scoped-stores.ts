@@ -5,7 +5,7 @@
 import type { FastifyRequest } from 'fastify';
 import { auditName, type Caller, keyCreator, type Role } from '../../core/accounts.ts';
 import type { AuditPage, NewAuditEntry } from '../../stores/accounts/audit.ts';
-import { keyEntries } from '../../stores/accounts/key-format.ts';
+import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
 import type { ScanRow } from '../../stores/scans/scan-row.ts';
 import type { DashboardScheduleRef } from '../../stores/schedules/dashboard-schedules.ts';

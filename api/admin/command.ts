@@ -4,7 +4,7 @@ import type { AccountNotice } from '../../core/audit-actions.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
 import type { NewAuditEntry } from '../../stores/accounts/audit.ts';
-import { keyEntries } from '../../stores/accounts/key-format.ts';
+import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, KeyRequest } from '../../stores/accounts/keys.ts';
 import type { AddedOrganisation, ChangedNamespaces } from '../../stores/accounts/organisations.ts';
 import type { AllStores } from '../../stores/stores.ts';

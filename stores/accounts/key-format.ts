@@ -4,8 +4,6 @@
  */
 import { createHash, hkdfSync } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { NewAuditEntry } from './audit.ts';
-import type { ApiKey } from './keys.ts';
 
 const LIVE_PREFIX = 'svc_live_';
 const TEST_PREFIX = 'svc_test_';
@@ -57,16 +55,4 @@ export function isWellFormed(key: string): boolean {
 /** The SHA-256 of a key in lower-case hexadecimal. Only this hash is stored. A slow hash is unnecessary for 190 random bits. */
 export function hashOf(key: string): string {
   return createHash('sha256').update(key).digest('hex');
-}
-
-/**
- * The entries of the audit log about an API key. Pure: the key says who created and revoked it, and when. Returns the entries of a key so
- * far. Because they follow from what is stored, a repeated request can record them again, whoever sends it: each is stored once.
- */
-export function keyEntries({ id, organisation, createdAt, createdBy, revokedAt, revokedBy }: ApiKey): NewAuditEntry[] {
-  const about = { organisation, subject: id, once: id };
-  return [
-    { ...about, action: 'key.issue', actor: createdBy, at: createdAt },
-    ...(revokedAt === null || revokedBy === null ? [] : [{ ...about, action: 'key.revoke', actor: revokedBy, at: revokedAt }]),
-  ];
 }
