@@ -36,7 +36,7 @@ const end = Type.String({
 });
 
 /** In examples: an end that may be sent as it is, because a fixed one would soon be past or is too far ahead. */
-const EXAMPLE_END = `${new Date(Date.now() + 90 * 86_400_000).toISOString().slice(0, 10)}T12:00:00Z`;
+export const EXAMPLE_END = `${new Date(Date.now() + 90 * 86_400_000).toISOString().slice(0, 10)}T12:00:00Z`;
 
 export const NewKnownIssue = Type.Object(
   {
