@@ -10,29 +10,29 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** The most lines of each package: production code (`*.ts` and `*.js`), and tests beside it. */
 const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
-  core: { production: 3958, tests: 99999 },
-  report: { production: 11806, tests: 99999 },
-  platform: { production: 2571, tests: 99999 },
-  stores: { production: 8559, tests: 99999 },
-  api: { production: 23700, tests: 99999 },
-  operator: { production: 14446, tests: 99999 },
-  'scanner-image': { production: 12655, tests: 99999 },
-  cli: { production: 6241, tests: 99999 },
-  local: { production: 9872, tests: 99999 },
-  'demo-site': { production: 202, tests: 99999 },
-  test: { production: 0, tests: 99999 },
-  tools: { production: 4000, tests: 99999 },
-  bench: { production: 3000, tests: 99999 },
+  core: { production: 4282, tests: 1708 },
+  report: { production: 11987, tests: 1538 },
+  platform: { production: 2716, tests: 1732 },
+  stores: { production: 8797, tests: 646 },
+  api: { production: 24259, tests: 2917 },
+  operator: { production: 12592, tests: 8870 },
+  'scanner-image': { production: 12662, tests: 3521 },
+  cli: { production: 4721, tests: 366 },
+  local: { production: 10044, tests: 4217 },
+  'demo-site': { production: 121, tests: 0 },
+  test: { production: 0, tests: 66273 },
+  tools: { production: 3266, tests: 579 },
+  bench: { production: 2197, tests: 0 },
 };
 /** Tools and benchmarks are not part of the product. */
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 1058,
-  'production files below 25 lines': 200,
-  'production lines over 150 characters': 500,
-  'comments with a sentence over 30 words': 1000,
-  'files deeper than two folders below their package': 1000,
+  'production files': 667,
+  'production files below 25 lines': 35,
+  'production lines over 150 characters': 327,
+  'comments with a sentence over 30 words': 80,
+  'files deeper than two folders below their package': 0,
 };
 const SHORT_FILE = 25;
 const LONG_LINE = 150;
