@@ -10,7 +10,6 @@ import { silentLogger } from '../support/silent-logger.ts';
 
 const scanId = '6f9d6c1e-3d3c-4f0e-9d55-5d0f4a1b2c3d';
 const other = '00000000-3d3c-4f0e-9d55-5d0f4a1b2c3d';
-const pages = { scanned: 1, failed: 0, total: 2 };
 
 /** Polls until a condition holds. @throws after ten seconds */
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
