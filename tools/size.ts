@@ -28,8 +28,8 @@ const LINES: Readonly<Record<string, { production: number; tests: number }>> = {
 const PRODUCT = Object.keys(LINES).filter((name) => !['test', 'tools', 'bench'].includes(name));
 
 const MOST = {
-  'production files': 667,
-  'production files below 25 lines': 35,
+  'production files': 666,
+  'production files below 25 lines': 34,
   'production lines over 150 characters': 327,
   'comments with a sentence over 30 words': 80,
   'files deeper than two folders below their package': 0,

@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { CHECKOUT_SCANNER } from '../../cli/local/checkout-scanner.ts';
+import { join } from 'node:path';
+import { SCANNER_PROGRAM } from '../../core/protocol/scanner-program.ts';
 import { run } from '../../cli/run.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 
@@ -203,7 +204,7 @@ export async function curbcut(
     stderr: terminal('stderr'),
     environment: options.environment ?? { CURBCUT_URL: options.url ?? '', CURBCUT_API_KEY: KEY, ...options.variables },
     version: '1.2.3',
-    scanner: CHECKOUT_SCANNER,
+    scanner: join(import.meta.dirname, '..', '..', SCANNER_PROGRAM[1]),
     signal: (options.interrupt ?? new AbortController()).signal,
     // A clock that also advances by what the command sleeps.
     monotonic: () => performance.now() + (options.ahead?.() ?? 0) + output.slept.reduce((sum, ms) => sum + ms, 0),

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { FOLDER_MIN, lookAround, MEMORY_MIN, missingIn } from '../container.ts';
+import { FOLDER_MIN, lookAround, MEMORY_MIN, missingIn } from './container.ts';
 
 describe('what a container needs', () => {
   const enough = { memoryBytes: MEMORY_MIN, folders: { '/data': FOLDER_MIN, '/tmp': FOLDER_MIN } };

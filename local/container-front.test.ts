@@ -2,8 +2,8 @@ import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { freePort } from '../product.ts';
-import { backendOf, namedAddress, startFront, type Front } from '../container.ts';
+import { freePort } from './product.ts';
+import { backendOf, namedAddress, startFront, type Front } from './container.ts';
 
 describe('the front of a container', () => {
   const servers: Server[] = [];
