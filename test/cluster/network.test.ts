@@ -148,9 +148,9 @@ describe('network policies', function () {
     const wanted: [Name, string[]][] = [
       // The scanner pod is not tested against itself.
       ['scanner', ['nats', ...internet, 's3']],
-      ['api', service],
       // It sends webhooks, to public addresses only.
-      ['operator', [...service, ...internet].sort()],
+      ['api', [...service, ...internet].sort()],
+      ['operator', service],
       ['unknown', []],
     ];
     for (const [pod, names] of wanted) {
