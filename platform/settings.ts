@@ -87,7 +87,9 @@ export const KubernetesSettings = {
     description: 'the operator class: the API sets it in `spec.class` of its scans, and the operator acts only on scans of this class',
   }),
   KUBECONFIG: Type.Optional(
-    text("the path of a kubeconfig, whose user has a token, a client certificate, a credential plug-in or an OpenID provider; if it is not set, the pod's service account is used"),
+    text(
+      "the path of a kubeconfig, whose user has a token, a client certificate, a credential plug-in or an OpenID provider; if it is not set, the pod's service account is used",
+    ),
   ),
 };
 
