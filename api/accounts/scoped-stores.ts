@@ -174,7 +174,6 @@ export function storesOf(request: FastifyRequest): ScopedStores {
   return scopedTo(callerOf(request), request.server.stores);
 }
 
-/** Records in the audit log what a caller changed, over REST and in the dashboard. */
 /** A failure is only logged: the change was made, and the response may contain a secret. */
 export async function recordChange(request: FastifyRequest, logger: Logger, change: Change): Promise<void> {
   const { organisation, actor } = callerOf(request);

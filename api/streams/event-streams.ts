@@ -100,6 +100,7 @@ export function credentialCheck(checks: { keys: Check; sessions?: Check }): Cred
  * credential: an API key or a dashboard session. It ends within seconds when its credential ends or its organisation is
  * blocked, and at once when the replica closes.
  */
+
 /** One organisation can have this share of a replica's streams, so that it cannot take the places of all others. */
 const ORGANISATION_SHARE = 1 / 4;
 /** How long an ended stream may take to send its last bytes, in milliseconds. A client that does not read is disconnected then. */

@@ -40,7 +40,6 @@ export function mayMove(from: Phase, to: Phase): boolean {
   return PHASES.indexOf(to) > PHASES.indexOf(from);
 }
 
-/** Why scans end: the reasons, and what each means for people who only know their page. Pure. */
 /** Every reason of the `Succeeded` condition of an ended scan, by phase. The metrics start each at 0, so that alerts see the first. */
 export const END_REASONS = {
   done: ['Done'],

@@ -119,6 +119,7 @@ export function planOf({ secretRef: _, ...plan }: SignInSpec): SignInPlan {
 }
 
 /** The Secrets that scans over HTTP may sign in with (`ALLOW_SCAN_SECRETS`). Manifests name any Secret of their namespace. */
+
 /** The sign-in of a submission. The Secret is one of the namespace of the API's scans. */
 export const SubmittedAuth = Type.Object(
   {

@@ -117,7 +117,6 @@ export function prepareMistake(steps: readonly PrepareStep[], start: URL): StepM
   return null;
 }
 
-/** Steps as people write them: a list in YAML, of which JSON is a part. */
 /** The list with the names of its fields in snake_case, as the HTTP API takes it. It is not checked against a schema. */
 type ReadSteps = { ok: true; steps: unknown[] } | { ok: false; message: string };
 

@@ -152,7 +152,6 @@ function refuse(reason: TargetRefusal, message: string): { ok: false; reason: Ta
   return { ok: false, reason, message };
 }
 
-/** What a scan of a test key may reach. */
 /**
  * Whether a test key may scan a URL: a loopback address, or a host that the installation names for tests, such as that of the
  * demo site. The target rules apply as well, so that ALLOW_TARGETS decides about loopback.

@@ -26,7 +26,6 @@ export function testContent(endpoint: { id: string; name: string }, at: Date): E
   };
 }
 
-/** Short messages for incoming webhooks of Slack: a text for notifications, and the same as a block with a link. Pure. */
 /** Plain text. Names and messages of tested sites may contain anything. */
 interface SlackText {
   headline: string;

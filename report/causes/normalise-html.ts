@@ -106,7 +106,6 @@ export function normaliseHtml(text: string): { html: string; element: { tag: str
   return { html: tree.end(), element };
 }
 
-/** Normalises attributes for fingerprints: keeps what the author wrote, removes what a server, a build or a visit generates. */
 /** Replaces text, also in attributes. Rules depend on whether there is text, not on its words. */
 const TEXT = '…';
 /** Replaces generated parts: counters, hashes, times. */

@@ -141,6 +141,7 @@ function pageOf(page: string, site: string): string {
  * The root causes that a pull request is about: the new ones if the scan was compared with a baseline, else all. Known issues are
  * left out, as thresholds do. Pure.
  */
+
 /** A root cause, with the elements that count. */
 export interface Cause extends Pick<ReportChange, 'fingerprint' | 'rule' | 'impact' | 'wcag' | 'help' | 'help_url' | 'elements' | 'pages'> {
   examples: Pick<ReportChange['examples'][number], 'page' | 'selector' | 'frame_path' | 'shadow_path'>[];
@@ -163,6 +164,7 @@ function ofGroup({ example, page_urls: [page = ''], known_elements: known = 0, .
 }
 
 /** Markdown of comments on pull requests. What a page can choose is only ever in code spans and encoded addresses. Pure. */
+
 /** Control characters, line breaks and invisible ones, which could reverse or hide text. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
@@ -203,6 +205,7 @@ function link(label: string, address: string): string {
 export const markerOf = (name: string): string => `<!-- curbcut:${encodeURIComponent(name.toWellFormed()).replaceAll('-', '%2D')} -->`;
 
 /** Annotations of a job on GitHub: workflow commands, which a step prints. Pure. */
+
 /** GitHub shows 10 errors of a step. */
 const ANNOTATIONS_MAX = 10;
 /** In characters. */

@@ -157,7 +157,6 @@ function flipPath({ ofLeft, ofRight }: Pairs, from: ReadonlyMap<number, number>,
   }
 }
 
-/** Matches the violations of one page in two scans, rule by rule. Pure. */
 /** Violations of one rule on one page that only one scan has. */
 export interface UnmatchedElements {
   elements: readonly ReducedElement[];

@@ -207,7 +207,6 @@ function pageKeys({ scan, pages }: ComparableReport): PageKey {
 
 const hostOf = ({ host }: URL): string => host.replace(/^www\./, '');
 
-/** What identifies an element in another scan of its page: its HTML, its anchor and its name. */
 /** The identity of an element by its HTML. Elements with the same HTML have the same identity. */
 interface HtmlIdentity {
   /** Digest of the HTML as it is. */

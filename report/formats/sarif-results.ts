@@ -153,7 +153,6 @@ export function worstOf(results: readonly Result[], max: number): { kept: Result
   return { kept: results.filter((result) => kept.has(result)), left };
 }
 
-/** The notifications of a SARIF file: everything that was not tested, or is not listed. Pure. */
 /** The notes on the scan that say that results may be missing. */
 const NOTES_TO_HEED: ReadonlySet<string> = new Set([PARTIAL, 'consent_failed', 'consent_shown_again']);
 

@@ -72,7 +72,6 @@ export function buildReport(found: {
   };
 }
 
-/** Builds a report that fits into the largest export that the operator accepts. */
 /** The caps that are tried in turn. The pages are within the findings' budget, so the first one is nearly always enough. */
 const CAPS = [Infinity, 100, 20, 5, 1];
 

@@ -71,7 +71,6 @@ export function sumCounts(all: Iterable<Counts>): Counts {
   return sum;
 }
 
-/** Which pages count as attempted, and how many were tested (decisions, "Scan results"). */
 /**
  * Whether a page that was not tested was attempted: loaded, tried, or left over when the time ran out. A page that the site
  * asks crawlers not to visit, an excluded page and one that is the same as another are not attempted. Addresses beyond `maxPages`

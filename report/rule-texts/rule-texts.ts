@@ -122,6 +122,7 @@ export const adviceOf = (rule: string): string => BY_RULE.get(rule) ?? rule;
  * Which messages of axe-core are English. Its translations are incomplete: the Dutch one has 3 of 121 checks. Text in another
  * language than its document must be marked, so that screen readers pronounce it correctly (WCAG 3.1.2).
  */
+
 /** A generated file: the first words of each message. */
 export interface EnglishMessages {
   source: string;
@@ -143,6 +144,7 @@ export function isEnglishMessage(text: string): boolean {
  * What a person should look at where the tests could not decide, in every language (`words/LOCALE/review.json`): a text for each rule of
  * axe-core that can be incomplete, and for each of ours. A language is loaded when it is first used.
  */
+
 /** The texts of a language, by rule. */
 export interface ReviewTexts {
   /** For other rules: axe-core reports a rule as incomplete if one of its checks throws, and exports of pods may name any rule. */
@@ -157,6 +159,7 @@ export function reviewText(rule: string, locale: Locale): string {
 }
 
 /** What axe-core says about an element, as paragraphs and lists. */
+
 /** One part of a failure summary: what to do, and its options. `lang` is set if a text is not in the language of the report. */
 export interface Advice {
   lead: string;

@@ -127,7 +127,6 @@ export function criterionTitle(criterion: string, locale: Locale): string {
 
 const namesOf = (locale: Locale) => require(`../words/${locale}/criteria.json`) as Record<string, string>;
 
-/** The standards of a root cause, as people read them. Pure. */
 /** The names of standards are the same in all languages. The revised Section 508 is WCAG 2.0 A and AA, so it has no entry of its own. */
 const OTHERS = { en_301_549: 'EN 301 549', rgaa_4: 'RGAA 4', trusted_tester_5: 'Trusted Tester 5', act_rules: 'ACT' } as const;
 

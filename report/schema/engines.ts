@@ -42,6 +42,7 @@ export function engineOf(rule: string): Engine {
 }
 
 /** Versions of what a report is computed with. Apart from the computation, so that a store can name them without loading it. */
+
 /**
  * Increase this if the fingerprints of unchanged elements change, and `SCORE_VERSION` with it.
  * 2: computed from the element's whole HTML, its landmark and the colours of a contrast violation.

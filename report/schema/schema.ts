@@ -9,7 +9,6 @@ import { CONSENT_CHOICES, WCAG_LEVELS } from '../../core/scan/options.ts';
 import { ReportOptions, ReportThresholds } from '../../core/scan/submitted-options.ts';
 import { ENGINES } from './engines.ts';
 
-/** What a scan answered to the dialog that asks for consent to cookies: its schema. */
 /** The maximum length of a product's name, in characters. */
 export const PRODUCT_MAX = 100;
 

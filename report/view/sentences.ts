@@ -44,11 +44,9 @@ export function knownLine(
 export const knownMark = ({ elements, reason, owner, expires_at }: KnownMark, { texts, format, date }: KnownTexts): string =>
   format(texts.knownMark, { n: elements, reason, owner, date: date(expires_at) });
 
-/** What a partial report says about itself, in the PDF, in comments, in formats and on pages. Pure. */
 /** The sentence that tells readers that the report of a canceled scan does not have all pages. */
 export const partialSentence = (locale: Locale): string => wordsIn(locale, 'report').texts.partialReportDetail;
 
-/** A measured contrast as people read it, the same on pages, in mails and in the PDF. Pure. */
 /** The words of a contrast. The two colours can be drawn beside their names. */
 export interface ContrastText {
   /** The measured and the required ratio. */

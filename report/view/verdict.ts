@@ -107,7 +107,6 @@ function scoreClause(missed: readonly ThresholdCheck[], { outcome, thresholds }:
   return [minimum === undefined ? format(texts.scoreNotJudged, { score }) : format(texts.scoreMet, { score, minimum })];
 }
 
-/** The verdict of a report and its thresholds, as people read them. Pure. */
 /** Measures the thresholds that apply to a report. */
 const checksOf = (report: Report): ThresholdCheck[] => checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report));
 

@@ -125,7 +125,6 @@ function disabled(locale: Locale): Html {
   return ui.notice({ title: home.disabled.title, body: html`<p>${home.disabled.text}</p>` });
 }
 
-/** The form of a public scan: reads it, and says in the visitor's language why a request is refused. */
 /** What was typed. */
 export interface ScanForm {
   url: string;

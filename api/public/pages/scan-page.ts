@@ -175,7 +175,6 @@ export function unknownScanPage(request: FastifyRequest, locale: Locale): Html {
   });
 }
 
-/** What readers of a result can take with them: the PDF, and, if it is their own result, a link for others. */
 /** Who reads a result: the visitor, whose token may also share it, or somebody with the link. */
 export type Access = 'own' | 'shared';
 
