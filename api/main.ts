@@ -3,7 +3,7 @@ import closeWithGrace from 'close-with-grace';
 import { exitOnMistake } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
 import { applyOutboundSettings } from '../platform/outbound-proxy.ts';
-import { openLogger } from '../platform/process-logger.ts';
+import { flushed, openLogger } from '../platform/process-logger.ts';
 import { serveProbes, type ProbeServer } from '../platform/probe-server.ts';
 import { monitorDependencies } from '../platform/readiness.ts';
 import { createResolver } from '../platform/resolver.ts';
@@ -96,6 +96,7 @@ async function close(): Promise<void> {
   stopFollowing();
   await Promise.allSettled([connections.close(), tracer.close()]);
   logger.info({}, 'closed');
+  await flushed(logger);
 }
 
 closeWithGrace(

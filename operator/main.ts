@@ -8,7 +8,7 @@ import closeWithGrace from 'close-with-grace';
 import { exitOnMistake } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
 import { applyOutboundSettings } from '../platform/outbound-proxy.ts';
-import { openLogger } from '../platform/process-logger.ts';
+import { flushed, openLogger } from '../platform/process-logger.ts';
 import { serveProbes } from '../platform/probe-server.ts';
 import { monitorDependencies } from '../platform/readiness.ts';
 import { createResolver } from '../platform/resolver.ts';
@@ -99,6 +99,7 @@ const closing = closeWithGrace(
       await server.close();
       await Promise.allSettled([connections.close(), tracer.close()]);
       logger.info({}, 'closed');
+      await flushed(logger);
     }
   },
 );

@@ -12,3 +12,9 @@ export function openLogger({ sync = false, ...options }: { level: string; base?:
   };
   return pino({ ...options, serializers }, destination({ sync }));
 }
+
+/**
+ * Waits until all lines are written. Without it, the exit writes the rest beside a write that is under way, and lines may change places.
+ * A log that takes no more lines ends the wait with the process, which has a limit for its shutdown.
+ */
+export const flushed = (logger: Logger): Promise<void> => new Promise((resolve) => logger.flush(() => resolve()));

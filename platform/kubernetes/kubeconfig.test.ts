@@ -48,6 +48,8 @@ users: [{name: u, user: {client-certificate: ../crt, client-key-data: S0VZ, clie
     await file('token', 'renewed\n');
     const fromFile = loadKubeConfig(await withUser('token: secret, tokenFile: token'));
     expect((await fromFile.authenticate()).token).to.equal('renewed');
+    await withUser('token: rotated');
+    expect((await loaded.authenticate()).token, 'rotated in the kubeconfig itself').to.equal('rotated');
   });
 
   it('takes server, token and namespace from the service account of a pod', async () => {

@@ -6,7 +6,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { RequestOptions } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
-import type { User } from '@kubernetes/client-node';
+import { isDeepStrictEqual } from 'node:util';
+import type { Cluster, User } from '@kubernetes/client-node';
 import type { OpenIDConnectAuth } from '@kubernetes/client-node/dist/oidc_auth.js';
 import { newClusters, newContexts, newUsers } from '@kubernetes/client-node/dist/config_types.js';
 import { ExecAuth } from '@kubernetes/client-node/dist/exec_auth.js';
@@ -60,6 +61,38 @@ export function loadKubeConfig(path: string | undefined, root = ''): KubeConfig 
 type Entry = Record<string, unknown>;
 
 function fromFile(path: string): KubeConfig {
+  const { cluster, namespace } = readCurrent(path);
+  let source: { user: User; apply(options: RequestOptions): Promise<void> } | undefined;
+  return {
+    server: cluster.server,
+    namespace,
+    async authenticate() {
+      // Tools rotate tokens and certificates in the file itself. A plug-in keeps its credential as long as its user stays the same.
+      const { cluster, user, tokenFile } = readCurrent(path);
+      if (source === undefined || !isDeepStrictEqual(source.user, user)) source = { user, apply: credentialSource(path, user) };
+      const options: RequestOptions & { headers: Record<string, string> } = { headers: {} };
+      await source.apply(options);
+      const inFile = (name: string | undefined): string | undefined => (name ? read(resolve(dirname(path), name)) : undefined);
+      const content = (data: string | undefined, name: string | undefined): string | undefined =>
+        data ? Buffer.from(data, 'base64').toString() : inFile(name);
+      // As in client-go, the file takes precedence over `token`, because only the file is renewed.
+      const token = options.headers['Authorization']?.replace('Bearer ', '') ?? inFile(tokenFile) ?? user.token;
+      return {
+        token: token?.trim() ?? null,
+        tls: {
+          ca: content(cluster.caData, cluster.caFile),
+          cert: options.cert ?? content(user.certData, user.certFile),
+          key: (options.key as string | undefined) ?? content(user.keyData, user.keyFile),
+          servername: cluster.tlsServerName,
+          rejectUnauthorized: cluster.skipTLSVerify ? false : undefined,
+        },
+      };
+    },
+  };
+}
+
+/** Reads the current context with its cluster and its user. @throws Error that names the file and the mistake in it */
+function readCurrent(path: string): { cluster: Cluster; user: User; tokenFile: string | undefined; namespace: string } {
   const file = parseFile(path);
   const named = <T extends { name: string }>(kind: keyof typeof UNSUPPORTED | 'context', list: T[], name: string): T => {
     const found = list.find((entry) => entry.name === name);
@@ -80,36 +113,13 @@ function fromFile(path: string): KubeConfig {
   const cluster = named('cluster', entries(newClusters, file['clusters']), context.cluster);
   const user = named('user', entries(newUsers, file['users']), context.user);
   for (const kind of ['cluster', 'user'] as const) refuseUnsupported(path, file, kind, context[kind]);
-
-  const inFile = (name: string | undefined): string | undefined => (name ? read(resolve(dirname(path), name)) : undefined);
-  const content = (data: string | undefined, name: string | undefined): string | undefined =>
-    data ? Buffer.from(data, 'base64').toString() : inFile(name);
   const tokenFile = rawEntry(file, 'user', context.user)['tokenFile'] as string | undefined;
-  const applyCredential = credentialSource(user, `${path}: the credential plug-in of the user ${JSON.stringify(user.name)}`);
-  return {
-    server: cluster.server,
-    namespace: context.namespace ?? 'default',
-    async authenticate() {
-      const options: RequestOptions & { headers: Record<string, string> } = { headers: {} };
-      await applyCredential(options);
-      // As in client-go, the file takes precedence over `token`, because only the file is renewed.
-      const token = options.headers['Authorization']?.replace('Bearer ', '') ?? inFile(tokenFile) ?? user.token;
-      return {
-        token: token?.trim() ?? null,
-        tls: {
-          ca: content(cluster.caData, cluster.caFile),
-          cert: options.cert ?? content(user.certData, user.certFile),
-          key: (options.key as string | undefined) ?? content(user.keyData, user.keyFile),
-          servername: cluster.tlsServerName,
-          rejectUnauthorized: cluster.skipTLSVerify ? false : undefined,
-        },
-      };
-    },
-  };
+  return { cluster, user, tokenFile, namespace: context.namespace ?? 'default' };
 }
 
 /** Gets the credential of a user from its plug-in or OpenID provider, if it has one. */
-function credentialSource(user: User, what: string): (options: RequestOptions) => Promise<void> {
+function credentialSource(path: string, user: User): (options: RequestOptions) => Promise<void> {
+  const what = `${path}: the credential plug-in of the user ${JSON.stringify(user.name)}`;
   if (!user.exec && !user.authProvider) return () => Promise.resolve();
   let source: Promise<ExecAuth | OpenIDConnectAuth> | undefined;
   return async (options) => {
