@@ -1,7 +1,8 @@
 /** The file of `--prepare`. */
 import { readFile } from 'node:fs/promises';
 import { Value } from 'typebox/value';
-import { fromSnakeStep, PREPARE_MAX, type PrepareStep, readSteps, SnakeStep } from '../core/scan/steps.ts';
+import { fromSnakeStep, PREPARE_MAX, type PrepareStep, SnakeStep } from '../core/scan/steps.ts';
+import { readSteps } from '../core/scan/steps-text.ts';
 import { errorMessage, UsageError } from './errors.ts';
 
 /** Reads the steps of a file in YAML or JSON. @throws UsageError */

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
-import { describeStep, fromSnakeStep, kindOfStep, prepareMistake, PrepareStep, readSteps, SnakeStep, toSnakeStep } from './steps.ts';
+import { describeStep, fromSnakeStep, kindOfStep, prepareMistake, PrepareStep, SnakeStep, toSnakeStep } from './steps.ts';
+import { readSteps } from './steps-text.ts';
 
 describe('steps', () => {
   const steps: [PrepareStep, string][] = [

@@ -36,7 +36,9 @@ export function client(replica: Pick<Replica, 'request'>, address = newAddress()
 }
 
 export const newEmail = (): string => `${randomUUID().slice(0, 8)}@example.com`;
-const newAddress = (): string => `2001:db8:${randomUUID().slice(0, 4)}:${randomUUID().slice(0, 4)}::1`;
+/** In the canonical spelling, which has no zeros at the start of a group. */
+const newAddress = (): string =>
+  new URL(`http://[2001:db8:${randomUUID().slice(0, 4)}:${randomUUID().slice(0, 4)}::1]/`).hostname.slice(1, -1);
 
 /** The token of a request that was accepted. */
 export function tokenOf(response: Response): string {

@@ -5,7 +5,8 @@ import { type ConsentChoice, CRAWL_LABELS, OPTION_LABELS, type ScanOptions } fro
 import { BASELINE_TEXT, type BaselineChoice, baselineText, readBaselineText } from '../../../core/scan/baseline.ts';
 import { type Metadata, METADATA_MAX, readPairs } from '../../../core/scan/metadata.ts';
 import { addressToType, readAddress } from '../../../core/scan/site.ts';
-import { PREPARE_MAX, readSteps } from '../../../core/scan/steps.ts';
+import { PREPARE_MAX } from '../../../core/scan/steps.ts';
+import { readSteps } from '../../../core/scan/steps-text.ts';
 import { THRESHOLD_NAMES, THRESHOLDS } from '../../../core/scan/thresholds.ts';
 import { snakeCase } from '../../../core/schemas.ts';
 import type { ValidationFailure, ValidationItem } from '../../http/errors.ts';
