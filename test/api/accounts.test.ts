@@ -184,7 +184,8 @@ describe('accounts', () => {
     expect((await leave(member)).headers.get('location')).to.equal(`${ORGANISATIONS}?done=left`);
     expect(await open(member.client)).to.include('You belong to no organisation');
     expect((await member.client.get('/dashboard')).headers.get('location')).to.equal(ORGANISATIONS);
-    expect((await context.stores.organisations.audit(owner.organisation, 1))[0]).to.include({ actor: member.email, action: 'user.leave' });
+    const entries = await context.stores.organisations.audit(owner.organisation, 10);
+    expect(entries.find(({ action }) => action === 'user.leave')).to.include({ actor: member.email, action: 'user.leave' });
   });
 
   it('are deleted with the password, and what belongs to the organisation stays', async () => {
@@ -201,7 +202,8 @@ describe('accounts', () => {
     expect((await client.submit(path, { email, password: PASSWORD })).headers.get('location')).to.equal('/dashboard/sign-in?deleted');
     expect(await context.stores.users.find(email)).to.equal(null);
     expect((await context.stores.members.list(owner.organisation)).map((one) => one.email)).to.deep.equal([owner.email]);
-    expect((await context.stores.organisations.audit(owner.organisation, 1))[0]).to.include({ actor: email, action: 'user.delete' });
+    const entries = await context.stores.organisations.audit(owner.organisation, 10);
+    expect(entries.find(({ action }) => action === 'user.delete')).to.include({ actor: email, action: 'user.delete' });
   });
 
   // ASVS 7.4: what a member could do ends with the membership.

@@ -138,7 +138,8 @@ describe('sign-in at the identity provider', () => {
     const declined = await client.submit('/dashboard/organisations/decline', { id: other.invitation.id }, '/dashboard/organisations');
     expect(declined.headers.get('location')).to.equal('/dashboard/organisations?done=declined');
     expect(await context.stores.invitations.list(other.id)).to.deep.equal([]);
-    expect((await context.stores.organisations.audit(other.id, 1))[0]).to.include({ actor: email, action: 'user.decline' });
+    const entries = await context.stores.organisations.audit(other.id, 10);
+    expect(entries.find(({ action }) => action === 'user.decline')).to.include({ actor: email, action: 'user.decline' });
   });
 
   it('says so if the opened invitation is for another address', async () => {

@@ -23,9 +23,10 @@ export function withDatabase(url: string, name: string, options: Readonly<Record
   return `${server}/${name}${parameters.size > 0 ? `?${parameters.toString()}` : ''}`;
 }
 
-/** Adds options to the connection string of a database. */
+/** Sets options in the connection string of a database. */
 export function withOptions(url: string, options: Readonly<Record<string, string>>): string {
-  return `${url}${url.includes('?') ? '&' : '?'}${new URLSearchParams(options).toString()}`;
+  const [address, given = ''] = url.split('?');
+  return `${address}?${new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(given)), ...options }).toString()}`;
 }
 
 export async function openDatabaseServer(): Promise<DatabaseServer> {
