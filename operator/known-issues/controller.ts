@@ -10,19 +10,19 @@ import { siteOf } from '../../core/scan/site.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { MANIFEST_ACTOR, type Declaration, type ManifestRef } from '../../stores/known-issues/manifest-known-issues.ts';
+import type { Declaration, ManifestRef } from '../../stores/known-issues/manifest-known-issues.ts';
 import { OBSERVED_EVERY_MS } from '../../stores/schedules/schedules.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import { type CacheEvent, fromKey, keyOf, toKey } from '../runtime/cache.ts';
 import { watch, type Manager } from '../runtime/manager.ts';
-import { createPlannedReconcile } from '../runtime/controller.ts';
+import { repeated } from '../runtime/controller.ts';
 import type { Recorder } from '../runtime/events.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import type { ScanClient } from '../scan/kube-types.ts';
 import { hasEnded } from '../scan/policy/status.ts';
 import { createNamespaceOwners, type NamespaceOwners } from '../schedule/owners.ts';
 import type { OperatorSettings } from '../settings.ts';
-import { planKnownIssues, type Changes, type KnownIssuesAction, type KnownIssuesFacts, type KnownIssuesRecord } from './plan.ts';
+import { type KnownIssuesFacts, type KnownIssuesWrites, reconcileKnownIssues } from './reconcile.ts';
 
 export const KNOWN_ISSUES: ResourceType = { group: GROUP, version: VERSION, plural: KNOWN_ISSUES_PLURAL };
 
@@ -39,8 +39,6 @@ export interface KnownIssuesControllerDeps {
 const OWNERS_EVERY_MS = 5_000;
 const WORKERS = 2;
 const MAX_BACK_OFF_MS = 30_000;
-/** The delay before a write is planned again after another writer was faster, in milliseconds. */
-const CONFLICT_RETRY_MS = 1_000;
 
 type Client = ResourceClient<KnownIssuesResource>;
 
@@ -64,6 +62,7 @@ export function addKnownIssuesController(
   const isListed = (namespace: string) =>
     watchNamespaces.length === 0 ? listed.has('') : listed.has(namespace) || !watchNamespaces.includes(namespace);
   const owners = createNamespaceOwners(stores.organisations, stores.dashboardSchedules, clock.monotonic);
+  const writes: KnownIssuesWrites = { ...deps, client, onFreed: (declared) => otherKeysOf(client, declared).forEach(enqueue) };
   const enqueue = manager.add({
     name: 'known-issues',
     workers: WORKERS,
@@ -72,14 +71,13 @@ export function addKnownIssuesController(
       watch(client, ({ object }) => [keyOf(object)]),
       watch<AccessibilityScan>(deps.scanClient, (event) => keysOfSite(client, event)),
     ],
-    reconcile: createPlannedReconcile<KnownIssuesFacts, KnownIssuesAction>({
-      gather: (key) => gather(deps, { client, owners, isListed }, { operatorClass, ...fromKey(key) }),
-      plan: planKnownIssues,
-      async execute({ actions: [action], wakeAfterMs }, facts, signal) {
-        const next = await execute(deps, client, { action: action!, wakeAfterMs }, facts, signal);
-        if (next === 'again') for (const key of keysThatMayWait(client, action!)) enqueue(key);
-        return next;
-      },
+    reconcile: repeated(async (key, signal) => {
+      const manifest = { operatorClass, ...fromKey(key) };
+      const resource = client.get(manifest.namespace, manifest.name) ?? null;
+      const owner = await owners.of(manifest.namespace);
+      const now = clock.now();
+      const record = await readRecord(deps, { manifest, resource, owner, now });
+      return reconcileKnownIssues({ manifest, resource, isListed: isListed(manifest.namespace), owner, record, now }, writes, signal);
     }),
   });
   manager.addTask({ name: 'organisations of known issues', everyMs: OWNERS_EVERY_MS, run: () => refreshOwners(client, owners, enqueue) });
@@ -98,30 +96,18 @@ function keysOfSite(client: Pick<Client, 'list'>, { type, object, previous }: Ca
   return client.list().flatMap((resource) => (readSite(resource.spec.site) === site ? [keyOf(resource)] : []));
 }
 
-/** The other manifests of a site whose known issues were changed or removed: they may wait for what is free now. */
-function keysThatMayWait(client: Pick<Client, 'list'>, action: KnownIssuesAction): string[] {
-  if (action.do === 'writeStatus' || (action.do === 'declare' && action.before === null)) return [];
-  const { site, namespace, name } = action.do === 'declare' ? action.declaration : action.stored;
+/** The other manifests of the site of a declaration. */
+function otherKeysOf(client: Pick<Client, 'list'>, { site, namespace, name }: Declaration): string[] {
   const own = toKey(namespace, name);
   return client.list().flatMap((resource) => (readSite(resource.spec.site) === site && keyOf(resource) !== own ? [keyOf(resource)] : []));
 }
 
-interface Sources {
-  client: Pick<Client, 'get'>;
-  owners: Pick<NamespaceOwners, 'of'>;
-  isListed: (namespace: string) => boolean;
-}
-
-async function gather(
-  { stores: { knownIssues }, clock, logger }: KnownIssuesControllerDeps,
-  { client, owners, isListed }: Sources,
-  manifest: ManifestRef,
-): Promise<KnownIssuesFacts> {
-  const resource = client.get(manifest.namespace, manifest.name) ?? null;
-  const owner = await owners.of(manifest.namespace);
+async function readRecord(
+  { stores: { knownIssues }, logger }: KnownIssuesControllerDeps,
+  { manifest, resource, owner, now }: Omit<KnownIssuesFacts, 'record' | 'isListed'>,
+): Promise<KnownIssuesFacts['record']> {
   const site = resource && readSite(resource.spec.site);
-  const now = clock.now();
-  async function read(): Promise<KnownIssuesRecord> {
+  try {
     const stored = await knownIssues.declared(manifest);
     if (resource === null || owner.state !== 'owned' || site === null) return { stored, occupied: null, matches: null };
     const { organisation } = owner;
@@ -130,51 +116,12 @@ async function gather(
       knownIssues.matchesOf(organisation, site),
     ]);
     return { stored, occupied, matches };
-  }
-  const record = await read().catch((error: unknown) => {
+  } catch (error) {
     // The status cannot say it of a resource that is gone.
     if (resource === null) throw error;
     logger.warn({ key: keyOf(resource), err: error }, 'cannot read known issues from the database, retrying');
     return null;
-  });
-  return { manifest, resource, isListed: isListed(manifest.namespace), owner, record, now };
-}
-
-async function execute(
-  deps: KnownIssuesControllerDeps,
-  client: Pick<Client, 'patchStatus'>,
-  { action, wakeAfterMs }: { action: KnownIssuesAction; wakeAfterMs: number | null },
-  { manifest, resource, now }: KnownIssuesFacts,
-  signal: AbortSignal,
-): Promise<'again' | { requeueAfterMs?: number }> {
-  const { knownIssues } = deps.stores;
-  switch (action.do) {
-    case 'declare':
-      if (!(await knownIssues.declare(action.declaration, action.before, now))) return { requeueAfterMs: CONFLICT_RETRY_MS };
-      await record(deps, action.declaration, action.changes);
-      return 'again';
-    case 'withdraw':
-      if (!(await knownIssues.withdraw(manifest, action.stored.revision))) return { requeueAfterMs: CONFLICT_RETRY_MS };
-      await record(deps, action.stored, { added: 0, changed: 0, removed: action.stored.issues.length });
-      return 'again';
-    case 'writeStatus':
-      await client.patchStatus(resource!, action.patch, signal);
-      for (const { type, reason, message } of action.notes) deps.recorder.event(resource!, type, reason, message);
-      return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
   }
-}
-
-/** A failure is only logged, because the change was made. */
-async function record({ stores, logger }: KnownIssuesControllerDeps, declared: Declaration, changes: Changes): Promise<void> {
-  const { organisation, site, namespace, name } = declared;
-  const counts = Object.entries(changes).filter(([, count]) => count > 0);
-  if (counts.length === 0) return;
-  const subject = `${site} ${namespace}/${name}: ${counts.map(([what, count]) => `${count} ${what}`).join(', ')}`;
-  logger.info({ organisation, subject }, 'known issues changed');
-  const action = 'known-issue.declare';
-  await stores.organisations.record({ organisation, actor: MANIFEST_ACTOR, action, subject }).catch((error: unknown) => {
-    logger.error({ organisation, action, subject, err: error }, 'audit entry lost');
-  });
 }
 
 async function refreshOwners(client: Pick<Client, 'list'>, owners: NamespaceOwners, enqueue: (key: string) => void): Promise<void> {
