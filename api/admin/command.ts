@@ -45,18 +45,44 @@ export interface CommandResult {
   lines: string[];
 }
 
-export interface Arguments {
-  positionals: string[];
-  values: Record<string, string | boolean | undefined>;
+/** An option. Its value is never empty: a script whose variable is not set must not change something else. */
+export interface OptionSpec {
+  /** The placeholder of its value. Absent: it has none. */
+  value?: string;
+  required?: true;
+  meaning: string;
 }
+type OptionTable = Readonly<Record<string, OptionSpec>>;
 
-export interface Command {
-  /** The arguments after the command's name, for --help. */
-  usage: string;
+export type Values<T extends OptionTable> = {
+  [N in keyof T]: T[N] extends { value: string } ? (T[N] extends { required: true } ? string : string | undefined) : boolean;
+};
+/** The arguments of `<ID> [NAMESPACE...]`. */
+type Positionals<A extends string> = A extends `<${string}> ${infer Rest}`
+  ? [string, ...Positionals<Rest>]
+  : A extends `<${string}>`
+    ? [string]
+    : A extends `[${string}...]`
+      ? string[]
+      : [];
+
+interface Described<A extends string, T extends OptionTable> {
+  /** In the notation of Commander. */
+  arguments: A;
   summary: string;
-  options?: Record<string, { type: 'string' | 'boolean' }>;
-  run(given: Arguments, context: AdminContext): Promise<CommandResult>;
+  options: T;
+  run(given: { positionals: Positionals<A>; values: Values<T> }, context: AdminContext): Promise<CommandResult>;
 }
+export type Command = Omit<Described<string, OptionTable>, 'run'> & {
+  run(given: { positionals: string[]; values: Record<string, unknown> }, context: AdminContext): Promise<CommandResult>;
+};
+
+/** A command. Its arguments and options are checked and read by their table, from which --help is made too. */
+export const command = <const A extends string = '', const T extends OptionTable = Record<never, never>>(
+  described: Omit<Described<A, T>, 'arguments' | 'options'> & { arguments?: A; options?: T },
+): Command => ({ arguments: '', options: {}, ...described }) as unknown as Command;
+
+export const ORGANISATION_OPTION = { organisation: { value: 'ID', required: true, meaning: 'the organisation' } } as const;
 
 /** The actor of audit log entries. */
 export const ACTOR = 'curbcut-admin';
@@ -101,26 +127,6 @@ export async function notify(
 /** Writes the entries of the audit log about a key, if they are missing. A failure is only reported. */
 export async function recordKey(context: AdminContext, key: ApiKey): Promise<void> {
   for (const entry of keyEntries(key)) await recordEntry(context, entry);
-}
-
-/** Returns a positional argument. @throws CommandRefused if it is missing */
-export function argument({ positionals }: Arguments, index: number, what: string): string {
-  const value = positionals[index];
-  if (value === undefined || value === '') throw new CommandRefused(`${what} is missing.`, true);
-  return value;
-}
-
-/** Returns the value of an option, or undefined if it is absent. */
-export function option({ values }: Arguments, name: string): string | undefined {
-  const value = values[name];
-  return typeof value === 'string' ? value : undefined;
-}
-
-/** Returns the value of a required option. @throws CommandRefused if it is missing */
-export function requiredOption(given: Arguments, name: string): string {
-  const value = option(given, name);
-  if (value === undefined || value === '') throw new CommandRefused(`--${name} is missing.`, true);
-  return value;
 }
 
 /** Returns an organisation. @throws CommandRefused if it does not exist */

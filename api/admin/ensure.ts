@@ -4,17 +4,15 @@ import { DEFAULT_PLAN, type ManagedBy, MANAGERS, type Organisation } from '../..
 import {
   ACTOR,
   type AdminContext,
-  argument,
-  type Command,
+  command,
   CommandRefused,
   findOrganisation,
   issueKey,
   namespacesOf,
-  option,
   organisationRefused,
   pagesOf,
   record,
-  requiredOption,
+  type Values,
 } from './command.ts';
 import { acceptedPassword } from './user.ts';
 
@@ -31,15 +29,13 @@ function nextStep(id: string, to: ManagedBy, { blocked }: Organisation): string[
   return blocked ? [...lines, `The organisation is blocked. To unblock it, run: curbcut-admin organisation unblock ${id}`] : lines;
 }
 
-export const HAND_OVER: Command = {
-  usage: `ID --to ${MANAGERS.join('|')}`,
+export const HAND_OVER = command({
+  arguments: '<ID>',
   summary: 'makes its Organisation manifest, or curbcut-admin, the only one that may change the organisation',
-  options: { to: { type: 'string' } },
-  async run(given, context) {
-    const id = argument(given, 0, 'The ID');
-    const text = requiredOption(given, 'to');
-    const to = MANAGERS.find((manager) => manager === text);
-    if (to === undefined) throw new CommandRefused(`--to must be ${MANAGERS.join(' or ')}, not ${text}.`, true);
+  options: { to: { value: MANAGERS.join('|'), required: true, meaning: 'its new writer' } },
+  async run({ positionals: [id], values }, context) {
+    const to = MANAGERS.find((manager) => manager === values.to);
+    if (to === undefined) throw new CommandRefused(`--to must be ${MANAGERS.join(' or ')}, not ${values.to}.`, true);
     const handed = await context.stores.organisations.handOver(id, to);
     if (!handed.ok) throw organisationRefused(id, handed);
     // The manifest was their only writer.
@@ -53,7 +49,20 @@ export const HAND_OVER: Command = {
       ],
     };
   },
-};
+});
+
+export const NEW_ORGANISATION = {
+  name: { value: 'TEXT', meaning: 'what people read; default: the ID' },
+  plan: { value: 'TEXT', meaning: `default: ${DEFAULT_PLAN}` },
+  namespaces: { value: 'A,B', meaning: 'the Kubernetes namespaces whose scans are charged to it' },
+} as const;
+
+export const newOrganisation = (id: string, { name = id, plan = DEFAULT_PLAN, namespaces = '' }: Values<typeof NEW_ORGANISATION>) => ({
+  id,
+  displayName: name,
+  plan,
+  namespaces: namespacesOf([namespaces]),
+});
 
 /** The ID of the grant of `--credits`. It is fixed, so that repeating the command grants nothing. */
 const GRANT = 'welcome';
@@ -95,34 +104,25 @@ async function ensureOwner(context: AdminContext, organisation: string, email: s
   return true;
 }
 
-export const ENSURE: Command = {
-  usage: 'ID --credits PAGES --key-name TEXT [--key-stdin] [--owner EMAIL] [--name TEXT] [--plan TEXT] [--namespaces A,B]',
+export const ENSURE = command({
+  arguments: '<ID>',
   summary:
     'creates an organisation, its first credits, a key and an owner if they do not exist. Standard input has a line for each: with --key-stdin a key, which is kept if it is still live; with --owner the password of the owner. A manifest that manages the organisation grants its credits instead',
   options: {
-    name: { type: 'string' },
-    plan: { type: 'string' },
-    namespaces: { type: 'string' },
-    credits: { type: 'string' },
-    'key-name': { type: 'string' },
-    'key-stdin': { type: 'boolean' },
-    owner: { type: 'string' },
+    credits: { value: 'PAGES', required: true, meaning: 'credits to begin with, one for each page' },
+    'key-name': { value: 'TEXT', required: true, meaning: 'the name of the key' },
+    'key-stdin': { meaning: 'read the current key from standard input' },
+    owner: { value: 'EMAIL', meaning: 'the first owner, whose password is read from standard input' },
+    ...NEW_ORGANISATION,
   },
-  async run(given, context) {
+  async run({ positionals: [id], values }, context) {
     const { stores } = context;
-    const id = argument(given, 0, 'The ID');
-    const pages = pagesOf(requiredOption(given, 'credits'));
-    const keyName = requiredOption(given, 'key-name');
-    const organisation = await ensureOrganisation(context, {
-      id,
-      displayName: option(given, 'name') ?? id,
-      plan: option(given, 'plan') ?? DEFAULT_PLAN,
-      namespaces: namespacesOf([option(given, 'namespaces') ?? '']),
-    });
+    const pages = pagesOf(values.credits);
+    const organisation = await ensureOrganisation(context, newOrganisation(id, values));
     // A manifest also grants the credits of its organisation.
     if (organisation.managedBy === 'admin' && (await stores.credits.grant(id, GRANT, pages)))
       await record(context, id, 'organisation.grant', `${GRANT}: ${pages} pages`);
-    const [readKey, owner] = [given.values['key-stdin'] === true, option(given, 'owner')];
+    const { 'key-name': keyName, 'key-stdin': readKey, owner } = values;
     const lines = readKey || owner !== undefined ? (await context.readInput()).split(/\r?\n/) : [];
     const key = await ensureKey(context, id, keyName, readKey ? (lines.shift() ?? '').trim() : '');
     const hasPassword = owner !== undefined && (await ensureOwner(context, id, owner, lines.shift() ?? ''));
@@ -135,4 +135,4 @@ export const ENSURE: Command = {
       ],
     };
   },
-};
+});

@@ -4,14 +4,13 @@ import { readDateTime } from '../../core/date-time.ts';
 import {
   ACTOR,
   CommandRefused,
-  argument,
   columns,
+  command,
   findOrganisation,
   issueKey,
   liveKeys,
-  option,
+  ORGANISATION_OPTION,
   recordKey,
-  requiredOption,
   type Command,
 } from './command.ts';
 
@@ -36,23 +35,22 @@ function scopesOf(text: string | undefined): readonly KeyScope[] {
 }
 
 export const KEY: Record<string, Command> = {
-  issue: {
-    usage: '--organisation ID --name TEXT [--expires DATE] [--scopes LIST] [--test]',
+  issue: command({
     summary: 'issues an API key and shows it once',
     options: {
-      organisation: { type: 'string' },
-      name: { type: 'string' },
-      expires: { type: 'string' },
-      scopes: { type: 'string' },
-      test: { type: 'boolean' },
+      ...ORGANISATION_OPTION,
+      name: { value: 'TEXT', required: true, meaning: 'what the key is for' },
+      expires: { value: 'DATE', meaning: 'such as 2027-01-31 or 2027-01-31T12:00:00Z; default: never' },
+      scopes: { value: 'LIST', meaning: `some of ${KEY_SCOPES.join(',')}; default: all` },
+      test: { meaning: 'a test key: it scans only the demo site and loopback addresses, and costs nothing' },
     },
-    async run(given, context) {
-      const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
-      const name = requiredOption(given, 'name');
+    async run({ values }, context) {
+      const { name, test } = values;
+      const { id } = await findOrganisation(context, values.organisation);
       if (name.length > KEY_NAME_MAX) throw new CommandRefused(`The name has more than ${KEY_NAME_MAX} characters.`);
-      const expiresAt = expiryOf(option(given, 'expires'), context.now());
-      const scopes = scopesOf(option(given, 'scopes'));
-      const { key, secret } = await issueKey(context, { organisation: id, name, expiresAt, scopes, test: given.values['test'] === true });
+      const expiresAt = expiryOf(values.expires, context.now());
+      const scopes = scopesOf(values.scopes);
+      const { key, secret } = await issueKey(context, { organisation: id, name, expiresAt, scopes, test });
       return {
         data: {
           id: key.id,
@@ -74,14 +72,13 @@ export const KEY: Record<string, Command> = {
         ],
       };
     },
-  },
+  }),
 
-  list: {
-    usage: '--organisation ID',
+  list: command({
     summary: "lists an organisation's live keys",
-    options: { organisation: { type: 'string' } },
-    async run(given, context) {
-      const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
+    options: ORGANISATION_OPTION,
+    async run({ values }, context) {
+      const { id } = await findOrganisation(context, values.organisation);
       const keys = await liveKeys(context, id);
       const rows = keys.map((key) => [
         key.id,
@@ -101,15 +98,14 @@ export const KEY: Record<string, Command> = {
             : columns([['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'CREATED BY', 'EXPIRES', 'LAST USED'], ...rows]),
       };
     },
-  },
+  }),
 
-  revoke: {
-    usage: 'KEY_ID --organisation ID',
+  revoke: command({
+    arguments: '<KEY_ID>',
     summary: 'revokes a key on every replica immediately',
-    options: { organisation: { type: 'string' } },
-    async run(given, context) {
-      const keyId = argument(given, 0, 'The KEY_ID');
-      const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
+    options: ORGANISATION_OPTION,
+    async run({ positionals: [keyId], values }, context) {
+      const { id } = await findOrganisation(context, values.organisation);
       const revoked = await context.stores.keys.revoke(id, keyId, ACTOR);
       // Also if it was revoked before: the entry of that command may have been lost.
       const key = revoked ?? (await context.stores.keys.find(id, keyId));
@@ -117,5 +113,5 @@ export const KEY: Record<string, Command> = {
       if (revoked === null) throw new CommandRefused(`${id} has no live key ${keyId}; run "curbcut-admin key list --organisation ${id}".`);
       return { data: { id: keyId, revoked: true }, lines: [`Revoked key ${keyId}.`] };
     },
-  },
+  }),
 };

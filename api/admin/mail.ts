@@ -2,13 +2,10 @@
 import { isEmailAddress } from '../../core/email-address.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { addressHash } from '../../stores/mail/suppressions.ts';
-import { argument, CommandRefused, organisationsOf, record, type AdminContext, type Arguments, type Command } from './command.ts';
+import { command, CommandRefused, organisationsOf, record, type AdminContext, type Command } from './command.ts';
 
-/** @throws CommandRefused if it is not an e-mail address */
-function addressOf(given: Arguments): string {
-  const address = argument(given, 0, 'The ADDRESS');
+function checkAddress(address: string): void {
   if (!isEmailAddress(address)) throw new CommandRefused(`${address} is not an email address.`);
-  return address;
 }
 
 /**
@@ -22,11 +19,11 @@ async function recordLift(context: AdminContext, address: string): Promise<void>
 }
 
 export const MAIL: Record<string, Command> = {
-  show: {
-    usage: 'ADDRESS',
+  show: command({
+    arguments: '<ADDRESS>',
     summary: 'shows whether mails to an address are stopped, why and until when',
-    async run(given, { stores }) {
-      const address = addressOf(given);
+    async run({ positionals: [address] }, { stores }) {
+      checkAddress(address);
       const [results, others] = [await stores.suppressions.find(address, 'public'), await stores.suppressions.find(address, 'account')];
       const state = (what: string, found: typeof results): string =>
         found === null
@@ -37,16 +34,16 @@ export const MAIL: Record<string, Command> = {
         lines: [state('Results of public scans', results), state('Invitations and links for a new password', others)],
       };
     },
-  },
+  }),
 
-  lift: {
-    usage: 'ADDRESS',
+  lift: command({
+    arguments: '<ADDRESS>',
     summary: 'sends mails again to an address that bounced. It does not undo that its owner unsubscribed',
-    async run(given, context) {
-      const address = addressOf(given);
+    async run({ positionals: [address] }, context) {
+      checkAddress(address);
       const lifted = await context.stores.suppressions.lift(address);
       if (lifted) await recordLift(context, address);
       return { data: { address, lifted }, lines: [lifted ? `Mails are sent to ${address} again.` : `${address} has not bounced.`] };
     },
-  },
+  }),
 };

@@ -1,20 +1,19 @@
 /** `curbcut-admin organisation …`: organisations, their credits and their namespaces. */
 import {
-  argument,
   columns,
+  command,
   type Command,
   CommandRefused,
   findOrganisation,
   liveKeys,
   managedByManifest,
   namespacesOf,
-  option,
   organisationRefused,
   pagesOf,
   record,
 } from './command.ts';
-import { DEFAULT_PLAN, type Organisation } from '../../core/organisation.ts';
-import { ENSURE, HAND_OVER, WRITERS } from './ensure.ts';
+import type { Organisation } from '../../core/organisation.ts';
+import { ENSURE, HAND_OVER, NEW_ORGANISATION, newOrganisation, WRITERS } from './ensure.ts';
 
 const AUDIT_SHOWN = 10;
 
@@ -28,19 +27,13 @@ function stateOf({ blocked, deletedAt }: Organisation): string {
 const listed = (names: readonly string[]): string => (names.length === 0 ? 'none' : names.join(', '));
 
 export const ORGANISATION: Record<string, Command> = {
-  add: {
-    usage: 'ID [--name TEXT] [--plan TEXT] [--namespaces A,B]',
+  add: command({
+    arguments: '<ID>',
     summary: 'adds an organisation; ID consists of a-z, 0-9 and -',
-    options: { name: { type: 'string' }, plan: { type: 'string' }, namespaces: { type: 'string' } },
-    async run(given, context) {
+    options: NEW_ORGANISATION,
+    async run({ positionals: [id], values }, context) {
       const { stores } = context;
-      const id = argument(given, 0, 'The ID');
-      const added = await stores.organisations.add({
-        id,
-        displayName: option(given, 'name') ?? id,
-        plan: option(given, 'plan') ?? DEFAULT_PLAN,
-        namespaces: namespacesOf([option(given, 'namespaces') ?? '']),
-      });
+      const added = await stores.organisations.add(newOrganisation(id, values));
       if (!added.ok) throw organisationRefused(id, added);
       await stores.credits.open(id);
       await record(context, id, 'organisation.add', id);
@@ -49,12 +42,11 @@ export const ORGANISATION: Record<string, Command> = {
         lines: [`Added organisation ${id}. To add credits, run: curbcut-admin organisation grant ${id} PAGES`],
       };
     },
-  },
+  }),
 
-  list: {
-    usage: '',
+  list: command({
     summary: 'lists all organisations',
-    async run(given, { stores }) {
+    async run(_given, { stores }) {
       const all = await stores.organisations.list();
       const rows = await Promise.all(all.map(async (one) => ({ ...one, balance: (await stores.credits.balance(one.id)).balance })));
       const table = rows.map((row) => [
@@ -74,15 +66,14 @@ export const ORGANISATION: Record<string, Command> = {
             : columns([['ID', 'NAME', 'PLAN', 'CREDITS', 'STATE', 'MANAGED BY', 'NAMESPACES'], ...table]),
       };
     },
-  },
+  }),
 
-  show: {
-    usage: 'ID',
+  show: command({
+    arguments: '<ID>',
     summary: 'shows an organisation with its credits, keys, users and latest changes',
-    async run(given, context) {
+    async run({ positionals: [id] }, context) {
       const { stores } = context;
-      const organisation = await findOrganisation(context, argument(given, 0, 'The ID'));
-      const { id } = organisation;
+      const organisation = await findOrganisation(context, id);
       const [balance, keys, users, audit] = await Promise.all([
         stores.credits.balance(id),
         liveKeys(context, id),
@@ -110,21 +101,20 @@ export const ORGANISATION: Record<string, Command> = {
         ],
       };
     },
-  },
+  }),
 
-  grant: {
-    usage: 'ID PAGES [--id GRANT]',
+  grant: command({
+    arguments: '<ID> <PAGES>',
     summary: 'adds credits, one per page; a repeated GRANT adds nothing',
-    options: { id: { type: 'string' } },
-    async run(given, context) {
+    options: { id: { value: 'GRANT', meaning: 'the ID of the grant; default: a random one, which is printed' } },
+    async run({ positionals: [id, text], values }, context) {
       const { stores } = context;
-      const organisation = await findOrganisation(context, argument(given, 0, 'The ID'));
-      const text = argument(given, 1, 'The number of PAGES');
+      const organisation = await findOrganisation(context, id);
       if (organisation.managedBy === 'manifest') throw managedByManifest(organisation.id);
       const pages = pagesOf(text);
-      const grant = option(given, 'id') ?? context.randomToken();
+      const grant = values.id ?? context.randomToken();
       // Before the credits are added: a caller that gets no answer repeats the command with this ID, which adds them once.
-      if (option(given, 'id') === undefined)
+      if (values.id === undefined)
         context.warn(`Grant ID: ${grant}. If this command fails, repeat it with --id ${grant}, so that the credits are added only once.`);
       const added = await stores.credits.grant(organisation.id, grant, pages);
       if (added) await record(context, organisation.id, 'organisation.grant', `${grant}: ${pages} pages`);
@@ -134,7 +124,7 @@ export const ORGANISATION: Record<string, Command> = {
         lines: [added ? `Granted ${pages} pages (${grant}); ${balance} available.` : `${grant} was granted before; ${balance} available.`],
       };
     },
-  },
+  }),
 
   ensure: ENSURE,
   'hand-over': HAND_OVER,
@@ -142,13 +132,13 @@ export const ORGANISATION: Record<string, Command> = {
   block: blocking(true, 'rejects requests with its keys (403) until it is unblocked'),
   unblock: blocking(false, 'accepts requests with its keys again'),
 
-  'require-second-factor': {
-    usage: 'ID [--off]',
-    summary: 'lets people of the organisation only set up a second factor until they have one; with --off, makes it optional again',
-    options: { off: { type: 'boolean' } },
-    async run(given, context) {
-      const { id } = await findOrganisation(context, argument(given, 0, 'The ID'));
-      const required = given.values.off !== true;
+  'require-second-factor': command({
+    arguments: '<ID>',
+    summary: 'lets users of the organisation only set up a second factor until they have one',
+    options: { off: { meaning: 'makes it optional again' } },
+    async run({ positionals: [id], values }, context) {
+      await findOrganisation(context, id);
+      const required = !values.off;
       await context.stores.organisations.setRequireSecondFactor(id, required);
       await record(context, id, 'organisation.second-factor', required ? 'required' : 'optional');
       return {
@@ -156,40 +146,39 @@ export const ORGANISATION: Record<string, Command> = {
         lines: [`${id}: a second factor is ${required ? 'required' : 'optional'}.`],
       };
     },
-  },
+  }),
 
-  namespaces: {
-    usage: 'ID [NAMESPACE…] [--none]',
+  namespaces: command({
+    arguments: '<ID> [NAMESPACE...]',
     summary: 'replaces the Kubernetes namespaces whose scans are charged to the organisation; without NAMESPACE, shows them',
-    options: { none: { type: 'boolean' } },
-    async run(given, context) {
+    options: { none: { meaning: 'removes all of them' } },
+    async run({ positionals: [id, ...namespaces], values: { none } }, context) {
       const { stores } = context;
-      const organisation = await findOrganisation(context, argument(given, 0, 'The ID'));
-      const names = namespacesOf(given.positionals.slice(1));
-      const none = given.values.none === true;
+      const organisation = await findOrganisation(context, id);
+      const names = namespacesOf(namespaces);
       if (none && names.length > 0) throw new CommandRefused('--none cannot be combined with namespaces.', true);
       if (!none && names.length === 0) {
-        const { id, namespaces } = organisation;
-        return { data: { organisation: id, namespaces }, lines: [`Namespaces of ${id}: ${listed(namespaces)}.`] };
+        const before = organisation.namespaces;
+        return { data: { organisation: id, namespaces: before }, lines: [`Namespaces of ${id}: ${listed(before)}.`] };
       }
       const changed = await stores.organisations.setNamespaces(organisation.id, names);
       if (!changed.ok) throw organisationRefused(organisation.id, changed);
       await record(context, organisation.id, 'organisation.namespaces', listed(names));
       return { data: { organisation: organisation.id, namespaces: names }, lines: [`Namespaces of ${organisation.id}: ${listed(names)}.`] };
     },
-  },
+  }),
 };
 
 function blocking(blocked: boolean, summary: string): Command {
-  return {
-    usage: 'ID',
+  return command({
+    arguments: '<ID>',
     summary,
-    async run(given, context) {
-      const { id } = await findOrganisation(context, argument(given, 0, 'The ID'));
+    async run({ positionals: [id] }, context) {
+      await findOrganisation(context, id);
       const changed = await context.stores.organisations.setBlocked(id, blocked);
       if (!changed.ok) throw organisationRefused(id, changed);
       await record(context, id, blocked ? 'organisation.block' : 'organisation.unblock', id);
       return { data: { organisation: id, blocked }, lines: [`Organisation ${id} is ${blocked ? 'blocked' : 'open'}.`] };
     },
-  };
+  });
 }

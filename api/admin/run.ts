@@ -1,48 +1,35 @@
 /** Runs `curbcut-admin`: arguments in, exit code out. */
-import { parseArgs } from 'node:util';
-import { errorMessage } from '../../platform/errors.ts';
-
-import { CommandRefused, type Command, type AdminContext } from './command.ts';
+import { CommanderError, Command as Program, InvalidArgumentError, Option } from 'commander';
+import { CommandRefused, type AdminContext, type Command } from './command.ts';
 import { KEY } from './key.ts';
 import { ORGANISATION } from './organisation.ts';
 import { MAIL } from './mail.ts';
 import { USER } from './user.ts';
 import { WEBHOOK } from './webhook.ts';
 
-const GROUPS: Readonly<Record<string, Record<string, Command>>> = {
-  organisation: ORGANISATION,
-  user: USER,
-  key: KEY,
-  mail: MAIL,
-  webhook: WEBHOOK,
+const GROUPS: Readonly<Record<string, { summary: string; commands: Record<string, Command> }>> = {
+  organisation: { summary: 'organisations, their credits and their namespaces', commands: ORGANISATION },
+  user: { summary: 'users, their roles, passwords and second factors', commands: USER },
+  key: { summary: 'API keys', commands: KEY },
+  mail: { summary: 'addresses that get no mails', commands: MAIL },
+  webhook: { summary: 'webhooks', commands: WEBHOOK },
 };
+
+const DESCRIPTION =
+  "Manages the organisations, users, keys and webhooks of a Curbcut service. Every change is recorded in the organisation's audit log.";
+
+const END = `
+Environment:
+  MONGODB_URL    the database of the service; or MONGODB_URL_FILE, the path of a file with it
+
+Exit codes: 0 done, 1 rejected or failed, 2 wrong arguments.`;
+
+/** The width of help, in characters. */
+const HELP_WIDTH = 120;
 
 export interface Streams {
   out(text: string): void;
   err(text: string): void;
-}
-
-const usageOf = (group: string, name: string, { usage }: Command): string => `curbcut-admin ${group} ${name} ${usage}`.trimEnd();
-
-/** The help of all commands, or of one group. */
-export function helpText(only?: string): string {
-  const groups = Object.entries(GROUPS).filter(([group]) => only === undefined || group === only);
-  const commands = groups.flatMap(([group, commands]) =>
-    Object.entries(commands).map(([name, command]) => `  ${usageOf(group, name, command)}\n      ${command.summary}`),
-  );
-  return `curbcut-admin manages the organisations, users, keys and webhooks of a Curbcut service. Every change is recorded in the organisation's audit log.
-
-Usage:
-${commands.join('\n')}
-
-  --json    prints the result as JSON
-  --help    prints this text, or the usage of a command
-
-Environment:
-  MONGODB_URL    the database of the service; or MONGODB_URL_FILE, the path of a file with it
-
-Exit codes: 0 done, 1 rejected or failed, 2 wrong arguments.
-`;
 }
 
 /**
@@ -52,65 +39,86 @@ Exit codes: 0 done, 1 rejected or failed, 2 wrong arguments.
  * @throws errors that the caller cannot fix; the others are printed
  */
 export async function run(args: readonly string[], streams: Streams, open: () => Promise<Omit<AdminContext, 'warn'>>): Promise<number> {
-  const [group, name, ...rest] = args;
-  if (group === undefined || group === '--help' || group === '-h' || group === 'help') {
-    streams[group === undefined ? 'err' : 'out'](helpText());
-    return group === undefined ? 2 : 0;
-  }
-  const commands = Object.hasOwn(GROUPS, group) ? GROUPS[group]! : null;
-  if (commands === null) return misused(streams, `Unknown command ${group}; the commands are ${Object.keys(GROUPS).join(', ')}.`);
-  if (name === '--help' || name === '-h') {
-    streams.out(helpText(group));
-    return 0;
-  }
-  const names = Object.keys(commands).join(', ');
-  if (name === undefined) return misused(streams, `Missing command; the commands of curbcut-admin ${group} are ${names}.`);
-  const command = Object.hasOwn(commands, name) ? commands[name]! : null;
-  if (command === null) return misused(streams, `Unknown command ${group} ${name}; the commands are ${names}.`);
-  const usage = `Usage: ${usageOf(group, name, command)}`;
-  let given;
   try {
-    given = parseArgs({
-      args: rest,
-      allowPositionals: true,
-      strict: true,
-      options: { ...command.options, json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    await programFor(streams, async () => ({ ...(await open()), warn: (line: string) => streams.err(`${line}\n`) })).parseAsync(args, {
+      from: 'user',
     });
-  } catch (error) {
-    return misused(streams, errorMessage(error).split('. ')[0]!, usage);
-  }
-  const values = given.values as Record<string, string | boolean | undefined>;
-  if (values.help === true) {
-    streams.out(`${usage}\n  ${command.summary}\n`);
-    return 0;
-  }
-  // An ignored argument would hide a mistake.
-  const extra = given.positionals.slice(argumentsIn(command.usage));
-  if (extra.length > 0) return misused(streams, `Unexpected argument: ${extra.join(' ')}.`, usage);
-  try {
-    const context = { ...(await open()), warn: (line: string) => streams.err(`${line}\n`) };
-    const result = await command.run({ positionals: given.positionals, values }, context);
-    streams.out(values.json === true ? `${JSON.stringify(result.data, null, 2)}\n` : `${result.lines.join('\n')}\n`);
     return 0;
   } catch (error) {
-    if (error instanceof CommandRefused && error.usage) return misused(streams, error.message, usage);
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    const misused = error instanceof CommanderError || (error instanceof CommandRefused && error.usage);
     // Stores reject values out of range with messages for the caller.
-    if (!(error instanceof CommandRefused || error instanceof RangeError)) throw error;
-    streams.err(`curbcut-admin: ${error.message}\n`);
-    return 1;
+    if (!(misused || error instanceof CommandRefused || error instanceof RangeError)) throw error;
+    // Commander has printed the help of a group whose command is missing.
+    if (!(error instanceof CommanderError) || error.code !== 'commander.help') {
+      streams.err(`curbcut-admin: ${sentenceOf(error)}\n`);
+      if (misused) streams.err(`Try: ${['curbcut-admin', ...commandOf(args), '--help'].join(' ')}\n`);
+    }
+    return misused ? 2 : 1;
   }
 }
 
-/** The number of arguments in a usage, before its options. */
-const argumentsIn = (usage: string): number =>
-  usage.includes('…')
-    ? Infinity
-    : usage
-        .split(/\[|--/, 1)[0]!
-        .split(' ')
-        .filter((word) => word !== '').length;
+/** The words that name the group and the command, as far as they are right. */
+function commandOf([group, name]: readonly string[]): string[] {
+  if (group === undefined || !Object.hasOwn(GROUPS, group)) return [];
+  return name !== undefined && Object.hasOwn(GROUPS[group]!.commands, name) ? [group, name] : [group];
+}
 
-function misused(streams: Streams, problem: string, usage = 'Try: curbcut-admin --help'): number {
-  streams.err(`curbcut-admin: ${problem}\n${usage}\n`);
-  return 2;
+function programFor({ out, err }: Streams, open: () => Promise<AdminContext>): Program {
+  const program = new Program('curbcut-admin')
+    .description(DESCRIPTION)
+    .exitOverride()
+    .helpCommand(false)
+    .helpOption('-h, --help', 'print this help')
+    .configureOutput({
+      writeOut: out,
+      writeErr: err,
+      outputError: () => {},
+      getOutHelpWidth: () => HELP_WIDTH,
+      getErrHelpWidth: () => HELP_WIDTH,
+    })
+    .addHelpText('after', END);
+  for (const [name, { summary, commands }] of Object.entries(GROUPS)) {
+    const group = program
+      .command(name)
+      .description(summary)
+      .summary(`${summary}: ${Object.keys(commands).join(', ')}`);
+    for (const [name, command] of Object.entries(commands)) addCommand(group, name, command, { out, open });
+  }
+  return program;
+}
+
+function addCommand(
+  group: Program,
+  name: string,
+  { arguments: names, summary, options, run }: Command,
+  { out, open }: { out: Streams['out']; open: () => Promise<AdminContext> },
+): void {
+  const command = group.command(`${name} ${names}`.trimEnd()).description(summary);
+  for (const [option, { value, required, meaning }] of Object.entries(options)) {
+    const one = new Option(value === undefined ? `--${option}` : `--${option} <${value}>`, meaning).makeOptionMandatory(required === true);
+    command.addOption(value === undefined ? one : one.argParser(notEmpty));
+  }
+  for (const argument of command.registeredArguments) if (argument.required) argument.argParser(notEmpty);
+  command.option('--json', 'print the result as JSON');
+  command.action(async () => {
+    const given = command.opts<Record<string, unknown>>();
+    const values = Object.fromEntries(
+      command.options.map((option) => [option.name(), given[option.attributeName()] ?? (option.isBoolean() ? false : undefined)]),
+    );
+    const { data, lines } = await run({ positionals: command.args, values }, await open());
+    out(values.json === true ? `${JSON.stringify(data, null, 2)}\n` : `${lines.join('\n')}\n`);
+  });
+}
+
+function notEmpty(text: string): string {
+  if (text === '') throw new InvalidArgumentError('It is empty.');
+  return text;
+}
+
+/** `error: unknown option '--jsn'\n(Did you mean --json?)` as sentences. Other messages stay as they are. */
+function sentenceOf(error: Error): string {
+  if (!(error instanceof CommanderError)) return error.message;
+  const text = error.message.replace(/^error: /, '').replace(/\n\((Did you mean .*\?)\)$/, '. $1');
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

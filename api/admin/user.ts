@@ -5,19 +5,18 @@ import { PASSWORD_PROBLEMS, passwordProblem } from '../../core/passwords.ts';
 import type { User } from '../../stores/accounts/users.ts';
 import {
   ACTOR,
-  CommandRefused,
-  argument,
   columns,
+  command,
+  CommandRefused,
   findOrganisation,
   notify,
-  option,
+  ORGANISATION_OPTION,
   organisationsOf,
   record,
-  requiredOption,
-  type Arguments,
   type AdminContext,
   type Command,
   type CommandResult,
+  type Values,
 } from './command.ts';
 
 /**
@@ -31,13 +30,17 @@ export function acceptedPassword(password: string, known: readonly string[]): st
   return password;
 }
 
+const PASSWORD_STDIN = {
+  'password-stdin': { meaning: 'read the password from standard input; default: a generated one, shown once' },
+} as const;
+
 /** Reads the password from standard input, or generates one. It is never an argument, because all processes can read those. */
 async function passwordFor(
-  given: Arguments,
+  values: Values<typeof PASSWORD_STDIN>,
   context: AdminContext,
   known: readonly string[],
 ): Promise<{ password: string; generated: boolean }> {
-  if (given.values['password-stdin'] !== true) return { password: context.randomToken(), generated: true };
+  if (!values['password-stdin']) return { password: context.randomToken(), generated: true };
   const typed = (await context.readInput()).replace(/\r?\n$/, '');
   return { password: acceptedPassword(typed, known), generated: false };
 }
@@ -57,14 +60,27 @@ const onlyOwner = (email: string, organisations: readonly string[]): CommandRefu
     `${email} is the only owner of ${organisations.join(', ')}; add another owner first, or repeat the command with --last-owner.`,
   );
 
+const ADD_OPTIONS = {
+  ...ORGANISATION_OPTION,
+  role: { value: ROLES.join('|'), meaning: `default: ${DEFAULT_ROLE}` },
+  ...PASSWORD_STDIN,
+  unverified: { meaning: 'permits to add an existing user whose address is not verified' },
+} as const;
+
 /** Adds a user who has an account, and leaves the password as it is. @throws CommandRefused */
-async function addExisting(given: Arguments, context: AdminContext, user: User, id: string, role: Role): Promise<CommandResult> {
+async function addExisting(
+  values: Values<typeof ADD_OPTIONS>,
+  context: AdminContext,
+  user: User,
+  id: string,
+  role: Role,
+): Promise<CommandResult> {
   const { members } = context.stores;
   const { email } = user;
-  if (given.values['password-stdin'] === true)
+  if (values['password-stdin'])
     throw new CommandRefused(`user ${email} already exists; leave --password-stdin away, or run "curbcut-admin user reset-password".`);
   if ((await members.find(id, email)) !== null) throw new CommandRefused(`user ${email} already belongs to ${id}`);
-  if (!user.verified && given.values['unverified'] !== true)
+  if (!user.verified && !values.unverified)
     throw new CommandRefused(
       `user ${email} already exists, and the address is not verified: anyone who knows its password would get access to ${id}. If you know who uses the account, repeat the command with --unverified.`,
     );
@@ -80,25 +96,19 @@ const passwordLines = ({ password, generated }: { password: string; generated: b
   generated ? [`Password: ${password}`, 'Save the password now: it is not shown again.'] : [];
 
 export const USER: Record<string, Command> = {
-  add: {
-    usage: `EMAIL --organisation ID [--role ${ROLES.join('|')}] [--password-stdin] [--unverified]`,
-    summary: `adds a user to an organisation, by default with the role ${DEFAULT_ROLE}. A new user gets a generated password, which is shown once, or with --password-stdin one from standard input. An existing user keeps the password; --unverified permits that for one whose address is not verified`,
-    options: {
-      organisation: { type: 'string' },
-      role: { type: 'string' },
-      'password-stdin': { type: 'boolean' },
-      unverified: { type: 'boolean' },
-    },
-    async run(given, context) {
-      const email = argument(given, 0, 'The EMAIL');
+  add: command({
+    arguments: '<EMAIL>',
+    summary: 'adds a user to an organisation. An existing user keeps the password',
+    options: ADD_OPTIONS,
+    async run({ positionals: [email], values }, context) {
       if (!isEmailAddress(email)) throw new CommandRefused(`${email} is not an email address.`);
-      const role = roleOf(option(given, 'role') ?? DEFAULT_ROLE);
-      const { id, displayName } = await findOrganisation(context, requiredOption(given, 'organisation'));
+      const role = roleOf(values.role ?? DEFAULT_ROLE);
+      const { id, displayName } = await findOrganisation(context, values.organisation);
       const existing = await context.stores.users.find(email);
       // An account that is not verified and belongs to no organisation holds no address.
       if (existing !== null && (existing.verified || (await organisationsOf(context, existing.email)).length > 0))
-        return addExisting(given, context, existing, id, role);
-      const secret = await passwordFor(given, context, [email, id, displayName]);
+        return addExisting(values, context, existing, id, role);
+      const secret = await passwordFor(values, context, [email, id, displayName]);
       const added = await context.stores.users.add({ email, organisation: id, password: secret.password, role, createdBy: ACTOR });
       if (!added.ok) throw new CommandRefused(`user ${added.email} already exists`);
       const { user } = added;
@@ -108,18 +118,17 @@ export const USER: Record<string, Command> = {
         lines: [`Added ${user.email} to ${id} as ${role}.`, ...passwordLines(secret)],
       };
     },
-  },
+  }),
 
-  'reset-password': {
-    usage: 'EMAIL [--password-stdin]',
+  'reset-password': command({
+    arguments: '<EMAIL>',
     summary: 'sets a new password and ends all sessions of the user',
-    options: { 'password-stdin': { type: 'boolean' } },
-    async run(given, context) {
-      const email = argument(given, 0, 'The EMAIL');
+    options: PASSWORD_STDIN,
+    async run({ positionals: [email], values }, context) {
       const user = await context.stores.users.find(email);
       if (user === null) throw noUser(email);
       const organisations = await organisationsOf(context, user.email);
-      const secret = await passwordFor(given, context, [user.email, ...organisations]);
+      const secret = await passwordFor(values, context, [user.email, ...organisations]);
       await context.stores.users.resetPassword(user.email, secret.password);
       for (const id of organisations) await record(context, id, 'user.reset-password', user.email);
       const { mailed, line } = await notify(context, 'password', user.email);
@@ -128,14 +137,13 @@ export const USER: Record<string, Command> = {
         lines: [`${user.email} has a new password.`, line, ...passwordLines(secret)],
       };
     },
-  },
+  }),
 
-  'reset-second-factor': {
-    usage: 'EMAIL',
+  'reset-second-factor': command({
+    arguments: '<EMAIL>',
     summary:
       'removes the passkeys, the authenticator app and the recovery codes of a user who has lost them, and ends all sessions of the user',
-    async run(given, context) {
-      const email = argument(given, 0, 'The EMAIL');
+    async run({ positionals: [email] }, context) {
       const { users, secondFactors } = context.stores;
       const user = await users.find(email);
       if (user === null) throw noUser(email);
@@ -146,18 +154,19 @@ export const USER: Record<string, Command> = {
       const lines = line === null ? [`${user.email} had no second factor.`] : [`${user.email} has no second factor any more.`, line];
       return { data: { email: user.email, removed, mailed }, lines };
     },
-  },
+  }),
 
-  remove: {
-    usage: 'EMAIL [--organisation ID] [--last-owner]',
-    summary:
-      'removes a user from an organisation, or without --organisation from every one, together with the account; --last-owner permits to remove the only owner of an organisation',
-    options: { organisation: { type: 'string' }, 'last-owner': { type: 'boolean' } },
-    async run(given, context) {
-      const email = argument(given, 0, 'The EMAIL');
+  remove: command({
+    arguments: '<EMAIL>',
+    summary: 'removes a user from an organisation, or without --organisation from every one, together with the account',
+    options: {
+      organisation: { value: 'ID', meaning: 'the only organisation that the user leaves' },
+      'last-owner': { meaning: 'permits to remove the only owner of an organisation' },
+    },
+    async run({ positionals: [email], values }, context) {
       const { members, users } = context.stores;
-      const organisation = option(given, 'organisation');
-      const options = { lastOwner: given.values['last-owner'] === true };
+      const { organisation } = values;
+      const options = { lastOwner: values['last-owner'] };
       const user = await users.find(email);
       if (user === null) throw noUser(email);
       if (organisation === undefined) {
@@ -175,21 +184,23 @@ export const USER: Record<string, Command> = {
       await record(context, id, 'user.remove', user.email);
       return { data: removed.member, lines: [`Removed ${user.email} from ${id}. The account still exists.`] };
     },
-  },
+  }),
 
-  role: {
-    usage: `EMAIL --role ${ROLES.join('|')} [--organisation ID]`,
-    summary: 'changes the role of a user; --organisation is needed if the user belongs to several',
-    options: { role: { type: 'string' }, organisation: { type: 'string' } },
-    async run(given, context) {
-      const email = argument(given, 0, 'The EMAIL');
-      const role = roleOf(requiredOption(given, 'role'));
+  role: command({
+    arguments: '<EMAIL>',
+    summary: 'changes the role of a user',
+    options: {
+      role: { value: ROLES.join('|'), required: true, meaning: 'the new role' },
+      organisation: { value: 'ID', meaning: 'needed if the user belongs to several organisations' },
+    },
+    async run({ positionals: [email], values }, context) {
+      const role = roleOf(values.role);
       const user = await context.stores.users.find(email);
       if (user === null) throw noUser(email);
       const organisations = await organisationsOf(context, user.email);
-      const id = option(given, 'organisation') ?? organisations[0] ?? '';
+      const id = values.organisation ?? organisations[0] ?? '';
       if (!organisations.includes(id)) throw notMember(user.email, id === '' ? 'any organisation' : id);
-      if (organisations.length > 1 && option(given, 'organisation') === undefined)
+      if (organisations.length > 1 && values.organisation === undefined)
         throw new CommandRefused(`${user.email} belongs to ${organisations.join(', ')}; name one with --organisation.`);
       const changed = await context.stores.members.setRole(id, user.email, role);
       if (!changed.ok && changed.reason === 'not_found') throw notMember(user.email, id);
@@ -197,14 +208,13 @@ export const USER: Record<string, Command> = {
       await record(context, id, 'user.role', `${user.email}: ${role}`);
       return { data: changed.member, lines: [`${user.email} is now ${role} of ${id}.`] };
     },
-  },
+  }),
 
-  list: {
-    usage: '--organisation ID',
+  list: command({
     summary: "lists an organisation's users",
-    options: { organisation: { type: 'string' } },
-    async run(given, context) {
-      const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
+    options: ORGANISATION_OPTION,
+    async run({ values }, context) {
+      const { id } = await findOrganisation(context, values.organisation);
       const users = await context.stores.members.list(id);
       const rows = users.map((user) => [user.email, user.role, user.createdAt.toISOString(), user.lastSignInAt?.toISOString() ?? 'never']);
       return {
@@ -212,5 +222,5 @@ export const USER: Record<string, Command> = {
         lines: users.length === 0 ? [`${id} has no users.`] : columns([['EMAIL', 'ROLE', 'CREATED', 'LAST SIGN-IN'], ...rows]),
       };
     },
-  },
+  }),
 };

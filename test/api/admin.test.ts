@@ -162,33 +162,34 @@ describe('curbcut-admin', () => {
       [['organisation', 'add', 'another', '--namespaces', 'mine'], 1, 'namespace mine is already charged to organisation taken'],
       [['organisation', 'add', 'another', '--namespaces', 'Not_Valid'], 1, 'Not_Valid is not a valid Kubernetes namespace'],
       [['organisation', 'add', 'anonymous'], 1, 'already exists'],
-      [['organisation', 'add'], 2, 'The ID is missing.'],
-      [['organisation', 'add', 'a', 'b'], 2, 'Unexpected argument: b.'],
+      [['organisation', 'add'], 2, "Missing required argument 'ID'"],
+      [['organisation', 'add', 'a', 'b'], 2, 'Too many arguments'],
       [['organisation', 'grant', 'unknown', '5'], 1, 'Organisation unknown does not exist'],
-      [['organisation', 'grant', 'taken', '-5'], 2, "Unknown option '-5'"],
+      [['organisation', 'grant', 'taken', '-5'], 1, '-5 is not a number of pages'],
       [['organisation', 'grant', 'taken', '1.5'], 1, '1.5 is not a number of pages'],
       [['organisation', 'grant', 'taken', '0'], 1, '0 is not a number of pages'],
       [['organisation', 'block', 'unknown'], 1, 'Organisation unknown does not exist'],
       [['organisation', 'namespaces', 'taken', 'a', '--none'], 2, '--none cannot be combined with namespaces'],
-      [['organisation', 'hand-over', 'taken'], 2, '--to is missing'],
+      [['organisation', 'hand-over', 'taken'], 2, "Required option '--to <manifest|admin>' not specified"],
       [['organisation', 'hand-over', 'taken', '--to', 'git'], 2, '--to must be manifest or admin, not git'],
       [['organisation', 'hand-over', 'unknown', '--to', 'admin'], 1, 'Organisation unknown does not exist'],
-      [['organisation', 'destroy', 'taken'], 2, 'Unknown command organisation destroy; the commands are add, list'],
-      [['organisation'], 2, 'Missing command; the commands of curbcut-admin organisation are add, list'],
-      [['nothing'], 2, 'Unknown command nothing'],
+      [['organisation', 'destroy', 'taken'], 2, "Unknown command 'destroy'"],
+      [['organisation'], 2, 'Usage: curbcut-admin organisation'],
+      [['organisation', 'add', ''], 2, 'It is empty.'],
+      [['nothing'], 2, "Unknown command 'nothing'"],
       [['user', 'add', 'somebody', '--organisation', 'taken'], 1, 'somebody is not an email address'],
-      [['user', 'add', 'a@b.example'], 2, '--organisation is missing'],
+      [['user', 'add', 'a@b.example'], 2, "Required option '--organisation <ID>' not specified"],
       [['user', 'remove', 'a@b.example'], 1, 'No user has the address a@b.example'],
       [['organisation', 'require-second-factor', 'unknown'], 1, 'Organisation unknown does not exist'],
       [['user', 'reset-second-factor', 'a@b.example'], 1, 'No user has the address a@b.example'],
-      [['user', 'reset-second-factor', 'a@b.example', 'x'], 2, 'Unexpected argument: x'],
+      [['user', 'reset-second-factor', 'a@b.example', 'x'], 2, 'Too many arguments'],
       [['user', 'reset-password', 'a@b.example'], 1, 'No user has the address a@b.example'],
-      [['key', 'issue', '--organisation', 'taken'], 2, '--name is missing'],
+      [['key', 'issue', '--organisation', 'taken'], 2, "Required option '--name <TEXT>' not specified"],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', 'soon'], 1, 'soon is not a date'],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', '2027-02-30'], 1, '2027-02-30 is not a date'],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', '2026-02-28'], 1, '2026-02-28 is in the past'],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--scopes', 'scans:all'], 1, '"scans:all" is not a scope'],
-      [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--scopes', ''], 1, 'is not a scope'],
+      [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--scopes', ''], 2, 'It is empty.'],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--scopes', 'scans:read,scans:read'], 1, 'names a scope twice'],
       [['key', 'revoke', 'k', '--organisation', 'taken'], 1, 'taken has no live key k'],
     ];
@@ -575,7 +576,10 @@ describe('curbcut-admin', () => {
     it('prints --help without a database', async () => {
       const ran = await runProcess(['--help'], {});
       expect(ran.code).to.equal(0);
-      expect(ran.out).to.include('curbcut-admin organisation add');
+      expect(ran.out).to.include('organisations, their credits and their namespaces: add, list');
+      expect((await runProcess(['organisation', 'add', '--help'], {})).out)
+        .to.include('--plan <TEXT>')
+        .and.include('--json');
     });
 
     it('names missing settings, and never prints the address of the database', async () => {
