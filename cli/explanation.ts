@@ -1,7 +1,7 @@
 /** Why a scan did not pass, and what to fix first, as text. Loaded only at the end of a scan, because it needs the report's words. */
-import { causesOf, type Cause } from '../report/comment/comment.ts';
+import { causesOf } from '../report/comment/comment.ts';
 import { ruleText } from '../report/rule-texts/rule-texts.ts';
-import type { Report } from '../report/schema/schema.ts';
+import type { CauseChange, Report } from '../report/schema/schema.ts';
 import { elementPath } from '../report/schema/parts.ts';
 import { explainScore, scoreFactsOf, type ScoreFacts } from '../report/view/verdict.ts';
 import { printable } from './errors.ts';
@@ -38,7 +38,7 @@ export function explain(report: Report, terminal: Pick<Terminal, 'color' | 'colu
 /** Why a scan did not pass, where there is no report. */
 export const explainFacts = (facts: ScoreFacts): Explanation => ({ reasons: explainScore(facts, 'en').reasons, causes: [] });
 
-function linesOf(cause: Cause, terminal: Pick<Terminal, 'color' | 'columns'>, wide: boolean): string[] {
+function linesOf(cause: CauseChange, terminal: Pick<Terminal, 'color' | 'columns'>, wide: boolean): string[] {
   const width = textWidth(terminal);
   const known = ruleText(cause.rule, 'en');
   const [example] = cause.examples;

@@ -1,7 +1,8 @@
 /** Parts of objects, and what the errors of the store mean. */
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { Compile } from 'typebox/compile';
-import { ReportView } from '../report/view/view.ts';
+import { openSchema } from '../report/view/bounds.ts';
+import { ReportView } from '../report/view/schema.ts';
 
 /** A part of an object. */
 export interface ByteRange {
@@ -46,7 +47,7 @@ export function isMissing(error: unknown): boolean {
 }
 
 /** Reads stored views. Another version of the operator may have written them. */
-const schema = Compile(ReportView);
+const schema = Compile(openSchema(ReportView));
 
 /** Returns null if the bytes are not a view of a known version. */
 export function parseView(bytes: Uint8Array): ReportView | null {

@@ -2,7 +2,8 @@
 import { explainScore } from '../../report/view/verdict.ts';
 import { type CauseText, causeTexts } from '../../report/causes/element-names.ts';
 import { contrastText } from '../../report/view/sentences.ts';
-import type { ReportView, ViewGroup } from '../../report/view/view.ts';
+import type { RootCause } from '../../report/schema/schema.ts';
+import type { ReportView } from '../../report/view/schema.ts';
 import { failureKindOf, withoutCharge } from '../../core/scan/phases.ts';
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import type { Locale } from '../../core/scan/locales.ts';
@@ -135,29 +136,29 @@ function doneContent(
   if (worst.length > 0)
     blocks.push(
       { is: 'h2', text: report.fixFirst },
-      ...worst.map((group) => finding(group, causeTexts([group], i18n.locale).get(group)!, i18n)),
+      ...worst.map((cause) => finding(cause, causeTexts([cause], i18n.locale).get(cause)!, i18n)),
     );
   const more = (view?.groups_total ?? 0) - worst.length;
   if (more > 0) blocks.push({ is: 'paragraph', text: i18n.count(done.more, more) });
-  const undecided = view?.needs_review_elements ?? 0;
+  const undecided = view?.score.needs_review ?? 0;
   if (undecided > 0) blocks.push({ is: 'paragraph', text: i18n.count(done.review, undecided) });
   blocks.push({ is: 'button', text: done.button, url: resultUrl, fallback: i18n.texts.linkFallback });
   return { subject: total === 0 ? i18n.format(done.subjectNone, { site }) : i18n.count(done.subject, total, { site }), blocks };
 }
 
-function finding(group: ViewGroup, { title, why, fix, foreign }: CauseText, i18n: WordsIn<'mail'>): Block {
+function finding(cause: RootCause, { title, why, fix, foreign }: CauseText, i18n: WordsIn<'mail'>): Block {
   const report = wordsIn(i18n.locale, 'report').texts;
   const parts: FindingPart[] = [];
   if (!foreign) parts.push({ label: report.whyItMatters, text: why }, { label: report.howToFix, text: fix });
-  const { contrast } = group.example;
+  const { contrast } = cause.example;
   if (contrast !== undefined) parts.push({ contrast: contrastText(contrast, wordsIn(i18n.locale, 'report')) });
-  parts.push({ label: report.element, code: elementText(group.example.html) });
+  parts.push({ label: report.element, code: elementText(cause.example.html) });
   return {
     is: 'finding',
-    impact: group.impact,
-    severity: report.severities[group.impact],
+    impact: cause.impact,
+    severity: report.severities[cause.impact],
     title: oneLine(title, URL_MAX),
-    elements: i18n.count(report.elements, group.elements),
+    elements: i18n.count(report.elements, cause.elements),
     parts,
   };
 }

@@ -4,7 +4,7 @@ import { ApiError } from '../http/errors.ts';
 import { createPageReports, READ_LIMITS } from './scan-views.ts';
 
 describe('views of reports', () => {
-  function open(read: (scanId: string) => Promise<ReportView | null> = async (url) => ({ url }) as ReportView) {
+  function open(read: (scanId: string) => Promise<ReportView | null> = async (url) => ({ scan: { url } }) as ReportView) {
     const reads: string[] = [];
     let now = 0;
     const views = createPageReports(
@@ -25,7 +25,7 @@ describe('views of reports', () => {
   it('are read once, also by requests at the same time, and again after five minutes', async () => {
     const { readView, reads, wait } = open();
     const both = await Promise.all([readView('a'), readView('a')]);
-    expect(both.map((view) => view?.url)).to.deep.equal(['a', 'a']);
+    expect(both.map((view) => view?.scan.url)).to.deep.equal(['a', 'a']);
     wait(299_999);
     await readView('a');
     expect(reads).to.deep.equal(['a']);
@@ -46,12 +46,12 @@ describe('views of reports', () => {
   });
 
   it('are read again after a failure, and if there was none', async () => {
-    const results = [() => Promise.reject(new Error('unavailable')), async () => null, async () => ({ url: 'a' }) as ReportView];
+    const results = [() => Promise.reject(new Error('unavailable')), async () => null, async () => ({ scan: { url: 'a' } }) as ReportView];
     const { readView, reads } = open(() => results.shift()!());
     expect(await readView('a').catch((error: Error) => error.message)).to.equal('unavailable');
     expect(await readView('a')).to.equal(null);
-    expect((await readView('a'))?.url).to.equal('a');
-    expect((await readView('a'))?.url).to.equal('a');
+    expect((await readView('a'))?.scan.url).to.equal('a');
+    expect((await readView('a'))?.scan.url).to.equal('a');
     expect(reads).to.have.length(3);
   });
 

@@ -9,7 +9,7 @@ import { createSemaphore, TooBusy } from '../../platform/concurrency/semaphore.t
 import type { Reports } from '../../stores/reports.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { ApiError, replicaBusy } from '../http/errors.ts';
-import type { ViewCause, ViewPicture } from '../../report/view/schema.ts';
+import type { PagePicture } from '../../report/schema/schema.ts';
 
 type Scan = Pick<ScanRow, 'id' | 'organisation'>;
 type Tail<T extends unknown[]> = T extends [unknown, ...infer Rest] ? Rest : never;
@@ -101,13 +101,9 @@ export async function sendPicture(
     .send(Buffer.from(bytes));
 }
 
-function placeOf({ pages, causes, groups, needs_review }: ReportView, name: string): ViewPicture | undefined {
+function placeOf({ pages, pictures, page_pictures }: ReportView, name: string): PagePicture | undefined {
   const at = /^page-([1-9]\d{0,5})\.jpg$/.exec(name)?.[1];
-  if (at !== undefined) {
-    const page = pages[Number(at) - 1];
-    return page?.tested ? page.picture : undefined;
-  }
-  const causeOf = ({ fingerprint, picture }: Pick<ViewCause, 'fingerprint' | 'picture'>): boolean =>
-    picture !== undefined && pictureName(fingerprint) === name;
-  return [...causes, ...groups, ...needs_review].find(causeOf)?.picture;
+  if (at === undefined) return pictures.find(({ fingerprint }) => pictureName(fingerprint) === name);
+  const page = pages[Number(at) - 1];
+  return page && page_pictures.find(({ page_url }) => page_url === page.url);
 }

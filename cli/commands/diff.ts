@@ -1,7 +1,7 @@
 /** `curbcut diff BEFORE AFTER`: compares two scans. */
-import { type CauseChange, type ChangedElement, diffReduced, type NewCauseChange, type ReportDiff } from '../../report/diff/diff.ts';
+import { diffReduced, type ReportDiff } from '../../report/diff/diff.ts';
 import { type ReducedReport, reduceReport } from '../../report/diff/reduce.ts';
-import type { Report } from '../../report/schema/schema.ts';
+import type { CauseChange, Report } from '../../report/schema/schema.ts';
 import { CliError, printable } from '../errors.ts';
 import type { Client } from '../service/client.ts';
 import { readExport } from '../service/reports.ts';
@@ -45,7 +45,7 @@ interface Style {
   wide: boolean;
 }
 
-function section(heading: string, changes: readonly (CauseChange | NewCauseChange)[], style: Style): string[] {
+function section(heading: string, changes: readonly CauseChange[], style: Style): string[] {
   return [
     paint(style.terminal, 'bold', heading),
     ...changes.flatMap((change) => causeLines(change, style)),
@@ -53,9 +53,8 @@ function section(heading: string, changes: readonly (CauseChange | NewCauseChang
   ];
 }
 
-function causeLines(change: CauseChange | NewCauseChange, { mark, colour, terminal, wide }: Style): string[] {
-  const { rule, impact, wcag, help, elements, pages, examples, fingerprint, help_url } = change;
-  const onNewPages = 'on_new_pages' in change ? change.on_new_pages : 0;
+function causeLines(change: CauseChange, { mark, colour, terminal, wide }: Style): string[] {
+  const { rule, impact, wcag, help, elements, pages, examples, fingerprint, help_url, on_new_pages: onNewPages } = change;
   const facts = [
     impact,
     ...(wcag.length > 0 ? [`WCAG ${wcag.join(', ')}`] : []),
@@ -73,7 +72,7 @@ function causeLines(change: CauseChange | NewCauseChange, { mark, colour, termin
   ];
 }
 
-function selectorOf(element: ChangedElement): string {
+function selectorOf(element: CauseChange['examples'][number]): string {
   const path = printable(elementPath(element));
   return path.length <= SELECTOR_MAX ? path : `${path.slice(0, SELECTOR_MAX)}…`;
 }

@@ -9,6 +9,7 @@ const node = (html: string, more: Partial<ReportNode> = {}): ReportNode => ({
   selector: 'x',
   html,
   landmark: null,
+  box: null,
   failure_summary: 'Fix it',
   frame_path: [],
   shadow_path: [],

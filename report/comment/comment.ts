@@ -4,7 +4,7 @@ import { pathOnSite } from '../../core/scan/site.ts';
 import { shortCommit } from '../../core/scan/metadata.ts';
 import { outcomeOf } from '../results/results.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
-import type { Report, ReportChange, RootCause } from '../schema/schema.ts';
+import type { CauseChange, Report, RootCause } from '../schema/schema.ts';
 import { baselineLine, knownLine } from '../view/sentences.ts';
 import { elementPath } from '../schema/parts.ts';
 import { thresholdRows, verdictTexts } from '../view/verdict.ts';
@@ -111,7 +111,7 @@ function titleOf(
   return { title: heading(wordsIn(locale, 'score').texts.thresholds.maxNewViolations.name, total), total };
 }
 
-function entryOf(cause: Cause, { scan }: Report, { texts, count, locale }: ReportWords): string {
+function entryOf(cause: CauseChange, { scan }: Report, { texts, count, locale }: ReportWords): string {
   const known = ruleText(cause.rule, locale);
   const title = known === null ? code(cause.help, HELP_MAX) : `**${plain(known.help)}**`;
   const rule = code(cause.rule, HELP_MAX);
@@ -142,25 +142,20 @@ function pageOf(page: string, site: string): string {
  * left out, as thresholds do. Pure.
  */
 
-/** A root cause, with the elements that count. */
-export interface Cause extends Pick<ReportChange, 'fingerprint' | 'rule' | 'impact' | 'wcag' | 'help' | 'help_url' | 'elements' | 'pages'> {
-  examples: Pick<ReportChange['examples'][number], 'page' | 'selector' | 'frame_path' | 'shadow_path'>[];
-}
-
-/** Worst first. */
-export const causesOf = ({ baseline, groups }: Report): Cause[] =>
-  baseline === undefined || baseline.new === null ? groups.flatMap(ofGroup) : newCauses(baseline.new_causes);
+/** Worst first, with the elements that count. */
+export const causesOf = ({ baseline, groups }: Report): CauseChange[] =>
+  baseline === undefined || baseline.new === null ? groups.flatMap(asChange) : newCauses(baseline.new_causes);
 
 /** The causes as the threshold counts them: without those that the baseline has too on pages that it did not test. */
-const newCauses = (changes: readonly ReportChange[]): Cause[] =>
+const newCauses = (changes: readonly CauseChange[]): CauseChange[] =>
   changes.flatMap((change) => {
     const elements = countedAsNew(change) - (change.known_elements ?? 0);
     return elements > 0 ? [{ ...change, elements }] : [];
   });
 
-function ofGroup({ example, page_urls: [page = ''], known_elements: known = 0, ...group }: RootCause): Cause[] {
-  const elements = group.elements - known;
-  return elements > 0 ? [{ ...group, elements, examples: [{ ...example, page }] }] : [];
+function asChange({ example, page_urls: [page = ''], known_elements: known = 0, ...cause }: RootCause): CauseChange[] {
+  const elements = cause.elements - known;
+  return elements > 0 ? [{ ...cause, elements, in_both: false, on_new_pages: 0, examples: [{ ...example, page }] }] : [];
 }
 
 /** Markdown of comments on pull requests. What a page can choose is only ever in code spans and encoded addresses. Pure. */

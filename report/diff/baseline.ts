@@ -1,9 +1,9 @@
 /** Compares a report with its baseline, for the report itself and its verdict. Pure. */
 import { newWithoutKnown, type BaselineOutcome, type BaselineProblem } from '../../core/scan/baseline.ts';
-import { BASELINE_CAUSES_MAX, type Report, type ReportBaseline, type ReportChange, type RootCause } from '../schema/schema.ts';
+import { BASELINE_CAUSES_MAX, type Report, type CauseChange, type ReportBaseline, type RootCause } from '../schema/schema.ts';
 import { NONE_KNOWN, type KnownMatcher } from '../causes/known.ts';
 import { UNFAIR_CAVEATS, type Caveat } from './caveats.ts';
-import { countedAsNew, diffReduced, type CauseChange, type NewCauseChange, type ReportDiff } from './diff.ts';
+import { countedAsNew, diffReduced, type ReportDiff } from './diff.ts';
 import { reduceExport, reduceReport, type ComparableReport, type ReducedReport } from './reduce.ts';
 
 /** The earlier scan that was chosen, with its reduced report; or why there is none. */
@@ -77,8 +77,8 @@ export function compareWithBaseline(
       on_new_pages: onNewPages,
       not_tested: notTested,
       caveats: diff.comparable.map(({ reason, message }) => ({ reason, message })),
-      new_causes: listed(diff.new),
-      fixed_causes: listed(diff.fixed),
+      new_causes: diff.new.slice(0, BASELINE_CAUSES_MAX),
+      fixed_causes: diff.fixed.slice(0, BASELINE_CAUSES_MAX),
     },
     outcome: { scanId: chosen.scanId, optional, ...(isUnfair && { problem: 'scans_differ' as const }), difference },
     groups: groups.map((group) => ({ ...group, new_elements: added.get(group.fingerprint) ?? 0 })),
@@ -99,9 +99,6 @@ function differenceOf(diff: ReportDiff): NonNullable<BaselineOutcome['difference
 
 const sumOf = <T>(changes: readonly T[], numberOf: (change: T) => number): number =>
   changes.reduce((sum, change) => sum + numberOf(change), 0);
-
-const listed = (changes: readonly (CauseChange | NewCauseChange)[]): ReportChange[] =>
-  changes.slice(0, BASELINE_CAUSES_MAX).map((change) => ({ on_new_pages: 0, ...change }));
 
 /** What a report says about its baseline, as the outcome of the scan has it. Undefined without a baseline. */
 export function baselineOutcomeOf({ baseline }: Pick<Report, 'baseline'>): BaselineOutcome | undefined {

@@ -7,20 +7,16 @@ import { IMPACTS } from '../../core/scan/impacts.ts';
 import { caveatsBetween, type Caveat } from './caveats.ts';
 import { matchPages, NO_ELEMENTS, type UnmatchedElements } from './match.ts';
 import { reduceReport, type ReducedElement, type ReducedPage, type ReducedReport } from './reduce.ts';
-import type { Report, ReportChange } from '../schema/schema.ts';
+import type { CauseChange, Report } from '../schema/schema.ts';
 
 export type { Caveat } from './caveats.ts';
 
 /** The maximum number of elements that a change lists. The total is in `elements`. */
 export const EXAMPLES_MAX = 5;
 
-export type NewCauseChange = ReportChange;
-export type CauseChange = Omit<ReportChange, 'on_new_pages' | 'known_elements'>;
-export type ChangedElement = ReportChange['examples'][number];
-
 export interface ReportDiff {
   /** Violations that the first scan does not have, worst first. */
-  new: NewCauseChange[];
+  new: CauseChange[];
   /** Violations that the second scan does not have on pages that both scans tested, worst first. */
   fixed: CauseChange[];
   /** Violations on pages that the second scan did not test, so that it is unknown whether they are fixed. */
@@ -37,7 +33,7 @@ export interface ReportDiff {
  * How many violations of a root cause count as new: those on pages that both scans tested, or all of them if the first scan does
  * not have it anywhere. A new page with the same faults as the others has none.
  */
-export const countedAsNew = ({ elements, on_new_pages, in_both }: Pick<NewCauseChange, 'elements' | 'on_new_pages' | 'in_both'>): number =>
+export const countedAsNew = ({ elements, on_new_pages, in_both }: Pick<CauseChange, 'elements' | 'on_new_pages' | 'in_both'>): number =>
   in_both ? elements - on_new_pages : elements;
 
 /** Compares two exports. */
@@ -81,8 +77,8 @@ export function diffReduced(before: ReducedReport, after: ReducedReport): Report
   }
   return {
     new: added.end(),
-    fixed: gone.end().map(withoutNewPages),
-    not_tested: lost.end().map(withoutNewPages),
+    fixed: gone.end().map(withoutKnown),
+    not_tested: lost.end().map(withoutKnown),
     unchanged,
     pages: {
       in_both: inBoth + sameBefore + sameAfter,
@@ -101,11 +97,12 @@ function addPage(changes: Changes, page: ReducedPage, isNewPage = false): void {
     changes.add(page, rule, { elements, undescribed: page.undescribed.get(rule) ?? NO_ELEMENTS }, isNewPage);
 }
 
-const withoutNewPages = ({ on_new_pages: _, known_elements: __, ...change }: NewCauseChange): CauseChange => change;
+/** Only elements that count as new are known issues. */
+const withoutKnown = ({ known_elements: _, ...change }: CauseChange): CauseChange => change;
 
 interface Changes {
   add(page: ReducedPage, rule: string, left: UnmatchedElements, isNewPage?: boolean): void;
-  end(): NewCauseChange[];
+  end(): CauseChange[];
 }
 
 interface Collected {
@@ -186,7 +183,7 @@ function createChanges(scan: ReducedReport, other: ReducedReport): Changes {
 }
 
 /** The first elements by page, so that the order of the pages in an export does not matter. */
-function examplesOf(found: Collected['found']): ChangedElement[] {
+function examplesOf(found: Collected['found']): CauseChange['examples'] {
   return found
     .sort((a, b) => compare(a.page, b.page))
     .slice(0, EXAMPLES_MAX)

@@ -1,7 +1,7 @@
 /** The difference of two scans as numbers and a few examples, small enough for a status or an Event. Pure. */
-import type { Impact } from '../../core/scan/impacts.ts';
 import { elementPath } from '../schema/parts.ts';
-import { countedAsNew, type Caveat, type CauseChange, type NewCauseChange, type ReportDiff } from './diff.ts';
+import type { CauseChange } from '../schema/schema.ts';
+import { countedAsNew, type Caveat, type ReportDiff } from './diff.ts';
 
 export interface NewViolation {
   rule: string;
@@ -9,26 +9,11 @@ export interface NewViolation {
   selector: string;
 }
 
-/** Violations of one root cause that only one of the scans has. */
-export interface ComparedCause {
-  fingerprint: string;
-  rule: string;
-  impact: Impact;
-  wcag: string[];
-  help: string;
-  helpUrl: string;
-  elements: number;
-  pages: number;
-  /** Whether the other scan has the same root cause on other elements. */
-  inBoth: boolean;
-  examples: { page: string; selector: string }[];
-}
-
 /** Root causes, worst first. The lists are cut; the totals are not. */
 export interface ComparedCauses {
-  new: ComparedCause[];
+  new: CauseChange[];
   newTotal: number;
-  fixed: ComparedCause[];
+  fixed: CauseChange[];
   fixedTotal: number;
 }
 
@@ -85,10 +70,10 @@ export function summariseDiff(diff: ReportDiff): ComparedReports {
   };
 }
 
-const judgedIn = (cause: NewCauseChange): number => countedAsNew(cause) - (cause.known_elements ?? 0);
+const judgedIn = (cause: CauseChange): number => countedAsNew(cause) - (cause.known_elements ?? 0);
 
 function examplesOf({ new: added }: ReportDiff): NewViolation[] {
-  const rank = (cause: NewCauseChange): number => (judgedIn(cause) <= 0 ? 2 : cause.on_new_pages === cause.elements ? 1 : 0);
+  const rank = (cause: CauseChange): number => (judgedIn(cause) <= 0 ? 2 : cause.on_new_pages === cause.elements ? 1 : 0);
   const causes = added.toSorted((a, b) => rank(a) - rank(b));
   // The first element of each cause, then the second ones.
   const ranks = Math.max(0, ...causes.map(({ examples }) => examples.length));
@@ -104,34 +89,18 @@ const selectorOf = (element: Parameters<typeof elementPath>[0]): string => cut(e
 
 /** The root causes of a difference, at most `max` new and `max` fixed ones. */
 export function comparedCauses(diff: ReportDiff, max: number): ComparedCauses {
-  const some = (changes: readonly CauseChange[]): ComparedCause[] => changes.slice(0, max).map(comparedCause);
+  const some = (changes: readonly CauseChange[]): CauseChange[] => changes.slice(0, max).map(shortenedChange);
   return { new: some(diff.new), newTotal: diff.new.length, fixed: some(diff.fixed), fixedTotal: diff.fixed.length };
 }
 
-function comparedCause({
-  fingerprint,
-  rule,
-  impact,
-  wcag,
-  help,
-  help_url,
-  elements,
-  pages,
-  in_both,
-  examples,
-}: CauseChange): ComparedCause {
-  return {
-    fingerprint,
-    rule: cut(rule, SELECTOR_MAX),
-    impact,
-    wcag: wcag.slice(0, CRITERIA_MAX).map((criterion) => cut(criterion, SELECTOR_MAX)),
-    help: cut(help, HELP_MAX),
-    helpUrl: cut(help_url, PAGE_MAX),
-    elements,
-    pages,
-    inBoth: in_both,
-    examples: examples
-      .slice(0, CAUSE_EXAMPLES_MAX)
-      .map((example) => ({ page: cut(example.page, PAGE_MAX), selector: selectorOf(example) })),
-  };
-}
+/** The selectors of its examples are whole paths. */
+const shortenedChange = (change: CauseChange): CauseChange => ({
+  ...change,
+  rule: cut(change.rule, SELECTOR_MAX),
+  wcag: change.wcag.slice(0, CRITERIA_MAX).map((criterion) => cut(criterion, SELECTOR_MAX)),
+  help: cut(change.help, HELP_MAX),
+  help_url: cut(change.help_url, PAGE_MAX),
+  examples: change.examples
+    .slice(0, CAUSE_EXAMPLES_MAX)
+    .map((example) => ({ page: cut(example.page, PAGE_MAX), selector: selectorOf(example), frame_path: [], shadow_path: [] })),
+});

@@ -26,18 +26,18 @@ const FACTS_MIN = 40;
  */
 export function drawCause(flow: Flow, parent: Element, card: Card, context: CauseContext, outline: PDFKit.PDFOutline | undefined): void {
   const { pdf } = flow;
-  const { group, title, place } = card;
+  const { cause, title, place } = card;
   const head = (on: Flow, section: Element, entry?: PDFKit.PDFOutline): void => {
     on.heading(section, 3, title, { keep: 0, outline: entry, place });
-    drawSummary(on, section, group, context.i18n);
+    drawSummary(on, section, cause, context.i18n);
   };
   const section = pdf.element(parent, 'Sect');
-  const picture = pictureOf(flow, group, context);
+  const picture = pictureOf(flow, cause, context);
   const heights = {
     head: flow.measure((dry) => head(dry, section)) + (picture === null ? 0 : picture.height + 7) + FACTS_MIN,
     card: flow.measure((dry) => {
       head(dry, section);
-      drawEvidence(dry, section, group, context, picture);
+      drawEvidence(dry, section, cause, context, picture);
       drawGuidance(dry, section, card, context);
     }),
   };
@@ -47,37 +47,37 @@ export function drawCause(flow: Flow, parent: Element, card: Card, context: Caus
   if (flow.y > PAGE.top) pdf.artifact(() => line(pdf.doc, [PAGE.left, flow.y - 1], [PAGE.left + CONTENT_WIDTH, flow.y - 1], 0.7));
   flow.skip(9);
   head(flow, section, outline);
-  drawEvidence(flow, section, group, context, picture);
+  drawEvidence(flow, section, cause, context, picture);
   drawGuidance(flow, section, card, context);
 }
 
 /** How many known issues a card shows. */
 const KNOWN_SHOWN_MAX = 3;
 
-function drawSummary(flow: Flow, section: Element, group: RootCause, i18n: ReportWords): void {
+function drawSummary(flow: Flow, section: Element, cause: RootCause, i18n: ReportWords): void {
   const { texts, count } = i18n;
   const about = [
-    texts.severities[group.impact],
-    group.rule,
-    `${count(texts.elements, group.elements)} ${count(texts.onPages, group.pages)}`,
-    ...(group.new_elements === undefined || group.new_elements === 0 ? [] : [i18n.format(texts.newElements, { n: group.new_elements })]),
-    ...(group.example.landmark === null ? [] : [`${texts.area}: ${texts.landmarks[group.example.landmark]}`]),
+    texts.severities[cause.impact],
+    cause.rule,
+    `${count(texts.elements, cause.elements)} ${count(texts.onPages, cause.pages)}`,
+    ...(cause.new_elements === undefined || cause.new_elements === 0 ? [] : [i18n.format(texts.newElements, { n: cause.new_elements })]),
+    ...(cause.example.landmark === null ? [] : [`${texts.area}: ${texts.landmarks[cause.example.landmark]}`]),
   ].join('  ·  ');
   flow.skip(2);
-  flow.pdf.artifact(() => severityIcon(flow.pdf.doc, group.impact, PAGE.left + 4.5, flow.y + TYPE.soft.leading / 2, 4));
+  flow.pdf.artifact(() => severityIcon(flow.pdf.doc, cause.impact, PAGE.left + 4.5, flow.y + TYPE.soft.leading / 2, 4));
   const beside = { x: PAGE.left + 14, width: CONTENT_WIDTH - 14 };
   flow.paragraph(section, about, TYPE.soft, { ...beside, maxLines: 3 });
-  for (const mark of (group.known ?? []).slice(0, KNOWN_SHOWN_MAX))
+  for (const mark of (cause.known ?? []).slice(0, KNOWN_SHOWN_MAX))
     flow.paragraph(section, knownMark(mark, i18n), TYPE.soft, { ...beside, maxLines: 4 });
 }
 
 /** The picture, and the facts and the HTML beside it if there is room. */
-function drawEvidence(flow: Flow, section: Element, group: RootCause, context: CauseContext, picture: CardPicture | null): void {
+function drawEvidence(flow: Flow, section: Element, cause: RootCause, context: CauseContext, picture: CardPicture | null): void {
   const whole: Column = { x: PAGE.left, width: CONTENT_WIDTH };
   const facts = (column: Column, on = flow): void => {
-    drawFacts(on, section, group, context, column);
+    drawFacts(on, section, cause, context, column);
     on.skip(5);
-    on.panel(section, group.example.html, TYPE.code, { ...column, maxLines: 6 });
+    on.panel(section, cause.example.html, TYPE.code, { ...column, maxLines: 6 });
   };
   flow.skip(7);
   if (picture === null) return facts(whole);
@@ -120,13 +120,13 @@ function drawPicture({ pdf, y }: Flow, section: Element, { picture, width, heigh
 }
 
 /** Standards, colours, the path to the element, and the elements that explain the finding. */
-function drawFacts(flow: Flow, section: Element, group: RootCause, context: CauseContext, column: Column): void {
+function drawFacts(flow: Flow, section: Element, cause: RootCause, context: CauseContext, column: Column): void {
   const { i18n, rules } = context;
   const { texts } = i18n;
-  const { example } = group;
+  const { example } = cause;
   const fact = (label: string, value: string, maxLines = 2): void =>
     flow.paragraph(section, `${label}: ${value}`, { ...TYPE.cellSoft, breakAnywhere: true }, { ...column, maxLines });
-  const standards = standardsText(group.wcag, rules.get(group.rule)!, i18n.locale);
+  const standards = standardsText(cause.wcag, rules.get(cause.rule)!, i18n.locale);
   if (standards.length > 0) fact(texts.standards, standards.join('  ·  '), 5);
   if (example.contrast !== undefined) drawColors(flow, section, example.contrast, i18n, column);
   fact(texts.selector, example.selector);

@@ -44,7 +44,7 @@ export async function drawReviews(flow: Flow, report: Report, context: CauseCont
   await drawCards(flow, report.review_groups, about, context, outline);
 }
 
-/** A section of cards, and the heading of the table for the groups that get none. */
+/** A section of cards, and the heading of the table for the root causes that get none. */
 interface Cards {
   kind: Card['kind'];
   heading: string;
@@ -57,7 +57,7 @@ interface Cards {
 /** Draws cards, then a table. Other work of the process goes on between two cards. */
 async function drawCards(
   flow: Flow,
-  groups: readonly RootCause[],
+  causes: readonly RootCause[],
   { kind, heading, intro, keep, max, further }: Cards,
   context: CauseContext,
   outline: PDFKit.PDFOutline,
@@ -66,39 +66,39 @@ async function drawCards(
   const entry = flow.heading(section, 2, heading, { outline, keep });
   flow.skip(5);
   flow.paragraph(section, intro, TYPE.soft);
-  const causes = causeTexts(groups, context.i18n.locale);
-  for (const [index, group] of groups.slice(0, max).entries()) {
+  const described = causeTexts(causes, context.i18n.locale);
+  for (const [index, cause] of causes.slice(0, max).entries()) {
     await nextTurn();
     flow.skip(11);
-    const text = causes.get(group)!;
+    const text = described.get(cause)!;
     const named = kind === 'review' ? { title: headingOf(text) } : { title: `${index + 1}. ${headingOf(text)}`, place: placeOf(index) };
-    drawCause(flow, section, { kind, group, text, ...named }, context, entry);
+    drawCause(flow, section, { kind, cause, text, ...named }, context, entry);
   }
   flow.skip(26);
-  const listed = groups.slice(max, max + CAUSES_IN_TABLE);
-  drawGroups(flow, listed, groups.length - max - listed.length, further, context.i18n, outline);
+  const listed = causes.slice(max, max + CAUSES_IN_TABLE);
+  drawTableOf(flow, listed, causes.length - max - listed.length, further, context.i18n, outline);
 }
 
 /** Draws the advice as a table without guidance, because following it is optional. */
-export function drawAdvice(flow: Flow, { advice_groups: groups }: Report, i18n: ReportWords, outline: PDFKit.PDFOutline): void {
+export function drawAdvice(flow: Flow, { advice_groups: causes }: Report, i18n: ReportWords, outline: PDFKit.PDFOutline): void {
   const { advice: heading, adviceIntro: intro } = i18n.texts;
-  const listed = groups.slice(0, ADVICE_IN_TABLE);
-  drawGroups(flow, listed, groups.length - listed.length, { heading, intro }, i18n, outline);
+  const listed = causes.slice(0, ADVICE_IN_TABLE);
+  drawTableOf(flow, listed, causes.length - listed.length, { heading, intro }, i18n, outline);
 }
 
 /** A title and, if another cause has the same one, the element. Some translations of axe-core end with a full stop. */
 const headingOf = ({ title, element }: CauseText): string => (element === undefined ? title : `${title.replace(/\.$/, '')} · ${element}`);
 
-/** A table of groups without cards. @param left how many the table leaves out */
-function drawGroups(
+/** A table of root causes without cards. @param left how many the table leaves out */
+function drawTableOf(
   flow: Flow,
-  groups: readonly RootCause[],
+  causes: readonly RootCause[],
   left: number,
   about: { heading: string; intro: string },
   i18n: ReportWords,
   outline: PDFKit.PDFOutline,
 ): void {
-  if (groups.length === 0) return;
+  if (causes.length === 0) return;
   const { texts, count, number } = i18n;
   drawTableSection(
     flow,
@@ -110,21 +110,21 @@ function drawGroups(
         { heading: texts.elementsColumn, width: 58, side: 'right' },
         { heading: texts.pages, width: CONTENT_WIDTH - 441 + 8, side: 'right' },
       ],
-      rows: [...causeTexts(groups, i18n.locale)].map(([group, { title }]): Cell[] => [
+      rows: [...causeTexts(causes, i18n.locale)].map(([cause, { title }]): Cell[] => [
         {
           text: title,
           style: TYPE.cellStrong,
           rowHeader: true,
           maxLines: 2,
-          below: { text: group.example.html, style: { ...TYPE.code, size: 7, leading: 10 } },
+          below: { text: cause.example.html, style: { ...TYPE.code, size: 7, leading: 10 } },
         },
         {
-          text: texts.severities[group.impact],
+          text: texts.severities[cause.impact],
           indent: 12,
-          decorate: (x, middle) => severityIcon(flow.pdf.doc, group.impact, x + 4, middle, 3.6),
+          decorate: (x, middle) => severityIcon(flow.pdf.doc, cause.impact, x + 4, middle, 3.6),
         },
-        { text: number(group.elements) },
-        { text: number(group.pages) },
+        { text: number(cause.elements) },
+        { text: number(cause.pages) },
       ]),
       leftOut: left > 0 ? count(texts.leftOutCauses, left) : '',
     },

@@ -26,7 +26,7 @@ export interface CauseContext {
 /** What a card is about: a cause to fix, or elements that a person must check. */
 export interface Card {
   kind: 'violation' | 'review';
-  group: RootCause;
+  cause: RootCause;
   text: CauseText;
   /** The heading: the title with the element and, for a cause to fix, its number. */
   title: string;
@@ -45,7 +45,7 @@ const PLACES_WIDTH = 160;
 
 /** What to do, and beside it where. It continues on the next page if too much of this one would stay empty otherwise. */
 export function drawGuidance(flow: Flow, section: Element, card: Card, context: CauseContext): void {
-  const { group, kind } = card;
+  const { cause, kind } = card;
   const draw = kind === 'violation' ? drawAdvice : drawReview;
   flow.skip(6);
   const whole: Column = { x: PAGE.left, width: CONTENT_WIDTH };
@@ -53,7 +53,7 @@ export function drawGuidance(flow: Flow, section: Element, card: Card, context: 
   const places: Column = { x: PAGE.left + CONTENT_WIDTH - PLACES_WIDTH, width: PLACES_WIDTH };
   const height = Math.max(
     flow.measure((dry) => draw(dry, section, card, context.i18n, advice)),
-    flow.measure((dry) => drawPlaces(dry, section, group, context, places)),
+    flow.measure((dry) => drawPlaces(dry, section, cause, context, places)),
   );
   if (flow.left() < height && flow.left() < SPLIT_ABOVE) flow.newPage();
   // Columns cannot continue on the next page.
@@ -61,14 +61,14 @@ export function drawGuidance(flow: Flow, section: Element, card: Card, context: 
     draw(flow, section, card, context.i18n, whole);
     flow.skip(6);
     flow.need(100);
-    drawPlaces(flow, section, group, context, whole);
+    drawPlaces(flow, section, cause, context, whole);
     return;
   }
   const top = flow.y;
   draw(flow, section, card, context.i18n, advice);
   const below = flow.y;
   flow.y = top;
-  drawPlaces(flow, section, group, context, places);
+  drawPlaces(flow, section, cause, context, places);
   flow.y = Math.max(flow.y, below);
 }
 
@@ -90,9 +90,9 @@ function drawAdvice(flow: Flow, section: Element, card: Card, i18n: ReportWords,
   drawLabelled(flow, section, texts.howToFix, column, (on) => drawFix(on, section, card, i18n, column));
 }
 
-function drawFix(flow: Flow, section: Element, { group, text }: Card, i18n: ReportWords, column: Column): void {
+function drawFix(flow: Flow, section: Element, { cause, text }: Card, i18n: ReportWords, column: Column): void {
   if (text.fix !== '') flow.paragraph(section, text.fix, TYPE.text, column);
-  for (const { lead, lang, points } of failureAdvice(group.example.failure_summary, i18n.locale).slice(0, 4)) {
+  for (const { lead, lang, points } of failureAdvice(cause.example.failure_summary, i18n.locale).slice(0, 4)) {
     flow.skip(2);
     flow.paragraph(section, lead, TYPE.cell, { ...column, lang, maxLines: 3 });
     drawPoints(flow, section, points, i18n, column);
@@ -100,11 +100,11 @@ function drawFix(flow: Flow, section: Element, { group, text }: Card, i18n: Repo
 }
 
 /** What a person should look at, and why the tests could not decide. */
-function drawReview(flow: Flow, section: Element, { group }: Card, i18n: ReportWords, column: Column): void {
+function drawReview(flow: Flow, section: Element, { cause }: Card, i18n: ReportWords, column: Column): void {
   const { texts, locale } = i18n;
-  drawLabelled(flow, section, texts.whatToCheck, column, (on) => on.paragraph(section, reviewText(group.rule, locale), TYPE.text, column));
+  drawLabelled(flow, section, texts.whatToCheck, column, (on) => on.paragraph(section, reviewText(cause.rule, locale), TYPE.text, column));
   // The lead says "Fix any of the following", which is not known yet.
-  const reasons = failureAdvice(group.example.failure_summary, locale).flatMap(({ points }) => points);
+  const reasons = failureAdvice(cause.example.failure_summary, locale).flatMap(({ points }) => points);
   if (reasons.length > 0) {
     flow.skip(4);
     drawLabelled(flow, section, texts.undecided, column, (on) => drawPoints(on, section, reasons, i18n, column));
@@ -118,10 +118,10 @@ function drawPoints(flow: Flow, section: Element, points: Advice['points'], { te
   flow.list(section, [...shown, ...rest], TYPE.cell, { ...column, maxLines: 3 });
 }
 
-function drawRuleLink(flow: Flow, section: Element, group: RootCause, i18n: ReportWords, column: Column): void {
-  const url = linkable(group.help_url);
+function drawRuleLink(flow: Flow, section: Element, cause: RootCause, i18n: ReportWords, column: Column): void {
+  const url = linkable(cause.help_url);
   if (url === null) return;
-  const text = i18n.format(i18n.texts.aboutRule, { rule: group.rule });
+  const text = i18n.format(i18n.texts.aboutRule, { rule: cause.rule });
   const lines = flow.pdf.lines(text, TYPE.url, column.width, 2);
   flow.need(lines.length * TYPE.url.leading);
   const paragraph = flow.pdf.element(section, 'P');
@@ -129,21 +129,21 @@ function drawRuleLink(flow: Flow, section: Element, group: RootCause, i18n: Repo
 }
 
 /** Where it occurs, and what axe-core's site says about the rule. */
-function drawPlaces(flow: Flow, section: Element, group: RootCause, { i18n, site }: CauseContext, column: Column): void {
+function drawPlaces(flow: Flow, section: Element, cause: RootCause, { i18n, site }: CauseContext, column: Column): void {
   const { texts, count } = i18n;
   flow.paragraph(section, texts.where, TYPE.label, column);
   flow.skip(1);
-  const named = group.page_urls.slice(0, PAGES_NAMED);
+  const named = cause.page_urls.slice(0, PAGES_NAMED);
   const links = named.flatMap((page) => {
     const url = linkable(page);
     return url === null ? [] : [{ text: shortened(page, site), link: { target: { url }, contents: page } }];
   });
   flow.list(section, links, TYPE.url, { ...column, maxLines: 2 });
-  if (group.pages > named.length)
-    flow.paragraph(section, count(texts.morePages, group.pages - named.length), TYPE.cellSoft, {
+  if (cause.pages > named.length)
+    flow.paragraph(section, count(texts.morePages, cause.pages - named.length), TYPE.cellSoft, {
       x: column.x + 11,
       width: column.width - 11,
     });
   flow.skip(4);
-  drawRuleLink(flow, section, group, i18n, column);
+  drawRuleLink(flow, section, cause, i18n, column);
 }

@@ -93,8 +93,8 @@ export function drawLeadingCauses(
   const { doc } = flow.pdf;
   const bar = 70;
   const known = causeTexts(report.groups, locale);
-  const rows = causes.map(({ group, index }): Cell[] => {
-    const { title, element } = known.get(group)!;
+  const rows = causes.map(({ cause, index }): Cell[] => {
+    const { title, element } = known.get(cause)!;
     return [
       {
         text: title,
@@ -107,17 +107,17 @@ export function drawLeadingCauses(
           index < shownInFull
             ? { target: { place: placeOf(index) }, contents: element === undefined ? title : `${title} · ${element}` }
             : undefined,
-        decorate: (x, middle) => severityIcon(doc, group.impact, x + 5, middle, 4),
+        decorate: (x, middle) => severityIcon(doc, cause.impact, x + 5, middle, 4),
       },
       {
-        text: number(group.elements),
+        text: number(cause.elements),
         style: TYPE.strong,
         decorate: (x, middle) => {
           doc.rect(x, middle - 4, bar, 8).fill(GROUND);
-          doc.rect(x, middle - 4, Math.max(2, (bar * group.elements) / report.counts.total), 8).fill(SEVERITIES[group.impact]);
+          doc.rect(x, middle - 4, Math.max(2, (bar * cause.elements) / report.counts.total), 8).fill(SEVERITIES[cause.impact]);
         },
       },
-      { text: number(group.pages), style: TYPE.body },
+      { text: number(cause.pages), style: TYPE.body },
     ];
   });
   drawTable(

@@ -48,6 +48,9 @@ function allStandards(): Map<string, RuleInfo> {
 const suffixes = (tags: readonly string[], prefix: string, pattern: RegExp): string[] =>
   tags.flatMap((tag) => (tag.startsWith(prefix) && pattern.test(tag.slice(prefix.length)) ? [tag.slice(prefix.length)] : []));
 
+/** The standards as reports state them: none for advice, which no standard requires. */
+export const standardsInReports = (rule: string): RuleInfo => (ADVICE_RULES.has(rule) ? null : standardsOf(rule)) ?? unknownRule(rule, []);
+
 /** A rule that axe-core does not have: it has only the success criteria of its findings. */
 export const unknownRule = (id: string, wcag: string[]): RuleInfo => ({
   id,

@@ -126,8 +126,8 @@ export const ReportNode = Type.Object(
     html: Type.String({ maxLength: NODE_HTML_MAX }),
     /** The innermost landmark that contains the element, or is it, within its document. */
     landmark: nullable(oneOf(LANDMARKS)),
-    /** Null: it has no box, or the frame around it does not show it. It describes a moment, so two scans of the same page may differ. Reports of earlier versions lack it. */
-    box: Type.Optional(nullable(Box)),
+    /** Null: it has no box, or the frame around it does not show it. It describes a moment, so two scans of the same page may differ. */
+    box: nullable(Box),
     /** Only for contrast rules. */
     contrast: Type.Optional(Contrast),
     /** The checks of the rule that failed or need review, by axe-core's names. */
@@ -251,8 +251,7 @@ export const TestedPage = Type.Object(
     http_status: Type.Integer(),
     title: Type.String(),
     language: nullable(Type.String()),
-    /** As `box` of its elements. Reports of earlier versions lack it. */
-    size: Type.Optional(PageSize),
+    size: PageSize,
     tested: Type.Literal(true),
     score: Type.Number({ minimum: 0, maximum: 100 }),
     /** Rules that applied, by impact. The score is computed from them. */
@@ -392,15 +391,12 @@ export type ReportPicture = Static<typeof ReportPicture>;
 /** The largest number of root causes that each list of a baseline has. The totals are in its numbers. */
 export const BASELINE_CAUSES_MAX = 200;
 
+const { fingerprint, rule, impact, wcag, help, help_url } = RootCause.properties;
+
 /** Violations of one root cause that only one of two scans has. */
-export const ReportChange = Type.Object(
+export const CauseChange = Type.Object(
   {
-    fingerprint: Fingerprint,
-    rule: Type.String(),
-    impact: Impact,
-    wcag: Type.Array(Type.String()),
-    help: Type.String(),
-    help_url: Type.String(),
+    ...{ fingerprint, rule, impact, wcag, help, help_url },
     /** The numbers of changed elements, and of the pages that they are on. */
     elements: Count,
     pages: Count,
@@ -419,7 +415,7 @@ export const ReportChange = Type.Object(
   },
   closed,
 );
-export type ReportChange = Static<typeof ReportChange>;
+export type CauseChange = Static<typeof CauseChange>;
 
 /** The comparison with the baseline. Numbers are violations: failing elements of one rule on one page. */
 export const ReportBaseline = Type.Object(
@@ -443,8 +439,8 @@ export const ReportBaseline = Type.Object(
     /** What differs between the scans, other than the site. */
     caveats: Type.Array(Type.Object({ reason: Type.String(), message: Type.String() }, closed)),
     /** The root causes of violations that only this scan has, worst first; and of those that only the baseline has. */
-    new_causes: Type.Array(ReportChange, { maxItems: BASELINE_CAUSES_MAX }),
-    fixed_causes: Type.Array(ReportChange, { maxItems: BASELINE_CAUSES_MAX }),
+    new_causes: Type.Array(CauseChange, { maxItems: BASELINE_CAUSES_MAX }),
+    fixed_causes: Type.Array(CauseChange, { maxItems: BASELINE_CAUSES_MAX }),
   },
   closed,
 );

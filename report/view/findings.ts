@@ -4,29 +4,24 @@
  */
 import { Type, type Static } from 'typebox';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
-import { nullable, oneOf } from '../../core/schemas.ts';
 import { distinctNames } from '../causes/element-names.ts';
 import { rootCauseFingerprint } from '../causes/root-causes.ts';
-import { Box, PageSize, type ReportNode, type ReportPage, type ReportViolation, type TestedPage } from '../schema/schema.ts';
-import { jsonBytes, shortened, startWithin } from './bounds.ts';
+import { ReportNode, type ReportPage, type ReportViolation, RootCause, type TestedPage } from '../schema/schema.ts';
+import { bounded, jsonBytes, shortened, startWithin } from './bounds.ts';
 import { elementPath } from '../schema/parts.ts';
-import type { FindingsPlace, ViewCause, ViewGroup } from './schema.ts';
+import type { CauseLine, FindingsPlace } from './schema.ts';
 
 /** The bounds of the object, in bytes. The pages share theirs equally. */
 export const FINDINGS_LIMITS = { causes: 8 * 1024 * 1024, pages: 8 * 1024 * 1024, page: 256 * 1024, elements: 20 } as const;
 
+const { fingerprint, rule, impact, elements } = RootCause.properties;
+const { selector, html, box } = ReportNode.properties;
+
+/** The longest HTML of an element of a page, in characters. */
+const HTML_MAX = 500;
+
 /** A root cause on one page, with the first of its elements there. */
-const PageCause = Type.Object({
-  fingerprint: Type.String(),
-  rule: Type.String(),
-  impact: oneOf(IMPACTS),
-  help: Type.String(),
-  elements: Type.Integer({ minimum: 1 }),
-  shown: Type.Array(
-    /** `box`: where it is on the page; null: it is not displayed. Findings of earlier versions lack it. */
-    Type.Object({ selector: Type.String(), html: Type.String(), box: Type.Optional(nullable(Type.Object(Box.properties))) }),
-  ),
-});
+const PageCause = Type.Object({ ...{ fingerprint, rule, impact, elements }, shown: Type.Array(Type.Object({ selector, html, box })) });
 export type PageCause = Static<typeof PageCause>;
 
 /** The findings of one page, worst first. Lists are cut at their end. */
@@ -36,21 +31,19 @@ export const PageCauses = Type.Object({
   /** Elements that a person must check. */
   needs_review: Type.Array(PageCause),
   needs_review_total: Type.Integer({ minimum: 0 }),
-  /** The size of the page. Findings of earlier versions lack it. */
-  size: Type.Optional(Type.Object(PageSize.properties)),
 });
 export type PageCauses = Static<typeof PageCauses>;
 
 export interface PlacedFindings {
   /** Those whose details fit. */
-  causes: ViewCause[];
+  causes: CauseLine[];
   /** Of the pages with findings. */
   pages: ReadonlyMap<ReportPage, FindingsPlace>;
   object: Uint8Array<ArrayBuffer>;
 }
 
-/** Writes the object. @param groups every root cause, in the order of the view */
-export function placeFindings(groups: readonly ViewGroup[], pages: readonly TestedPage[]): PlacedFindings {
+/** Writes the object. @param all every root cause, in the order of the view */
+export function placeFindings(all: readonly RootCause[], pages: readonly TestedPage[]): PlacedFindings {
   const parts: Buffer[] = [];
   let offset = 0;
   const place = (value: unknown): FindingsPlace => {
@@ -59,11 +52,16 @@ export function placeFindings(groups: readonly ViewGroup[], pages: readonly Test
     offset += bytes.byteLength;
     return { offset: offset - bytes.byteLength, bytes: bytes.byteLength };
   };
-  const names = distinctNames(groups, ({ rule }) => rule);
-  const causes: ViewCause[] = [];
-  for (const group of groups) {
-    const at = place(group);
-    causes.push(lineOf(group, names.get(group)!, at));
+  const names = distinctNames(all, ({ rule }) => rule);
+  const causes: CauseLine[] = [];
+  for (const cause of all) {
+    const { fingerprint, rule, impact, pages: onPages, elements, new_elements, known_elements } = cause;
+    const details = place(cause);
+    causes.push({
+      ...{ fingerprint, rule, impact, element: names.get(cause)!, pages: onPages, elements, details },
+      ...(new_elements !== undefined && { new_elements }),
+      ...(known_elements !== undefined && { known_elements }),
+    });
     if (offset > FINDINGS_LIMITS.causes) break;
   }
   const found = pages.filter((page) => page.violations.length + page.needs_review.length > 0);
@@ -83,30 +81,13 @@ function joined(parts: readonly Buffer[], bytes: number): Uint8Array<ArrayBuffer
   return object;
 }
 
-const lineOf = (
-  { fingerprint, rule, impact, pages, elements, new_elements, known_elements, picture }: ViewGroup,
-  element: string,
-  group: FindingsPlace,
-): ViewCause => ({
-  ...{ fingerprint, rule, impact, element, pages, elements, group },
-  ...(new_elements !== undefined && { new_elements }),
-  ...(known_elements !== undefined && { known_elements }),
-  ...(picture && { picture }),
-});
-
 /** The findings of a page in at most `maxBytes` of JSON. The causes go before the elements, because filters need them. */
-function findingsOf({ violations, needs_review, size }: TestedPage, maxBytes: number): PageCauses {
+function findingsOf({ violations, needs_review }: TestedPage, maxBytes: number): PageCauses {
   const [failing, toReview] = [pageCauses(violations), pageCauses(needs_review)];
   const bare = (causes: readonly PageCause[]): PageCause[] => causes.map((cause) => ({ ...cause, shown: [] }));
   const causes = startWithin(bare(failing), maxBytes / 2).start;
   const review = startWithin(bare(toReview), maxBytes / 8).start;
-  const findings = {
-    causes,
-    causes_total: failing.length,
-    needs_review: review,
-    needs_review_total: toReview.length,
-    ...(size && { size }),
-  };
+  const findings = { causes, causes_total: failing.length, needs_review: review, needs_review_total: toReview.length };
   let space = maxBytes - jsonBytes(findings);
   for (const [listed, all] of [
     [causes, failing],
@@ -121,9 +102,9 @@ function findingsOf({ violations, needs_review, size }: TestedPage, maxBytes: nu
 }
 
 const shownElement = (node: ReportNode): PageCause['shown'][number] => ({
-  selector: shortened(elementPath(node), 'selector'),
-  html: shortened(node.html, 'help'),
-  ...(node.box !== undefined && { box: node.box }),
+  selector: bounded(elementPath(node), 'selector'),
+  html: shortened(node.html, HTML_MAX),
+  box: node.box,
 });
 
 function pageCauses(violations: readonly ReportViolation[]): PageCause[] {
@@ -134,7 +115,7 @@ function pageCauses(violations: readonly ReportViolation[]): PageCause[] {
       const fingerprint = rootCauseFingerprint(violation.rule, node);
       let cause = causes.get(fingerprint);
       if (cause === undefined) {
-        cause = { fingerprint, rule: shortened(violation.rule, 'name'), impact: violation.impact, help: shortened(violation.help, 'help'), elements: 0, shown: [] }; // prettier-ignore
+        cause = { fingerprint, rule: bounded(violation.rule, 'rule'), impact: violation.impact, elements: 0, shown: [] };
         causes.set(fingerprint, cause);
       }
       if (rank(violation.impact) < rank(cause.impact)) cause.impact = violation.impact;

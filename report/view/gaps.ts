@@ -47,7 +47,8 @@ export function gapsLine(report: Report, { texts, count, format }: ReportWords):
 }
 
 /** Whether something on a tested page may have been missed. */
-export const isIncomplete = ({ frames_untested, caveats }: TestedPage): boolean => frames_untested.length > 0 || caveats.length > 0;
+export const isIncomplete = ({ frames_untested, caveats }: Pick<TestedPage, 'frames_untested' | 'caveats'>): boolean =>
+  frames_untested.length > 0 || caveats.length > 0;
 
 /** What is incomplete about the test of a page: frames that were not tested, and caveats. */
 export function pageGaps(page: TestedPage): { kind: string; message: string }[] {

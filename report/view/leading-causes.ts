@@ -6,7 +6,7 @@ export const LEADING_CAUSES_MAX = 5;
 
 export interface LeadingCauses {
   /** By number of violations, each with its index in the report's own order, which goes by severity. */
-  causes: { group: RootCause; index: number }[];
+  causes: { cause: RootCause; index: number }[];
   /** The violations that disappear if all of them are fixed. */
   removed: number;
   /** `removed` in percent of all violations, rounded down, so that it is 100 only if none is left. Below 10 it has a decimal. */
@@ -15,16 +15,16 @@ export interface LeadingCauses {
 
 /**
  * Selects the root causes with the most violations. Causes with equally many keep the order of the report.
- * @param groups all root causes of a report, in its order
+ * @param all all root causes of a report, in its order
  * @param most how many causes to select at most
  */
-export function leadingCauses(groups: readonly RootCause[], most = LEADING_CAUSES_MAX): LeadingCauses {
-  const total = groups.reduce((sum, { elements }) => sum + elements, 0);
-  const causes = groups
-    .map((group, index) => ({ group, index }))
-    .sort((left, right) => right.group.elements - left.group.elements || left.index - right.index)
+export function leadingCauses(all: readonly RootCause[], most = LEADING_CAUSES_MAX): LeadingCauses {
+  const total = all.reduce((sum, { elements }) => sum + elements, 0);
+  const causes = all
+    .map((cause, index) => ({ cause, index }))
+    .sort((left, right) => right.cause.elements - left.cause.elements || left.index - right.index)
     .slice(0, most);
-  const removed = causes.reduce((sum, { group }) => sum + group.elements, 0);
+  const removed = causes.reduce((sum, { cause }) => sum + cause.elements, 0);
   return { causes, removed, percent: total === 0 ? 0 : percentOf(removed, total) };
 }
 

@@ -62,18 +62,18 @@ const rangeOf = (markup: string): string => /<span id="causes-shown">([^<]*)</.e
 
 describe('the selection of root causes', () => {
   it('says that a page has more causes than its findings list', async () => {
-    const long = { help: 'Images must have alternative text. '.repeat(14) };
-    const objects = objectsOf([samplePage(SITE, 'Home', [{ ...images(400), ...long }], [{ ...images(120, 500), ...long }])]);
+    const objects = objectsOf([samplePage(SITE, 'Home', [images(1_600)], [images(400, 2_000)])]);
     const { read } = readerOf(objects);
     const { matching, onPage } = await selectCauses(objects.view, { ...ALL_CAUSES, page: 1 }, read);
-    expect(onPage).to.deep.equal({ read: true, listed: matching, total: 400 });
-    expect(matching).to.be.greaterThan(5).and.lessThan(400);
+    expect(onPage).to.deep.equal({ read: true, listed: matching, total: 1_600 });
+    expect(matching).to.be.greaterThan(5).and.lessThan(1_600);
+    const first = matching.toLocaleString('en');
     expect(rangeOf(await listed(objects.view, { page: 1 }, read))).to.equal(
-      `1 to 5 of ${matching} root causes, among the first ${matching} of 400 on this page.`,
+      `1 to 5 of ${first} root causes, among the first ${first} of 1,600 on this page.`,
     );
     const none = await listed(objects.view, { page: 1, rule: 'nothing' }, read);
-    expect(rangeOf(none)).to.equal(`No root cause matches, among the first ${matching} of 400 on this page.`);
-    expect(rangeOf(await listed(objects.view, { page: 1, list: 'review' }, read))).to.match(/among the first \d+ of 120 on this page\.$/);
+    expect(rangeOf(none)).to.equal(`No root cause matches, among the first ${first} of 1,600 on this page.`);
+    expect(rangeOf(await listed(objects.view, { page: 1, list: 'review' }, read))).to.match(/among the first \d+ of 400 on this page\.$/);
   });
 
   describe('by page', () => {
@@ -122,11 +122,11 @@ describe('the selection of root causes', () => {
     const { read, counts } = readerOf(objects);
     const size = CAUSE_SIZES[1];
     const first = await selectCauses(objects.view, { ...ALL_CAUSES, size }, read);
-    expect(first.causes.filter(({ group }) => group !== null)).to.have.length(size);
+    expect(first.causes.filter(({ cause }) => cause !== null)).to.have.length(size);
     expect(counts.reads).to.equal(0);
     const kept = objects.view.groups.length;
     const beyond = await selectCauses(objects.view, { ...ALL_CAUSES, size, part: Math.floor(kept / size) + 2 }, read);
-    expect(beyond.causes.map(({ group, fingerprint }) => group?.fingerprint === fingerprint)).to.deep.equal(Array(size).fill(true));
+    expect(beyond.causes.map(({ cause, line }) => cause?.fingerprint === line.fingerprint)).to.deep.equal(Array(size).fill(true));
     expect(counts).to.deep.equal({ reads: size, most: READ_LIMITS.held.perKey });
   });
 

@@ -8,7 +8,7 @@ import { IMPACTS } from '../../core/scan/impacts.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { annotationsOf, code, COMMENT_MIN_CHARACTERS, commentOf, type CommentOptions, markerOf } from '../../report/comment/comment.ts';
 import { COMMENT_CAUSES, COMMENT_MAX_CHARACTERS } from '../../report/comment/limits.ts';
-import type { Report, ReportBaseline, ReportChange } from '../../report/schema/schema.ts';
+import type { Report, ReportBaseline, CauseChange } from '../../report/schema/schema.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';
 
@@ -40,7 +40,7 @@ function rendered(markdown: string) {
   return { elements, comments, texts, shown: texts.map(({ text }) => text).join('') };
 }
 
-const change = (rule: string, more: Partial<ReportChange> = {}): ReportChange => ({
+const change = (rule: string, more: Partial<CauseChange> = {}): CauseChange => ({
   fingerprint: '0123456789abcdef',
   rule,
   impact: 'critical',
@@ -55,7 +55,7 @@ const change = (rule: string, more: Partial<ReportChange> = {}): ReportChange =>
   ...more,
 });
 
-function compared(causes: ReportChange[], more: Partial<ReportBaseline> = {}): Report {
+function compared(causes: CauseChange[], more: Partial<ReportBaseline> = {}): Report {
   const report = smallReport({ maxNewViolations: 0 });
   const added = causes.reduce((sum, { elements }) => sum + elements, 0);
   const numbers = { new: added, on_new_pages: 0, fixed: 2, unchanged: 58, not_tested: 0 };

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { Compile } from 'typebox/compile';
 import { buildReport } from '../../report/results/build.ts';
-import type { Report, ReportNode, TestedPage } from '../../report/schema/schema.ts';
+import { type Report, type ReportNode, RootCause, type TestedPage } from '../../report/schema/schema.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from './samples.ts';
 import { FINDINGS_LIMITS, PageCauses } from '../../report/view/findings.ts';
-import { VIEW_LIMITS, VIEW_MAX_BYTES, ViewGroup, viewObjectsOf, type FindingsPlace } from '../../report/view/view.ts';
+import { VIEW_LIMITS, VIEW_MAX_BYTES, viewObjectsOf, type FindingsPlace } from '../../report/view/view.ts';
 
 const reportOf = (pages: TestedPage[]): Report =>
   buildReport({
@@ -18,7 +18,7 @@ const images = (nodes: ReportNode[]) => sampleViolation('image-alt', 'critical',
 const image = (name: string) => sampleNode(`<img class="${name}">`, `#${name}`);
 const partOf = (object: Uint8Array, { offset, bytes }: FindingsPlace): unknown =>
   JSON.parse(Buffer.from(object.subarray(offset, offset + bytes)).toString());
-const [isGroup, isPage] = [Compile(ViewGroup), Compile(PageCauses)];
+const [isCause, isPage] = [Compile(RootCause), Compile(PageCauses)];
 
 describe('the findings beside a view', () => {
   it('have the details of every root cause, and the findings of every page, worst first', () => {
@@ -29,8 +29,8 @@ describe('the findings beside a view', () => {
         samplePage('https://www.example.org/clean', 'Clean', []),
       ]),
     );
-    expect(view.causes.map(({ group }) => partOf(findings, group))).to.deep.equal(view.groups);
-    for (const { group } of view.causes) expect(isGroup.Check(partOf(findings, group))).to.equal(true);
+    expect(view.causes.map(({ details }) => partOf(findings, details!))).to.deep.equal(view.groups);
+    for (const { details } of view.causes) expect(isCause.Check(partOf(findings, details!))).to.equal(true);
     const [home, clean] = view.pages as { findings?: FindingsPlace }[];
     expect(clean!.findings).to.equal(undefined);
     const found = partOf(findings, home!.findings!) as PageCauses;

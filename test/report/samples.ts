@@ -50,6 +50,7 @@ export const sampleNode = (html: string, selector: string, summary?: string): Re
   selector,
   html,
   landmark: 'main',
+  box: null,
   failure_summary:
     summary ??
     'Fix any of the following:\n  Element does not have an alt attribute\n  aria-label attribute does not exist or is empty\n  Element has no title attribute',
@@ -80,6 +81,7 @@ export function samplePage(url: string, title: string, violations: ReportViolati
     http_status: 200,
     title,
     language: 'en',
+    size: { width: 1280, height: 900 },
     tested: true,
     score: 81.4,
     rules,

@@ -67,8 +67,8 @@ describe('comparisons with the real stores', () => {
       wcag: ['2.4.4'],
       elements: 1,
       pages: 1,
-      inBoth: false,
-      examples: [{ page: 'https://www.example.org/', selector: '.a' }],
+      in_both: false,
+      examples: [{ page: 'https://www.example.org/', selector: '.a', frame_path: [], shadow_path: [] }],
     });
     await reports.remove([reportKeys(before.id).export]);
     // Another replica, which has not compared them.

@@ -130,7 +130,7 @@ describe('report objects', () => {
     it('may have fields that this version does not know', async () => {
       const [page, ...others] = view.pages;
       await reports.writeView(scan, bytesOf({ ...view, later: 1, pages: [{ ...page, later: 1 }, ...others] }));
-      expect((await reports.readView(scan))?.score).to.equal(view.score);
+      expect((await reports.readView(scan))?.score).to.deep.equal(view.score);
     });
   });
 

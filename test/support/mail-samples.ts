@@ -1,6 +1,7 @@
 /** What mails are about, for tests of their texts and of their appearance. */
 import { ACCOUNT_NOTICES } from '../../core/audit-actions.ts';
-import type { ReportView, ViewGroup } from '../../report/view/view.ts';
+import type { RootCause } from '../../report/schema/schema.ts';
+import type { ReportView } from '../../report/view/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
@@ -16,27 +17,34 @@ import {
 
 const group = (
   rule: string,
-  impact: ViewGroup['impact'],
+  impact: RootCause['impact'],
   help: string,
   elements: number,
   html: string,
-  contrast?: ViewGroup['example']['contrast'],
-): ViewGroup => ({
+  contrast?: RootCause['example']['contrast'],
+): RootCause => ({
   fingerprint: rule,
   rule,
   impact,
   wcag: ['1.1.1'],
   help,
-  description: help,
   help_url: `https://dequeuniversity.com/rules/axe/4.14/${rule}`,
   pages: 1,
   elements,
   page_urls: ['https://shop.example.com/'],
-  standards: { en_301_549: [], rgaa_4: [], trusted_tester_5: [], act_rules: [] },
-  example: { selector: rule, html, landmark: null, failure_summary: help, frame_path: [], shadow_path: [], ...(contrast && { contrast }) },
+  example: {
+    selector: rule,
+    html,
+    landmark: null,
+    box: null,
+    failure_summary: help,
+    frame_path: [],
+    shadow_path: [],
+    ...(contrast && { contrast }),
+  },
 });
 
-export const GROUPS: ViewGroup[] = [
+export const GROUPS: RootCause[] = [
   group(
     'image-alt',
     'critical',
@@ -66,12 +74,12 @@ export const GROUPS: ViewGroup[] = [
 
 const NONE: Outcome = { score: 100, violations: { critical: 0, serious: 0, moderate: 0, minor: 0, total: 0 }, pages: { scanned: 1, failed: 0, total: 1 } }; // prettier-ignore
 
-const viewOf = (groups: ViewGroup[], incomplete = 0): ReportView =>
+const viewOf = (groups: RootCause[], incomplete = 0): ReportView =>
   ({
     groups,
     groups_total: groups.length,
     pages_with_gaps: incomplete,
-    needs_review_elements: incomplete * 3,
+    score: { needs_review: incomplete * 3 },
     options: withDefaults({ url: 'https://shop.example.com/' }),
   }) as unknown as ReportView;
 

@@ -8,6 +8,7 @@ export const testedPage = (url: string, over: Partial<TestedPage> = {}): TestedP
   http_status: 200,
   title: '',
   language: 'en',
+  size: { width: 1280, height: 900 },
   tested: true,
   score: 100,
   rules: emptyTally(),

@@ -6,7 +6,7 @@ import { ENDING_DAYS, KNOWN_ISSUE_MAX_DAYS, KNOWN_ISSUES_MAX } from '../../core/
 import type { Role } from '../../core/accounts.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import { KNOWN_ISSUES_PATH } from '../../core/web-paths.ts';
-import type { ViewGroup } from '../../report/view/schema.ts';
+import type { RootCause } from '../../report/schema/schema.ts';
 import type { KnownIssueRow } from '../../stores/known-issues/known-issues.ts';
 import { down } from '../api/replica.ts';
 import { expectAccessible } from './accessible.ts';
@@ -23,7 +23,7 @@ const dayIn = (days: number): string => inDays(days).toISOString().slice(0, 10);
 describe('known issues in a browser', () => {
   const web = useWeb();
 
-  async function scanOf(organisation: string, edit: (groups: ViewGroup[]) => void = () => {}): Promise<string> {
+  async function scanOf(organisation: string, edit: (groups: RootCause[]) => void = () => {}): Promise<string> {
     const options = withDefaults({ url: `https://${SITE}/` });
     const row = await web.scan(organisation, { phase: 'done', outcome: OUTCOME, pages: OUTCOME.pages, options, finishedAt: new Date() });
     const reports = await storeView(web, row.id, {}, ({ groups }) => edit(groups));
@@ -33,7 +33,7 @@ describe('known issues in a browser', () => {
   /** Opens the page of a new scan. */
   async function openScan(
     role: Role,
-    options: VisitorOptions & { edit?: (groups: ViewGroup[]) => void } = {},
+    options: VisitorOptions & { edit?: (groups: RootCause[]) => void } = {},
   ): Promise<PersonPage & { scan: string }> {
     const { edit, ...visitor } = options;
     const { id: organisation } = await web.organisation();
@@ -161,7 +161,7 @@ describe('known issues in a browser', () => {
   });
 
   it('are not offered where a cause is known already, and not to people who may not accept them', async () => {
-    const known = (groups: ViewGroup[]) => void Object.assign(groups[0]!, { known_elements: groups[0]!.elements });
+    const known = (groups: RootCause[]) => void Object.assign(groups[0]!, { known_elements: groups[0]!.elements });
     const page = await openScan('owner', { edit: known });
     expect(await page.getByRole('link', { name: /^Accept as known/ }).count()).to.equal(1);
     const member = await openScan('member');

@@ -16,10 +16,12 @@ import { OUTCOME, storeView } from './scan-views.ts';
 import { useWeb } from './web.ts';
 
 const GAPS = {
-  frames: [{ path: 'iframe.map', url: 'https://maps.example/', reason: 'timeout', message: 'The frame did not respond within 10 s.' }],
+  frames_untested: [
+    { path: ['iframe.map'], url: 'https://maps.example/', reason: 'timeout', message: 'The frame did not respond within 10 s.' },
+  ],
   frames_total: 3,
   caveats: [{ kind: 'requests_unanswered', message: 'cdn.example never answered.' }],
-} satisfies NonNullable<Extract<ReportView['pages'][number], { tested: true }>['gaps']>;
+} satisfies Partial<Extract<ReportView['pages'][number], { tested: true }>>;
 
 /** The widths of a page's pictures in pixels; 0 if one did not load. They load when they come into view. */
 const loadedWidths = (page: Page): Promise<number[]> =>
@@ -44,13 +46,14 @@ describe('pictures of elements', () => {
       const id = randomUUID();
       const place = await storePicture(web, id, picture);
       const view = await storeView(web, id, {}, (stored) => {
-        stored.groups[0]!.picture = { ...place, ...PICTURE_SIZE };
-        stored.groups[0]!.standards = { en_301_549: ['9.1.1.1'], rgaa_4: ['1.1.1'], trusted_tester_5: ['7.A'], act_rules: ['23a2a8'] };
+        const shown = { ...place, ...PICTURE_SIZE, page_url: stored.pages[0]!.url };
+        stored.pictures.push({ fingerprint: stored.groups[0]!.fingerprint, ...shown });
+        stored.page_pictures.push(shown);
         stored.groups[0]!.example.related = [{ selector: '#twin', html: '<img id="twin">' }];
         stored.groups[1]!.example.contrast = { foreground: '#999999', background: '#ffffff', ratio: 2.84, required: 4.5, font_size_px: 14 };
-        Object.assign(stored.pages[0]!, { gaps: GAPS, picture: { ...place, ...PICTURE_SIZE } });
+        Object.assign(stored.pages[0]!, GAPS);
         stored.pages.push({
-          url: 'https://example.com/copy',
+          ...{ url: 'https://example.com/copy', final_url: null, http_status: 200, duration_ms: 1 },
           tested: false,
           reason: 'same_as',
           message: 'Its content equals that of another page.',
@@ -76,7 +79,7 @@ describe('pictures of elements', () => {
       const found = await page.locator('main').innerText();
       await page.getByRole('link', { name: 'Show the list of' }).click();
       expect(found + (await page.locator('main').innerText()))
-        .to.include('WCAG 1.1.1 Non-text Content (A) · EN 301 549 9.1.1.1 · RGAA 4 1.1.1 · Trusted Tester 5 7.A · ACT 23a2a8')
+        .to.include('WCAG 1.1.1 Non-text Content (A) · EN 301 549 9.1.1.1 · RGAA 4 1.1.1 · Trusted Tester 5 7.A, 7.B · ACT 23a2a8')
         .and.match(/Contrast 2\.84:1, required 4\.5:1\s+text #999999\s+background #ffffff\s+14 px/)
         .and.include('Tested in part')
         .and.include('cdn.example never answered.')
@@ -137,9 +140,10 @@ describe('pictures of elements', () => {
       const id = randomUUID();
       const view = sampleView();
       const place = await storePicture(web, id, picture);
-      view.groups[0]!.picture = { ...place, ...PICTURE_SIZE };
-      Object.assign(view.pages[0]!, { gaps: GAPS });
-      return { token: await storePublicScan(web, { id, phase: 'done' }, view), fingerprint: view.groups[0]!.fingerprint };
+      const { fingerprint } = view.groups[0]!;
+      view.pictures.push({ fingerprint, ...place, ...PICTURE_SIZE, page_url: view.pages[0]!.url });
+      Object.assign(view.pages[0]!, GAPS);
+      return { token: await storePublicScan(web, { id, phase: 'done' }, view), fingerprint };
     }
 
     for (const locale of SOME_LOCALES)

@@ -1,7 +1,7 @@
 /** A view with everything that a page of a scan shows, from a hostile site. */
 import { placeFindings } from '../../report/view/findings.ts';
-import type { Report } from '../../report/schema/schema.ts';
-import { viewObjectsOf, type ReportView, type ViewGroup } from '../../report/view/view.ts';
+import type { Report, RootCause } from '../../report/schema/schema.ts';
+import { viewObjectsOf, type ReportView } from '../../report/view/view.ts';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { ApiContext } from '../api/context.ts';
@@ -14,14 +14,13 @@ export const OUTCOME: Outcome = {
 
 export const HOSTILE = '"><script>document.title="hacked"</script><img src=x onerror=alert(1)>';
 
-function group(change: Partial<ViewGroup>): ViewGroup {
+function group(change: Partial<RootCause>): RootCause {
   return {
     fingerprint: '0123456789abcdef',
     rule: 'image-alt',
     impact: 'critical',
     wcag: ['1.1.1'],
     help: 'Images must have alternative text',
-    description: 'Ensures <img> elements have alternative text or a role of none or presentation',
     help_url: 'https://dequeuniversity.com/rules/axe/4.14/image-alt',
     pages: 2,
     elements: 3,
@@ -30,21 +29,21 @@ function group(change: Partial<ViewGroup>): ViewGroup {
       selector: `img[alt='${HOSTILE}']`,
       html: `<img src="/logo.png" title="${HOSTILE}">`,
       landmark: 'banner',
+      box: null,
       failure_summary: 'Element does not have an alt attribute',
       frame_path: ['iframe'],
       shadow_path: [],
     },
-    standards: { en_301_549: [], rgaa_4: [], trusted_tester_5: [], act_rules: [] },
     ...change,
   };
 }
 
+const SIZE = { width: 1280, height: 900 };
+
 const view: ReportView = {
   view_version: 1,
-  url: 'https://example.com/',
-  locale: 'en',
-  tested_at: '2026-11-22T20:00:00.000Z',
-  score: OUTCOME.score,
+  scan: { url: 'https://example.com/', finished_at: '2026-11-22T20:00:00.000Z', options: { locale: 'en' } },
+  score: { value: OUTCOME.score, score_version: 1, pages_tested: 2, pages_attempted: 3, pages_found: 3, needs_review: 3 },
   counts: OUTCOME.violations,
   groups: [
     group({}),
@@ -64,35 +63,33 @@ const view: ReportView = {
   cause_rules: {},
   leading: {
     causes: [
-      { fingerprint: 'fedcba9876543210', help: `Elements must meet minimum contrast ${HOSTILE}`, elements: 9 },
-      { fingerprint: '0123456789abcdef', help: 'Images must have alternative text', elements: 2 },
+      { fingerprint: 'fedcba9876543210', rule: 'color-contrast', elements: 9 },
+      { fingerprint: '0123456789abcdef', rule: 'image-alt', elements: 2 },
     ],
     removed: 11,
     percent: 91,
   },
-  needs_review: [group({ fingerprint: 'aaaaaaaaaaaaaaaa', rule: 'video-caption', help: 'Videos must have captions' })],
-  needs_review_total: 1,
-  needs_review_elements: 3,
-  advice: [group({ fingerprint: 'bbbbbbbbbbbbbbbb', rule: 'heading-order', help: 'Heading levels should only increase by one', wcag: [] })],
-  advice_total: 1,
+  review_groups: [group({ fingerprint: 'aaaaaaaaaaaaaaaa', rule: 'video-caption', help: 'Videos must have captions' })],
+  review_groups_total: 1,
+  advice_groups: [
+    group({ fingerprint: 'bbbbbbbbbbbbbbbb', rule: 'heading-order', help: 'Heading levels should only increase by one', wcag: [] }),
+  ],
+  advice_groups_total: 1,
   advice_elements: 4,
   pages: [
     {
       url: 'https://example.com/',
-      title: HOSTILE,
-      tested: true,
-      score: 80,
+      ...{ title: HOSTILE, tested: true, score: 80, size: SIZE, frames_untested: [], frames_total: 0, caveats: [] },
       counts: { total: 3, critical: 3, serious: 0, moderate: 0, minor: 0 },
     },
     {
       url: `https://example.com/${'x'.repeat(900)}`,
-      title: 'A page',
-      tested: true,
-      score: 63,
+      ...{ title: 'A page', tested: true, score: 63, size: SIZE, frames_untested: [], frames_total: 0, caveats: [] },
       counts: { total: 9, critical: 0, serious: 9, moderate: 0, minor: 0 },
     },
     {
       url: 'https://example.com/private',
+      ...{ final_url: null, http_status: null, duration_ms: 1 },
       tested: false,
       reason: 'bot_wall',
       message: 'The page asks visitors to prove that they are people.',
@@ -102,6 +99,8 @@ const view: ReportView = {
   pages_total: 3,
   pages_with_gaps: 0,
   addresses_left: 0,
+  pictures: [],
+  page_pictures: [],
   issues: [],
   issues_total: 12,
 };
@@ -123,7 +122,8 @@ export async function storeView(
   const stored = structuredClone({ ...view, ...change });
   edit(stored);
   const { causes, object } = placeFindings(stored.groups, []);
-  for (const { rule, help, wcag } of stored.groups) stored.cause_rules[rule] ??= { help, wcag };
+  for (const { rule, help, wcag } of stored.groups)
+    stored.cause_rules[rule] ??= { help, description: 'Ensures <img> elements have alternative text', wcag };
   Object.assign(stored, { causes });
   await context.stores.reports.writeFindings(scanId, object);
   await context.stores.reports.writeView(scanId, Buffer.from(JSON.stringify(stored)));

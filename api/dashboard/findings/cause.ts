@@ -3,81 +3,86 @@ import { knownMark } from '../../../report/view/sentences.ts';
 import { elementPath } from '../../../report/schema/parts.ts';
 import { standardsText } from '../../../report/rules/success-criteria.ts';
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
-import type { ViewGroup } from '../../../report/view/schema.ts';
+import { standardsInReports } from '../../../report/rules/rules.ts';
+import type { RootCause } from '../../../report/schema/schema.ts';
+import { type CauseLine, type ReportView, ruleOf } from '../../../report/view/schema.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { pictureName } from '../../scans/scan-views.ts';
 import { badge, code, contrast, elementPicture, externalLink, link, severityBadge, visuallyHidden } from '../../web/components.ts';
 import { attributes, html, type Html, NOTHING } from '../../web/html.ts';
 import { count, ELEMENTS, number, pagesText, shown, siteLink } from '../scans/words.ts';
 import { KNOWN_ISSUES_PATH } from '../../../core/web-paths.ts';
-import type { CauseLine, ShownCause } from './select.ts';
+import type { ShownCause } from './select.ts';
 
 /** The address of a picture of a scan. */
 export const picturePath = (scanId: string, name: string): string => `/dashboard/scans/${scanId}/pictures/${name}`;
 
 /** What the rule of a cause asks for, in English if this version knows the rule. */
-export const titleOf = ({ rule, help }: Pick<CauseLine, 'rule' | 'help'>): string => shown(ruleText(rule, 'en')?.help ?? help);
+export const titleOf = (view: Pick<ReportView, 'cause_rules'>, rule: string): string =>
+  shown(ruleText(rule, 'en')?.help ?? ruleOf(view, rule).help);
 
 export interface CauseOptions {
   scanId: string;
+  view: Pick<ReportView, 'cause_rules' | 'pictures'>;
   open: boolean;
   mayAccept: boolean;
 }
 
 /** One line, which opens without scripts. */
-export function causeItem(cause: ShownCause, { scanId, open, mayAccept }: CauseOptions): Html {
-  const { fingerprint, impact, element, elements, pages, added, known } = cause;
+export function causeItem(cause: ShownCause, options: CauseOptions): Html {
+  const { fingerprint, rule, impact, element, elements, pages } = cause.line;
   return html`<li class="cause" id="cause-${fingerprint}">
-    <details${attributes({ open })}>
+    <details${attributes({ open: options.open })}>
       <summary>
-        <h3>${severityBadge(impact)} ${titleOf(cause)} <code>${shown(element, 100)}</code></h3>
-        <span class="cause-facts"><span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span>${newBadge(added, elements)}${knownBadge(known, elements)}</span>
+        <h3>${severityBadge(impact)} ${titleOf(options.view, rule)} <code>${shown(element, 100)}</code></h3>
+        <span class="cause-facts"><span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span>${newBadge(cause.line)}${knownBadge(cause.line)}</span>
       </summary>
-      <div class="cause-body">${body(cause, { scanId, mayAccept })}</div>
+      <div class="cause-body">${body(cause, options)}</div>
     </details>
   </li>`;
 }
 
-export const newBadge = (added: number, elements: number): Html | false =>
+export const newBadge = ({ new_elements: added = 0, elements }: CauseLine): Html | false =>
   added > 0 && badge('bad', added === elements ? 'New' : `${number(added)} new`);
-export const knownBadge = (known: number, elements: number): Html | false =>
+export const knownBadge = ({ known_elements: known = 0, elements }: CauseLine): Html | false =>
   known > 0 && badge('plain', known === elements ? 'Known issue' : `${number(known)} known`);
 
-function body(cause: ShownCause, { scanId, mayAccept }: Omit<CauseOptions, 'open'>): Html {
-  const { group, rule, fingerprint } = cause;
-  if (group === null) return html`<p>The details could not be read. Reload the page in a moment.</p>`;
+function body({ line, cause }: ShownCause, { scanId, view, mayAccept }: CauseOptions): Html {
+  if (cause === null) return html`<p>The details could not be read. Reload the page in a moment.</p>`;
+  const { rule, fingerprint, example } = cause;
   const { why = '', fix = '' } = ruleText(rule, 'en') ?? {};
-  const { picture, example } = group;
+  const title = titleOf(view, rule);
+  const picture = view.pictures.find((one) => one.fingerprint === fingerprint);
   const id = `cause-${fingerprint}`;
   const markup = code({ id: `${id}-html`, label: 'the HTML of the element', text: shown(example.html, HTML_SHOWN_MAX), copy: false });
-  return html`${knownMarks(group)}
-    ${fix !== '' ? html`<p><strong>How to fix it:</strong> ${fix}</p>` : html`<p>${shown(group.description)}</p>`}
+  return html`${knownMarks(cause)}
+    ${fix !== '' ? html`<p><strong>How to fix it:</strong> ${fix}</p>` : html`<p>${shown(ruleOf(view, rule).description)}</p>`}
     ${example.contrast !== undefined && contrast(example.contrast)}
-    ${picture === undefined ? markup : elementPicture({ src: picturePath(scanId, pictureName(fingerprint)), alt: `Picture of the page: the element to which this applies is outlined. ${titleOf(cause)}`, picture })}
-    ${mayAccept && acceptLink(scanId, group, [titleOf(cause), cause.element].join(' '))}
+    ${picture === undefined ? markup : elementPicture({ src: picturePath(scanId, pictureName(fingerprint)), alt: `Picture of the page: the element to which this applies is outlined. ${title}`, picture })}
+    ${mayAccept && acceptLink(scanId, cause, `${title} ${line.element}`)}
     <details>
       <summary>More about this cause</summary>
-      ${picture !== undefined && markup} ${more(group, { id, why })}
+      ${picture !== undefined && markup} ${more(cause, { id, why })}
     </details>`;
 }
 
 /** Why elements of the cause are accepted, by whom and until when. */
-const knownMarks = ({ known = [] }: ViewGroup): Html[] => known.map((mark) => html`<p>${knownMark(mark, wordsIn('en', 'report'))}</p>`);
+const knownMarks = ({ known = [] }: RootCause): Html[] => known.map((mark) => html`<p>${knownMark(mark, wordsIn('en', 'report'))}</p>`);
 
 const HTML_SHOWN_MAX = 1_000;
 const SELECTOR_SHOWN_MAX = 1_000;
 
-function more(group: ViewGroup, { id, why }: { id: string; why: string }): Html {
-  const { example, rule, wcag, standards, help_url, page_urls, pages } = group;
+function more(cause: RootCause, { id, why }: { id: string; why: string }): Html {
+  const { example, rule, wcag, help_url, page_urls, pages } = cause;
   return html`${why !== '' && html`<p><strong>Why it matters:</strong> ${why}</p>`}
     ${code({ id: `${id}-selector`, label: 'the selector of the element', text: shown(elementPath(example), SELECTOR_SHOWN_MAX), inline: true })}
-    <p class="soft">${standardsText(wcag, standards, 'en').join(' · ')} <code>${shown(rule, 100)}</code></p>
-    ${related(group)} ${affectedPages(page_urls, pages)}
+    <p class="soft">${standardsText(wcag, standardsInReports(rule), 'en').join(' · ')} <code>${shown(rule, 100)}</code></p>
+    ${related(cause)} ${affectedPages(page_urls, pages)}
     ${/^https:\/\//.test(help_url) && html`<p>${externalLink(html`More about ${shown(rule, 100)}`, help_url)}</p>`}`;
 }
 
 /** The other elements that explain the finding. */
-function related({ example: { related: others = [] } }: ViewGroup): Html {
+function related({ example: { related: others = [] } }: RootCause): Html {
   if (others.length === 0) return NOTHING;
   return html`<p>${count(RELATED, others.length)}:</p>
     <ul>
@@ -102,7 +107,7 @@ const acceptPath = (scanId: string, fingerprint: string): string =>
   `${KNOWN_ISSUES_PATH}/new?${new URLSearchParams({ scan: scanId, cause: fingerprint })}`;
 
 /** @param title what the page calls the cause, so that screen readers tell the links apart */
-function acceptLink(scanId: string, { fingerprint, elements, known_elements = 0 }: ViewGroup, title: string): Html {
+function acceptLink(scanId: string, { fingerprint, elements, known_elements = 0 }: RootCause, title: string): Html {
   if (known_elements >= elements) return NOTHING;
   const text = html`Accept as known ${visuallyHidden(title)}`;
   return html`<p>${link(text, acceptPath(scanId, fingerprint))}</p>`;

@@ -12,11 +12,13 @@ import {
   ALL_CAUSES,
   CAUSE_LISTS,
   CAUSE_SIZES,
+  CAUSE_STATES,
   type CauseList,
   type CauseQuery,
   causesHref,
   type CauseState,
   choicesOf,
+  hasState,
   type SelectedCauses,
 } from './select.ts';
 
@@ -27,13 +29,13 @@ export interface CausesData extends SelectedCauses {
   scanId: string;
   /** Whether the person may accept known issues. */
   mayAccept: boolean;
-  view: Pick<ReportView, 'leading' | 'pages' | 'needs_review_elements' | 'advice_elements' | 'causes'>;
+  view: Pick<ReportView, 'leading' | 'pages' | 'score' | 'advice_elements' | 'cause_rules' | 'pictures'>;
 }
 
 const NAMES: Readonly<Record<CauseList, string>> = { violations: 'Violations', review: 'Needs review', advice: 'Advice' };
 
 export function causeList(data: CausesData): Html {
-  const { scanId, query, causes, totals, matching, lines } = data;
+  const { scanId, view, query, causes, totals, matching, lines } = data;
   const listed = CAUSE_LISTS.filter((list) => list === 'violations' || list === query.list || totals[list] > 0);
   const isNarrowed = activeCauseFilters(query) > 0;
   return html`<section class="card" id="causes" aria-labelledby="causes-title">
@@ -51,7 +53,7 @@ export function causeList(data: CausesData): Html {
     }
     ${lines.length === 0 ? html`<p>${NOTHING_FOUND[query.list]}</p>` : html`${!isNarrowed && query.part === 1 && intro(data)} ${filterForm(data)}`}
     ${lines.length > 0 && html`<p><span id="causes-shown">${rangeText(data)}</span> ${sizeLink(data)}</p>`}
-    ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { scanId, open: at < OPEN, mayAccept: data.mayAccept && query.list === 'violations' }))}</ul>`}
+    ${causes.length > 0 && html`<ul class="causes">${causes.map((cause, at) => causeItem(cause, { scanId, view, open: at < OPEN, mayAccept: data.mayAccept && query.list === 'violations' }))}</ul>`}
     ${pagination({
       previous: query.part > 1 ? causesHref(scanId, { ...query, part: query.part - 1 }) : null,
       next: query.part * query.size < matching ? causesHref(scanId, { ...query, part: query.part + 1 }) : null,
@@ -88,19 +90,21 @@ function sizeLink({ scanId, query, matching }: CausesData): Html | false {
 function intro(data: CausesData): Html {
   const { view, query, lines } = data;
   if (query.list === 'review')
-    return html`<p>The test could not decide about ${count(ELEMENTS, view.needs_review_elements)}. Check each one yourself. They are not violations and do not change the score.</p>`;
+    return html`<p>The test could not decide about ${count(ELEMENTS, view.score.needs_review)}. Check each one yourself. They are not violations and do not change the score.</p>`;
   if (query.list === 'advice')
     return html`<p>Best practices that WCAG does not require, for ${count(ELEMENTS, view.advice_elements)}. They are not violations and do not change the score.</p>`;
-  return html`${lines.some(({ added }) => added > 0) && html`<p>Those that the baseline does not have are first.</p>`}
+  return html`${lines.some((line) => hasState(line, 'new')) && html`<p>Those that the baseline does not have are first.</p>`}
     ${data.totals.violations > view.leading.causes.length && leadingCauses(data)}`;
 }
 
 /** What to fix first. Each is a link to the cause alone. */
-function leadingCauses({ view: { leading }, lines, scanId }: CausesData): Html {
-  const item = ({ fingerprint, help, elements }: ReportView['leading']['causes'][number]): Html => {
+function leadingCauses({ view, lines, scanId }: CausesData): Html {
+  const { leading } = view;
+  const item = ({ fingerprint, rule, elements }: ReportView['leading']['causes'][number]): Html => {
+    const title = titleOf(view, rule);
     const line = lines.find((one) => one.fingerprint === fingerprint);
-    const text = line === undefined ? help : html`${titleOf(line)} <code>${line.element}</code>`;
-    return html`<li>${line === undefined ? text : link(text, causesHref(scanId, { cause: fingerprint }))} (${count(ELEMENTS, elements)})</li>`;
+    const text = html`${title} <code>${line?.element}</code>`;
+    return html`<li>${line === undefined ? title : link(text, causesHref(scanId, { cause: fingerprint }))} (${count(ELEMENTS, elements)})</li>`;
   };
   return html`<details class="leading">
     <summary>${count(LEADING, leading.causes.length, { percent: `${number(leading.percent)} %` })}</summary>
@@ -118,10 +122,9 @@ const LEADING = {
 const STATES: Readonly<Record<CauseState, string>> = { new: 'New', known: 'Known issues', open: 'Not known' };
 
 function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
-  const { severities, criteria, rules } = choicesOf(lines);
-  const states = (['new', ...(lines.some(({ known }) => known > 0) ? (['known', 'open'] as const) : [])] as const).filter(
-    (state) => state !== 'new' || lines.some(({ added }) => added > 0),
-  );
+  const { severities, criteria, rules } = choicesOf(view, lines);
+  const has = (state: CauseState): boolean => lines.some((line) => hasState(line, state));
+  const states = CAUSE_STATES.filter((state) => has(state === 'open' ? 'known' : state));
   const severity = wordsIn('en', 'report').texts.severities;
   const page = query.page === null ? undefined : view.pages[query.page - 1];
   const form = html`<form class="fields-inline" method="get" action="${causesHref(scanId, {})}" role="search" aria-label="Root causes">
@@ -148,7 +151,7 @@ function filterForm({ scanId, query, lines, view, onPage }: CausesData): Html {
       'rule',
       'Rule',
       query.rule,
-      rules.map(([value, help]) => ({ value, text: titleOf({ rule: value, help }) })),
+      rules.map((value) => ({ value, text: titleOf(view, value) })),
     )}
     <div class="actions">${button({ text: 'Filter' })}${activeCauseFilters(query) > 0 && link('Show all', causesHref(scanId, { list: query.list }))}</div>
   </form>`;

@@ -30,7 +30,6 @@ describe('the map of a page', () => {
     expect(drawn([mark('1', [null])]))
       .to.include('1 element is not on the map')
       .and.not.include('<svg');
-    expect(String(pageMap({ size: undefined, marks: [mark('1', [undefined])], picture: null }))).to.equal('');
   });
 
   it('ends within bounds for any page, and draws the smallest element', () => {

@@ -21,21 +21,19 @@ export interface Mark {
   href: string;
   /** A violation, or an element that a person must check. */
   kind: 'violation' | 'review';
-  /** Null: the element is not displayed. Undefined: the report does not say where it is. */
-  boxes: readonly (Box | null | undefined)[];
+  /** Null: the element is not displayed. */
+  boxes: readonly (Box | null)[];
 }
 
 export interface PageMap {
-  /** What the report says about the page; absent in reports of earlier versions. */
-  size: PageSize | undefined;
+  size: PageSize;
   marks: readonly Mark[];
   /** A picture of the page, as wide as the page. Null: there is none. */
   picture: { src: string; width: number; height: number } | null;
 }
 
-/** The map, with what it does not show. Nothing if the report has no places. */
+/** The map, with what it does not show. */
 export function pageMap({ size, marks, picture }: PageMap): Html {
-  if (size === undefined) return NOTHING;
   const scale = WIDTH / size.width;
   const height = Math.min(Math.max(Math.ceil(size.height * scale), LABEL_HEIGHT), HEIGHT_MAX);
   const isTaken = new Map<string, string>();
@@ -65,8 +63,7 @@ export function pageMap({ size, marks, picture }: PageMap): Html {
 }
 
 /** Where an element is, for those who cannot see the map. */
-export function placeText(box: Box | null | undefined): string {
-  if (box === undefined) return '';
+export function placeText(box: Box | null): string {
   if (box === null) return 'Not displayed';
   const { x, y, width, height } = box;
   return `${number(x)} px from the left, ${number(y)} px from the top, ${number(width)} × ${number(height)} px`;

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import type { PageCause, PageCauses } from '../../../report/view/findings.ts';
-import type { ReportView, ViewCause, ViewPage, ViewPicture } from '../../../report/view/schema.ts';
+import type { CauseLine, ReportView, ViewPage } from '../../../report/view/schema.ts';
 import { pagePath, pagesPath, scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
 import { pagePictureName, pictureName } from '../../scans/scan-views.ts';
 import { definitions, elementPicture, link, notice, pagination, severityBadge } from '../../web/components.ts';
@@ -62,7 +62,7 @@ const ELEMENTS_AT_ONCE = 3;
 
 export interface ScanPageOfSite {
   scanId: string;
-  view: Pick<ReportView, 'pages' | 'causes' | 'needs_review'>;
+  view: Pick<ReportView, 'pages' | 'causes' | 'cause_rules' | 'pictures' | 'page_pictures'>;
   /** The number of the page in the scan, from 1. */
   at: number;
   page: Extract<ViewPage, { tested: true }>;
@@ -106,11 +106,12 @@ const withoutFindings = ({ page: { findings } }: ScanPageOfSite): Html =>
 
 function foundParts(
   data: ScanPageOfSite,
-  { causes, causes_total: total, needs_review: review, needs_review_total: reviews, size }: PageCauses,
+  { causes, causes_total: total, needs_review: review, needs_review_total: reviews }: PageCauses,
 ): Html {
-  const { scanId, at } = data;
+  const { scanId, at, page } = data;
+  const marks = [...marksOf(data, causes, 'violations'), ...marksOf(data, review, 'review')];
   return html`<div class="page-findings">
-    ${pageMap({ size, marks: [...marksOf(causes, 'violations'), ...marksOf(review, 'review')], picture: pictureOf(data) })}
+    ${pageMap({ size: page.size, marks, picture: pictureOf(data) })}
     <div><section class="card" aria-labelledby="found-title">
       <h2 id="found-title">Violations (${count(CAUSES, total)})</h2>
       ${total === 0 ? html`<p>No violation was found on this page.</p>` : html`<p>${link('Filter the root causes of the scan by this page', causesHref(scanId, { page: at }))}</p>`}
@@ -131,45 +132,38 @@ type ListOfPage = Exclude<CauseList, 'advice'>;
 const list = (data: ScanPageOfSite, causes: readonly PageCause[], name: ListOfPage): Html =>
   html`<ul class="causes">${causes.slice(0, CAUSES_MAX).map((cause, index) => causeOnPage(data, cause, name, index + 1))}</ul>`;
 
-const pictureOf = ({ scanId, at, page: { picture } }: ScanPageOfSite): PageMap['picture'] =>
-  picture === undefined ? null : { src: picturePath(scanId, pagePictureName(at)), width: picture.width, height: picture.height };
+function pictureOf({ scanId, view, at, page }: ScanPageOfSite): PageMap['picture'] {
+  const picture = view.page_pictures.find(({ page_url }) => page_url === page.url);
+  return picture === undefined ? null : { src: picturePath(scanId, pagePictureName(at)), width: picture.width, height: picture.height };
+}
 
 /** What the map calls a finding of a list. */
 const labelOf = (name: ListOfPage, at: number): string => `${name === 'review' ? 'R' : ''}${at}`;
 const labelBadge = (label: string): Html => html`<span class="map-badge">${label}</span>`;
 
-const marksOf = (causes: readonly PageCause[], name: ListOfPage): Mark[] =>
+const marksOf = ({ view }: ScanPageOfSite, causes: readonly PageCause[], name: ListOfPage): Mark[] =>
   causes.slice(0, CAUSES_MAX).map((cause, index) => ({
     label: labelOf(name, index + 1),
-    title: titleOf(cause),
+    title: titleOf(view, cause.rule),
     href: `#${name}-${index + 1}`,
     kind: name === 'review' ? 'review' : 'violation',
     boxes: cause.shown.map(({ box }) => box),
   }));
 
-/** What the scan has of the cause, which may be a violation on one page and need review on another. */
-function inScan({ scanId, view, at }: ScanPageOfSite, { fingerprint }: PageCause, name: ListOfPage) {
-  const isIt = (one: { fingerprint: string }): boolean => one.fingerprint === fingerprint;
-  // Each cause has one picture per scan, which may show another page.
-  const ofThisPage = (picture: ViewPicture | undefined) => (picture?.page === at ? picture : undefined);
-  if (name === 'review') return { picture: ofThisPage(view.needs_review.find(isIt)?.picture) };
-  const line = view.causes.find(isIt);
-  return line === undefined
-    ? {}
-    : { picture: ofThisPage(line.picture), line: { ...line, href: causesHref(scanId, { cause: fingerprint }) } };
-}
-
 function causeOnPage(data: ScanPageOfSite, cause: PageCause, name: ListOfPage, at: number): Html {
   const { fingerprint, impact, elements, shown: listed } = cause;
-  const { line, picture } = inScan(data, cause, name);
-  const title = titleOf(cause);
+  // The cause may be a violation on one page and need review on another.
+  const line = name === 'violations' ? data.view.causes.find((one) => one.fingerprint === fingerprint) : undefined;
+  // Each cause has one picture per scan, which may show another page.
+  const picture = data.view.pictures.find((one) => one.fingerprint === fingerprint && one.page_url === data.page.url);
+  const title = titleOf(data.view, cause.rule);
   const { fix = '' } = ruleText(cause.rule, 'en') ?? {};
   const others = listed.slice(ELEMENTS_AT_ONCE);
   return html`<li class="cause" id="${name}-${at}">
     <h3>${labelBadge(labelOf(name, at))} ${severityBadge(impact)} ${title} ${line !== undefined && html`<code>${line.element}</code>`}</h3>
     <p class="cause-facts">
       <span>${count(ELEMENTS, elements)} on this page</span>
-      ${line !== undefined && html`${marks(line)} ${link(html`About this cause<span class="visually-hidden">: ${title} ${line.element}</span>`, line.href)}`}
+      ${line !== undefined && html`${marksOfAll(line)} ${link(html`About this cause<span class="visually-hidden">: ${title} ${line.element}</span>`, causesHref(data.scanId, { cause: fingerprint }))}`}
     </p>
     ${picture !== undefined && elementPicture({ src: picturePath(data.scanId, pictureName(fingerprint)), alt: `Picture of the page: an element with this cause is outlined. ${title}`, picture })}
     ${fix !== '' && html`<p><strong>How to fix it:</strong> ${fix}</p>`}
@@ -180,15 +174,12 @@ function causeOnPage(data: ScanPageOfSite, cause: PageCause, name: ListOfPage, a
 }
 
 /** Marks that hold for each element of the scan, and so for those on the page. They are not counted for each page. */
-const marks = ({ elements, new_elements: added, known_elements: known }: ViewCause): Html =>
-  html`${added === elements && newBadge(added, elements)}${known === elements && knownBadge(known, elements)}`;
-
-const where = (box: Parameters<typeof placeText>[0]): Html | false =>
-  box !== undefined && html`<br /><span class="soft">${placeText(box)}</span>`;
+const marksOfAll = (line: CauseLine): Html =>
+  html`${line.new_elements === line.elements && newBadge(line)}${line.known_elements === line.elements && knownBadge(line)}`;
 
 const places = (elements: PageCause['shown']): Html =>
   elements.length === 0
     ? NOTHING
     : html`<ul class="examples">
-        ${elements.map(({ selector, html: markup, box }) => html`<li><code class="address">${shown(selector, 500)}</code><br /><code class="address">${shown(markup)}</code>${where(box)}</li>`)}
+        ${elements.map(({ selector, html: markup, box }) => html`<li><code class="address">${shown(selector, 500)}</code><br /><code class="address">${shown(markup)}</code><br /><span class="soft">${placeText(box)}</span></li>`)}
       </ul>`;

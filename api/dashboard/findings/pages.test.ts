@@ -1,10 +1,15 @@
 import { expect } from 'chai';
+import { testedPage } from '../../../test/support/tested-page.ts';
 import type { ViewPage } from '../../../report/view/schema.ts';
 import { pageList, PAGES_PER_PART, readPageListQuery, type PageSort } from './pages.ts';
 
-const untested = { url: 'https://example.org/gone', tested: false, reason: 'http_error', message: 'Status 404.' } as const;
+const untested = {
+  ...{ url: 'https://example.org/gone', final_url: null, http_status: 404, duration_ms: 1 },
+  ...({ tested: false, reason: 'http_error', message: 'Status 404.' } as const),
+};
 const tested = (name: string, score: number, total: number): ViewPage => ({
-  ...{ url: `https://example.org/${name}`, title: name, tested: true, score },
+  ...testedPage(`https://example.org/${name}`, { title: name, score }),
+  frames_total: 0,
   counts: { total, critical: total, serious: 0, moderate: 0, minor: 0 },
 });
 const listOf = (pages: ViewPage[], params: Record<string, unknown> = {}): string =>

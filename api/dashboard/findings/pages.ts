@@ -1,8 +1,8 @@
 /** The pages of a scan, sorted and in parts: tested with their scores, or not tested with the reason. Pure. */
 import { pagePath, pagesPath } from '../../../core/web-paths.ts';
 import { isAttempted } from '../../../report/results/score.ts';
-import { scanNotes } from '../../../report/view/gaps.ts';
-import type { ReportView, ViewGaps, ViewPage } from '../../../report/view/schema.ts';
+import { isIncomplete, scanNotes } from '../../../report/view/gaps.ts';
+import type { ReportView, ViewPage } from '../../../report/view/schema.ts';
 import { wordsIn } from '../../../report/words/words.ts';
 import { badge, link, pagination, table, tabs } from '../../web/components.ts';
 import { addressOf, html, type Html, type HtmlValue, NOTHING } from '../../web/html.ts';
@@ -37,6 +37,8 @@ export function readPageListQuery(params: Readonly<Record<string, unknown>>): Pa
 }
 
 type Listed = Pick<ReportView, 'pages' | 'pages_total' | 'pages_with_gaps' | 'addresses_left' | 'consent'>;
+type TestedPage = Extract<ViewPage, { tested: true }>;
+
 interface Numbered {
   page: ViewPage;
   /** The number of the page in the scan, from 1. */
@@ -112,8 +114,8 @@ function pageRow(scanId: string, { page, at }: Numbered): HtmlValue[] {
 }
 
 /** Whether a page was tested completely, or what may have been missed on it. */
-export const testedBadge = ({ gaps: missed }: Extract<ViewPage, { tested: true }>): Html =>
-  missed === undefined ? badge('good', 'Tested') : html`${badge('warn', 'Tested in part')}${gaps(missed)}`;
+export const testedBadge = (page: TestedPage): Html =>
+  isIncomplete(page) ? html`${badge('warn', 'Tested in part')}${gaps(page)}` : badge('good', 'Tested');
 
 /** The pages or the sitemap in which the link to an untested page can be corrected. */
 const linkedFrom = (urls: readonly string[]): Html =>
@@ -122,10 +124,10 @@ const linkedFrom = (urls: readonly string[]): Html =>
     : html`<span class="small soft">Linked from</span>${urls.map((url) => html`<span class="small">${siteLink(url)}</span>`)}`;
 
 /** What may have been missed on a page. */
-function gaps({ frames, frames_total: total, caveats }: ViewGaps): Html {
+function gaps({ frames_untested: frames, frames_total: total, caveats }: TestedPage): Html {
   return html`<ul class="small soft gaps">
     ${caveats.map(({ message }) => html`<li>${shown(message)}</li>`)}
     ${total > 0 && html`<li>${count(FRAMES, total)}</li>`}
-    ${frames.map(({ path, url, message }) => html`<li class="address">${shown(path, 100)} (${shown(url, 150)}): ${shown(message)}</li>`)}
+    ${frames.map(({ path, url, message }) => html`<li class="address">${shown(path.join(' >>> '), 100)} (${shown(url, 150)}): ${shown(message)}</li>`)}
   </ul>`;
 }

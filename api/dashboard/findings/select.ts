@@ -4,7 +4,9 @@ import { Compile } from 'typebox/compile';
 import { type Impact, IMPACTS } from '../../../core/scan/impacts.ts';
 import { distinctNames } from '../../../report/causes/element-names.ts';
 import { PageCauses } from '../../../report/view/findings.ts';
-import { type FindingsPlace, type ReportView, ViewGroup } from '../../../report/view/schema.ts';
+import { RootCause } from '../../../report/schema/schema.ts';
+import { openSchema } from '../../../report/view/bounds.ts';
+import { type CauseLine, type FindingsPlace, type ReportView, ruleOf } from '../../../report/view/schema.ts';
 import { READ_LIMITS } from '../../scans/scan-views.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { addressOf } from '../../web/html.ts';
@@ -13,28 +15,11 @@ import { scanPath } from '../../../core/web-paths.ts';
 /** Reads a part of the findings of the scan; null if it cannot be read. */
 export type ReadFindings = (place: FindingsPlace) => Promise<unknown>;
 
-/** A root cause in a line of a list. */
-export interface CauseLine {
-  fingerprint: string;
-  rule: string;
-  impact: Impact;
-  /** The scanner's text about the rule. */
-  help: string;
-  wcag: readonly string[];
-  /** The short name of its example. */
-  element: string;
-  pages: number;
-  elements: number;
-  /** How many elements are new, and how many are known issues. */
-  added: number;
-  known: number;
-  details: ViewGroup | FindingsPlace;
-}
-
-/** A root cause that is shown. */
-export interface ShownCause extends CauseLine {
+/** A line that is shown. */
+export interface ShownCause {
+  line: CauseLine;
   /** Null: it could not be read. */
-  group: ViewGroup | null;
+  cause: RootCause | null;
 }
 
 export interface SelectedCauses {
@@ -53,29 +38,32 @@ export interface SelectedCauses {
 /** What is known of a page: how many of its causes the list has, and how many it has in all. */
 export type OnPage = { read: false } | { read: true; listed: number; total: number };
 
+/** Where the view has the root causes of each list. */
+const GROUPS = { violations: 'groups', review: 'review_groups', advice: 'advice_groups' } as const;
+
 /** The part of a view that lists have. */
-type Listed = Pick<ReportView, 'groups' | 'groups_total' | 'causes' | 'cause_rules' | 'pages' | 'needs_review' | 'needs_review_total' | 'advice' | 'advice_total'>; // prettier-ignore
+type Listed = Pick<ReportView, (typeof GROUPS)[CauseList] | `${(typeof GROUPS)[CauseList]}_total` | 'causes' | 'cause_rules' | 'pages'>;
 
 /** As many as an organisation may have at a time, so that a few pages do not fill its queue. */
 const READS_AT_ONCE = READ_LIMITS.held.perKey;
 
-const [isGroup, isPageFindings] = [Compile(ViewGroup), Compile(PageCauses)];
+const [isCause, isPageCauses] = [Compile(openSchema(RootCause)), Compile(openSchema(PageCauses))];
 
 /** Selects the causes of a query, and reads their details. A page that cannot filter the list is ignored. */
 export async function selectCauses(view: Listed, asked: CauseQuery, read: ReadFindings): Promise<SelectedCauses> {
   const query = { ...asked, page: filteringPage(view, asked) };
   const lines = linesOf(view, query.list);
   const { has, onPage } = await causesOnPage(view, query, lines, read);
-  const found = lines.filter((line) => matches(line, query) && has(line));
+  const found = lines.filter((line) => matches(view, line, query) && has(line));
   const parts = Math.max(1, Math.ceil(found.length / query.size));
   const part = Math.min(query.part, parts);
   const shown = found.slice((part - 1) * query.size, part * query.size);
   const causes: ShownCause[] = [];
   for (let at = 0; at < shown.length; at += READS_AT_ONCE) {
     const some = shown.slice(at, at + READS_AT_ONCE);
-    causes.push(...(await Promise.all(some.map(async (line) => ({ ...line, group: await detailsOf(view, line, read) })))));
+    causes.push(...(await Promise.all(some.map(async (line) => ({ line, cause: await detailsOf(view, query.list, line, read) })))));
   }
-  const totals = { violations: view.groups_total, review: view.needs_review_total, advice: view.advice_total };
+  const totals = { violations: view.groups_total, review: view.review_groups_total, advice: view.advice_groups_total };
   return { query: { ...query, part }, causes, matching: found.length, totals, lines, onPage };
 }
 
@@ -88,18 +76,22 @@ export const findCause = (view: Listed, fingerprint: string): CauseLine | undefi
   linesOf(view, 'violations').find((line) => line.fingerprint === fingerprint);
 
 /** The details of a root cause. The first ones are in the view, which is kept in memory. Null: there are none. @throws as `read` */
-export async function detailsOf({ groups }: Pick<Listed, 'groups'>, line: CauseLine, read: ReadFindings): Promise<ViewGroup | null> {
-  if (!('offset' in line.details)) return line.details;
-  const known = groups.find(({ fingerprint }) => fingerprint === line.fingerprint);
-  if (known !== undefined) return known;
-  const value = await read(line.details);
-  return isGroup.Check(value) ? value : null;
+export async function detailsOf(
+  view: Listed,
+  list: CauseList,
+  { fingerprint, details }: CauseLine,
+  read: ReadFindings,
+): Promise<RootCause | null> {
+  const kept = view[GROUPS[list]].find((cause) => cause.fingerprint === fingerprint);
+  if (kept !== undefined || details === undefined) return kept ?? null;
+  const value = await read(details);
+  return isCause.Check(value) ? value : null;
 }
 
 /** What a page of the scan has; null if it has no findings, or if they could not be read. */
 export async function readPageFindings(place: FindingsPlace | undefined, read: ReadFindings): Promise<PageCauses | null> {
   const value = place === undefined ? null : await read(place);
-  return isPageFindings.Check(value) ? value : null;
+  return isPageCauses.Check(value) ? value : null;
 }
 
 interface PageFilter {
@@ -126,51 +118,34 @@ async function causesOnPage(
   return { has, onPage: { read: true, listed: lines.filter(has).length, total } };
 }
 
-const matches = (line: CauseLine, { state, severity, criterion, rule, cause }: CauseQuery): boolean =>
-  (state === null || { new: line.added > 0, known: line.known > 0, open: line.known < line.elements }[state]) &&
+const matches = (view: Listed, line: CauseLine, { state, severity, criterion, rule, cause }: CauseQuery): boolean =>
+  (state === null || hasState(line, state)) &&
   (severity === null || line.impact === severity) &&
-  (criterion === '' || line.wcag.includes(criterion)) &&
+  (criterion === '' || ruleOf(view, line.rule).wcag.includes(criterion)) &&
   (rule === '' || line.rule === rule) &&
   (cause === '' || line.fingerprint === cause);
 
-function linesOf(view: Listed, list: CauseList): CauseLine[] {
-  if (list !== 'violations') return groupLines(list === 'review' ? view.needs_review : view.advice);
-  // Field by field: there may be thousands of causes, and a copy of the rest of each is slow.
-  return view.causes.map(
-    ({ fingerprint, rule, impact, element, pages, elements, new_elements: added = 0, known_elements: known = 0, group }) => {
-      const { help = rule, wcag = [] } = view.cause_rules[rule] ?? {};
-      return { fingerprint, rule, impact, help, wcag, element, pages, elements, added, known, details: group };
-    },
-  );
-}
+export const hasState = ({ elements, new_elements: added = 0, known_elements: known = 0 }: CauseLine, state: CauseState): boolean =>
+  ({ new: added > 0, known: known > 0, open: known < elements })[state];
 
-/** The view has all details of these. */
-function groupLines(groups: readonly ViewGroup[]): CauseLine[] {
-  const names = distinctNames(groups, ({ rule }) => rule);
-  return groups.map((group) => {
-    const { fingerprint, rule, impact, help, wcag, pages, elements, new_elements: added = 0, known_elements: known = 0 } = group;
-    return { fingerprint, rule, impact, help, wcag, element: names.get(group)!, pages, elements, added, known, details: group };
-  });
+function linesOf(view: Listed, list: CauseList): readonly CauseLine[] {
+  if (list === 'violations') return view.causes;
+  const causes = view[GROUPS[list]];
+  const names = distinctNames(causes, ({ rule }) => rule);
+  return causes.map((cause) => ({ ...cause, element: names.get(cause)! }));
 }
 
 const numeric = new Intl.Collator('en', { numeric: true });
 
 /** What the filters can choose from: of the whole list, in the order of severity and of names. */
-export function choicesOf(lines: readonly CauseLine[]): {
-  severities: Impact[];
-  criteria: string[];
-  rules: [rule: string, help: string][];
-} {
-  const [impacts, criteria, rules] = [new Set<Impact>(), new Set<string>(), new Map<string, string>()];
-  for (const { impact, wcag, rule, help } of lines) {
-    impacts.add(impact);
-    for (const criterion of wcag) criteria.add(criterion);
-    rules.set(rule, help);
-  }
+export function choicesOf(view: Pick<ReportView, 'cause_rules'>, lines: readonly CauseLine[]) {
+  const impacts = new Set(lines.map(({ impact }) => impact));
+  const rules = [...new Set(lines.map(({ rule }) => rule))];
+  const criteria = new Set(rules.flatMap((rule) => ruleOf(view, rule).wcag));
   return {
     severities: IMPACTS.filter((impact) => impacts.has(impact)),
     criteria: [...criteria].sort(numeric.compare),
-    rules: [...rules].sort(([a], [b]) => (a < b ? -1 : 1)),
+    rules: rules.sort(),
   };
 }
 

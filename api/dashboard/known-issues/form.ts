@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify';
 import { KNOWN_ISSUES_PATH, scanPath, SCANS_PATH } from '../../../core/web-paths.ts';
 import { KNOWN_ISSUE_MAX_DAYS } from '../../../core/scan/known-issues.ts';
-import type { Impact } from '../../../core/scan/impacts.ts';
+import type { CauseLine } from '../../../report/view/schema.ts';
 import { actions, button, choices, definitions, type FormError, hiddenField, linkButton, severityBadge } from '../../web/components.ts';
 import { html, type Html } from '../../web/html.ts';
 import { NewKnownIssue } from '../../accounts/known-issues.ts';
@@ -14,10 +14,8 @@ import { count, ELEMENTS, pagesText, shown } from '../scans/words.ts';
 export interface AcceptedCause {
   scanId: string;
   site: string;
-  fingerprint: string;
-  rule: string;
-  /** What the page of the scan says about it. */
-  shown: { title: string; element: string | undefined; impact: Impact; elements: number; pages: number };
+  title: string;
+  line: CauseLine;
 }
 
 export const ABOUT = ['cause', 'selector'] as const;
@@ -37,7 +35,8 @@ interface AcceptPage {
 }
 
 export function acceptPage({ request, cause, typed, errors }: AcceptPage): Html {
-  const { scanId, site, fingerprint, rule } = cause;
+  const { scanId, site, line } = cause;
+  const { fingerprint, rule } = line;
   const body = html`<p class="lead">Reports keep showing a known issue, marked with reason and end. Thresholds do not count it.</p>
     ${summary(cause)}
     <form method="post" action="${KNOWN_ISSUES_PATH}/new" novalidate>
@@ -69,12 +68,12 @@ export function acceptPage({ request, cause, typed, errors }: AcceptPage): Html 
   return titledPage({ request, title: 'Accept a known issue', active: 'scans', trail, errors, narrow: true, body });
 }
 
-function summary({ site, rule, shown: cause }: AcceptedCause): Html {
+function summary({ site, title, line }: AcceptedCause): Html {
   return definitions([
-    ['Root cause', html`${shown(cause.title)}${cause.element !== undefined && html` <code>${shown(cause.element)}</code>`}`],
-    ['Severity', severityBadge(cause.impact)],
-    ['Found', `${count(ELEMENTS, cause.elements)} on ${pagesText(cause.pages)}`],
-    ['Rule', html`<code>${shown(rule, 100)}</code>`],
+    ['Root cause', html`${shown(title)} <code>${shown(line.element)}</code>`],
+    ['Severity', severityBadge(line.impact)],
+    ['Found', `${count(ELEMENTS, line.elements)} on ${pagesText(line.pages)}`],
+    ['Rule', html`<code>${shown(line.rule, 100)}</code>`],
     ['Site', shown(site)],
   ]);
 }

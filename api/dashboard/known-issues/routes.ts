@@ -6,7 +6,8 @@ import { ENDING_DAYS, KNOWN_ISSUE_TEXT_MAX, readSite } from '../../../core/scan/
 import { siteOf } from '../../../core/scan/site.ts';
 import { KNOWN_ISSUES_PATH, scanPath } from '../../../core/web-paths.ts';
 import { elementPath } from '../../../report/schema/parts.ts';
-import type { ReportView, ViewGroup } from '../../../report/view/schema.ts';
+import type { RootCause } from '../../../report/schema/schema.ts';
+import type { ReportView } from '../../../report/view/schema.ts';
 import type { KnownIssueRow, SiteMatches } from '../../../stores/known-issues/known-issues.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { createKnownIssueManagement } from '../../accounts/known-issue-management.ts';
@@ -19,7 +20,7 @@ import { link } from '../../web/components.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { addressOf, html, type Html } from '../../web/html.ts';
 import { titleOf } from '../findings/cause.ts';
-import { type CauseLine, detailsOf, findCause } from '../findings/select.ts';
+import { detailsOf, findCause } from '../findings/select.ts';
 import { doneOf, formIdOf, idOfForm } from '../forms.ts';
 import { actorNames } from '../names.ts';
 import { answerForm, checkerOf } from '../schema-form.ts';
@@ -50,7 +51,6 @@ interface FoundCause {
   cause: AcceptedCause;
   row: ScanRow;
   view: ReportView;
-  line: CauseLine;
 }
 
 type One = { Params: { known_issue_id: string } };
@@ -86,20 +86,17 @@ export const knownIssuePages: FastifyPluginAsync = async (scope) => {
     const view = row.reports === null ? null : await pictures.readView(row);
     const line = view === null ? undefined : findCause(view, fingerprint);
     if (view === null || line === undefined) throw new ApiError('report_not_found');
-    const { rule, impact, element, elements, pages } = line;
-    const title = titleOf(line);
-    const site = siteOf(row.options.url);
-    return { cause: { scanId: row.id, site, fingerprint, rule, shown: { title, element, impact, elements, pages } }, row, view, line };
+    return { cause: { scanId: row.id, site: siteOf(row.options.url), title: titleOf(view, line.rule), line }, row, view };
   }
 
   scope.get<{ Querystring: { scan?: unknown; cause?: unknown } }>(NEW, WRITE, async (request, reply) => {
     const { scan, cause: fingerprint } = request.query;
-    const { cause, row, view, line } = await causeOf(request, String(scan), String(fingerprint));
+    const { cause, row, view } = await causeOf(request, String(scan), String(fingerprint));
     // An outage is no missing report: errors pass through.
-    const group = await detailsOf(view, line, (place) => pictures.readFindings(row, place));
-    if (group === null) throw new ApiError('report_not_found');
+    const details = await detailsOf(view, 'violations', cause.line, (place) => pictures.readFindings(row, place));
+    if (details === null) throw new ApiError('report_not_found');
     const expires = dateOf(new Date(now().getTime() + SUGGESTED_DAYS * DAY_MS));
-    const fields = ISSUE_FORM.initial({ selector: selectorOf(group), expires_at: expires });
+    const fields = ISSUE_FORM.initial({ selector: selectorOf(details), expires_at: expires });
     return reply.page(acceptPage({ request, cause, typed: { about: 'cause', fields, formId: randomUUID() }, errors: [] }));
   });
 
@@ -199,7 +196,7 @@ function filterOf({ state }: IssueQuery, now: Date): { endsBefore?: Date; endsAf
 }
 
 /** The selector of the example. Empty if the view has cut it, because it would match nothing. */
-function selectorOf({ example }: ViewGroup): string {
+function selectorOf({ example }: RootCause): string {
   const selector = elementPath(example);
   return selector.endsWith('…') || selector.length > KNOWN_ISSUE_TEXT_MAX.selector ? '' : selector;
 }

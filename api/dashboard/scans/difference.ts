@@ -1,7 +1,8 @@
 /** The difference of a scan to the last one of the same address, with the root causes of what is new and fixed. Pure. */
 import { differencePath } from '../../../core/web-paths.ts';
 import type { Caveat } from '../../../report/diff/diff.ts';
-import type { ComparedCause, ComparedCauses, ComparedReports } from '../../../report/diff/summary.ts';
+import type { ComparedCauses, ComparedReports } from '../../../report/diff/summary.ts';
+import type { CauseChange } from '../../../report/schema/schema.ts';
 import type { Comparison } from '../../../report/workers/comparisons.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { figure, foldedCard, link, notice, severityBadge, time } from '../../web/components.ts';
@@ -111,7 +112,7 @@ function changedCauses(causes: ComparedCauses): Html {
   return html`${changed(NEW, causes.new, causes.newTotal)} ${changed(FIXED, causes.fixed, causes.fixedTotal)}`;
 }
 
-function changed(kind: Kind, listed: readonly ComparedCause[], total: number): Html | false {
+function changed(kind: Kind, listed: readonly CauseChange[], total: number): Html | false {
   if (listed.length === 0) return false;
   const more = listed.slice(SHOWN_AT_ONCE);
   return html`<h3 id="${kind.id}-causes-title">${kind.title} by root cause</h3>
@@ -126,19 +127,19 @@ function changed(kind: Kind, listed: readonly ComparedCause[], total: number): H
     ${listed.length < total && html`<p>The first ${number(listed.length)} of ${count(CAUSES, total)} are shown. Run curbcut diff with both JSON exports to see all of them.</p>`}`;
 }
 
-const list = (kind: Kind, causes: readonly ComparedCause[]): Html =>
+const list = (kind: Kind, causes: readonly CauseChange[]): Html =>
   html`<ul class="changes">
     ${causes.map((one) => change(kind, one))}
   </ul>`;
 
-function change({ inBoth }: Kind, cause: ComparedCause): Html {
+function change({ inBoth }: Kind, cause: CauseChange): Html {
   const { rule, impact, help, elements, pages, examples } = cause;
   return html`<li>
     <h4>${shown(ruleText(rule, 'en')?.help ?? help)}</h4>
     <p class="cause-facts">
       ${severityBadge(impact)} <span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span> <code>${shown(rule, 100)}</code>
     </p>
-    ${cause.inBoth && html`<p class="soft">${inBoth}</p>`}
+    ${cause.in_both && html`<p class="soft">${inBoth}</p>`}
     <ul class="examples">
       ${examples.map(({ page, selector }) => html`<li><code class="address">${shown(selector)}</code> on ${siteLink(page)}</li>`)}
       ${examples.length < elements && html`<li class="soft">and ${count(ELEMENTS, elements - examples.length)} more</li>`}

@@ -2,7 +2,10 @@
 import { causeTexts, type CauseText } from '../../../report/causes/element-names.ts';
 import { failureAdvice, reviewText, ruleText } from '../../../report/rule-texts/rule-texts.ts';
 import { criteriaText, otherStandardsText } from '../../../report/rules/success-criteria.ts';
-import type { ReportView, ViewGroup } from '../../../report/view/view.ts';
+import { standardsInReports } from '../../../report/rules/rules.ts';
+import type { RootCause } from '../../../report/schema/schema.ts';
+import { isIncomplete } from '../../../report/view/gaps.ts';
+import { type ReportView, ruleOf } from '../../../report/view/schema.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { pictureName } from '../../scans/scan-views.ts';
 import * as ui from '../../web/components.ts';
@@ -24,11 +27,11 @@ export function resultBody(options: ResultOptions): Html {
   const { total } = view.counts;
   const verdict = total === 0 ? result.none : { title: count(result.found, total), text: result.foundText };
   // The start page, which may be at http:// although the scan was asked for https://.
-  const { url } = view.pages[0] ?? view;
+  const { url } = view.pages[0] ?? view.scan;
   return html`<h1>${format(result.title, { site: siteName(url) })}</h1>
     <p>${ui.externalLink(url, url)}<br>${testedOn(view, locale)}</p>
     <div class="summary">
-      <div class="summary-score">${score(view.score, locale)}</div>
+      <div class="summary-score">${score(view.score.value, locale)}</div>
       <div>
         <h2>${verdict.title}</h2>
         <p>${verdict.text}</p>
@@ -37,13 +40,13 @@ export function resultBody(options: ResultOptions): Html {
       </div>
     </div>
     ${gaps(options)} ${total > 0 && findings(options)}
-    ${view.needs_review.length > 0 && review(options)}`;
+    ${view.review_groups.length > 0 && review(options)}`;
 }
 
 function testedOn(view: ReportView, locale: Locale): Html {
   const { texts } = wordsIn(locale, 'report');
   const [before = '', after = ''] = texts.testedOn.split('{date}');
-  return html`${before}${ui.time(view.tested_at, locale)}${after}`;
+  return html`${before}${ui.time(view.scan.finished_at, locale)}${after}`;
 }
 
 /** The score as a figure, and how far up a ramp it is. The drawing repeats the figure, so it has no name. */
@@ -63,7 +66,7 @@ function score(value: number, locale: Locale): Html {
 /** What may have been missed on the page. */
 function gaps({ view, locale }: ResultOptions): Html {
   const { texts, count } = wordsIn(locale, 'publicPages');
-  const found = view.pages.flatMap((page) => (page.tested && page.gaps !== undefined ? [page.gaps] : []));
+  const found = view.pages.flatMap((page) => (page.tested && isIncomplete(page) ? [page] : []));
   if (found.length === 0) return NOTHING;
   const words = wordsIn(locale, 'report').texts;
   const total = found.reduce((sum, { frames_total }) => sum + frames_total, 0);
@@ -75,10 +78,10 @@ function gaps({ view, locale }: ResultOptions): Html {
       ${found.flatMap(({ caveats }) => caveats).map(({ kind, message }) => html`<li>${words.caveats[kind] ?? message}</li>`)}
       ${total > 0 && html`<li>${count(texts.result.frames, total)}</li>`}
       ${found
-        .flatMap(({ frames }) => frames)
+        .flatMap(({ frames_untested }) => frames_untested)
         .map(
           ({ url, path, reason, message }) =>
-            html`<li><code translate="no">${url || path}</code>: ${words.frameReasons[reason] ?? message}</li>`,
+            html`<li><code translate="no">${url || path.join(' >>> ')}</code>: ${words.frameReasons[reason] ?? message}</li>`,
         )}
     </ul>`,
   });
@@ -100,45 +103,45 @@ function findings(options: ResultOptions): Html {
 function review(options: ResultOptions): Html {
   const { view, locale } = options;
   const { texts, count } = wordsIn(locale, 'publicPages');
-  const more = view.needs_review_total - view.needs_review.length;
+  const more = view.review_groups_total - view.review_groups.length;
   return html`<section aria-labelledby="review">
     <h2 id="review">${wordsIn(locale, 'report').texts.needsReview}</h2>
     <p>${texts.result.reviewIntro}</p>
-    ${findingsOf(view.needs_review, 'review', options)}
+    ${findingsOf(view.review_groups, 'review', options)}
     ${more > 0 && html`<p>${count(texts.result.moreCauses, more)}</p>`}
   </section>`;
 }
 
 /** Root causes. Those with the same title are told apart by their element. */
-function findingsOf(groups: readonly ViewGroup[], prefix: 'cause' | 'review', options: ResultOptions): Html[] {
-  const texts = causeTexts(groups, options.locale);
-  return groups.map((group, at) => {
-    const item = { group, cause: texts.get(group)!, id: `${prefix}-${at + 1}` };
+function findingsOf(causes: readonly RootCause[], prefix: 'cause' | 'review', options: ResultOptions): Html[] {
+  const texts = causeTexts(causes, options.locale);
+  return causes.map((cause, at) => {
+    const item = { cause, text: texts.get(cause)!, id: `${prefix}-${at + 1}` };
     return prefix === 'cause' ? violation(item, options) : undecided(item, options);
   });
 }
 
 interface Item {
-  group: ViewGroup;
-  cause: CauseText;
+  cause: RootCause;
+  text: CauseText;
   id: string;
 }
 
 /** The language of a text of the scan, if the page has another one. */
 const langOf = (foreign: boolean, { view, locale }: ResultOptions): string | undefined =>
-  foreign && view.locale !== locale ? view.locale : undefined;
+  foreign && view.scan.options.locale !== locale ? view.scan.options.locale : undefined;
 
 /** A root cause of violations. Its texts are in the language of the page; those of unknown rules in the language of the scan. */
 function violation(item: Item, options: ResultOptions): Html {
   const { texts, count } = wordsIn(options.locale, 'report');
-  const { group, cause, id } = item;
-  const { why, fix, foreign } = cause;
+  const { cause, text, id } = item;
+  const { why, fix, foreign } = text;
   const lang = langOf(foreign, options);
   return html`<article class="finding" aria-labelledby="${id}">
-    <p class="finding-head">${ui.severityBadge(group.impact, options.locale)} <span class="soft">${count(texts.elements, group.elements)}</span></p>
+    <p class="finding-head">${ui.severityBadge(cause.impact, options.locale)} <span class="soft">${count(texts.elements, cause.elements)}</span></p>
     ${heading(item, lang)}
     <div class="finding-text">
-      <div><h4>${texts.whyItMatters}</h4><p${attributes({ lang })}>${foreign ? group.description : why}</p></div>
+      <div><h4>${texts.whyItMatters}</h4><p${attributes({ lang })}>${foreign ? ruleOf(options.view, cause.rule).description : why}</p></div>
       ${!foreign && html`<div><h4>${texts.howToFix}</h4><p>${fix}</p></div>`}
     </div>
     ${elementParts(item, options)}
@@ -149,13 +152,13 @@ function violation(item: Item, options: ResultOptions): Html {
 function undecided(item: Item, options: ResultOptions): Html {
   const { view, locale } = options;
   const { texts, count } = wordsIn(locale, 'report');
-  const { group, cause, id } = item;
-  const reasons = failureAdvice(group.example.failure_summary, view.locale).flatMap(({ points }) => points);
+  const { cause, text, id } = item;
+  const reasons = failureAdvice(cause.example.failure_summary, view.scan.options.locale).flatMap(({ points }) => points);
   return html`<article class="finding finding-review" aria-labelledby="${id}">
-    <p class="finding-head">${ui.badge('note', wordsIn(locale, 'publicPages').texts.result.reviewMark)} <span class="soft">${count(texts.elements, group.elements)}</span></p>
-    ${heading(item, langOf(cause.foreign, options))}
+    <p class="finding-head">${ui.badge('note', wordsIn(locale, 'publicPages').texts.result.reviewMark)} <span class="soft">${count(texts.elements, cause.elements)}</span></p>
+    ${heading(item, langOf(text.foreign, options))}
     <div class="finding-text">
-      <div><h4>${texts.whatToCheck}</h4><p>${reviewText(group.rule, locale)}</p></div>
+      <div><h4>${texts.whatToCheck}</h4><p>${reviewText(cause.rule, locale)}</p></div>
       ${
         reasons.length > 0 &&
         html`<div>
@@ -168,27 +171,28 @@ function undecided(item: Item, options: ResultOptions): Html {
   </article>`;
 }
 
-const heading = ({ cause: { title, element }, id }: Item, lang: string | undefined): Html =>
+const heading = ({ text: { title, element }, id }: Item, lang: string | undefined): Html =>
   html`<h3${attributes({ id, lang })}>${title}${element !== undefined && html` <code translate="no">${element}</code>`}</h3>`;
 
 /** The element, where it is, its colours, and what standards say. */
-function elementParts({ group, cause, id }: Item, { locale, pictureHref }: ResultOptions): Html {
+function elementParts({ cause, text, id }: Item, { view, locale, pictureHref }: ResultOptions): Html {
   const { texts, format } = wordsIn(locale, 'report');
   const { texts: page } = wordsIn(locale, 'publicPages');
-  const { example, picture, fingerprint } = group;
+  const { example, fingerprint } = cause;
+  const picture = view.pictures.find((one) => one.fingerprint === fingerprint);
   return html`<h4>${texts.element}</h4>
-    ${picture !== undefined && ui.elementPicture({ src: pictureHref(pictureName(fingerprint)), alt: format(page.result.pictureAlt, { help: cause.title }), picture })}
+    ${picture !== undefined && ui.elementPicture({ src: pictureHref(pictureName(fingerprint)), alt: format(page.result.pictureAlt, { help: text.title }), picture })}
     ${example.contrast !== undefined && ui.contrast(example.contrast, locale)}
     ${ui.code({ id: `${id}-element`, text: example.html, label: texts.element, locale })}
     <h4>${texts.selector}</h4>
     ${ui.code({ id: `${id}-selector`, text: example.selector, label: texts.selector, inline: true, locale })}
     ${example.frame_path.length > 0 && html`<p class="small">${texts.inFrame} <code translate="no">${example.frame_path.join(' ')}</code></p>`}
     ${example.shadow_path.length > 0 && html`<p class="small">${texts.inShadow} <code translate="no">${example.shadow_path.join(' ')}</code></p>`}
-    <p class="small finding-foot">${group.wcag.length > 0 && html`${page.result.criteria}: ${criteriaText(group.wcag, locale)}. `}${otherStandardsText(
-      group.standards,
+    <p class="small finding-foot">${cause.wcag.length > 0 && html`${page.result.criteria}: ${criteriaText(cause.wcag, locale)}. `}${otherStandardsText(
+      standardsInReports(cause.rule),
     )
       .map((standard) => `${standard}. `)
-      .join('')}${ui.externalLink(format(texts.aboutRule, { rule: group.rule }), group.help_url, { hreflang: 'en' })}</p>`;
+      .join('')}${ui.externalLink(format(texts.aboutRule, { rule: cause.rule }), cause.help_url, { hreflang: 'en' })}</p>`;
 }
 
 /** Every failing element, as a table in a part that is closed at first. */
@@ -206,7 +210,7 @@ function everyElement({ view, locale }: ResultOptions): Html {
       columns: [{ text: texts.result.fixTitle }, { text: wordsIn(locale, 'report').texts.selector }],
       rows: issues.map(({ rule, impact, help, selector }) => {
         const known = ruleText(rule, locale);
-        const lang = known === null && view.locale !== locale ? view.locale : undefined;
+        const lang = known === null && view.scan.options.locale !== locale ? view.scan.options.locale : undefined;
         return [
           html`${ui.severityIcon(impact)} ${ui.visuallyHidden(wordsIn(locale, 'report').texts.severities[impact])} <span${attributes({ lang })}>${known?.help ?? help}</span>`,
           html`<code translate="no">${selector}</code>`,

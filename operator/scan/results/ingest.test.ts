@@ -225,9 +225,9 @@ describe('ingestion', () => {
     it('copies them with those of pages, which the view places', async () => {
       const { ingested, objects } = await ingest(withPage(), pictures);
       expect(ingested).to.have.property('ok', true);
-      const { pages } = JSON.parse(Buffer.from(objects[to.view]!).toString()) as ReturnType<typeof viewObjectsOf>['view'];
-      const places = pages.map((page) => (page.tested ? page.picture : undefined));
-      expect(places).to.deep.equal([{ offset: picture.length, bytes: picture.length, width: 320, height: 200 }, undefined]);
+      const { page_pictures: places } = JSON.parse(Buffer.from(objects[to.view]!).toString()) as ReturnType<typeof viewObjectsOf>['view'];
+      expect(places).to.deep.equal(withPage().page_pictures);
+      expect(places[0]).to.include({ offset: picture.length, bytes: picture.length, width: 320, height: 200 });
     });
 
     const twoOfOnePage = (): Report => {

@@ -8,7 +8,7 @@ const rule = (id: string, elements: Record<string, string>, impact: AxeRule['imp
   help: id,
   description: id,
   helpUrl: '',
-  nodes: Object.entries(elements).map(([selector, html]) => ({ target: [selector], html, landmark: null })),
+  nodes: Object.entries(elements).map(([selector, html]) => ({ target: [selector], html, landmark: null, box: null })),
 });
 const found = (violations: AxeRule[], incomplete: AxeRule[] = [], passes: string[] = [], inapplicable: string[] = []): PageFindings =>
   toPageFindings({ violations, incomplete, passes: passes.map((id) => ({ id, impact: 'serious' })), inapplicable, failed: [] });

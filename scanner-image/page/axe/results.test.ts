@@ -14,7 +14,13 @@ const rule = (id: string, impact: AxeRule['impact'], nodes = 1): AxeRule => ({
   help: 'h',
   description: 'd',
   helpUrl: 'u',
-  nodes: Array.from({ length: nodes }, (_, at) => ({ target: [`#n${at}`], html: '<p>', landmark: null, failureSummary: 'Fix it' })),
+  nodes: Array.from({ length: nodes }, (_, at) => ({
+    target: [`#n${at}`],
+    html: '<p>',
+    landmark: null,
+    box: null,
+    failureSummary: 'Fix it',
+  })),
 });
 
 describe('findings of a page', () => {
@@ -106,7 +112,7 @@ describe('findings of a page', () => {
       }),
     );
     const long = rule('long', 'minor');
-    long.nodes[0] = { target: ['p'], html: 'x'.repeat(5000), landmark: null };
+    long.nodes[0] = { target: ['p'], html: 'x'.repeat(5000), landmark: null, box: null };
     expect(
       toPageFindings({ violations: [long], incomplete: [], passes: [], inapplicable: [], failed: [] }).violations[0]?.nodes[0]?.html,
     ).to.have.length(NODE_HTML_MAX);

@@ -141,7 +141,7 @@ function toNode({ target, html, landmark, box, contrast, checks, related, failur
     ...splitTarget(target),
     html: cut(html, NODE_HTML_MAX),
     landmark,
-    ...(box !== undefined && { box }),
+    box,
     ...(contrast !== undefined && { contrast }),
     ...(checks !== undefined && checks.length > 0 && { checks }),
     ...(related !== undefined &&
