@@ -23,15 +23,12 @@ import networks from './http/networks/plugin.ts';
 import auth from './http/plugins/auth.ts';
 import denials from './http/plugins/denials.ts';
 import errors, { refuse, refuseClient } from './http/plugins/errors.ts';
-import gracefulClose from './http/plugins/graceful-close.ts';
 import idempotency from './http/plugins/idempotency.ts';
 import jsonBodies from './http/validation.ts';
 import openApi from './http/plugins/openapi.ts';
 import permissions from './http/plugins/permissions.ts';
 import rateLimits from './http/plugins/rate-limits.ts';
 import requestLog, { logRequest, requestIdOf } from './http/plugins/request-log.ts';
-import requestMetrics from './http/plugins/request-metrics.ts';
-import tracing from './http/plugins/tracing.ts';
 import { serviceRoutes } from './http/service.ts';
 import { publicPages } from './public/pages/routes.ts';
 import { publicRoutes } from './public/routes.ts';
@@ -53,14 +50,11 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   const app = Fastify(serverOptions(deps, settings));
   addDecorators(app, deps, settings);
   await app.register(requestLog);
-  await app.register(requestMetrics);
-  await app.register(tracing);
   await app.register(jsonBodies);
   await app.register(web);
   await app.register(sessions);
   await app.register(errors);
   await app.register(networks);
-  await app.register(gracefulClose);
   await app.register(idempotency);
   await app.register(openApi);
 
@@ -72,6 +66,12 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(unsubscribeRoutes);
   await app.register(docsRoutes);
 
+  // Each answer during the shutdown closes its connection: a kept one would keep the process running.
+  let closing = false;
+  app.addHook('preClose', async () => void (closing = true));
+  app.addHook('onSend', async (_request, reply) => {
+    if (closing) reply.header('Connection', 'close');
+  });
   // Streams end before the server stops listening, so that clients reconnect to another replica with Last-Event-ID.
   app.addHook('preClose', async () => app.eventStreams.end());
   // What requests left to be written outside them.

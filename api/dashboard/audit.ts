@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { type AccountNotice, NOTICE_OF_ACTION } from '../../core/audit-actions.ts';
 import type { NewAuditEntry } from '../../stores/accounts/audit.ts';
-import { auditNetwork } from '../accounts/audit-network.ts';
+import { auditNetwork } from '../http/networks/networks.ts';
 import type { SignedIn, SignInMethod } from '../../stores/accounts/sessions.ts';
 
 const METHODS: Readonly<Record<SignInMethod, string>> = { password: 'password', oidc: 'identity provider', passkey: 'passkey' };

@@ -8,6 +8,8 @@ import requestLog from '../../api/http/plugins/request-log.ts';
 import { publicPages } from '../../api/public/pages/routes.ts';
 import web from '../../api/web/plugin.ts';
 import type { ApiStores, Settings } from '../../api/dependencies.ts';
+import type { Metrics } from '../../api/metrics.ts';
+import { NO_TRACER } from '../../platform/tracing.ts';
 import type { Estimate } from '../../api/public/estimate.ts';
 import type { RequestPublicScan } from '../../api/public/request-public-scan.ts';
 import { viewOf, type ReportView } from '../../report/view/view.ts';
@@ -104,6 +106,8 @@ export async function servePublicPages({
   const app = Fastify({ forceCloseConnections: true });
   app.decorate('settings', { publicBaseUrl: 'https://curbcut.example', dashboard: true, publicScans: { turnstile } } as Settings);
   app.decorate('logger', silentLogger);
+  app.decorate('metrics', { requestBegan: () => {}, requestEnded: () => {} } as unknown as Metrics);
+  app.decorate('tracer', NO_TRACER);
   app.decorate('anonymousStores', { publicScans: { findByToken: () => Promise.resolve(null) } } as unknown as ApiStores);
   app.decorate('publicScanning', requestPublicScan && { requestPublicScan, estimate });
   await app.register(requestLog);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { addressOf, createTrust, networkOf, networksOf } from './networks.ts';
+import { addressOf, auditNetwork, createTrust, networkOf, networksOf } from './networks.ts';
 
 describe('networksOf', () => {
   for (const [item, networks] of [
@@ -77,4 +77,16 @@ describe('createTrust', () => {
     it(`${is ? 'trusts' : 'does not trust'} ${JSON.stringify(item)}`, () => expect(trusted(item)).to.equal(is));
 
   it('trusts no one without proxies', () => expect(createTrust([])('127.0.0.1')).to.equal(false));
+});
+
+describe('the network in the audit log', () => {
+  for (const [address, network] of [
+    ['203.0.113.77', '203.0.113.0/24'],
+    ['::ffff:203.0.113.77', '203.0.113.0/24'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+  ] as const)
+    it(`of ${address} is ${network}`, () => {
+      expect(auditNetwork(address)).to.equal(network);
+    });
 });

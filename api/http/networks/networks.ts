@@ -50,3 +50,12 @@ export function createTrust(proxies: readonly string[]): (item: string) => boole
     return address !== null && ranges.some(([range, bits]) => range.kind() === address.kind() && address.match(range, bits));
   };
 }
+
+/**
+ * The network of a client as the audit log names it: the /24 of an IPv4 address, or the /64 of an IPv6 address. Enough to recognise a
+ * provider or an office, and less than the address of a person.
+ */
+export function auditNetwork(address: string): string {
+  const [own, wider] = networksOf(address);
+  return own.includes(':') ? own : (wider ?? own);
+}

@@ -9,7 +9,7 @@ import { isWellFormed } from '../../../stores/accounts/key-format.ts';
 import { lacksFactor } from '../../../stores/accounts/sessions.ts';
 import { ApiError } from '../errors.ts';
 import { checkCaller } from '../late-bodies.ts';
-import { auditNetwork } from '../../accounts/audit-network.ts';
+import { auditNetwork } from '../networks/networks.ts';
 import { createCredentials } from '../networks/credentials.ts';
 import { checkCsrf } from '../../accounts/sessions/plugin.ts';
 import { actAs } from '../../accounts/sessions/require-session.ts';

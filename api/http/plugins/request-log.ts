@@ -1,15 +1,18 @@
-/** Assigns an ID to every request and writes one log line per request. */
+/** Gives every request an ID, one log line and its duration in the metrics, and those of the versioned API a span. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { REQUEST_ID } from '../../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../../platform/logger.ts';
+import type { Span } from '../../../platform/tracing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Additional fields of the request's log line. Null if Fastify rejected the request before any hook ran. */
     logFields: Record<string, unknown> | null;
+    /** Null if the route is not traced. */
+    span: Span | null;
   }
 }
 
@@ -39,14 +42,50 @@ export function logRequest(logger: Logger, request: FastifyRequest, reply: Fasti
   else logger.info(fields, 'request');
 }
 
+/** Probes and documents are not traced. */
+const TRACED = /^\/v\d+\//;
+
+/** Starts a span, within the caller's trace if there is a `traceparent` header. */
+function startSpan({ server, id, method, headers, routeOptions: { url: route } }: FastifyRequest): Span | null {
+  if (route === undefined || !TRACED.test(route)) return null;
+  const { traceparent } = headers;
+  return server.tracer.start(`${method} ${route}`, {
+    parent: typeof traceparent === 'string' ? traceparent : undefined,
+    kind: 'server',
+    attributes: { 'http.request.method': method, 'http.route': route, 'curbcut.request_id': id },
+  });
+}
+
+function endSpan({ span, logFields }: FastifyRequest, status: number): void {
+  const { scan } = logFields ?? {};
+  span?.end({
+    attributes: { 'http.response.status_code': status, ...(typeof scan === 'string' && { 'curbcut.scan_id': scan }) },
+    ...(status >= 500 && { error: `status ${status}` }),
+  });
+}
+
+/** The duration of an event stream says nothing: it lasts as long as the client wants. */
+function measure({ server, method, routeOptions }: FastifyRequest, reply: FastifyReply): void {
+  const stream = String(reply.getHeader('content-type')).startsWith('text/event-stream');
+  const labels = { method, route: routeOptions.url ?? 'unmatched', status: reply.statusCode };
+  server.metrics.requestEnded(stream ? null : labels, reply.elapsedTime / 1000);
+}
+
 const requestLog: FastifyPluginAsync = async (app) => {
   app.decorateRequest('logFields', null);
+  app.decorateRequest('span', null);
   app.addHook('onRequest', async (request, reply) => {
     request.logFields = {};
     reply.header('X-Request-Id', request.id);
     reply.header('X-Content-Type-Options', 'nosniff');
+    app.metrics.requestBegan();
+    request.span = startSpan(request);
     // Not onResponse: it does not fire if the client disconnects.
-    reply.raw.once('close', () => logRequest(app.logger, request, reply));
+    reply.raw.once('close', () => {
+      logRequest(app.logger, request, reply);
+      measure(request, reply);
+      endSpan(request, reply.statusCode);
+    });
   });
 };
 
