@@ -165,8 +165,7 @@ export function createReports(configuration: ReportsConfiguration, { idleMs = SO
     copy: (from: string, to: string, options: CopyOptions) => copyObject(clients.patient, bucket, from, to, options),
 
     /**
-     * Returns the view of a scan's report. It never changes. Null if there is none, as for scans of earlier versions, or if it is
-     * of an unknown version.
+     * Returns the view of a scan's report. It never changes. Null if there is none, or if it is of an unknown version.
      */
     async readView(scanId: string, signal?: AbortSignal): Promise<ReportView | null> {
       const view = await read(reportKeys(scanId).view, VIEW_MAX_BYTES, signal);

@@ -92,16 +92,12 @@ export const ScanResult = Type.Object(
     thresholds: open(ReportThresholds),
     metadata: Metadata,
     submitted_at: Type.String({ format: 'date-time' }),
-    started_at: nullable(
-      Type.String({ format: 'date-time', description: 'Null while queued, if the scan never started, and for scans of earlier versions.' }),
-    ),
+    started_at: nullable(Type.String({ format: 'date-time', description: 'Null while queued, and if the scan never started.' })),
     finished_at: nullable(Type.String({ format: 'date-time', description: 'Null while in progress.' })),
     pages_requested: Type.Integer({ minimum: 1 }),
     pages_reserved: Type.Integer({ minimum: 0, description: 'Pages that credits were reserved for.' }),
     pages_tested: Type.Integer({ minimum: 0, description: 'So far, while in progress.' }),
-    pages_charged: nullable(
-      Type.Integer({ minimum: 0, description: 'Credits that were spent. Null while in progress, and for scans of earlier versions.' }),
-    ),
+    pages_charged: nullable(Type.Integer({ minimum: 0, description: 'Credits that were spent. Null while in progress.' })),
     coverage: nullable(
       Type.Number({
         minimum: 0,

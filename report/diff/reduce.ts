@@ -67,7 +67,7 @@ export interface ReducedReport {
 export type ComparableReport = Pick<Report, 'tools' | 'pages'> & {
   scan: Pick<Report['scan'], 'url' | 'options'>;
   score: Pick<Report['score'], 'score_version'>;
-  fingerprint_version?: number;
+  fingerprint_version: number;
   partial?: true;
 };
 
@@ -97,7 +97,7 @@ export function reduceReport(report: ComparableReport, known: KnownMatcher = NON
       options: report.scan.options,
       tools: report.tools,
       scoreVersion: report.score.score_version,
-      fingerprintVersion: report.fingerprint_version ?? 1,
+      fingerprintVersion: report.fingerprint_version,
       partial: report.partial === true,
       uncounted: 0,
     },

@@ -60,11 +60,11 @@ export interface ScanRow {
   /** Why it ended without a result: one of `END_REASONS`. Absent if it did not, or its resource was gone. */
   reason?: string;
   reports: ReportObjects | null;
-  /** Credits that were spent on it. Absent until it has ended, and in rows of earlier versions. */
+  /** Credits that were spent on it. Absent until it has ended. */
   pagesCharged?: number;
   createdAt: Date;
   updatedAt: Date;
-  /** When its pod began. Absent until then, and in rows of earlier versions. */
+  /** When its pod began. Absent until then. */
   startedAt?: Date;
   finishedAt: Date | null;
 }

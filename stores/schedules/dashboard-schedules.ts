@@ -15,8 +15,8 @@ export type DashboardScheduleRef = Pick<ScheduleRef, 'namespace' | 'name'>;
 export interface DashboardSchedule extends DashboardScheduleRef {
   organisation: string;
   createdAt: Date;
-  /** Identifies what the form said that created it. Absent in records of older versions. */
-  values?: string;
+  /** Identifies what the form said that created it. */
+  values: string;
 }
 
 type Document = DashboardSchedule & { _id: string; slot: string };

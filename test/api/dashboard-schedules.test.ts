@@ -381,7 +381,7 @@ describe('schedules in the dashboard', () => {
     const { client, organisation } = await member();
     const createdAt = new Date();
     const add = (name: string, at: Date) =>
-      context.stores.dashboardSchedules.add({ namespace: NAMESPACE, name, organisation, createdAt: at });
+      context.stores.dashboardSchedules.add({ namespace: NAMESPACE, name, organisation, createdAt: at, values: '' });
     for (let count = 0; count < DASHBOARD_SCHEDULES_MAX; count += 1)
       expect(await add(`${organisation}-${count}`, createdAt)).to.not.equal(null);
     const full = await client.submit(NEW, fields());
@@ -400,7 +400,7 @@ describe('schedules in the dashboard', () => {
     const added = await Promise.all(
       Array.from({ length: DASHBOARD_SCHEDULES_MAX + 10 }, (_, count) =>
         context.stores.dashboardSchedules
-          .add({ namespace: NAMESPACE, name: `${organisation}-${count}`, organisation, createdAt })
+          .add({ namespace: NAMESPACE, name: `${organisation}-${count}`, organisation, createdAt, values: '' })
           .catch(() => null),
       ),
     );

@@ -268,7 +268,13 @@ describe("another organisation's things", () => {
     await stores.organisations.record({ organisation: other.id, actor: their.email, action: 'user.invite', subject: SECRET });
     await stores.schedules.put(scheduleRow({ organisation: other.id, name: SECRET }), 'digest');
     const schedule = `shop-${SECRET}`;
-    await stores.dashboardSchedules.add({ namespace: NAMESPACE, name: schedule, organisation: other.id, createdAt: new Date() });
+    await stores.dashboardSchedules.add({
+      namespace: NAMESPACE,
+      name: schedule,
+      organisation: other.id,
+      createdAt: new Date(),
+      values: '',
+    });
     const wanted = { schedule: '0 0 29 2 *', timeZone: 'UTC', suspend: false, options: withDefaults({ url: `https://${SITE}/` }) };
     const written = await createScheduleResources(context.kubernetes, { namespace: NAMESPACE }).create(schedule, wanted);
     if (!written.ok) throw new Error(written.message);

@@ -32,7 +32,9 @@ describe('operator: schedules of the dashboard', () => {
     const { namespace } = context;
     const resources = createScheduleResources(context.connection, { namespace });
     const name = 'shop-1234abcd';
-    expect(await context.stores.dashboardSchedules.add({ namespace, name, organisation: OWNER, createdAt: new Date() })).to.not.equal(null);
+    expect(
+      await context.stores.dashboardSchedules.add({ namespace, name, organisation: OWNER, createdAt: new Date(), values: '' }),
+    ).to.not.equal(null);
     const written = await resources.create(name, wanted);
     if (!written.ok) throw new Error(written.message);
     const row = await until('the schedule is stored', async () => {
@@ -80,7 +82,7 @@ describe('operator: schedules of the dashboard', () => {
     const { namespace } = context;
     const landlord = (await context.stores.organisations.findByNamespace(namespace))!.id;
     const name = 'shop-5678efab';
-    await context.stores.dashboardSchedules.add({ namespace, name, organisation: OWNER, createdAt: new Date() });
+    await context.stores.dashboardSchedules.add({ namespace, name, organisation: OWNER, createdAt: new Date(), values: '' });
     const written = await createScheduleResources(context.connection, { namespace }).create(name, wanted);
     if (!written.ok) throw new Error(written.message);
     // As the schedule is deleted between the creation of the scan and its vetting.

@@ -152,7 +152,7 @@ export function createScheduleManagement({ stores: { scheduleResources: resource
       // A form that was sent before has created it. Only its page changes it, with its version.
       const existing = await resources.find(name);
       // Two requests may find nothing at the same time. Only that whose values are recorded creates it, because the other would replace them.
-      if (existing === null ? (recorded.values ?? values) !== values : !isSame(existing, wanted)) throw new ScheduleRefusal('exists');
+      if (existing === null ? recorded.values !== values : !isSame(existing, wanted)) throw new ScheduleRefusal('exists');
       const written: WrittenSchedule = existing === null ? await resources.create(name, wanted) : { ok: true, schedule: existing };
       // Keep the record if the schedule exists: without a record, nobody could stop the schedule here.
       if (!written.ok && written.reason === 'refused' && (await resources.find(name)) === null) await dashboardSchedules.remove(ref);
