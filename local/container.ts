@@ -1,6 +1,6 @@
 /**
- * One port for everything that a browser opens: a container publishes one. The API gets all requests except those for the object
- * store (by the bucket's path, as in download links) and for the inbox and the demo site (by host: names below localhost are loopback).
+ * One port for everything that a browser opens: a container publishes one. Requests with the bucket's path, as in download links,
+ * go to the object store. The inbox and the demo site have hosts: names below localhost are loopback. The API gets all others.
  */
 import { createServer, type IncomingMessage, request as openRequest, type ServerResponse } from 'node:http';
 import { accessSync, constants, statfsSync } from 'node:fs';

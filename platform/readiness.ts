@@ -43,8 +43,9 @@ export interface MonitorOptions {
   /** The time limit of one check, in milliseconds. Default 2,000. */
   limitMs?: number;
   /**
-   * How long a process that starts waits for the first answers of the dependencies that it does not require, in milliseconds: the network
-   * of a new pod may reach them a few seconds later, and until then it must not take the place of a replica that reaches all. Default 0.
+   * How long a process that starts waits for the first answers of the dependencies that it does not require, in milliseconds. The
+   * network of a new pod may reach them a few seconds later. Until then it must not take the place of a replica that reaches all.
+   * Default 0.
    */
   startMs?: number;
 }

@@ -26,10 +26,10 @@ const UNKNOWN_NAME = new Set(['ENOTFOUND', 'ENODATA']);
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
 
 /**
- * Creates a resolver that queries the name servers for the name as it is, without search domains: in a pod, those would let
- * any caller find out the Services of the cluster. The hosts file is read for names that the name servers do not resolve.
- * The system's resolver is used only for names that the installation's configuration lists, because these may need search
- * domains. They are few, so that `getaddrinfo` does not block the few threads that the whole process shares.
+ * Creates a resolver that queries the name servers for the name as it is, without search domains. In a pod, those would let any
+ * caller find out the Services of the cluster. The hosts file is read for names that the name servers do not resolve. The system's
+ * resolver is used only for names that the installation's configuration lists, because these may need search domains. They are few,
+ * so that `getaddrinfo` does not block the few threads that the whole process shares.
  */
 export function createResolver(options: { lookups?: Lookups; withinMs?: number } = {}): Resolver {
   const { lookups = systemLookups(), withinMs = RESOLVE_WITHIN_MS } = options;

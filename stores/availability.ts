@@ -45,8 +45,10 @@ const NETWORK_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Error codes of a MongoDB server that is unavailable: host unreachable and not found, network time-out, shutting down,
- * primary stepped down, closed socket, interrupted, not writable primary, no primary, write concern and lock time-outs.
+ * Error codes of a MongoDB server that is unavailable.
+ * - The host: unreachable, not found, network time-out, closed socket
+ * - The server: shutting down, interrupted, no longer or not primary, no primary
+ * - Time-outs of write concern and locks
  */
 const UNAVAILABLE_MONGO_CODES: ReadonlySet<number> = new Set([6, 7, 24, 64, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436]);
 

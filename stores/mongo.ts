@@ -20,12 +20,12 @@ const DEFAULT_DATABASE = 'curbcut';
 const NOT_WRITABLE_PRIMARY = 10107;
 
 /**
- * Not configurable: balances, keys and verdicts are exact only if each acknowledged write survives a failover and each
- * read sees it. `mongodbUrlProblems` rejects a connection string that asks for less.
+ * Not configurable: balances, keys and verdicts are exact only if each acknowledged write survives a failover and each read sees
+ * it. `mongodbUrlProblems` rejects a connection string that asks for less.
  *
- * Reads have no read concern, which means `local`. `majority` would be older, never newer: it hides what the primary does
- * not know yet to be on a majority, so that a new primary could accept a key whose revocation was acknowledged by the old one.
- * Neither protects from an old primary that is cut off and has not stepped down yet (docs/production.md).
+ * Reads have no read concern, which means `local`. `majority` would be older, never newer, because it hides what the primary does
+ * not know yet to be on a majority. A new primary could then accept a key whose revocation was acknowledged by the old one. Neither
+ * protects from an old primary that is cut off and has not stepped down yet (docs/production.md).
  */
 const GUARANTEES: MongoClientOptions = {
   readPreference: 'primary',

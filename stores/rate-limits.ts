@@ -1,6 +1,6 @@
 /**
- * Sliding-window limits that hold across any number of replicas: one document per policy and subject holds a log of the
- * accepted requests, updated in one atomic step by the database server's clock.
+ * Sliding-window limits that hold across any number of replicas. One document per policy and subject has a log of the accepted
+ * requests, updated in one atomic step by the database server's clock.
  */
 import { randomUUID } from 'node:crypto';
 import type { Db, Document } from 'mongodb';

@@ -52,8 +52,8 @@ export function createKeyManagement({ now, logger }: KeyManagementDeps) {
     record,
 
     /**
-     * @throws ValidationFailure if the expiry has passed or is after that of the caller's key; ApiError if the caller lacks one
-     * of the scopes, or if the caller's key or session ended while the key was issued
+     * @throws ValidationFailure if the expiry has passed or is after that of the caller's key
+     * @throws ApiError if the caller lacks one of the scopes, or if the caller's key or session ended meanwhile
      */
     async issue(asked: Asked, { name, id, bytes, ...wanted }: WantedKey): Promise<IssuedKey> {
       const { scopes, expiresAt, test } = granted(asked.caller, rightsOfNewKey(asked.caller.actor, wanted, now()));

@@ -9,8 +9,9 @@ import type { SignedIn, SignInMethod } from '../../stores/accounts/sessions.ts';
 const METHODS: Readonly<Record<SignInMethod, string>> = { password: 'password', oidc: 'identity provider', passkey: 'passkey' };
 
 /**
- * Records a sign-in, and mails the owner of the account if it came from a new network: from which there was no sign-in for as
- * long as entries about security are kept. A network has an entry of its own, which each sign-in from it keeps longer.
+ * Records a sign-in, and mails the owner of the account if it came from a new network. A network is new if there was no sign-in
+ * from it for as long as entries about security are kept. A network has an entry of its own, which each sign-in from it keeps
+ * longer.
  * @param first whether the account had no sign-in before: its owner expects this one
  */
 export async function recordSignIn(request: FastifyRequest, { session, membership }: SignedIn, first: boolean): Promise<void> {

@@ -254,7 +254,7 @@ export function oneLine(text: string, max: number): string {
 
 /**
  * The HTML of an element of the tested page as text. Mail programs make links of addresses in texts, which must not happen with
- * addresses that a stranger's page contains: an invisible word joiner follows each character that makes an address of a text.
+ * addresses of a tested page. So an invisible word joiner follows each character that makes an address of a text.
  */
 export function elementText(html: string, max = 240): string {
   return oneLine(html, max).replace(/(?<=\S)[.:@](?=\S)/g, (mark) => `${mark}\u2060`);

@@ -1,6 +1,6 @@
 /**
- * The style sheet and the scripts of the pages, below an address that contains a digest of all of them: browsers may keep
- * them for ever, and modules can import each other by relative paths.
+ * The style sheet and the scripts of the pages, below an address that contains a digest of all of them. So browsers may keep them
+ * for ever, and modules can import each other by relative paths.
  */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';

@@ -105,8 +105,8 @@ export function formExpiredPage({ request, formAddress }: FormExpired): Html {
 }
 
 /**
- * The fields that can be sent again; null if the browser does not confirm that a page of this service sent the form, or if the
- * form has a password, which is never written into a page.
+ * The fields that can be sent again. Null if the browser does not confirm that a page of this service sent the form. Null also if
+ * the form has a password, which is never written into a page.
  */
 function keptFields({ headers, body }: FastifyRequest): [name: string, value: string][] | null {
   if (headers['sec-fetch-site'] !== 'same-origin') return null;

@@ -9,8 +9,9 @@ export function bareHost(url: URL): string {
 }
 
 /**
- * Returns the path of a page of a site, with its query and fragment: of the same host and port, over http or https, because a scan may fall
- * back to http. The default port of one scheme is not that of the other. Null if it is another site, or no such URL.
+ * Returns the path of a page of a site, with its query and fragment. The page has the same host and port, over http or https,
+ * because a scan may fall back to http. The default port of one scheme is not that of the other. Null if it is another site, or no
+ * such URL.
  */
 export function pathOnSite(page: string, site: string): string | null {
   const [url, own] = [URL.parse(page), URL.parse(site)];

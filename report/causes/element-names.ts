@@ -11,8 +11,8 @@ interface Named {
 }
 
 /**
- * Returns a name for each root cause that shares its title with another one: the end of its example's selector, or the opening
- * tag if the selectors are the same too.
+ * Returns a name for each root cause that shares its title with another one. It is the end of its example's selector, or the
+ * opening tag if the selectors are the same too.
  */
 export function elementNames<C extends Named>(causes: readonly C[], titleOf: (cause: C) => string): Map<C, string> {
   const names = new Map<C, string>();

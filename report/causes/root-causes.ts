@@ -101,8 +101,8 @@ function add(groups: Map<string, Collected>, violation: ReportViolation, example
 const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 
 /**
- * Groups the findings of all tested pages by root cause, worst first: by impact, then pages, then elements, then rule and
- * fingerprint, so that the order is the same in every run. The example is the first element in the scan's order.
+ * Groups the findings of all tested pages by root cause, worst first: by impact, then pages, then elements. Rule and fingerprint
+ * come last, so that the order is the same in every run. The example is the first element in the scan's order.
  */
 export function groupFindings(pages: readonly ReportPage[], list: FindingList): RootCause[] {
   return [...collect(pages, list)]

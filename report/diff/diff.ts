@@ -1,7 +1,7 @@
 /**
- * The difference of two scans: which violations are new, fixed or unchanged. Elements are matched page by page and rule by
- * rule, in tiers from the exact element to its place, so that an element that moved or was rendered again is not new.
- * Elements that cannot be told apart are counted. The result is grouped by root cause. Pure.
+ * The difference of two scans: which violations are new, fixed or unchanged. Elements are matched page by page and rule by rule, in
+ * tiers from the exact element to its place. So an element that moved or was rendered again is not new. Elements that cannot be
+ * told apart are counted. The result is grouped by root cause. Pure.
  */
 import { IMPACTS } from '../../core/scan/impacts.ts';
 import { caveatsBetween, type Caveat } from './caveats.ts';

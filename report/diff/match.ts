@@ -38,9 +38,9 @@ export interface Matched {
 const SEARCH_MAX = 2_000_000;
 
 /**
- * Matches elements tier by tier. Of several elements with the same key, as many are matched as both scans have; those that
- * are left over are the last on their page. Then pairs are exchanged as long as more elements find a partner of their own
- * component: one may have been matched by its text with another component, although only its text has changed.
+ * Matches elements tier by tier. Of several elements with the same key, as many are matched as both scans have; those that are left
+ * over are the last on their page. Then pairs are exchanged as long as more elements find a partner of their own component. One may
+ * have been matched by its text with another component, although only its text has changed.
  */
 export function matchElements(before: readonly ReducedElement[], after: readonly ReducedElement[]): Matched {
   // The search begins on one side. It is always the same one, so that the result does not depend on which scan comes first.
@@ -99,9 +99,9 @@ function addTo(lists: Map<string, number[]>, key: string | null, at: number): vo
 }
 
 /**
- * Maximum bipartite matching by augmenting paths (Berge), each found by breadth-first search: a path begins at an element
- * without a partner, alternates between possible and chosen pairs, and ends at one without a partner on the other side. A pair
- * is possible within a component only, so that a sure pair is never given up for a vague one.
+ * Maximum bipartite matching by augmenting paths (Berge), each found by breadth-first search. A path begins and ends at elements
+ * without a partner, on either side, and alternates between possible and chosen pairs. A pair is possible within a component only,
+ * so that a sure pair is never given up for a vague one.
  */
 function augmentPairs(left: readonly ReducedElement[], right: readonly ReducedElement[], pairs: Pairs): void {
   if (!pairs.ofLeft.includes(NONE) || !pairs.ofRight.includes(NONE)) return;

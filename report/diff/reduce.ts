@@ -186,8 +186,8 @@ const shortened = (text: string): string =>
 type PageKey = (page: Pick<TestedPage, 'final_url'>) => string;
 
 /**
- * Returns the key of a page: its final address, with sorted parameters and without a trailing slash, and without the origin
- * of the scanned site, so that a preview can be compared with the production site.
+ * Returns the key of a page: its final address, with sorted parameters and without a trailing slash. It lacks the origin of the
+ * scanned site, so that a preview can be compared with the production site.
  */
 function pageKeys({ scan, pages }: ComparableReport): PageKey {
   const path = pathOnSite(scan.url, scan.url);

@@ -29,8 +29,8 @@ const SELECTOR_MAX = 300;
 
 /**
  * Converts the violations of a report, one for each element that it describes. The fingerprint has the page without the host, so
- * that the scan of a preview can be compared with that of the site, and no selector, so that an element may move. Known
- * issues are left out, because GitLab knows no accepted ones.
+ * that the scan of a preview can be compared with that of the site. It has no selector, so that an element may move. Known issues
+ * are left out, because GitLab knows no accepted ones.
  */
 export function codeQualityOf(report: Report): CodeQualityIssue[] {
   const { scan, pages } = report;

@@ -54,9 +54,9 @@ const UNDECIDED: Readonly<Record<Exclude<Outcome, 'failed'>, string>> = {
 };
 
 /**
- * Converts a report to EARL. Each page has one assertion about the conformance target (`failed`; `cantTell`, because automated
- * tests cannot show conformance; or `untested`), one for each success criterion that a rule tests, with the same outcomes, and one
- * for each rule that failed or that a person must check, with a pointer to each element. Criteria that no rule tests have one
+ * Converts a report to EARL. Each page has one assertion about the conformance target: `failed`, `untested`, or `cantTell`, because
+ * automated tests cannot show conformance. It has one for each success criterion that a rule tests, with the same outcomes. It has
+ * one for each rule that failed or that a person must check, with a pointer to each element. Criteria that no rule tests have one
  * assertion for the whole scan, `untested`.
  */
 export function earlOf(report: Report): Earl {

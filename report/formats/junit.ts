@@ -27,9 +27,9 @@ interface TestCase {
 const builder = new XMLBuilder({ ignoreAttributes: false, format: true, suppressEmptyNode: true });
 
 /**
- * Converts a report to JUnit XML. The first suite has a test for each threshold. Each page is a suite: its first test says
- * whether the page was tested, and each rule that failed is a failed test, or a skipped one if all its elements are known issues. What a person must check, and what was not tested, is
- * a skipped test; a page that could not be tested is an error.
+ * Converts a report to JUnit XML. The first suite has a test for each threshold. Each page is a suite, whose first test says
+ * whether the page was tested. Each rule that failed is a failed test, or a skipped one if all its elements are known issues. What
+ * a person must check, and what was not tested, is a skipped test; a page that could not be tested is an error.
  */
 export function junitOf(report: Report): string {
   const thresholds = thresholdCases(report);

@@ -18,8 +18,8 @@ export function uriOf(url: string): string {
 }
 
 /**
- * Converts the address of a page to a relative URI without query and fragment, `host/path`: their delimiters are escaped, so that
- * each page is a file of its own, and so is the colon of a port, which would make the host a scheme.
+ * Converts the address of a page to a relative URI without query and fragment, `host/path`. Their delimiters are escaped, so that
+ * each page is a file of its own. So is the colon of a port, which would make the host a scheme.
  */
 export function relativeUriOf(url: string): string {
   const [, host, path, rest] = /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)([^?#]*)(.*)$/isu.exec(url.toWellFormed())!;

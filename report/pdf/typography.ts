@@ -92,8 +92,8 @@ function joined(pieces: readonly Span[]): Span[] {
 }
 
 /**
- * Splits a text into spans that the fonts can show: in the requested font, or another one that has the characters, or as a
- * visible □ per character with the original character as its actual text.
+ * Splits a text into spans that the fonts can show: in the requested font, or another one that has the characters. What no font has
+ * is a visible □ per character, with the original character as its actual text.
  */
 export function spansOf(text: string, face: Face, metrics: Metrics): Span[] {
   const clean = text.toWellFormed().normalize('NFC').replace(INVISIBLE, '').replace(SPACES, ' ');

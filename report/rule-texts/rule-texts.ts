@@ -141,8 +141,8 @@ export function isEnglishMessage(text: string): boolean {
 }
 
 /**
- * What a person should look at where the tests could not decide, in every language (`words/LOCALE/review.json`): a text for each rule of
- * axe-core that can be incomplete, and for each of ours. A language is loaded when it is first used.
+ * What a person should look at where the tests could not decide, in every language (`words/LOCALE/review.json`). There is a text
+ * for each rule of axe-core that can be incomplete, and for each of ours. A language is loaded when it is first used.
  */
 
 /** The texts of a language, by rule. */

@@ -17,8 +17,8 @@ export type RuleInfo = Omit<ReportRule, 'pages'>;
 let known: Map<string, RuleInfo> | null = null;
 
 /**
- * Returns the standards of a rule. They follow from its tags, which axe-core documents in doc/API.md ("Axe-core Tags"):
- * `EN-9.1.1.1` is a clause of EN 301 549, `RGAA-1.1.2` a test of RGAA 4, and `TT6.a` a test of Trusted Tester 5, which its
+ * Returns the standards of a rule. They follow from its tags, which axe-core documents in doc/API.md ("Axe-core Tags").
+ * `EN-9.1.1.1` is a clause of EN 301 549 and `RGAA-1.1.2` a test of RGAA 4. `TT6.a` is a test of Trusted Tester 5, which its
  * authors write as `6.A`.
  */
 export const standardsOf = (rule: string): RuleInfo | null => allStandards().get(rule) ?? null;

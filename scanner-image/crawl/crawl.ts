@@ -149,8 +149,8 @@ export async function crawl(scan: Crawl, { log, onProgress, traced = UNTRACED, s
 }
 
 /**
- * The number of pages that do not count as in work while they wait for their site, or settle: another worker takes the next
- * page meanwhile, so that one slow page holds up no other. More would be more load for a site that is slow already.
+ * The number of pages that do not count as in work while they wait for their site, or settle. Another worker takes the next page
+ * meanwhile, so that one slow page holds up no other. More would be more load for a site that is slow already.
  */
 export const SPARE_WORKERS = 1;
 

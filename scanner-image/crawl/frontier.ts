@@ -15,9 +15,13 @@ export interface Candidate {
 }
 
 /**
- * The outcome of a candidate: `tested` counts towards `maxPages`, `failed` is listed as untested, `disallowed` is listed too
- * but does not count as attempted, `left_out` was a duplicate or is not part of the scan, `passed_through` only provided links,
- * `skipped` would not have been started by a single worker.
+ * The outcome of a candidate:
+ * - `tested`: it counts towards `maxPages`
+ * - `failed`: it is listed as untested
+ * - `disallowed`: it is listed too, and does not count as attempted
+ * - `left_out`: it was a duplicate or is not part of the scan
+ * - `passed_through`: it only provided links
+ * - `skipped`: a single worker would not have started it
  */
 export type Outcome = 'tested' | 'failed' | 'disallowed' | 'left_out' | 'passed_through' | 'skipped';
 

@@ -2,16 +2,16 @@
 import type { AddressParts, PageAddress } from './address.ts';
 
 /**
- * What became of an address: `queued`, `known` before, `endless` if the site leads from one such address to the next,
- * `excluded` by the scan, or `left` because more of them cannot be started.
+ * What became of an address: `queued`, `known` before, or `excluded` by the scan. It is `endless` if the site leads from one such
+ * address to the next, and `left` if more of them cannot be started.
  */
 export type Added = 'queued' | 'known' | 'endless' | 'excluded' | 'left';
 
 /**
- * The number of positions that a choice looks back, about the largest number of workers (core/protocol/pod-messages.ts): the
- * pages before are processed when the choice is made, whatever the number of workers. The first choices look back a little,
- * to see the templates that the first pages lead to; later ones look back further, so that the other workers go on for as
- * long as possible while one page is slow. Bounded, because results are kept until their turn.
+ * The number of positions that a choice looks back, about the largest number of workers (core/protocol/pod-messages.ts). The pages
+ * before are processed when the choice is made, whatever the number of workers. The first choices look back a little, to see the
+ * templates that the first pages lead to. Later ones look back further, so that the other workers go on for as long as possible
+ * while one page is slow. Bounded, because results are kept until their turn.
  */
 const lookBack = (position: number): number => Math.min(64, Math.max(8, Math.floor(position / 2)));
 /** The number of queued addresses, as a multiple of the pages that may start. */
@@ -138,11 +138,11 @@ function createRegister() {
 }
 
 /*
- * The order in which the pages of a site are taken: every second page is the next one breadth first, and the others come from
- * the templates in turn, so that a few pages of a large site show as many of its templates as possible.
+ * The order in which the pages of a site are taken: every second page is the next one breadth first. The others come from the
+ * templates in turn, so that a few pages of a large site show as many of its templates as possible.
  *
- * Pages are found while others are in progress, and how many are depends on the number of workers. So each choice is made as
- * of a position: it sees only what was found and closed up to there.
+ * Pages are found while others are in progress, and how many are depends on the number of workers. So each choice is made as of a
+ * position: it sees only what was found and closed up to there.
  */
 
 interface Entry {

@@ -1,7 +1,7 @@
 /**
  * Which waits had a result on the pages of a scan. Every page gets every wait, except those that had no result on the first pages
  * of its template. A page uses the outcomes of the pages up to a fixed position in the frontier's order (`Candidate.knows`), never
- * of those that happen to have ended, so that results do not depend on the order or delay of answers. Pure.
+ * of those that happen to have ended. So results do not depend on the order or delay of answers. Pure.
  */
 import type { Candidate } from './frontier.ts';
 import { templateOf } from './queue.ts';

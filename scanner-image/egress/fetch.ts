@@ -16,8 +16,8 @@ export interface Fetched {
 }
 
 /**
- * `refused` by the target rules, too many `redirects` or an invalid one, no complete answer from the `network`, an `unreachable` server
- * (no address, connection or TLS session), or a TLS `certificate` that is not accepted.
+ * `refused` by the target rules, too many `redirects` or an invalid one, or no complete answer from the `network`. `unreachable`:
+ * there is no address, connection or TLS session. `certificate`: that of TLS is not accepted.
  */
 export type FetchRefusal = 'refused' | 'redirects' | 'network' | 'unreachable' | 'certificate';
 

@@ -1,6 +1,6 @@
 /**
- * The audit log: every change to an organisation, its users and its keys, which is kept; and what concerns the security of its
- * accounts and keys, with the client's network, which is removed after `SECURITY_KEPT_DAYS`.
+ * The audit log: every change to an organisation, its users and its keys, which is kept. It also has what concerns the security of
+ * accounts and keys, with the client's network. That is removed after `SECURITY_KEPT_DAYS`.
  */
 import { createHash } from 'node:crypto';
 import { ObjectId, type Db, type Filter } from 'mongodb';

@@ -97,9 +97,9 @@ export function createPasswordResets(db: Db, { now = () => new Date() }: { now?:
     },
 
     /**
-     * Sets a new password, which ends the link and all sessions of the user in the same step. It also verifies the address,
-     * because the link came by mail, unless it was not verified and the account has second factors:
-     * then a proof of a factor verifies it (`Users.verifyAddress`). Of several simultaneous calls, one succeeds; if one fails, the link still works.
+     * Sets a new password, which ends the link and all sessions of the user in the same step. It also verifies the address, because
+     * the link came by mail. If the account has second factors, a proof of a factor verifies an address that was not verified
+     * (`Users.verifyAddress`). Of several simultaneous calls, one succeeds; if one fails, the link still works.
      * @returns null if the link does not work
      */
     async use(token: string, password: string): Promise<User | null> {

@@ -1,6 +1,6 @@
 /**
  * Sessions of users who are signed in. The browser holds a random secret; the store keeps its SHA-256. A session ends 12 hours
- * after its last use and 30 days after sign-in, and at once when the user is deleted or ends all sessions, or is removed from the
+ * after its last use and 30 days after sign-in. It ends at once when the user is deleted, ends all sessions, or is removed from the
  * organisation of the session. A session acts for one organisation and never changes it: to switch is to start another session.
  */
 import { createHash, randomBytes } from 'node:crypto';

@@ -120,8 +120,8 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
     },
 
     /**
-     * Gives an account whose address is not verified to the person who has proved to own the address by a mail: with a new
-     * password, and without the sessions of others. @returns null if the address was verified meanwhile
+     * Gives an account whose address is not verified to the person who has proved to own the address by a mail. It then has a new
+     * password, and no sessions of others. @returns null if the address was verified meanwhile
      */
     async reclaim(email: string, { password, name }: { password: string; name: string | null }): Promise<User | null> {
       const mine = { password: await hashPassword(password), verifiedAt: now(), generation: randomUUID() };

@@ -141,9 +141,8 @@ export interface ReserveBounds {
 }
 
 /**
- * Holds `pages` for a scan; with `partial`, as many as are available. The checks run in this order: a settled scan is
- * rejected, a repeat returns the existing hold, a late request and one above `maxHolds` are rejected, and otherwise the balance
- * decides.
+ * Holds `pages` for a scan; with `partial`, as many as are available. The checks run in this order. A settled scan is rejected, and
+ * a repeat returns the existing hold. A late request and one above `maxHolds` are rejected. Otherwise the balance decides.
  */
 export function reserveStep(scanId: string, pages: number, { partial, deadline, maxHolds }: ReserveBounds): Document[] {
   const held = { $ifNull: [`$held.${scanId}`, 0] };

@@ -32,8 +32,8 @@ export const MAIL_KINDS = [
 ] as const satisfies readonly MailKind[];
 
 /**
- * Which mails are sent first: `account` mails let people sign in, or warn them; `organisation` mails are sent on behalf of an organisation,
- * which has a share of the deliveries; `public` mails are the results of public scans.
+ * Which mails are sent first. `account` mails let users sign in, or warn them. `organisation` mails are sent on behalf of an
+ * organisation, which has a share of the deliveries. `public` mails are the results of public scans.
  */
 export const MAIL_LANES = ['account', 'organisation', 'public'] as const;
 export type MailLane = (typeof MAIL_LANES)[number];

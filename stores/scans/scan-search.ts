@@ -1,6 +1,6 @@
 /**
- * Searches the scans of an organisation. The combination of filters decides which index is used; filters that it does not
- * cover are applied to a limited number of rows per query, so that no query reads all scans of a large organisation.
+ * Searches the scans of an organisation. The combination of filters decides which index is used. Filters that it does not cover are
+ * applied to a limited number of rows per query. So no query reads all scans of a large organisation.
  */
 import type { Collection, Filter } from 'mongodb';
 import { pairText, type Metadata } from '../../core/scan/metadata.ts';

@@ -63,14 +63,15 @@ export function createScans(db: Db) {
     trend: (row: Alike, limit: number) => trendOf(scans, row, limit),
 
     /**
-     * Returns the last scan of the same organisation and URL that is done, has the same sign-in and options (except thresholds and
-     * language), and was created before a scan; null if there is none among the last 20. Scans of test keys are compared with each other only.
+     * Returns the last scan of the same organisation and URL that is done and was created before a scan. It has the same sign-in
+     * and options, except thresholds and language. Null if there is none among the last 20. Scans of test keys are compared with
+     * each other only.
      */
     previousDone: (row: ScanRow) => previousDoneOf(scans, row),
 
     /**
-     * Returns the newest scan that is done and was submitted before a time: of a site with every given pair of metadata, or of a
-     * ScanSchedule; null if there is none.
+     * Returns the newest scan that is done and was submitted before a time. It is of a site with every given pair of metadata, or
+     * of a ScanSchedule. Null if there is none.
      */
     newestDoneWith: (organisation: string, search: NewestDone) => newestDoneWith(scans, organisation, search),
 

@@ -1,6 +1,7 @@
 /**
- * The webhooks that an Organisation manifest declares. Each document has the version of the manifest that has declared it last, and an
- * older version cannot change or delete it: a former leader of the operator that is late takes no webhook from its newer manifest.
+ * The webhooks that an Organisation manifest declares. Each document has the version of the manifest that has declared it last, and
+ * an older version cannot change or delete it. So a former leader of the operator that is late takes no webhook from its newer
+ * manifest.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Collection } from 'mongodb';

@@ -1,7 +1,7 @@
 /**
- * The limits of attempts to sign in, across replicas. Most are counted per address and account together, so that a stranger
- * cannot lock a user out. The limits of the account alone and of the address alone bound guessing from many addresses and of many
- * accounts; they do not apply to the networks that an account knows.
+ * The limits of attempts to sign in, across replicas. Most are counted per address and account together, so that nobody else can
+ * lock a user out. The limit of the account alone bounds guessing from many addresses, and that of the address alone guessing of
+ * many accounts. Neither applies to the networks that an account knows.
  */
 import { mailboxOf } from '../../../core/email-address.ts';
 import type { RateLimitRule } from '../../../stores/rate-limits.ts';

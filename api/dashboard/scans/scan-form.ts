@@ -39,8 +39,8 @@ interface FieldSchema {
 }
 
 /**
- * How a value is typed: `lines` is a list of texts, `pairs` one of `KEY=VALUE`, one per line, `steps` a list of steps in YAML, and
- * `baseline` as `readBaselineText` reads it.
+ * How a value is typed. `lines` is a list of texts and `pairs` one of `KEY=VALUE`, one per line. `steps` is a list of steps in
+ * YAML; `readBaselineText` reads `baseline`.
  */
 type FieldKind = 'choice' | 'box' | 'integer' | 'number' | 'lines' | 'pairs' | 'steps' | 'baseline' | 'text';
 

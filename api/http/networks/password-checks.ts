@@ -1,6 +1,6 @@
 /**
- * Runs checks of passwords. Those from networks that the account does not know wait for a place of their own, so that strangers
- * cannot keep the people of an installation from signing in, nor the processors from requests with a key.
+ * Runs checks of passwords. Those from networks that the account does not know wait for a place of their own. So an attacker keeps
+ * neither the users of an installation from signing in, nor the processors from requests with a key.
  */
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import { PASSWORD_WAIT_MS } from '../../../stores/accounts/passwords.ts';

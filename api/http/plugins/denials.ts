@@ -17,8 +17,8 @@ declare module 'fastify' {
 /** Entries in memory. Further ones replace the oldest, whose next request asks the database again. */
 const REMEMBERED_MAX = 20_000;
 /**
- * In milliseconds. A decision may be outdated at once: a request that another rule denies is counted for a moment, and the
- * one that it displaced must not be denied for a whole window.
+ * In milliseconds. A decision may be outdated at once, because a request that another rule denies is counted for a moment. The one
+ * that it displaced must not be denied for a whole window.
  */
 const ASK_AGAIN_MS = 5_000;
 

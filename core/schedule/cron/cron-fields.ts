@@ -1,11 +1,11 @@
 /**
- * Reads a cron expression as Kubernetes' CronJob does (robfig/cron v3, the standard parser): five fields, `N/step` runs
- * from N to the end of the field, and a star is remembered, because it decides how the two day fields combine.
- * It is stricter where robfig/cron accepts what can only be a typing mistake: empty elements (`1,,2`), signs (`+5`), and
- * a range that starts with a star (`*-5`).
+ * Reads a cron expression as Kubernetes' CronJob does (robfig/cron v3, the standard parser): with five fields, and `N/step` from N
+ * to the end of the field. A star is remembered, because it decides how the two day fields combine. It is stricter where
+ * robfig/cron accepts what can only be a typing mistake: empty elements (`1,,2`), signs (`+5`), and a range that starts with a star
+ * (`*-5`).
  *
- * The rules of `schedule` in crds/scanschedules.yaml refuse the same expressions when they are applied, apart from those that
- * never fire. A test compares the two (test/facts/schedule-rules.test.ts).
+ * The rules of `schedule` in crds/scanschedules.yaml refuse the same expressions when they are applied, apart from those that never
+ * fire. A test compares the two (test/facts/schedule-rules.test.ts).
  */
 
 /** The values that each field matches, ascending. */
@@ -147,11 +147,11 @@ export function parseFields(expression: string): ParsedFields {
 }
 
 /**
- * The wall-clock times of a cron expression, without a time zone. A wall-clock time is held as the milliseconds that it
- * would have in UTC.
+ * The wall-clock times of a cron expression, without a time zone. A wall-clock time is held as the milliseconds that it would have
+ * in UTC.
  *
- * Own code, because no library has these rules (docs/contributing/dependencies.md): CronJob's syntax, exact counts and previous times of
- * missed runs, and changes of the clock that neither lose nor repeat a run.
+ * Own code, because no library has these rules (docs/contributing/dependencies.md): CronJob's syntax, and exact counts and previous
+ * times of missed runs. Nor has one changes of the clock that neither lose nor repeat a run.
  */
 export interface Calendar {
   /** The first time after `wall`. */

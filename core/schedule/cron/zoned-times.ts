@@ -1,11 +1,11 @@
 /**
  * When the wall-clock times of a cron expression come in a time zone, at changes of its UTC offset too.
  *
- * - A schedule whose hour field matches every hour follows elapsed time, as CronJob does: `15 * * * *` runs once per
- *   hour, in both of the hours that a clock set back repeats, and not in the hour that a clock set forward leaves out.
- * - Any other schedule runs once for each of its wall-clock times, when the zone's clock first reads that time or a later
- *   one: a time that is left out runs when the clock is set forward (several at once are one run), a time that is
- *   repeated runs the first time. CronJob loses the first and runs the second twice, and each run costs credits.
+ * - A schedule whose hour field matches every hour follows elapsed time, as CronJob does: `15 * * * *` runs once per hour. That is
+ *   in both of the hours that a clock set back repeats, and not in the hour that a clock set forward leaves out.
+ * - Any other schedule runs once for each of its wall-clock times, when the zone's clock first reads that time or a later one. A
+ *   time that is left out runs when the clock is set forward; several at once are one run. A time that is repeated runs the first
+ *   time. CronJob loses the first and runs the second twice, and each run costs credits.
  */
 import type { Calendar } from './cron-fields.ts';
 import type { TimeZone } from './time-zone.ts';

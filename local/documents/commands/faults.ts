@@ -1,7 +1,7 @@
 /**
- * The fail point `failCommand`, with which tests let commands fail as in a failover. It follows MongoDB's, which exists only
- * if a server was started with test commands. Two things are ours: `skip` and `times` may be combined, so that a fault hits
- * one certain command, and `afterExecution` loses the answer of any command, and not only of a transaction.
+ * The fail point `failCommand`, with which tests let commands fail as in a failover. It follows MongoDB's, which exists only if a
+ * server was started with test commands. Two things are ours. `skip` and `times` may be combined, so that a fault hits one certain
+ * command. `afterExecution` loses the answer of any command, and not only of a transaction.
  */
 import { CommandError } from '../errors.ts';
 import { isDoc, truthy, type Doc } from '../values.ts';

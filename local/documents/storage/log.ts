@@ -1,7 +1,7 @@
 /**
- * The append-only file behind the collections. Each record is a length, a CRC-32 and a BSON document; all changes of one
- * command are one write before the response, so that a killed process loses no acknowledged write. A torn record at the
- * end is dropped. Compaction writes a new file and renames it.
+ * The append-only file behind the collections. Each record is a length, a CRC-32 and a BSON document. All changes of one command
+ * are one write before the response, so that a killed process loses no acknowledged write. A torn record at the end is dropped.
+ * Compaction writes a new file and renames it.
  */
 import {
   closeSync,

@@ -1,6 +1,6 @@
 /**
- * Hands to our world what scripts cannot read and the browser's protocol can: closed shadow roots, so that their content is tested
- * like that of open ones, and style sheets of other origins.
+ * Hands to the isolated world what scripts cannot read and the browser's protocol can. These are style sheets of other origins, and
+ * closed shadow roots, whose content is tested like that of open ones.
  */
 import type { PageCaveat } from '../../../report/schema/schema.ts';
 import type { Cdp, Commands } from '../browser/cdp.ts';

@@ -54,8 +54,8 @@ export function createPool(deps: PoolDeps): Pool {
       if (unexpected)
         log.warn({ page: request.url.href, why: first.visit.loaded || first.visit.message }, 'testing a page failed; trying again');
       if ((!first.browserLost && !lacksFiles && !hung && !unexpected) || tabs.isClosed()) return first.visit;
-      // The page of another tab may have crashed the browser, the page waited for files that do not arrive, it hangs when it is
-      // scrolled, or the tab failed: visit this page again in the rest of its time.
+      // The page of another tab may have crashed the browser, or the tab failed. The page waited for files that do not arrive, or
+      // hangs when it is scrolled. Visit it again in the rest of its time.
       const left = request.budgetMs - (performance.now() - started);
       if (left < MIN_RETRY_MS) return first.visit;
       const { outcomes = noOutcomes() } = first.visit;

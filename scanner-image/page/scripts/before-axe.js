@@ -1,9 +1,9 @@
 /** Runs in our world of every document before axe-core. */
 
 /*
- * After every rule axe-core yields to other tasks by a timer of 0 ms. Here it continues at once, for three reasons: the page cannot
- * change or navigate during its test; documents without scripts (sandboxed frames) can be tested; and the browsers' minimum of 4 ms
- * per timer is saved about sixty times.
+ * After every rule axe-core yields to other tasks by a timer of 0 ms. Here it continues at once, for three reasons. The page cannot
+ * change or navigate during its test. Documents without scripts (sandboxed frames) can be tested. The browsers' minimum of 4 ms per
+ * timer is saved about sixty times.
  */
 const realSetTimeout = setTimeout;
 globalThis.setTimeout = (callback, delay = 0, ...values) => {

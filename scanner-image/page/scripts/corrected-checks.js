@@ -64,8 +64,8 @@ axe.configure({
 });
 
 /*
- * A part of the page that scrolls needs a place in the focus order, which axe-core demands itself (`scrollable-region-focusable`), so
- * the rule about roles in the focus order does not advise against it.
+ * A part of the page that scrolls needs a place in the focus order, which axe-core demands itself (`scrollable-region-focusable`).
+ * So the rule about roles in the focus order does not advise against it.
  */
 
 const FOCUS_ORDER = 'focus-order-semantics';

@@ -193,8 +193,8 @@ function viewOf(frame) {
 }
 
 /**
- * Where a document is displayed in the page, in CSS pixels of the page's document: the origin of its viewport, and the part of it
- * that the frames around it show. Null: it is the page's own document.
+ * Where a document is displayed in the page, in CSS pixels of the page's document. It has the origin of its viewport, and the part
+ * of it that the frames around it show. Null: it is the page's own document.
  */
 let place = null;
 

@@ -130,8 +130,8 @@ axe.utils.nodeSerializer.update({
 });
 
 /**
- * The selector of an element; if it is too long, as with an ID of 100,000 characters, the end of the path of its ancestors,
- * which matches this element and perhaps others.
+ * The selector of an element. If it is too long, as with an ID of 100,000 characters, it is the end of the path of its ancestors.
+ * That matches this element and perhaps others.
  */
 function shortSelector(selector, element) {
   if (selector.every((step) => (typeof step === 'string' ? step : step.join()).length <= LIMITS.selector)) return selector;

@@ -41,8 +41,8 @@ function viewOnly() {
 let scrolledHeight = 0;
 /**
  * Scrolls through at most `screens` screens from top to bottom, a frame for each, and back.
- * @param again false for the first time; later times do nothing if the page has not become longer, and the last one,
- * without screens, unless it has become longer by a screen
+ * @param again false for the first time; later times do nothing if the page has not become longer. The last one, without screens,
+ * does nothing unless it has become longer by a screen.
  * @returns whether it reached the bottom; null if it did nothing
  */
 async function scrollThrough(screens, again) {

@@ -1,6 +1,6 @@
 /**
- * Runs in our world of every document of a scan with a session, after the other scripts: what shows that a page is signed in,
- * and the storage of the session.
+ * Runs in the isolated world of every document of a scan with a session, after the other scripts. It has what shows that a page is
+ * signed in, and the storage of the session.
  */
 
 const POLL_MS = 50;

@@ -185,8 +185,8 @@ function lacksFrame(ms) {
 }
 
 /**
- * What the document is waited for now: `until` when, whether it is at work, whether that is waited for, whether that or a timer is
- * `awaited`, and whether the wait is over.
+ * What the document is waited for now, and `until` when. It says whether the document is at work, whether that is waited for or a
+ * timer is `awaited`, and whether the wait is over.
  * @param wait.isSearched whether the document still loads, or lacks the element that is waited for
  */
 function assess(page, now, { quietMs, work, began, end, earliest, posted, isSearched }) {
@@ -204,17 +204,21 @@ function assess(page, now, { quietMs, work, began, end, earliest, posted, isSear
 }
 
 /**
- * Resolves when the document is quiet (see `quietAt`), or after `capMs`. Pages without scripts are quiet immediately.
- * It ends before a meta refresh (or a Refresh header, in seconds) replaces the document.
+ * Resolves when the document is quiet (see `quietAt`), or after `capMs`. Pages without scripts are quiet immediately. It ends
+ * before a meta refresh (or a Refresh header, in seconds) replaces the document.
  *
- * For `HORIZON_MS` after the document has loaded, and after each change of its content, it also waits for timers that are due
- * by then and, with `work`, for work in the background. A document that keeps changing without showing more is not waited for.
- * `load`: it is waited for until it has loaded. `settleMs` is an additional wait. `waitFor` is a selector, for which it waits
+ * For `HORIZON_MS` after the document has loaded, and after each change of its content, it also waits for timers that are due by
+ * then. With `work` it waits for work in the background, too. A document that keeps changing without showing more is not waited
+ * for. `load`: it is waited for until it has loaded. `settleMs` is an additional wait. `waitFor` is a selector, for which it waits
  * up to `waitForMs`.
- * @returns as JSON: `redirects` if the document is about to redirect by a refresh of zero seconds; `found`, whether the content
- * has changed since `mark`; `quiet`; `worked` and `working`, whether work was waited for, and whether some is left; `busy`,
- * whether work or a timer is left; `scrolls`, whether the page loads content when it is scrolled; `matched`, true, false or a
- * message
+ * @returns as JSON:
+ * - `redirects`: the document is about to redirect by a refresh of zero seconds
+ * - `found`: the content has changed since `mark`
+ * - `quiet`
+ * - `worked` and `working`: work was waited for, and some is left
+ * - `busy`: work or a timer is left
+ * - `scrolls`: the page loads content when it is scrolled
+ * - `matched`: true, false or a message
  */
 async function settle(options) {
   const { quietMs, capMs, refresh = null, work = true, load = false, settleMs = 0, waitFor = '', waitForMs = 0 } = options;
