@@ -29,9 +29,9 @@ const DEFAULT_OPTIONS_KEY = optionsKeyOf({ options: withDefaults({ url: 'https:/
 
 /** Stores one picture of a scan, and the view that has its place. */
 async function storePictures(context: ApiContext, scanId: string): Promise<void> {
-  await storeView(context, scanId, {}, ({ groups }) => {
-    Object.assign(groups[0]!, { fingerprint: FINGERPRINT, picture: { offset: 0, bytes: 5, width: 1, height: 1 } });
-  });
+  await storeView(context, scanId, {}, ({ pictures }) =>
+    pictures.push({ fingerprint: FINGERPRINT, offset: 0, bytes: 5, width: 1, height: 1, page_url: 'https://example.com/' }),
+  );
   const link = await context.stores.reports.uploadLink(reportKeys(scanId).pictures, PICTURES_TYPE, 60);
   await fetch(link, { method: 'PUT', body: 'bytes', headers: { 'content-type': PICTURES_TYPE } });
 }
